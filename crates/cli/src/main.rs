@@ -1,0 +1,2 @@
+//! The `steelyard` program.
+fn main() {}

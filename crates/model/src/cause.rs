@@ -1,0 +1,132 @@
+//! Why an exchange or a connection ended other than well: a closed list.
+//!
+//! One vocabulary for the log, the metrics, the API and the error answers. Each cause names who moved first and
+//! the HTTP status that an unanswered client gets. It does not decide what happens next: `retry` does.
+
+use serde::{Deserialize, Serialize};
+
+/// Who moved first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// The client.
+    Client,
+    /// The balancer: a limit or an order.
+    Us,
+    /// The server.
+    Server,
+    /// The path between, as far as we can tell.
+    Network,
+}
+
+macro_rules! causes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $side:ident, $status:literal;)*) => {
+        /// Why it ended.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Cause { $($(#[$doc])* $name,)* }
+
+        impl Cause {
+            /// Every cause, in the order of its discriminant.
+            pub const ALL: &'static [Cause] = &[$(Cause::$name,)*];
+            /// How many there are.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// Its name in logs, metrics, the API and the `x-steelyard-cause` header.
+            pub const fn name(self) -> &'static str {
+                match self { $(Cause::$name => $text,)* }
+            }
+
+            /// Who moved first.
+            pub const fn side(self) -> Side {
+                match self { $(Cause::$name => Side::$side,)* }
+            }
+
+            /// The status that a client gets when nothing of an answer was sent yet; 0: none can be sent.
+            pub const fn status(self) -> u16 {
+                match self { $(Cause::$name => $status,)* }
+            }
+        }
+    };
+}
+
+causes! {
+    /// The request broke HTTP's framing or grammar; `wire` names the rule.
+    BadRequest = "bad-request", Client, 400;
+    /// The client closed in the middle of its request.
+    ClientClosedRequest = "client-closed-request", Client, 0;
+    /// The client closed before the answer was complete.
+    ClientClosedResponse = "client-closed-response", Client, 0;
+    /// The client reset the connection.
+    ClientReset = "client-reset", Client, 0;
+    /// The client did not send a whole head in time.
+    ClientHeaderTimeout = "client-header-timeout", Client, 408;
+    /// The client stopped sending its body.
+    ClientBodyTimeout = "client-body-timeout", Client, 408;
+    /// The client stopped reading the answer.
+    ClientReadTimeout = "client-read-timeout", Client, 0;
+    /// The head exceeds a limit.
+    HeadTooLarge = "head-too-large", Us, 431;
+    /// The request target exceeds its limit.
+    TargetTooLong = "target-too-long", Us, 414;
+    /// The whole exchange took longer than allowed.
+    WholeTimeout = "whole-timeout", Us, 504;
+    /// Cut when draining ended.
+    DrainCut = "drain-cut", Us, 0;
+    /// A service's or the machine's connection limit was met.
+    ConnectionLimit = "connection-limit", Us, 503;
+    /// No file descriptor was free.
+    NoDescriptor = "no-descriptor", Us, 503;
+    /// No source port was free towards the server.
+    NoSourcePort = "no-source-port", Us, 503;
+    /// Every server that could take it was at its connection cap for too long.
+    QueueTimeout = "queue-timeout", Us, 503;
+    /// The queue of the pool was full.
+    QueueFull = "queue-full", Us, 503;
+    /// The pool has no server that may take work.
+    NoServer = "no-server", Us, 503;
+    /// Something of ours was wrong; the log has the details.
+    Internal = "internal", Us, 500;
+    /// The server refused the connection.
+    ServerRefused = "server-refused", Server, 502;
+    /// The server could not be reached.
+    ServerUnreachable = "server-unreachable", Network, 502;
+    /// The connection to the server was not established in time.
+    ConnectTimeout = "connect-timeout", Network, 504;
+    /// The server closed before it answered.
+    ServerClosed = "server-closed", Server, 502;
+    /// The server reset the connection before it answered.
+    ServerReset = "server-reset", Server, 502;
+    /// The server did not begin to answer in time.
+    FirstByteTimeout = "first-byte-timeout", Server, 504;
+    /// The server stopped in the middle of its answer.
+    ServerBodyTimeout = "server-body-timeout", Server, 504;
+    /// The server closed or reset in the middle of its answer.
+    ServerCut = "server-cut", Server, 502;
+    /// The server stopped taking the request's body.
+    ServerWriteTimeout = "server-write-timeout", Server, 504;
+    /// The server's answer broke HTTP's framing or grammar.
+    BadResponse = "bad-response", Server, 502;
+    /// A tunnel (`tcp` or an upgrade) was idle for too long.
+    TunnelIdle = "tunnel-idle", Us, 0;
+}
+
+impl serde::Serialize for Cause {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_is_the_discriminant_and_names_are_unique() {
+        for (at, cause) in Cause::ALL.iter().enumerate() {
+            assert_eq!(*cause as usize, at);
+        }
+        let names: std::collections::BTreeSet<_> = Cause::ALL.iter().map(|c| c.name()).collect();
+        assert_eq!(names.len(), Cause::COUNT);
+    }
+}

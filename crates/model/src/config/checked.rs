@@ -1,0 +1,410 @@
+//! The checked configuration: every value resolved, every reference present.
+//!
+//! Only `check` makes one, so whoever holds a `Config` need not ask again. Defaults and inheritance
+//! (global → service or pool → server) are already applied. It does not say where a value came from: `explain` does.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::socket::SocketOptions;
+
+/// A whole configuration. Objects are shared so that an unchanged one is the same allocation after a reload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Config {
+    /// What belongs to the process.
+    pub global: Global,
+    /// Services by name.
+    pub services: BTreeMap<String, Arc<Service>>,
+    /// Pools by name. Every pool that a service names is here.
+    pub pools: BTreeMap<String, Arc<Pool>>,
+}
+
+/// What belongs to the process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Global {
+    /// Worker threads; `None`: one per core this process may use.
+    pub workers: Option<u16>,
+    /// Client connections over all services; `None`: from the file descriptor limit.
+    pub connections: Option<u32>,
+    /// The access log.
+    pub access_log: AccessLog,
+    /// The local API.
+    pub control: Control,
+    /// The Prometheus endpoint; off unless set.
+    pub metrics: Option<Metrics>,
+    /// How long SIGTERM lets exchanges finish; default 30 s.
+    pub drain: Duration,
+}
+
+/// Which exchanges are logged, how and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct AccessLog {
+    /// Every exchange, or only the failed ones (default).
+    pub all: bool,
+    /// Its form.
+    pub format: AccessFormat,
+    /// Where it goes; default standard error.
+    pub target: AccessTarget,
+}
+
+/// The form of an access log line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccessFormat {
+    /// One JSON object a line (default).
+    Json,
+    /// The common log format with times appended.
+    Common,
+}
+
+/// Where access lines go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccessTarget {
+    /// Nowhere.
+    Off,
+    /// Standard error.
+    Stderr,
+    /// Standard output.
+    Stdout,
+    /// A file, reopened on SIGUSR1.
+    File(PathBuf),
+}
+
+/// The local API.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Control {
+    /// Unix socket; default `/run/steelyard/control.sock`.
+    pub socket: PathBuf,
+    /// File mode of the socket; default 0o660.
+    pub mode: u32,
+    /// Where generations and states are kept; default `/var/lib/steelyard`.
+    pub state: PathBuf,
+    /// Generations kept for rollback; default 20.
+    pub generations: u32,
+}
+
+/// The Prometheus endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Metrics {
+    /// Where it listens.
+    pub listen: SocketAddr,
+}
+
+/// How a service forwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forward {
+    /// Proxied requests.
+    Http,
+    /// Proxied bytes.
+    Tcp,
+}
+
+/// A virtual address and what is done with what arrives there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Service {
+    /// Its name, kebab-case.
+    pub name: String,
+    /// Where it listens; at least one, no two services share one.
+    pub listen: Vec<SocketAddr>,
+    /// The method.
+    pub forward: Forward,
+    /// Name of its pool.
+    pub pool: String,
+    /// Client-side times.
+    pub timeout: ServiceTimeouts,
+    /// Limits.
+    pub limit: Limits,
+    /// Listener and client socket settings.
+    pub socket: SocketOptions,
+    /// Which headers tell the server about the client (`http`).
+    pub forwarded: Forwarded,
+}
+
+/// Times on the client's side. `None` is off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ServiceTimeouts {
+    /// A whole head, from the connection's first byte or the previous exchange; default 10 s.
+    pub header: Duration,
+    /// A keep-alive connection without a request; default 60 s.
+    pub idle: Duration,
+    /// Between two bytes of a request body, and between two reads by a client of its answer; default 30 s.
+    pub between_bytes: Duration,
+    /// The whole exchange; default off.
+    pub whole: Option<Duration>,
+    /// How long exchanges of a removed or changed service may finish; default the global drain.
+    pub drain: Duration,
+    /// A tunnel (`tcp`, upgrades) with no byte either way; default 1 h.
+    pub tunnel: Duration,
+}
+
+/// Limits of a service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Limits {
+    /// Client connections at a time; `None`: the global limit alone.
+    pub connections: Option<u32>,
+    /// Bytes of a head; default 32 KiB, at most 60 KiB.
+    pub header_bytes: u32,
+    /// Fields of a head; default 100, at most 256.
+    pub header_count: u16,
+    /// Bytes of a request target; default 8 KiB.
+    pub target_bytes: u32,
+    /// Bytes of ours that one connection may hold; default and at least 64 KiB.
+    pub connection_bytes: u32,
+}
+
+/// Which headers tell the server about the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Forwarded {
+    /// X-Forwarded-For and X-Forwarded-Proto.
+    pub x_forwarded: Fanout,
+    /// Forwarded (RFC 7239).
+    pub forwarded: Fanout,
+    /// Via (RFC 9110 §7.6.3).
+    pub via: bool,
+}
+
+/// What is done with a forwarding header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fanout {
+    /// Passed as it came, nothing of ours.
+    Keep,
+    /// What came is kept and ours is appended.
+    Append,
+    /// What came is removed and ours stands alone.
+    Replace,
+    /// Removed.
+    Remove,
+}
+
+/// Servers and how to choose among them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Pool {
+    /// Its name, kebab-case.
+    pub name: String,
+    /// How a server is chosen.
+    pub balance: Balance,
+    /// What a server is before its first evidence.
+    pub initial: Initial,
+    /// What happens when no server may take work.
+    pub all_down: AllDown,
+    /// The probe that servers inherit; each server's own is in `Server::probe`.
+    pub probe: Option<Probe>,
+    /// Servers in the order written; names are unique.
+    pub servers: Vec<Arc<Server>>,
+    /// Times towards servers.
+    pub timeout: PoolTimeouts,
+    /// Limits.
+    pub limit: PoolLimits,
+    /// Source addresses towards servers, used in turn; empty: the kernel chooses.
+    pub source: Vec<IpAddr>,
+    /// Socket settings towards servers.
+    pub socket: SocketOptions,
+    /// Further attempts after a failed one that may be repeated; default 2.
+    pub retries: u8,
+}
+
+/// Times towards servers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PoolTimeouts {
+    /// Connection established; default 3 s.
+    pub connect: Duration,
+    /// From the request's last byte to the answer's first; default 60 s.
+    pub first_byte: Duration,
+    /// Between two bytes of an answer, and between two reads by a server of its request; default 30 s.
+    pub between_bytes: Duration,
+    /// Waiting for a server below its connection cap; default 1 s.
+    pub queue: Duration,
+    /// A shelved connection is closed after this long unless the server's own limit, once learned, is shorter;
+    /// default 60 s.
+    pub idle: Duration,
+}
+
+/// Limits of a pool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PoolLimits {
+    /// Idle connections kept per server and worker; default 256.
+    pub idle: u32,
+    /// Exchanges waiting for a server per worker; default 1024.
+    pub queue: u32,
+    /// Bytes of an answer's head; default 32 KiB, at most 60 KiB.
+    pub header_bytes: u32,
+    /// Fields of an answer's head; default 100, at most 256.
+    pub header_count: u16,
+}
+
+/// How a server is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Balance {
+    /// Smooth weighted round-robin (default for `tcp`).
+    RoundRobin,
+    /// Power of two choices over exchanges in flight, by weight (default for `http`).
+    LeastRequest,
+    /// Weighted random.
+    Random,
+    /// Maglev table over the client's address, of this prime size.
+    Maglev {
+        /// Table size, prime; default 16,381.
+        size: u32,
+    },
+    /// Maglev over the client's address masked to these prefix lengths.
+    Source {
+        /// IPv4 prefix length, default 32.
+        mask4: u8,
+        /// IPv6 prefix length, default 128.
+        mask6: u8,
+    },
+}
+
+/// What a server is before its first evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Initial {
+    /// Takes work at once (default without a probe).
+    Up,
+    /// Takes work only while no server is up (default with a probe).
+    Unknown,
+    /// Takes none until the probe has risen.
+    Down,
+}
+
+/// What happens when no server may take work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AllDown {
+    /// 503 with the cause (`http`), reset (`tcp`); the default.
+    Refuse,
+    /// Every enabled server is used as if it were up.
+    Spread,
+}
+
+/// A server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Server {
+    /// Its name within the pool, kebab-case.
+    pub name: String,
+    /// Where it is.
+    pub address: ServerAddress,
+    /// Its share.
+    pub weight: Weight,
+    /// What the operator wrote in the file.
+    pub admin: Admin,
+    /// Its probe, after inheritance.
+    pub probe: Option<Probe>,
+    /// Connections at a time over all workers; `None`: no cap.
+    pub connections: Option<u32>,
+}
+
+/// Where a server is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ServerAddress {
+    /// Address or name.
+    pub host: Host,
+    /// TCP port.
+    pub port: u16,
+}
+
+/// An address, or a name that control work resolves.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Host {
+    /// An address.
+    Ip(IpAddr),
+    /// A DNS name.
+    Name(String),
+}
+
+/// A server's share, 0–256; 0 takes no new work and is neither `down` nor `drain`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Weight(u16);
+
+impl Weight {
+    /// The largest.
+    pub const MAX: u16 = 256;
+    /// The default.
+    pub const ONE: Weight = Weight(1);
+
+    /// `None` above 256.
+    pub fn new(value: u16) -> Option<Weight> {
+        (value <= Self::MAX).then_some(Weight(value))
+    }
+
+    /// As a number.
+    pub fn get(self) -> u16 {
+        self.0
+    }
+}
+
+/// What an operator wants of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Admin {
+    /// Judged by its health alone.
+    #[default]
+    Enabled,
+    /// Finishes what it has.
+    Drain,
+    /// Takes nothing.
+    Disabled,
+}
+
+/// An active check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Probe {
+    /// What is done.
+    pub kind: ProbeKind,
+    /// Between two probes; default 2 s.
+    pub every: Duration,
+    /// Between two probes while rising or falling; default 250 ms.
+    pub doubt: Duration,
+    /// One probe; default 1 s.
+    pub timeout: Duration,
+    /// Successes until up; default 2.
+    pub rise: u8,
+    /// Failures until down; default 3.
+    pub fall: u8,
+    /// Random share of the interval, percent; default 10.
+    pub jitter: u8,
+    /// Another port than the server's.
+    pub port: Option<u16>,
+}
+
+/// What a probe does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProbeKind {
+    /// The connection is accepted.
+    Tcp,
+    /// A GET is answered with one of the statuses.
+    Http {
+        /// Path and query.
+        path: String,
+        /// The Host header; default the server's address.
+        host: Option<String>,
+        /// Inclusive ranges; default 200–399.
+        status: Vec<(u16, u16)>,
+    },
+}

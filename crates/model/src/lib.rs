@@ -1,0 +1,11 @@
+//! The product's words and decisions.
+//!
+//! Everything here is pure: configuration, choosing, judging, causes and the shared live counters. It reads no
+//! clock, opens no socket and starts no thread; time, randomness and facts come in as arguments.
+
+pub mod cause;
+pub mod config;
+pub mod id;
+pub mod live;
+pub mod moment;
+pub mod snapshot;

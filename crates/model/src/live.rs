@@ -1,0 +1,279 @@
+//! Live counters of services and servers.
+//!
+//! Each worker adds to a slot of its own (plain load and store, no locked instruction); readers sum the slots.
+//! Only what every worker must see at once (work in flight at a server) is shared. It derives no rates.
+
+pub mod histogram;
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::cause::Cause;
+pub use histogram::{Histogram, HistogramSum};
+
+/// Rules of HTTP grammar that can be counted separately; `wire` has fewer.
+pub const DEFECTS: usize = 64;
+
+/// A number that one thread adds to and others read.
+#[derive(Debug, Default)]
+pub struct Count(AtomicU64);
+
+impl Count {
+    /// Adds. Only the slot's owner may call it: two writers would lose counts.
+    #[inline]
+    pub fn add(&self, n: u64) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+    }
+
+    /// Reads.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+macro_rules! counters {
+    ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident = $text:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Default)]
+        pub struct $name { $($(#[$fdoc])* pub $field: Count,)* }
+
+        impl $name {
+            /// Names in the order of `values`; as in metrics and the API.
+            pub const NAMES: &'static [&'static str] = &[$($text,)*];
+
+            /// All values, in the order of `NAMES`.
+            pub fn values(&self) -> Vec<u64> {
+                vec![$(self.$field.get(),)*]
+            }
+        }
+    };
+}
+
+counters! {
+    /// What one worker counted of a service.
+    ServiceCounters {
+        /// Client connections accepted.
+        accepted = "accepted";
+        /// Of those, ended for whatever reason.
+        closed = "closed";
+        /// Of those accepted, refused at once because of a limit (also in the causes).
+        refused = "refused";
+        /// Requests whose head was read, or `tcp` connections given to a server.
+        requests = "requests";
+        /// Ended with a server's whole answer, or `tcp` connections closed in order.
+        answered = "answered";
+        /// Ended with an answer of ours.
+        answered_by_us = "answered-by-us";
+        /// Ended without a whole answer.
+        aborted = "aborted";
+        /// Requests that began while still in progress elsewhere in the count: upgrades now tunnels.
+        upgraded = "upgraded";
+        /// Answers 1xx passed on.
+        informational = "informational";
+        /// Final answers 2xx from servers.
+        status_2xx = "status-2xx";
+        /// Final answers 3xx from servers.
+        status_3xx = "status-3xx";
+        /// Final answers 4xx from servers.
+        status_4xx = "status-4xx";
+        /// Final answers 5xx from servers.
+        status_5xx = "status-5xx";
+        /// Bytes received from clients.
+        client_in = "client-bytes-in";
+        /// Bytes sent to clients.
+        client_out = "client-bytes-out";
+        /// Of those sent or received, bytes moved by splice(2).
+        spliced = "spliced-bytes";
+        /// Attempts after the first, on another or the same server.
+        retried = "retried";
+        /// Replays on a fresh connection because a shelved one was stale.
+        replayed = "replayed";
+        /// Access log lines that were dropped.
+        log_dropped = "log-lines-dropped";
+        /// Idle keep-alive connections closed at their limit.
+        idle_closed = "idle-closed";
+        /// Accept calls that failed for want of a descriptor.
+        accept_no_descriptor = "accept-no-descriptor";
+        /// Accept calls that failed otherwise (the peer was gone already).
+        accept_failed = "accept-failed";
+    }
+}
+
+counters! {
+    /// What one worker counted of a server.
+    ServerCounters {
+        /// Connections tried.
+        connects = "connects";
+        /// Connections that failed to establish.
+        connect_failed = "connect-failed";
+        /// Requests or `tcp` connections sent.
+        requests = "requests";
+        /// Answered whole.
+        answered = "answered";
+        /// Requests sent on a shelved connection.
+        reused = "reused";
+        /// Shelved connections that the server closed before we did.
+        stale = "stale";
+        /// Shelved connections that we closed: at their limit or too many.
+        retired = "retired";
+        /// Final answers 2xx.
+        status_2xx = "status-2xx";
+        /// Final answers 3xx.
+        status_3xx = "status-3xx";
+        /// Final answers 4xx.
+        status_4xx = "status-4xx";
+        /// Final answers 5xx.
+        status_5xx = "status-5xx";
+        /// Bytes received from the server.
+        bytes_in = "bytes-in";
+        /// Bytes sent to the server.
+        bytes_out = "bytes-out";
+    }
+}
+
+/// The phases of an exchange that have histograms.
+#[derive(Debug, Default)]
+pub struct Phases {
+    /// Waiting for a server below its cap.
+    pub queue: Histogram,
+    /// Connecting; 0 is not recorded for reused connections.
+    pub connect: Histogram,
+    /// From the request's last byte sent to the answer's first.
+    pub first_byte: Histogram,
+    /// From the answer's first byte to its last sent.
+    pub transfer: Histogram,
+    /// From the request's first byte to the answer's last sent.
+    pub total: Histogram,
+}
+
+impl Phases {
+    /// Names in the order of `all`.
+    pub const NAMES: [&'static str; 5] = ["queue", "connect", "first-byte", "transfer", "total"];
+
+    /// All, in the order of `NAMES`.
+    pub fn all(&self) -> [&Histogram; 5] {
+        [&self.queue, &self.connect, &self.first_byte, &self.transfer, &self.total]
+    }
+}
+
+/// One worker's slot of a service.
+#[derive(Debug)]
+pub struct ServiceSlot {
+    /// Counters.
+    pub counters: ServiceCounters,
+    /// Ends by cause, by discriminant.
+    pub causes: [Count; Cause::COUNT],
+    /// Refused requests by the rule of grammar they broke; `wire` names the indices.
+    pub defects: [Count; DEFECTS],
+    /// Times.
+    pub phases: Phases,
+}
+
+impl Default for ServiceSlot {
+    fn default() -> Self {
+        ServiceSlot {
+            counters: ServiceCounters::default(),
+            causes: std::array::from_fn(|_| Count::default()),
+            defects: std::array::from_fn(|_| Count::default()),
+            phases: Phases::default(),
+        }
+    }
+}
+
+/// One worker's slot of a server.
+#[derive(Debug)]
+pub struct ServerSlot {
+    /// Counters.
+    pub counters: ServerCounters,
+    /// Ends by cause, by discriminant.
+    pub causes: [Count; Cause::COUNT],
+    /// Times.
+    pub phases: Phases,
+}
+
+impl Default for ServerSlot {
+    fn default() -> Self {
+        ServerSlot {
+            counters: ServerCounters::default(),
+            causes: std::array::from_fn(|_| Count::default()),
+            phases: Phases::default(),
+        }
+    }
+}
+
+/// A number that every worker changes, on a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub struct Shared(AtomicU32);
+
+impl Shared {
+    /// Adds one and returns the new value.
+    #[inline]
+    pub fn up(&self) -> u32 {
+        self.0.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+    }
+
+    /// Takes one away.
+    #[inline]
+    pub fn down(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Adds one unless that would exceed `cap`.
+    #[inline]
+    pub fn up_within(&self, cap: u32) -> bool {
+        self.0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| (now < cap).then_some(now + 1))
+            .is_ok()
+    }
+
+    /// Reads.
+    #[inline]
+    pub fn get(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A service's counters over all workers; outlives every snapshot.
+#[derive(Debug)]
+pub struct ServiceLive {
+    /// Client connections open now.
+    pub open: Shared,
+    /// Exchanges (or `tcp` connections) under way now.
+    pub in_flight: Shared,
+    /// One slot a worker.
+    pub slots: Box<[ServiceSlot]>,
+}
+
+impl ServiceLive {
+    /// With a slot for each of `workers`.
+    pub fn new(workers: usize) -> Self {
+        ServiceLive {
+            open: Shared::default(),
+            in_flight: Shared::default(),
+            slots: (0..workers).map(|_| ServiceSlot::default()).collect(),
+        }
+    }
+}
+
+/// A server's counters over all workers; outlives every snapshot.
+#[derive(Debug)]
+pub struct ServerLive {
+    /// Exchanges (or `tcp` connections) under way now: what least-request compares.
+    pub in_flight: Shared,
+    /// Connections open now, shelved ones included: what the cap limits.
+    pub connections: Shared,
+    /// One slot a worker.
+    pub slots: Box<[ServerSlot]>,
+}
+
+impl ServerLive {
+    /// With a slot for each of `workers`.
+    pub fn new(workers: usize) -> Self {
+        ServerLive {
+            in_flight: Shared::default(),
+            connections: Shared::default(),
+            slots: (0..workers).map(|_| ServerSlot::default()).collect(),
+        }
+    }
+}
