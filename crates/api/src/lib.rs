@@ -1,1 +1,7 @@
-//! placeholder
+//! The control contract: types, routes and a client over the unix socket.
+//!
+//! JSON with kebab-case keys under `/v1/`. Numbers carry their unit in their name; moments are Unix milliseconds.
+//! It decides nothing and serves nothing: the daemon does both.
+
+pub mod routes;
+pub mod types;

@@ -1,0 +1,94 @@
+//! Where everything is, as constants that the server and the client share.
+//!
+//! Bodies and answers are JSON unless said otherwise. A refusal is `application/problem+json` with 400 (unreadable
+//! request), 404 (no such object), 409 (another generation is in force), 422 (a configuration with mistakes) or
+//! 503 (the daemon is stopping).
+
+/// GET: [`Status`](crate::types::Status).
+pub const STATUS: &str = "/v1/status";
+/// GET with [`ReportQuery`](crate::types::ReportQuery): [`Report`](crate::types::Report).
+pub const REPORT: &str = "/v1/report";
+/// GET: [`Generations`](crate::types::Generations).
+pub const GENERATIONS: &str = "/v1/generations";
+/// GET: the whole effective configuration, as TOML.
+pub const CONFIG: &str = "/v1/config";
+/// GET: counters in Prometheus' text format.
+pub const METRICS: &str = "/v1/metrics";
+/// POST of TOML with [`ApplyQuery`](crate::types::ApplyQuery): [`PlanChange`](crate::types::PlanChange).
+pub const PLAN: &str = "/v1/plan";
+/// POST of TOML with [`ApplyQuery`](crate::types::ApplyQuery): [`Applied`](crate::types::Applied).
+pub const APPLY: &str = "/v1/apply";
+/// POST with [`RollbackQuery`](crate::types::RollbackQuery): [`Applied`](crate::types::Applied).
+pub const ROLLBACK: &str = "/v1/rollback";
+/// POST of [`ServerAction`](crate::types::ServerAction): [`ServerChanged`](crate::types::ServerChanged).
+/// `name` may be `*`.
+pub const SERVER: &str = "/v1/servers/{pool}/{name}";
+/// POST with [`StopQuery`](crate::types::StopQuery): [`Stopping`](crate::types::Stopping).
+pub const STOP: &str = "/v1/stop";
+/// GET: [`Events`](crate::types::Events).
+pub const EVENTS: &str = "/v1/events";
+
+/// Content type of configurations.
+pub const TOML: &str = "application/toml";
+/// Content type of bodies and answers.
+pub const JSON: &str = "application/json";
+/// Content type of refusals (RFC 9457 §6.1).
+pub const PROBLEM: &str = "application/problem+json";
+
+/// The largest configuration that is taken, in bytes.
+pub const CONFIG_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// The path of [`SERVER`] for one selector.
+pub fn server(pool: &str, name: &str) -> String {
+    SERVER.replace("{pool}", &encode(pool)).replace("{name}", &encode(name))
+}
+
+/// `route` with a query of those pairs that have a value.
+pub fn with_query(route: &str, pairs: &[(&str, Option<String>)]) -> String {
+    let mut out = String::from(route);
+    let mut mark = '?';
+    for (key, value) in pairs {
+        let Some(value) = value else { continue };
+        out.push(mark);
+        out.push_str(&encode(key));
+        out.push('=');
+        out.push_str(&encode(value));
+        mark = '&';
+    }
+    out
+}
+
+/// Percent-encodes all but RFC 3986's unreserved characters and `*`.
+fn encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~*".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.push(char::from(HEX[usize::from(byte >> 4)]));
+            out.push(char::from(HEX[usize::from(byte & 15)]));
+        }
+    }
+    out
+}
+
+const HEX: &[u8; 16] = b"0123456789ABCDEF";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_values_are_encoded_and_absent_pairs_left_out() {
+        assert_eq!(server("web", "*"), "/v1/servers/web/*");
+        assert_eq!(server("a/b", "{name}"), "/v1/servers/a%2Fb/%7Bname%7D");
+        let pairs = [
+            ("if-generation", None),
+            ("file", Some("/etc/a b&c.toml".to_owned())),
+            ("n", Some("1".into())),
+        ];
+        assert_eq!(with_query(APPLY, &pairs), "/v1/apply?file=%2Fetc%2Fa%20b%26c.toml&n=1");
+        assert_eq!(with_query(STATUS, &[]), "/v1/status");
+    }
+}

@@ -1,0 +1,26 @@
+//! What the daemon and its users say to each other, one file a subject.
+//!
+//! Readers ignore keys that they do not know, so that an older client understands a newer daemon.
+
+pub mod change;
+pub mod event;
+pub mod problem;
+pub mod report;
+pub mod server;
+pub mod status;
+
+pub use change::{
+    Applied, ApplyQuery, Changed, Changes, Generation, Generations, KeyChange, PlanChange,
+    PoolChanged, PoolChanges, RollbackQuery, StopQuery, Stopping,
+};
+pub use event::{Event, EventKind, Events};
+pub use problem::{Finding, Problem, Severity};
+pub use report::{
+    Bytes, CauseCount, Connections, Counter, Descriptors, NamedCount, PhaseTimes, PoolReport,
+    PortReport, Process, Report, ReportQuery, Requests, ServerReport, ServiceCounts, ServiceReport,
+    Statuses,
+};
+pub use server::{ServerAction, ServerChange, ServerChanged};
+pub use status::{
+    Draining, Evidence, PoolStatus, ServerStatus, ServiceState, ServiceStatus, Source, Status,
+};

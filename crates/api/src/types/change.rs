@@ -1,0 +1,163 @@
+//! Changes of the configuration: planned, applied, kept, and the end of the daemon.
+//!
+//! The configuration itself travels as TOML text. What differs is worked out by `model::config::diff`, not here.
+
+use serde::{Deserialize, Serialize};
+
+use super::problem::Finding;
+
+/// Query of `POST /v1/plan` and `POST /v1/apply`; the body is the configuration's text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct ApplyQuery {
+    /// Applied only when this generation is in force; otherwise 409.
+    pub if_generation: Option<u64>,
+    /// The file that the text came from, for findings and the record.
+    pub file: Option<String>,
+}
+
+/// Query of `POST /v1/rollback`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct RollbackQuery {
+    /// Which; absent: the one before the one in force.
+    pub generation: Option<u64>,
+}
+
+/// Answer of `POST /v1/plan`: what `apply` would do. Nothing was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PlanChange {
+    /// The generation that it was compared with.
+    pub generation: u64,
+    /// Whether anything would change.
+    pub changed: bool,
+    /// What belongs to the process.
+    pub global: Vec<KeyChange>,
+    /// Services.
+    pub services: Changes,
+    /// Pools.
+    pub pools: PoolChanges,
+    /// Which listeners, connections and exchanges it touches, each a whole sentence.
+    pub effects: Vec<String>,
+    /// What `check` warns about.
+    pub warnings: Vec<Finding>,
+}
+
+/// Objects that come, go or differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Changes {
+    /// Names that are new.
+    pub added: Vec<String>,
+    /// Names that are gone.
+    pub removed: Vec<String>,
+    /// Those that differ.
+    pub changed: Vec<Changed>,
+}
+
+/// An object that differs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Changed {
+    /// Its name.
+    pub name: String,
+    /// Its keys that differ.
+    pub keys: Vec<KeyChange>,
+}
+
+/// A key that differs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct KeyChange {
+    /// Its path in the object: `timeout.idle`.
+    pub key: String,
+    /// Its value in force, where it can be told.
+    pub from: Option<String>,
+    /// Its value afterwards, where it can be told.
+    pub to: Option<String>,
+}
+
+/// Pools that come, go or differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PoolChanges {
+    /// Names that are new.
+    pub added: Vec<String>,
+    /// Names that are gone.
+    pub removed: Vec<String>,
+    /// Those that differ.
+    pub changed: Vec<PoolChanged>,
+}
+
+/// A pool that differs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PoolChanged {
+    /// Its name.
+    pub name: String,
+    /// Its keys that differ, servers apart.
+    pub keys: Vec<KeyChange>,
+    /// Its servers.
+    pub servers: Changes,
+}
+
+/// Answer of `POST /v1/apply` and `POST /v1/rollback`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Applied {
+    /// The generation in force now.
+    pub generation: u64,
+    /// Whether anything changed; if not, the generation is the same as before.
+    pub changed: bool,
+    /// What was touched, each a whole sentence.
+    pub effects: Vec<String>,
+    /// What `check` warns about.
+    pub warnings: Vec<Finding>,
+}
+
+/// Answer of `GET /v1/generations`, newest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Generations {
+    /// Those kept.
+    pub generations: Vec<Generation>,
+}
+
+/// A configuration that was in force once, or is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Generation {
+    /// Its number.
+    pub generation: u64,
+    /// When it was applied.
+    pub when_unix_ms: u64,
+    /// Who applied it: `uid 0`, `SIGHUP`, `start`.
+    pub who: String,
+    /// Where its text came from: a file, or `rollback to 4`.
+    pub from: String,
+    /// A digest of its text, in hexadecimal.
+    pub digest: String,
+    /// Whether it is in force.
+    pub current: bool,
+}
+
+/// Query of `POST /v1/stop`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct StopQuery {
+    /// How long exchanges may finish; absent: the configured drain.
+    pub limit_ms: Option<u64>,
+}
+
+/// Answer of `POST /v1/stop`, given at once: draining has begun, and the socket closes when it is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Stopping {
+    /// How long exchanges may finish.
+    pub limit_ms: u64,
+    /// Connections open when draining began.
+    pub connections: u64,
+    /// Exchanges or `tcp` connections under way when draining began.
+    pub in_flight: u64,
+}

@@ -1,0 +1,360 @@
+//! What passed through: totals, rates, discards by reason and times, with sums that add up.
+//!
+//! Totals count since the daemon's start; rates and times cover the last `interval-ms`. Every balance prints its
+//! own remainder as `unaccounted`, which is 0 when nothing was missed. It holds no states: `status` does.
+
+use std::net::{IpAddr, SocketAddr};
+use std::ops::AddAssign;
+
+use model::cause::Side;
+use model::snapshot::ServerState;
+use serde::{Deserialize, Serialize};
+
+/// Query of `GET /v1/report`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct ReportQuery {
+    /// The daemon waits this long and reports rates and times over just that; absent: over its own last interval.
+    pub interval_ms: Option<u64>,
+}
+
+/// The longest `interval-ms` that is taken.
+pub const INTERVAL_MS_MAX: u64 = 60_000;
+
+/// Answer of `GET /v1/report`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Report {
+    /// The configuration in force.
+    pub generation: u64,
+    /// When this was made.
+    pub now_unix_ms: u64,
+    /// Since the start.
+    pub uptime_ms: u64,
+    /// What rates and times cover.
+    pub interval_ms: u64,
+    /// All services together.
+    pub total: ServiceCounts,
+    /// Services by name.
+    pub services: Vec<ServiceReport>,
+    /// Pools by name.
+    pub pools: Vec<PoolReport>,
+    /// Source ports by source and destination.
+    pub ports: Vec<PortReport>,
+    /// What belongs to the process.
+    pub process: Process,
+}
+
+/// A number and how fast it grew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Counter {
+    /// Since the start.
+    pub total: u64,
+    /// A second, over the interval.
+    pub rate: f64,
+}
+
+impl AddAssign for Counter {
+    fn add_assign(&mut self, other: Counter) {
+        self.total += other.total;
+        self.rate += other.rate;
+    }
+}
+
+/// A service.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ServiceReport {
+    /// Its name.
+    pub name: String,
+    /// `http` or `tcp`.
+    pub forward: String,
+    /// Its counts.
+    #[serde(flatten)]
+    pub counts: ServiceCounts,
+}
+
+/// What is counted of a service, or of all together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ServiceCounts {
+    /// Client connections.
+    pub connections: Connections,
+    /// Requests, or `tcp` connections given to a server.
+    pub requests: Requests,
+    /// Answers of servers by class.
+    pub statuses: Statuses,
+    /// Attempts after the first.
+    pub retried: Counter,
+    /// Replays because a kept connection was stale.
+    pub replayed: Counter,
+    /// Bytes on the clients' side.
+    pub bytes: Bytes,
+    /// Ends other than well, by cause; only those that happened.
+    pub causes: Vec<CauseCount>,
+    /// Refused requests by the rule of grammar they broke; only those that happened.
+    pub defects: Vec<NamedCount>,
+    /// Limits met and lines dropped, by name; only those that happened.
+    pub limits: Vec<NamedCount>,
+    /// Where the time went.
+    pub phases: Vec<PhaseTimes>,
+}
+
+/// Client connections. `accepted` = `closed` + `open` + `unaccounted`; `refused` is part of `accepted`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Connections {
+    /// Accepted.
+    pub accepted: Counter,
+    /// Of those, refused at once because of a limit.
+    pub refused: Counter,
+    /// Of those, ended.
+    pub closed: Counter,
+    /// Of those, open now.
+    pub open: u64,
+    /// Of those, none of the above; a snapshot taken under load may be off by what moved meanwhile.
+    pub unaccounted: i64,
+}
+
+impl Connections {
+    /// With `unaccounted` worked out.
+    pub fn new(accepted: Counter, refused: Counter, closed: Counter, open: u64) -> Self {
+        let unaccounted = balance(accepted.total, &[closed.total, open]);
+        Connections { accepted, refused, closed, open, unaccounted }
+    }
+}
+
+impl AddAssign for Connections {
+    fn add_assign(&mut self, other: Connections) {
+        self.accepted += other.accepted;
+        self.refused += other.refused;
+        self.closed += other.closed;
+        self.open += other.open;
+        self.unaccounted += other.unaccounted;
+    }
+}
+
+/// Requests. `requests` = `answered` + `answered-by-us` + `aborted` + `upgraded` + `in-flight` + `unaccounted`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Requests {
+    /// Heads read, or `tcp` connections given to a server.
+    pub requests: Counter,
+    /// Ended with a server's whole answer, or `tcp` connections closed in order.
+    pub answered: Counter,
+    /// Ended with an answer of the balancer's own.
+    pub answered_by_us: Counter,
+    /// Ended without a whole answer.
+    pub aborted: Counter,
+    /// Became tunnels.
+    pub upgraded: Counter,
+    /// Under way now.
+    pub in_flight: u64,
+    /// None of the above; a snapshot taken under load may be off by what moved meanwhile.
+    pub unaccounted: i64,
+}
+
+impl Requests {
+    /// With `unaccounted` worked out.
+    pub fn new(
+        requests: Counter,
+        answered: Counter,
+        answered_by_us: Counter,
+        aborted: Counter,
+        upgraded: Counter,
+        in_flight: u64,
+    ) -> Self {
+        let ends = [answered.total, answered_by_us.total, aborted.total, upgraded.total, in_flight];
+        let unaccounted = balance(requests.total, &ends);
+        Requests { requests, answered, answered_by_us, aborted, upgraded, in_flight, unaccounted }
+    }
+}
+
+impl AddAssign for Requests {
+    fn add_assign(&mut self, other: Requests) {
+        self.requests += other.requests;
+        self.answered += other.answered;
+        self.answered_by_us += other.answered_by_us;
+        self.aborted += other.aborted;
+        self.upgraded += other.upgraded;
+        self.in_flight += other.in_flight;
+        self.unaccounted += other.unaccounted;
+    }
+}
+
+/// Answers by class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Statuses {
+    /// 1xx passed on.
+    pub informational: Counter,
+    /// 2xx.
+    pub success: Counter,
+    /// 3xx.
+    pub redirect: Counter,
+    /// 4xx.
+    pub client_error: Counter,
+    /// 5xx.
+    pub server_error: Counter,
+}
+
+impl AddAssign for Statuses {
+    fn add_assign(&mut self, other: Statuses) {
+        self.informational += other.informational;
+        self.success += other.success;
+        self.redirect += other.redirect;
+        self.client_error += other.client_error;
+        self.server_error += other.server_error;
+    }
+}
+
+/// Bytes received and sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Bytes {
+    /// Received.
+    pub received: Counter,
+    /// Sent.
+    pub sent: Counter,
+    /// Of both, moved within the kernel by splice(2).
+    pub spliced: Counter,
+}
+
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, other: Bytes) {
+        self.received += other.received;
+        self.sent += other.sent;
+        self.spliced += other.spliced;
+    }
+}
+
+/// Ends by one cause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct CauseCount {
+    /// The cause's name.
+    pub cause: String,
+    /// Who moved first.
+    pub side: Side,
+    /// How often.
+    #[serde(flatten)]
+    pub count: Counter,
+}
+
+/// A count with a name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct NamedCount {
+    /// What is counted.
+    pub name: String,
+    /// How often.
+    #[serde(flatten)]
+    pub count: Counter,
+}
+
+/// One phase's times over the interval, in microseconds. Quantiles are absent when nothing was recorded.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PhaseTimes {
+    /// `queue`, `connect`, `first-byte`, `transfer` or `total`.
+    pub phase: String,
+    /// How many were recorded.
+    pub count: u64,
+    /// The average.
+    pub mean_us: Option<u64>,
+    /// Half took at most this.
+    pub p50_us: Option<u64>,
+    /// Nine in ten took at most this.
+    pub p90_us: Option<u64>,
+    /// Ninety-nine in a hundred took at most this.
+    pub p99_us: Option<u64>,
+}
+
+/// A pool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PoolReport {
+    /// Its name.
+    pub name: String,
+    /// Its servers in the order configured.
+    pub servers: Vec<ServerReport>,
+}
+
+/// A server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ServerReport {
+    /// Its name in the pool.
+    pub name: String,
+    /// Its state now.
+    pub state: ServerState,
+    /// Exchanges or `tcp` connections under way.
+    pub in_flight: u32,
+    /// Connections open, idle ones included.
+    pub connections: u32,
+    /// Connections tried.
+    pub connects: Counter,
+    /// Of those, failed.
+    pub connect_failed: Counter,
+    /// Requests or `tcp` connections sent.
+    pub requests: Counter,
+    /// Answered whole.
+    pub answered: Counter,
+    /// Sent on a kept connection.
+    pub reused: Counter,
+    /// Kept connections that the server closed first.
+    pub stale: Counter,
+    /// Kept connections that we closed.
+    pub retired: Counter,
+    /// Answers by class.
+    pub statuses: Statuses,
+    /// Bytes on the server's side.
+    pub bytes: Bytes,
+    /// Ends other than well, by cause; only those that happened.
+    pub causes: Vec<CauseCount>,
+    /// Where the time went.
+    pub phases: Vec<PhaseTimes>,
+}
+
+/// Source ports towards one destination from one source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PortReport {
+    /// The source address; absent: the kernel chooses.
+    pub source: Option<IpAddr>,
+    /// The server.
+    pub destination: SocketAddr,
+    /// Ports in use.
+    pub in_use: u32,
+    /// Ports left.
+    pub left: u32,
+}
+
+/// What belongs to the process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Process {
+    /// File descriptors.
+    pub descriptors: Descriptors,
+    /// Resident bytes.
+    pub resident_bytes: u64,
+    /// Access log lines that were dropped.
+    pub log_lines_dropped: Counter,
+}
+
+/// File descriptors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Descriptors {
+    /// Open now.
+    pub in_use: u64,
+    /// The most that may be open.
+    pub limit: u64,
+}
+
+/// What is left of `whole` after its parts; never wraps.
+fn balance(whole: u64, parts: &[u64]) -> i64 {
+    let rest = i128::from(whole) - parts.iter().map(|part| i128::from(*part)).sum::<i128>();
+    i64::try_from(rest).unwrap_or(if rest < 0 { i64::MIN } else { i64::MAX })
+}

@@ -1,0 +1,175 @@
+//! The state of everything, and why: what `steelyard status` shows.
+//!
+//! No state stands alone: each has a reason and a moment since when. It counts nothing over time: `report` does.
+
+use std::net::SocketAddr;
+
+use model::config::Admin;
+use model::snapshot::ServerState;
+use serde::{Deserialize, Serialize};
+
+/// Answer of `GET /v1/status`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Status {
+    /// The daemon's version.
+    pub version: String,
+    /// The configuration in force.
+    pub generation: u64,
+    /// When this was made; ages are counted from here, not from the reader's clock.
+    pub now_unix_ms: u64,
+    /// When the daemon started.
+    pub since_unix_ms: u64,
+    /// How long it has run.
+    pub uptime_ms: u64,
+    /// Its process.
+    pub pid: u32,
+    /// Worker threads.
+    pub workers: u32,
+    /// Services by name.
+    pub services: Vec<ServiceStatus>,
+    /// Pools by name.
+    pub pools: Vec<PoolStatus>,
+    /// What is on its way out: parts of older generations with work still under way.
+    pub draining: Vec<Draining>,
+    /// What an operator should know now, each a whole sentence.
+    pub warnings: Vec<String>,
+}
+
+/// A service.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ServiceStatus {
+    /// Its name.
+    pub name: String,
+    /// `http` or `tcp`, as configured.
+    pub forward: String,
+    /// Where it listens.
+    pub listen: Vec<SocketAddr>,
+    /// Its pool.
+    pub pool: String,
+    /// Its state.
+    pub state: ServiceState,
+    /// Why, in a sentence: `3 of 4 servers take work`.
+    pub reason: String,
+    /// Since when.
+    pub since_unix_ms: u64,
+    /// Client connections open.
+    pub open: u64,
+    /// Exchanges or `tcp` connections under way.
+    pub in_flight: u64,
+}
+
+/// What a service can do for its clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServiceState {
+    /// Listening, and every enabled server takes work.
+    Up,
+    /// Listening, and some server that should take work does not.
+    Degraded,
+    /// Not listening, or no server takes work.
+    Down,
+    /// Takes no new connection and finishes what it has.
+    Draining,
+}
+
+impl ServiceState {
+    /// As written for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ServiceState::Up => "up",
+            ServiceState::Degraded => "degraded",
+            ServiceState::Down => "down",
+            ServiceState::Draining => "draining",
+        }
+    }
+}
+
+/// A pool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PoolStatus {
+    /// Its name.
+    pub name: String,
+    /// How it chooses, as configured: `least-request`.
+    pub balance: String,
+    /// Its servers in the order configured.
+    pub servers: Vec<ServerStatus>,
+}
+
+/// A server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ServerStatus {
+    /// Its name in the pool.
+    pub name: String,
+    /// As configured: address or name, and port.
+    pub address: String,
+    /// Where that is now; absent while a name does not resolve.
+    pub resolved: Option<SocketAddr>,
+    /// What it may take.
+    pub state: ServerState,
+    /// What the operator wants of it.
+    pub admin: Admin,
+    /// Its weight in force.
+    pub weight: u16,
+    /// Its weight in the configuration.
+    pub configured_weight: u16,
+    /// Since when it is in this state.
+    pub since_unix_ms: u64,
+    /// Why it is in this state.
+    pub reason: Evidence,
+    /// Exchanges or `tcp` connections under way.
+    pub in_flight: u32,
+    /// Connections open, idle ones included.
+    pub connections: u32,
+    /// The most connections it may have; absent: no cap.
+    pub cap: Option<u32>,
+}
+
+/// Why something is in its state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Evidence {
+    /// Where the evidence comes from.
+    pub source: Source,
+    /// What was seen: `http GET /healthz 200 in 1 ms`, `connection refused`.
+    pub text: String,
+    /// When it was seen last.
+    pub at_unix_ms: u64,
+}
+
+/// Where evidence comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// A probe's result.
+    Probe,
+    /// Clients' own connections.
+    Traffic,
+    /// An operator's order.
+    Operator,
+    /// The configuration alone: `initial`, `admin`.
+    Configuration,
+    /// Name resolution.
+    Resolver,
+}
+
+/// Something on its way out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Draining {
+    /// What: `service shop on 203.0.113.10:80`, `server web/a`, `the process`.
+    pub what: String,
+    /// Why: `removed by generation 7`.
+    pub reason: String,
+    /// Since when.
+    pub since_unix_ms: u64,
+    /// When what is left is cut; absent: never.
+    pub until_unix_ms: Option<u64>,
+    /// Connections left.
+    pub connections: u64,
+    /// Exchanges or `tcp` connections left.
+    pub in_flight: u64,
+}
