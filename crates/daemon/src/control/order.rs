@@ -1,0 +1,199 @@
+//! What can be asked of the daemon, and what it answers: the words of `Control`. It carries nothing out.
+
+use std::net::SocketAddr;
+use std::time::SystemTime;
+
+use model::config::{Diff, Finding, Findings, Weight};
+use model::id::ServerId;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::origin::Origin;
+use super::picture::Judgement;
+
+/// A configuration to put in force.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Its text.
+    pub text: String,
+    /// The file that it came from, as messages name it.
+    pub file: String,
+    /// Who asks.
+    pub origin: Origin,
+    /// Only if this generation is in force, so that nobody undoes a change unseen; `None`: in any case.
+    pub expect: Option<u64>,
+}
+
+/// What a change did.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// The generation in force afterwards.
+    pub generation: u64,
+    /// What changed; empty when the text says what was in force already.
+    pub diff: Diff,
+    /// Warnings about the new configuration.
+    pub warnings: Vec<Finding>,
+    /// What takes effect only in the next process.
+    pub needs_restart: Vec<String>,
+    /// Every worker acts on it (false: a worker had not confirmed within the time allowed, and will).
+    pub confirmed: bool,
+}
+
+/// What a change would do.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The generation that was compared with.
+    pub generation: u64,
+    /// What would change.
+    pub diff: Diff,
+    /// Warnings about the new configuration.
+    pub warnings: Vec<Finding>,
+    /// What would take effect only in the next process.
+    pub needs_restart: Vec<String>,
+    /// What would be done to listeners, a sentence each.
+    pub listeners: Vec<String>,
+}
+
+/// Why a configuration was not put in force. Nothing has changed.
+#[derive(Debug, Error)]
+pub enum ApplyError {
+    /// The text has mistakes.
+    #[error("{0}")]
+    Invalid(Findings),
+    /// Another generation is in force than the caller has seen.
+    #[error(
+        "generation {found} is in force, not {expected}: look at what changed meanwhile, then apply again"
+    )]
+    Stale {
+        /// What the caller expected.
+        expected: u64,
+        /// What is in force.
+        found: u64,
+    },
+    /// A listener could not be opened or changed.
+    #[error(transparent)]
+    Listen(#[from] l7::socket::ListenError),
+    /// Another process is taking over.
+    #[error("another process is taking over: ask it, or try again when it has given up")]
+    HandingOver,
+    /// The daemon is on its way out.
+    #[error(transparent)]
+    Gone(#[from] Gone),
+}
+
+/// Why an older generation was not put in force. Nothing has changed.
+#[derive(Debug, Error)]
+pub enum RollbackError {
+    /// No such generation is kept.
+    #[error("generation {wanted} is not kept; kept are {}", list(.kept))]
+    Unknown {
+        /// What was asked for.
+        wanted: u64,
+        /// What there is.
+        kept: Vec<u64>,
+    },
+    /// There is none before the present one.
+    #[error("no generation before the present one is kept")]
+    NonePrevious,
+    /// It cannot be put in force now.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+}
+
+/// One kept generation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Generation {
+    /// Its number.
+    pub number: u64,
+    /// Who put it in force.
+    pub origin: Origin,
+    /// The file that its text came from, as messages name it.
+    pub file: String,
+    /// When.
+    pub at: SystemTime,
+    /// Digest of its text.
+    pub digest: String,
+    /// For a rollback: the generation whose text it repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u64>,
+}
+
+/// An operator's word for a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ServerWord {
+    /// Judged by its health alone.
+    Enable,
+    /// Finishes what it has.
+    Drain,
+    /// Takes nothing.
+    Disable,
+    /// Its share.
+    Weight(Weight),
+}
+
+/// Why a server was not changed.
+#[derive(Debug, Error)]
+pub enum SetServerError {
+    /// No such pool or server.
+    #[error("there is no server '{pool}/{name}'{}", hint(.near))]
+    Unknown {
+        /// The pool asked for.
+        pool: String,
+        /// The server asked for.
+        name: String,
+        /// The servers of that pool, or the pools when there is no such pool.
+        near: Vec<String>,
+    },
+    /// Another process is taking over.
+    #[error("another process is taking over: ask it, or try again when it has given up")]
+    HandingOver,
+    /// The daemon is on its way out.
+    #[error(transparent)]
+    Gone(#[from] Gone),
+}
+
+/// What probes and connections found out about a server.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// Of which.
+    pub server: ServerId,
+    /// The judgement.
+    pub health: Judgement,
+    /// The evidence, in a sentence.
+    pub reason: String,
+}
+
+/// What the resolver found out about a server's name.
+#[derive(Clone, Debug)]
+pub struct Resolution {
+    /// Of which.
+    pub server: ServerId,
+    /// Its address, or why there is none.
+    pub found: Result<SocketAddr, String>,
+}
+
+/// How to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// Listeners close after accepting what waits, then exchanges finish within `global.drain`.
+    Drain,
+    /// As `Drain`, but the listening sockets live on in another process.
+    Handed,
+}
+
+/// The daemon is on its way out and takes no orders.
+#[derive(Debug, Error, Clone, Copy, PartialEq, Eq)]
+#[error("the daemon is stopping")]
+pub struct Gone;
+
+fn list(numbers: &[u64]) -> String {
+    if numbers.is_empty() {
+        return "none".to_owned();
+    }
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn hint(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!("; there are {}", near.join(", ")) }
+}

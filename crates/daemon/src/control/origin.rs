@@ -1,0 +1,48 @@
+//! Who asked for a change, and by which way. It grants nothing: the API's socket mode does.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Who asked, and by which way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Origin {
+    /// A user name or number, or the part of the daemon that asked.
+    pub who: String,
+    /// By which way.
+    pub way: Way,
+}
+
+/// By which way a change came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// The file, read at start.
+    Start,
+    /// The file, read again on SIGHUP.
+    Reload,
+    /// The local API.
+    Api,
+    /// An older generation, put in force again.
+    Rollback,
+}
+
+impl Origin {
+    /// With `who` as given.
+    pub fn new(who: impl Into<String>, way: Way) -> Origin {
+        Origin { who: who.into(), way }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let way = match self.way {
+            Way::Start => "start",
+            Way::Reload => "reload",
+            Way::Api => "api",
+            Way::Rollback => "rollback",
+        };
+        write!(to, "{} ({way})", self.who)
+    }
+}

@@ -1,0 +1,167 @@
+//! What is in force, for everyone who looks: the API, the metrics, the probes.
+//!
+//! A picture is immutable and replaced whole. It holds facts only; live counters hang on its snapshot.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use model::config::{Admin, Checked, Config, Server, Weight};
+use model::id::{ListenerId, PoolId, ServerId, ServiceId};
+use model::snapshot::{ServerState, Snapshot};
+use serde::{Deserialize, Serialize};
+
+use super::origin::Origin;
+
+/// What is in force.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// Number of the configuration in force.
+    pub generation: u64,
+    /// Since when.
+    pub since: SystemTime,
+    /// When this process began.
+    pub started: SystemTime,
+    /// Digest of the configuration's text.
+    pub digest: String,
+    /// Who put it in force.
+    pub origin: Origin,
+    /// The text, as applied.
+    pub text: Arc<str>,
+    /// The file that the text came from, as messages name it.
+    pub file: Arc<str>,
+    /// What the text means, with origins of values and warnings.
+    pub checked: Arc<Checked>,
+    /// The configuration itself; objects that did not change are the same allocations as before.
+    pub config: Arc<Config>,
+    /// What the workers act on.
+    pub snapshot: Arc<Snapshot>,
+    /// Every server's facts.
+    pub servers: HashMap<ServerId, Arc<ServerFacts>>,
+    /// Open listeners by address.
+    pub listeners: BTreeMap<SocketAddr, ListenerFacts>,
+    /// Worker threads: the number of slots in every live counter.
+    pub workers: usize,
+    /// What this process cannot change while it runs although the configuration says so; empty: nothing.
+    pub needs_restart: Vec<String>,
+    /// No new work is accepted: the process is on its way out.
+    pub leaving: bool,
+}
+
+impl Picture {
+    /// A server by the names of its pool and itself.
+    pub fn server(&self, pool: &str, name: &str) -> Option<&Arc<ServerFacts>> {
+        self.servers.values().find(|facts| facts.pool_name == pool && facts.config.name == name)
+    }
+}
+
+/// What is known of one server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerFacts {
+    /// Its id.
+    pub id: ServerId,
+    /// Its pool.
+    pub pool: PoolId,
+    /// Its pool's name.
+    pub pool_name: String,
+    /// As configured.
+    pub config: Arc<Server>,
+    /// Where it is, or why that is not known.
+    pub resolved: Resolved,
+    /// What probes and connections say of it.
+    pub judged: Judged,
+    /// What an operator said, where that differs from the file.
+    pub hand: Hand,
+    /// What all of it comes to.
+    pub state: ServerState,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// Since when it has that state.
+    pub since: SystemTime,
+    /// Its weight now.
+    pub weight: Weight,
+}
+
+/// Where a server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resolved {
+    /// Configured as an address, or its name resolved to it.
+    At(SocketAddr),
+    /// Its name has not been asked for yet.
+    NotYet,
+    /// Its name does not resolve: why.
+    Failed(String),
+}
+
+impl Resolved {
+    /// The address, if known.
+    pub fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Resolved::At(address) => Some(*address),
+            Resolved::NotYet | Resolved::Failed(_) => None,
+        }
+    }
+}
+
+/// What probes and connections say of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Judged {
+    /// The judgement.
+    pub health: Judgement,
+    /// The evidence, in a sentence.
+    pub reason: String,
+    /// Since when it stands.
+    pub since: SystemTime,
+    /// Made by evidence rather than by the pool's initial policy.
+    pub evidence: bool,
+}
+
+/// A judgement of health.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Judgement {
+    /// Takes work.
+    Up,
+    /// Takes none.
+    Down,
+    /// No evidence.
+    Unknown,
+}
+
+/// What an operator said of a server where it differs from the file. A word stands until the file's own word
+/// for the same thing changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hand {
+    /// Of its admin state.
+    pub admin: Option<Word<Admin>>,
+    /// Of its weight.
+    pub weight: Option<Word<Weight>>,
+}
+
+/// One word of an operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word<T> {
+    /// What was said.
+    pub value: T,
+    /// What the file said then.
+    pub over: T,
+    /// By whom.
+    pub by: Origin,
+    /// When.
+    pub at: SystemTime,
+}
+
+/// One open listener.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenerFacts {
+    /// Its id.
+    pub id: ListenerId,
+    /// Its service.
+    pub service: ServiceId,
+    /// The service's name.
+    pub service_name: String,
+    /// Open sockets: one a worker, fewer when they came from a process with fewer workers.
+    pub sockets: usize,
+}
