@@ -3,5 +3,9 @@
 //! JSON with kebab-case keys under `/v1/`. Numbers carry their unit in their name; moments are Unix milliseconds.
 //! It decides nothing and serves nothing: the daemon does both.
 
+pub mod client;
 pub mod routes;
 pub mod types;
+
+pub use client::Client;
+pub use client::call::CallError;

@@ -1,0 +1,170 @@
+//! A client: one method a route.
+//!
+//! Each call opens its own connection and has a deadline. It neither retries nor caches; whoever watches calls again.
+
+pub mod call;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use call::{Call, CallError, Ceiling, Verb};
+use serde::de::DeserializeOwned;
+
+use crate::routes;
+use crate::types::{
+    Applied, Events, Generations, PlanChange, Report, ServerAction, ServerChanged, Status, Stopping,
+};
+
+/// How long a call may take, unless set.
+pub const DEADLINE: Duration = Duration::from_secs(10);
+/// The largest answer that is read, in bytes.
+pub const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Speaks to the daemon at one socket.
+#[derive(Clone, Debug)]
+pub struct Client {
+    socket: PathBuf,
+    ceiling: Ceiling,
+}
+
+impl Client {
+    /// To the daemon that listens at `socket`.
+    pub fn new(socket: impl Into<PathBuf>) -> Self {
+        let ceiling = Ceiling { time: DEADLINE, bytes: ANSWER_BYTES_MAX };
+        Client { socket: socket.into(), ceiling }
+    }
+
+    /// With another deadline for each call.
+    pub fn with_deadline(mut self, deadline: Duration) -> Self {
+        self.ceiling.time = deadline;
+        self
+    }
+
+    /// With another limit for each answer.
+    pub fn with_answer_bytes(mut self, bytes: usize) -> Self {
+        self.ceiling.bytes = bytes;
+        self
+    }
+
+    /// Where it calls.
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// States and reasons.
+    pub async fn status(&self) -> Result<Status, CallError> {
+        self.get(routes::STATUS.to_owned()).await
+    }
+
+    /// Counts and times; with an interval the daemon watches for so long first (at most
+    /// [`INTERVAL_MS_MAX`](crate::types::report::INTERVAL_MS_MAX)), and the deadline grows by it.
+    pub async fn report(&self, interval: Option<Duration>) -> Result<Report, CallError> {
+        let path = routes::with_query(routes::REPORT, &[("interval-ms", interval.map(millis))]);
+        let ceiling =
+            Ceiling { time: self.ceiling.time + interval.unwrap_or_default(), ..self.ceiling };
+        self.json(Call { verb: Verb::Get, path, content_type: "", body: Vec::new() }, ceiling).await
+    }
+
+    /// The generations that are kept.
+    pub async fn generations(&self) -> Result<Generations, CallError> {
+        self.get(routes::GENERATIONS.to_owned()).await
+    }
+
+    /// The latest events.
+    pub async fn events(&self) -> Result<Events, CallError> {
+        self.get(routes::EVENTS.to_owned()).await
+    }
+
+    /// The whole effective configuration as TOML.
+    pub async fn config(&self) -> Result<String, CallError> {
+        let call = Call {
+            verb: Verb::Get,
+            path: routes::CONFIG.to_owned(),
+            content_type: "",
+            body: Vec::new(),
+        };
+        call::text(&self.socket, call, self.ceiling, routes::TOML).await
+    }
+
+    /// What `apply` would do with this text, which came from `file`.
+    pub async fn plan(&self, text: String, file: Option<String>) -> Result<PlanChange, CallError> {
+        self.post_toml(routes::with_query(routes::PLAN, &[("file", file)]), text).await
+    }
+
+    /// Puts this text in force; with `if_generation` only when that is the one in force.
+    pub async fn apply(
+        &self,
+        text: String,
+        file: Option<String>,
+        if_generation: Option<u64>,
+    ) -> Result<Applied, CallError> {
+        let pairs = [("if-generation", if_generation.map(|n| n.to_string())), ("file", file)];
+        self.post_toml(routes::with_query(routes::APPLY, &pairs), text).await
+    }
+
+    /// Puts a kept generation in force again; without a number the one before.
+    pub async fn rollback(&self, generation: Option<u64>) -> Result<Applied, CallError> {
+        let path = routes::with_query(
+            routes::ROLLBACK,
+            &[("generation", generation.map(|n| n.to_string()))],
+        );
+        self.post(path).await
+    }
+
+    /// Orders something of one server of a pool, or of all with `*`.
+    pub async fn server(
+        &self,
+        pool: &str,
+        name: &str,
+        action: ServerAction,
+    ) -> Result<ServerChanged, CallError> {
+        let body = serde_json::to_vec(&action).map_err(CallError::Encode)?;
+        let call = Call {
+            verb: Verb::Post,
+            path: routes::server(pool, name),
+            content_type: routes::JSON,
+            body,
+        };
+        self.json(call, self.ceiling).await
+    }
+
+    /// Drains and ends the daemon; the answer comes when draining begins.
+    pub async fn stop(&self, limit: Option<Duration>) -> Result<Stopping, CallError> {
+        self.post(routes::with_query(routes::STOP, &[("limit-ms", limit.map(millis))])).await
+    }
+
+    async fn get<T: DeserializeOwned>(&self, path: String) -> Result<T, CallError> {
+        self.json(Call { verb: Verb::Get, path, content_type: "", body: Vec::new() }, self.ceiling)
+            .await
+    }
+
+    async fn post<T: DeserializeOwned>(&self, path: String) -> Result<T, CallError> {
+        self.json(Call { verb: Verb::Post, path, content_type: "", body: Vec::new() }, self.ceiling)
+            .await
+    }
+
+    async fn post_toml<T: DeserializeOwned>(
+        &self,
+        path: String,
+        text: String,
+    ) -> Result<T, CallError> {
+        let call =
+            Call { verb: Verb::Post, path, content_type: routes::TOML, body: text.into_bytes() };
+        self.json(call, self.ceiling).await
+    }
+
+    async fn json<T: DeserializeOwned>(
+        &self,
+        call: Call,
+        ceiling: Ceiling,
+    ) -> Result<T, CallError> {
+        let path = call.path.clone();
+        let text = call::text(&self.socket, call, ceiling, routes::JSON).await?;
+        serde_json::from_str(&text).map_err(|source| CallError::Decode { path, source })
+    }
+}
+
+/// As a query's value.
+fn millis(span: Duration) -> String {
+    span.as_millis().to_string()
+}
