@@ -1,0 +1,19 @@
+//! The house rules as functions over a source tree, and what tests of the whole share.
+//!
+//! Each rule takes a [`tree::Tree`] and returns what offends; `tests/tidy.rs` applies them to this repository and
+//! to a small bad example each. They read text, never compiled code, and mend nothing.
+
+pub mod counters;
+pub mod floors;
+pub mod heads;
+pub mod imports;
+pub mod lexer;
+pub mod licences;
+pub mod links;
+pub mod purity;
+pub mod sizes;
+pub mod skip;
+pub mod tree;
+pub mod unsafety;
+pub mod uses;
+pub mod words;

@@ -1,0 +1,45 @@
+//! The lowest crates neither read a clock nor touch a socket, file, thread or process.
+//!
+//! By the names that such code cannot do without. `Duration` and addresses are values and welcome.
+
+use crate::tree::{File, Offence, Tree};
+
+/// Crates that must stay pure.
+const CRATES: [&str; 2] = ["wire", "model"];
+
+/// Names of things that act on or ask the world.
+const WORLD: [&str; 11] = [
+    "Instant",
+    "SystemTime",
+    "TcpStream",
+    "TcpListener",
+    "UdpSocket",
+    "UnixStream",
+    "UnixListener",
+    "fs",
+    "thread",
+    "process",
+    "env",
+];
+
+/// Uses of such names in product code of those crates.
+pub fn offences(tree: &Tree) -> Vec<Offence> {
+    let pure = |file: &&File| file.source_of().is_some_and(|name| CRATES.contains(&name));
+    tree.files.iter().filter(pure).flat_map(of_file).collect()
+}
+
+fn of_file(file: &File) -> Vec<Offence> {
+    let tokens = file.product_tokens();
+    let named = |at: usize| {
+        let type_name = tokens[at].text.starts_with(|c: char| c.is_uppercase());
+        WORLD.contains(&tokens[at].text) && (type_name || (at >= 2 && tokens[at - 2].text == "std"))
+    };
+    (0..tokens.len())
+        .filter(|at| named(*at))
+        .map(|at| {
+            let text =
+                format!("`{}` does not belong into a pure crate: pass it in", tokens[at].text);
+            Offence::new(&file.path, tokens[at].line, text)
+        })
+        .collect()
+}

@@ -1,0 +1,125 @@
+//! Files of at most 400 lines and functions of at most 70, with a ratchet for what was longer before.
+//!
+//! The ratchet (`tests/ratchet.toml`) names each exception with its length. An exception that grew offends, and so
+//! does one that shrank until its entry is lowered: lengths only go down.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::lexer::{Token, closing};
+use crate::tree::{Offence, Tree};
+
+/// Where the ratchet lies.
+pub const RATCHET: &str = "tests/ratchet.toml";
+/// Lines of a source file.
+pub const FILE_LINES: usize = 400;
+/// Lines of a function, from `fn` to its closing brace.
+pub const FUNCTION_LINES: usize = 70;
+
+/// File name endings that the limit on files holds for.
+const SOURCES: [&str; 10] =
+    [".rs", ".py", ".c", ".h", ".sh", ".ts", ".tsx", ".js", ".css", ".html"];
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Ratchet {
+    /// Lines by path.
+    files: BTreeMap<String, usize>,
+    /// Lines by `path::function`.
+    functions: BTreeMap<String, usize>,
+}
+
+/// Files and functions that are too long, and entries of the ratchet that are out of date.
+pub fn offences(tree: &Tree) -> Vec<Offence> {
+    let text = tree.file(RATCHET).map_or("", |file| &file.text);
+    let ratchet: Ratchet = match toml::from_str(text) {
+        Ok(ratchet) => ratchet,
+        Err(error) => return vec![Offence::new(RATCHET, 0, format!("cannot be read: {error}"))],
+    };
+    let files = tree
+        .files
+        .iter()
+        .filter(|file| SOURCES.iter().any(|ending| file.path.ends_with(ending)))
+        .map(|file| Length { key: file.path.clone(), line: 0, lines: file.text.lines().count() });
+    let functions = tree.rust().flat_map(|file| {
+        functions(&file.tokens()).into_iter().map(move |(name, line, lines)| Length {
+            key: format!("{}::{name}", file.path),
+            line,
+            lines,
+        })
+    });
+    let mut out = judge("file", FILE_LINES, files, &ratchet.files);
+    out.extend(judge("function", FUNCTION_LINES, functions, &ratchet.functions));
+    out
+}
+
+struct Length {
+    key: String,
+    line: usize,
+    lines: usize,
+}
+
+fn judge(
+    what: &str,
+    limit: usize,
+    found: impl Iterator<Item = Length>,
+    exceptions: &BTreeMap<String, usize>,
+) -> Vec<Offence> {
+    let mut longest: BTreeMap<String, Length> = BTreeMap::new();
+    for length in found {
+        let known = longest.get(&length.key).map_or(0, |known| known.lines);
+        if length.lines > known {
+            longest.insert(length.key.clone(), length);
+        }
+    }
+    let mut out = Vec::new();
+    for Length { key, line, lines } in longest.values() {
+        let path = key.split("::").next().unwrap_or(key);
+        let text = match exceptions.get(key) {
+            None if *lines > limit => {
+                format!("{what} `{key}` has {lines} lines, more than {limit}: split it")
+            }
+            Some(before) if lines > before => {
+                format!("{what} `{key}` grew from {before} to {lines} lines: it may only shrink")
+            }
+            _ => continue,
+        };
+        out.push(Offence::new(path, *line, text));
+    }
+    for (key, before) in exceptions {
+        let now = longest.get(key).map_or(0, |length| length.lines);
+        if now <= limit {
+            out.push(Offence::new(RATCHET, 0, format!("`{key}` needs no exception: remove it")));
+        } else if now < *before {
+            out.push(Offence::new(RATCHET, 0, format!("`{key}` shrank to {now}: lower its entry")));
+        }
+    }
+    out
+}
+
+/// Name, line and length of each function with a body.
+fn functions(tokens: &[Token<'_>]) -> Vec<(String, usize, usize)> {
+    let mut out = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let named = tokens.get(at + 1).filter(|name| token.text == "fn" && name.is_word());
+        if let (Some(name), Some(open)) = (named, body(tokens, at)) {
+            let last = tokens[closing(tokens, open)].line;
+            out.push((name.text.to_owned(), token.line, last + 1 - token.line));
+        }
+    }
+    out
+}
+
+/// The brace that opens the body of the function at `at`; `None` for a declaration.
+fn body(tokens: &[Token<'_>], mut at: usize) -> Option<usize> {
+    while let Some(token) = tokens.get(at) {
+        match token.text {
+            "{" => return Some(at),
+            ";" => return None,
+            "(" | "[" => at = closing(tokens, at) + 1,
+            _ => at += 1,
+        }
+    }
+    None
+}

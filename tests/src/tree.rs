@@ -1,0 +1,161 @@
+//! A source tree in memory: every text file of the repository with its path, or a made-up one for a rule's test.
+//!
+//! What `.gitignore` names at the top level is left out, as is `.git`. It follows no symbolic links and judges
+//! nothing: the rules do.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::lexer::{self, Token};
+
+/// One text file.
+#[derive(Debug)]
+pub struct File {
+    /// Path from the top of the tree, with forward slashes.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+}
+
+impl File {
+    /// Whether it is Rust source.
+    pub fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    /// The crate that it is library or program source of: `model` for `crates/model/src/id.rs`.
+    pub fn source_of(&self) -> Option<&str> {
+        let (name, rest) = self.path.strip_prefix("crates/")?.split_once('/')?;
+        (self.is_rust() && rest.starts_with("src/")).then_some(name)
+    }
+
+    /// Whether the whole file is a module of unit tests, by the house's naming.
+    pub fn is_unit_tests(&self) -> bool {
+        self.path.ends_with("/tests.rs") || self.path.contains("/tests/")
+    }
+
+    /// Its Rust tokens, comments and the contents of literals left out.
+    pub fn tokens(&self) -> Vec<Token<'_>> {
+        lexer::tokens(&self.text)
+    }
+
+    /// Its Rust tokens without modules and items that only tests compile.
+    pub fn product_tokens(&self) -> Vec<Token<'_>> {
+        if self.is_unit_tests() { Vec::new() } else { lexer::without_tests(self.tokens()) }
+    }
+}
+
+/// A source tree.
+#[derive(Debug, Default)]
+pub struct Tree {
+    /// Sorted by path.
+    pub files: Vec<File>,
+}
+
+impl Tree {
+    /// A tree of these paths and texts.
+    pub fn of(files: &[(&str, &str)]) -> Tree {
+        let mut files: Vec<File> = files
+            .iter()
+            .map(|(path, text)| File { path: (*path).to_owned(), text: (*text).to_owned() })
+            .collect();
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Tree { files }
+    }
+
+    /// Reads the tree under `top`; files that are not UTF-8 are left out.
+    ///
+    /// # Errors
+    ///
+    /// When a folder or file cannot be read.
+    pub fn read(top: &Path) -> std::io::Result<Tree> {
+        let ignore = fs::read_to_string(top.join(".gitignore")).unwrap_or_default();
+        let ignored: Vec<PathBuf> = ignore
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix('/'))
+            .map(|line| top.join(line.trim_end_matches('/')))
+            .collect();
+        let mut tree = Tree::default();
+        let mut folders = vec![top.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder)? {
+                let entry = entry?;
+                let (path, kind) = (entry.path(), entry.file_type()?);
+                let skipped = ignored.contains(&path)
+                    || [".git", "__pycache__"].iter().any(|name| entry.file_name() == *name);
+                if kind.is_dir() && !skipped {
+                    folders.push(path);
+                } else if kind.is_file() && !skipped {
+                    tree.add(top, &path)?;
+                }
+            }
+        }
+        tree.files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(tree)
+    }
+
+    /// This repository.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tree::read`].
+    pub fn of_this_repository() -> std::io::Result<Tree> {
+        Tree::read(&top())
+    }
+
+    /// The file at exactly this path.
+    pub fn file(&self, path: &str) -> Option<&File> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    /// All Rust files.
+    pub fn rust(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| file.is_rust())
+    }
+
+    fn add(&mut self, top: &Path, path: &Path) -> std::io::Result<()> {
+        let bytes = match fs::read(path) {
+            // Removed between listing and reading, as editors do.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            read => read?,
+        };
+        let relative = path.strip_prefix(top).unwrap_or(path);
+        if let Ok(text) = String::from_utf8(bytes) {
+            self.files.push(File { path: relative.to_string_lossy().replace('\\', "/"), text });
+        }
+        Ok(())
+    }
+}
+
+/// The top folder of this repository.
+pub fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_owned).unwrap_or_default()
+}
+
+/// One breach of a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offence {
+    /// The file.
+    pub path: String,
+    /// The line, from 1; 0 when the whole file is meant.
+    pub line: usize,
+    /// What is wrong and what to do.
+    pub text: String,
+}
+
+impl Offence {
+    /// An offence of `file`.
+    pub fn new(file: &str, line: usize, text: impl Into<String>) -> Offence {
+        Offence { path: file.to_owned(), line, text: text.into() }
+    }
+}
+
+impl fmt::Display for Offence {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(to, "{}: {}", self.path, self.text),
+            line => write!(to, "{}:{line}: {}", self.path, self.text),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Unsafe code stands only in the files named here, each block with its reason.
+//!
+//! The lint `unsafe_code` denies it everywhere else too; this rule is the list that one reads in review. It does
+//! not judge whether a reason holds.
+
+use crate::tree::{Offence, Tree};
+
+/// The files that may hold unsafe code.
+pub const FILES: [&str; 1] = ["crates/l7/src/sys.rs"];
+
+/// How many lines above a block its SAFETY note may begin.
+const NOTE_LINES: usize = 8;
+
+/// Unsafe code elsewhere, blocks without a note, and entries that need no permission.
+pub fn offences(tree: &Tree) -> Vec<Offence> {
+    let mut out = Vec::new();
+    for file in tree.rust() {
+        let allowed = FILES.contains(&file.path.as_str());
+        let lines: Vec<&str> = file.text.lines().collect();
+        let tokens = file.tokens();
+        let blocks = || tokens.iter().filter(|token| token.text == "unsafe");
+        if allowed && blocks().next().is_none() {
+            let text = "holds no unsafe code: take it off the list in `tests/src/unsafety.rs`";
+            out.push(Offence::new(&file.path, 0, text));
+        }
+        for token in blocks() {
+            let above = &lines[token.line.saturating_sub(NOTE_LINES)..token.line];
+            if !allowed {
+                let text = "unsafe code may not stand here: use rustix or socket2";
+                out.push(Offence::new(&file.path, token.line, text));
+            } else if !above.iter().any(|line| line.contains("SAFETY:")) {
+                let text = "unsafe block without a `// SAFETY:` note above it";
+                out.push(Offence::new(&file.path, token.line, text));
+            }
+        }
+        if !allowed && let Some(token) = tokens.iter().find(|token| token.text == "unsafe_code") {
+            let text = "only the listed files may change the lint on unsafe code";
+            out.push(Offence::new(&file.path, token.line, text));
+        }
+    }
+    out
+}

@@ -1,0 +1,250 @@
+//! Applies every house rule to this repository, and to a small bad example that it must find.
+//!
+//! The rules themselves are in the library of this package.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which may fail")]
+
+use std::path::Path;
+use std::process::Command;
+
+use tests::tree::{Offence, Tree, top};
+use tests::{
+    counters, floors, heads, imports, licences, links, purity, sizes, skip, unsafety, words,
+};
+
+type Rule = fn(&Tree) -> Vec<Offence>;
+
+fn holds(rule: Rule) {
+    let tree = Tree::of_this_repository().unwrap();
+    assert!(tree.files.len() > 20, "the tree was not found");
+    none(&rule(&tree));
+}
+
+fn none(offences: &[Offence]) {
+    let lines: Vec<String> = offences.iter().map(Offence::to_string).collect();
+    assert!(lines.is_empty(), "\n{}\n", lines.join("\n"));
+}
+
+/// The rule finds exactly one offence in `bad` that says `says`, and none in `good`.
+fn finds(rule: Rule, bad: &[(&str, &str)], says: &str, good: &[(&str, &str)]) {
+    let found = rule(&Tree::of(bad));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].to_string().contains(says), "{}", found[0]);
+    none(&rule(&Tree::of(good)));
+}
+
+#[test]
+fn crates_import_only_lower_floors() {
+    holds(floors::offences);
+}
+
+#[test]
+fn an_import_of_the_same_floor_is_found() {
+    let good = "[dependencies]\nmodel.workspace = true\n[dev-dependencies]\napi.workspace = true\n";
+    let bad = "[target.'cfg(unix)'.dependencies]\napi.workspace = true\n";
+    let path = "crates/l7/Cargo.toml";
+    finds(floors::offences, &[(path, bad)], "may not import `api`", &[(path, good)]);
+    finds(floors::offences, &[("crates/attic/Cargo.toml", "")], "no floor", &[]);
+}
+
+#[test]
+fn files_do_not_import_in_circles() {
+    holds(imports::offences);
+}
+
+#[test]
+fn a_loop_of_three_files_is_found() {
+    let a = ("crates/x/src/a.rs", "use crate::b::B;");
+    let c = ("crates/x/src/b/c.rs", "fn f() { crate::a::go() }");
+    let bad = [a, ("crates/x/src/b.rs", "pub use c::C; mod c;"), c];
+    let good = [a, ("crates/x/src/b.rs", "mod c;\n#[cfg(test)] mod tests { use super::c::C; }"), c];
+    finds(imports::offences, &bad, "a.rs, crates/x/src/b.rs, crates/x/src/b/c.rs", &good);
+}
+
+#[test]
+fn an_import_through_the_root_is_found() {
+    let root = ("crates/x/src/lib.rs", "pub mod a; pub mod b; pub use a::A; pub use b::B;");
+    let a = ("crates/x/src/a.rs", "pub struct A;");
+    let bad = [root, a, ("crates/x/src/b.rs", "use crate::A;")];
+    let good = [root, a, ("crates/x/src/b.rs", "use crate::a::A;")];
+    finds(imports::offences, &bad, "import from the defining file", &good);
+}
+
+#[test]
+fn a_child_that_imports_from_its_parent_is_found() {
+    let parent = ("crates/x/src/p.rs", "mod kid; use self::kid::Kid; pub struct P;");
+    let bad = [parent, ("crates/x/src/p/kid.rs", "use super::P;")];
+    let good = [
+        parent,
+        ("crates/x/src/p/kid.rs", "use super::other::Q;"),
+        ("crates/x/src/p/other.rs", "pub struct Q;"),
+    ];
+    finds(imports::offences, &bad, "part of a loop", &good);
+}
+
+#[test]
+fn files_and_functions_are_short() {
+    holds(sizes::offences);
+}
+
+#[test]
+fn what_is_too_long_or_grew_is_found() {
+    let long = "//! x\n".repeat(sizes::FILE_LINES + 1);
+    let fits = "//! x\n".repeat(sizes::FILE_LINES);
+    let path = "crates/x/src/a.rs";
+    finds(sizes::offences, &[(path, &long)], "has 401 lines", &[(path, &fits)]);
+
+    let body = |lines: usize| format!("fn f(a: [u8; 2]) {{\n{}}}\n", "x();\n".repeat(lines));
+    let (long, fits) = (body(sizes::FUNCTION_LINES - 1), body(sizes::FUNCTION_LINES - 2));
+    finds(sizes::offences, &[(path, &long)], "has 71 lines", &[(path, &fits)]);
+
+    let entry = |lines: usize| format!("[functions]\n\"{path}::f\" = {lines}\n");
+    let (grew, same, shrank) = (entry(70), entry(71), entry(72));
+    let exact = [(path, long.as_str()), (sizes::RATCHET, same.as_str())];
+    finds(sizes::offences, &[(path, &long), (sizes::RATCHET, &grew)], "grew from 70 to 71", &exact);
+    finds(sizes::offences, &[(path, &long), (sizes::RATCHET, &shrank)], "lower its entry", &exact);
+    finds(sizes::offences, &[(path, &fits), (sizes::RATCHET, &same)], "remove it", &exact);
+}
+
+#[test]
+fn files_open_with_their_job_and_lib_only_declares() {
+    holds(heads::offences);
+}
+
+#[test]
+fn a_missing_head_and_a_busy_lib_are_found() {
+    let path = "crates/x/src/a.rs";
+    let good = [(path, "//! Adds two numbers.\n")];
+    finds(heads::offences, &[(path, "use std::fs;\n")], "must open with", &good);
+    finds(heads::offences, &[(path, "//! Adder\n")], "must open with", &good);
+    finds(
+        heads::offences,
+        &[("crates/x/src/a/mod.rs", "//! Adds two numbers.\n")],
+        "mod.rs",
+        &good,
+    );
+    let path = "crates/x/src/lib.rs";
+    let good = [(path, "//! Adds two numbers.\npub mod a;\npub use a::A;\n")];
+    finds(heads::offences, &[(path, "//! Adds two numbers.\npub fn add() {}\n")], "`fn`", &good);
+}
+
+#[test]
+fn unsafe_code_stands_where_it_may() {
+    holds(unsafety::offences);
+}
+
+#[test]
+fn unsafe_code_elsewhere_or_without_reason_is_found() {
+    let good = [(unsafety::FILES[0], "// SAFETY: it is.\nunsafe { f() }")];
+    finds(unsafety::offences, &[("crates/x/src/a.rs", "unsafe { f() }")], "may not stand", &good);
+    finds(unsafety::offences, &[(unsafety::FILES[0], "\nunsafe { f() }")], "without", &good);
+    finds(unsafety::offences, &[(unsafety::FILES[0], "// unsafe\n")], "off the list", &good);
+    let allow = [("crates/x/src/a.rs", "#![allow(unsafe_code)]")];
+    finds(unsafety::offences, &allow, "change the lint", &good);
+}
+
+#[test]
+fn the_lowest_floor_is_pure() {
+    holds(purity::offences);
+}
+
+#[test]
+fn a_clock_in_a_pure_crate_is_found() {
+    let path = "crates/model/src/a.rs";
+    let good = [
+        (path, "use std::time::Duration; #[cfg(test)] mod tests { use std::fs; } // Instant"),
+        ("crates/l7/src/a.rs", "use std::time::Instant;"),
+    ];
+    finds(purity::offences, &[(path, "use std::time::Instant;")], "`Instant`", &good);
+    finds(purity::offences, &[(path, "fn f() { std::fs::read(x) }")], "`fs`", &good);
+}
+
+#[test]
+fn nothing_is_unfinished_or_of_the_workshop() {
+    holds(words::offences);
+}
+
+#[test]
+fn forbidden_words_are_found() {
+    let good = [("a.rs", "// A hack that is done; method, TODOS.\n")];
+    let unfinished = ["TO", "DO: later"].concat();
+    finds(words::offences, &[("a.rs", &unfinished)], "finish it", &good);
+    let ignored = ["#[ig", "nore = \"slow\"]"].concat();
+    finds(words::offences, &[("a.rs", &ignored)], "finish it", &good);
+    let place = ["see /wo", "rk/main"].concat();
+    finds(words::offences, &[("README.md", &place)], "not of the product", &good);
+}
+
+#[test]
+fn every_counter_is_counted() {
+    holds(counters::offences);
+}
+
+#[test]
+fn a_counter_without_a_user_is_found() {
+    let live = ("crates/model/src/live.rs", "counters! { S { /// Doc.\n hits = \"hits\"; } }");
+    let bad = [live, ("crates/l7/src/a.rs", "#[cfg(test)] mod tests { fn f() { s.hits.add(1) } }")];
+    let good = [live, ("crates/l7/src/a.rs", "fn f() { s.hits.add(1) }")];
+    finds(counters::offences, &bad, "`hits` is never counted", &good);
+    let defect = ("crates/wire/src/http1/defect.rs", "pub enum Defect { BareCr, ObsFold }");
+    let user = "fn f() { Defect::BareCr; Defect::ObsFold; }";
+    let good = [defect, ("crates/wire/src/http1/head.rs", user)];
+    let bad = [defect, ("crates/wire/src/http1/head.rs", "fn f() { Defect::ObsFold }")];
+    finds(counters::offences, &bad, "`BareCr`", &good);
+}
+
+#[test]
+fn links_lead_somewhere() {
+    holds(links::offences);
+}
+
+#[test]
+fn a_broken_link_is_found() {
+    let page = "[a](../a.rs#x) [web](https://example.com) [here](#there) [folder](decisions)";
+    let good = [("docs/x.md", page), ("a.rs", ""), ("docs/decisions/1.md", "")];
+    let bad = [("docs/x.md", "[b](b.md)")];
+    finds(links::offences, &bad, "leads nowhere", &good);
+}
+
+#[test]
+fn dependencies_are_free_to_use() {
+    let version = run("rustc", &["-vV"]);
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned();
+    let cargo = env!("CARGO");
+    let metadata =
+        run(cargo, &["metadata", "--format-version=1", "--locked", "--filter-platform", &host]);
+    assert!(metadata.contains("\"name\":\"httparse\""), "the metadata names no dependency");
+    none(&licences::offences(&metadata).unwrap());
+}
+
+#[test]
+fn a_licence_that_binds_is_found() {
+    for free in
+        ["MIT", "MIT/GPL-2.0", "(MIT OR GPL-3.0) AND Unicode-3.0", "Apache-2.0 WITH LLVM-exception"]
+    {
+        assert!(licences::is_free(free), "{free}");
+    }
+    for bound in
+        ["", "GPL-3.0", "MIT AND MPL-2.0", "(MIT", "MIT MIT", "GPL-2.0 WITH LLVM-exception"]
+    {
+        assert!(!licences::is_free(bound), "{bound}");
+    }
+    let package = r#"{"packages":[{"name":"a","version":"1","license":null}]}"#;
+    assert_eq!(licences::offences(package).unwrap().len(), 1);
+}
+
+#[test]
+fn the_lock_file_is_committed() {
+    if !top().join(".git").exists() {
+        return skip::skip("not a git work tree");
+    }
+    assert_eq!(run("git", &["ls-files", "Cargo.lock"]).trim(), "Cargo.lock");
+}
+
+fn run(program: &str, arguments: &[&str]) -> String {
+    let top = top();
+    let path: &Path = &top;
+    let output = Command::new(program).args(arguments).current_dir(path).output().unwrap();
+    assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
