@@ -8,4 +8,6 @@ pub mod config;
 pub mod id;
 pub mod live;
 pub mod moment;
+pub mod pick;
+pub mod retry;
 pub mod snapshot;

@@ -1,0 +1,81 @@
+//! Whether a failed attempt may be repeated, and where: one judgement over facts.
+//!
+//! The rule: idempotent requests whose answer had not begun may be repeated; any other only when provably
+//! nothing of it was received (RFC 9110 §9.2.2). Nothing is repeated that the client has seen part of, or whose
+//! bytes are no longer all held. It does not choose the server (`pick` does) and performs nothing.
+
+use crate::cause::{Cause, Side};
+
+/// What is known of a failed attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The method is idempotent.
+    pub idempotent: bool,
+    /// Bytes of an answer were sent to the client.
+    pub answer_begun: bool,
+    /// Every byte of the request that was read from the client is still held. True of any attempt that sent
+    /// nothing.
+    pub body_replayable: bool,
+    /// The attempt used a connection that had carried an exchange before.
+    pub reused_connection: bool,
+    /// The server provably received nothing of the request: no connection was established, its FIN was there
+    /// before we wrote, or it acknowledged no byte.
+    pub provably_unreceived: bool,
+    /// Attempts made, this one included; replays (`Verdict::Replay`) are not counted.
+    pub attempts: u32,
+    /// Attempts allowed after the first (`Pool::retries`).
+    pub limit: u8,
+    /// How it failed.
+    pub cause: Cause,
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Send it again to the same server on a fresh connection: the shelved one was stale, which says nothing of
+    /// the server. Not counted as an attempt; since the connection is fresh it cannot happen twice in a row.
+    Replay,
+    /// Try another server: counts as an attempt.
+    Another,
+    /// End with this cause.
+    GiveUp(Cause),
+}
+
+/// Judges.
+pub fn judge(facts: &Facts) -> Verdict {
+    let safe = facts.idempotent || facts.provably_unreceived || never_sent(facts.cause);
+    let possible = !facts.answer_begun && facts.body_replayable;
+    if !(safe && possible && repeatable(facts.cause)) {
+        return Verdict::GiveUp(facts.cause);
+    }
+    if facts.reused_connection && stale(facts.cause) {
+        return Verdict::Replay;
+    }
+    if facts.attempts <= u32::from(facts.limit) {
+        return Verdict::Another;
+    }
+    Verdict::GiveUp(facts.cause)
+}
+
+/// Failures that another attempt can mend: those of a server or of the path to it. What the client did and what
+/// a limit or an order of ours ended stays ended, except for want of a source port, which is one server's matter.
+fn repeatable(cause: Cause) -> bool {
+    match cause.side() {
+        Side::Server | Side::Network => true,
+        Side::Us => cause == Cause::NoSourcePort,
+        Side::Client => false,
+    }
+}
+
+/// Causes that only come up before there is a connection, so that nothing was sent.
+fn never_sent(cause: Cause) -> bool {
+    matches!(cause, Cause::ServerRefused | Cause::ConnectTimeout | Cause::NoSourcePort)
+}
+
+/// How a connection ends that the server gave up while it was idle.
+fn stale(cause: Cause) -> bool {
+    matches!(cause, Cause::ServerClosed | Cause::ServerReset)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! Every combination of the facts against the rule in words, and rows for the cases that have names.
+
+use super::*;
+
+fn facts(bits: u8, cause: Cause) -> Facts {
+    Facts {
+        idempotent: bits & 1 != 0,
+        answer_begun: bits & 2 != 0,
+        body_replayable: bits & 4 != 0,
+        reused_connection: bits & 8 != 0,
+        provably_unreceived: bits & 16 != 0,
+        attempts: 1,
+        limit: 2,
+        cause,
+    }
+}
+
+/// The causes an attempt can end with that another one may mend.
+const MENDABLE: [Cause; 11] = [
+    Cause::NoSourcePort,
+    Cause::ServerRefused,
+    Cause::ServerUnreachable,
+    Cause::ConnectTimeout,
+    Cause::ServerClosed,
+    Cause::ServerReset,
+    Cause::FirstByteTimeout,
+    Cause::ServerBodyTimeout,
+    Cause::ServerCut,
+    Cause::ServerWriteTimeout,
+    Cause::BadResponse,
+];
+
+/// Bits: 1 idempotent, 2 answer begun, 4 replayable, 8 reused, 16 unreceived; R: replay, A: another, -: give up.
+/// One character for each of the 32 combinations, for a connection that closed before an answer.
+const CLOSED: &str = concat!(
+    "----", // nothing held, fresh
+    "-A--", // held, fresh: idempotent and not begun only
+    "----", // nothing held, reused
+    "-R--", // held, reused
+    "----", // unreceived, nothing held
+    "AA--", // unreceived, held: any method
+    "----", // unreceived, nothing held, reused
+    "RR--", // unreceived, held, reused: any method
+);
+
+#[test]
+fn every_combination_for_a_closed_connection() {
+    for (bits, want) in CLOSED.chars().enumerate() {
+        let facts = facts(bits as u8, Cause::ServerClosed);
+        let want = match want {
+            'R' => Verdict::Replay,
+            'A' => Verdict::Another,
+            _ => Verdict::GiveUp(Cause::ServerClosed),
+        };
+        assert_eq!(judge(&facts), want, "{facts:?}");
+    }
+}
+
+#[test]
+fn every_combination_of_every_cause_keeps_the_rule() {
+    for cause in Cause::ALL {
+        for bits in 0..32 {
+            for attempts in 1..=4 {
+                let facts = Facts { attempts, ..facts(bits, *cause) };
+                let unsent = matches!(
+                    cause,
+                    Cause::ServerRefused | Cause::ConnectTimeout | Cause::NoSourcePort
+                );
+                let may = !facts.answer_begun
+                    && facts.body_replayable
+                    && (facts.idempotent || facts.provably_unreceived || unsent)
+                    && MENDABLE.contains(cause);
+                let stale = facts.reused_connection
+                    && matches!(cause, Cause::ServerClosed | Cause::ServerReset);
+                match judge(&facts) {
+                    Verdict::Replay => assert!(may && stale, "{facts:?}"),
+                    Verdict::Another => assert!(may && !stale && attempts <= 2, "{facts:?}"),
+                    Verdict::GiveUp(why) => {
+                        assert_eq!(why, *cause);
+                        assert!(!may || (!stale && attempts > 2), "{facts:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rows() {
+    let post = Facts { idempotent: false, ..facts(4, Cause::ServerReset) };
+    let rows = [
+        ("a POST is refused", Facts { cause: Cause::ServerRefused, ..post }, Verdict::Another),
+        (
+            "a POST is refused, no attempt left",
+            Facts { cause: Cause::ServerRefused, attempts: 3, ..post },
+            Verdict::GiveUp(Cause::ServerRefused),
+        ),
+        (
+            "retries are off",
+            Facts { cause: Cause::ServerRefused, limit: 0, ..post },
+            Verdict::GiveUp(Cause::ServerRefused),
+        ),
+        ("a POST was reset after it was sent", post, Verdict::GiveUp(Cause::ServerReset)),
+        (
+            "a POST met a FIN before it was written",
+            Facts { reused_connection: true, provably_unreceived: true, ..post },
+            Verdict::Replay,
+        ),
+        (
+            "a replay is free",
+            Facts { idempotent: true, reused_connection: true, attempts: 3, ..post },
+            Verdict::Replay,
+        ),
+        (
+            "a GET waited too long",
+            Facts {
+                idempotent: true,
+                reused_connection: true,
+                cause: Cause::FirstByteTimeout,
+                ..post
+            },
+            Verdict::Another,
+        ),
+        (
+            "a POST waited too long",
+            Facts { cause: Cause::FirstByteTimeout, ..post },
+            Verdict::GiveUp(Cause::FirstByteTimeout),
+        ),
+        (
+            "the client left",
+            Facts { idempotent: true, cause: Cause::ClientClosedRequest, ..post },
+            Verdict::GiveUp(Cause::ClientClosedRequest),
+        ),
+        (
+            "the whole time is over",
+            Facts { idempotent: true, cause: Cause::WholeTimeout, ..post },
+            Verdict::GiveUp(Cause::WholeTimeout),
+        ),
+        (
+            "an established connection became unreachable",
+            Facts { cause: Cause::ServerUnreachable, ..post },
+            Verdict::GiveUp(Cause::ServerUnreachable),
+        ),
+    ];
+    for (what, facts, want) in rows {
+        assert_eq!(judge(&facts), want, "{what}");
+    }
+}
