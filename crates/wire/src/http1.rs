@@ -1,0 +1,38 @@
+//! HTTP/1.0 and 1.1 (RFC 9110, RFC 9112), strict by default: what two parsers could read in two ways is refused.
+//!
+//! A head is parsed into a view of the caller's bytes, and written again for the other side with hop-by-hop fields
+//! removed and its framing in one normal form. Bodies pass through [`Chunked`] or are counted by the caller. This module
+//! holds no buffer and no connection state, so a body's progress and time limits are the caller's.
+//!
+//! What is stricter than the RFCs, and what is not, is listed with each [`Defect`].
+
+mod bits;
+mod chunked;
+mod connection;
+mod defect;
+mod diagnose;
+mod emit_error;
+mod emit_request;
+mod emit_response;
+mod facts;
+mod forwarded;
+mod framing;
+mod head;
+mod host;
+mod name;
+mod number;
+mod request;
+mod response;
+mod target;
+mod token;
+mod trailer;
+
+pub use chunked::{Chunked, Emit, Fed};
+pub use defect::Defect;
+pub use emit_error::emit_error;
+pub use emit_request::{RequestEdits, Treatment, emit_request};
+pub use emit_response::{Persist, ResponseEdits, emit_response};
+pub use head::{Limits, Slots, Version, may_complete};
+pub use httparse::Header;
+pub use request::{BodyKind, Method, Request, parse_request};
+pub use response::{AnswerBody, Asked, Response, parse_response};

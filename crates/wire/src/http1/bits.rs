@@ -1,0 +1,45 @@
+//! A set of field positions in a head, 256 bits wide. It does not know what the fields are.
+
+/// Positions below 256 in the list of fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks([u64; 4]);
+
+impl Marks {
+    /// Adds `at`; positions from 256 on are ignored, and there are none.
+    #[inline]
+    pub(crate) fn set(&mut self, at: usize) {
+        if let Some(word) = self.0.get_mut(at >> 6) {
+            *word |= 1 << (at & 63);
+        }
+    }
+
+    /// The positions in ascending order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().flat_map(|(at, &word)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                (rest != 0).then(|| {
+                    let bit = rest.trailing_zeros() as usize;
+                    rest &= rest - 1;
+                    at * 64 + bit
+                })
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_come_back_in_order() {
+        let mut marks = Marks::default();
+        let positions = [0, 1, 63, 64, 130, 255];
+        for at in positions {
+            marks.set(at);
+        }
+        marks.set(256);
+        assert_eq!(marks.iter().collect::<Vec<_>>(), positions);
+    }
+}

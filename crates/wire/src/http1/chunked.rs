@@ -1,0 +1,247 @@
+//! The chunked coding (RFC 9112 §7.1): a strict decoder that writes the body again as it reads.
+//!
+//! Chunk borders stay where they were; sizes are written in one form, extensions are dropped, trailers are filtered. So
+//! over a whole body the output is never longer than the input. It does not limit the body's length; the caller may.
+
+use super::defect::Defect;
+use super::number;
+use super::trailer;
+
+/// Digits of a chunk size; leading zeros count.
+const SIZE_DIGITS: u8 = 16;
+/// Bytes of extensions of one chunk, the `;` included.
+const EXTENSION_BYTES: u32 = 256;
+/// Bytes of extensions in one body: many tiny chunks with long extensions cost more than they carry.
+const EXTENSIONS_BYTES: u32 = 16 << 10;
+/// Bytes of all trailer lines.
+const TRAILER_BYTES: usize = 8 << 10;
+/// Trailer lines.
+const TRAILER_LINES: u8 = 64;
+
+const _: () = assert!(EXTENSION_BYTES < EXTENSIONS_BYTES);
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emit {
+    /// Chunks in normal form, for a receiver that reads them.
+    Chunked,
+    /// The body's bytes alone; trailers are dropped.
+    Plain,
+}
+
+/// What one call has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fed {
+    /// Bytes of the input that belong to this body; all of it unless `finished`.
+    pub consumed: usize,
+    /// Whether the body is complete.
+    pub finished: bool,
+}
+
+/// A body on its way through.
+#[derive(Debug)]
+pub struct Chunked {
+    emit: Emit,
+    state: State,
+    /// Of the chunk: its size while it is read, then what is left of its data.
+    left: u64,
+    digits: u8,
+    extension: u32,
+    extensions: u32,
+    trailer_lines: u8,
+    trailer_bytes: usize,
+    /// The trailer line that is being read.
+    line: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Size,
+    Extension,
+    SizeLf,
+    Data,
+    DataCr,
+    DataLf,
+    Trailer,
+    TrailerLf,
+    Done,
+    Broken(Defect),
+}
+
+impl Chunked {
+    /// At the start of a body.
+    pub fn new(emit: Emit) -> Chunked {
+        Chunked {
+            emit,
+            state: State::Size,
+            left: 0,
+            digits: 0,
+            extension: 0,
+            extensions: 0,
+            trailer_lines: 0,
+            trailer_bytes: 0,
+            line: Vec::new(),
+        }
+    }
+
+    /// Whether the body is complete.
+    pub fn is_finished(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Takes the next bytes and appends what they become to `out`.
+    ///
+    /// What was appended before an error is the start of a body that never ends: the receiver's connection must close.
+    ///
+    /// # Errors
+    ///
+    /// The first rule that is broken, and the same one on every later call.
+    pub fn feed(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Fed, Defect> {
+        let mut at = 0;
+        while at < input.len() && self.state != State::Done {
+            let rest = &input[at..];
+            match self.step(rest, out) {
+                Ok(taken) => at += taken,
+                Err(defect) => {
+                    self.state = State::Broken(defect);
+                    return Err(defect);
+                }
+            }
+        }
+        Ok(Fed { consumed: at, finished: self.state == State::Done })
+    }
+
+    /// Takes at least one byte of `rest`, which is not empty.
+    fn step(&mut self, rest: &[u8], out: &mut Vec<u8>) -> Result<usize, Defect> {
+        let byte = rest[0];
+        match self.state {
+            State::Data => return Ok(self.data(rest, out)),
+            State::Trailer => return self.trailer(rest),
+            State::Size => self.size(byte)?,
+            State::Extension => return self.extension(rest),
+            State::SizeLf if byte == b'\n' => self.sized(out),
+            State::SizeLf => return Err(Defect::BareCr),
+            State::DataCr if byte == b'\r' => self.state = State::DataLf,
+            State::DataLf if byte == b'\n' => {
+                self.write_framing(b"\r\n", out);
+                self.next_size();
+            }
+            State::DataCr | State::DataLf => return Err(Defect::BadChunkEnd),
+            State::TrailerLf if byte == b'\n' => self.trailer_line(out)?,
+            State::TrailerLf => return Err(Defect::BareCr),
+            State::Done => return Ok(0),
+            State::Broken(defect) => return Err(defect),
+        }
+        Ok(1)
+    }
+
+    fn next_size(&mut self) {
+        self.state = State::Size;
+        self.left = 0;
+        self.digits = 0;
+        self.extension = 0;
+    }
+
+    fn size(&mut self, byte: u8) -> Result<(), Defect> {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            b'A'..=b'F' => byte - b'A' + 10,
+            b'\r' | b';' if self.digits == 0 => return Err(Defect::BadChunkSize),
+            b'\r' => {
+                self.state = State::SizeLf;
+                return Ok(());
+            }
+            b';' => {
+                self.state = State::Extension;
+                return self.count_extension(1);
+            }
+            b'\n' => return Err(Defect::BareLf),
+            _ => return Err(Defect::BadChunkSize),
+        };
+        if self.digits == SIZE_DIGITS || self.left > (i64::MAX as u64) >> 4 {
+            return Err(Defect::ChunkSizeOverflow);
+        }
+        self.digits += 1;
+        self.left = self.left << 4 | u64::from(digit);
+        Ok(())
+    }
+
+    fn extension(&mut self, rest: &[u8]) -> Result<usize, Defect> {
+        match rest[0] {
+            b'\r' => self.state = State::SizeLf,
+            byte if super::token::is_value_byte(byte) => self.count_extension(1)?,
+            _ => return Err(Defect::BadChunkExtension),
+        }
+        Ok(1)
+    }
+
+    fn count_extension(&mut self, bytes: u32) -> Result<(), Defect> {
+        self.extension += bytes;
+        self.extensions += bytes;
+        if self.extension > EXTENSION_BYTES || self.extensions > EXTENSIONS_BYTES {
+            return Err(Defect::ChunkExtensionTooLong);
+        }
+        Ok(())
+    }
+
+    fn sized(&mut self, out: &mut Vec<u8>) {
+        if self.emit == Emit::Chunked {
+            number::hexadecimal(self.left, out);
+            out.extend_from_slice(b"\r\n");
+        }
+        self.state = if self.left == 0 { State::Trailer } else { State::Data };
+    }
+
+    fn data(&mut self, rest: &[u8], out: &mut Vec<u8>) -> usize {
+        let taken = usize::try_from(self.left).map_or(rest.len(), |left| left.min(rest.len()));
+        out.extend_from_slice(&rest[..taken]);
+        self.left -= taken as u64;
+        if self.left == 0 {
+            self.state = State::DataCr;
+        }
+        taken
+    }
+
+    fn trailer(&mut self, rest: &[u8]) -> Result<usize, Defect> {
+        let end = memchr::memchr2(b'\r', b'\n', rest).unwrap_or(rest.len());
+        self.trailer_bytes += end;
+        if self.trailer_bytes > TRAILER_BYTES {
+            return Err(Defect::TrailersTooLarge);
+        }
+        self.line.extend_from_slice(&rest[..end]);
+        match rest.get(end) {
+            None => Ok(end),
+            Some(b'\r') => {
+                self.state = State::TrailerLf;
+                Ok(end + 1)
+            }
+            Some(_) => Err(Defect::BareLf),
+        }
+    }
+
+    fn trailer_line(&mut self, out: &mut Vec<u8>) -> Result<(), Defect> {
+        if self.line.is_empty() {
+            self.write_framing(b"\r\n", out);
+            self.state = State::Done;
+            return Ok(());
+        }
+        if self.trailer_lines == TRAILER_LINES {
+            return Err(Defect::TrailersTooLarge);
+        }
+        self.trailer_lines += 1;
+        if trailer::passes(&self.line)? && self.emit == Emit::Chunked {
+            out.extend_from_slice(&self.line);
+            out.extend_from_slice(b"\r\n");
+        }
+        self.line.clear();
+        self.state = State::Trailer;
+        Ok(())
+    }
+
+    fn write_framing(&self, bytes: &[u8], out: &mut Vec<u8>) {
+        if self.emit == Emit::Chunked {
+            out.extend_from_slice(bytes);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! A request head written again for a server: HTTP/1.1, origin-form, one framing, no hop-by-hop fields.
+//!
+//! Runs of unchanged lines are copied in one piece. It does not choose the server and does not write the body.
+
+use super::bits::Marks;
+use super::facts::offset;
+use super::forwarded::{self, passes};
+use super::name::{Field, classify};
+use super::number;
+use super::request::{BodyKind, Request};
+use httparse::Header;
+use std::net::SocketAddr;
+
+pub use super::forwarded::Treatment;
+
+/// What changes on the way to a server.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestEdits<'a> {
+    /// Who sent the request.
+    pub client: SocketAddr,
+    /// Our address that the client reached; the Host of an HTTP/1.0 request that has none.
+    pub local: SocketAddr,
+    /// `http` or `https`, as the client came.
+    pub scheme: &'a str,
+    /// X-Forwarded-For, -Proto and every other `X-Forwarded-` field.
+    pub x_forwarded: Treatment,
+    /// Forwarded (RFC 7239).
+    pub forwarded: Treatment,
+    /// Our name in Via; `None` adds no Via.
+    pub via: Option<&'a str>,
+    /// Whether an upgrade that the client asks for is passed on.
+    pub keep_upgrade: bool,
+}
+
+/// Appends the head of `request` for a server to `out`.
+///
+/// Dropped: Connection and what it names, Keep-Alive, Proxy-Connection, HTTP2-Settings, TE but `trailers`, Upgrade
+/// unless kept, Trailer without a chunked body, Expect where it has no effect. Content-Length or Transfer-Encoding is
+/// written anew, Host too for absolute-form.
+pub fn emit_request(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) {
+    out.reserve(request.head.len() + 256);
+    start_line(request, out);
+    if request.rewrites_host {
+        host(request, edits, out);
+    }
+    let mut skipped = request.dropped;
+    for at in request.conditional.iter() {
+        if !stays(request, edits, at) {
+            skipped.set(at);
+        }
+    }
+    copy_fields(request.head, request.headers, &skipped, out);
+    framing(request.body, out);
+    if request.expect_continue {
+        out.extend_from_slice(b"Expect: 100-continue\r\n");
+    }
+    connection(request, edits, out);
+    forwarded::x_forwarded(request, edits.x_forwarded, edits.client, edits.scheme, out);
+    forwarded::forwarded(request, edits.forwarded, edits.client, edits.scheme, out);
+    if let Some(name) = edits.via {
+        for part in ["Via: ", request.version.as_str(), " ", name, "\r\n"] {
+            out.extend_from_slice(part.as_bytes());
+        }
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Appends every field line that is not `skipped`, unchanged, in runs.
+pub(crate) fn copy_fields(head: &[u8], headers: &[Header], skipped: &Marks, out: &mut Vec<u8>) {
+    let end = head.len() - 2;
+    let line_at = |at: usize| headers.get(at).map_or(end, |header| offset(head, header.name));
+    let mut from = line_at(0);
+    for at in skipped.iter() {
+        out.extend_from_slice(head.get(from..line_at(at)).unwrap_or_default());
+        from = line_at(at + 1);
+    }
+    out.extend_from_slice(head.get(from..end).unwrap_or_default());
+}
+
+fn start_line(request: &Request, out: &mut Vec<u8>) {
+    out.extend_from_slice(request.method.as_str().as_bytes());
+    out.push(b' ');
+    if !request.rest.starts_with(['/', '*']) {
+        out.push(b'/');
+    }
+    out.extend_from_slice(request.rest.as_bytes());
+    out.extend_from_slice(b" HTTP/1.1\r\n");
+}
+
+fn host(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"Host: ");
+    if let Some(host) = request.host {
+        out.extend_from_slice(host.as_bytes());
+    } else {
+        let brackets = edits.local.ip().to_canonical().is_ipv6();
+        out.extend_from_slice(if brackets { b"[" } else { b"" });
+        number::address(edits.local.ip(), out);
+        out.extend_from_slice(if brackets { b"]:" } else { b":" });
+        number::decimal(edits.local.port().into(), out);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+fn stays(request: &Request, edits: &RequestEdits, at: usize) -> bool {
+    let Some(header) = request.headers.get(at) else { return false };
+    match classify(header.name.as_bytes()) {
+        Field::Trailer => request.body == BodyKind::Chunked,
+        field => passes(field, edits.x_forwarded, edits.forwarded),
+    }
+}
+
+fn framing(body: BodyKind, out: &mut Vec<u8>) {
+    match body {
+        BodyKind::None => {}
+        BodyKind::Chunked => out.extend_from_slice(b"Transfer-Encoding: chunked\r\n"),
+        BodyKind::Length(length) => {
+            out.extend_from_slice(b"Content-Length: ");
+            number::decimal(length, out);
+            out.extend_from_slice(b"\r\n");
+        }
+    }
+}
+
+/// RFC 9110 §7.6.1: what holds for one hop is named in Connection.
+fn connection(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) {
+    let upgrade = request.upgrade.filter(|_| edits.keep_upgrade);
+    if let Some(protocols) = upgrade {
+        out.extend_from_slice(b"Upgrade: ");
+        out.extend_from_slice(protocols.as_bytes());
+        out.extend_from_slice(b"\r\n");
+    }
+    if request.te_trailers {
+        out.extend_from_slice(b"TE: trailers\r\n");
+    }
+    out.extend_from_slice(match (upgrade.is_some(), request.te_trailers) {
+        (false, false) => b"",
+        (true, false) => b"Connection: Upgrade\r\n",
+        (false, true) => b"Connection: TE\r\n",
+        (true, true) => b"Connection: Upgrade, TE\r\n",
+    });
+}

@@ -1,0 +1,100 @@
+//! An answer head written again for the client: HTTP/1.1, a framing that the client can read, no hop-by-hop fields.
+//!
+//! It does not write the body, and it does not keep 1xx from HTTP/1.0 clients: the exchange does.
+
+use super::emit_request::copy_fields;
+use super::head::Version;
+use super::number;
+use super::response::{AnswerBody, Response};
+
+/// What happens to a connection after a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Persist {
+    /// We close it.
+    Close,
+    /// It stays open.
+    KeepAlive,
+}
+
+/// What changes on the way to the client.
+#[derive(Clone, Copy, Debug)]
+pub struct ResponseEdits<'a> {
+    /// What the client speaks. HTTP/1.0 cannot read chunks: the body is plain then, and ends with the connection.
+    pub client_version: Version,
+    /// What happens to the client's connection. `Close` holds whatever is set when [`Response::ends_with_close`].
+    pub persist: Persist,
+    /// Our name in Via; `None` adds no Via.
+    pub via: Option<&'a str>,
+    /// Whether an Upgrade field is passed on (101, and 426 with the protocols that are required).
+    pub keep_upgrade: bool,
+}
+
+/// Appends the head of `response` for the client to `out`.
+///
+/// Dropped: Connection and what it names, Keep-Alive, Proxy-Connection, TE, Upgrade unless kept, Trailer unless the
+/// client gets chunks, framing fields of 1xx and 204. Content-Length or Transfer-Encoding is written anew.
+pub fn emit_response(response: &Response, edits: &ResponseEdits, out: &mut Vec<u8>) {
+    out.reserve(response.head.len() + 160);
+    out.extend_from_slice(b"HTTP/1.1 ");
+    // The three digits; the blank after them may be missing in what came (RFC 9112 §4).
+    out.extend_from_slice(response.head.get(9..12).unwrap_or_default());
+    out.push(b' ');
+    out.extend_from_slice(response.reason);
+    out.extend_from_slice(b"\r\n");
+    let chunked = response.body == AnswerBody::Chunked && edits.client_version == Version::Http11;
+    let mut skipped = response.dropped;
+    if !chunked {
+        for at in response.conditional.iter() {
+            skipped.set(at);
+        }
+    }
+    copy_fields(response.head, response.headers, &skipped, out);
+    if chunked {
+        out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
+    }
+    length(response, out);
+    connection(response, edits, out);
+    if let Some(name) = edits.via {
+        for part in ["Via: ", response.version.as_str(), " ", name, "\r\n"] {
+            out.extend_from_slice(part.as_bytes());
+        }
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+fn length(response: &Response, out: &mut Vec<u8>) {
+    let Some(length) = response.content_length else { return };
+    // RFC 9110 §8.6: never in 1xx and 204.
+    if response.status >= 200 && response.status != 204 {
+        out.extend_from_slice(b"Content-Length: ");
+        number::decimal(length, out);
+        out.extend_from_slice(b"\r\n");
+    }
+}
+
+fn connection(response: &Response, edits: &ResponseEdits, out: &mut Vec<u8>) {
+    let upgrade = response.upgrade.filter(|_| edits.keep_upgrade);
+    if let Some(protocols) = upgrade {
+        out.extend_from_slice(b"Upgrade: ");
+        out.extend_from_slice(protocols.as_bytes());
+        out.extend_from_slice(b"\r\n");
+    }
+    let closes = edits.persist == Persist::Close || response.ends_with_close(edits.client_version);
+    let persists = match (closes, edits.client_version) {
+        // An interim answer tells nothing of the connection.
+        _ if response.is_interim() => "",
+        (true, _) => "close",
+        (false, Version::Http10) => "keep-alive",
+        (false, Version::Http11) => "",
+    };
+    let options = [persists, if upgrade.is_some() { "Upgrade" } else { "" }];
+    let mut named = options.iter().filter(|option| !option.is_empty());
+    let Some(first) = named.next() else { return };
+    out.extend_from_slice(b"Connection: ");
+    out.extend_from_slice(first.as_bytes());
+    for option in named {
+        out.extend_from_slice(b", ");
+        out.extend_from_slice(option.as_bytes());
+    }
+    out.extend_from_slice(b"\r\n");
+}

@@ -1,0 +1,107 @@
+//! How long a body is, from Content-Length and Transfer-Encoding (RFC 9112 §6). It does not know which messages have
+//! no body whatever these fields say: `response` does.
+
+use super::defect::Defect;
+use super::head::Version;
+use super::token::{elements, is_token};
+
+/// What the framing fields say together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Frame {
+    /// No framing field.
+    None,
+    /// Content-Length.
+    Length(u64),
+    /// Transfer-Encoding: chunked.
+    Chunked,
+}
+
+/// The framing fields seen so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Framing {
+    length: Option<u64>,
+    coded: bool,
+    chunked: bool,
+    unknown: bool,
+}
+
+impl Framing {
+    /// Takes a Content-Length value.
+    pub(crate) fn take_length(&mut self, value: &[u8]) -> Result<(), Defect> {
+        if self.length.is_some() || memchr::memchr(b',', value).is_some() {
+            return Err(Defect::LengthRepeated);
+        }
+        self.length = Some(decimal(value)?);
+        Ok(())
+    }
+
+    /// Takes a Transfer-Encoding value.
+    pub(crate) fn take_coding(&mut self, value: &[u8]) -> Result<(), Defect> {
+        self.coded = true;
+        for coding in elements(value) {
+            if !is_token(coding) {
+                return Err(Defect::BadCoding);
+            }
+            match (coding.eq_ignore_ascii_case(b"chunked"), self.chunked) {
+                (true, true) => return Err(Defect::CodingRepeated),
+                (false, true) => return Err(Defect::CodingNotFinal),
+                (true, false) => self.chunked = true,
+                (false, false) => self.unknown = true,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there was any framing field that announces bytes.
+    pub(crate) fn announces_bytes(&self) -> bool {
+        self.coded || self.length.is_some_and(|length| length > 0)
+    }
+
+    /// The length that was given.
+    pub(crate) fn length(&self) -> Option<u64> {
+        self.length
+    }
+
+    /// What all of it means, once every field was taken.
+    #[inline]
+    pub(crate) fn settle(&self, version: Version) -> Result<Frame, Defect> {
+        match (self.length, self.coded) {
+            (None, false) => Ok(Frame::None),
+            (Some(length), false) => Ok(Frame::Length(length)),
+            (Some(_), true) => Err(Defect::LengthAndCoding),
+            (None, true) if version == Version::Http10 => Err(Defect::CodingInOldVersion),
+            (None, true) if !self.chunked => Err(Defect::CodingNotFinal),
+            (None, true) if self.unknown => Err(Defect::CodingUnknown),
+            (None, true) => Ok(Frame::Chunked),
+        }
+    }
+}
+
+/// A plain decimal number up to 2^63 − 1: what every receiver can hold in a signed word.
+fn decimal(digits: &[u8]) -> Result<u64, Defect> {
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(Defect::BadLength);
+    }
+    if digits.len() > 19 {
+        return Err(Defect::LengthOverflow);
+    }
+    let value = digits.iter().fold(0u64, |value, digit| value * 10 + u64::from(digit - b'0'));
+    if value > i64::MAX as u64 { Err(Defect::LengthOverflow) } else { Ok(value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths() {
+        assert_eq!(decimal(b"0"), Ok(0));
+        assert_eq!(decimal(b"0042"), Ok(42));
+        assert_eq!(decimal(b"9223372036854775807"), Ok(i64::MAX as u64));
+        assert_eq!(decimal(b"9223372036854775808"), Err(Defect::LengthOverflow));
+        assert_eq!(decimal(b"00000000000000000001"), Err(Defect::LengthOverflow));
+        for bad in ["", "+1", "-1", "1 1", "0x10", "1.0"] {
+            assert_eq!(decimal(bad.as_bytes()), Err(Defect::BadLength), "{bad}");
+        }
+    }
+}

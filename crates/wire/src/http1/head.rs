@@ -1,0 +1,118 @@
+//! What requests and answers share before any field is understood: limits, room for fields, and where a head begins.
+//!
+//! It does not read fields (`facts`) and does not name broken lines (`diagnose`).
+
+use super::defect::Defect;
+use std::mem::MaybeUninit;
+
+/// How large a head may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the whole head, empty lines before and after included.
+    pub head_bytes: usize,
+    /// Field lines; at most [`Slots::COUNT`] whatever is set.
+    pub head_count: usize,
+    /// Bytes of the request target.
+    pub target_bytes: usize,
+}
+
+impl Default for Limits {
+    /// 32 KiB, 128 fields, 16 KiB of target.
+    fn default() -> Limits {
+        Limits { head_bytes: 32 << 10, head_count: 128, target_bytes: 16 << 10 }
+    }
+}
+
+/// Room for the fields of one head, 8 KiB on the caller's stack; making one costs nothing.
+pub struct Slots<'b>(pub(crate) [MaybeUninit<httparse::Header<'b>>; Slots::COUNT]);
+
+impl Slots<'_> {
+    /// How many fields fit.
+    pub const COUNT: usize = 256;
+
+    /// Empty room.
+    #[inline]
+    pub fn new() -> Self {
+        Slots([const { MaybeUninit::uninit() }; Slots::COUNT])
+    }
+}
+
+impl Default for Slots<'_> {
+    fn default() -> Self {
+        Slots::new()
+    }
+}
+
+/// The version of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1.
+    Http11,
+}
+
+impl Version {
+    /// As in Via and in start lines: `1.0` or `1.1`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Version::Http10 => "1.0",
+            Version::Http11 => "1.1",
+        }
+    }
+
+    pub(crate) fn of(minor: Option<u8>) -> Version {
+        if minor == Some(0) { Version::Http10 } else { Version::Http11 }
+    }
+}
+
+/// Whether parsing again can give something new after the first `seen` bytes gave `None`.
+///
+/// A head is complete only with a line feed. A caller that asks this first parses at most once for each line received,
+/// so a sender that trickles single bytes costs no more than its lines, and their count is limited.
+#[inline]
+pub fn may_complete(bytes: &[u8], seen: usize, limits: &Limits) -> bool {
+    let new = bytes.get(seen..).unwrap_or_default();
+    seen == 0 || bytes.len() >= limits.head_bytes || memchr::memchr(b'\n', new).is_some()
+}
+
+/// How many bytes of empty lines precede a request (RFC 9112 §2.2): at most two lines; `None`: not known yet.
+#[inline]
+pub(crate) fn leading_lines(bytes: &[u8]) -> Result<Option<usize>, Defect> {
+    let mut at = 0;
+    loop {
+        match bytes.get(at..).unwrap_or_default() {
+            [] | [b'\r'] => return Ok(None),
+            [b'\r', b'\n', ..] if at == 4 => return Err(Defect::LeadingLines),
+            [b'\r', b'\n', ..] => at += 2,
+            [b'\r', ..] => return Err(Defect::BareCr),
+            [b'\n', ..] => return Err(Defect::BareLf),
+            _ => return Ok(Some(at)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_empty_lines_are_tolerated() {
+        assert_eq!(leading_lines(b""), Ok(None));
+        assert_eq!(leading_lines(b"\r\n\r"), Ok(None));
+        assert_eq!(leading_lines(b"G"), Ok(Some(0)));
+        assert_eq!(leading_lines(b"\r\n\r\nG"), Ok(Some(4)));
+        assert_eq!(leading_lines(b"\r\n\r\n\r\n"), Err(Defect::LeadingLines));
+        assert_eq!(leading_lines(b"\nG"), Err(Defect::BareLf));
+        assert_eq!(leading_lines(b"\rG"), Err(Defect::BareCr));
+    }
+
+    #[test]
+    fn only_a_line_feed_or_the_limit_is_worth_another_try() {
+        let limits = Limits { head_bytes: 10, ..Limits::default() };
+        assert!(may_complete(b"G", 0, &limits));
+        assert!(!may_complete(b"GET", 1, &limits));
+        assert!(may_complete(b"GET\n", 3, &limits));
+        assert!(may_complete(b"GET / HTTP", 3, &limits));
+    }
+}

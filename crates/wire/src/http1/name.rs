@@ -1,0 +1,134 @@
+//! Which field a name is, for the few names that the codec treats.
+//!
+//! Length and first letter are looked at before any letters are compared, so that most names cost one jump. All other
+//! fields are [`Field::Other`] and pass as they are.
+
+/// A field that the codec treats, or `Other`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    Other,
+    Connection,
+    ContentLength,
+    Expect,
+    Forwarded,
+    Host,
+    Http2Settings,
+    KeepAlive,
+    ProxyConnection,
+    Te,
+    Trailer,
+    TransferEncoding,
+    Upgrade,
+    Via,
+    XForwardedFor,
+    XForwardedProto,
+    /// Any other name that begins with `x-forwarded-`.
+    XForwardedOther,
+    /// A protected name with `_` in place of `-`.
+    Alias,
+}
+
+impl Field {
+    /// Whether a Connection list may never remove it: framing, Host and what tells of the way so far.
+    pub(crate) fn is_protected(self) -> bool {
+        use Field::{Alias, ContentLength, Expect, Forwarded, Host, TransferEncoding, Via};
+        use Field::{XForwardedFor, XForwardedOther, XForwardedProto};
+        matches!(self, Alias | ContentLength | Expect | Forwarded | Host | TransferEncoding | Via)
+            || matches!(self, XForwardedFor | XForwardedOther | XForwardedProto)
+    }
+}
+
+/// Names a field. `name` is a token.
+#[inline]
+pub(crate) fn classify(name: &[u8]) -> Field {
+    let Some(first) = name.first() else { return Field::Other };
+    match (name.len(), first | 0x20) {
+        (2, b't') => plain(name, b"te", Field::Te),
+        (3, b'v') => plain(name, b"via", Field::Via),
+        (4, b'h') => plain(name, b"host", Field::Host),
+        (6, b'e') => plain(name, b"expect", Field::Expect),
+        (7, b't') => plain(name, b"trailer", Field::Trailer),
+        (7, b'u') => plain(name, b"upgrade", Field::Upgrade),
+        (9, b'f') => plain(name, b"forwarded", Field::Forwarded),
+        (10, b'c') => plain(name, b"connection", Field::Connection),
+        (10, b'k') => plain(name, b"keep-alive", Field::KeepAlive),
+        (14, b'c') => aliased(name, b"content-length", Field::ContentLength),
+        (14, b'h') => plain(name, b"http2-settings", Field::Http2Settings),
+        (16, b'p') => plain(name, b"proxy-connection", Field::ProxyConnection),
+        (17, b't') => aliased(name, b"transfer-encoding", Field::TransferEncoding),
+        (12.., b'x') => x_forwarded(name),
+        _ => Field::Other,
+    }
+}
+
+#[inline]
+fn plain(name: &[u8], wanted: &[u8], field: Field) -> Field {
+    if name.eq_ignore_ascii_case(wanted) { field } else { Field::Other }
+}
+
+#[inline]
+fn aliased(name: &[u8], wanted: &[u8], field: Field) -> Field {
+    if name.eq_ignore_ascii_case(wanted) {
+        field
+    } else if equal_but_for_underscores(name, wanted) {
+        Field::Alias
+    } else {
+        Field::Other
+    }
+}
+
+fn x_forwarded(name: &[u8]) -> Field {
+    const PREFIX: &[u8] = b"x-forwarded-";
+    let (start, rest) = name.split_at(PREFIX.len());
+    if !start.eq_ignore_ascii_case(PREFIX) {
+        return if equal_but_for_underscores(start, PREFIX) { Field::Alias } else { Field::Other };
+    }
+    if rest.eq_ignore_ascii_case(b"for") {
+        Field::XForwardedFor
+    } else if rest.eq_ignore_ascii_case(b"proto") {
+        Field::XForwardedProto
+    } else {
+        Field::XForwardedOther
+    }
+}
+
+fn equal_but_for_underscores(name: &[u8], wanted: &[u8]) -> bool {
+    let same = |(&a, &b): (&u8, &u8)| a.eq_ignore_ascii_case(&b) || (a == b'_' && b == b'-');
+    name.len() == wanted.len() && name.iter().zip(wanted).all(same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_in_any_case() {
+        let rows: [(&str, Field); 22] = [
+            ("te", Field::Te),
+            ("VIA", Field::Via),
+            ("Host", Field::Host),
+            ("Expect", Field::Expect),
+            ("trailer", Field::Trailer),
+            ("Upgrade", Field::Upgrade),
+            ("forwarded", Field::Forwarded),
+            ("Connection", Field::Connection),
+            ("Keep-Alive", Field::KeepAlive),
+            ("CONTENT-LENGTH", Field::ContentLength),
+            ("Content_Length", Field::Alias),
+            ("HTTP2-Settings", Field::Http2Settings),
+            ("Proxy-Connection", Field::ProxyConnection),
+            ("transfer-encoding", Field::TransferEncoding),
+            ("Transfer_Encoding", Field::Alias),
+            ("X-Forwarded-For", Field::XForwardedFor),
+            ("x-forwarded-proto", Field::XForwardedProto),
+            ("X-Forwarded-Host", Field::XForwardedOther),
+            ("X_Forwarded-For", Field::Alias),
+            ("User-Agent", Field::Other),
+            ("Content-Length2", Field::Other),
+            ("", Field::Other),
+        ];
+        for (name, field) in rows {
+            assert_eq!(classify(name.as_bytes()), field, "{name}");
+        }
+    }
+}

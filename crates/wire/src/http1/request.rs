@@ -1,0 +1,245 @@
+//! A request head, understood: a view of the caller's bytes with its framing decided.
+//!
+//! It does not read the body, and it does not decide where the request goes.
+
+use super::bits::Marks;
+use super::defect::Defect;
+use super::diagnose;
+use super::facts::Facts;
+use super::framing::Frame;
+use super::head::{Limits, Slots, Version, leading_lines};
+use super::host::is_host;
+use super::response::Asked;
+use super::target;
+use httparse::{Header, ParserConfig, Status};
+
+/// The longest method, in bytes; the longest registered one has 17.
+const METHOD_BYTES: usize = 32;
+
+/// A method; unknown ones pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Method<'b>(&'b str);
+
+impl<'b> Method<'b> {
+    /// As it was sent; methods are case-sensitive.
+    pub fn as_str(self) -> &'b str {
+        self.0
+    }
+
+    /// Whether sending it twice is the same as once (RFC 9110 §9.2.2).
+    pub fn is_idempotent(self) -> bool {
+        self.is_safe() || matches!(self.0, "PUT" | "DELETE")
+    }
+
+    /// Whether it only reads (RFC 9110 §9.2.1).
+    pub fn is_safe(self) -> bool {
+        matches!(self.0, "GET" | "HEAD" | "OPTIONS" | "TRACE")
+    }
+
+    /// Whether its answers have no body.
+    pub fn is_head(self) -> bool {
+        self.0 == "HEAD"
+    }
+
+    /// Whether it is CONNECT, which [`parse_request`] refuses.
+    pub fn is_connect(self) -> bool {
+        self.0 == "CONNECT"
+    }
+}
+
+/// How the body of a request is framed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyKind {
+    /// No body and no framing field.
+    None,
+    /// Content-Length, zero included, in bytes.
+    Length(u64),
+    /// Chunked.
+    Chunked,
+}
+
+/// A request head.
+#[derive(Debug)]
+pub struct Request<'b, 's> {
+    /// The method.
+    pub method: Method<'b>,
+    /// The target as it was sent.
+    pub target: &'b str,
+    /// The version the client speaks.
+    pub version: Version,
+    /// All fields in order, values trimmed.
+    pub headers: &'s [Header<'b>],
+    /// Bytes of the input that the head took, empty lines before it included.
+    pub head_len: usize,
+    /// How the body is framed.
+    pub body: BodyKind,
+    /// Whether the client will use the connection again.
+    pub keep_alive: bool,
+    /// Whether the client waits for a 100 before it sends its body.
+    pub expect_continue: bool,
+    /// The Upgrade value, if an upgrade is asked for. `h2c` is never one: it is ignored (RFC 9110 §7.8), since its
+    /// server would stop speaking HTTP/1 to us. Bytes after such a request belong to nobody until the server agreed:
+    /// see [`Defect::EarlyUpgradeData`].
+    pub upgrade: Option<&'b str>,
+    /// The authority that the request is for: from the target in absolute-form, else from Host. Only HTTP/1.0 may have
+    /// none.
+    pub host: Option<&'b str>,
+    pub(crate) head: &'b [u8],
+    pub(crate) rest: &'b str,
+    pub(crate) rewrites_host: bool,
+    pub(crate) te_trailers: bool,
+    pub(crate) dropped: Marks,
+    pub(crate) conditional: Marks,
+}
+
+impl<'b> Request<'b, '_> {
+    /// The path, without the query; `*` for a request that has none.
+    pub fn path(&self) -> &'b str {
+        let path = self.rest.split('?').next().unwrap_or_default();
+        if path.is_empty() { "/" } else { path }
+    }
+
+    /// What follows the first `?` of the target.
+    pub fn query(&self) -> Option<&'b str> {
+        self.rest.split_once('?').map(|(_, query)| query)
+    }
+
+    /// What the parser of the answer must know.
+    pub fn asked(&self) -> Asked {
+        if self.method.is_head() {
+            Asked::Head
+        } else if self.upgrade.is_some() {
+            Asked::Upgrade
+        } else {
+            Asked::Other
+        }
+    }
+}
+
+/// Parses one request head at the start of `bytes`; `None`: more bytes are needed (see [`super::may_complete`]).
+///
+/// # Errors
+///
+/// The first rule that the head breaks. It is the same one however the bytes arrive. The caller answers with
+/// [`Defect::status`] and closes: what follows a broken head cannot be told apart.
+#[inline]
+pub fn parse_request<'b, 's>(
+    bytes: &'b [u8],
+    limits: &Limits,
+    slots: &'s mut Slots<'b>,
+) -> Result<Option<Request<'b, 's>>, Defect> {
+    // Nothing beyond the limit is looked at, so that the outcome does not depend on how much has arrived.
+    let window = bytes.get(..limits.head_bytes).unwrap_or(bytes);
+    let Some(start) = leading_lines(window)? else { return Ok(None) };
+    let window = &window[start..];
+    let count = limits.head_count.min(Slots::COUNT);
+    let mut raw = httparse::Request::new(&mut []);
+    let parsed = ParserConfig::default().parse_request_with_uninit_headers(
+        &mut raw,
+        window,
+        &mut slots.0[..count],
+    );
+    let len = match parsed {
+        Ok(Status::Complete(len)) => len,
+        Ok(Status::Partial) if bytes.len() < limits.head_bytes => return Ok(None),
+        Ok(Status::Partial) => return Err(diagnose::request_too_large(window)),
+        Err(error) => return Err(diagnose::request(window, error)),
+    };
+    let (method, target) = (raw.method.unwrap_or_default(), raw.path.unwrap_or_default());
+    let headers: &'s [Header<'b>] = raw.headers;
+    let start_line = StartLine { method, target, version: Version::of(raw.version) };
+    understand(start_line, headers, &window[..len], start, limits).map(Some)
+}
+
+struct StartLine<'b> {
+    method: &'b str,
+    target: &'b str,
+    version: Version,
+}
+
+fn understand<'b, 's>(
+    line: StartLine<'b>,
+    headers: &'s [Header<'b>],
+    head: &'b [u8],
+    start: usize,
+    limits: &Limits,
+) -> Result<Request<'b, 's>, Defect> {
+    let StartLine { method, target, version } = line;
+    let mut facts = Facts::gather::<true>(head, headers)?;
+    if method.len() > METHOD_BYTES {
+        return Err(Defect::MethodTooLong);
+    }
+    if target.len() > limits.target_bytes {
+        return Err(Defect::TargetTooLong);
+    }
+    let read = target::read(method, target)?;
+    let body = match facts.framing.settle(version)? {
+        Frame::None => BodyKind::None,
+        Frame::Length(length) => BodyKind::Length(length),
+        Frame::Chunked => BodyKind::Chunked,
+    };
+    let has_body = !matches!(body, BodyKind::None | BodyKind::Length(0));
+    if method == "TRACE" && has_body {
+        return Err(Defect::TraceWithBody);
+    }
+    let host = host(&facts, version)?;
+    if read.authority.is_some() && host.is_some() {
+        facts.dropped.set(facts.host_at);
+    }
+    if facts.connection.broken {
+        return Err(Defect::BadConnection);
+    }
+    let expect_continue = expectation(&facts, version, has_body)?;
+    let upgrade = upgrade(&facts, version);
+    if upgrade.is_some() && has_body {
+        return Err(Defect::UpgradeWithBody);
+    }
+    let options = facts.connection;
+    Ok(Request {
+        method: Method(method),
+        target,
+        version,
+        headers,
+        head_len: start + head.len(),
+        body,
+        keep_alive: !options.close && (version == Version::Http11 || options.keep_alive),
+        expect_continue,
+        upgrade,
+        host: read.authority.or(host),
+        head,
+        rest: read.rest,
+        rewrites_host: read.authority.is_some() || host.is_none(),
+        te_trailers: facts.te_trailers,
+        dropped: facts.dropped,
+        conditional: facts.conditional,
+    })
+}
+
+fn host<'b>(facts: &Facts<'b>, version: Version) -> Result<Option<&'b str>, Defect> {
+    match facts.host {
+        None if version == Version::Http11 => Err(Defect::HostMissing),
+        None => Ok(None),
+        Some(value) if is_host(value) => {
+            std::str::from_utf8(value).map(Some).map_err(|_| Defect::BadHost)
+        }
+        Some(_) => Err(Defect::BadHost),
+    }
+}
+
+/// RFC 9110 §10.1.1: ignored in HTTP/1.0 and without a body.
+fn expectation(facts: &Facts, version: Version, has_body: bool) -> Result<bool, Defect> {
+    if facts.expects_other {
+        return Err(Defect::ExpectUnknown);
+    }
+    Ok(facts.expects_continue && has_body && version == Version::Http11)
+}
+
+/// RFC 9110 §7.8: ignored in HTTP/1.0, and without the Connection option.
+fn upgrade<'b>(facts: &Facts<'b>, version: Version) -> Option<&'b str> {
+    let value = facts.upgrade?;
+    if !facts.connection.upgrade || version == Version::Http10 {
+        return None;
+    }
+    let is_h2c = |element: &[u8]| element.get(..3).is_some_and(|e| e.eq_ignore_ascii_case(b"h2c"));
+    if super::token::elements(value).any(is_h2c) { None } else { std::str::from_utf8(value).ok() }
+}

@@ -1,0 +1,63 @@
+//! The small character classes of RFC 9110 §5.6 and walks over comma lists. It gives no meaning to what it finds.
+
+const TOKEN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < 256 {
+        let byte = at as u8;
+        table[at] = byte.is_ascii_alphanumeric()
+            || matches!(byte, b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-')
+            || matches!(byte, b'.' | b'^' | b'_' | b'`' | b'|' | b'~');
+        at += 1;
+    }
+    table
+};
+
+/// Whether a byte may stand in a token (RFC 9110 §5.6.2).
+#[inline]
+pub(crate) fn is_token_byte(byte: u8) -> bool {
+    TOKEN[byte as usize]
+}
+
+/// Whether all of `text` is one token.
+pub(crate) fn is_token(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().all(|&byte| is_token_byte(byte))
+}
+
+/// Whether a byte may stand in a field value (RFC 9110 §5.5): no control but HTAB.
+#[inline]
+pub(crate) fn is_value_byte(byte: u8) -> bool {
+    byte == b'\t' || (byte >= b' ' && byte != 0x7f)
+}
+
+/// `text` without blanks and tabs at both ends.
+#[inline]
+pub(crate) fn trim(mut text: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] = text {
+        text = rest;
+    }
+    while let [rest @ .., b' ' | b'\t'] = text {
+        text = rest;
+    }
+    text
+}
+
+/// The trimmed elements of a comma list, empty ones included. Quoted strings are not understood: the lists that are
+/// walked here hold tokens only.
+#[inline]
+pub(crate) fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&byte| byte == b',').map(trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_split_and_trimmed() {
+        let found: Vec<_> = elements(b" close ,, x-a\t").collect();
+        assert_eq!(found, [&b"close"[..], b"", b"x-a"]);
+        assert!(is_token(b"x-a") && !is_token(b"") && !is_token(b"a b"));
+        assert!(is_value_byte(0x80) && !is_value_byte(0) && !is_value_byte(0x7f));
+    }
+}
