@@ -5,6 +5,8 @@
 
 pub mod cause;
 pub mod config;
+pub mod hash;
+pub mod health;
 pub mod id;
 pub mod live;
 pub mod moment;

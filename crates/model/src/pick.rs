@@ -7,8 +7,11 @@
 mod ask;
 mod eligible;
 mod least_request;
+pub mod maglev;
 mod random;
 mod rng;
+mod round_robin;
+mod source;
 mod weighted;
 
 pub use ask::{Ask, Choice};
@@ -19,40 +22,64 @@ use crate::snapshot::PoolView;
 
 use eligible::Eligible;
 use least_request::LeastRequest;
+use maglev::Maglev;
 use random::Random;
+use round_robin::RoundRobin;
+use source::Source;
 
 /// One worker's way of choosing among the servers of one pool.
 #[derive(Clone, Debug)]
 pub struct Chooser {
     seed: u64,
-    balance: Balance,
     eligible: Eligible,
     policy: Policy,
 }
 
 #[derive(Clone, Debug)]
 enum Policy {
+    RoundRobin(RoundRobin),
     LeastRequest(LeastRequest),
     Random(Random),
+    Maglev(Maglev),
+    Source(Source),
 }
 
 impl Chooser {
     /// For the pool as it is in `view`. Give every worker another `seed`: it sets where round-robin begins.
     pub fn new(view: &PoolView, seed: u64) -> Chooser {
         let eligible = Eligible::of(view);
-        let balance = view.config.balance;
-        let policy = Policy::new(balance, &eligible);
-        Chooser { seed, balance, eligible, policy }
+        let policy = match view.config.balance {
+            Balance::RoundRobin => Policy::RoundRobin(RoundRobin::new(&eligible, seed)),
+            Balance::LeastRequest => Policy::LeastRequest(LeastRequest::new(&eligible)),
+            Balance::Random => Policy::Random(Random::new(&eligible)),
+            Balance::Maglev { size } => Policy::Maglev(Maglev::new(&eligible, view, size)),
+            Balance::Source { mask4, mask6 } => {
+                Policy::Source(Source::new(&eligible, view, mask4, mask6))
+            }
+        };
+        Chooser { seed, eligible, policy }
     }
 
     /// Takes a new picture of the pool. Call it for every new `PoolView` before the next `pick`; servers that
-    /// stay keep their place. Costs next to nothing when nothing changed that concerns choosing.
+    /// stay keep their place. Costs little when nothing changed that concerns choosing.
     pub fn refresh(&mut self, view: &PoolView) {
         let eligible = Eligible::of(view);
-        if eligible == self.eligible && view.config.balance == self.balance {
-            return;
+        let changed = eligible != self.eligible;
+        match (&mut self.policy, view.config.balance) {
+            (Policy::RoundRobin(_), Balance::RoundRobin)
+            | (Policy::LeastRequest(_), Balance::LeastRequest)
+            | (Policy::Random(_), Balance::Random)
+                if !changed => {}
+            (Policy::RoundRobin(policy), Balance::RoundRobin) => policy.refresh(&eligible),
+            (Policy::Maglev(policy), Balance::Maglev { size }) => {
+                policy.refresh(&eligible, view, size);
+            }
+            (Policy::Source(policy), Balance::Source { mask4, mask6 }) => {
+                policy.refresh(&eligible, view, mask4, mask6);
+            }
+            _ => *self = Chooser::new(view, self.seed),
         }
-        *self = Chooser::new(view, self.seed);
+        self.eligible = eligible;
     }
 
     /// Chooses. `view` is the one of the last `new` or `refresh`.
@@ -60,17 +87,11 @@ impl Chooser {
     pub fn pick(&mut self, view: &PoolView, ask: &Ask, rng: &mut Rng) -> Choice {
         let eligible = &self.eligible;
         match &mut self.policy {
+            Policy::RoundRobin(policy) => policy.pick(eligible, view, ask),
             Policy::LeastRequest(policy) => policy.pick(eligible, view, ask, rng),
             Policy::Random(policy) => policy.pick(eligible, view, ask, rng),
-        }
-    }
-}
-
-impl Policy {
-    fn new(balance: Balance, eligible: &Eligible) -> Policy {
-        match balance {
-            Balance::LeastRequest => Policy::LeastRequest(LeastRequest::new(eligible)),
-            _ => Policy::Random(Random::new(eligible)),
+            Policy::Maglev(policy) => policy.pick(eligible, view, ask, ask.client),
+            Policy::Source(policy) => policy.pick(eligible, view, ask),
         }
     }
 }

@@ -68,7 +68,7 @@ impl Weighted {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{Rng, Weighted};
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]

@@ -1,0 +1,71 @@
+//! The published hash: SipHash-2-4 under a fixed key, with a tag for each use.
+//!
+//! Every member of a fleet, every plane and every version must compute the same numbers, so key and form are part
+//! of the product's contract: the key is the 16 ASCII bytes `steelyard-maglev`, the message is the value's bytes
+//! followed by one tag byte, the result is the 64-bit SipHash-2-4 of the message. Test vectors are in
+//! `tests/vectors/maglev.json`. Since the key is public this protects nothing against chosen values.
+
+use std::net::IpAddr;
+
+use siphasher::sip::SipHasher24;
+
+/// The published key.
+pub const KEY: &[u8; 16] = b"steelyard-maglev";
+
+/// What a hash is for; the tag byte that ends the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Use {
+    /// Where a server's permutation of the table begins. The value is the server's name in UTF-8.
+    Offset = 0,
+    /// The stride of a server's permutation. The value is the server's name in UTF-8.
+    Stride = 1,
+    /// A client's place in a table. The value is its address: 4 or 16 bytes in network order.
+    Client = 2,
+}
+
+/// Hashes the name of a server.
+pub fn name(name: &str, purpose: Use) -> u64 {
+    let mut message = Vec::with_capacity(name.len() + 1);
+    message.extend_from_slice(name.as_bytes());
+    message.push(purpose as u8);
+    SipHasher24::new_with_key(KEY).hash(&message)
+}
+
+/// Hashes a client's address. An IPv4 address that is mapped into IPv6 (`::ffff:a.b.c.d`) is the IPv4 address.
+#[inline]
+pub fn client(address: IpAddr) -> u64 {
+    let mut message = [Use::Client as u8; 17];
+    let length = match address.to_canonical() {
+        IpAddr::V4(v4) => {
+            message[..4].copy_from_slice(&v4.octets());
+            5
+        }
+        IpAddr::V6(v6) => {
+            message[..16].copy_from_slice(&v6.octets());
+            17
+        }
+    };
+    SipHasher24::new_with_key(KEY).hash(&message[..length])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_function_is_the_one_of_the_paper() {
+        // "SipHash: a fast short-input PRF", appendix A: key 00..0f, message 00..0e.
+        let key: [u8; 16] = std::array::from_fn(|at| at as u8);
+        let message: [u8; 15] = std::array::from_fn(|at| at as u8);
+        assert_eq!(SipHasher24::new_with_key(&key).hash(&message), 0xa129_ca61_49be_45e5);
+    }
+
+    #[test]
+    fn mapped_addresses_are_ipv4_and_uses_differ() {
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert_eq!(client(address("::ffff:192.0.2.1")), client(address("192.0.2.1")));
+        assert_ne!(client(address("192.0.2.1")), client(address("192.0.2.2")));
+        assert_ne!(name("a", Use::Offset), name("a", Use::Stride));
+    }
+}
