@@ -20,7 +20,7 @@ pub(super) struct Slot {
     pub id: ServerId,
     /// Its weight now, never 0.
     pub weight: u16,
-    /// Connections at a time; `None`: no cap.
+    /// Connections in use at a time; `None`: no cap.
     cap: Option<u32>,
 }
 
@@ -60,7 +60,7 @@ impl Eligible {
     #[inline]
     pub fn takes(&self, view: &PoolView, ask: &Ask, at: usize) -> bool {
         let Some(slot) = self.slots.get(at) else { return false };
-        !ask.tried.contains(&slot.id) && below_cap(view, ask, slot)
+        !ask.tried.contains(&slot.id) && below_cap(view, slot)
     }
 
     /// The choice of the server at this position.
@@ -85,7 +85,7 @@ impl Eligible {
             let at = (from % count + step) % count;
             let slot = &self.slots[at];
             let tried = ask.tried.contains(&slot.id);
-            match (tried, below_cap(view, ask, slot)) {
+            match (tried, below_cap(view, slot)) {
                 (false, true) => return self.choice(at),
                 (false, false) => full = true,
                 (true, true) => again = again.or(Some(at)),
@@ -103,10 +103,9 @@ fn takes_work(server: &ServerView) -> bool {
     server.weight.get() > 0 && server.address.is_some()
 }
 
-/// Idle connections count towards the cap; one of the caller's own can be used all the same.
+/// An exchange in flight holds one connection; shelved ones hold none back, they can be used or closed.
 #[inline]
-fn below_cap(view: &PoolView, ask: &Ask, slot: &Slot) -> bool {
+fn below_cap(view: &PoolView, slot: &Slot) -> bool {
     let Some(cap) = slot.cap else { return true };
-    let Some(server) = view.servers.get(slot.index) else { return false };
-    server.live.connections.get() < cap || (ask.shelved)(slot.id)
+    view.servers.get(slot.index).is_some_and(|server| server.live.in_flight.get() < cap)
 }
