@@ -1,1 +1,4 @@
-//! placeholder
+//! The request plane: workers, exchanges, upstream connections.
+
+pub mod socket;
+mod sys;
