@@ -4,6 +4,9 @@
 //! request), 404 (no such object), 409 (another generation is in force), 422 (a configuration with mistakes) or
 //! 503 (the daemon is stopping).
 
+/// Where the daemon listens, unless configured.
+pub const SOCKET: &str = "/run/steelyard/control.sock";
+
 /// GET: [`Status`](crate::types::Status).
 pub const STATUS: &str = "/v1/status";
 /// GET with [`ReportQuery`](crate::types::ReportQuery): [`Report`](crate::types::Report).

@@ -13,8 +13,8 @@ pub use change::{
     Applied, ApplyQuery, Changed, Changes, Generation, Generations, KeyChange, PlanChange,
     PoolChanged, PoolChanges, RollbackQuery, StopQuery, Stopping,
 };
-pub use event::{Event, EventKind, Events};
-pub use problem::{Finding, Problem, Severity};
+pub use event::{Event, Events, Level};
+pub use problem::Problem;
 pub use report::{
     Bytes, CauseCount, Connections, Counter, Descriptors, NamedCount, PhaseTimes, PoolReport,
     PortReport, Process, Report, ReportQuery, Requests, ServerReport, ServiceCounts, ServiceReport,

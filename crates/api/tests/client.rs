@@ -1,5 +1,11 @@
 //! The client against a unix socket that misbehaves, and against one that answers well.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that fails is told best by panicking"
+)]
+
 use std::future::Future;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,5 +1,11 @@
 //! The contract as JSON: names that scripts rely on, and balances.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that fails is told best by panicking"
+)]
+
 use api::types::{
     Connections, Counter, Problem, Requests, ServerAction, ServiceCounts, ServiceReport,
 };

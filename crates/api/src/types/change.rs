@@ -2,9 +2,8 @@
 //!
 //! The configuration itself travels as TOML text. What differs is worked out by `model::config::diff`, not here.
 
+use model::config::Finding;
 use serde::{Deserialize, Serialize};
-
-use super::problem::Finding;
 
 /// Query of `POST /v1/plan` and `POST /v1/apply`; the body is the configuration's text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +39,8 @@ pub struct PlanChange {
     pub pools: PoolChanges,
     /// Which listeners, connections and exchanges it touches, each a whole sentence.
     pub effects: Vec<String>,
+    /// What takes effect only in the next process, each a whole sentence or a key.
+    pub needs_restart: Vec<String>,
     /// What `check` warns about.
     pub warnings: Vec<Finding>,
 }
@@ -110,8 +111,12 @@ pub struct Applied {
     pub generation: u64,
     /// Whether anything changed; if not, the generation is the same as before.
     pub changed: bool,
+    /// Whether every worker acts on it already; if not, it will.
+    pub confirmed: bool,
     /// What was touched, each a whole sentence.
     pub effects: Vec<String>,
+    /// What takes effect only in the next process, each a whole sentence or a key.
+    pub needs_restart: Vec<String>,
     /// What `check` warns about.
     pub warnings: Vec<Finding>,
 }

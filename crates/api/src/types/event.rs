@@ -16,30 +16,24 @@ pub struct Events {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Event {
-    /// Its number, rising by one.
-    pub number: u64,
     /// When.
     pub at_unix_ms: u64,
-    /// What kind.
-    pub kind: EventKind,
-    /// About what: `web/a`, `service shop`, `generation 7`.
-    pub subject: String,
-    /// What happened, a whole sentence.
+    /// How grave.
+    pub level: Level,
+    /// Its kind, kebab-case: what scripts look for.
+    pub what: String,
+    /// A sentence for people.
     pub text: String,
 }
 
-/// Kinds of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// How grave an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum EventKind {
-    /// The configuration changed.
-    Generation,
-    /// A server's state changed.
-    Server,
-    /// A service's state changed.
-    Service,
-    /// Something an operator should know.
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// Something to look at.
     Warning,
-    /// The daemon starts or stops.
-    Process,
+    /// Something that was asked for could not be done.
+    Error,
 }

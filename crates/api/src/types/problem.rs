@@ -2,6 +2,7 @@
 //!
 //! A problem says what was asked, what stood against it and what to do. It carries no stack and no internals.
 
+use model::config::Finding;
 use serde::{Deserialize, Serialize};
 
 /// Body of every answer that is not a success, as `application/problem+json` (RFC 9457 §3).
@@ -23,41 +24,11 @@ pub struct Problem {
     /// Every mistake in the configuration.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// Further mistakes that are not listed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unlisted: u64,
 }
 
-/// A mistake in a configuration, or a warning about it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
-pub struct Finding {
-    /// How bad it is.
-    pub severity: Severity,
-    /// The file.
-    pub file: String,
-    /// Its line, from 1; 0: the whole file.
-    pub line: u32,
-    /// Its column, from 1; 0: the whole line.
-    pub column: u32,
-    /// The key's path: `pool.web.probe.every`.
-    pub key: String,
-    /// What was found.
-    pub found: String,
-    /// What was expected.
-    pub expected: String,
-    /// What was perhaps meant.
-    pub suggestion: Option<String>,
-    /// The mistake in a sentence.
-    pub message: String,
-    /// The lines that `steelyard check` prints about it.
-    pub text: String,
-}
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// The configuration is refused.
-    #[default]
-    Error,
-    /// It is taken.
-    Warning,
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
