@@ -1,2 +1,83 @@
-//! The `steelyard` program.
-fn main() {}
+//! The `steelyard` program: a table of verbs, one file each.
+//!
+//! Verbs render what the daemon, the model and the lab say. Nothing is decided here.
+
+mod ask;
+mod end;
+mod show;
+mod watch;
+
+mod apply;
+mod completions;
+mod generations;
+mod man;
+mod plan_change;
+mod report;
+mod rollback;
+mod server;
+mod status;
+mod stop;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// One address in front of many servers: balances, measures and explains.
+#[derive(Debug, Parser)]
+#[command(name = "steelyard", version, after_help = AFTER_HELP)]
+struct Program {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  done
+  1  the answer is no: refused, mistakes found, no such object
+  2  wrong usage, unreadable input, or no daemon to ask
+  3  done in part
+
+Colours are used on terminals unless NO_COLOR is set. `steelyard VERB --help` has examples.";
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    PlanChange(plan_change::Args),
+    Apply(apply::Args),
+    Rollback(rollback::Args),
+    Generations(generations::Args),
+    Status(status::Args),
+    Report(report::Args),
+    Server(server::Args),
+    Stop(stop::Args),
+    Completions(completions::Args),
+    #[command(hide = true)]
+    Man(man::Args),
+}
+
+fn main() -> ExitCode {
+    let verb = match Program::try_parse() {
+        Ok(program) => program.verb,
+        Err(error) => {
+            // Help, the version or a usage error; a reader that has gone is no error of ours.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+        }
+    };
+    match verb {
+        Verb::PlanChange(args) => plan_change::run(&args),
+        Verb::Apply(args) => apply::run(&args),
+        Verb::Rollback(args) => rollback::run(&args),
+        Verb::Generations(args) => generations::run(&args),
+        Verb::Status(args) => status::run(args),
+        Verb::Report(args) => report::run(args),
+        Verb::Server(args) => server::run(&args),
+        Verb::Stop(args) => stop::run(&args),
+        Verb::Completions(args) => completions::run(&args, Program::command()),
+        Verb::Man(args) => man::run(&args, Program::command()),
+    }
+}
+
+#[cfg(test)]
+mod expect;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! What verbs that speak to the daemon share: where it is, how the answer is wanted, and waiting for it.
+
+use std::fs::File;
+use std::future::Future;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use api::Client;
+use model::config::unit::Time;
+
+use crate::end::Failure;
+
+/// Which daemon, and in which form.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Contact {
+    /// The daemon's socket; the environment variable STEELYARD_SOCKET names another default.
+    #[arg(long, value_name = "PATH", env = "STEELYARD_SOCKET", hide_env = true, default_value = api::routes::SOCKET)]
+    pub socket: PathBuf,
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Contact {
+    /// To speak to it.
+    pub fn client(&self) -> Client {
+        Client::new(&self.socket)
+    }
+}
+
+/// Runs `work` to its end on this thread.
+pub fn wait<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Unusable(format!("cannot start: {error}")))?
+        .block_on(work)
+}
+
+/// A span with its unit: `500ms`, `2s`, `1m30s`.
+pub fn span(text: &str) -> Result<Duration, String> {
+    text.parse::<Time>()
+        .map(|time| time.0)
+        .map_err(|error| format!("{error}; a time is written with its unit: 500ms, 30s, 1m30s"))
+}
+
+/// The text of a configuration file, or of standard input for `-`.
+pub fn read_config(file: &Path) -> Result<String, Failure> {
+    let unreadable = |why: &dyn std::fmt::Display| {
+        Failure::Unusable(format!("cannot read {}: {why}", file.display()))
+    };
+    let limit = api::routes::CONFIG_BYTES_MAX;
+    let mut bytes = Vec::new();
+    let read = if file == Path::new("-") {
+        std::io::stdin().lock().take(limit as u64 + 1).read_to_end(&mut bytes)
+    } else {
+        File::open(file).and_then(|open| open.take(limit as u64 + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| unreadable(&error))?;
+    if bytes.len() > limit {
+        return Err(unreadable(&format_args!(
+            "it is larger than {limit} bytes, the most that a configuration may have"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        unreadable(&format_args!("byte {at} is not UTF-8, which a configuration is written in"))
+    })
+}
+
+/// What findings call the file: as it was given, `<stdin>` for `-`.
+pub fn file_name(file: &Path) -> String {
+    if file == Path::new("-") { "<stdin>".to_owned() } else { file.display().to_string() }
+}

@@ -1,0 +1,140 @@
+//! How the program ends: exit codes, and errors as people and scripts read them.
+//!
+//! 0: done. 1: the answer is no. 2: wrong usage, or something could not be read or asked. 3: done in part.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use api::CallError;
+use api::types::Problem;
+use model::config::{Finding, Findings};
+use serde::Serialize;
+
+use crate::show::screen;
+
+/// How a verb ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It is done.
+    Done,
+    /// The answer is no.
+    No,
+    /// It could not be asked, or what was given could not be read.
+    Unusable,
+    /// Some of it is done.
+    Partial,
+}
+
+impl End {
+    /// The process' exit code.
+    pub fn code(self) -> ExitCode {
+        ExitCode::from(match self {
+            End::Done => 0,
+            End::No => 1,
+            End::Unusable => 2,
+            End::Partial => 3,
+        })
+    }
+}
+
+/// Why a verb could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The daemon refused or could not be asked.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// What was asked about does not exist.
+    #[error("{0}")]
+    Absent(String),
+    /// Something could not be read, written or started.
+    #[error("{0}")]
+    Unusable(String),
+    /// Standard output could not be written.
+    #[error("cannot write to standard output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl Failure {
+    fn end(&self) -> End {
+        match self {
+            Failure::Call(error) if error.is_refusal() => End::No,
+            Failure::Absent(_) => End::No,
+            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => End::Done,
+            Failure::Call(_) | Failure::Unusable(_) | Failure::Output(_) => End::Unusable,
+        }
+    }
+
+    /// As problem details, for scripts.
+    fn problem(self) -> Problem {
+        match self {
+            Failure::Call(CallError::Refused(problem)) => *problem,
+            other => {
+                let kind = match &other {
+                    Failure::Call(_) => "/problems/no-answer",
+                    Failure::Absent(_) => "/problems/absent",
+                    Failure::Unusable(_) | Failure::Output(_) => "/problems/unusable",
+                };
+                let title = "the command could not be carried out".to_owned();
+                Problem {
+                    kind: kind.to_owned(),
+                    title,
+                    detail: other.to_string(),
+                    ..Problem::default()
+                }
+            }
+        }
+    }
+}
+
+/// Prints what went wrong, if anything did, and gives the exit code.
+pub fn finish(json: bool, result: Result<End, Failure>) -> ExitCode {
+    let failure = match result {
+        Ok(end) => return end.code(),
+        Err(failure) => failure,
+    };
+    let end = failure.end();
+    if end == End::Done {
+        return end.code();
+    }
+    if !json {
+        complain(&failure);
+    } else if let Err(error) = print_json(&failure.problem()) {
+        complain(&error);
+    }
+    end.code()
+}
+
+/// Prints a value as JSON, indented for reading.
+pub fn print_json<T: Serialize>(value: &T) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(unwritable)?;
+    Ok(screen::print(&format!("{text}\n"))?)
+}
+
+/// A value as JSON on one line, ended.
+pub fn json_line<T: Serialize>(value: &T) -> Result<String, Failure> {
+    Ok(format!("{}\n", serde_json::to_string(value).map_err(unwritable)?))
+}
+
+fn unwritable(error: serde_json::Error) -> Failure {
+    Failure::Unusable(format!("cannot write the answer as JSON: {error}"))
+}
+
+/// Prints findings of a configuration to standard error, as `check` does.
+pub fn print_findings(findings: &[Finding], unlisted: u64) {
+    let all = Findings { findings: findings.to_vec(), unlisted };
+    say(&all.to_string());
+}
+
+fn complain(failure: &Failure) {
+    match failure {
+        Failure::Call(CallError::Refused(problem)) if !problem.findings.is_empty() => {
+            print_findings(&problem.findings, problem.unlisted);
+        }
+        other => say(&format!("steelyard: {other}\n")),
+    }
+}
+
+/// Writes to standard error. When even that is closed, the exit code remains.
+fn say(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}

@@ -1,0 +1,88 @@
+//! `steelyard generations`: the configurations that are kept.
+
+use std::process::ExitCode;
+
+use api::types::Generations;
+
+use crate::ask::{Contact, wait};
+use crate::end::{End, Failure, finish, print_json};
+use crate::show::paint::{Colour, Paint};
+use crate::show::screen;
+use crate::show::table::{Align, Cell, Table};
+use crate::show::unit::moment;
+
+/// List the configurations that are kept for rollback.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard generations
+  steelyard generations --json | jq '.generations[] | select(.current).digest'")]
+pub struct Args {
+    #[command(flatten)]
+    contact: Contact,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.contact.json, wait(ask(args)))
+}
+
+async fn ask(args: &Args) -> Result<End, Failure> {
+    let kept = args.contact.client().generations().await?;
+    if args.contact.json {
+        print_json(&kept)?;
+    } else {
+        screen::print(&render(&kept, screen::width(), Paint::for_stdout()))?;
+    }
+    Ok(End::Done)
+}
+
+fn render(kept: &Generations, width: usize, paint: Paint) -> String {
+    let columns = [
+        ("GENERATION", Align::Right),
+        ("WHEN", Align::Left),
+        ("DIGEST", Align::Left),
+        ("WHO", Align::Left),
+        ("FROM", Align::Left),
+    ];
+    let mut table = Table::new(&columns);
+    for one in &kept.generations {
+        let from = if one.current { format!("{} (in force)", one.from) } else { one.from.clone() };
+        let digest: String = one.digest.chars().take(12).collect();
+        let number = one.generation.to_string();
+        table.row(vec![
+            if one.current { Cell::coloured(number, Colour::Good) } else { number.into() },
+            moment(one.when_unix_ms).into(),
+            digest.into(),
+            one.who.as_str().into(),
+            from.into(),
+        ]);
+    }
+    table.render(width, paint)
+}
+
+#[cfg(test)]
+mod tests {
+    use api::types::Generation;
+
+    use super::*;
+
+    #[test]
+    fn the_one_in_force_is_marked() {
+        let one = |generation, current| Generation {
+            generation,
+            when_unix_ms: 1_772_283_909_000,
+            who: "uid 0".into(),
+            from: "/etc/steelyard/steelyard.toml".into(),
+            digest: "0123456789abcdef".into(),
+            current,
+        };
+        let kept = Generations { generations: vec![one(12, true), one(9, false)] };
+        assert_eq!(
+            render(&kept, 100, Paint::fixed(false)),
+            "GENERATION  WHEN                  DIGEST        WHO    FROM\n\
+            \x20       12  2026-02-28 13:05:09Z  0123456789ab  uid 0  /etc/steelyard/steelyard.toml (in force)\n\
+            \x20        9  2026-02-28 13:05:09Z  0123456789ab  uid 0  /etc/steelyard/steelyard.toml\n"
+        );
+    }
+}

@@ -1,0 +1,25 @@
+//! `steelyard man`: writes the manual pages, one a verb, made from the same words as `--help`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::end::{End, Failure, finish};
+
+/// Write the manual pages into a directory.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Where to; it must exist.
+    pub dir: PathBuf,
+}
+
+/// Writes those of `program`.
+pub fn run(args: &Args, program: clap::Command) -> ExitCode {
+    let written =
+        clap_mangen::generate_to(program, &args.dir).map(|()| End::Done).map_err(|error| {
+            Failure::Unusable(format!(
+                "cannot write manual pages into {}: {error}",
+                args.dir.display()
+            ))
+        });
+    finish(false, written)
+}

@@ -1,0 +1,181 @@
+//! `steelyard plan-change`: what `apply` would do, without doing it. The daemon compares; this prints.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use api::types::{Changes, KeyChange, PlanChange};
+
+use crate::ask::{Contact, file_name, read_config, wait};
+use crate::end::{End, Failure, finish, print_findings, print_json};
+use crate::show::paint::{Colour, Paint};
+use crate::show::screen;
+
+/// Show what `apply` would change, and which connections it would touch.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard plan-change steelyard.toml
+  steelyard plan-change --json steelyard.toml | jq .changed")]
+pub struct Args {
+    /// The configuration, or - for standard input.
+    pub file: PathBuf,
+    #[command(flatten)]
+    contact: Contact,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.contact.json, wait(ask(args)))
+}
+
+async fn ask(args: &Args) -> Result<End, Failure> {
+    let text = read_config(&args.file)?;
+    let plan = args.contact.client().plan(text, Some(file_name(&args.file))).await?;
+    if args.contact.json {
+        print_json(&plan)?;
+    } else {
+        print_findings(&plan.warnings, 0);
+        screen::print(&render(&plan, Paint::for_stdout()))?;
+    }
+    Ok(End::Done)
+}
+
+fn render(plan: &PlanChange, paint: Paint) -> String {
+    if !plan.changed {
+        return format!("nothing differs from generation {}\n", plan.generation);
+    }
+    let mut out = format!("compared with generation {}:\n", plan.generation);
+    let mut line = |indent: usize, mark: char, text: &str| {
+        let colour = match mark {
+            '+' => Colour::Good,
+            '-' => Colour::Bad,
+            _ => Colour::Doubt,
+        };
+        let text = paint.text(colour, &format!("{mark} {text}"));
+        out.push_str(&format!("{:indent$}{text}\n", ""));
+    };
+    keys(&plan.global, 2, "global ", &mut line);
+    objects(&plan.services, 2, "service", &mut line);
+    for name in &plan.pools.added {
+        line(2, '+', &format!("pool {name}"));
+    }
+    for name in &plan.pools.removed {
+        line(2, '-', &format!("pool {name}"));
+    }
+    for pool in &plan.pools.changed {
+        line(2, '~', &format!("pool {}", pool.name));
+        keys(&pool.keys, 4, "", &mut line);
+        objects(&pool.servers, 4, "server", &mut line);
+    }
+    section(&mut out, "what it touches:", &plan.effects);
+    section(&mut out, "what takes effect at the next start:", &plan.needs_restart);
+    out
+}
+
+fn objects(changes: &Changes, indent: usize, what: &str, line: &mut impl FnMut(usize, char, &str)) {
+    for name in &changes.added {
+        line(indent, '+', &format!("{what} {name}"));
+    }
+    for name in &changes.removed {
+        line(indent, '-', &format!("{what} {name}"));
+    }
+    for changed in &changes.changed {
+        line(indent, '~', &format!("{what} {}", changed.name));
+        keys(&changed.keys, indent + 2, "", line);
+    }
+}
+
+fn keys(
+    changes: &[KeyChange],
+    indent: usize,
+    before: &str,
+    line: &mut impl FnMut(usize, char, &str),
+) {
+    for change in changes {
+        let values = match (&change.from, &change.to) {
+            (None, None) => String::new(),
+            (from, to) => {
+                let value =
+                    |side: &Option<String>| side.clone().unwrap_or_else(|| "unset".to_owned());
+                format!(": {} -> {}", value(from), value(to))
+            }
+        };
+        line(indent, '~', &format!("{before}{}{values}", change.key));
+    }
+}
+
+fn section(out: &mut String, title: &str, sentences: &[String]) {
+    if !sentences.is_empty() {
+        out.push_str(title);
+        out.push('\n');
+        for sentence in sentences {
+            out.push_str(&format!("  {sentence}\n"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::types::{Changed, PoolChanged, PoolChanges};
+
+    use super::*;
+
+    #[test]
+    fn every_kind_of_change_has_its_mark() {
+        let key = |key: &str, from: Option<&str>, to: Option<&str>| KeyChange {
+            key: key.into(),
+            from: from.map(Into::into),
+            to: to.map(Into::into),
+        };
+        let servers = Changes {
+            added: vec!["c".into()],
+            removed: vec!["b".into()],
+            changed: vec![Changed {
+                name: "a".into(),
+                keys: vec![key("weight", Some("1"), Some("3"))],
+            }],
+        };
+        let plan = PlanChange {
+            generation: 7,
+            changed: true,
+            global: vec![key("drain", None, None)],
+            services: Changes {
+                added: vec!["new".into()],
+                removed: vec!["old".into()],
+                changed: vec![],
+            },
+            pools: PoolChanges {
+                added: vec!["p".into()],
+                removed: vec![],
+                changed: vec![PoolChanged {
+                    name: "web".into(),
+                    keys: vec![key("source", None, Some("x"))],
+                    servers,
+                }],
+            },
+            effects: vec!["service old: 3 connections finish within 30s".into()],
+            needs_restart: vec!["workers".into()],
+            warnings: vec![],
+        };
+        let expected = "\
+compared with generation 7:
+  ~ global drain
+  + service new
+  - service old
+  + pool p
+  ~ pool web
+    ~ source: unset -> x
+    + server c
+    - server b
+    ~ server a
+      ~ weight: 1 -> 3
+what it touches:
+  service old: 3 connections finish within 30s
+what takes effect at the next start:
+  workers
+";
+        assert_eq!(render(&plan, Paint::fixed(false)), expected);
+        let same = PlanChange { generation: 7, ..PlanChange::default() };
+        assert_eq!(render(&same, Paint::fixed(false)), "nothing differs from generation 7\n");
+    }
+}

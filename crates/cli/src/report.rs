@@ -1,0 +1,87 @@
+//! `steelyard report`: what passed through, what was discarded and why, and whose time it took.
+
+mod render;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use api::Client;
+
+use crate::ask::{Contact, span, wait};
+use crate::end::{End, Failure, finish, json_line, print_json};
+use crate::show::paint::Paint;
+use crate::show::screen;
+use crate::watch::watch;
+
+/// Show totals, rates, discards by reason and times; every balance shows what it cannot account for.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard report                    since the start; rates over the daemon's last interval
+  steelyard report --interval 5s      rates and times over the next five seconds
+  steelyard report shop --watch       one service, again and again, until Ctrl-C
+  steelyard report --json | jq .total.requests.unaccounted
+
+Totals count since the daemon's start. 'unaccounted' is what a balance cannot explain: 0, or what moved
+while a busy daemon was being read.")]
+pub struct Args {
+    /// Only this service or pool.
+    #[arg(value_name = "SERVICE|POOL")]
+    pub only: Option<String>,
+    /// Again and again, until Ctrl-C; with --json one object a line.
+    #[arg(long)]
+    pub watch: bool,
+    /// Watch for this long first (at most 60s), and report rates and times over just that.
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    pub interval: Option<Duration>,
+    #[command(flatten)]
+    contact: Contact,
+}
+
+/// Between two frames with --watch, unless said otherwise.
+const STEP: Duration = Duration::from_secs(2);
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let most = Duration::from_millis(api::types::report::INTERVAL_MS_MAX);
+    match span(text)? {
+        time if time.is_zero() || time > most => {
+            Err(format!("found {text}, expected more than 0s and at most 60s"))
+        }
+        time => Ok(time),
+    }
+}
+
+/// Carries it out.
+pub fn run(args: Args) -> ExitCode {
+    let json = args.contact.json;
+    finish(json, wait(show(args)))
+}
+
+async fn show(args: Args) -> Result<End, Failure> {
+    let client = args.contact.client();
+    let only = args.only.as_deref();
+    let json = args.contact.json;
+    if args.watch {
+        let every = args.interval.unwrap_or(STEP);
+        return watch(every, !json, || frame(&client, only, Some(every), json)).await;
+    }
+    if json {
+        print_json(&render::select(client.report(args.interval).await?, only)?)?;
+    } else {
+        screen::print(&frame(&client, only, args.interval, false).await?)?;
+    }
+    Ok(End::Done)
+}
+
+async fn frame(
+    client: &Client,
+    only: Option<&str>,
+    interval: Option<Duration>,
+    json: bool,
+) -> Result<String, Failure> {
+    let report = render::select(client.report(interval).await?, only)?;
+    if json {
+        return json_line(&report);
+    }
+    Ok(render::render(&report, only, screen::width(), Paint::for_stdout()))
+}

@@ -1,0 +1,340 @@
+//! A report as text: balances with their remainders, then discards, times, services, servers and ports. Pure.
+
+use api::types::{
+    Bytes, Counter, PhaseTimes, PoolReport, PortReport, Process, Report, ServerReport,
+    ServiceCounts, ServiceReport,
+};
+use model::cause::Side;
+
+use crate::end::Failure;
+use crate::show::paint::{Colour, Paint};
+use crate::show::table::Align::{Left, Right};
+use crate::show::table::{Cell, Table};
+use crate::show::unit::{bytes, count, micros, rate, signed, span};
+
+/// Keeps one service, or one pool; everything without a name.
+pub fn select(mut report: Report, only: Option<&str>) -> Result<Report, Failure> {
+    let Some(name) = only else { return Ok(report) };
+    let services = report.services.iter().map(|service| &service.name);
+    let known: Vec<String> =
+        services.chain(report.pools.iter().map(|pool| &pool.name)).cloned().collect();
+    if !known.iter().any(|one| one == name) {
+        let there = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        return Err(Failure::Absent(format!(
+            "no service or pool is called '{name}'; there are: {there}"
+        )));
+    }
+    report.services.retain(|service| service.name == name);
+    report.pools.retain(|pool| pool.name == name);
+    Ok(report)
+}
+
+/// As text for a screen of this width.
+pub fn render(report: &Report, only: Option<&str>, width: usize, paint: Paint) -> String {
+    let mut out = format!(
+        "generation {}, up {}; totals since the start, /S and times over the last {}\n",
+        report.generation,
+        span(report.uptime_ms),
+        span(report.interval_ms),
+    );
+    let mut block = |title: &str, table: &Table| {
+        let text = table.render(width, paint);
+        if !text.is_empty() {
+            out.push('\n');
+            if !title.is_empty() {
+                out.push_str(&paint.text(Colour::Strong, title));
+                out.push('\n');
+            }
+            out.push_str(&text);
+        }
+    };
+    let mut detail = |title: &str, counts: &ServiceCounts| {
+        block(title, &balances(counts));
+        block("", &discards(counts));
+        block("", &times(&counts.phases));
+    };
+    match only {
+        None => detail("all services", &report.total),
+        Some(_) => {
+            for service in &report.services {
+                detail(&format!("service {} ({})", service.name, service.forward), &service.counts);
+            }
+        }
+    }
+    if only.is_none() {
+        block("", &services(&report.services));
+    }
+    block("", &servers(&report.pools));
+    block("", &connections(&report.pools));
+    block("", &server_causes(&report.pools));
+    if only.is_none() {
+        block("", &ports(&report.ports));
+        out.push('\n');
+        out.push_str(&process(&report.process));
+    }
+    out
+}
+
+/// What came in, where it went, and what is missing.
+fn balances(counts: &ServiceCounts) -> Table {
+    let mut table = Table::new(&[("", Left), ("TOTAL", Right), ("/S", Right)]);
+    let mut line = |name: &str, counter: Counter| {
+        table.row(vec![name.into(), count(counter.total).into(), rate(counter.rate).into()]);
+    };
+    let ServiceCounts { connections, requests, statuses, .. } = counts;
+    line("connections accepted", connections.accepted);
+    line("  of these refused at a limit", connections.refused);
+    line("  closed", connections.closed);
+    table.row(vec!["  open now".into(), count(connections.open).into()]);
+    table.row(vec!["  unaccounted".into(), remainder(connections.unaccounted)]);
+    let mut line = |name: &str, counter: Counter| {
+        table.row(vec![name.into(), count(counter.total).into(), rate(counter.rate).into()]);
+    };
+    line("requests", requests.requests);
+    line("  answered by servers", requests.answered);
+    line("  answered by us", requests.answered_by_us);
+    line("  aborted", requests.aborted);
+    line("  became tunnels", requests.upgraded);
+    table.row(vec!["  in flight now".into(), count(requests.in_flight).into()]);
+    table.row(vec!["  unaccounted".into(), remainder(requests.unaccounted)]);
+    let mut some = |name: &str, counter: Counter| {
+        if counter.total > 0 {
+            table.row(vec![name.into(), count(counter.total).into(), rate(counter.rate).into()]);
+        }
+    };
+    some("answers 1xx passed on", statuses.informational);
+    some("answers 2xx", statuses.success);
+    some("answers 3xx", statuses.redirect);
+    some("answers 4xx", statuses.client_error);
+    some("answers 5xx", statuses.server_error);
+    some("attempts after the first", counts.retried);
+    some("replays after a stale connection", counts.replayed);
+    let Bytes { received, sent, spliced } = &counts.bytes;
+    for (name, counter) in [
+        ("received from clients", received),
+        ("sent to clients", sent),
+        ("  of both, moved by the kernel", spliced),
+    ] {
+        let a_second = bytes(counter.rate.max(0.0).round() as u64);
+        table.row(vec![name.into(), bytes(counter.total).into(), a_second.into()]);
+    }
+    table
+}
+
+/// What a balance cannot explain; coloured when there is any.
+fn remainder(unaccounted: i64) -> Cell {
+    let text = signed(unaccounted);
+    if unaccounted == 0 { text.into() } else { Cell::coloured(text, Colour::Bad) }
+}
+
+/// Why what did not end well did not.
+fn discards(counts: &ServiceCounts) -> Table {
+    let mut table =
+        Table::new(&[("DISCARDED", Left), ("TOTAL", Right), ("/S", Right), ("BECAUSE OF", Left)]);
+    let mut line = |name: &str, counter: Counter, because: &str| {
+        table.row(vec![
+            name.into(),
+            count(counter.total).into(),
+            rate(counter.rate).into(),
+            because.into(),
+        ]);
+    };
+    for cause in &counts.causes {
+        line(&cause.cause, cause.count, side(cause.side));
+    }
+    for defect in &counts.defects {
+        line(
+            &format!("  {}", defect.name),
+            defect.count,
+            "the client: one of the above, by rule of grammar",
+        );
+    }
+    for limit in &counts.limits {
+        line(&limit.name, limit.count, "us: a limit");
+    }
+    table
+}
+
+fn side(side: Side) -> &'static str {
+    match side {
+        Side::Client => "the client",
+        Side::Us => "us",
+        Side::Server => "a server",
+        Side::Network => "the network",
+    }
+}
+
+fn times(phases: &[PhaseTimes]) -> Table {
+    let mut table = Table::new(&[
+        ("TIME", Left),
+        ("COUNT", Right),
+        ("MEAN", Right),
+        ("P50", Right),
+        ("P90", Right),
+        ("P99", Right),
+    ]);
+    for phase in phases {
+        table.row(vec![
+            phase.phase.as_str().into(),
+            count(phase.count).into(),
+            time(phase.mean_us).into(),
+            time(phase.p50_us).into(),
+            time(phase.p90_us).into(),
+            time(phase.p99_us).into(),
+        ]);
+    }
+    table
+}
+
+fn time(micros_or_none: Option<u64>) -> String {
+    micros_or_none.map_or_else(|| "-".to_owned(), micros)
+}
+
+/// One quantile of the whole exchange.
+fn whole(phases: &[PhaseTimes], quantile: fn(&PhaseTimes) -> Option<u64>) -> String {
+    time(phases.iter().find(|phase| phase.phase == "total").and_then(quantile))
+}
+
+fn services(services: &[ServiceReport]) -> Table {
+    let mut table = Table::new(&[
+        ("SERVICE", Left),
+        ("REQUESTS", Right),
+        ("/S", Right),
+        ("ANSWERED", Right),
+        ("BY US", Right),
+        ("ABORTED", Right),
+        ("IN FLIGHT", Right),
+        ("UNACCOUNTED", Right),
+        ("P50", Right),
+        ("P99", Right),
+    ]);
+    for ServiceReport { name, counts, .. } in services {
+        let requests = &counts.requests;
+        table.row(vec![
+            name.as_str().into(),
+            count(requests.requests.total).into(),
+            rate(requests.requests.rate).into(),
+            count(requests.answered.total).into(),
+            count(requests.answered_by_us.total).into(),
+            count(requests.aborted.total).into(),
+            count(requests.in_flight).into(),
+            remainder(requests.unaccounted),
+            whole(&counts.phases, |phase| phase.p50_us).into(),
+            whole(&counts.phases, |phase| phase.p99_us).into(),
+        ]);
+    }
+    table
+}
+
+fn each(pools: &[PoolReport]) -> impl Iterator<Item = (String, &ServerReport)> {
+    pools.iter().flat_map(|pool| {
+        pool.servers.iter().map(|server| (format!("{}/{}", pool.name, server.name), server))
+    })
+}
+
+fn servers(pools: &[PoolReport]) -> Table {
+    let mut table = Table::new(&[
+        ("SERVER", Left),
+        ("REQUESTS", Right),
+        ("/S", Right),
+        ("ANSWERED", Right),
+        ("5XX", Right),
+        ("IN FLIGHT", Right),
+        ("RECEIVED", Right),
+        ("SENT", Right),
+        ("P50", Right),
+        ("P99", Right),
+        ("STATE", Left),
+    ]);
+    for (name, server) in each(pools) {
+        table.row(vec![
+            name.into(),
+            count(server.requests.total).into(),
+            rate(server.requests.rate).into(),
+            count(server.answered.total).into(),
+            count(server.statuses.server_error.total).into(),
+            count(u64::from(server.in_flight)).into(),
+            bytes(server.bytes.received.total).into(),
+            bytes(server.bytes.sent.total).into(),
+            whole(&server.phases, |phase| phase.p50_us).into(),
+            whole(&server.phases, |phase| phase.p99_us).into(),
+            server.state.name().into(),
+        ]);
+    }
+    table
+}
+
+fn connections(pools: &[PoolReport]) -> Table {
+    let mut table = Table::new(&[
+        ("CONNECTIONS TO", Left),
+        ("TRIED", Right),
+        ("/S", Right),
+        ("FAILED", Right),
+        ("OPEN", Right),
+        ("REUSED", Right),
+        ("STALE", Right),
+        ("RETIRED", Right),
+    ]);
+    for (name, server) in each(pools) {
+        table.row(vec![
+            name.into(),
+            count(server.connects.total).into(),
+            rate(server.connects.rate).into(),
+            count(server.connect_failed.total).into(),
+            count(u64::from(server.connections)).into(),
+            count(server.reused.total).into(),
+            count(server.stale.total).into(),
+            count(server.retired.total).into(),
+        ]);
+    }
+    table
+}
+
+fn server_causes(pools: &[PoolReport]) -> Table {
+    let mut table =
+        Table::new(&[("FAILED AT", Left), ("CAUSE", Left), ("TOTAL", Right), ("/S", Right)]);
+    for (name, server) in each(pools) {
+        for cause in &server.causes {
+            table.row(vec![
+                name.as_str().into(),
+                cause.cause.as_str().into(),
+                count(cause.count.total).into(),
+                rate(cause.count.rate).into(),
+            ]);
+        }
+    }
+    table
+}
+
+fn ports(ports: &[PortReport]) -> Table {
+    let mut table = Table::new(&[
+        ("SOURCE PORTS FROM", Left),
+        ("TO", Left),
+        ("IN USE", Right),
+        ("LEFT", Right),
+    ]);
+    for port in ports {
+        table.row(vec![
+            port.source
+                .map_or_else(|| "any address".to_owned(), |source| source.to_string())
+                .into(),
+            port.destination.to_string().into(),
+            count(u64::from(port.in_use)).into(),
+            count(u64::from(port.left)).into(),
+        ]);
+    }
+    table
+}
+
+fn process(process: &Process) -> String {
+    format!(
+        "descriptors {} of {}; resident {}; access log lines dropped {}\n",
+        count(process.descriptors.in_use),
+        count(process.descriptors.limit),
+        bytes(process.resident_bytes),
+        count(process.log_lines_dropped.total),
+    )
+}
+
+#[cfg(test)]
+mod tests;

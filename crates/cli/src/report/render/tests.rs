@@ -1,0 +1,156 @@
+//! A report as text, whole and in part, against kept files.
+
+use api::types::{CauseCount, Connections, Descriptors, NamedCount, Requests, Statuses};
+use model::snapshot::ServerState;
+
+use super::*;
+use crate::expect::{expect, fits};
+
+fn counter(total: u64, rate: f64) -> Counter {
+    Counter { total, rate }
+}
+
+fn cause(cause: &str, side: Side, total: u64) -> CauseCount {
+    CauseCount { cause: cause.into(), side, count: counter(total, 0.5) }
+}
+
+fn phases() -> Vec<PhaseTimes> {
+    let phase = |phase: &str, count, us: Option<u64>| PhaseTimes {
+        phase: phase.into(),
+        count,
+        mean_us: us,
+        p50_us: us,
+        p90_us: us.map(|us| us * 2),
+        p99_us: us.map(|us| us * 9),
+    };
+    vec![
+        phase("queue", 0, None),
+        phase("connect", 12, Some(180)),
+        phase("first-byte", 24_690, Some(1_300)),
+        phase("transfer", 24_690, Some(40)),
+        phase("total", 24_690, Some(1_500)),
+    ]
+}
+
+fn sample() -> Report {
+    let none = counter(0, 0.0);
+    let counts = ServiceCounts {
+        connections: Connections::new(
+            counter(5_100, 10.0),
+            counter(4, 0.0),
+            counter(5_000, 9.5),
+            100,
+        ),
+        requests: Requests::new(
+            counter(1_234_567, 12_345.0),
+            counter(1_234_500, 12_344.0),
+            counter(31, 0.5),
+            counter(20, 0.5),
+            counter(2, 0.0),
+            12,
+        ),
+        statuses: Statuses {
+            success: counter(1_234_000, 12_340.0),
+            server_error: counter(500, 4.0),
+            ..Statuses::default()
+        },
+        retried: counter(9, 0.0),
+        replayed: counter(3, 0.0),
+        bytes: Bytes {
+            received: counter(123_456_789, 1_234_567.0),
+            sent: counter(9_876_543_210, 98_765_432.0),
+            spliced: counter(8_000_000_000, 80_000_000.0),
+        },
+        causes: vec![
+            cause("bad-request", Side::Client, 11),
+            cause("no-server", Side::Us, 20),
+            cause("server-reset", Side::Server, 20),
+            cause("connect-timeout", Side::Network, 4),
+        ],
+        defects: vec![NamedCount { name: "length-and-chunked".into(), count: counter(11, 0.0) }],
+        limits: vec![NamedCount { name: "log-lines-dropped".into(), count: counter(7, 0.0) }],
+        phases: phases(),
+    };
+    let server = |name: &str| ServerReport {
+        name: name.into(),
+        state: ServerState::Up,
+        in_flight: 6,
+        connections: 64,
+        connects: counter(70, 0.0),
+        connect_failed: counter(2, 0.0),
+        requests: counter(617_283, 6_172.0),
+        answered: counter(617_250, 6_171.0),
+        reused: counter(617_213, 6_172.0),
+        stale: counter(3, 0.0),
+        retired: none,
+        statuses: Statuses { server_error: counter(500, 4.0), ..Statuses::default() },
+        bytes: Bytes {
+            received: counter(4_938_271_605, 0.0),
+            sent: counter(61_728_394, 0.0),
+            spliced: none,
+        },
+        causes: vec![cause("server-reset", Side::Server, 10)],
+        phases: phases(),
+    };
+    Report {
+        generation: 7,
+        now_unix_ms: 1_772_283_909_000,
+        uptime_ms: 18_120_000,
+        interval_ms: 2_000,
+        total: counts.clone(),
+        services: vec![
+            ServiceReport { name: "shop".into(), forward: "http".into(), counts },
+            ServiceReport {
+                name: "mail".into(),
+                forward: "tcp".into(),
+                counts: ServiceCounts::default(),
+            },
+        ],
+        pools: vec![PoolReport { name: "web".into(), servers: vec![server("a"), server("b")] }],
+        ports: vec![
+            PortReport {
+                source: None,
+                destination: "10.0.0.11:8080".parse().unwrap(),
+                in_use: 64,
+                left: 28_168,
+            },
+            PortReport {
+                source: Some("10.0.0.2".parse().unwrap()),
+                destination: "10.0.0.12:8080".parse().unwrap(),
+                in_use: 1,
+                left: 28_231,
+            },
+        ],
+        process: Process {
+            descriptors: Descriptors { in_use: 230, limit: 1_048_576 },
+            resident_bytes: 14_000_000,
+            log_lines_dropped: counter(7, 0.0),
+        },
+    }
+}
+
+#[test]
+fn everything_is_readable_and_the_remainder_stands_there() {
+    let text = render(&sample(), None, 100, Paint::fixed(false));
+    expect("report.txt", &text);
+    fits(&text, 110);
+}
+
+#[test]
+fn one_service_or_one_pool_is_shown_alone() {
+    for name in ["shop", "web"] {
+        let report = select(sample(), Some(name)).unwrap();
+        expect(
+            &format!("report-{name}.txt"),
+            &render(&report, Some(name), 100, Paint::fixed(false)),
+        );
+    }
+    let error = select(sample(), Some("x")).unwrap_err();
+    assert_eq!(error.to_string(), "no service or pool is called 'x'; there are: shop, mail, web");
+}
+
+#[test]
+fn a_remainder_is_coloured() {
+    let text = render(&sample(), None, 100, Paint::fixed(true));
+    assert!(text.contains("\x1b[31m2\x1b[0m"), "{text}");
+}

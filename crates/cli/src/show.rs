@@ -1,0 +1,6 @@
+//! How answers look to people: tables, colours, units and the screen. It knows nothing of what is shown.
+
+pub mod paint;
+pub mod screen;
+pub mod table;
+pub mod unit;

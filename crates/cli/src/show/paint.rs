@@ -1,0 +1,58 @@
+//! Colours, where they are wanted: on terminals, unless `NO_COLOR` or `TERM=dumb` says otherwise.
+
+use std::io::IsTerminal;
+
+/// What a colour means here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colour {
+    /// Well.
+    Good,
+    /// Worth a look.
+    Doubt,
+    /// Wrong.
+    Bad,
+    /// On purpose, or of no weight.
+    Quiet,
+    /// A heading.
+    Strong,
+}
+
+/// Whether colours are used.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    /// As standard output and the environment want it.
+    pub fn for_stdout() -> Self {
+        let wanted = |key: &str, unwanted: fn(&str) -> bool| {
+            !std::env::var(key).is_ok_and(|value| unwanted(&value))
+        };
+        let on = std::io::stdout().is_terminal()
+            && wanted("NO_COLOR", |value| !value.is_empty())
+            && wanted("TERM", |value| value == "dumb");
+        Paint { on }
+    }
+
+    /// Always, or never.
+    #[cfg(test)]
+    pub fn fixed(on: bool) -> Self {
+        Paint { on }
+    }
+
+    /// `text` in a colour.
+    pub fn text(self, colour: Colour, text: &str) -> String {
+        if !self.on || text.is_empty() {
+            return text.to_owned();
+        }
+        let code = match colour {
+            Colour::Good => "32",
+            Colour::Doubt => "33",
+            Colour::Bad => "31",
+            Colour::Quiet => "2",
+            Colour::Strong => "1",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}

@@ -1,0 +1,80 @@
+//! Standard output: printing once, and a screen that is drawn again and again.
+//!
+//! A reader that has gone (`| head`) is an error of its own kind, which ends the program silently.
+
+use std::io::{self, IsTerminal, Write};
+
+use crossterm::cursor::{Hide, MoveTo, Show};
+use crossterm::queue;
+use crossterm::style::Print;
+use crossterm::terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
+
+/// Columns when there is no terminal to ask.
+const WIDTH: usize = 100;
+/// Columns that tables need at least.
+const WIDTH_MIN: usize = 40;
+
+/// How wide text may be.
+pub fn width() -> usize {
+    if !io::stdout().is_terminal() {
+        return WIDTH;
+    }
+    terminal::size().map_or(WIDTH, |(columns, _)| usize::from(columns).max(WIDTH_MIN))
+}
+
+/// Prints to standard output.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// A screen that is drawn again and again; what was there before returns at the end. Without a terminal each
+/// frame is printed after the one before.
+#[derive(Debug)]
+pub struct Screen {
+    terminal: bool,
+}
+
+impl Screen {
+    /// Takes the terminal, if there is one and `whole` says that frames are for a screen.
+    pub fn open(whole: bool) -> io::Result<Self> {
+        let terminal = whole && io::stdout().is_terminal();
+        if terminal {
+            let mut out = io::stdout().lock();
+            queue!(out, EnterAlternateScreen, Hide)?;
+            out.flush()?;
+        }
+        Ok(Screen { terminal })
+    }
+
+    /// Shows a frame, as much of it as fits.
+    pub fn draw(&mut self, frame: &str) -> io::Result<()> {
+        if !self.terminal {
+            return print(frame);
+        }
+        let (_, rows) = terminal::size()?;
+        let mut out = io::stdout().lock();
+        for (row, line) in (0..rows).zip(frame.lines()) {
+            queue!(out, MoveTo(0, row), Print(line), Clear(ClearType::UntilNewLine))?;
+        }
+        let drawn = frame.lines().take(usize::from(rows)).count();
+        if let Ok(row) = u16::try_from(drawn)
+            && row < rows
+        {
+            queue!(out, MoveTo(0, row), Clear(ClearType::FromCursorDown))?;
+        }
+        out.flush()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        if self.terminal {
+            let mut out = io::stdout().lock();
+            // The terminal may be gone: then there is nothing to give back.
+            let _ = queue!(out, Show, LeaveAlternateScreen);
+            let _ = out.flush();
+        }
+    }
+}

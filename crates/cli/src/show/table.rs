@@ -1,0 +1,215 @@
+//! Aligned tables. The last column takes the room that is left and wraps; without room it goes below its row.
+//!
+//! Widths are counted in characters, which is right for the names and sentences shown here.
+
+use super::paint::{Colour, Paint};
+
+/// Between two columns.
+const GAP: usize = 2;
+/// Below this the last column goes on lines of its own.
+const LAST_MIN: usize = 34;
+/// How far such lines are indented.
+const INDENT: usize = 4;
+
+/// On which side a column's cells begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// One cell; it may have several lines.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    text: String,
+    /// How many of its first characters are coloured.
+    lead: usize,
+    colour: Option<Colour>,
+}
+
+impl Cell {
+    /// All of it coloured.
+    pub fn coloured(text: impl Into<String>, colour: Colour) -> Self {
+        Cell { text: text.into(), lead: usize::MAX, colour: Some(colour) }
+    }
+
+    /// A coloured word, and what follows it.
+    pub fn led(word: &str, colour: Colour, rest: &str) -> Self {
+        Cell { text: format!("{word}{rest}"), lead: word.chars().count(), colour: Some(colour) }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Cell { text: text.into(), lead: 0, colour: None }
+    }
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    columns: Vec<(&'static str, Align)>,
+    rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// With these headings and no row.
+    pub fn new(columns: &[(&'static str, Align)]) -> Self {
+        Table { columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row; missing cells are empty.
+    pub fn row(&mut self, cells: Vec<Cell>) {
+        self.rows.push(cells);
+    }
+
+    /// As text for a screen of `width` characters, each line ended. Nothing when there is no row.
+    pub fn render(&self, width: usize, paint: Paint) -> String {
+        let Some(last) = self.columns.len().checked_sub(1).filter(|_| !self.rows.is_empty()) else {
+            return String::new();
+        };
+        let widths: Vec<usize> = (0..=last).map(|column| self.natural(column)).collect();
+        let used = widths[..last].iter().map(|natural| natural + GAP).sum::<usize>();
+        let flows = self.columns[last].1 == Align::Left;
+        let room = width.saturating_sub(used);
+        let below = flows && room < LAST_MIN && widths[last] > room;
+        let mut out = String::new();
+        let headings: Vec<Vec<Cell>> = self
+            .columns
+            .iter()
+            .map(|(title, _)| vec![Cell::coloured(*title, Colour::Strong)])
+            .collect();
+        self.lines(&mut out, &headings, &widths, below, paint);
+        for row in &self.rows {
+            let cells: Vec<Vec<Cell>> = (0..=last)
+                .map(|column| {
+                    let Some(cell) = row.get(column) else { return Vec::new() };
+                    match (flows && column == last, below) {
+                        (false, _) => pieces(cell, usize::MAX),
+                        (true, false) => pieces(cell, room),
+                        (true, true) => pieces(cell, width.saturating_sub(INDENT).max(LAST_MIN)),
+                    }
+                })
+                .collect();
+            self.lines(&mut out, &cells, &widths, below, paint);
+        }
+        out
+    }
+
+    /// The widest line of a column, its heading included.
+    fn natural(&self, column: usize) -> usize {
+        let cells = self.rows.iter().filter_map(|row| row.get(column));
+        let widest = cells
+            .flat_map(|cell| cell.text.lines())
+            .map(|line| line.chars().count())
+            .max()
+            .unwrap_or(0);
+        widest.max(self.columns[column].0.chars().count())
+    }
+
+    fn lines(
+        &self,
+        out: &mut String,
+        cells: &[Vec<Cell>],
+        widths: &[usize],
+        below: bool,
+        paint: Paint,
+    ) {
+        let last = cells.len() - 1;
+        let beside = if below { last } else { last + 1 };
+        let height =
+            cells[..beside].iter().map(Vec::len).max().unwrap_or(0).max(usize::from(!below));
+        for line in 0..height {
+            // Spaces are written only before something, so that no line ends in them.
+            let mut owed = 0;
+            for (column, cell) in cells[..beside].iter().enumerate() {
+                let (text, plain) =
+                    cell.get(line).map_or((String::new(), 0), |piece| piece.painted(paint));
+                let (padding, right) = match column == last && self.columns[column].1 == Align::Left
+                {
+                    true => (0, false),
+                    false => (
+                        widths[column].saturating_sub(plain),
+                        self.columns[column].1 == Align::Right,
+                    ),
+                };
+                owed += if right { padding } else { 0 };
+                if plain > 0 {
+                    out.extend(std::iter::repeat_n(' ', owed));
+                    out.push_str(&text);
+                    owed = 0;
+                }
+                owed += GAP + if right { 0 } else { padding };
+            }
+            out.push('\n');
+        }
+        if below {
+            for piece in &cells[last] {
+                out.extend(std::iter::repeat_n(' ', INDENT));
+                out.push_str(&piece.painted(paint).0);
+                out.push('\n');
+            }
+        }
+    }
+}
+
+impl Cell {
+    /// With its colour, and its width without.
+    fn painted(&self, paint: Paint) -> (String, usize) {
+        let plain = self.text.chars().count();
+        let Some(colour) = self.colour else { return (self.text.clone(), plain) };
+        let cut = self.text.char_indices().nth(self.lead).map_or(self.text.len(), |(at, _)| at);
+        let (lead, rest) = self.text.split_at(cut);
+        (format!("{}{rest}", paint.text(colour, lead)), plain)
+    }
+}
+
+/// A cell's lines, wrapped at `width`; the coloured part stays within the first.
+fn pieces(cell: &Cell, width: usize) -> Vec<Cell> {
+    let mut out = Vec::new();
+    for line in cell.text.lines() {
+        for text in wrap(line, width) {
+            let first = out.is_empty();
+            let colour = cell.colour.filter(|_| first || cell.lead == usize::MAX);
+            out.push(Cell { text, lead: cell.lead, colour });
+        }
+    }
+    out
+}
+
+/// Lines of at most `width` characters, broken between words, and within one only when it is longer than a line.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    if text.chars().count() <= width {
+        return vec![text.to_owned()];
+    }
+    let width = width.max(1);
+    let mut lines = vec![String::new()];
+    let mut filled = 0;
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let length = word.chars().count();
+        if filled > 0 && filled + 1 + length > width {
+            lines.push(String::new());
+            filled = 0;
+        }
+        for (at, letter) in word.chars().enumerate() {
+            if filled == width {
+                lines.push(String::new());
+                filled = 0;
+            }
+            if let Some(line) = lines.last_mut() {
+                if at == 0 && filled > 0 {
+                    line.push(' ');
+                    filled += 1;
+                }
+                line.push(letter);
+                filled += 1;
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! `steelyard status`: services, pools and servers with their states, the reasons, and since when.
+
+mod render;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use api::Client;
+
+use crate::ask::{Contact, span, wait};
+use crate::end::{End, Failure, finish, json_line, print_json};
+use crate::show::paint::Paint;
+use crate::show::screen;
+use crate::watch::watch;
+
+/// Show services, pools and servers: their states, why, and since when.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard status                 everything
+  steelyard status web             one service, or one pool
+  steelyard status --watch         again every second, until Ctrl-C
+  steelyard status --json | jq '.pools[].servers[] | select(.state != \"up\")'")]
+pub struct Args {
+    /// Only this service or pool.
+    #[arg(value_name = "SERVICE|POOL")]
+    pub only: Option<String>,
+    /// Again and again, until Ctrl-C; with --json one object a line.
+    #[arg(long)]
+    pub watch: bool,
+    /// Between two looks with --watch.
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "1s", requires = "watch")]
+    pub interval: Duration,
+    #[command(flatten)]
+    contact: Contact,
+}
+
+/// Carries it out.
+pub fn run(args: Args) -> ExitCode {
+    let json = args.contact.json;
+    finish(json, wait(show(args)))
+}
+
+async fn show(args: Args) -> Result<End, Failure> {
+    let client = args.contact.client();
+    let only = args.only.as_deref();
+    if args.watch {
+        let json = args.contact.json;
+        return watch(args.interval, !json, || frame(&client, only, json)).await;
+    }
+    if args.contact.json {
+        print_json(&render::select(client.status().await?, only)?)?;
+    } else {
+        screen::print(&frame(&client, only, false).await?)?;
+    }
+    Ok(End::Done)
+}
+
+async fn frame(client: &Client, only: Option<&str>, json: bool) -> Result<String, Failure> {
+    let status = render::select(client.status().await?, only)?;
+    if json {
+        return json_line(&status);
+    }
+    Ok(render::render(&status, screen::width(), Paint::for_stdout()))
+}

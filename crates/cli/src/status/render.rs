@@ -1,0 +1,213 @@
+//! A status as text. Pure: ages are counted from the daemon's own clock.
+
+use api::types::{
+    Draining, Evidence, PoolStatus, ServerStatus, ServiceState, ServiceStatus, Status,
+};
+use model::snapshot::ServerState;
+
+use crate::end::Failure;
+use crate::show::paint::{Colour, Paint};
+use crate::show::table::{Align, Cell, Table};
+use crate::show::unit::{count, span};
+
+/// Keeps one service with its pool, or one pool with its services; everything without a name.
+pub fn select(mut status: Status, only: Option<&str>) -> Result<Status, Failure> {
+    let Some(name) = only else { return Ok(status) };
+    let names = |status: &Status| {
+        let services = status.services.iter().map(|service| service.name.clone());
+        services.chain(status.pools.iter().map(|pool| pool.name.clone())).collect::<Vec<_>>()
+    };
+    let known = names(&status);
+    if !known.iter().any(|one| one == name) {
+        let there = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        return Err(Failure::Absent(format!(
+            "no service or pool is called '{name}'; there are: {there}"
+        )));
+    }
+    let pools: Vec<String> = status
+        .services
+        .iter()
+        .filter(|service| service.name == name)
+        .map(|service| service.pool.clone())
+        .chain([name.to_owned()])
+        .collect();
+    status.services.retain(|service| service.name == name || service.pool == name);
+    status.pools.retain(|pool| pools.contains(&pool.name));
+    Ok(status)
+}
+
+/// As text for a screen of this width.
+pub fn render(status: &Status, width: usize, paint: Paint) -> String {
+    let mut out = format!(
+        "steelyard {}, generation {}, up {}, pid {}, {} {}\n",
+        status.version,
+        status.generation,
+        span(status.uptime_ms),
+        status.pid,
+        status.workers,
+        if status.workers == 1 { "worker" } else { "workers" },
+    );
+    for warning in &status.warnings {
+        out.push_str(&format!("{} {warning}\n", paint.text(Colour::Doubt, "warning:")));
+    }
+    let tables = [services(status), pools(status), servers(status), draining(status)];
+    for table in tables {
+        let text = table.render(width, paint);
+        if !text.is_empty() {
+            out.push('\n');
+            out.push_str(&text);
+        }
+    }
+    out
+}
+
+fn services(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("SERVICE", Align::Left),
+        ("FORWARD", Align::Left),
+        ("LISTEN", Align::Left),
+        ("POOL", Align::Left),
+        ("OPEN", Align::Right),
+        ("IN FLIGHT", Align::Right),
+        ("STATE", Align::Left),
+    ]);
+    for service in &status.services {
+        let ServiceStatus {
+            name,
+            forward,
+            listen,
+            pool,
+            state,
+            reason,
+            since_unix_ms,
+            open,
+            in_flight,
+        } = service;
+        let listen: Vec<String> = listen.iter().map(ToString::to_string).collect();
+        let age = span(status.now_unix_ms.saturating_sub(*since_unix_ms));
+        table.row(vec![
+            name.as_str().into(),
+            forward.as_str().into(),
+            listen.join("\n").into(),
+            pool.as_str().into(),
+            count(*open).into(),
+            count(*in_flight).into(),
+            Cell::led(state.name(), service_colour(*state), &format!(" {age}: {reason}")),
+        ]);
+    }
+    table
+}
+
+fn pools(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("POOL", Align::Left),
+        ("SERVERS", Align::Right),
+        ("UP", Align::Right),
+        ("BALANCE", Align::Left),
+    ]);
+    for PoolStatus { name, balance, servers } in &status.pools {
+        let up = servers.iter().filter(|server| server.state == ServerState::Up).count();
+        table.row(vec![
+            name.as_str().into(),
+            servers.len().to_string().into(),
+            up.to_string().into(),
+            balance.as_str().into(),
+        ]);
+    }
+    table
+}
+
+fn servers(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("SERVER", Align::Left),
+        ("ADDRESS", Align::Left),
+        ("WEIGHT", Align::Right),
+        ("IN FLIGHT", Align::Right),
+        ("OPEN", Align::Right),
+        ("STATE", Align::Left),
+    ]);
+    for pool in &status.pools {
+        for server in &pool.servers {
+            table.row(vec![
+                format!("{}/{}", pool.name, server.name).into(),
+                address(server).into(),
+                weight(server).into(),
+                count(u64::from(server.in_flight)).into(),
+                connections(server).into(),
+                state(server, status.now_unix_ms),
+            ]);
+        }
+    }
+    table
+}
+
+fn draining(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("DRAINING", Align::Left),
+        ("CONNECTIONS", Align::Right),
+        ("IN FLIGHT", Align::Right),
+        ("WHY", Align::Left),
+    ]);
+    for Draining { what, reason, since_unix_ms, until_unix_ms, connections, in_flight } in
+        &status.draining
+    {
+        let age = span(status.now_unix_ms.saturating_sub(*since_unix_ms));
+        let left = until_unix_ms
+            .map(|until| format!("; cut in {}", span(until.saturating_sub(status.now_unix_ms))))
+            .unwrap_or_default();
+        table.row(vec![
+            what.as_str().into(),
+            count(*connections).into(),
+            count(*in_flight).into(),
+            format!("for {age}: {reason}{left}").into(),
+        ]);
+    }
+    table
+}
+
+/// As configured, and below it where that is when it is a name.
+fn address(server: &ServerStatus) -> String {
+    match server.resolved.map(|address| address.to_string()) {
+        Some(resolved) if resolved != server.address => format!("{}\n{resolved}", server.address),
+        _ => server.address.clone(),
+    }
+}
+
+/// In force, and the configured one when it differs.
+fn weight(server: &ServerStatus) -> String {
+    if server.weight == server.configured_weight {
+        return server.weight.to_string();
+    }
+    format!("{} (file: {})", server.weight, server.configured_weight)
+}
+
+/// Open, and how many may be.
+fn connections(server: &ServerStatus) -> String {
+    let open = count(u64::from(server.connections));
+    server.cap.map_or(open.clone(), |cap| format!("{open} of {}", count(u64::from(cap))))
+}
+
+/// `up 3m12s: http GET /healthz 200 in 1 ms`.
+fn state(server: &ServerStatus, now_unix_ms: u64) -> Cell {
+    let Evidence { text, .. } = &server.reason;
+    let age = span(now_unix_ms.saturating_sub(server.since_unix_ms));
+    let colour = match server.state {
+        ServerState::Up => Colour::Good,
+        ServerState::Down => Colour::Bad,
+        ServerState::Unknown => Colour::Doubt,
+        ServerState::Drain | ServerState::Disabled => Colour::Quiet,
+    };
+    Cell::led(server.state.name(), colour, &format!(" {age}: {text}"))
+}
+
+fn service_colour(state: ServiceState) -> Colour {
+    match state {
+        ServiceState::Up => Colour::Good,
+        ServiceState::Degraded => Colour::Doubt,
+        ServiceState::Down => Colour::Bad,
+        ServiceState::Draining => Colour::Quiet,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! A status as text, whole and in part, against kept files.
+
+use api::types::Source;
+use model::config::Admin;
+
+use super::*;
+use crate::expect::{expect, fits};
+
+const NOW: u64 = 1_772_283_909_000;
+
+fn server(name: &str, state: ServerState, age_ms: u64, reason: &str) -> ServerStatus {
+    ServerStatus {
+        name: name.into(),
+        address: "10.0.0.11:8080".into(),
+        resolved: Some("10.0.0.11:8080".parse().unwrap()),
+        state,
+        admin: Admin::Enabled,
+        weight: 1,
+        configured_weight: 1,
+        since_unix_ms: NOW - age_ms,
+        reason: Evidence { source: Source::Probe, text: reason.into(), at_unix_ms: NOW - 100 },
+        in_flight: 12,
+        connections: 40,
+        cap: None,
+    }
+}
+
+fn service(name: &str, pool: &str, state: ServiceState, reason: &str) -> ServiceStatus {
+    ServiceStatus {
+        name: name.into(),
+        forward: "http".into(),
+        listen: vec!["203.0.113.10:80".parse().unwrap()],
+        pool: pool.into(),
+        state,
+        reason: reason.into(),
+        since_unix_ms: NOW - 192_000,
+        open: 1234,
+        in_flight: 17,
+    }
+}
+
+fn sample() -> Status {
+    let mut named =
+        server("c", ServerState::Down, 3_000, "the name does not resolve: no such host");
+    named.address = "app.internal:8080".into();
+    named.resolved = None;
+    let mut moved = server("d", ServerState::Drain, 61_000, "drain ordered by uid 0");
+    moved.address = "localhost:8080".into();
+    (moved.weight, moved.configured_weight, moved.cap) = (3, 1, Some(100));
+    let mut v6 = service("mail", "mx", ServiceState::Down, "no server takes work");
+    v6.listen.push("[2001:db8::10]:80".parse().unwrap());
+    v6.forward = "tcp".into();
+    let up = server("a", ServerState::Up, 192_000, "http GET /healthz 200 in 1 ms");
+    let refused = "http GET /healthz: connection refused, 3 times in a row since 12:04:05";
+    Status {
+        version: "0.1.0".into(),
+        generation: 7,
+        now_unix_ms: NOW,
+        since_unix_ms: NOW - 18_120_000,
+        uptime_ms: 18_120_000,
+        pid: 4242,
+        workers: 2,
+        services: vec![
+            service("shop", "web", ServiceState::Degraded, "1 of 4 servers takes work"),
+            v6,
+        ],
+        pools: vec![
+            PoolStatus {
+                name: "web".into(),
+                balance: "least-request".into(),
+                servers: vec![up, server("b", ServerState::Down, 12_000, refused), named, moved],
+            },
+            PoolStatus { name: "mx".into(), balance: "round-robin".into(), servers: vec![] },
+        ],
+        draining: vec![Draining {
+            what: "service old on 203.0.113.9:80".into(),
+            reason: "removed by generation 7".into(),
+            since_unix_ms: NOW - 4_000,
+            until_unix_ms: Some(NOW + 26_000),
+            connections: 3,
+            in_flight: 1,
+        }],
+        warnings: vec![
+            "source ports towards 10.0.0.11:8080 are running out: 512 of 28,232 are left".into(),
+        ],
+    }
+}
+
+#[test]
+fn everything_is_readable_in_a_hundred_columns() {
+    let text = render(&sample(), 100, Paint::fixed(false));
+    fits(&text, 100);
+    expect("status.txt", &text);
+}
+
+#[test]
+fn a_narrow_screen_puts_reasons_below() {
+    expect("status-narrow.txt", &render(&sample(), 70, Paint::fixed(false)));
+}
+
+#[test]
+fn state_words_are_coloured_and_nothing_else_of_their_lines() {
+    let text = render(&sample(), 100, Paint::fixed(true));
+    for part in [
+        "\x1b[32mup\x1b[0m 3m12s: http",
+        "\x1b[31mdown\x1b[0m 12s:",
+        "\x1b[33mdegraded\x1b[0m 3m12s:",
+    ] {
+        assert!(text.contains(part), "{part:?} in {text}");
+    }
+}
+
+#[test]
+fn a_name_selects_a_service_with_its_pool_or_a_pool_with_its_services() {
+    for (name, services, pools) in
+        [("shop", vec!["shop"], vec!["web"]), ("web", vec!["shop"], vec!["web"])]
+    {
+        let status = select(sample(), Some(name)).unwrap();
+        assert_eq!(
+            status.services.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(),
+            services
+        );
+        assert_eq!(status.pools.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), pools);
+    }
+    let error = select(sample(), Some("shpo")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no service or pool is called 'shpo'; there are: shop, mail, web, mx"
+    );
+}

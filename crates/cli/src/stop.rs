@@ -1,0 +1,81 @@
+//! `steelyard stop`: drains and ends the daemon, and waits until it is gone.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use tokio::net::UnixStream;
+use tokio::time::{Instant, sleep};
+
+use crate::ask::{Contact, span, wait};
+use crate::end::{End, Failure, finish, print_json};
+use crate::show::screen;
+use crate::show::unit;
+
+/// Stop the daemon; exchanges under way may finish first.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard stop               wait for exchanges as long as the configuration says
+  steelyard stop --limit 5s    cut what is left after five seconds
+  steelyard stop --no-wait     return when draining has begun")]
+pub struct Args {
+    /// How long exchanges may finish; without it, the configured `drain`.
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    pub limit: Option<Duration>,
+    /// Do not wait for the end.
+    #[arg(long)]
+    pub no_wait: bool,
+    #[command(flatten)]
+    contact: Contact,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.contact.json, wait(stop(args)))
+}
+
+async fn stop(args: &Args) -> Result<End, Failure> {
+    let stopping = args.contact.client().stop(args.limit).await?;
+    if args.contact.json {
+        print_json(&stopping)?;
+    } else {
+        screen::print(&format!(
+            "draining: {} connections, {} in flight, at most {}; the daemon's log names what is cut then\n",
+            unit::count(stopping.connections),
+            unit::count(stopping.in_flight),
+            unit::span(stopping.limit_ms),
+        ))?;
+    }
+    if args.no_wait {
+        return Ok(End::Done);
+    }
+    let limit = Duration::from_millis(stopping.limit_ms).saturating_add(MARGIN);
+    if !gone(&args.contact.socket, limit).await {
+        let span = unit::span(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+        return Err(Failure::Absent(format!(
+            "the daemon is still there after {span}; look at its log"
+        )));
+    }
+    if !args.contact.json {
+        screen::print("stopped\n")?;
+    }
+    Ok(End::Done)
+}
+
+/// Whether nobody listens any more before the limit has passed.
+async fn gone(socket: &Path, limit: Duration) -> bool {
+    let start = Instant::now();
+    while UnixStream::connect(socket).await.is_ok() {
+        if start.elapsed() >= limit {
+            return false;
+        }
+        sleep(STEP).await;
+    }
+    true
+}
+
+/// What the daemon may take beyond its limit to close down.
+const MARGIN: Duration = Duration::from_secs(5);
+/// Between two looks.
+const STEP: Duration = Duration::from_millis(20);

@@ -1,0 +1,67 @@
+//! Command lines as rows, and the tables that are made from them.
+
+use clap::CommandFactory;
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use super::Program;
+
+#[test]
+fn the_table_of_verbs_is_sound() {
+    Program::command().debug_assert();
+}
+
+#[test]
+fn what_is_taken_and_what_is_not() {
+    let rows: &[(&str, Option<ErrorKind>)] = &[
+        ("status", None),
+        ("status web --watch --interval 500ms", None),
+        ("status --json --socket /tmp/x.sock", None),
+        ("status --interval 1s", Some(ErrorKind::MissingRequiredArgument)),
+        ("status --watch --interval 5", Some(ErrorKind::ValueValidation)),
+        ("report --interval 2s", None),
+        ("report shop --watch", None),
+        ("report --interval 0s", Some(ErrorKind::ValueValidation)),
+        ("report --interval 61s", Some(ErrorKind::ValueValidation)),
+        ("plan-change steelyard.toml", None),
+        ("plan-change", Some(ErrorKind::MissingRequiredArgument)),
+        ("apply --if-generation 7 -", None),
+        ("apply --if-generation seven x.toml", Some(ErrorKind::ValueValidation)),
+        ("rollback", None),
+        ("rollback 4", None),
+        ("rollback -4", Some(ErrorKind::UnknownArgument)),
+        ("generations", None),
+        ("server drain web/a,web/b", None),
+        ("server enable web/*", None),
+        ("server disable web", Some(ErrorKind::ValueValidation)),
+        ("server weight web/a 256", None),
+        ("server weight web/a", None),
+        ("server weight web/a 257", Some(ErrorKind::ValueValidation)),
+        ("server drain web/a 3", Some(ErrorKind::UnknownArgument)),
+        ("server", Some(ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand)),
+        ("stop --limit 30s --no-wait", None),
+        ("stop --limit 30", Some(ErrorKind::ValueValidation)),
+        ("completions bash", None),
+        ("completions tcsh", Some(ErrorKind::InvalidValue)),
+        ("man /tmp", None),
+        ("", Some(ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand)),
+        ("stauts", Some(ErrorKind::InvalidSubcommand)),
+        ("--version", Some(ErrorKind::DisplayVersion)),
+        ("status --help", Some(ErrorKind::DisplayHelp)),
+    ];
+    for (line, expected) in rows {
+        let words = std::iter::once("steelyard").chain(line.split_whitespace());
+        let found = Program::try_parse_from(words).err().map(|error| error.kind());
+        assert_eq!(found, *expected, "steelyard {line}");
+    }
+}
+
+#[test]
+fn every_verb_explains_itself_with_examples() {
+    for verb in Program::command().get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        let name = verb.get_name();
+        assert!(verb.get_about().is_some(), "{name}");
+        let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+        assert!(help.contains(&format!("steelyard {name}")), "{name}: {help}");
+    }
+}

@@ -1,0 +1,47 @@
+//! Showing something again and again until Ctrl-C.
+//!
+//! What fails after the first frame is shown in place of a frame, and tried again: a daemon that restarts comes
+//! back on the screen.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{Instant, sleep_until};
+
+use crate::end::{End, Failure};
+use crate::show::screen::Screen;
+
+/// Draws what `frame` makes, at most once per `every`. With `whole`, frames are for a screen that is drawn over.
+pub async fn watch<F, G>(every: Duration, whole: bool, mut frame: F) -> Result<End, Failure>
+where
+    F: FnMut() -> G,
+    G: Future<Output = Result<String, Failure>>,
+{
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut screen = None;
+    loop {
+        let next = Instant::now() + every;
+        let made = tokio::select! {
+            made = frame() => made,
+            _ = interrupt.recv() => return Ok(End::Done),
+            _ = terminate.recv() => return Ok(End::Done),
+        };
+        let text = match made {
+            Ok(text) => text,
+            Err(failure) if screen.is_some() && whole => format!("{failure}\n"),
+            Err(failure) => return Err(failure),
+        };
+        let screen = match &mut screen {
+            Some(open) => open,
+            none => none.insert(Screen::open(whole)?),
+        };
+        screen.draw(&text)?;
+        tokio::select! {
+            () = sleep_until(next) => {}
+            _ = interrupt.recv() => return Ok(End::Done),
+            _ = terminate.recv() => return Ok(End::Done),
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! The program as it is run: exit codes, what goes to which stream, and a daemon that is played by the test.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that fails is told best by panicking"
+)]
+
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread::JoinHandle;
+
+use api::types::{Applied, Generations, Problem, Stopping};
+use serde_json::{Value, json};
+
+/// A directory of this test's own, removed at the end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("steelyard-cli-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        Place(dir)
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.0.join("control.sock")
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Plays the daemon for as many calls as there are answers; returns what was asked.
+fn daemon(place: &Place, answers: Vec<(u16, Value)>) -> JoinHandle<Vec<String>> {
+    let listener = UnixListener::bind(place.socket()).unwrap();
+    std::thread::spawn(move || {
+        answers
+            .into_iter()
+            .map(|(status, body)| {
+                let (mut stream, _) = listener.accept().unwrap();
+                let request = read_request(&mut stream);
+                let body = body.to_string();
+                let kind =
+                    if status == 200 { "application/json" } else { "application/problem+json" };
+                let head = format!(
+                    "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n",
+                    body.len()
+                );
+                stream.write_all(head.as_bytes()).unwrap();
+                stream.write_all(body.as_bytes()).unwrap();
+                request
+            })
+            .collect()
+    })
+}
+
+fn read_request(stream: &mut UnixStream) -> String {
+    let mut seen = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&seen).into_owned();
+        if let Some(head) = text.find("\r\n\r\n") {
+            let length = text
+                .split("content-length: ")
+                .nth(1)
+                .and_then(|rest| rest.split("\r\n").next()?.parse().ok());
+            if seen.len() >= head + 4 + length.unwrap_or(0usize) {
+                return text;
+            }
+        }
+        let mut some = [0; 4096];
+        let n = stream.read(&mut some).unwrap();
+        assert!(n > 0, "closed early: {text}");
+        seen.extend_from_slice(&some[..n]);
+    }
+}
+
+fn steelyard(socket: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_steelyard"))
+        .args(words)
+        .env("STEELYARD_SOCKET", socket)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn parts(output: &Output) -> (i32, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+fn status() -> Value {
+    json!({
+        "version": "0.1.0", "generation": 7, "now-unix-ms": 10_000, "since-unix-ms": 0, "uptime-ms": 10_000,
+        "pid": 1, "workers": 2, "services": [], "draining": [], "warnings": [],
+        "pools": [{"name": "web", "balance": "least-request", "servers": [{
+            "name": "a", "address": "127.0.0.1:80", "resolved": "127.0.0.1:80", "state": "up", "admin": "enabled",
+            "weight": 1, "configured-weight": 1, "since-unix-ms": 7_000, "in-flight": 0, "connections": 0,
+            "cap": null, "a-key-of-tomorrow": true,
+            "reason": {"source": "probe", "text": "tcp connected in 1 ms", "at-unix-ms": 9_000}
+        }]}]
+    })
+}
+
+#[test]
+fn usage_errors_are_2_and_help_is_0() {
+    let place = Place::new("usage");
+    for (words, code) in [
+        (&["--help"][..], 0),
+        (&["--version"], 0),
+        (&["apply", "--help"], 0),
+        (&[], 2),
+        (&["stauts"], 2),
+        (&["server", "drain", "web"], 2),
+        (&["rollback", "x"], 2),
+    ] {
+        let (found, out, err) = parts(&steelyard(&place.socket(), words));
+        assert_eq!(found, code, "{words:?}: {out}{err}");
+        assert_eq!(out.is_empty(), code != 0, "{words:?}: {out}{err}");
+        assert_eq!(err.is_empty(), code == 0, "{words:?}: {out}{err}");
+    }
+    let (_, _, err) = parts(&steelyard(&place.socket(), &["stauts"]));
+    assert!(err.contains("status"), "{err}");
+}
+
+#[test]
+fn without_a_daemon_every_verb_says_so_and_is_2() {
+    let place = Place::new("absent");
+    let file = place.file("x.toml", b"");
+    let file = file.to_str().unwrap();
+    for words in [
+        &["status"][..],
+        &["status", "--watch"],
+        &["report"],
+        &["generations"],
+        &["rollback"],
+        &["stop"],
+        &["server", "drain", "web/a"],
+        &["plan-change", file],
+        &["apply", file],
+    ] {
+        let (code, out, err) = parts(&steelyard(&place.socket(), words));
+        assert_eq!((code, out.as_str()), (2, ""), "{words:?}: {err}");
+        let start = format!("steelyard: no daemon at {}: is it running?", place.socket().display());
+        assert!(err.starts_with(&start) && err.lines().count() == 1, "{words:?}: {err}");
+    }
+    let (code, out, err) = parts(&steelyard(&place.socket(), &["status", "--json"]));
+    assert_eq!((code, err.as_str()), (2, ""));
+    let problem: Problem = serde_json::from_str(&out).unwrap();
+    assert!(problem.detail.starts_with("no daemon at"), "{out}");
+}
+
+#[test]
+fn files_that_cannot_be_read_are_2() {
+    let place = Place::new("files");
+    let not_text = place.file("bad.toml", b"ab\xff");
+    for (file, said) in [
+        (place.0.join("absent.toml"), "No such file"),
+        (place.0.clone(), "Is a directory"),
+        (not_text, "byte 2 is not UTF-8"),
+    ] {
+        let (code, _, err) = parts(&steelyard(&place.socket(), &["apply", file.to_str().unwrap()]));
+        assert_eq!(code, 2, "{err}");
+        assert!(
+            err.starts_with(&format!("steelyard: cannot read {}: ", file.display()))
+                && err.contains(said),
+            "{err}"
+        );
+    }
+}
+
+#[test]
+fn status_is_shown_without_colours_when_nobody_looks() {
+    let place = Place::new("status");
+    let asked = daemon(&place, vec![(200, status()), (200, status()), (200, status())]);
+    let (code, out, err) = parts(&steelyard(&place.socket(), &["status"]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("up 3s: tcp connected in 1 ms") && !out.contains('\x1b'), "{out}");
+    let (code, out, _) = parts(&steelyard(&place.socket(), &["status", "--json"]));
+    assert_eq!(code, 0);
+    let value: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(value["pools"][0]["servers"][0]["reason"]["text"], "tcp connected in 1 ms");
+    let (code, out, err) = parts(&steelyard(&place.socket(), &["status", "shop"]));
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert_eq!(err, "steelyard: no service or pool is called 'shop'; there are: web\n");
+    assert!(
+        asked
+            .join()
+            .unwrap()
+            .iter()
+            .all(|request| request.starts_with("GET /v1/status HTTP/1.1\r\n"))
+    );
+}
+
+#[test]
+fn findings_print_as_the_model_prints_them() {
+    let place = Place::new("findings");
+    let file = place.file("x.toml", b"[pool.web]\nbalance = 3\n");
+    let findings = json!([{
+        "severity": "error", "file": "x.toml", "line": 2, "column": 11, "key": "pool.web.balance",
+        "message": "not a policy", "found": "3", "expected": "a policy", "excerpt": "balance = 3", "width": 1
+    }]);
+    let problem = json!({
+        "type": "/problems/config", "title": "mistakes", "status": 422, "detail": "1 mistake",
+        "findings": findings, "unlisted": 2
+    });
+    let asked = daemon(&place, vec![(422, problem.clone()), (422, problem)]);
+    let words = ["apply", "--if-generation", "7", file.to_str().unwrap()];
+    let (code, out, err) = parts(&steelyard(&place.socket(), &words));
+    assert_eq!((code, out.as_str()), (1, ""));
+    let expected: Vec<model::config::Finding> = serde_json::from_value(findings).unwrap();
+    assert_eq!(err, model::config::Findings { findings: expected, unlisted: 2 }.to_string());
+    let (code, out, _) =
+        parts(&steelyard(&place.socket(), &["plan-change", "--json", file.to_str().unwrap()]));
+    assert_eq!(code, 1);
+    assert_eq!(serde_json::from_str::<Problem>(&out).unwrap().findings.len(), 1);
+    let asked = asked.join().unwrap();
+    assert!(asked[0].starts_with("POST /v1/apply?if-generation=7&file=%2F"), "{}", asked[0]);
+    assert!(asked[0].ends_with("[pool.web]\nbalance = 3\n"), "{}", asked[0]);
+}
+
+#[test]
+fn changes_and_generations_are_told() {
+    let place = Place::new("changes");
+    let file = place.file("x.toml", b"");
+    let applied = Applied { generation: 8, changed: true, confirmed: true, ..Applied::default() };
+    let applied = serde_json::to_value(applied).unwrap();
+    let none = serde_json::to_value(Generations::default()).unwrap();
+    let asked = daemon(&place, vec![(200, applied.clone()), (200, applied), (200, none)]);
+    let (code, out, _) = parts(&steelyard(&place.socket(), &["apply", file.to_str().unwrap()]));
+    assert_eq!((code, out.as_str()), (0, "generation 8 is in force\n"));
+    let (code, out, _) = parts(&steelyard(&place.socket(), &["rollback", "4"]));
+    assert_eq!((code, out.as_str()), (0, "generation 8 is in force\n"));
+    assert_eq!(parts(&steelyard(&place.socket(), &["generations"])).0, 0);
+    assert!(asked.join().unwrap()[1].starts_with("POST /v1/rollback?generation=4 HTTP/1.1\r\n"));
+}
+
+#[test]
+fn an_order_that_some_servers_refuse_is_done_in_part() {
+    let changed = json!({"servers": [{
+        "pool": "web", "server": "a", "changed": true, "admin": "drain", "state": "drain", "weight": 1, "in-flight": 2
+    }]});
+    let absent =
+        json!({"title": "no such server", "detail": "there is no server 'web/x'; there are a, b"});
+    let said = "steelyard: there is no server 'web/x'; there are a, b\n";
+    for (name, answers, code, printed) in [
+        ("all", vec![(200, changed.clone()), (200, changed.clone())], 0, ""),
+        ("part", vec![(404, absent.clone()), (200, changed)], 3, said),
+        ("none", vec![(404, absent.clone()), (404, absent)], 1, &said.repeat(2)),
+    ] {
+        let place = Place::new(name);
+        let asked = daemon(&place, answers);
+        let (found, out, err) =
+            parts(&steelyard(&place.socket(), &["server", "drain", "web/x,web/a"]));
+        assert_eq!((found, err.as_str()), (code, printed), "{name}");
+        assert_eq!(out.contains("web/a"), code != 1, "{name}: {out}");
+        let asked = asked.join().unwrap();
+        assert!(asked[1].starts_with("POST /v1/servers/web/a HTTP/1.1\r\n"), "{name}");
+        assert!(asked[1].ends_with("{\"action\":\"drain\"}"), "{name}");
+    }
+}
+
+#[test]
+fn stop_waits_until_the_daemon_is_gone() {
+    let place = Place::new("stop");
+    let stopping = Stopping { limit_ms: 20_000, connections: 3, in_flight: 1 };
+    let asked = daemon(&place, vec![(200, serde_json::to_value(stopping).unwrap())]);
+    let (code, out, err) = parts(&steelyard(&place.socket(), &["stop", "--limit", "20s"]));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.starts_with("draining: 3 connections, 1 in flight, at most 20s;"), "{out}");
+    assert!(out.ends_with("\nstopped\n"), "{out}");
+    assert!(asked.join().unwrap()[0].starts_with("POST /v1/stop?limit-ms=20000 HTTP/1.1\r\n"));
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    let place = Place::new("pipe");
+    let asked = daemon(&place, vec![(200, status())]);
+    for words in [&["status"][..], &["completions", "bash"], &["--help"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let child = Command::new(env!("CARGO_BIN_EXE_steelyard"))
+            .args(words)
+            .env("STEELYARD_SOCKET", place.socket())
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (code, _, err) = parts(&child.wait_with_output().unwrap());
+        assert_eq!((code, err.as_str()), (0, ""), "{words:?}");
+    }
+    asked.join().unwrap();
+}
+
+#[test]
+fn completions_and_manual_pages_know_the_verbs() {
+    let place = Place::new("man");
+    for shell in ["bash", "zsh", "fish"] {
+        let (code, out, _) = parts(&steelyard(&place.socket(), &["completions", shell]));
+        assert_eq!(code, 0);
+        assert!(out.contains("plan-change"), "{shell}");
+    }
+    assert_eq!(parts(&steelyard(&place.socket(), &["man", place.0.to_str().unwrap()])).0, 0);
+    let page = std::fs::read_to_string(place.0.join("steelyard-status.1")).unwrap();
+    assert!(page.contains("STEELYARD_SOCKET"), "{page}");
+    let (code, _, err) = parts(&steelyard(&place.socket(), &["man", "/nonexistent/dir"]));
+    assert_eq!(code, 2, "{err}");
+}
