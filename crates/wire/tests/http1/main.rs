@@ -1,0 +1,5 @@
+//! Tests of the HTTP/1 codec from outside: the corpus, properties, and a second parser to agree with.
+
+mod corpus;
+mod reader;
+mod replay;

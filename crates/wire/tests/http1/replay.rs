@@ -1,0 +1,168 @@
+//! Drives the codec over a whole byte stream as the corpus and the property tests see it.
+//!
+//! It writes outcomes as text lines, so that a file can hold them and two ways of feeding can be compared.
+
+use wire::http1::{
+    AnswerBody, Asked, BodyKind, Chunked, Defect, Emit, Limits, Persist, Request, RequestEdits,
+    Response, ResponseEdits, Slots, Treatment, Version, emit_request, emit_response, parse_request,
+    parse_response,
+};
+
+/// What a stream came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replay {
+    /// One line a message.
+    pub outcomes: Vec<String>,
+    /// What is written for the other side.
+    pub passed: Vec<u8>,
+}
+
+pub fn request_edits() -> RequestEdits<'static> {
+    RequestEdits {
+        client: "192.0.2.7:5555".parse().unwrap(),
+        local: "192.0.2.1:80".parse().unwrap(),
+        scheme: "http",
+        x_forwarded: Treatment::Append,
+        forwarded: Treatment::Keep,
+        via: Some("steelyard"),
+        keep_upgrade: true,
+    }
+}
+
+/// Everything that a client sends.
+pub fn requests(mut bytes: &[u8]) -> Replay {
+    let mut replay = Replay::default();
+    while !bytes.is_empty() {
+        let mut slots = Slots::new();
+        let request = match parse_request(bytes, &Limits::default(), &mut slots) {
+            Ok(Some(request)) => request,
+            Ok(None) => return replay.end("incomplete".to_owned()),
+            Err(defect) => return replay.end(refused("refused", defect)),
+        };
+        replay.outcomes.push(request_line(&request));
+        emit_request(&request, &request_edits(), &mut replay.passed);
+        let body = &bytes[request.head_len..];
+        bytes = match request.body {
+            BodyKind::None => body,
+            BodyKind::Length(length) => match replay.counted(body, length) {
+                Some(rest) => rest,
+                None => return replay,
+            },
+            BodyKind::Chunked => match replay.chunked(body, Emit::Chunked) {
+                Some(rest) => rest,
+                None => return replay,
+            },
+        };
+    }
+    replay
+}
+
+/// Everything that a server sends in answer to one request.
+pub fn answers(mut bytes: &[u8], asked: Asked, client: Version) -> Replay {
+    let mut replay = Replay::default();
+    while !bytes.is_empty() {
+        let mut slots = Slots::new();
+        let answer = match parse_response(bytes, &Limits::default(), &mut slots, asked) {
+            Ok(Some(answer)) => answer,
+            Ok(None) => return replay.end("incomplete".to_owned()),
+            Err(defect) => return replay.end(refused("refused", defect)),
+        };
+        replay.outcomes.push(answer_line(&answer));
+        let edits = ResponseEdits {
+            client_version: client,
+            persist: Persist::KeepAlive,
+            via: Some("steelyard"),
+            keep_upgrade: true,
+        };
+        emit_response(&answer, &edits, &mut replay.passed);
+        let body = &bytes[answer.head_len..];
+        let emit = if client == Version::Http10 { Emit::Plain } else { Emit::Chunked };
+        let rest = match answer.body {
+            AnswerBody::None => Some(body),
+            AnswerBody::Length(length) => replay.counted(body, length),
+            AnswerBody::Chunked => replay.chunked(body, emit),
+            AnswerBody::UntilClose => replay.counted(body, body.len() as u64),
+        };
+        match rest {
+            Some(rest) if answer.is_interim() && answer.status != 101 => bytes = rest,
+            Some([]) | None => return replay,
+            Some(rest) => return replay.end(format!("left {}", rest.len())),
+        }
+    }
+    replay
+}
+
+impl Replay {
+    fn end(mut self, outcome: String) -> Replay {
+        self.outcomes.push(outcome);
+        self
+    }
+
+    fn counted<'b>(&mut self, body: &'b [u8], length: u64) -> Option<&'b [u8]> {
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        self.passed.extend_from_slice(body.get(..length).unwrap_or(body));
+        if body.len() < length {
+            self.outcomes.push("incomplete".to_owned());
+        }
+        body.get(length..)
+    }
+
+    fn chunked<'b>(&mut self, body: &'b [u8], emit: Emit) -> Option<&'b [u8]> {
+        match Chunked::new(emit).feed(body, &mut self.passed) {
+            Ok(fed) if fed.finished => return body.get(fed.consumed..),
+            Ok(_) => self.outcomes.push("incomplete".to_owned()),
+            Err(defect) => self.outcomes.push(refused("refused-body", defect)),
+        }
+        None
+    }
+}
+
+fn refused(verb: &str, defect: Defect) -> String {
+    format!("{verb} {} {}", defect.name(), defect.status())
+}
+
+/// The facts of a request in one line.
+pub fn request_line(request: &Request) -> String {
+    let body = match request.body {
+        BodyKind::None => "none".to_owned(),
+        BodyKind::Length(length) => format!("length:{length}"),
+        BodyKind::Chunked => "chunked".to_owned(),
+    };
+    let mut line = format!(
+        "accepted {} {} {} host={} body={body} persist={}",
+        request.method.as_str(),
+        request.target,
+        request.version.as_str(),
+        request.host.unwrap_or("-"),
+        if request.keep_alive { "keep" } else { "close" },
+    );
+    if request.expect_continue {
+        line.push_str(" continue");
+    }
+    if let Some(upgrade) = request.upgrade {
+        line.push_str(" upgrade=");
+        line.push_str(upgrade);
+    }
+    line
+}
+
+/// The facts of an answer in one line.
+pub fn answer_line(answer: &Response) -> String {
+    let body = match answer.body {
+        AnswerBody::None => "none".to_owned(),
+        AnswerBody::Length(length) => format!("length:{length}"),
+        AnswerBody::Chunked => "chunked".to_owned(),
+        AnswerBody::UntilClose => "until-close".to_owned(),
+    };
+    let persist = if answer.keep_alive { "keep" } else { "close" };
+    let (status, version) = (answer.status, answer.version.as_str());
+    let mut line = format!("accepted {status} {version} body={body} persist={persist}");
+    if let Some(seconds) = answer.keep_alive_timeout {
+        line.push_str(&format!(" idle={seconds}"));
+    }
+    if let Some(upgrade) = answer.upgrade {
+        line.push_str(" upgrade=");
+        line.push_str(upgrade);
+    }
+    line
+}
