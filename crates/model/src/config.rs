@@ -1,12 +1,35 @@
-//! The configuration: what was written (`raw`), what it means (`Config`, valid by construction), what changed
-//! (`diff`). It reads no file: text comes in.
+//! The configuration: what was written (`decode`), what is in force (`resolve`), whether it may be (`verify`), what
+//! it means (`Config`, valid by construction), what changed (`diff`). It reads no file: text comes in.
 
+pub mod address;
 pub mod checked;
+pub mod diff;
+pub mod explain;
+pub mod finding;
+pub mod load;
+pub mod reference;
 pub mod socket;
+pub mod unit;
 
+mod build;
+mod decode;
+mod resolve;
+mod schema;
+mod section;
+mod source;
+mod suggest;
+mod tables;
+mod value;
+mod verify;
+
+pub use address::{Host, ServerAddress};
 pub use checked::{
-    AccessFormat, AccessLog, AccessTarget, AllDown, Balance, Config, Control, Fanout, Forward, Forwarded, Global,
-    Host, Initial, Metrics, Pool, Probe, ProbeKind, Server, ServerAddress, Service,
+    AccessFormat, AccessLog, AccessTarget, AllDown, Balance, Config, Control, Fanout, Forward,
+    Forwarded, Global, Initial, Metrics, Pool, Probe, ProbeKind, Server, Service,
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
+pub use diff::{Changes, Diff, GlobalKey, PoolChange, PoolKey, ServerKey, ServiceKey, diff};
+pub use explain::{Entry, Origins};
+pub use finding::{Finding, Findings, Severity};
+pub use load::{Checked, explain, load};
 pub use socket::{KeepAlive, PathHint, SocketOptions};

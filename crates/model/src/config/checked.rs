@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::address::ServerAddress;
 use super::socket::SocketOptions;
 
 /// A whole configuration. Objects are shared so that an unchanged one is the same allocation after a reload.
@@ -314,26 +315,6 @@ pub struct Server {
     pub probe: Option<Probe>,
     /// Connections at a time over all workers; `None`: no cap.
     pub connections: Option<u32>,
-}
-
-/// Where a server is.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct ServerAddress {
-    /// Address or name.
-    pub host: Host,
-    /// TCP port.
-    pub port: u16,
-}
-
-/// An address, or a name that control work resolves.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Host {
-    /// An address.
-    Ip(IpAddr),
-    /// A DNS name.
-    Name(String),
 }
 
 /// A server's share, 0–256; 0 takes no new work and is neither `down` nor `drain`.

@@ -1,0 +1,225 @@
+//! From settings in force to the checked configuration. Everything was judged before: this only changes the form.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::address::{Host, ServerAddress};
+use super::checked::{
+    AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Balance, Config, Control, Fanout,
+    Forward, Forwarded, Global, Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Probe,
+    ProbeKind, Server, Service, ServiceTimeouts, Weight,
+};
+use super::resolve::Effective;
+use super::section::Section;
+use super::socket::{KeepAlive, PathHint, SocketOptions};
+use super::value::Value;
+
+/// Build what `verify` has approved.
+pub fn build(effective: &Effective) -> Config {
+    let services =
+        effective.services.iter().map(|section| (section.name.clone(), Arc::new(service(section))));
+    let pools =
+        effective.pools.iter().map(|section| (section.name.clone(), Arc::new(pool(section))));
+    Config {
+        global: global(&effective.global),
+        services: services.collect::<BTreeMap<_, _>>(),
+        pools: pools.collect::<BTreeMap<_, _>>(),
+    }
+}
+
+fn global(section: &Section) -> Global {
+    let path = |section: &Section, key: &str| PathBuf::from(section.text(key).unwrap_or_default());
+    let metrics = section.table("metrics").and_then(|metrics| metrics.sockets("listen").first());
+    Global {
+        workers: section.count("workers"),
+        connections: section.count("connections"),
+        access_log: inner(section, "access-log", |log| AccessLog {
+            all: log.flag("all"),
+            format: match log.text("format") {
+                Some("common") => AccessFormat::Common,
+                _ => AccessFormat::Json,
+            },
+            target: match log.text("target") {
+                Some("off") => AccessTarget::Off,
+                Some("stdout") => AccessTarget::Stdout,
+                Some("stderr") | None => AccessTarget::Stderr,
+                Some(file) => AccessTarget::File(PathBuf::from(file)),
+            },
+        }),
+        control: inner(section, "control", |control| Control {
+            socket: path(control, "socket"),
+            mode: control.number("mode"),
+            state: path(control, "state"),
+            generations: control.number("generations"),
+        }),
+        metrics: metrics.map(|listen| Metrics { listen: *listen }),
+        drain: section.span("drain"),
+    }
+}
+
+fn service(section: &Section) -> Service {
+    Service {
+        name: section.name.clone(),
+        listen: section.sockets("listen").to_vec(),
+        forward: if section.text("forward") == Some("tcp") { Forward::Tcp } else { Forward::Http },
+        pool: section.text("pool").unwrap_or_default().to_owned(),
+        timeout: inner(section, "timeout", |timeout| ServiceTimeouts {
+            header: timeout.span("header"),
+            idle: timeout.span("idle"),
+            between_bytes: timeout.span("between-bytes"),
+            whole: timeout.time("whole"),
+            drain: timeout.span("drain"),
+            tunnel: timeout.span("tunnel"),
+        }),
+        limit: inner(section, "limit", |limit| Limits {
+            connections: limit.count("connections"),
+            header_bytes: limit.number("header-bytes"),
+            header_count: limit.number("header-count"),
+            target_bytes: limit.number("target-bytes"),
+            connection_bytes: limit.number("connection-bytes"),
+        }),
+        socket: inner(section, "socket", socket),
+        forwarded: inner(section, "forwarded", |forwarded| Forwarded {
+            x_forwarded: fanout(forwarded.text("x-forwarded")),
+            forwarded: fanout(forwarded.text("forwarded")),
+            via: forwarded.flag("via"),
+        }),
+    }
+}
+
+fn fanout(word: Option<&str>) -> Fanout {
+    match word {
+        Some("append") => Fanout::Append,
+        Some("replace") => Fanout::Replace,
+        Some("remove") => Fanout::Remove,
+        _ => Fanout::Keep,
+    }
+}
+
+fn pool(section: &Section) -> Pool {
+    let probe = section.table("probe").map(probe);
+    let servers = section.list("servers").iter().map(|section| Arc::new(server(section)));
+    Pool {
+        name: section.name.clone(),
+        balance: inner(section, "balance", balance),
+        initial: match section.text("initial") {
+            Some("unknown") => Initial::Unknown,
+            Some("down") => Initial::Down,
+            _ => Initial::Up,
+        },
+        all_down: if section.text("all-down") == Some("spread") {
+            AllDown::Spread
+        } else {
+            AllDown::Refuse
+        },
+        servers: servers.collect(),
+        probe,
+        timeout: inner(section, "timeout", |timeout| PoolTimeouts {
+            connect: timeout.span("connect"),
+            first_byte: timeout.span("first-byte"),
+            between_bytes: timeout.span("between-bytes"),
+            queue: timeout.span("queue"),
+            idle: timeout.span("idle"),
+        }),
+        limit: inner(section, "limit", |limit| PoolLimits {
+            idle: limit.number("idle"),
+            queue: limit.number("queue"),
+            header_bytes: limit.number("header-bytes"),
+            header_count: limit.number("header-count"),
+        }),
+        source: section.addresses("source").to_vec(),
+        socket: inner(section, "socket", socket),
+        retries: section.number("retries"),
+    }
+}
+
+fn balance(section: &Section) -> Balance {
+    match section.text("by") {
+        Some("least-request") => Balance::LeastRequest,
+        Some("random") => Balance::Random,
+        Some("maglev") => Balance::Maglev { size: section.number("size") },
+        Some("source") => {
+            Balance::Source { mask4: section.number("mask4"), mask6: section.number("mask6") }
+        }
+        _ => Balance::RoundRobin,
+    }
+}
+
+fn server(section: &Section) -> Server {
+    let nowhere = || ServerAddress { host: Host::Name(String::new()), port: 0 };
+    Server {
+        name: section.text("name").unwrap_or_default().to_owned(),
+        address: section.server("address").cloned().unwrap_or_else(nowhere),
+        weight: section.count("weight").and_then(Weight::new).unwrap_or(Weight::ONE),
+        admin: match section.text("state") {
+            Some("drain") => Admin::Drain,
+            Some("disabled") => Admin::Disabled,
+            _ => Admin::Enabled,
+        },
+        probe: section.table("probe").map(probe),
+        connections: section.count("connections"),
+    }
+}
+
+fn probe(section: &Section) -> Probe {
+    let kind = match section.text("http") {
+        Some(path) => ProbeKind::Http {
+            path: path.to_owned(),
+            host: section.text("host").map(str::to_owned),
+            status: match section.value("status") {
+                Some(Value::Status(ranges)) => ranges.to_vec(),
+                _ => Vec::new(),
+            },
+        },
+        None => ProbeKind::Tcp,
+    };
+    Probe {
+        kind,
+        every: section.span("every"),
+        doubt: section.span("doubt"),
+        timeout: section.span("timeout"),
+        rise: section.number("rise"),
+        fall: section.number("fall"),
+        jitter: section.number("jitter"),
+        port: section.count("port"),
+    }
+}
+
+fn socket(section: &Section) -> SocketOptions {
+    let keep_alive = section.table("keep-alive").map(|keep| KeepAlive {
+        idle: keep.span("idle"),
+        interval: keep.span("interval"),
+        count: keep.number("count"),
+    });
+    let path = section.table("path");
+    SocketOptions {
+        nodelay: section.flag("nodelay"),
+        keep_alive,
+        user_timeout: section.time("user-timeout"),
+        mss: section.count("mss"),
+        congestion: section.text("congestion").map(str::to_owned),
+        defer_accept: section.time("defer-accept"),
+        fast_open: section.count("fast-open"),
+        // A pool has none of its own: the type's default stands.
+        backlog: section.count("backlog").unwrap_or(SocketOptions::default().backlog),
+        mptcp: section.flag("mptcp"),
+        transparent: section.flag("transparent"),
+        interface: section.text("interface").map(str::to_owned),
+        mark: section.count("mark"),
+        send_buffer: section.count("send-buffer"),
+        receive_buffer: section.count("receive-buffer"),
+        path: path.map(|path| PathHint {
+            rate: path.number("rate"),
+            round_trip: path.span("round-trip"),
+        }),
+    }
+}
+
+/// An inner table; the schema promises it, so an empty one stands for a missing one.
+fn inner<T>(section: &Section, key: &str, read: impl FnOnce(&Section) -> T) -> T {
+    match section.table(key) {
+        Some(inner) => read(inner),
+        None => read(&Section::new(&super::tables::ROOT, section.place)),
+    }
+}

@@ -1,0 +1,266 @@
+//! What differs between two configurations, by name, so that only that is touched. It touches nothing itself.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::address::ServerAddress;
+use super::checked::{Config, Global, Pool, Server, Service};
+
+/// From one configuration to another.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Diff {
+    /// Keys of `[global]` that changed.
+    pub global: Vec<GlobalKey>,
+    /// Services.
+    pub services: Changes<Vec<ServiceKey>>,
+    /// Pools.
+    pub pools: Changes<PoolChange>,
+}
+
+/// Objects by name that came, went or changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Changes<C> {
+    /// Only in the new one.
+    pub added: Vec<String>,
+    /// Only in the old one.
+    pub removed: Vec<String>,
+    /// In both, and what about them.
+    pub changed: BTreeMap<String, C>,
+}
+
+/// What changed about a pool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PoolChange {
+    /// Its own keys.
+    pub keys: Vec<PoolKey>,
+    /// Its servers. One whose address changed is another server under the same name: removed and added.
+    pub servers: Changes<Vec<ServerKey>>,
+}
+
+macro_rules! keys {
+    ($(#[$doc:meta])* $name:ident of $object:ident besides ($($beside:ident),*) $(and $extra:ident = $extra_text:literal)?:
+     $($variant:ident = $text:literal => $field:ident,)*) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        #[allow(missing_docs, reason = "each variant is the key of its name")]
+        pub enum $name { $($variant,)* $($extra,)? }
+
+        impl $name {
+            /// As in the file.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* $(Self::$extra => $extra_text,)? }
+            }
+
+            fn between(old: &$object, new: &$object) -> Vec<Self> {
+                // Names every field, so that a new one cannot be forgotten here.
+                let $object { $($field: _,)* $($beside: _,)* } = old;
+                let mut keys = Vec::new();
+                $(if old.$field != new.$field { keys.push(Self::$variant); })*
+                keys
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+                to.write_str(self.name())
+            }
+        }
+    };
+}
+
+keys! {
+    /// A key of `[global]`.
+    GlobalKey of Global besides ():
+    Workers = "workers" => workers,
+    Connections = "connections" => connections,
+    AccessLog = "access-log" => access_log,
+    Control = "control" => control,
+    Metrics = "metrics" => metrics,
+    Drain = "drain" => drain,
+}
+keys! {
+    /// A key of a service.
+    ServiceKey of Service besides (name):
+    Listen = "listen" => listen,
+    Forward = "forward" => forward,
+    Pool = "pool" => pool,
+    Timeout = "timeout" => timeout,
+    Limit = "limit" => limit,
+    Socket = "socket" => socket,
+    Forwarded = "forwarded" => forwarded,
+}
+keys! {
+    /// A key of a pool; `Order` when the same servers stand in another order.
+    PoolKey of Pool besides (name, servers) and Order = "order":
+    Balance = "balance" => balance,
+    Initial = "initial" => initial,
+    AllDown = "all-down" => all_down,
+    Probe = "probe" => probe,
+    Timeout = "timeout" => timeout,
+    Limit = "limit" => limit,
+    Source = "source" => source,
+    Socket = "socket" => socket,
+    Retries = "retries" => retries,
+}
+keys! {
+    /// A key of a server.
+    ServerKey of Server besides (name, address):
+    Weight = "weight" => weight,
+    State = "state" => admin,
+    Probe = "probe" => probe,
+    Connections = "connections" => connections,
+}
+
+/// What has to be done to get from `old` to `new`; empty exactly when they are equal.
+pub fn diff(old: &Config, new: &Config) -> Diff {
+    Diff {
+        global: GlobalKey::between(&old.global, &new.global),
+        services: changes(&old.services, &new.services, |old, new| ServiceKey::between(old, new)),
+        pools: changes(&old.pools, &new.pools, |old, new| pool_change(old, new)),
+    }
+}
+
+impl Config {
+    /// The same configuration, in which every object that `old` has just so is the object of `old`.
+    pub fn reuse(self, old: &Config) -> Config {
+        let services = self.services.into_iter().map(|(name, new)| match old.services.get(&name) {
+            Some(old) if *old == new => (name, Arc::clone(old)),
+            _ => (name, new),
+        });
+        let pools = self.pools.into_iter().map(|(name, new)| match old.pools.get(&name) {
+            Some(old) if *old == new => (name, Arc::clone(old)),
+            Some(old) => (name, Arc::new(reuse_servers(&new, old))),
+            None => (name, new),
+        });
+        Config { global: self.global, services: services.collect(), pools: pools.collect() }
+    }
+}
+
+impl Diff {
+    /// Nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.global.is_empty() && self.services.is_empty() && self.pools.is_empty()
+    }
+}
+
+impl<C> Changes<C> {
+    /// Nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
+    }
+}
+
+impl<C> Default for Changes<C> {
+    fn default() -> Self {
+        Changes { added: Vec::new(), removed: Vec::new(), changed: BTreeMap::new() }
+    }
+}
+
+fn changes<T: PartialEq, C>(
+    old: &BTreeMap<String, Arc<T>>,
+    new: &BTreeMap<String, Arc<T>>,
+    change: impl Fn(&T, &T) -> C,
+) -> Changes<C> {
+    let both = old.iter().filter_map(|(name, old)| Some((name, old, new.get(name)?)));
+    let differ = both.filter(|(_, old, new)| !Arc::ptr_eq(old, new) && old != new);
+    Changes {
+        added: new.keys().filter(|name| !old.contains_key(*name)).cloned().collect(),
+        removed: old.keys().filter(|name| !new.contains_key(*name)).cloned().collect(),
+        changed: differ.map(|(name, old, new)| (name.clone(), change(old, new))).collect(),
+    }
+}
+
+type Identity<'c> = (&'c str, &'c ServerAddress);
+
+fn identities(pool: &Pool) -> HashMap<Identity<'_>, &Arc<Server>> {
+    pool.servers.iter().map(|server| ((server.name.as_str(), &server.address), server)).collect()
+}
+
+fn pool_change(old: &Pool, new: &Pool) -> PoolChange {
+    let (before, after) = (identities(old), identities(new));
+    let named = |servers: &[Arc<Server>], others: &HashMap<Identity<'_>, &Arc<Server>>| {
+        let alone = servers.iter().filter(|s| !others.contains_key(&(s.name.as_str(), &s.address)));
+        alone.map(|server| server.name.clone()).collect::<Vec<_>>()
+    };
+    let kept = |pool: &'_ Pool, others: &HashMap<Identity<'_>, &Arc<Server>>| {
+        let kept =
+            pool.servers.iter().filter(|s| others.contains_key(&(s.name.as_str(), &s.address)));
+        kept.map(|server| server.name.clone()).collect::<Vec<_>>()
+    };
+    let both =
+        new.servers.iter().filter_map(|s| Some((*before.get(&(s.name.as_str(), &s.address))?, s)));
+    let changed = both.filter(|(old, new)| old != new);
+    let mut keys = PoolKey::between(old, new);
+    if kept(old, &after) != kept(new, &before) {
+        keys.push(PoolKey::Order);
+    }
+    PoolChange {
+        keys,
+        servers: Changes {
+            added: named(&new.servers, &before),
+            removed: named(&old.servers, &after),
+            changed: changed
+                .map(|(old, new)| (new.name.clone(), ServerKey::between(old, new)))
+                .collect(),
+        },
+    }
+}
+
+fn reuse_servers(new: &Pool, old: &Pool) -> Pool {
+    let before = identities(old);
+    let servers = new.servers.iter().map(|server| {
+        match before.get(&(server.name.as_str(), &server.address)) {
+            Some(old) if *old == server => Arc::clone(old),
+            _ => Arc::clone(server),
+        }
+    });
+    Pool { servers: servers.collect(), ..new.clone() }
+}
+
+impl fmt::Display for Diff {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_empty() {
+            return writeln!(to, "nothing changes");
+        }
+        if !self.global.is_empty() {
+            writeln!(to, "~ global: {}", joined(&self.global))?;
+        }
+        ends(to, "service", &self.services)?;
+        for (name, keys) in &self.services.changed {
+            writeln!(to, "~ service {name}: {}", joined(keys))?;
+        }
+        ends(to, "pool", &self.pools)?;
+        for (name, change) in &self.pools.changed {
+            if !change.keys.is_empty() {
+                writeln!(to, "~ pool {name}: {}", joined(&change.keys))?;
+            }
+            ends(to, &format!("server {name}"), &change.servers)?;
+            for (server, keys) in &change.servers.changed {
+                writeln!(to, "~ server {name}/{server}: {}", joined(keys))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn ends<C>(to: &mut fmt::Formatter<'_>, what: &str, changes: &Changes<C>) -> fmt::Result {
+    let glue = if what.starts_with("server ") { "/" } else { " " };
+    for name in &changes.removed {
+        writeln!(to, "- {what}{glue}{name}")?;
+    }
+    for name in &changes.added {
+        writeln!(to, "+ {what}{glue}{name}")?;
+    }
+    Ok(())
+}
+
+fn joined(keys: &[impl fmt::Display]) -> String {
+    keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,222 @@
+//! What is wrong with a configuration, said so that it can be put right: where, what, what instead.
+//!
+//! For people through `Display`, for programs through serde. It judges nothing.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::source::{Place, Source};
+
+/// Findings listed at most; further ones are counted.
+pub const LISTED: usize = 1000;
+
+/// How much a finding weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// The configuration cannot be used.
+    Error,
+    /// It can, and is likely not what was meant.
+    Warning,
+}
+
+/// One mistake or doubt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Error or warning.
+    pub severity: Severity,
+    /// The file, as the operator named it.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1, in characters.
+    pub column: u32,
+    /// The key path: `pool.web.servers[1].weight`; empty for syntax.
+    pub key: String,
+    /// What is wrong, as a sentence part.
+    pub message: String,
+    /// What stands there, as written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
+    /// What may stand there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// What was probably meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<String>,
+    /// The line's text, shortened.
+    pub excerpt: String,
+    /// Characters that the place covers on its line.
+    pub width: u32,
+}
+
+/// Everything that was found; at least one error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "kebab-case")]
+pub struct Findings {
+    /// Errors and warnings in the order of their places.
+    pub findings: Vec<Finding>,
+    /// Further ones beyond the `LISTED` first.
+    pub unlisted: u64,
+}
+
+impl Findings {
+    /// Only the errors.
+    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.severity == Severity::Error)
+    }
+}
+
+/// The part of a finding that its judge knows; the sink adds the place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    message: String,
+    found: Option<String>,
+    expected: Option<String>,
+    suggestion: Option<String>,
+}
+
+impl Trouble {
+    /// What is wrong.
+    pub fn new(message: impl Into<String>) -> Trouble {
+        Trouble { message: message.into(), found: None, expected: None, suggestion: None }
+    }
+
+    /// What was found, where that is not simply what stands at the place.
+    pub fn found(self, found: impl Into<String>) -> Trouble {
+        Trouble { found: Some(found.into()), ..self }
+    }
+
+    /// What may stand there.
+    pub fn expected(self, expected: impl Into<String>) -> Trouble {
+        Trouble { expected: Some(expected.into()), ..self }
+    }
+
+    /// What was probably meant, if that can be told.
+    pub fn suggest(self, suggestion: Option<String>) -> Trouble {
+        Trouble { suggestion, ..self }
+    }
+}
+
+/// Collects findings about one source.
+#[derive(Debug)]
+pub struct Sink<'s, 't> {
+    source: &'s Source<'t>,
+    list: Vec<(Place, Finding)>,
+    unlisted: u64,
+    errors: u64,
+}
+
+impl<'s, 't> Sink<'s, 't> {
+    /// Nothing found yet.
+    pub fn new(source: &'s Source<'t>) -> Self {
+        Sink { source, list: Vec::new(), unlisted: 0, errors: 0 }
+    }
+
+    /// What it is about.
+    pub fn source(&self) -> &'s Source<'t> {
+        self.source
+    }
+
+    /// Errors so far, the unlisted included.
+    pub fn errors(&self) -> u64 {
+        self.errors
+    }
+
+    /// True when further findings are only counted, so that costly suggestions can be left out.
+    pub fn is_full(&self) -> bool {
+        self.list.len() >= LISTED
+    }
+
+    /// An error at a place.
+    pub fn error(&mut self, place: Place, key: &str, trouble: Trouble) {
+        self.errors += 1;
+        self.add(Severity::Error, place, key, trouble);
+    }
+
+    /// A warning at a place.
+    pub fn warning(&mut self, place: Place, key: &str, trouble: Trouble) {
+        self.add(Severity::Warning, place, key, trouble);
+    }
+
+    /// In the order of their places.
+    pub fn finish(mut self) -> Findings {
+        self.list.sort_by_key(|(place, finding)| (place.start, finding.severity));
+        self.list.dedup_by(|(_, later), (_, kept)| later == kept);
+        Findings {
+            findings: self.list.into_iter().map(|(_, finding)| finding).collect(),
+            unlisted: self.unlisted,
+        }
+    }
+
+    fn add(&mut self, severity: Severity, place: Place, key: &str, trouble: Trouble) {
+        if self.is_full() {
+            self.unlisted += 1;
+            return;
+        }
+        let (line, column) = self.source.position(place);
+        let text = self.source.line_text(line);
+        let stands = self.source.found(place);
+        let room = text.chars().count().saturating_sub(column as usize - 1).max(1);
+        let covered =
+            self.source.text.get(place.start as usize..place.end as usize).unwrap_or_default();
+        let width = covered.chars().count().clamp(1, room);
+        let finding = Finding {
+            severity,
+            file: self.source.file.to_owned(),
+            line,
+            column,
+            key: key.to_owned(),
+            message: trouble.message,
+            found: trouble.found.or((!stands.is_empty()).then_some(stands)),
+            expected: trouble.expected,
+            suggestion: trouble.suggestion,
+            excerpt: text.chars().take(160).collect(),
+            width: u32::try_from(width).unwrap_or(u32::MAX),
+        };
+        self.list.push((place, finding));
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = match self.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        write!(to, "{word}: {}:{}:{}: ", self.file, self.line, self.column)?;
+        if !self.key.is_empty() {
+            write!(to, "{}: ", self.key)?;
+        }
+        writeln!(to, "{}", self.message)?;
+        let margin = self.line.to_string().len().max(3);
+        writeln!(to, " {:margin$} | {}", self.line, self.excerpt.replace('\t', " "))?;
+        if (self.column as usize) <= self.excerpt.chars().count() + 1 {
+            let width = (self.width as usize).min(160);
+            let indent = self.column as usize - 1;
+            writeln!(to, " {:margin$} | {:indent$}{}", "", "", "^".repeat(width))?;
+        }
+        if let Some(expected) = &self.expected {
+            let found =
+                self.found.as_deref().map(|found| format!("found {found}, ")).unwrap_or_default();
+            writeln!(to, " {:margin$} = {found}expected {expected}", "")?;
+        }
+        if let Some(suggestion) = &self.suggestion {
+            writeln!(to, " {:margin$} = did you mean {suggestion}?", "")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Findings {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for finding in &self.findings {
+            write!(to, "{finding}")?;
+        }
+        if self.unlisted > 0 {
+            writeln!(to, "and {} more", self.unlisted)?;
+        }
+        Ok(())
+    }
+}

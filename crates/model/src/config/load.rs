@@ -1,0 +1,91 @@
+//! One text in, a checked configuration or every mistake out. It reads no file and keeps no state.
+
+use toml::de::DeTable;
+
+use super::build::build;
+use super::checked::Config;
+use super::decode::Decoder;
+use super::explain::Origins;
+use super::finding::{Finding, Findings, Severity, Sink, Trouble};
+use super::resolve::resolve;
+use super::source::{Place, Source};
+use super::tables::ROOT;
+use super::verify::verify;
+
+/// Bytes of a configuration file.
+pub const FILE_MAX: usize = 4 * 1_024 * 1_024;
+
+/// A configuration that may act, and what is worth knowing about it.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// It.
+    pub config: Config,
+    /// Doubts; none keeps it from acting.
+    pub warnings: Vec<Finding>,
+    /// Where each value came from.
+    pub origins: Origins,
+}
+
+/// Check a whole file. `file` is only for messages.
+pub fn load(text: &str, file: &str) -> Result<Checked, Findings> {
+    if text.len() > FILE_MAX {
+        let source = Source::new("", file);
+        let mut sink = Sink::new(&source);
+        let message = format!("the file has {} bytes, more than {FILE_MAX}", text.len());
+        sink.error(Place::default(), "", Trouble::new(message));
+        return Err(sink.finish());
+    }
+    let source = Source::new(text, file);
+    let mut sink = Sink::new(&source);
+    let (tree, syntax) = DeTable::parse_recoverable(text);
+    let mut judged = Sink::new(&source);
+    let root = Decoder::new(&mut judged).table(&ROOT, tree.get_ref(), Place::default());
+    let effective = resolve(&root);
+    verify(&effective, syntax.is_empty(), &mut judged);
+    let judged_errors = judged.errors();
+    let mut judged = judged.finish();
+    if syntax.is_empty() && judged_errors == 0 {
+        let origins = Origins::new(effective, source.lines.clone());
+        return Ok(Checked {
+            config: build(origins.effective()),
+            warnings: judged.findings,
+            origins,
+        });
+    }
+    if syntax.is_empty() {
+        return Err(judged);
+    }
+    let mut shadows = Vec::with_capacity(syntax.len());
+    for error in &syntax {
+        let end = text.len();
+        let span = error.span().unwrap_or(end..end);
+        let place = Place::from(span.start.min(end)..span.end.min(end));
+        shadows.push(shadow(&source, place));
+        sink.error(place, "", Trouble::new(format!("not TOML: {}", error.message())));
+    }
+    // Behind a syntax error nothing is certain until the next table header.
+    let lit = |finding: &Finding| {
+        !shadows.iter().any(|(first, last)| (*first..=*last).contains(&finding.line))
+    };
+    judged.findings.retain(|finding| finding.severity == Severity::Error && lit(finding));
+    let mut findings = sink.finish();
+    findings.findings.append(&mut judged.findings);
+    findings.findings.sort_by_key(|finding| (finding.line, finding.column));
+    Err(findings)
+}
+
+/// The whole effective configuration as TOML, each line with where its value came from.
+pub fn explain(checked: &Checked) -> String {
+    checked.origins.explain()
+}
+
+/// Lines from a syntax error to the one before the next table header.
+fn shadow(source: &Source<'_>, place: Place) -> (u32, u32) {
+    let first = source.lines.line(place);
+    let rest = source.text.get(source.lines.start(first)..).unwrap_or_default();
+    let next = rest.lines().skip(1).position(|line| line.starts_with('['));
+    let last = next
+        .and_then(|after| u32::try_from(after).ok())
+        .map_or(u32::MAX, |after| first.saturating_add(after));
+    (first, last)
+}

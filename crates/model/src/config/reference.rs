@@ -1,0 +1,114 @@
+//! The configuration reference as Markdown, written from the schema. It knows no key by name.
+
+use std::fmt::Write;
+
+use super::decode::scalar::expected;
+use super::schema::{Fallback, Key, Kind, Short, Table};
+use super::tables::ROOT;
+
+/// The whole reference.
+pub fn reference() -> String {
+    let mut text = String::from(INTRODUCTION);
+    for key in ROOT.keys {
+        match &key.kind {
+            Kind::Named { table, most } => {
+                let path = format!("{}.NAME", key.name);
+                let note = format!("{} At most {most}.", key.doc);
+                section(&mut text, table, &path, &format!("[{path}]"), &note);
+            }
+            Kind::Table { table, .. } => {
+                section(&mut text, table, key.name, &format!("[{}]", key.name), key.doc)
+            }
+            _ => {}
+        }
+    }
+    text
+}
+
+const INTRODUCTION: &str = "\
+# Configuration reference
+
+Written from the schema that reads the file; a test keeps it fresh (`UPDATE_EXPECT=1 cargo test -p model`).
+
+The file is TOML, at most 4 MiB. Times, sizes and rates carry their unit: `\"30s\"`, `\"250ms\"`, `\"1h30m\"` (`d`, `h`, `m`,
+`s`, `ms`, `us`, `ns`); `\"64KiB\"`, `\"1MB\"` (`B`, `kB`, `MB`, `GB`, `TB`, `KiB`, `MiB`, `GiB`, `TiB`); `\"10Gbit/s\"` (`bit/s`,
+`kbit/s`, `Mbit/s`, `Gbit/s`, `Tbit/s`, or `B/s`, `kB/s`, `MB/s`, `GB/s`). A bare number is refused where a unit belongs.
+Names are kebab-case: lower-case letters, digits, and single `-` between them.
+
+What a service or a pool does not set is taken from `[global]` where the key is marked *inherited*; what a server does
+not set is taken from its pool. Tables are inherited key by key; `\"off\"` written nearer wins. What is set nowhere has
+the default. `steelyard check --explain` prints every value in force and where it came from.
+
+Unknown keys, and settings that contradict each other or that this build does not carry, are errors.
+";
+
+fn section(text: &mut String, table: &Table, path: &str, header: &str, note: &str) {
+    // Writing into a String cannot fail.
+    let _ = write!(
+        text,
+        "\n## `{header}`\n\n{note}\n\n| key | value | default | meaning |\n|---|---|---|---|\n"
+    );
+    let known = || table.keys.iter().filter(|key| !matches!(key.kind, Kind::Refused(_)));
+    for key in known() {
+        let mut meaning = key.doc.to_owned();
+        if key.inherits {
+            meaning.push_str(" *Inherited.*");
+        }
+        if key.http_only {
+            meaning.push_str(" *`http` only.*");
+        }
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} |",
+            key.name,
+            cell(&value(key)),
+            cell(&default(key)),
+            cell(&meaning)
+        );
+    }
+    for key in known() {
+        let below = format!("{path}.{}", key.name);
+        match &key.kind {
+            Kind::Table { table, .. } => {
+                section(text, table, &below, &format!("[{below}]"), key.doc)
+            }
+            Kind::List { table, .. } => {
+                section(text, table, &below, &format!("[[{below}]]"), key.doc)
+            }
+            _ => {}
+        }
+    }
+}
+
+fn value(key: &Key) -> String {
+    match &key.kind {
+        Kind::Table { table, short, unset } => {
+            let mut forms = vec!["a table".to_owned()];
+            match short {
+                Short::None => {}
+                Short::Flag(word) => forms.push(format!("\"{word}\"")),
+                Short::Key(name) => {
+                    forms.extend(table.find(name).map(|(_, key)| expected(&key.kind)))
+                }
+            }
+            forms.extend(unset.map(|word| format!("\"{word}\"")));
+            forms.join("; or ")
+        }
+        Kind::List { .. } => "a list of tables, or of addresses".to_owned(),
+        kind => expected(kind),
+    }
+}
+
+fn default(key: &Key) -> String {
+    match &key.default {
+        Fallback::Required => "required".to_owned(),
+        Fallback::Is(value) => format!("`{value}`"),
+        Fallback::Absent => "none".to_owned(),
+        Fallback::Inner => "its keys' own".to_owned(),
+        Fallback::Derived(why) => (*why).to_owned(),
+    }
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}

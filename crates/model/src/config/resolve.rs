@@ -1,0 +1,258 @@
+//! From what is written to what is in force: inheritance (global → service or pool → server), defaults, and what
+//! follows from other settings. It reports nothing: `verify` judges the result.
+
+use std::collections::HashMap;
+
+use super::decode::address::name_from;
+use super::schema::{Fallback, Key, Kind, Table};
+use super::section::{Origin, Section, Setting, Slot};
+use super::source::Place;
+use super::tables::{global::GLOBAL, pool::POOL, pool::SERVER, service::SERVICE};
+use super::value::Value;
+
+/// Every setting in force, with where it came from.
+#[derive(Clone, Debug)]
+pub struct Effective {
+    /// The process.
+    pub global: Section,
+    /// Services by name.
+    pub services: Vec<Section>,
+    /// Pools by name; their `servers` are resolved as well.
+    pub pools: Vec<Section>,
+}
+
+/// Which methods use a pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// A service with `forward = "http"`.
+    pub http: bool,
+    /// A service with `forward = "tcp"`.
+    pub tcp: bool,
+}
+
+/// Resolve the whole file.
+pub fn resolve(root: &Section) -> Effective {
+    let nothing = Section::new(&GLOBAL, Place::default());
+    let written = root.table("global").unwrap_or(&nothing);
+    let global = settle(&GLOBAL, &[Layer { section: written, tier: Tier::Own }], false);
+    let services = root
+        .list("service")
+        .iter()
+        .map(|service| resolve_service(service, written, &global))
+        .collect();
+    let mut effective = Effective { global, services, pools: Vec::new() };
+    let uses = effective.uses();
+    let pools = root.list("pool").iter();
+    effective.pools = pools
+        .map(|pool| {
+            resolve_pool(pool, written, uses.get(pool.name.as_str()).copied().unwrap_or_default())
+        })
+        .collect();
+    effective
+}
+
+impl Effective {
+    /// Pools that services name, and by which methods.
+    pub fn uses(&self) -> HashMap<&str, Uses> {
+        let mut uses: HashMap<&str, Uses> = HashMap::new();
+        for service in &self.services {
+            if let Some(pool) = service.text("pool") {
+                let entry = uses.entry(pool).or_default();
+                entry.http |= service.text("forward") == Some("http");
+                entry.tcp |= service.text("forward") == Some("tcp");
+            }
+        }
+        uses
+    }
+}
+
+fn resolve_service(written: &Section, above: &Section, global: &Section) -> Section {
+    let mut service = settle(&SERVICE, &layers(written, above, Tier::Global), false);
+    service.name.clone_from(&written.name);
+    if let Some(timeout) = service.table_mut("timeout") {
+        if timeout.setting("drain").is_none() {
+            timeout.set(
+                "drain",
+                Value::Time(global.span("drain")),
+                Origin::Derived("as global.drain"),
+            );
+        }
+    }
+    service
+}
+
+fn resolve_pool(written: &Section, above: &Section, uses: Uses) -> Section {
+    let mut pool = settle(&POOL, &layers(written, above, Tier::Global), false);
+    pool.name.clone_from(&written.name);
+    if let Some(balance) = pool.table_mut("balance") {
+        settle_balance(balance, uses);
+    }
+    if let Some(probe) = pool.table_mut("probe") {
+        settle_probe(probe);
+    }
+    let servers: Vec<Section> =
+        written.list("servers").iter().map(|server| resolve_server(server, written)).collect();
+    if pool.setting("initial").is_none() {
+        let probed =
+            !servers.is_empty() && servers.iter().all(|server| server.table("probe").is_some());
+        let (word, why) = if probed {
+            ("unknown", "its servers have probes")
+        } else {
+            ("up", "not every server has a probe")
+        };
+        pool.set("initial", Value::Word(word), Origin::Derived(why));
+    }
+    if let Some((at, _)) = POOL.find("servers") {
+        if let Some(Setting { slot: Slot::List(_), origin }) = pool.setting("servers") {
+            let origin = *origin;
+            pool.put(at, Slot::List(servers), origin);
+        }
+    }
+    pool
+}
+
+fn resolve_server(written: &Section, pool: &Section) -> Section {
+    let mut server = settle(&SERVER, &layers(written, pool, Tier::Pool), false);
+    if server.setting("name").is_none() {
+        if let Some(name) = server.server("address").map(name_from) {
+            server.set("name", Value::Text(name.into()), Origin::Derived("from its address"));
+        }
+    }
+    if let Some(probe) = server.table_mut("probe") {
+        settle_probe(probe);
+    }
+    server
+}
+
+fn settle_balance(balance: &mut Section, uses: Uses) {
+    if balance.setting("by").is_none() {
+        let (word, why) = if uses.http {
+            ("least-request", "an http service uses the pool")
+        } else {
+            ("round-robin", "no http service uses the pool")
+        };
+        balance.set("by", Value::Word(word), Origin::Derived(why));
+    }
+    let by = balance.text("by").unwrap_or_default().to_owned();
+    for (key, owner) in [("size", "maglev"), ("mask4", "source"), ("mask6", "source")] {
+        if by != owner && !balance.wrote(key) {
+            balance.clear(key);
+        }
+    }
+}
+
+fn settle_probe(probe: &mut Section) {
+    if probe.setting("http").is_none() {
+        for key in ["host", "status"] {
+            if !probe.wrote(key) {
+                probe.clear(key);
+            }
+        }
+    }
+}
+
+/// One place where a setting may be written, the nearest first in a chain.
+#[derive(Clone, Copy, Debug)]
+struct Layer<'a> {
+    section: &'a Section,
+    tier: Tier,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tier {
+    Own,
+    Global,
+    Pool,
+}
+
+fn layers<'a>(own: &'a Section, above: &'a Section, tier: Tier) -> [Layer<'a>; 2] {
+    [Layer { section: own, tier: Tier::Own }, Layer { section: above, tier }]
+}
+
+/// The settings of one table from its layers. `inside`: within an inherited table, where every key is inherited.
+fn settle(table: &'static Table, chain: &[Layer<'_>], inside: bool) -> Section {
+    let place = chain.first().map(|layer| layer.section.place).unwrap_or_default();
+    let mut section = Section::new(table, place);
+    for (at, key) in table.keys.iter().enumerate() {
+        let own = chain.first().filter(|layer| layer.tier == Tier::Own);
+        let seen = if inside || key.inherits {
+            chain
+        } else {
+            own.map(std::slice::from_ref).unwrap_or_default()
+        };
+        let setting = match &key.kind {
+            Kind::Refused(_) => None,
+            Kind::Table { table: inner, .. } => settle_table(key, inner, seen),
+            _ => settle_value(table, key, seen),
+        };
+        if let Some(Setting { slot, origin }) = setting {
+            section.put(at, slot, origin);
+        }
+    }
+    section
+}
+
+fn settle_value(table: &Table, key: &Key, chain: &[Layer<'_>]) -> Option<Setting> {
+    for layer in chain {
+        if let Some(setting) = layer.section.setting(key.name) {
+            let origin = layer.origin(setting);
+            return Some(Setting { slot: setting.slot.clone(), origin });
+        }
+        // A nearer choice of another kind: what was chosen further away does not reach us.
+        let rivals = table
+            .choices
+            .iter()
+            .filter(|group| !group.contains(&key.name))
+            .flat_map(|group| group.iter());
+        let is_choice = table.choices.iter().any(|group| group.contains(&key.name));
+        if is_choice && rivals.into_iter().any(|rival| layer.section.setting(rival).is_some()) {
+            break;
+        }
+    }
+    fallback(key)
+}
+
+fn settle_table(key: &Key, inner: &'static Table, chain: &[Layer<'_>]) -> Option<Setting> {
+    let mut below: Vec<Layer<'_>> = Vec::new();
+    let mut origin = Origin::Default;
+    for layer in chain {
+        let Some(setting) = layer.section.setting(key.name) else { continue };
+        match &setting.slot {
+            Slot::Table(section) => {
+                if below.is_empty() {
+                    origin = layer.origin(setting);
+                }
+                below.push(Layer { section, tier: layer.tier });
+            }
+            // `off` nearest wins; `off` further away ends what a nearer table can inherit.
+            slot if below.is_empty() => {
+                return Some(Setting { slot: slot.clone(), origin: layer.origin(setting) });
+            }
+            _ => break,
+        }
+    }
+    if below.is_empty() && !matches!(key.default, Fallback::Inner) {
+        return fallback(key);
+    }
+    Some(Setting { slot: Slot::Table(settle(inner, &below, true)), origin })
+}
+
+fn fallback(key: &Key) -> Option<Setting> {
+    match &key.default {
+        Fallback::Is(value) => {
+            Some(Setting { slot: Slot::Value(value.clone()), origin: Origin::Default })
+        }
+        Fallback::Required | Fallback::Absent | Fallback::Inner | Fallback::Derived(_) => None,
+    }
+}
+
+impl Layer<'_> {
+    fn origin(&self, setting: &Setting) -> Origin {
+        let place = setting.origin.place().unwrap_or_default();
+        match self.tier {
+            Tier::Own => Origin::Written(place),
+            Tier::Global => Origin::Global(place),
+            Tier::Pool => Origin::Pool(place),
+        }
+    }
+}

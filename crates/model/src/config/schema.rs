@@ -1,0 +1,301 @@
+//! The form of the configuration's description: tables of keys with kind, bounds, default and meaning.
+//!
+//! Decoding, did-you-mean, inheritance, `check --explain` and the reference all read the same tables (`tables`).
+//! Relations between keys are not here: `verify` has them.
+
+use std::time::Duration;
+
+use super::value::Value;
+
+/// Services, pools and, in total, servers that one file may hold.
+pub const OBJECTS: usize = 10_000;
+
+/// A table of the file: its keys in the order in which they are explained.
+#[derive(Debug)]
+pub struct Table {
+    /// In messages: `a pool`.
+    pub what: &'static str,
+    /// Its keys.
+    pub keys: &'static [Key],
+    /// Keys of which only one group may be written; a group written nearer replaces the others when inherited.
+    pub choices: &'static [&'static [&'static str]],
+}
+
+/// One key.
+#[derive(Debug)]
+pub struct Key {
+    /// Kebab-case.
+    pub name: &'static str,
+    /// What may be written.
+    pub kind: Kind,
+    /// What holds when nothing is.
+    pub default: Fallback,
+    /// Its meaning, a sentence or two.
+    pub doc: &'static str,
+    /// Taken from the table above when it is not written: `[global]` for services and pools, the pool for servers.
+    pub inherits: bool,
+    /// Means nothing for `forward = "tcp"`.
+    pub http_only: bool,
+}
+
+/// What holds when a key is not written.
+#[derive(Debug)]
+pub enum Fallback {
+    /// It must be written.
+    Required,
+    /// This.
+    Is(Value),
+    /// Nothing.
+    Absent,
+    /// The inner table with its own defaults.
+    Inner,
+    /// Told by other settings, as said here.
+    Derived(&'static str),
+}
+
+/// What may be written.
+#[derive(Debug)]
+pub enum Kind {
+    /// `true` or `false`.
+    Flag,
+    /// A whole number, bounds inclusive.
+    Count {
+        /// Least.
+        min: u64,
+        /// Most.
+        max: u64,
+        /// The word for nothing set.
+        unset: Option<&'static str>,
+    },
+    /// A time with its unit, bounds inclusive.
+    Time {
+        /// Least.
+        min: Duration,
+        /// Most.
+        max: Duration,
+        /// The kernel takes whole seconds only.
+        whole_seconds: bool,
+        /// The word for nothing set.
+        unset: Option<&'static str>,
+    },
+    /// Bytes with their unit, bounds inclusive.
+    Size {
+        /// Least.
+        min: u64,
+        /// Most.
+        max: u64,
+        /// The word for nothing set.
+        unset: Option<&'static str>,
+    },
+    /// Bits per second with their unit, bounds inclusive.
+    Rate {
+        /// Least.
+        min: u64,
+        /// Most.
+        max: u64,
+    },
+    /// One word of a closed list.
+    Words(&'static [Word]),
+    /// Text of a form.
+    Text {
+        /// What it must look like.
+        form: Form,
+        /// The word for nothing set.
+        unset: Option<&'static str>,
+    },
+    /// File permissions: `"0660"`.
+    Mode,
+    /// Listening addresses: one or a list; `":80"` stands for every address of both families.
+    Listen,
+    /// One address and port of this machine.
+    Socket,
+    /// One address without port, or a list.
+    Addresses,
+    /// A server's address or name, and port.
+    Server,
+    /// HTTP statuses: `200`, `"200-299"`, or a list of them.
+    Status,
+    /// A table.
+    Table {
+        /// Its keys.
+        table: &'static Table,
+        /// What may be written instead of it.
+        short: Short,
+        /// The word for none.
+        unset: Option<&'static str>,
+    },
+    /// A list of tables.
+    List {
+        /// Of one element.
+        table: &'static Table,
+        /// What may be written instead of a table.
+        short: Short,
+        /// Elements over the whole file.
+        most: usize,
+    },
+    /// A table of tables by name.
+    Named {
+        /// Of one of them.
+        table: &'static Table,
+        /// Entries.
+        most: usize,
+    },
+    /// Known, and refused for this reason.
+    Refused(&'static str),
+}
+
+/// A word of a closed list.
+#[derive(Debug)]
+pub struct Word {
+    /// As written.
+    pub name: &'static str,
+    /// False: a word of ours that this build does not carry.
+    pub available: bool,
+}
+
+/// What may be written instead of a table.
+#[derive(Clone, Copy, Debug)]
+pub enum Short {
+    /// Nothing.
+    None,
+    /// A value for this key.
+    Key(&'static str),
+    /// This word, which sets the key of the same name to `true`.
+    Flag(&'static str),
+}
+
+/// What a text must look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A kebab-case name of ours.
+    Name,
+    /// A path of this machine.
+    File,
+    /// `stderr`, `stdout`, `off` or a path.
+    Target,
+    /// A network interface: 1–15 bytes, no blank, no `/` (Linux, `dev_valid_name`).
+    Interface,
+    /// A congestion control: 1–15 letters, digits, `_` or `-` (Linux, `TCP_CA_NAME_MAX`).
+    Congestion,
+    /// A request target in origin form (RFC 9112 §3.2.1).
+    RequestPath,
+    /// A Host header's value (RFC 9110 §7.2).
+    Host,
+}
+
+impl Table {
+    /// The key of this name and its position.
+    pub fn find(&self, name: &str) -> Option<(usize, &'static Key)> {
+        self.keys.iter().enumerate().find(|(_, key)| key.name == name)
+    }
+}
+
+impl Key {
+    /// A key that is neither inherited nor bound to a method.
+    pub const fn new(name: &'static str, kind: Kind, default: Fallback, doc: &'static str) -> Key {
+        Key { name, kind, default, doc, inherits: false, http_only: false }
+    }
+
+    /// A known word that is refused, and why.
+    pub const fn refused(name: &'static str, reason: &'static str) -> Key {
+        Key::new(name, Kind::Refused(reason), Fallback::Absent, "")
+    }
+
+    /// The same, inherited.
+    pub const fn inherited(mut self) -> Key {
+        self.inherits = true;
+        self
+    }
+
+    /// The same, for `http` alone.
+    pub const fn http(mut self) -> Key {
+        self.http_only = true;
+        self
+    }
+}
+
+impl Kind {
+    /// A time between bounds, in milliseconds.
+    pub const fn time(min: u64, max: u64) -> Kind {
+        Kind::Time {
+            min: Duration::from_millis(min),
+            max: Duration::from_millis(max),
+            whole_seconds: false,
+            unset: None,
+        }
+    }
+
+    /// A time between bounds, in milliseconds, or a word.
+    pub const fn time_or(min: u64, max: u64, unset: &'static str) -> Kind {
+        Kind::Time {
+            min: Duration::from_millis(min),
+            max: Duration::from_millis(max),
+            whole_seconds: false,
+            unset: Some(unset),
+        }
+    }
+
+    /// Whole seconds between bounds.
+    pub const fn seconds(min: u64, max: u64, unset: Option<&'static str>) -> Kind {
+        Kind::Time {
+            min: Duration::from_secs(min),
+            max: Duration::from_secs(max),
+            whole_seconds: true,
+            unset,
+        }
+    }
+
+    /// A number between bounds.
+    pub const fn count(min: u64, max: u64) -> Kind {
+        Kind::Count { min, max, unset: None }
+    }
+
+    /// A number between bounds, or a word.
+    pub const fn count_or(min: u64, max: u64, unset: &'static str) -> Kind {
+        Kind::Count { min, max, unset: Some(unset) }
+    }
+
+    /// Bytes between bounds.
+    pub const fn size(min: u64, max: u64) -> Kind {
+        Kind::Size { min, max, unset: None }
+    }
+
+    /// A table that is there with its defaults when it is not written.
+    pub const fn table(table: &'static Table) -> Kind {
+        Kind::Table { table, short: Short::None, unset: None }
+    }
+}
+
+impl Fallback {
+    /// A time in milliseconds.
+    pub const fn millis(millis: u64) -> Fallback {
+        Fallback::Is(Value::Time(Duration::from_millis(millis)))
+    }
+
+    /// A number.
+    pub const fn count(count: u64) -> Fallback {
+        Fallback::Is(Value::Count(count))
+    }
+
+    /// The word for nothing set.
+    pub const fn unset(word: &'static str) -> Fallback {
+        Fallback::Is(Value::Unset(word))
+    }
+
+    /// A word of the list.
+    pub const fn word(word: &'static str) -> Fallback {
+        Fallback::Is(Value::Word(word))
+    }
+}
+
+impl Word {
+    /// One that works.
+    pub const fn of(name: &'static str) -> Word {
+        Word { name, available: true }
+    }
+
+    /// One that this build does not carry.
+    pub const fn later(name: &'static str) -> Word {
+        Word { name, available: false }
+    }
+}

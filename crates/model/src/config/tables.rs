@@ -1,0 +1,34 @@
+//! The whole configuration, described once. The tables below it describe its parts.
+
+pub mod global;
+pub mod pool;
+pub mod service;
+pub mod socket;
+
+use super::schema::{Fallback, Key, Kind, OBJECTS, Table};
+
+/// The top of the file.
+pub static ROOT: Table = Table {
+    what: "the file",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "global",
+            Kind::table(&global::GLOBAL),
+            Fallback::Inner,
+            "What belongs to the process, and defaults for services and pools.",
+        ),
+        Key::new(
+            "service",
+            Kind::Named { table: &service::SERVICE, most: OBJECTS },
+            Fallback::Absent,
+            "Virtual addresses and what is done with what arrives there, by name.",
+        ),
+        Key::new(
+            "pool",
+            Kind::Named { table: &pool::POOL, most: OBJECTS },
+            Fallback::Absent,
+            "Servers and how to choose among them, by name.",
+        ),
+    ],
+};

@@ -1,0 +1,332 @@
+//! Describes `[pool.NAME]`, its servers and probes.
+
+use std::borrow::Cow;
+
+use super::super::schema::{Fallback, Form, Key, Kind, OBJECTS, Short, Table, Word};
+use super::super::value::Value;
+use super::service::{self, NOT_CARRIED};
+use super::socket;
+
+const DAY: u64 = 86_400_000;
+
+/// `[pool.NAME]`.
+pub static POOL: Table = Table {
+    what: "a pool",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "balance",
+            Kind::Table { table: &BALANCE, short: Short::Key("by"), unset: None },
+            Fallback::Inner,
+            "How a server is chosen. Short form: the word alone.",
+        ),
+        Key::new(
+            "initial",
+            Kind::Words(&[Word::of("up"), Word::of("unknown"), Word::of("down")]),
+            Fallback::Derived("`unknown` when every server has a probe, else `up`"),
+            "What a server is before its first evidence; `unknown` takes work only while no server is up.",
+        ),
+        Key::new(
+            "all-down",
+            Kind::Words(&[Word::of("refuse"), Word::of("spread")]),
+            Fallback::word("refuse"),
+            "When no server may take work: refuse with the cause, or use every enabled server.",
+        ),
+        PROBE,
+        Key::new(
+            "servers",
+            Kind::List { table: &SERVER, short: Short::Key("address"), most: OBJECTS },
+            Fallback::Required,
+            "Its servers, at least one: tables, or in short their addresses.",
+        ),
+        WEIGHT,
+        CONNECTIONS,
+        Key::new("timeout", Kind::table(&TIMEOUT), Fallback::Inner, "Times towards servers.")
+            .inherited(),
+        Key::new("limit", Kind::table(&LIMIT), Fallback::Inner, "Limits towards servers.")
+            .inherited(),
+        Key::new(
+            "source",
+            Kind::Addresses,
+            Fallback::Is(Value::Addresses(Vec::new())),
+            "Source addresses towards servers, used in turn; none: the kernel chooses.",
+        ),
+        Key::new(
+            "socket",
+            Kind::table(&socket::POOL),
+            Fallback::Inner,
+            "What is set on connections to servers.",
+        )
+        .inherited(),
+        Key::new(
+            "retries",
+            Kind::count(0, 10),
+            Fallback::count(2),
+            "Further attempts after a failed one that may be repeated.",
+        ),
+        Key::refused("hash-on", NOT_CARRIED),
+        Key::refused("sticky", NOT_CARRIED),
+        Key::refused("agent", NOT_CARRIED),
+        Key::refused("tls", NOT_CARRIED),
+        Key::refused(
+            "fin-timeout",
+            "it belongs to packet forwarding, which is not available in this build",
+        ),
+        Key::refused(
+            "stale-timeout",
+            "it belongs to packet forwarding, which is not available in this build",
+        ),
+        Key::refused("listen", "listening is the service's: `listen` in `[service.NAME]`"),
+        Key::refused("forward", "the method is the service's: `forward` in `[service.NAME]`"),
+    ],
+};
+
+/// An element of `servers`.
+pub static SERVER: Table = Table {
+    what: "a server",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "name",
+            Kind::Text { form: Form::Name, unset: None },
+            Fallback::Derived("the address with `-` for every other character"),
+            "Its name within the pool.",
+        ),
+        Key::new(
+            "address",
+            Kind::Server,
+            Fallback::Required,
+            "Where it is: `\"10.0.0.11:8080\"`, `\"[2001:db8::11]:8080\"` or `\"name.example:8080\"`.",
+        ),
+        WEIGHT.inherited(),
+        Key::new(
+            "state",
+            Kind::Words(&[Word::of("enabled"), Word::of("drain"), Word::of("disabled")]),
+            Fallback::word("enabled"),
+            "What the operator wants of it: judged by its health, finish what it has, or take nothing.",
+        ),
+        CONNECTIONS.inherited(),
+        PROBE.inherited(),
+    ],
+};
+
+/// How a server is chosen; only the first five words are carried.
+static BALANCE: Table = Table {
+    what: "a balance",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "by",
+            Kind::Words(&[
+                Word::of("round-robin"),
+                Word::of("least-request"),
+                Word::of("random"),
+                Word::of("maglev"),
+                Word::of("source"),
+                Word::later("least-connections"),
+                Word::later("least-bandwidth"),
+                Word::later("fastest"),
+                Word::later("least-loaded"),
+                Word::later("peak-ewma"),
+                Word::later("prequal"),
+                Word::later("bounded-hash"),
+            ]),
+            Fallback::Derived(
+                "`least-request` when an `http` service uses the pool, else `round-robin`",
+            ),
+            "Smooth weighted round-robin; the less busy of two drawn servers; weighted random; Maglev over the \
+             client's address; Maglev over the client's network.",
+        ),
+        Key::new(
+            "size",
+            Kind::count(3, 5_000_011),
+            Fallback::count(16_381),
+            "`maglev`: the table's size, a prime.",
+        ),
+        Key::new(
+            "mask4",
+            Kind::count(0, 32),
+            Fallback::count(32),
+            "`source`: bits of an IPv4 address that count.",
+        ),
+        Key::new(
+            "mask6",
+            Kind::count(0, 128),
+            Fallback::count(128),
+            "`source`: bits of an IPv6 address that count.",
+        ),
+    ],
+};
+
+static PROBE_TABLE: Table = Table {
+    what: "a probe",
+    choices: &[&["tcp"], &["http", "host", "status"]],
+    keys: &[
+        Key::new("tcp", Kind::Flag, Fallback::Absent, "`true`: the server accepts a connection."),
+        Key::new(
+            "http",
+            Kind::Text { form: Form::RequestPath, unset: None },
+            Fallback::Absent,
+            "A GET of this path and query is answered with one of the statuses.",
+        ),
+        Key::new(
+            "host",
+            Kind::Text { form: Form::Host, unset: Some("auto") },
+            Fallback::unset("auto"),
+            "`http`: the Host header; `auto`: the server's address.",
+        ),
+        Key::new(
+            "status",
+            Kind::Status,
+            Fallback::Is(Value::Status(Cow::Borrowed(&[(200, 399)]))),
+            "`http`: good statuses: `200`, `\"200-299\"`, or a list.",
+        ),
+        Key::new("every", Kind::time(10, DAY), Fallback::millis(2_000), "Between two probes."),
+        Key::new(
+            "doubt",
+            Kind::time(10, DAY),
+            Fallback::millis(250),
+            "Between two probes while a server rises or falls; at most `every`.",
+        ),
+        Key::new(
+            "timeout",
+            Kind::time(1, DAY),
+            Fallback::millis(1_000),
+            "One probe; at most `every`.",
+        ),
+        Key::new("rise", Kind::count(1, 100), Fallback::count(2), "Successes in a row until up."),
+        Key::new("fall", Kind::count(1, 100), Fallback::count(3), "Failures in a row until down."),
+        Key::new(
+            "jitter",
+            Kind::count(0, 50),
+            Fallback::count(10),
+            "Random share of the interval, in percent.",
+        ),
+        Key::new(
+            "port",
+            Kind::count_or(1, 65_535, "server"),
+            Fallback::unset("server"),
+            "Another port than the server's.",
+        ),
+    ],
+};
+
+static TIMEOUT: Table = Table {
+    what: "times of a pool",
+    choices: &[],
+    keys: &[
+        CONNECT,
+        FIRST_BYTE,
+        Key::new(
+            "between-bytes",
+            Kind::time(1, 7 * DAY),
+            Fallback::millis(30_000),
+            "Between two bytes of an answer, and between two reads by a server of its request.",
+        )
+        .http(),
+        QUEUE_TIME,
+        Key::new(
+            "idle",
+            Kind::time(1, 7 * DAY),
+            Fallback::millis(60_000),
+            "A kept connection, unless the server's own limit, once learned, is shorter.",
+        )
+        .http(),
+        Key::refused(
+            "header",
+            "a request's head is the service's: `timeout.header` in `[service.NAME]`",
+        ),
+        Key::refused(
+            "whole",
+            "a whole exchange is the service's: `timeout.whole` in `[service.NAME]`",
+        ),
+        Key::refused("tunnel", "tunnels are the service's: `timeout.tunnel` in `[service.NAME]`"),
+        Key::refused("drain", "draining is the service's: `timeout.drain` in `[service.NAME]`"),
+    ],
+};
+
+static LIMIT: Table = Table {
+    what: "limits of a pool",
+    choices: &[],
+    keys: &[
+        IDLE_CONNECTIONS,
+        QUEUE_LENGTH,
+        service::HEADER_BYTES,
+        service::HEADER_COUNT,
+        Key::refused(
+            "connections",
+            "a cap for each server is `connections` in the pool or the server",
+        ),
+        Key::refused(
+            "target-bytes",
+            "targets are the service's: `limit.target-bytes` in `[service.NAME]`",
+        ),
+        Key::refused(
+            "connection-bytes",
+            "it is the service's: `limit.connection-bytes` in `[service.NAME]`",
+        ),
+    ],
+};
+
+const WEIGHT: Key = Key::new(
+    "weight",
+    Kind::count(0, 256),
+    Fallback::count(1),
+    "A server's share; 0 takes no new work. In a pool: for its servers that set none.",
+);
+
+const CONNECTIONS: Key = Key::new(
+    "connections",
+    Kind::count_or(1, 1_000_000, "off"),
+    Fallback::unset("off"),
+    "Connections at a time to one server. In a pool: for each of its servers that set none.",
+);
+
+const PROBE: Key = Key::new(
+    "probe",
+    Kind::Table { table: &PROBE_TABLE, short: Short::Flag("tcp"), unset: Some("off") },
+    Fallback::unset("off"),
+    "The active check. Short form: `\"tcp\"`. A server overrides single keys of its pool's.",
+);
+
+/// Until a connection is established.
+pub const CONNECT: Key = Key::new(
+    "connect",
+    Kind::time(1, 10 * 60_000),
+    Fallback::millis(3_000),
+    "Until a connection is established.",
+);
+
+/// Until an answer begins.
+pub const FIRST_BYTE: Key = Key::new(
+    "first-byte",
+    Kind::time(1, 7 * DAY),
+    Fallback::millis(60_000),
+    "From the request's last byte to the answer's first.",
+)
+.http();
+
+/// In the pool's queue.
+pub const QUEUE_TIME: Key = Key::new(
+    "queue",
+    Kind::time(0, DAY),
+    Fallback::millis(1_000),
+    "Waiting for a server below its connection cap.",
+);
+
+/// The shelf's size.
+pub const IDLE_CONNECTIONS: Key = Key::new(
+    "idle",
+    Kind::count(0, 65_535),
+    Fallback::count(256),
+    "Kept connections per server and worker.",
+)
+.http();
+
+/// The queue's size.
+pub const QUEUE_LENGTH: Key = Key::new(
+    "queue",
+    Kind::count(0, 1_000_000),
+    Fallback::count(1_024),
+    "Exchanges waiting for a server, per worker.",
+);

@@ -1,0 +1,146 @@
+//! Judges how settings relate: what is missing, what contradicts, what cannot be meant. It looks at settings in
+//! force, so that an inherited value is judged where it acts.
+
+pub mod listeners;
+pub mod method;
+pub mod pools;
+pub mod sockets;
+
+use super::finding::{Sink, Trouble};
+use super::resolve::Effective;
+use super::schema::{Fallback, Kind, Table};
+use super::section::{Section, Slot};
+use super::suggest::nearest;
+use super::tables::{global::GLOBAL, pool::POOL, pool::SERVER, service::SERVICE};
+
+/// Judge everything. `whole`: the file was read to its end; otherwise absence proves nothing and is not reported.
+pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
+    if whole {
+        missing(effective, sink);
+        references(effective, sink);
+    }
+    global(effective, sink);
+    listeners::verify(effective, sink);
+    for service in &effective.services {
+        self::service(service, effective, sink);
+    }
+    let uses = effective.uses();
+    for pool in &effective.pools {
+        pools::verify(pool, uses.get(pool.name.as_str()).copied().unwrap_or_default(), sink);
+    }
+}
+
+fn missing(effective: &Effective, sink: &mut Sink<'_, '_>) {
+    required(&GLOBAL, &effective.global, "global", sink);
+    for service in &effective.services {
+        required(&SERVICE, service, &format!("service.{}", service.name), sink);
+    }
+    for pool in &effective.pools {
+        let path = format!("pool.{}", pool.name);
+        required(&POOL, pool, &path, sink);
+        for (at, server) in pool.list("servers").iter().enumerate() {
+            required(&SERVER, server, &format!("{path}.servers[{at}]"), sink);
+        }
+    }
+    if effective.services.is_empty() {
+        let trouble = Trouble::new("there is no service, so nothing is served")
+            .expected("a table `[service.NAME]`");
+        sink.warning(Default::default(), "service", trouble.found("nothing"));
+    }
+}
+
+fn required(table: &'static Table, section: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    for key in table.keys {
+        let setting = section.setting(key.name);
+        if setting.is_none() && matches!(key.default, Fallback::Required) {
+            let trouble = Trouble::new(format!("{} needs `{}`", table.what, key.name))
+                .found("nothing")
+                .expected(super::decode::scalar::expected(&key.kind));
+            sink.error(section.place, &format!("{path}.{}", key.name), trouble);
+        }
+        if let (Kind::Table { table: inner, .. }, Some(Slot::Table(below))) =
+            (&key.kind, setting.map(|s| &s.slot))
+        {
+            required(inner, below, &format!("{path}.{}", key.name), sink);
+        }
+    }
+}
+
+fn references(effective: &Effective, sink: &mut Sink<'_, '_>) {
+    let names: std::collections::HashSet<&str> =
+        effective.pools.iter().map(|pool| pool.name.as_str()).collect();
+    for service in &effective.services {
+        let Some(wanted) = service.text("pool").filter(|name| !names.contains(name)) else {
+            continue;
+        };
+        let near = if sink.is_full() {
+            None
+        } else {
+            nearest(wanted, effective.pools.iter().map(|p| p.name.as_str()))
+        };
+        let trouble = Trouble::new(format!("there is no pool `{wanted}`"))
+            .expected("the name of a table `[pool.NAME]`")
+            .suggest(near.map(|name| format!("\"{name}\"")));
+        sink.error(service.place_of("pool"), &format!("service.{}.pool", service.name), trouble);
+    }
+    let uses = effective.uses();
+    for pool in effective.pools.iter().filter(|pool| !uses.contains_key(pool.name.as_str())) {
+        sink.warning(
+            pool.place,
+            &format!("pool.{}", pool.name),
+            Trouble::new("no service uses this pool"),
+        );
+    }
+}
+
+fn global(effective: &Effective, sink: &mut Sink<'_, '_>) {
+    if let Some(socket) = effective.global.table("socket") {
+        sockets::verify(socket, "global.socket", sink);
+    }
+    if let Some(limit) = effective.global.table("limit") {
+        target_fits(limit, "global.limit", sink);
+    }
+}
+
+fn service(service: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
+    let path = format!("service.{}", service.name);
+    if service.text("forward") == Some("tcp") {
+        method::http_only(&SERVICE, service, &path, &mut |section, key, path| {
+            let message =
+                format!("`{key}` belongs to `forward = \"http\"`; this service forwards bytes");
+            sink.error(section.place_of(key), path, Trouble::new(message));
+        });
+    }
+    if let Some(limit) = service.table("limit") {
+        target_fits(limit, &format!("{path}.limit"), sink);
+        let most: Option<u64> = effective.global.count("connections");
+        let own: Option<u64> = limit.count("connections");
+        if let (Some(own), Some(most)) = (own, most) {
+            if own > most {
+                let message =
+                    format!("{own} connections are never reached: `global.connections` is {most}");
+                sink.warning(
+                    limit.place_of("connections"),
+                    &format!("{path}.limit.connections"),
+                    Trouble::new(message),
+                );
+            }
+        }
+    }
+    if let Some(socket) = service.table("socket") {
+        sockets::verify(socket, &format!("{path}.socket"), sink);
+    }
+}
+
+fn target_fits(limit: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    let sizes = limit.count::<u64>("target-bytes").zip(limit.count::<u64>("header-bytes"));
+    if let Some((target, header)) = sizes {
+        // An inherited pair was judged where it was written.
+        if target > header && (limit.wrote("target-bytes") || limit.wrote("header-bytes")) {
+            let key = if limit.wrote("target-bytes") { "target-bytes" } else { "header-bytes" };
+            let message =
+                format!("a target of {target} bytes does not fit into a head of {header}");
+            sink.error(limit.place_of(key), &format!("{path}.{key}"), Trouble::new(message));
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Judges one pool: its servers, its choosing, its judging, its sources.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use super::super::address::{Host, ServerAddress};
+use super::super::finding::{Sink, Trouble};
+use super::super::resolve::Uses;
+use super::super::section::Section;
+use super::super::tables::pool::POOL;
+use super::super::unit::Time;
+use super::method::http_only;
+use super::sockets;
+
+/// Judge a pool in force.
+pub fn verify(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
+    let path = format!("pool.{}", pool.name);
+    servers(pool, &path, sink);
+    if let Some(balance) = pool.table("balance") {
+        self::balance(balance, pool.list("servers").len(), &format!("{path}.balance"), sink);
+    }
+    if let Some(probe) = pool.table("probe") {
+        self::probe(probe, &format!("{path}.probe"), sink);
+    }
+    for (at, server) in pool.list("servers").iter().enumerate() {
+        // A probe that is the pool's was judged there.
+        if let Some(probe) = server.table("probe").filter(|_| server.wrote("probe")) {
+            self::probe(probe, &format!("{path}.servers[{at}].probe"), sink);
+        }
+    }
+    initial(pool, &path, sink);
+    source(pool, &path, sink);
+    if let Some(socket) = pool.table("socket") {
+        sockets::verify(socket, &format!("{path}.socket"), sink);
+        if socket.flag("transparent") && !pool.addresses("source").is_empty() {
+            let message =
+                "`source` and `socket.transparent` exclude each other: both set the source address";
+            sink.error(pool.place_of("source"), &format!("{path}.source"), Trouble::new(message));
+        }
+    }
+    if uses.tcp && !uses.http {
+        http_only(&POOL, pool, &path, &mut |section, key, path| {
+            let trouble =
+                Trouble::new(format!("`{key}` has no effect: only `tcp` services use this pool"));
+            sink.warning(section.place_of(key), path, trouble);
+        });
+    }
+}
+
+fn servers(pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    let servers = pool.list("servers");
+    let key = format!("{path}.servers");
+    if servers.is_empty() && pool.setting("servers").is_some() && !pool.broken("servers") {
+        let trouble = Trouble::new("the pool has no server").expected("at least one server");
+        sink.error(pool.place_of("servers"), &key, trouble);
+    }
+    let mut names: HashMap<&str, usize> = HashMap::new();
+    let mut addresses: HashMap<&ServerAddress, usize> = HashMap::new();
+    for (at, server) in servers.iter().enumerate() {
+        if let Some(name) = server.text("name") {
+            if let Some(first) = names.insert(name, at) {
+                let place = server.place_of(if server.wrote("name") { "name" } else { "address" });
+                let message = format!("servers {first} and {at} are both named `{name}`");
+                let trouble =
+                    Trouble::new(message).expected("a name of its own for each server of a pool");
+                sink.error(place, &format!("{key}[{at}].name"), trouble);
+                continue;
+            }
+        }
+        if let Some(address) = server.server("address") {
+            if let Some(first) = addresses.insert(address, at) {
+                let message = format!("servers {first} and {at} are both at {address}");
+                sink.warning(
+                    server.place_of("address"),
+                    &format!("{key}[{at}].address"),
+                    Trouble::new(message),
+                );
+            }
+        }
+    }
+    let idle = |server: &Section| {
+        server.count::<u64>("weight") == Some(0)
+            || matches!(server.text("state"), Some("drain" | "disabled"))
+    };
+    if !servers.is_empty() && servers.iter().all(idle) {
+        let message =
+            "no server of this pool takes new work: each has weight 0 or is drained or disabled";
+        sink.warning(pool.place_of("servers"), &key, Trouble::new(message));
+    }
+}
+
+fn balance(balance: &Section, servers: usize, path: &str, sink: &mut Sink<'_, '_>) {
+    let by = balance.text("by").unwrap_or_default();
+    for (key, owner) in [("size", "maglev"), ("mask4", "source"), ("mask6", "source")] {
+        if balance.wrote(key) && by != owner && !balance.broken("by") {
+            let message = format!("`{key}` belongs to `by = \"{owner}\"`, and this is `{by}`");
+            sink.error(balance.place_of(key), &format!("{path}.{key}"), Trouble::new(message));
+        }
+    }
+    let Some(size) = balance.count::<u32>("size").filter(|_| by == "maglev") else { return };
+    let key = format!("{path}.size");
+    let place = balance.place_of("size");
+    if !prime(size) {
+        let trouble =
+            Trouble::new(format!("{size} is not a prime number")).expected("a prime number");
+        sink.error(
+            place,
+            &key,
+            trouble.found(size.to_string()).suggest(next_prime(size).map(|next| next.to_string())),
+        );
+    } else if (size as usize) < servers {
+        let trouble = Trouble::new(format!("a table of {size} has no room for {servers} servers"));
+        sink.error(place, &key, trouble.expected(format!("a prime of at least {}", servers * 100)));
+    } else if (size as usize) < servers * 100 {
+        // Maglev (NSDI 2016, §5.3): below a hundred entries a server the shares differ by more than one percent.
+        let trouble =
+            Trouble::new(format!("a table of {size} gives {servers} servers uneven shares"));
+        let better = u32::try_from(servers * 100).ok().and_then(next_prime);
+        sink.warning(place, &key, trouble.suggest(better.map(|size| format!("size = {size}"))));
+    }
+}
+
+fn probe(probe: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    if probe.setting("tcp").is_none() && probe.setting("http").is_none() {
+        let trouble = Trouble::new("the probe does not say what to do")
+            .expected("`tcp = true` or `http = \"/PATH\"`");
+        sink.error(probe.place, path, trouble);
+    }
+    if probe.wrote("tcp") && !probe.broken("tcp") && !probe.flag("tcp") {
+        let trouble =
+            Trouble::new("`tcp` can only be true").expected("`tcp = true`, or `probe = \"off\"`");
+        sink.error(probe.place_of("tcp"), &format!("{path}.tcp"), trouble);
+    }
+    let Some(every) = probe.time("every") else { return };
+    for key in ["timeout", "doubt"] {
+        let Some(time) = probe.time(key).filter(|time| *time > every) else { continue };
+        let culprit = if probe.wrote(key) { key } else { "every" };
+        let message = format!("`{key}` ({}) is longer than `every` ({})", Time(time), Time(every));
+        sink.error(probe.place_of(culprit), &format!("{path}.{culprit}"), Trouble::new(message));
+    }
+}
+
+fn initial(pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    let word = pool.text("initial").unwrap_or_default();
+    if !pool.wrote("initial") || word == "up" {
+        return;
+    }
+    let blind = |server: &&Section| server.table("probe").is_none() && !server.broken("probe");
+    let Some(server) = pool.list("servers").iter().find(blind) else { return };
+    let name = server.text("name").unwrap_or_default();
+    let message = format!("`initial = \"{word}\"` needs a probe, and server `{name}` has none");
+    let trouble = Trouble::new(message).expected("a probe for every server, or `initial = \"up\"`");
+    sink.error(pool.place_of("initial"), &format!("{path}.initial"), trouble);
+}
+
+fn source(pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    let servers: Vec<&ServerAddress> =
+        pool.list("servers").iter().filter_map(|server| server.server("address")).collect();
+    if servers.len() < pool.list("servers").len() {
+        return;
+    }
+    for v4 in [true, false] {
+        let Some(source) = pool.addresses("source").iter().find(|source| source.is_ipv4() == v4)
+        else {
+            continue;
+        };
+        let serves = |server: &&ServerAddress| match &server.host {
+            Host::Ip(IpAddr::V4(_)) => v4,
+            Host::Ip(IpAddr::V6(_)) => !v4,
+            Host::Name(_) => true,
+        };
+        if !servers.iter().any(serves) {
+            let family = if v4 { "IPv4" } else { "IPv6" };
+            let message =
+                format!("{source} reaches no server of this pool: none has an {family} address");
+            sink.error(pool.place_of("source"), &format!("{path}.source"), Trouble::new(message));
+        }
+    }
+}
+
+fn next_prime(from: u32) -> Option<u32> {
+    (from..=5_000_011).find(|number| prime(*number))
+}
+
+fn prime(number: u32) -> bool {
+    let number = u64::from(number);
+    number >= 2
+        && (2..)
+            .take_while(|divisor| divisor * divisor <= number)
+            .all(|divisor| number % divisor != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn primes_are_told_and_found() {
+        for number in [2, 3, 5, 251, 16_381, 65_537, 5_000_011] {
+            assert!(prime(number), "{number}");
+        }
+        for number in [0, 1, 4, 16_383, 16_384, 65_535] {
+            assert!(!prime(number), "{number}");
+        }
+        assert_eq!(next_prime(16_384), Some(16_411));
+        assert_eq!(next_prime(5_000_012), None);
+    }
+}
