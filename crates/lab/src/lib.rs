@@ -1,1 +1,8 @@
-//! placeholder
+//! The proving ground: load, and origins to aim it at.
+//!
+//! Used by `steelyard try`, by the benchmarks and by tests of other crates. It judges nothing about a balancer:
+//! it sends, answers, counts and hands the figures over.
+
+pub mod load;
+pub mod origin;
+pub mod poller;

@@ -1,0 +1,76 @@
+//! The floor of a small exchange: copies bytes between a client and one upstream, looking at none of them.
+//!
+//! `blind_forwarder LISTEN UPSTREAM`. One thread, edge-triggered epoll, one hot buffer; connections live for ever. It
+//! has no timeouts, counters or rules: what a balancer costs beyond this is the price of its work.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+#[path = "support/forward.rs"]
+mod forward;
+use forward::{Pair, Step, serve};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let (listen, upstream): (SocketAddr, SocketAddr) = forward::two_addresses()?;
+    let mut scratch = vec![0u8; 128 * 1024];
+    serve(listen, upstream, Copied::default, move |pair, from, ended| {
+        copy(pair, from, ended, &mut scratch)
+    })
+}
+
+/// Bytes that the receiving side had no room for, by the side they came from.
+#[derive(Default)]
+struct Copied {
+    held: [Vec<u8>; 2],
+}
+
+fn copy(pair: &mut Pair<Copied>, from: usize, ended: bool, scratch: &mut [u8]) -> Step {
+    let to = 1 - from;
+    loop {
+        if !pair.state.held[from].is_empty() {
+            match send_all(&pair.sockets[to], &pair.state.held[from]) {
+                Ok(sent) => drop(pair.state.held[from].drain(..sent)),
+                Err(_) => return Step::Over,
+            }
+            if !pair.state.held[from].is_empty() {
+                return Step::Blocked;
+            }
+        }
+        match recv(&pair.sockets[from], &mut *scratch, RecvFlags::empty()) {
+            Ok((0, _)) => return Step::Ended,
+            Ok((bytes, _)) => {
+                match send_all(&pair.sockets[to], &scratch[..bytes]) {
+                    Ok(sent) if sent == bytes => {}
+                    Ok(sent) => {
+                        pair.state.held[from].extend_from_slice(&scratch[sent..bytes]);
+                        return Step::Blocked;
+                    }
+                    Err(_) => return Step::Over,
+                }
+                if bytes < scratch.len() && !ended {
+                    return Step::Wait;
+                }
+            }
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Step::Wait,
+            Err(_) => return Step::Over,
+        }
+    }
+}
+
+/// Sends until the kernel has no room; how much that was.
+fn send_all(socket: &OwnedFd, bytes: &[u8]) -> Result<usize, Errno> {
+    let mut sent = 0;
+    while sent < bytes.len() {
+        match send(socket, &bytes[sent..], SendFlags::NOSIGNAL) {
+            Ok(more) => sent += more,
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(sent)
+}

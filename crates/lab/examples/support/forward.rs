@@ -1,0 +1,149 @@
+//! Arguments, accepting, connecting and waiting for both forwarders; how bytes move is theirs.
+//!
+//! A half-closed side is passed on; a broken one ends both.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use lab::poller::Poller;
+use model::moment::Moment;
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, Shutdown, SocketFlags, SocketType, accept_with, bind, connect, listen, shutdown,
+    socket_with, sockopt,
+};
+
+/// The two addresses a forwarder is started with.
+pub fn two_addresses() -> Result<(SocketAddr, SocketAddr), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    match (arguments.next(), arguments.next(), arguments.next()) {
+        (Some(listen), Some(upstream), None) => Ok((listen.parse()?, upstream.parse()?)),
+        _ => Err("usage: FORWARDER LISTEN UPSTREAM, such as 127.0.0.1:8080 127.0.0.1:9090".into()),
+    }
+}
+
+/// A client (side 0) and its upstream (side 1).
+pub struct Pair<S> {
+    pub sockets: [OwnedFd; 2],
+    pub state: S,
+    /// What this side sent waits for room on the other.
+    blocked: [bool; 2],
+    ended: [bool; 2],
+    serial: u32,
+}
+
+/// What moving bytes of one side led to.
+pub enum Step {
+    /// The kernel has no more.
+    Wait,
+    /// The other side has no room.
+    Blocked,
+    /// That side has sent its last byte.
+    Ended,
+    /// The pair is broken.
+    Over,
+}
+
+/// Serves for ever; `forward` moves what side `from` sent.
+pub fn serve<S>(
+    address: SocketAddr,
+    upstream: SocketAddr,
+    new: impl Fn() -> S,
+    mut forward: impl FnMut(&mut Pair<S>, usize, bool) -> Step,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let listener = socket(address)?;
+    sockopt::set_socket_reuseaddr(&listener, true)?;
+    bind(&listener, &address)?;
+    listen(&listener, 4_096)?;
+    let mut poller = Poller::new()?;
+    poller.add_listener(&listener, LISTENER)?;
+    let (mut pairs, mut free, mut serial) = (Vec::<Option<Pair<S>>>::new(), Vec::new(), 0u32);
+    let mut ready = Vec::new();
+    loop {
+        poller.wait(Moment::NEVER, &mut ready)?;
+        for event in &ready {
+            if event.token == LISTENER {
+                while let Ok(client) = accept_with(&listener, FLAGS) {
+                    serial = serial.wrapping_add(1) & SERIALS;
+                    let slot = free.pop().unwrap_or(pairs.len());
+                    if slot == pairs.len() {
+                        pairs.push(None);
+                    }
+                    match open(client, upstream, new(), serial, slot, &poller) {
+                        Ok(pair) => pairs[slot] = Some(pair),
+                        Err(_) => free.push(slot),
+                    }
+                }
+                continue;
+            }
+            let (slot, side) =
+                ((event.token >> 1 & 0xffff_ffff) as usize, (event.token & 1) as usize);
+            let Some(pair) =
+                pairs[slot].as_mut().filter(|p| u64::from(p.serial) == event.token >> 33)
+            else {
+                continue;
+            };
+            let is_alive = (!event.readable || turn(pair, side, event.ended, &mut forward))
+                && (!event.writable
+                    || !pair.blocked[1 - side]
+                    || turn(pair, 1 - side, true, &mut forward));
+            if !is_alive || pair.ended == [true, true] {
+                pairs[slot] = None;
+                free.push(slot);
+            }
+        }
+    }
+}
+
+/// `false`: the pair is over.
+fn turn<S>(
+    pair: &mut Pair<S>,
+    from: usize,
+    ended: bool,
+    forward: &mut impl FnMut(&mut Pair<S>, usize, bool) -> Step,
+) -> bool {
+    if pair.ended[from] {
+        return true;
+    }
+    let step = forward(pair, from, ended);
+    pair.blocked[from] = matches!(step, Step::Blocked);
+    match step {
+        Step::Wait | Step::Blocked => true,
+        Step::Over => false,
+        Step::Ended => {
+            pair.ended[from] = true;
+            shutdown(&pair.sockets[1 - from], Shutdown::Write).is_ok()
+        }
+    }
+}
+
+fn open<S>(
+    client: OwnedFd,
+    upstream: SocketAddr,
+    state: S,
+    serial: u32,
+    slot: usize,
+    poller: &Poller,
+) -> Result<Pair<S>, Errno> {
+    let server = socket(upstream)?;
+    sockopt::set_tcp_nodelay(&client, true)?;
+    sockopt::set_tcp_nodelay(&server, true)?;
+    match connect(&server, &upstream) {
+        Ok(()) | Err(Errno::INPROGRESS) => {}
+        Err(error) => return Err(error),
+    }
+    let token = u64::from(serial) << 33 | (slot as u64) << 1;
+    poller.add(&client, token)?;
+    poller.add(&server, token | 1)?;
+    Ok(Pair { sockets: [client, server], state, blocked: [false; 2], ended: [false; 2], serial })
+}
+
+fn socket(address: SocketAddr) -> Result<OwnedFd, Errno> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    socket_with(family, SocketType::STREAM, FLAGS, None)
+}
+
+const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
+const LISTENER: u64 = u64::MAX - 2;
+/// Serials that fit beside slot and side, and never make up `LISTENER`.
+const SERIALS: u32 = (1 << 30) - 1;

@@ -1,0 +1,22 @@
+//! The load generator: a closed loop over a number of connections, or an open loop at a fixed rate.
+//!
+//! Latency counts from the intended start of a request, so that a stall of what is measured is not hidden by
+//! waiting for it. Every failed request is counted by its cause and never tried again. It does not interpret the
+//! figures.
+
+mod answer;
+mod client;
+mod engine;
+mod fail;
+mod plan;
+mod report;
+mod request;
+mod run;
+mod schedule;
+mod tally;
+mod thread;
+
+pub use fail::Fail;
+pub use plan::{HttpPlan, Pace, Persist, Plan, PlanError, Protocol, Reading};
+pub use report::{Latency, Report};
+pub use run::{Load, StartError, Stopper};

@@ -1,0 +1,200 @@
+//! One connection of the load generator, without its socket.
+//!
+//! Holds the request that is being sent and frames its answer. It keeps no time and never repeats a request.
+
+use super::answer::{Progress, Reader};
+use super::fail::Fail;
+
+/// How a peer ended a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// In order.
+    Closed,
+    /// With a reset, or an error of the connection.
+    Reset,
+}
+
+/// A connection's state.
+#[derive(Debug)]
+pub struct Client {
+    out: Vec<u8>,
+    written: usize,
+    reading: Reading,
+    busy: bool,
+    served: u64,
+}
+
+#[derive(Debug)]
+enum Reading {
+    Http(Box<Reader>),
+    Echo { matched: usize },
+}
+
+impl Client {
+    /// For HTTP.
+    pub fn http() -> Client {
+        Client::with(Reading::Http(Box::new(Reader::new())))
+    }
+
+    /// For echoed messages.
+    pub fn echo() -> Client {
+        Client::with(Reading::Echo { matched: 0 })
+    }
+
+    fn with(reading: Reading) -> Client {
+        Client { out: Vec::new(), written: 0, reading, busy: false, served: 0 }
+    }
+
+    /// The connection is a new one.
+    pub fn renewed(&mut self) {
+        self.served = 0;
+    }
+
+    /// Whether the connection has answered a request before.
+    pub fn is_reused(&self) -> bool {
+        self.served > 0
+    }
+
+    /// Begins a request; `write` appends its bytes.
+    pub fn ask(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        self.out.clear();
+        write(&mut self.out);
+        self.written = 0;
+        self.busy = true;
+        match &mut self.reading {
+            Reading::Http(reader) => reader.expect_next(),
+            Reading::Echo { matched } => *matched = 0,
+        }
+    }
+
+    /// What is still to be sent.
+    pub fn pending(&self) -> &[u8] {
+        if self.busy { &self.out[self.written..] } else { &[] }
+    }
+
+    /// So many of the pending bytes were sent.
+    pub fn wrote(&mut self, bytes: usize) {
+        self.written = (self.written + bytes).min(self.out.len());
+    }
+
+    /// Bytes came.
+    pub fn received(&mut self, bytes: &[u8]) -> Progress {
+        if !self.busy {
+            return Progress::Failed(Fail::WrongAnswer);
+        }
+        let progress = match &mut self.reading {
+            Reading::Http(reader) => reader.feed(bytes),
+            Reading::Echo { matched } => echoed(&self.out, matched, bytes),
+        };
+        self.settle(progress)
+    }
+
+    /// The peer ended the connection. `None`: nothing was asked, so nothing failed.
+    pub fn ended(&mut self, end: End) -> Option<Progress> {
+        if !self.busy {
+            return None;
+        }
+        let began = match &self.reading {
+            Reading::Http(reader) => {
+                if end == End::Closed
+                    && let Some(whole) = reader.end_completes()
+                {
+                    return Some(self.settle(whole));
+                }
+                reader.began()
+            }
+            Reading::Echo { matched } => *matched > 0,
+        };
+        Some(self.settle(Progress::Failed(match (end, began) {
+            (End::Closed, false) => Fail::ClosedBeforeAnswer,
+            (End::Closed, true) => Fail::ClosedMidAnswer,
+            (End::Reset, false) => Fail::ResetBeforeAnswer,
+            (End::Reset, true) => Fail::ResetMidAnswer,
+        })))
+    }
+
+    /// The request is given up.
+    pub fn abandon(&mut self) {
+        self.busy = false;
+    }
+
+    fn settle(&mut self, progress: Progress) -> Progress {
+        match progress {
+            Progress::More => progress,
+            Progress::Failed(_) => {
+                self.busy = false;
+                progress
+            }
+            Progress::Whole { status, reusable } => {
+                self.busy = false;
+                self.served += 1;
+                // An answer that overtook its request leaves the connection in an unknown state.
+                let reusable = reusable && self.written == self.out.len();
+                Progress::Whole { status, reusable }
+            }
+        }
+    }
+}
+
+fn echoed(sent: &[u8], matched: &mut usize, bytes: &[u8]) -> Progress {
+    let expected = &sent[*matched..];
+    if bytes.len() > expected.len() || bytes != &expected[..bytes.len()] {
+        return Progress::Failed(Fail::WrongAnswer);
+    }
+    *matched += bytes.len();
+    if *matched == sent.len() {
+        Progress::Whole { status: 0, reusable: true }
+    } else {
+        Progress::More
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(mut client: Client) -> Client {
+        client.ask(|out| out.extend_from_slice(b"12345678"));
+        client.wrote(8);
+        client
+    }
+
+    #[test]
+    fn ends_by_cause() {
+        let rows: &[(&[u8], End, Fail)] = &[
+            (b"", End::Closed, Fail::ClosedBeforeAnswer),
+            (b"", End::Reset, Fail::ResetBeforeAnswer),
+            (b"HTTP/1.1 2", End::Closed, Fail::ClosedMidAnswer),
+            (b"HTTP/1.1 200 OK\r\n\r\nuntil close", End::Reset, Fail::ResetMidAnswer),
+        ];
+        for (bytes, end, fail) in rows {
+            let mut client = asked(Client::http());
+            assert_eq!(client.received(bytes), Progress::More);
+            assert_eq!(client.ended(*end), Some(Progress::Failed(*fail)));
+            assert_eq!(client.ended(*end), None, "counted once");
+        }
+        assert_eq!(Client::http().ended(End::Reset), None, "an idle connection fails nothing");
+    }
+
+    #[test]
+    fn an_echo_must_be_exact() {
+        let mut client = asked(Client::echo());
+        assert_eq!(client.received(b"1234"), Progress::More);
+        assert_eq!(client.received(b"5678"), Progress::Whole { status: 0, reusable: true });
+        assert!(client.is_reused());
+        assert_eq!(client.received(b"x"), Progress::Failed(Fail::WrongAnswer), "nothing was asked");
+        for wrong in [&b"1235"[..], b"123456789"] {
+            let mut client = asked(Client::echo());
+            assert_eq!(client.received(wrong), Progress::Failed(Fail::WrongAnswer));
+        }
+    }
+
+    #[test]
+    fn an_early_answer_ends_the_connection() {
+        let mut client = Client::http();
+        client.ask(|out| out.extend_from_slice(b"POST"));
+        client.wrote(2);
+        let early = client.received(b"HTTP/1.1 413 No\r\nContent-Length: 0\r\n\r\n");
+        assert_eq!(early, Progress::Whole { status: 413, reusable: false });
+    }
+}

@@ -1,0 +1,400 @@
+//! One thread's load without its sockets: which connection asks when, and what became of it.
+//!
+//! Time and the outcomes of system calls come in, actions come out, so that it runs under virtual time too. It
+//! never asks a failed request again.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::moment::Moment;
+
+use super::answer::Progress;
+use super::client::{Client, End};
+use super::fail::Fail;
+use super::plan::{Pace, Persist, Plan, Protocol, Reading};
+use super::request::Requests;
+use super::schedule::Schedule;
+use super::tally::Tally;
+
+/// What the shell is to do with a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Open a new one and report `connected` or `connect_failed`.
+    Connect(usize),
+    /// Send what is pending.
+    Flush(usize),
+    /// Read again.
+    Read(usize),
+    /// Close it.
+    Close(usize),
+}
+
+/// One thread's load.
+#[derive(Debug)]
+pub struct Engine {
+    plan: Arc<Plan>,
+    requests: Requests,
+    slots: Vec<Slot>,
+    schedule: Option<Schedule>,
+    /// Open loop: connections with nothing to do, the longest idle first.
+    idle: VecDeque<usize>,
+    /// Open loop: starts that found every connection busy.
+    backlog: VecDeque<Moment>,
+    wakes: BinaryHeap<Reverse<Wake>>,
+    actions: VecDeque<Action>,
+    tally: Tally,
+    /// Requests that may still begin.
+    left: u64,
+    ends: Moment,
+    gives_up: Moment,
+    sweep: Moment,
+    sweep_every: Duration,
+}
+
+#[derive(Debug)]
+struct Slot {
+    client: Client,
+    phase: Phase,
+    asked: Option<Asked>,
+    paused: bool,
+    /// Counts connections, so that a wake-up for an earlier one is recognised.
+    connection: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Down,
+    Connecting,
+    Ready,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    intended: Moment,
+    deadline: Moment,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Wake {
+    at: Moment,
+    slot: usize,
+    connection: u32,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    Ask,
+    Read,
+}
+
+impl Engine {
+    /// Thread `thread` of the plan's, starting at `start`, with an empty tally.
+    pub fn new(plan: Arc<Plan>, thread: usize, start: Moment, tally: Tally) -> Engine {
+        let threads = plan.threads;
+        let slots = share(plan.connections() as u64, thread, threads) as usize;
+        let (number, of) = (thread as u64, threads as u64);
+        let schedule = match plan.pace {
+            Pace::Open { per_second, .. } => Some(Schedule::new(start, per_second, number, of)),
+            Pace::Closed { .. } => None,
+        };
+        let client = || match plan.protocol {
+            Protocol::Http(_) => Client::http(),
+            Protocol::Echo { .. } => Client::echo(),
+        };
+        let sweep_every = (plan.timeout / 20).clamp(SWEEP_SHORTEST, SWEEP_LONGEST);
+        let mut engine = Engine {
+            requests: Requests::new(&plan.protocol, plan.persist, number, of),
+            slots: (0..slots).map(|_| Slot::new(client())).collect(),
+            idle: if schedule.is_some() { (0..slots).collect() } else { VecDeque::new() },
+            schedule,
+            backlog: VecDeque::new(),
+            wakes: BinaryHeap::new(),
+            actions: VecDeque::new(),
+            tally,
+            left: plan.requests.map_or(u64::MAX, |all| share(all, thread, threads)),
+            ends: plan.time.map_or(Moment::NEVER, |time| start + time),
+            gives_up: Moment::NEVER,
+            sweep: start + sweep_every,
+            sweep_every,
+            plan,
+        };
+        if engine.schedule.is_none() {
+            (0..slots).for_each(|slot| engine.wake(start, slot, What::Ask));
+        }
+        engine
+    }
+
+    /// The counts so far.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// The next thing to do.
+    pub fn action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// When `tick` must be called next at the latest.
+    pub fn next_due(&self) -> Moment {
+        let wake = self.wakes.peek().map_or(Moment::NEVER, |Reverse(wake)| wake.at);
+        let start = match &self.schedule {
+            Some(schedule) if self.is_asking() => schedule.next(),
+            _ => Moment::NEVER,
+        };
+        let ends = if self.is_asking() { self.ends } else { self.gives_up };
+        wake.min(start).min(ends).min(self.sweep)
+    }
+
+    /// No request begins any more; answers are waited for during the grace time.
+    pub fn stop(&mut self, now: Moment) {
+        self.left = 0;
+        self.gives_up = self.gives_up.min(now + self.plan.grace);
+    }
+
+    /// Whether all is over.
+    pub fn is_finished(&self, now: Moment) -> bool {
+        !self.is_asking() && (self.tally.in_flight == 0 || now >= self.gives_up)
+    }
+
+    /// Does what is due.
+    pub fn tick(&mut self, now: Moment) {
+        while let Some(at) = self.take_start(now) {
+            self.begin_open(at);
+        }
+        while let Some(Reverse(wake)) = self.wakes.peek().copied()
+            && wake.at <= now
+        {
+            self.wakes.pop();
+            match wake.what {
+                What::Ask => self.begin_closed(wake.slot, now),
+                What::Read if wake.connection == self.slots[wake.slot].connection => {
+                    self.slots[wake.slot].paused = false;
+                    self.actions.push_back(Action::Read(wake.slot));
+                }
+                What::Read => {}
+            }
+        }
+        if now >= self.ends || (self.left == 0 && self.gives_up == Moment::NEVER) {
+            self.stop(now);
+        }
+        if now >= self.sweep {
+            self.sweep = now + self.sweep_every;
+            self.expire(now);
+        }
+    }
+
+    /// The connection is established.
+    pub fn connected(&mut self, slot: usize) {
+        self.slots[slot].phase = Phase::Ready;
+        self.actions.push_back(Action::Flush(slot));
+    }
+
+    /// The connection could not be established.
+    pub fn connect_failed(&mut self, slot: usize, fail: Fail, now: Moment) {
+        self.fail(slot, fail, now);
+    }
+
+    /// Whether the connection is being established.
+    pub fn is_connecting(&self, slot: usize) -> bool {
+        self.slots[slot].phase == Phase::Connecting
+    }
+
+    /// How many bytes may be read of it now.
+    pub fn readable(&self, slot: usize, most: usize) -> usize {
+        match self.plan.reading {
+            _ if self.slots[slot].paused || self.slots[slot].phase != Phase::Ready => 0,
+            Reading::Fast => most,
+            Reading::Slow { bytes, .. } => bytes.min(most),
+        }
+    }
+
+    /// What is to be sent on it.
+    pub fn pending(&self, slot: usize) -> &[u8] {
+        match self.slots[slot].phase {
+            Phase::Ready => self.slots[slot].client.pending(),
+            Phase::Down | Phase::Connecting => &[],
+        }
+    }
+
+    /// So many pending bytes were sent.
+    pub fn wrote(&mut self, slot: usize, bytes: usize) {
+        self.tally.bytes_out += bytes as u64;
+        self.slots[slot].client.wrote(bytes);
+    }
+
+    /// Bytes came.
+    pub fn received(&mut self, slot: usize, bytes: &[u8], now: Moment) {
+        self.tally.bytes_in += bytes.len() as u64;
+        if let Reading::Slow { pause, .. } = self.plan.reading {
+            self.slots[slot].paused = true;
+            self.wake(now + pause, slot, What::Read);
+        }
+        if self.slots[slot].asked.is_none() {
+            // Nothing was asked, so no request can have failed; the connection cannot be trusted any more.
+            return self.close(slot);
+        }
+        let progress = self.slots[slot].client.received(bytes);
+        self.settle(slot, progress, now);
+    }
+
+    /// The peer ended the connection.
+    pub fn ended(&mut self, slot: usize, end: End, now: Moment) {
+        match self.slots[slot].client.ended(end) {
+            Some(progress) => self.settle(slot, progress, now),
+            None => {
+                self.tally.idle_ended += 1;
+                self.close(slot);
+            }
+        }
+    }
+
+    fn is_asking(&self) -> bool {
+        self.left > 0
+    }
+
+    fn take_start(&mut self, now: Moment) -> Option<Moment> {
+        // Nothing starts at the very end: a second at a rate of n has n starts.
+        let until = now.min(Moment(self.ends.0 - 1));
+        let at = if self.left > 0 { self.schedule.as_mut()?.take(until) } else { None }?;
+        self.left -= 1;
+        Some(at)
+    }
+
+    fn begin_open(&mut self, intended: Moment) {
+        self.tally.requests += 1;
+        self.tally.in_flight += 1;
+        match self.idle.pop_front() {
+            Some(slot) => self.ask(slot, intended),
+            None if self.backlog.len() < BACKLOG => self.backlog.push_back(intended),
+            None => self.not_sent(),
+        }
+    }
+
+    fn begin_closed(&mut self, slot: usize, now: Moment) {
+        if self.left > 0 && now < self.ends {
+            self.left -= 1;
+            self.tally.requests += 1;
+            self.tally.in_flight += 1;
+            self.ask(slot, now);
+        }
+    }
+
+    fn ask(&mut self, slot: usize, intended: Moment) {
+        let (requests, chosen) = (&mut self.requests, &mut self.slots[slot]);
+        chosen.asked = Some(Asked { intended, deadline: intended + self.plan.timeout });
+        chosen.client.ask(|out| requests.write(out));
+        if chosen.phase == Phase::Ready {
+            self.actions.push_back(Action::Flush(slot));
+        } else {
+            chosen.phase = Phase::Connecting;
+            chosen.client.renewed();
+            self.tally.connects += 1;
+            self.actions.push_back(Action::Connect(slot));
+        }
+    }
+
+    fn settle(&mut self, slot: usize, progress: Progress, now: Moment) {
+        match progress {
+            Progress::More => {}
+            Progress::Failed(fail) => self.fail(slot, fail, now),
+            Progress::Whole { status, reusable } => {
+                let chosen = &mut self.slots[slot];
+                if let Some(asked) = chosen.asked.take() {
+                    self.tally.in_flight -= 1;
+                    let reused = chosen.client.is_reused();
+                    self.tally.answer(status, now.since(asked.intended), reused);
+                }
+                if !reusable || self.plan.persist == Persist::PerRequest {
+                    self.close(slot);
+                }
+                self.free(slot, Duration::ZERO, now);
+            }
+        }
+    }
+
+    fn fail(&mut self, slot: usize, fail: Fail, now: Moment) {
+        let chosen = &mut self.slots[slot];
+        chosen.client.abandon();
+        let asked = chosen.asked.take().is_some();
+        let reused = chosen.client.is_reused();
+        self.close(slot);
+        if asked {
+            self.tally.in_flight -= 1;
+            self.tally.fail(fail, reused);
+            self.free(slot, PAUSE_AFTER_FAILURE, now);
+        }
+    }
+
+    /// The connection has nothing to do: the next request is found for it.
+    fn free(&mut self, slot: usize, pause: Duration, now: Moment) {
+        match self.plan.pace {
+            Pace::Closed { think, .. } if think.max(pause).is_zero() => {
+                self.begin_closed(slot, now)
+            }
+            Pace::Closed { think, .. } => self.wake(now + think.max(pause), slot, What::Ask),
+            Pace::Open { .. } => match self.backlog.pop_front() {
+                Some(intended) => self.ask(slot, intended),
+                None => self.idle.push_back(slot),
+            },
+        }
+    }
+
+    fn close(&mut self, slot: usize) {
+        let chosen = &mut self.slots[slot];
+        chosen.paused = false;
+        chosen.connection = chosen.connection.wrapping_add(1);
+        if chosen.phase != Phase::Down {
+            chosen.phase = Phase::Down;
+            self.actions.push_back(Action::Close(slot));
+        }
+    }
+
+    fn expire(&mut self, now: Moment) {
+        for slot in 0..self.slots.len() {
+            let chosen = &self.slots[slot];
+            if chosen.asked.is_some_and(|asked| asked.deadline <= now) {
+                let connecting = chosen.phase == Phase::Connecting;
+                self.fail(slot, if connecting { Fail::ConnectTimeout } else { Fail::Timeout }, now);
+            }
+        }
+        while self.backlog.front().is_some_and(|intended| *intended + self.plan.timeout <= now) {
+            self.backlog.pop_front();
+            self.not_sent();
+        }
+    }
+
+    fn not_sent(&mut self) {
+        self.tally.in_flight -= 1;
+        self.tally.fail(Fail::NotSent, false);
+    }
+
+    fn wake(&mut self, at: Moment, slot: usize, what: What) {
+        let connection = self.slots[slot].connection;
+        self.wakes.push(Reverse(Wake { at, slot, connection, what }));
+    }
+}
+
+impl Slot {
+    fn new(client: Client) -> Slot {
+        Slot { client, phase: Phase::Down, asked: None, paused: false, connection: 0 }
+    }
+}
+
+/// What thread `thread` of `threads` gets of `all`.
+fn share(all: u64, thread: usize, threads: usize) -> u64 {
+    let (thread, threads) = (thread as u64, threads as u64);
+    all / threads + u64::from(thread < all % threads)
+}
+
+/// Starts that wait for a connection, per thread; later ones fail at once.
+const BACKLOG: usize = 100_000;
+/// Closed loop: a connection whose request failed rests so long, so that a dead target is not hammered.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(10);
+const SWEEP_SHORTEST: Duration = Duration::from_millis(1);
+const SWEEP_LONGEST: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests;

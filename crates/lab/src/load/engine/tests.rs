@@ -1,0 +1,233 @@
+//! The engine under virtual time: no sockets, no waiting.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::moment::Moment;
+use proptest::prelude::*;
+
+use super::{Action, Engine};
+use crate::load::client::End;
+use crate::load::fail::Fail;
+use crate::load::plan::{Pace, Persist, Plan, Protocol, Reading};
+use crate::load::tally::Tally;
+
+const MS: u64 = 1_000_000;
+const ANSWER_AFTER: u64 = MS / 10;
+
+/// An echo peer that answers after `ANSWER_AFTER`, or when a stall ends.
+struct World {
+    engine: Engine,
+    now: Moment,
+    /// What happens when: a connection is answered with these bytes.
+    answers: BTreeSet<(Moment, usize, Vec<u8>)>,
+    /// From, to: nothing is answered.
+    stall: (u64, u64),
+    connects: usize,
+}
+
+impl World {
+    fn new(change: impl FnOnce(&mut Plan)) -> World {
+        let echo = Protocol::Echo { bytes: 8 };
+        let mut plan = Plan::new(SocketAddr::from(([127, 0, 0, 1], 1)), echo, 4);
+        plan.time = Some(Duration::from_secs(2));
+        change(&mut plan);
+        plan.check().unwrap();
+        let engine = Engine::new(Arc::new(plan), 0, Moment(0), Tally::new().unwrap());
+        World { engine, now: Moment(0), answers: BTreeSet::new(), stall: (0, 0), connects: 0 }
+    }
+
+    fn act(&mut self) {
+        while let Some(action) = self.engine.action() {
+            match action {
+                Action::Connect(slot) => {
+                    self.connects += 1;
+                    self.engine.connected(slot);
+                }
+                Action::Flush(slot) => {
+                    let bytes = self.engine.pending(slot).to_vec();
+                    self.engine.wrote(slot, bytes.len());
+                    let (from, to) = self.stall;
+                    let at = self.now.0 + ANSWER_AFTER;
+                    let at = if (from..to).contains(&at) { to } else { at };
+                    self.answers.insert((Moment(at), slot, bytes));
+                }
+                Action::Close(slot) => self.answers.retain(|(_, other, _)| *other != slot),
+                Action::Read(_) => {}
+            }
+        }
+    }
+
+    /// One step of time; `false`: over.
+    fn step(&mut self) -> bool {
+        self.engine.tick(self.now);
+        self.act();
+        self.check();
+        if self.engine.is_finished(self.now) {
+            return false;
+        }
+        let answer = self.answers.first().map_or(Moment::NEVER, |(at, ..)| *at);
+        self.now = self.engine.next_due().min(answer).max(self.now);
+        while let Some((at, slot, bytes)) = self.answers.first().cloned()
+            && at <= self.now
+        {
+            self.answers.pop_first();
+            self.engine.received(slot, &bytes, self.now);
+            self.act();
+        }
+        true
+    }
+
+    fn check(&self) {
+        let tally = self.engine.tally();
+        let failed: u64 = tally.failed.iter().sum();
+        assert_eq!(tally.requests, tally.answered + failed + tally.in_flight, "at {:?}", self.now);
+        assert_eq!(tally.latency.len(), tally.answered);
+    }
+
+    fn run(mut self) -> World {
+        while self.step() {}
+        self
+    }
+
+    fn failed(&self, fail: Fail) -> u64 {
+        self.engine.tally().failed[fail as usize]
+    }
+}
+
+fn open(per_second: f64) -> impl FnOnce(&mut Plan) {
+    move |plan| plan.pace = Pace::Open { per_second, connections: 4 }
+}
+
+#[test]
+fn open_loop_latency_counts_from_the_intended_start() {
+    let mut world = World::new(open(1_000.0));
+    world.stall = (500 * MS, 1_000 * MS);
+    let world = world.run();
+    let tally = world.engine.tally();
+    assert_eq!(tally.requests, 2_000, "the stall does not slow the asking");
+    assert_eq!(tally.answered, 2_000);
+    let at = |quantile| tally.latency.value_at_quantile(quantile) / MS;
+    // A quarter of all starts fell into the half second of stall, evenly: the wait of each is in the figures.
+    assert!((495..=505).contains(&at(1.0)), "{}", at(1.0));
+    assert!((240..=270).contains(&at(0.875)), "{}", at(0.875));
+    assert_eq!(at(0.7), 0);
+}
+
+#[test]
+fn closed_loop_asks_less_during_the_same_stall() {
+    let mut world = World::new(|_| {});
+    world.stall = (500 * MS, 1_000 * MS);
+    let world = world.run();
+    let tally = world.engine.tally();
+    assert_eq!(tally.requests, tally.answered + tally.in_flight);
+    assert!(tally.latency.value_at_quantile(0.999) < MS, "four of thousands only: hidden");
+    assert_eq!(world.connects, 4);
+}
+
+#[test]
+fn late_answers_are_timeouts_and_waiting_starts_are_not_sent() {
+    let mut world = World::new(|plan| {
+        open(1_000.0)(plan);
+        plan.timeout = Duration::from_millis(100);
+    });
+    world.stall = (500 * MS, 1_000 * MS);
+    let world = world.run();
+    let (late, not_sent) = (world.failed(Fail::Timeout), world.failed(Fail::NotSent));
+    // Whoever started more than the timeout before the stall's end has failed, sent or not; expiry is looked for
+    // every 5 ms.
+    assert!((394..=402).contains(&(late + not_sent)), "{late} + {not_sent}");
+    assert!(late > 0 && not_sent > 0, "{late} + {not_sent}");
+    assert_eq!(world.engine.tally().in_flight, 0);
+}
+
+#[test]
+fn a_connection_per_request_is_one() {
+    let world = World::new(|plan| {
+        plan.persist = Persist::PerRequest;
+        plan.requests = Some(100);
+    })
+    .run();
+    assert_eq!((world.connects, world.engine.tally().answered), (100, 100));
+}
+
+#[test]
+fn failures_are_counted_once_and_never_asked_again() {
+    let mut world = World::new(|plan| plan.requests = Some(8));
+    assert!(world.step());
+    for slot in 0..4 {
+        world.engine.ended(slot, End::Reset, world.now);
+        world.engine.ended(slot, End::Reset, world.now);
+    }
+    let world = world.run();
+    assert_eq!(world.failed(Fail::ResetBeforeAnswer), 4);
+    assert_eq!(world.engine.tally().answered, 4);
+    assert_eq!(world.engine.tally().requests, 8);
+}
+
+#[test]
+fn think_time_separates_requests() {
+    let world = World::new(|plan| {
+        let think = Duration::from_millis(100);
+        plan.pace = Pace::Closed { connections: 1, think };
+    })
+    .run();
+    assert_eq!(world.engine.tally().requests, 20);
+}
+
+#[test]
+fn a_slow_reader_reads_by_the_clock() {
+    let mut world = World::new(|plan| {
+        plan.pace = Pace::Closed { connections: 1, think: Duration::ZERO };
+        plan.reading = Reading::Slow { bytes: 3, pause: Duration::from_millis(10) };
+    });
+    world.engine.tick(world.now);
+    world.act();
+    assert_eq!(world.engine.readable(0, 100), 3);
+    world.engine.received(0, &[0; 3], world.now);
+    assert_eq!(world.engine.readable(0, 100), 0);
+    world.engine.tick(world.now + Duration::from_millis(10));
+    assert_eq!(world.engine.action(), Some(Action::Read(0)));
+    assert_eq!(world.engine.readable(0, 100), 3);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever happens to connections in whatever order, the counts add up and the run ends.
+    #[test]
+    fn counts_always_add_up(
+        events in prop::collection::vec((0usize..4, 0u8..6), 1..60),
+        rate in 10.0f64..5_000.0,
+        is_open: bool,
+        keep: bool,
+    ) {
+        let mut world = World::new(|plan| {
+            if is_open {
+                open(rate)(plan);
+            }
+            plan.time = Some(Duration::from_millis(60));
+            plan.timeout = Duration::from_millis(20);
+            plan.persist = if keep { Persist::KeepAlive } else { Persist::PerRequest };
+        });
+        for (slot, event) in events {
+            match event {
+                0 => world.engine.ended(slot, End::Closed, world.now),
+                1 => world.engine.ended(slot, End::Reset, world.now),
+                2 => world.engine.received(slot, b"garbage", world.now),
+                3 if world.engine.is_connecting(slot) => {
+                    world.engine.connect_failed(slot, Fail::Refused, world.now);
+                }
+                _ => {
+                    world.step();
+                }
+            }
+            world.act();
+            world.check();
+        }
+        let world = world.run();
+        prop_assert_eq!(world.engine.tally().in_flight, 0);
+    }
+}

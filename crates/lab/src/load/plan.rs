@@ -1,0 +1,245 @@
+//! What load to make: target, protocol, pace, and when to stop.
+//!
+//! Checked once here; everything below relies on it. It sends nothing.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// Load to make.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Where connections go.
+    pub target: SocketAddr,
+    /// What is spoken.
+    pub protocol: Protocol,
+    /// How fast.
+    pub pace: Pace,
+    /// Whether connections serve more than one request.
+    pub persist: Persist,
+    /// Threads that share the connections (closed loop) or the rate (open loop).
+    pub threads: usize,
+    /// Stop asking after this time; `None`: until another limit or `Stopper::stop`.
+    pub time: Option<Duration>,
+    /// Stop asking after so many requests.
+    pub requests: Option<u64>,
+    /// A request that is not answered whole in this time has failed; counted from its intended start.
+    pub timeout: Duration,
+    /// After the last request was sent, how long answers are waited for.
+    pub grace: Duration,
+    /// How answers are read.
+    pub reading: Reading,
+}
+
+/// What is spoken.
+#[derive(Clone, Debug)]
+pub enum Protocol {
+    /// HTTP/1.1.
+    Http(HttpPlan),
+    /// Messages of so many bytes that must come back unchanged; between 8 bytes and 1 MiB.
+    Echo {
+        /// Bytes of each message.
+        bytes: usize,
+    },
+}
+
+/// HTTP requests.
+#[derive(Clone, Debug)]
+pub struct HttpPlan {
+    /// The request target, such as `/bytes/1024`.
+    pub target: String,
+    /// The `Host` field.
+    pub host: String,
+    /// Per cent of the requests that are POST.
+    pub post_percent: u8,
+    /// Where POST requests go.
+    pub post_target: String,
+    /// Bytes of a POST body, identifier included; at least 24.
+    pub post_bytes: usize,
+    /// The first identifier: each request carries its own in `x-lab-id` and at the start of its body, so that an
+    /// origin can tell which requests arrived twice. `None`: no identifiers.
+    pub first_id: Option<u64>,
+}
+
+impl HttpPlan {
+    /// GET of `target`, without identifiers.
+    pub fn get(host: &str, target: &str) -> HttpPlan {
+        HttpPlan {
+            target: target.to_owned(),
+            host: host.to_owned(),
+            post_percent: 0,
+            post_target: "/echo".to_owned(),
+            post_bytes: 64,
+            first_id: None,
+        }
+    }
+}
+
+/// How fast to ask.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// Each connection asks again as soon as it was answered, after a pause.
+    Closed {
+        /// Connections over all threads.
+        connections: usize,
+        /// Pause between an answer and the connection's next request.
+        think: Duration,
+    },
+    /// Requests start by the clock, whatever happened to earlier ones.
+    Open {
+        /// Requests a second over all threads.
+        per_second: f64,
+        /// Connections over all threads at most; requests wait for a free one, and their clock runs.
+        connections: usize,
+    },
+}
+
+/// Whether connections serve more than one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Persist {
+    /// As many as the peer allows.
+    KeepAlive,
+    /// One: HTTP requests say `Connection: close`.
+    PerRequest,
+}
+
+/// How answers are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// As fast as they come.
+    Fast,
+    /// At most `bytes` every `pause`, with the smallest receive buffer the kernel grants; 0 bytes: never.
+    Slow {
+        /// Bytes of each read.
+        bytes: usize,
+        /// Time between reads.
+        pause: Duration,
+    },
+}
+
+/// Why a plan cannot be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum PlanError {
+    /// No thread, or more than 256.
+    #[error("threads must be between 1 and 256")]
+    Threads,
+    /// Fewer connections than threads, or more than a million.
+    #[error("connections must be between the number of threads and 1,000,000")]
+    Connections,
+    /// The rate is not a positive number up to ten million.
+    #[error("the rate must be above 0 and at most 10,000,000 requests a second")]
+    Rate,
+    /// An echoed message must hold its number and fit the buffers.
+    #[error("echoed messages must have between 8 and 1,048,576 bytes")]
+    EchoBytes,
+    /// A target or host that would break the request's grammar.
+    #[error(
+        "targets must begin with '/', and neither targets nor the host may hold spaces or control characters"
+    )]
+    Target,
+    /// A body that cannot hold its identifier, or is too large to keep one per connection.
+    #[error(
+        "POST bodies must have between 24 and 1,048,576 bytes, and the share of POST at most 100 per cent"
+    )]
+    Post,
+    /// A request without time to be answered fails always.
+    #[error("the timeout must be above 0")]
+    Timeout,
+}
+
+impl Plan {
+    /// Closed loop over `connections` keep-alive connections, one thread, until stopped; time limits of 10 s.
+    pub fn new(target: SocketAddr, protocol: Protocol, connections: usize) -> Plan {
+        Plan {
+            target,
+            protocol,
+            pace: Pace::Closed { connections, think: Duration::ZERO },
+            persist: Persist::KeepAlive,
+            threads: 1,
+            time: None,
+            requests: None,
+            timeout: Duration::from_secs(10),
+            grace: Duration::from_secs(10),
+            reading: Reading::Fast,
+        }
+    }
+
+    /// Whether it can be carried out.
+    pub fn check(&self) -> Result<(), PlanError> {
+        if !(1..=256).contains(&self.threads) {
+            return Err(PlanError::Threads);
+        }
+        if !(self.threads..=1_000_000).contains(&self.connections()) {
+            return Err(PlanError::Connections);
+        }
+        if let Pace::Open { per_second, .. } = self.pace
+            && !(per_second > 0.0 && per_second <= 1e7)
+        {
+            return Err(PlanError::Rate);
+        }
+        if self.timeout.is_zero() {
+            return Err(PlanError::Timeout);
+        }
+        match &self.protocol {
+            Protocol::Echo { bytes } if !(8..=MAX_BODY).contains(bytes) => {
+                Err(PlanError::EchoBytes)
+            }
+            Protocol::Echo { .. } => Ok(()),
+            Protocol::Http(http) => check_http(http),
+        }
+    }
+
+    /// Connections over all threads at most.
+    pub fn connections(&self) -> usize {
+        match self.pace {
+            Pace::Closed { connections, .. } | Pace::Open { connections, .. } => connections,
+        }
+    }
+}
+
+fn check_http(http: &HttpPlan) -> Result<(), PlanError> {
+    let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
+    let target = |text: &str| text.starts_with('/') && text.len() <= 4_096 && plain(text);
+    if !target(&http.target) || !target(&http.post_target) || !plain(&http.host) {
+        return Err(PlanError::Target);
+    }
+    if http.post_percent > 100 || !(24..=MAX_BODY).contains(&http.post_bytes) {
+        return Err(PlanError::Post);
+    }
+    Ok(())
+}
+
+const MAX_BODY: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_mistake_has_its_error() {
+        let get = Protocol::Http(HttpPlan::get("x", "/"));
+        let plan = Plan::new(SocketAddr::from(([127, 0, 0, 1], 1)), get, 4);
+        assert_eq!(plan.check(), Ok(()));
+        let with = |change: &dyn Fn(&mut Plan)| {
+            let mut changed = plan.clone();
+            change(&mut changed);
+            changed.check()
+        };
+        assert_eq!(with(&|p| p.threads = 0), Err(PlanError::Threads));
+        assert_eq!(with(&|p| p.threads = 5), Err(PlanError::Connections));
+        let open = |per_second| Pace::Open { per_second, connections: 4 };
+        assert_eq!(with(&|p| p.pace = open(0.0)), Err(PlanError::Rate));
+        assert_eq!(with(&|p| p.pace = open(f64::NAN)), Err(PlanError::Rate));
+        assert_eq!(with(&|p| p.timeout = Duration::ZERO), Err(PlanError::Timeout));
+        assert_eq!(with(&|p| p.protocol = Protocol::Echo { bytes: 7 }), Err(PlanError::EchoBytes));
+        let http = |target: &str, post_bytes| {
+            let mut http = HttpPlan::get("x", target);
+            http.post_bytes = post_bytes;
+            Protocol::Http(http)
+        };
+        assert_eq!(with(&|p| p.protocol = http("/a b", 64)), Err(PlanError::Target));
+        assert_eq!(with(&|p| p.protocol = http("a", 64)), Err(PlanError::Target));
+        assert_eq!(with(&|p| p.protocol = http("/", 23)), Err(PlanError::Post));
+    }
+}

@@ -1,0 +1,120 @@
+//! The figures of a run, live or final, as data for tables and JSON.
+//!
+//! It draws nothing and passes no judgement.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use super::fail::Fail;
+use super::tally::Tally;
+
+/// What happened so far: `requests = answered + failed + in_flight`, always.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Seconds since the start, or of the span.
+    pub seconds: f64,
+    /// Requests whose intended start has come.
+    pub requests: u64,
+    /// Answered whole with a status below 500.
+    pub answered: u64,
+    /// Failed, whatever the cause.
+    pub failed: u64,
+    /// Failed by cause; causes that did not occur are absent.
+    pub failed_by_cause: BTreeMap<&'static str, u64>,
+    /// Of the failed, those sent on a connection that had answered before.
+    pub failed_on_reused: u64,
+    /// Neither answered nor failed yet.
+    pub in_flight: u64,
+    /// Answered requests a second.
+    pub answered_per_second: f64,
+    /// Time from the intended start to the whole answer, of answered requests.
+    pub latency: Latency,
+    /// Whole answers by hundreds of the status; index 0: echoes.
+    pub statuses: [u64; 6],
+    /// Bytes received.
+    pub bytes_in: u64,
+    /// Bytes sent.
+    pub bytes_out: u64,
+    /// Connections tried.
+    pub connects: u64,
+    /// Connections that the peer ended while nothing was asked on them.
+    pub idle_ended: u64,
+    /// Threads of the generator that broke down: figures are incomplete unless this is 0.
+    pub broken_threads: usize,
+    #[serde(skip)]
+    tally: Tally,
+}
+
+/// Percentiles in microseconds; all 0 when nothing was answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Latency {
+    /// Mean.
+    pub mean_us: f64,
+    /// Half were at most this.
+    pub p50_us: f64,
+    /// 90 % were at most this.
+    pub p90_us: f64,
+    /// 99 % were at most this.
+    pub p99_us: f64,
+    /// 99.9 % were at most this.
+    pub p999_us: f64,
+    /// The longest.
+    pub max_us: f64,
+}
+
+impl Report {
+    /// Of a tally after `span`.
+    pub(super) fn new(tally: Tally, span: Duration, broken_threads: usize) -> Report {
+        let seconds = span.as_secs_f64();
+        let causes = Fail::ALL.iter().map(|fail| (fail.name(), tally.failed[*fail as usize]));
+        Report {
+            seconds,
+            requests: tally.requests,
+            answered: tally.answered,
+            failed: tally.failed.iter().sum(),
+            failed_by_cause: causes.filter(|(_, count)| *count > 0).collect(),
+            failed_on_reused: tally.failed_on_reused,
+            in_flight: tally.in_flight,
+            answered_per_second: if seconds > 0.0 { tally.answered as f64 / seconds } else { 0.0 },
+            latency: Latency::of(&tally.latency),
+            statuses: tally.statuses,
+            bytes_in: tally.bytes_in,
+            bytes_out: tally.bytes_out,
+            connects: tally.connects,
+            idle_ended: tally.idle_ended,
+            broken_threads,
+            tally,
+        }
+    }
+
+    /// What happened between `earlier`, a report of the same run, and this one.
+    pub fn since(&self, earlier: &Report) -> Report {
+        let span = Duration::from_secs_f64((self.seconds - earlier.seconds).max(0.0));
+        Report::new(self.tally.since(&earlier.tally), span, self.broken_threads)
+    }
+
+    /// How many failed for this cause.
+    pub fn count(&self, fail: Fail) -> u64 {
+        self.tally.failed[fail as usize]
+    }
+}
+
+impl Latency {
+    fn of(histogram: &Histogram<u64>) -> Latency {
+        if histogram.is_empty() {
+            return Latency::default();
+        }
+        let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
+        Latency {
+            mean_us: histogram.mean() / 1e3,
+            p50_us: at(0.5),
+            p90_us: at(0.9),
+            p99_us: at(0.99),
+            p999_us: at(0.999),
+            max_us: histogram.max() as f64 / 1e3,
+        }
+    }
+}

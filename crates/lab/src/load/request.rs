@@ -1,0 +1,127 @@
+//! Writes requests: which method is next, which identifier, which bytes.
+//!
+//! It sends nothing and keeps nothing of a request once written.
+
+use super::plan::{HttpPlan, Persist, Protocol};
+
+/// Writes the requests of one thread.
+#[derive(Debug)]
+pub struct Requests {
+    kind: Kind,
+    next: u64,
+    stride: u64,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Http {
+        get: Vec<u8>,
+        post: Vec<u8>,
+        post_percent: u64,
+        post_bytes: usize,
+        first_id: Option<u64>,
+    },
+    Echo {
+        bytes: usize,
+    },
+}
+
+impl Requests {
+    /// For thread `thread` of `threads`.
+    pub fn new(protocol: &Protocol, persist: Persist, thread: u64, threads: u64) -> Requests {
+        let kind = match protocol {
+            Protocol::Echo { bytes } => Kind::Echo { bytes: *bytes },
+            Protocol::Http(http) => Kind::Http {
+                get: head("GET", &http.target, http, persist, None),
+                post: head("POST", &http.post_target, http, persist, Some(http.post_bytes)),
+                post_percent: u64::from(http.post_percent),
+                post_bytes: http.post_bytes,
+                first_id: http.first_id,
+            },
+        };
+        Requests { kind, next: thread, stride: threads }
+    }
+
+    /// Appends the next request.
+    pub fn write(&mut self, out: &mut Vec<u8>) {
+        let number = self.next;
+        self.next += self.stride;
+        match &self.kind {
+            Kind::Echo { bytes } => {
+                out.extend_from_slice(&number.to_be_bytes());
+                out.resize(*bytes, b'.');
+            }
+            Kind::Http { get, post, post_percent, post_bytes, first_id } => {
+                // 37 is prime to 100: every hundred requests hold exactly the share, evenly spread.
+                let is_post = number.wrapping_mul(37) % 100 < *post_percent;
+                out.extend_from_slice(if is_post { post } else { get });
+                let id = first_id.map(|first| first.wrapping_add(number));
+                if let Some(id) = id {
+                    out.extend_from_slice(format!("x-lab-id: {id:016x}\r\n").as_bytes());
+                }
+                out.extend_from_slice(b"\r\n");
+                if is_post {
+                    let end = out.len() + post_bytes;
+                    if let Some(id) = id {
+                        out.extend_from_slice(format!("id={id:016x}\n").as_bytes());
+                    }
+                    out.resize(end, b'.');
+                }
+            }
+        }
+    }
+}
+
+/// A head without its last, empty line.
+fn head(
+    method: &str,
+    target: &str,
+    http: &HttpPlan,
+    persist: Persist,
+    body: Option<usize>,
+) -> Vec<u8> {
+    let mut head = format!("{method} {target} HTTP/1.1\r\nHost: {}\r\n", http.host);
+    if persist == Persist::PerRequest {
+        head.push_str("Connection: close\r\n");
+    }
+    if let Some(bytes) = body {
+        head.push_str(&format!("Content-Length: {bytes}\r\n"));
+    }
+    head.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mix_and_identifiers_are_exact() {
+        let mut plan = HttpPlan::get("h", "/x");
+        plan.post_percent = 30;
+        plan.first_id = Some(0xa0);
+        let mut requests = Requests::new(&Protocol::Http(plan), Persist::PerRequest, 0, 1);
+        let texts: Vec<String> = (0..100)
+            .map(|_| {
+                let mut out = Vec::new();
+                requests.write(&mut out);
+                String::from_utf8(out).unwrap()
+            })
+            .collect();
+        assert_eq!(texts.iter().filter(|text| text.starts_with("POST /echo ")).count(), 30);
+        assert_eq!(
+            texts[1],
+            "GET /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\nx-lab-id: 00000000000000a1\r\n\r\n"
+        );
+        let (head, body) = texts[0].split_once("\r\n\r\n").unwrap();
+        assert!(head.contains("Content-Length: 64\r\n"), "{head}");
+        assert!(body.starts_with("id=00000000000000a0\n") && body.len() == 64, "{body}");
+    }
+
+    #[test]
+    fn echoes_are_numbered() {
+        let mut requests = Requests::new(&Protocol::Echo { bytes: 12 }, Persist::KeepAlive, 1, 2);
+        let mut out = Vec::new();
+        requests.write(&mut out);
+        assert_eq!(out, b"\0\0\0\0\0\0\0\x01....");
+    }
+}

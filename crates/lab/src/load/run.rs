@@ -1,0 +1,137 @@
+//! A run of the load generator: its threads, its live figures and its end.
+//!
+//! It handles no signals: whoever does calls `Stopper::stop`.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::thread::JoinHandle;
+
+use model::moment::Moment;
+use rustix::io::Errno;
+use thiserror::Error;
+
+use super::engine::Engine;
+use super::plan::{Plan, PlanError};
+use super::report::Report;
+use super::tally::Tally;
+use super::thread::{Shared, Thread};
+use crate::poller::{Poller, Waker, now};
+
+/// Why a run could not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The plan cannot be carried out.
+    #[error("the load cannot be made as planned")]
+    Plan(#[from] PlanError),
+    /// No histogram could be made.
+    #[error("no histogram could be made")]
+    Histogram(#[from] hdrhistogram::CreationError),
+    /// The kernel refused an epoll instance, an alarm or a wake-up.
+    #[error("no poller could be made")]
+    Poller(#[from] Errno),
+    /// The kernel refused a thread.
+    #[error("no thread could be started")]
+    Thread(#[from] std::io::Error),
+}
+
+/// A run under way. Dropping it stops it without waiting for answers.
+#[derive(Debug)]
+pub struct Load {
+    threads: Vec<JoinHandle<Result<(), Errno>>>,
+    shared: Vec<Arc<Shared>>,
+    stopper: Stopper,
+    started: Moment,
+    over: Arc<AtomicU64>,
+    none: Tally,
+}
+
+/// Ends a run from anywhere, a signal handler's thread for instance.
+#[derive(Clone, Debug)]
+pub struct Stopper {
+    stop: Arc<AtomicBool>,
+    wakers: Vec<Waker>,
+}
+
+impl Stopper {
+    /// No request begins any more; what is in flight has the plan's grace time.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.wakers.iter().for_each(Waker::wake);
+    }
+}
+
+impl Load {
+    /// Starts it.
+    pub fn start(plan: Plan) -> Result<Load, StartError> {
+        plan.check()?;
+        let plan = Arc::new(plan);
+        let none = Tally::new()?;
+        let pollers: Vec<Poller> =
+            (0..plan.threads).map(|_| Poller::new()).collect::<Result<_, _>>()?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let wakers = pollers.iter().map(Poller::waker).collect();
+        let mut load = Load {
+            threads: Vec::new(),
+            shared: Vec::new(),
+            stopper: Stopper { stop: stop.clone(), wakers },
+            started: now(),
+            over: Arc::new(AtomicU64::new(0)),
+            none,
+        };
+        for (number, poller) in pollers.into_iter().enumerate() {
+            let tally = std::sync::Mutex::new(load.none.clone());
+            let shared = Arc::new(Shared { tally, stop: stop.clone() });
+            let engine = Engine::new(plan.clone(), number, load.started, load.none.clone());
+            let thread = Thread::new(plan.clone(), engine, poller, shared.clone());
+            let over = load.over.clone();
+            let run = move || {
+                let outcome = thread.run();
+                over.fetch_max(now().0, Ordering::Relaxed);
+                outcome
+            };
+            load.shared.push(shared);
+            load.threads
+                .push(std::thread::Builder::new().name(format!("load-{number}")).spawn(run)?);
+        }
+        Ok(load)
+    }
+
+    /// A handle that ends the run.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// Whether every thread has ended.
+    pub fn is_finished(&self) -> bool {
+        self.threads.iter().all(JoinHandle::is_finished)
+    }
+
+    /// The figures as of at most a tenth of a second ago.
+    pub fn report(&self) -> Report {
+        let end =
+            if self.is_finished() { Moment(self.over.load(Ordering::Relaxed)) } else { now() };
+        self.figures(end, 0)
+    }
+
+    /// Waits for the end.
+    pub fn wait(mut self) -> Report {
+        let threads = std::mem::take(&mut self.threads);
+        let joined = threads.into_iter().map(JoinHandle::join);
+        let broken = joined.filter(|outcome| !matches!(outcome, Ok(Ok(())))).count();
+        self.figures(Moment(self.over.load(Ordering::Relaxed)), broken)
+    }
+
+    fn figures(&self, end: Moment, broken: usize) -> Report {
+        let mut sum = self.none.clone();
+        for shared in &self.shared {
+            sum.merge(&shared.tally.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+        Report::new(sum, end.since(self.started), broken)
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.stopper.stop();
+    }
+}

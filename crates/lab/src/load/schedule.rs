@@ -1,0 +1,56 @@
+//! When the requests of an open loop are meant to start.
+//!
+//! Request `i` of the whole run starts at `start + i / rate`; a thread owns every n-th. It neither waits nor sends.
+
+use model::moment::Moment;
+
+/// One thread's share of the starts.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    start: Moment,
+    per_second: f64,
+    next: u64,
+    stride: u64,
+}
+
+impl Schedule {
+    /// The share of thread `thread` of `threads`.
+    pub fn new(start: Moment, per_second: f64, thread: u64, threads: u64) -> Schedule {
+        Schedule { start, per_second, next: thread, stride: threads }
+    }
+
+    /// The next intended start.
+    pub fn next(&self) -> Moment {
+        let nanos = self.next as f64 * 1e9 / self.per_second;
+        Moment(self.start.0.saturating_add(nanos as u64))
+    }
+
+    /// Takes the next start if it is due.
+    pub fn take(&mut self, now: Moment) -> Option<Moment> {
+        let at = self.next();
+        (at <= now).then(|| {
+            self.next += self.stride;
+            at
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_interleave_and_never_drift() {
+        let start = Moment(1_000);
+        let mut shares: Vec<_> = (0..3).map(|t| Schedule::new(start, 3_000.0, t, 3)).collect();
+        let last = Moment(start.0 + 1_000_000_000);
+        let mut all: Vec<_> = shares
+            .iter_mut()
+            .flat_map(|share| std::iter::from_fn(|| share.take(last)).collect::<Vec<_>>())
+            .collect();
+        all.sort();
+        assert_eq!(all.len(), 3_001);
+        assert_eq!(all[3_000], last);
+        assert!(all.windows(2).all(|pair| (333_000..334_000).contains(&(pair[1].0 - pair[0].0))));
+    }
+}

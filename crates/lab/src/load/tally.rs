@@ -1,0 +1,110 @@
+//! One thread's counts, and their sum.
+//!
+//! Latency is recorded of answered requests only; failed ones are in the counts by cause.
+
+use std::time::Duration;
+
+use hdrhistogram::CreationError;
+use hdrhistogram::Histogram;
+
+use super::fail::Fail;
+
+/// Counts since the start.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    /// Requests whose intended start has come.
+    pub requests: u64,
+    /// Of those, answered whole with a status below 500.
+    pub answered: u64,
+    /// Failed, by cause.
+    pub failed: [u64; Fail::COUNT],
+    /// Of the failed, how many were sent on a connection that had answered before.
+    pub failed_on_reused: u64,
+    /// Neither answered nor failed yet; counted where requests are kept, not derived.
+    pub in_flight: u64,
+    /// Whole answers by hundreds of the status; index 0: echoes.
+    pub statuses: [u64; 6],
+    /// Bytes received.
+    pub bytes_in: u64,
+    /// Bytes sent.
+    pub bytes_out: u64,
+    /// Connections tried.
+    pub connects: u64,
+    /// Connections that the peer ended while nothing was asked on them.
+    pub idle_ended: u64,
+    /// Nanoseconds from intended start to whole answer.
+    pub latency: Histogram<u64>,
+}
+
+impl Tally {
+    /// Nothing counted.
+    pub fn new() -> Result<Tally, CreationError> {
+        Ok(Tally {
+            requests: 0,
+            answered: 0,
+            failed: [0; Fail::COUNT],
+            failed_on_reused: 0,
+            in_flight: 0,
+            statuses: [0; 6],
+            bytes_in: 0,
+            bytes_out: 0,
+            connects: 0,
+            idle_ended: 0,
+            latency: Histogram::new_with_bounds(SHORTEST_NANOS, LONGEST_NANOS, 3)?,
+        })
+    }
+
+    /// A whole answer.
+    pub fn answer(&mut self, status: u16, latency: Duration, reused: bool) {
+        self.statuses[usize::from(status / 100).min(5)] += 1;
+        if status >= 500 {
+            self.fail(Fail::ServerError, reused);
+        } else {
+            self.answered += 1;
+            self.latency.saturating_record(u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX));
+        }
+    }
+
+    /// A failure.
+    pub fn fail(&mut self, fail: Fail, reused: bool) {
+        self.failed[fail as usize] += 1;
+        self.failed_on_reused += u64::from(reused);
+    }
+
+    /// Adds another thread's counts.
+    pub fn merge(&mut self, other: &Tally) {
+        self.requests += other.requests;
+        self.answered += other.answered;
+        self.failed.iter_mut().zip(other.failed).for_each(|(sum, n)| *sum += n);
+        self.failed_on_reused += other.failed_on_reused;
+        self.in_flight += other.in_flight;
+        self.statuses.iter_mut().zip(other.statuses).for_each(|(sum, n)| *sum += n);
+        self.bytes_in += other.bytes_in;
+        self.bytes_out += other.bytes_out;
+        self.connects += other.connects;
+        self.idle_ended += other.idle_ended;
+        // Same bounds on both sides, so that nothing can be out of range.
+        let _ = self.latency.add(&other.latency);
+    }
+
+    /// What was counted after `earlier`, which must be an earlier state of the same tally. What is in flight stays.
+    pub fn since(&self, earlier: &Tally) -> Tally {
+        let mut span = self.clone();
+        span.requests -= earlier.requests;
+        span.answered -= earlier.answered;
+        span.failed.iter_mut().zip(earlier.failed).for_each(|(left, n)| *left -= n);
+        span.failed_on_reused -= earlier.failed_on_reused;
+        span.statuses.iter_mut().zip(earlier.statuses).for_each(|(left, n)| *left -= n);
+        span.bytes_in -= earlier.bytes_in;
+        span.bytes_out -= earlier.bytes_out;
+        span.connects -= earlier.connects;
+        span.idle_ended -= earlier.idle_ended;
+        let _ = span.latency.subtract(&earlier.latency);
+        span
+    }
+}
+
+/// Shorter times are not told apart.
+const SHORTEST_NANOS: u64 = 128;
+/// Longer times are recorded as this.
+const LONGEST_NANOS: u64 = 200_000_000_000;

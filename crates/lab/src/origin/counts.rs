@@ -1,0 +1,40 @@
+//! What an origin counts, readable while it runs.
+//!
+//! Its own thread alone writes.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What an origin counts.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub(super) accepted: AtomicU64,
+    pub(super) open: AtomicU64,
+    pub(super) requests: AtomicU64,
+    pub(super) accept_failed: AtomicU64,
+}
+
+/// Counts as of now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Connections accepted.
+    pub accepted: u64,
+    /// Connections open now.
+    pub open: u64,
+    /// Requests that arrived whole; an echoing origin: pieces received.
+    pub requests: u64,
+    /// Connections that could not be accepted.
+    pub accept_failed: u64,
+}
+
+impl Counts {
+    /// As of now.
+    pub fn read(&self) -> Figures {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Figures {
+            accepted: read(&self.accepted),
+            open: read(&self.open),
+            requests: read(&self.requests),
+            accept_failed: read(&self.accept_failed),
+        }
+    }
+}

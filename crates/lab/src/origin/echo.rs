@@ -1,0 +1,38 @@
+//! One connection that gets every byte back, without its socket.
+//!
+//! It keeps at most a bounded number of bytes: beyond, the shell stops reading.
+
+/// What is still to be sent back.
+#[derive(Debug, Default)]
+pub struct Echo {
+    out: Vec<u8>,
+    written: usize,
+}
+
+impl Echo {
+    /// Bytes came.
+    pub fn received(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// What is to be sent.
+    pub fn output(&self) -> &[u8] {
+        &self.out[self.written..]
+    }
+
+    /// So many bytes were sent.
+    pub fn wrote(&mut self, bytes: usize) {
+        self.written += bytes;
+        if self.written >= self.out.len() {
+            self.out.clear();
+            self.written = 0;
+        }
+    }
+
+    /// Whether more may be read.
+    pub fn wants_more(&self) -> bool {
+        self.out.len() < HELD
+    }
+}
+
+const HELD: usize = 1 << 20;

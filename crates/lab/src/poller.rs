@@ -1,0 +1,189 @@
+//! Readiness of sockets: epoll, a precise alarm, and a wake-up from other threads.
+//!
+//! Edge-triggered by default, so the caller reads and writes until the kernel says that it would block. It owns no
+//! sockets and knows nothing of what they carry.
+
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::moment::Moment;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::io::Errno;
+use rustix::time::{
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
+    timerfd_create, timerfd_settime,
+};
+
+/// Now, in nanoseconds of the kernel's monotonic clock: the same axis in every thread.
+pub fn now() -> Moment {
+    let time = clock_gettime(ClockId::Monotonic);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Moment(seconds * NANOS + u64::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// What the kernel said of one socket.
+#[derive(Clone, Copy, Debug)]
+pub struct Ready {
+    /// The number it was added with.
+    pub token: u64,
+    /// Bytes, the end or an error can be read.
+    pub readable: bool,
+    /// Bytes can be written, or the error can be learned.
+    pub writable: bool,
+    /// The peer has ended its direction or the connection: read until the end is seen.
+    pub ended: bool,
+}
+
+/// Wakes a poller from another thread.
+#[derive(Clone, Debug)]
+pub struct Waker(Arc<OwnedFd>);
+
+impl Waker {
+    /// Makes the current or next `wait` return; a full counter means that it will anyway.
+    pub fn wake(&self) {
+        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
+    }
+}
+
+/// An epoll instance.
+#[derive(Debug)]
+pub struct Poller {
+    epoll: OwnedFd,
+    alarm: OwnedFd,
+    armed: Moment,
+    waker: Waker,
+}
+
+impl Poller {
+    /// A new one; fails only for want of descriptors or memory.
+    pub fn new() -> Result<Poller, Errno> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let alarm = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        epoll::add(&epoll, &alarm, EventData::new_u64(ALARM), EventFlags::IN | EventFlags::ET)?;
+        epoll::add(&epoll, &wake, EventData::new_u64(WAKE), EventFlags::IN | EventFlags::ET)?;
+        let waker = Waker(Arc::new(wake));
+        Ok(Poller { epoll, alarm, armed: Moment::NEVER, waker })
+    }
+
+    /// A handle that wakes this poller.
+    pub fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+
+    /// Watches a connection for both directions, edge-triggered. `token` must be below `u64::MAX - 1`.
+    pub fn add(&self, socket: impl AsFd, token: u64) -> Result<(), Errno> {
+        let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        epoll::add(&self.epoll, socket, EventData::new_u64(token), flags)
+    }
+
+    /// Watches a listener, level-triggered: an accept loop may stop early and be called again.
+    pub fn add_listener(&self, socket: impl AsFd, token: u64) -> Result<(), Errno> {
+        epoll::add(&self.epoll, socket, EventData::new_u64(token), EventFlags::IN)
+    }
+
+    /// Watches a socket no more; closing it does so too.
+    pub fn remove(&self, socket: impl AsFd) -> Result<(), Errno> {
+        epoll::delete(&self.epoll, socket)
+    }
+
+    /// Waits for readiness, a wake-up or `deadline`, and replaces the contents of `ready`.
+    ///
+    /// May return early with nothing: callers look at the clock.
+    pub fn wait(&mut self, deadline: Moment, ready: &mut Vec<Ready>) -> Result<(), Errno> {
+        ready.clear();
+        let timeout = self.timeout(deadline)?;
+        let mut room = [const { MaybeUninit::<Event>::uninit() }; BATCH];
+        let events = match epoll::wait(&self.epoll, &mut room, timeout.as_ref()) {
+            Ok((events, _)) => events,
+            Err(Errno::INTR) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        for event in events {
+            let (flags, data) = (event.flags, event.data);
+            match data.u64() {
+                ALARM => {
+                    self.armed = Moment::NEVER;
+                    let _ = rustix::io::read(&self.alarm, &mut [0u8; 8]);
+                }
+                WAKE => {
+                    let _ = rustix::io::read(&self.waker.0, &mut [0u8; 8]);
+                }
+                token => ready.push(Ready {
+                    token,
+                    readable: flags.intersects(READABLE),
+                    writable: flags.intersects(WRITABLE),
+                    ended: flags.intersects(ENDED),
+                }),
+            }
+        }
+        Ok(())
+    }
+
+    /// The timeout of the system call: whole milliseconds short of the deadline, the alarm does the rest.
+    fn timeout(&mut self, deadline: Moment) -> Result<Option<Timespec>, Errno> {
+        if deadline == Moment::NEVER {
+            return Ok(None);
+        }
+        let left = deadline.since(now());
+        if left.is_zero() {
+            return Ok(Some(timespec(Duration::ZERO)));
+        }
+        if left > COARSE {
+            let coarse = left - COARSE / 2;
+            return Ok(Some(timespec(Duration::from_millis(
+                u64::try_from(coarse.as_millis()).unwrap_or(u64::MAX),
+            ))));
+        }
+        if self.armed != deadline {
+            let value = timespec(Duration::from_nanos(deadline.0));
+            let once = Itimerspec { it_interval: timespec(Duration::ZERO), it_value: value };
+            timerfd_settime(&self.alarm, TimerfdTimerFlags::ABSTIME, &once)?;
+            self.armed = deadline;
+        }
+        Ok(None)
+    }
+}
+
+fn timespec(span: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(span.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(span.subsec_nanos()),
+    }
+}
+
+/// Events taken by one call.
+const BATCH: usize = 256;
+/// Longer waits use the system call's own timeout, whose unit is a millisecond.
+const COARSE: Duration = Duration::from_millis(4);
+const NANOS: u64 = 1_000_000_000;
+const ALARM: u64 = u64::MAX;
+const WAKE: u64 = u64::MAX - 1;
+const ENDED: EventFlags = EventFlags::RDHUP.union(EventFlags::HUP).union(EventFlags::ERR);
+const READABLE: EventFlags = EventFlags::IN.union(ENDED);
+const WRITABLE: EventFlags = EventFlags::OUT.union(EventFlags::HUP).union(EventFlags::ERR);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alarm_is_never_early_and_wakes_work() {
+        let mut poller = Poller::new().unwrap();
+        let mut ready = Vec::new();
+        let deadline = now() + Duration::from_micros(7_300);
+        let mut waits = 0;
+        while now() < deadline {
+            poller.wait(deadline, &mut ready).unwrap();
+            waits += 1;
+        }
+        assert!(waits < 20, "{waits} waits: the alarm is not used");
+        poller.waker().wake();
+        poller.wait(Moment::NEVER, &mut ready).unwrap();
+        assert!(ready.is_empty());
+    }
+}
