@@ -1,0 +1,196 @@
+"""The configuration of each balancer for one service, as a careful administrator would write it.
+
+All keep connections to the server open, tell it about the client, and write no access log except as their defaults
+say. `setting` has: kind ("http" or "tcp"), listen and origin (ports on loopback), folder, fast (bool).
+"""
+
+# Room for the idle scenario, within the 20,000 descriptors that a process commonly may have.
+CONNECTIONS = 6000
+
+
+def steelyard(setting):
+    return f"""[global]
+workers = 1
+control = {{ socket = "{setting.folder}/control.sock", state = "{setting.folder}/state" }}
+
+[service.front]
+listen = "127.0.0.1:{setting.listen}"
+forward = "{setting.kind}"
+pool = "origin"
+
+[pool.origin]
+servers = [{{ name = "a", address = "127.0.0.1:{setting.origin}" }}]
+"""
+
+
+def haproxy(setting):
+    lines = [
+        "global",
+        "  nbthread 1",
+        f"  maxconn {CONNECTIONS}",
+        "defaults",
+        f"  mode {setting.kind}",
+        "  timeout connect 5s",
+        "  timeout client 60s",
+        "  timeout server 60s",
+    ]
+    if setting.kind == "http":
+        lines += [
+            "  timeout http-request 10s",
+            "  timeout http-keep-alive 60s",
+            "  option forwardfor",
+            "  http-reuse always",
+        ]
+    if setting.fast:
+        lines += ["  option splice-request", "  option splice-response"]
+    lines += [
+        "frontend front",
+        f"  bind 127.0.0.1:{setting.listen}",
+        f"  maxconn {CONNECTIONS}",
+        "  default_backend back",
+        "backend back",
+        "  balance leastconn",
+        f"  server a 127.0.0.1:{setting.origin}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+NGINX_TOP = """user root;
+worker_processes 1;
+daemon off;
+pid {folder}/nginx.pid;
+error_log stderr error;
+events {{ worker_connections 16000; multi_accept on; }}
+"""
+
+NGINX_HTTP = """http {{
+  access_log off;
+  client_body_temp_path {folder}/body;
+  proxy_temp_path {folder}/proxy;
+  proxy_max_temp_file_size 0;
+  fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi;
+  scgi_temp_path {folder}/scgi;
+  keepalive_timeout 60s;
+  keepalive_requests 1000000;
+  sendfile on;
+  tcp_nopush on;
+  upstream back {{
+    least_conn;
+    server 127.0.0.1:{origin};
+    keepalive 256;
+    keepalive_requests 1000000;
+  }}
+  server {{
+    listen 127.0.0.1:{listen} reuseport backlog=4096;
+    location / {{
+      proxy_pass http://back;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_set_header Host $host;
+      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+      proxy_set_header X-Forwarded-Proto $scheme;
+      {fast}
+    }}
+  }}
+}}
+"""
+
+NGINX_STREAM = """stream {{
+  upstream back {{ server 127.0.0.1:{origin}; }}
+  server {{ listen 127.0.0.1:{listen} reuseport backlog=4096; proxy_pass back; tcp_nodelay on; }}
+}}
+"""
+
+# The cheapest of those tried for bodies of several hundred kilobytes on loopback.
+NGINX_FAST = (
+    "proxy_buffering off; proxy_buffer_size 128k; proxy_buffers 8 128k; proxy_busy_buffers_size 128k;"
+)
+
+
+def nginx(setting):
+    body = NGINX_HTTP if setting.kind == "http" else NGINX_STREAM
+    values = {
+        "folder": setting.folder,
+        "origin": setting.origin,
+        "listen": setting.listen,
+        "fast": NGINX_FAST if setting.fast else "",
+    }
+    return (NGINX_TOP + body).format(**values)
+
+
+ENVOY = """static_resources:
+  listeners:
+  - address: {{socket_address: {{address: 127.0.0.1, port_value: {listen}}}}}
+    filter_chains:
+    - filters:
+{filters}
+  clusters:
+  - name: back
+    type: STATIC
+    connect_timeout: 5s
+    lb_policy: LEAST_REQUEST
+    circuit_breakers: {{thresholds: [{{max_connections: 6000, max_pending_requests: 6000, max_requests: 6000}}]}}
+    load_assignment:
+      cluster_name: back
+      endpoints:
+      - lb_endpoints:
+        - endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {origin}}}}}}}
+"""
+
+ENVOY_HTTP = """      - name: envoy.filters.network.http_connection_manager
+        typed_config:
+          "@type": type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
+          stat_prefix: front
+          use_remote_address: true
+          route_config:
+            virtual_hosts:
+            - name: all
+              domains: ["*"]
+              routes: [{match: {prefix: "/"}, route: {cluster: back}}]
+          http_filters:
+          - name: envoy.filters.http.router
+            typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router}"""
+
+ENVOY_TCP = """      - name: envoy.filters.network.tcp_proxy
+        typed_config:
+          "@type": type.googleapis.com/envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy
+          stat_prefix: front
+          cluster: back"""
+
+
+def envoy(setting):
+    filters = ENVOY_HTTP if setting.kind == "http" else ENVOY_TCP
+    return ENVOY.format(listen=setting.listen, origin=setting.origin, filters=filters)
+
+
+TRAEFIK = {
+    "http": """http:
+  routers:
+    front:
+      entryPoints: [front]
+      rule: "PathPrefix(`/`)"
+      service: back
+  services:
+    back:
+      loadBalancer:
+        servers:
+        - url: "http://127.0.0.1:{origin}"
+""",
+    "tcp": """tcp:
+  routers:
+    front:
+      entryPoints: [front]
+      rule: "HostSNI(`*`)"
+      service: back
+  services:
+    back:
+      loadBalancer:
+        servers:
+        - address: "127.0.0.1:{origin}"
+""",
+}
+
+
+def traefik(setting):
+    return TRAEFIK[setting.kind].format(origin=setting.origin)

@@ -1,0 +1,93 @@
+"""What is measured, against whom, and the bar for each ratio (ours divided by the peer's; less is better)."""
+
+from dataclasses import dataclass
+
+SMALL = 128
+PAGE = 425_984
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`bars` maps each peer to the largest ratio that is good enough, or None where the ratio is for information.
+
+    `measure` names the figure that is compared: cpu_us (processor time of the balancer per request), p99_ms, or
+    rss_mib (absolute: the bar is of our own figure).
+    """
+
+    name: str
+    title: str
+    kind: str
+    body: int
+    connections: int
+    bars: dict
+    measure: str = "cpu_us"
+    close: bool = False
+
+
+def _page(connections):
+    return Scenario(
+        f"body-{connections}",
+        f"{PAGE:,} B body, {connections} connections",
+        "http",
+        PAGE,
+        connections,
+        {
+            "haproxy": 0.40,
+            "haproxy-splice": 1.15,
+            "nginx": 0.65,
+            "nginx-fast": 0.75,
+            "floor-splice": 1.20,
+            **({"envoy": None, "traefik": None} if connections == 50 else {}),
+        },
+    )
+
+
+SCENARIOS = [
+    Scenario(
+        "keepalive-128",
+        f"{SMALL} B, keep-alive, 64 connections",
+        "http",
+        SMALL,
+        64,
+        {"haproxy": 0.80, "nginx": 0.90, "floor-blind": 1.25, "envoy": None, "traefik": None},
+    ),
+    Scenario(
+        "connection-per-request",
+        f"{SMALL} B, a connection per request, 64 at a time",
+        "http",
+        SMALL,
+        64,
+        {"haproxy": 0.90, "nginx": 0.90, "envoy": None, "traefik": None},
+        close=True,
+    ),
+    *(_page(connections) for connections in (10, 50, 100)),
+    Scenario(
+        "tcp-128",
+        f"tcp, {SMALL} B answers, 64 connections",
+        "tcp",
+        SMALL,
+        64,
+        {"haproxy": 0.95, "nginx": 1.20, "floor-blind": None, "envoy": None},
+    ),
+    Scenario(
+        "latency",
+        f"p99 of {SMALL} B requests at an equal, scheduled rate",
+        "http",
+        SMALL,
+        64,
+        {"haproxy": 1.10, "nginx": None},
+        measure="p99_ms",
+    ),
+    Scenario(
+        "idle-5000",
+        "resident memory with 5,000 idle keep-alive clients",
+        "http",
+        SMALL,
+        5000,
+        {"steelyard": 20.0, "haproxy": None, "nginx": None, "envoy": None},
+        measure="rss_mib",
+    ),
+]
+
+QUICK = ("keepalive-128", "body-10", "tcp-128")
+QUICK_PEERS = ("haproxy", "nginx")
