@@ -1,0 +1,18 @@
+//! The account of one exchange: its facts while it runs, its sums when it closes, its line in the access log.
+//!
+//! A `Record` is plain numbers that the exchange fills in as it goes; nothing is formatted, looked up or allocated
+//! unless the exchange is logged. It reads no clock, moves no bytes and decides nothing.
+
+mod batch;
+mod calendar;
+mod close;
+mod escape;
+mod id;
+mod line;
+mod record;
+
+pub use batch::LogBatch;
+pub use close::{attempt_failed, close};
+pub use id::Ids;
+pub use line::{Names, Protocol, Wall, line};
+pub use record::Record;

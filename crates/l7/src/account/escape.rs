@@ -1,0 +1,118 @@
+//! Bytes that a stranger sent, written so that they cannot break out of their field or their line.
+//!
+//! Both forms are ASCII in, UTF-8 out. It does not undo percent-encoding: what was sent is what is shown.
+
+use std::io::Write;
+
+/// What stands for the rest of a text that was cut.
+const CUT: &str = "…";
+
+/// Appends `bytes` as the inside of a JSON string, at most `limit` of them. UTF-8 stays as it is; a byte that is not
+/// UTF-8 is shown as `\xNN`.
+pub(super) fn json(bytes: &[u8], limit: usize, out: &mut Vec<u8>) {
+    let (bytes, cut) = clip(bytes, limit);
+    // Most texts need nothing.
+    if bytes.iter().all(|byte| (b' '..0x7f).contains(byte) && *byte != b'"' && *byte != b'\\') {
+        out.extend_from_slice(bytes);
+    } else {
+        for chunk in bytes.utf8_chunks() {
+            for char in chunk.valid().chars() {
+                json_char(char, out);
+            }
+            for byte in chunk.invalid() {
+                let _ = write!(out, "\\\\x{byte:02x}");
+            }
+        }
+    }
+    if cut {
+        out.extend_from_slice(CUT.as_bytes());
+    }
+}
+
+/// Appends `bytes` as the inside of a quoted field of the common log format, at most `limit` of them. Whatever is
+/// not printable ASCII is shown as `\xNN`.
+pub(super) fn common(bytes: &[u8], limit: usize, out: &mut Vec<u8>) {
+    let (bytes, cut) = clip(bytes, limit);
+    for byte in bytes {
+        match byte {
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', *byte]),
+            b' '..0x7f => out.push(*byte),
+            _ => {
+                let _ = write!(out, "\\x{byte:02x}");
+            }
+        }
+    }
+    if cut {
+        out.extend_from_slice(b"...");
+    }
+}
+
+fn json_char(char: char, out: &mut Vec<u8>) {
+    match char {
+        '"' => out.extend_from_slice(b"\\\""),
+        '\\' => out.extend_from_slice(b"\\\\"),
+        // C0, DEL and C1 can steer terminals; U+2028 and U+2029 end lines for some readers.
+        '\0'..' ' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => {
+            let _ = write!(out, "\\u{:04x}", u32::from(char));
+        }
+        _ => out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+    }
+}
+
+/// The first `limit` bytes, less an unfinished character at the cut, and whether anything was cut.
+fn clip(bytes: &[u8], limit: usize) -> (&[u8], bool) {
+    if bytes.len() <= limit {
+        return (bytes, false);
+    }
+    let mut end = limit;
+    while end > 0 && limit - end < 3 && bytes[end] & 0xc0 == 0x80 {
+        end -= 1;
+    }
+    (&bytes[..end], true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows() {
+        let rows: [(&[u8], &str, &str); 8] = [
+            (b"/plain?a=b", "/plain?a=b", "/plain?a=b"),
+            (b"a\"b\\c", "a\\\"b\\\\c", "a\\\"b\\\\c"),
+            (b"a\r\nb\0", "a\\u000d\\u000ab\\u0000", "a\\x0d\\x0ab\\x00"),
+            (b"\x1b[31m\x7f", "\\u001b[31m\\u007f", "\\x1b[31m\\x7f"),
+            ("grün".as_bytes(), "grün", "gr\\xc3\\xbcn"),
+            (b"a\xff\xfeb", "a\\\\xff\\\\xfeb", "a\\xff\\xfeb"),
+            ("a\u{2028}\u{85}".as_bytes(), "a\\u2028\\u0085", "a\\xe2\\x80\\xa8\\xc2\\x85"),
+            (b"", "", ""),
+        ];
+        for (bytes, in_json, in_common) in rows {
+            let mut out = Vec::new();
+            json(bytes, 100, &mut out);
+            assert_eq!(str::from_utf8(&out).unwrap(), in_json);
+            out.clear();
+            common(bytes, 100, &mut out);
+            assert_eq!(str::from_utf8(&out).unwrap(), in_common);
+        }
+    }
+
+    #[test]
+    fn cuts_between_characters() {
+        for (limit, want) in [(4, "grün"), (3, "gr…"), (2, "gr…"), (1, "g…"), (0, "…")] {
+            let mut out = Vec::new();
+            json(
+                &"grün".as_bytes()[..4 + usize::from(limit == 4)],
+                limit + usize::from(limit == 4),
+                &mut out,
+            );
+            assert_eq!(str::from_utf8(&out).unwrap(), want, "{limit}");
+        }
+        let mut out = Vec::new();
+        json(&[0x80; 10], 5, &mut out);
+        assert!(out.starts_with(b"\\\\x80\\\\x80"), "bytes that are no UTF-8 are cut anywhere");
+        out.clear();
+        common(b"abcdef", 3, &mut out);
+        assert_eq!(out, b"abc...");
+    }
+}

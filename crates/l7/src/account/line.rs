@@ -1,0 +1,213 @@
+//! One line of the access log, as a JSON object or in the common log format with times appended.
+//!
+//! Every text from outside is escaped and bounded, so that one exchange is one line of at most `LONGEST` bytes
+//! whatever was sent. Facts that did not come are left out (JSON) or `-`. It writes nowhere but into a buffer.
+//!
+//! JSON keys, in their order: `time`, `id`, `service`, `client`, `protocol`, `method`, `target` (`target-bytes` when
+//! cut), `status`, `by`, `server` (as `POOL/NAME`), `attempts`, `reused`, `cause`, `defect`, `bytes-from-client`,
+//! `bytes-to-client`, `bytes-to-server`, `bytes-from-server`, and in milliseconds `head-ms`, `queue-ms`, `connect-ms`,
+//! `first-byte-ms`, `transfer-ms`, `total-ms`.
+//!
+//! Common: `client - - [time] "method target protocol" status bytes-to-client` and, appended, `id service POOL/NAME
+//! cause attempts head/queue/connect/first-byte/transfer/total`, times in milliseconds.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use model::config::AccessFormat;
+use model::moment::Moment;
+
+use super::calendar::Date;
+use super::escape;
+use super::record::Record;
+
+/// Bytes of a request target that are shown.
+const TARGET: usize = 1024;
+/// Bytes of a method that are shown.
+const METHOD: usize = 32;
+/// Bytes of a name that are shown.
+const NAME: usize = 128;
+/// No line is longer: an escaped byte takes at most six.
+pub(super) const LONGEST: usize = 6 * (TARGET + METHOD + 4 * NAME) + 1024;
+
+/// Where the moments of a worker lie in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wall {
+    /// Nanoseconds from 1970 to `Moment(0)`.
+    pub origin_nanos: u64,
+}
+
+/// What the client spoke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1.
+    Http11,
+    /// A `tcp` service.
+    Tcp,
+}
+
+impl Protocol {
+    /// As logged.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Protocol::Http10 => "HTTP/1.0",
+            Protocol::Http11 => "HTTP/1.1",
+            Protocol::Tcp => "TCP",
+        }
+    }
+}
+
+/// The words of a line; borrowed only when there is a line.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a> {
+    /// The service's name.
+    pub service: &'a str,
+    /// The names of the pool and of the server of the last attempt.
+    pub server: Option<(&'a str, &'a str)>,
+    /// The client.
+    pub client: SocketAddr,
+    /// What it spoke.
+    pub protocol: Protocol,
+    /// The method; empty when no head was read.
+    pub method: &'a [u8],
+    /// The target; empty when no head was read.
+    pub target: &'a [u8],
+}
+
+/// Appends the line, its end included.
+pub fn line(record: &Record, names: &Names, format: AccessFormat, wall: Wall, out: &mut Vec<u8>) {
+    match format {
+        AccessFormat::Json => json(record, names, wall, out),
+        AccessFormat::Common => common(record, names, wall, out),
+    }
+    out.push(b'\n');
+}
+
+fn json(record: &Record, names: &Names, wall: Wall, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"time\":\"");
+    date(record.begun, wall).rfc3339(out);
+    out.push(b'"');
+    if let Some(id) = record.known_id() {
+        text("id", id.as_str().as_bytes(), 16, out);
+    }
+    text("service", names.service.as_bytes(), NAME, out);
+    // Writing to a Vec cannot fail.
+    let _ =
+        write!(out, ",\"client\":\"{}\",\"protocol\":\"{}\"", names.client, names.protocol.name());
+    if !names.method.is_empty() {
+        text("method", names.method, METHOD, out);
+        text("target", names.target, TARGET, out);
+        if names.target.len() > TARGET {
+            number("target-bytes", names.target.len() as u64, out);
+        }
+    }
+    if record.status > 0 {
+        number("status", record.status.into(), out);
+        out.extend_from_slice(if record.by_us { b",\"by\":\"us\"" } else { b",\"by\":\"server\"" });
+    }
+    if let Some((pool, server)) = names.server {
+        text("server", pool.as_bytes(), NAME, out);
+        out.pop();
+        out.push(b'/');
+        escape::json(server.as_bytes(), NAME, out);
+        out.push(b'"');
+    }
+    number("attempts", record.attempts.into(), out);
+    if record.reused {
+        out.extend_from_slice(b",\"reused\":true");
+    }
+    if let Some(cause) = record.cause {
+        text("cause", cause.name().as_bytes(), NAME, out);
+    }
+    if let Some(defect) = record.defect {
+        text("defect", defect.as_bytes(), NAME, out);
+    }
+    number("bytes-from-client", record.bytes_from_client, out);
+    number("bytes-to-client", record.bytes_to_client, out);
+    number("bytes-to-server", record.bytes_to_server, out);
+    number("bytes-from-server", record.bytes_from_server, out);
+    for (key, time) in times(record) {
+        if let Some(time) = time {
+            let _ = write!(out, ",\"{key}\":");
+            millis(time, out);
+        }
+    }
+    out.push(b'}');
+}
+
+fn common(record: &Record, names: &Names, wall: Wall, out: &mut Vec<u8>) {
+    let _ = write!(out, "{} - - [", names.client.ip());
+    date(record.begun, wall).common(out);
+    out.extend_from_slice(b"] \"");
+    if names.method.is_empty() {
+        out.push(b'-');
+    } else {
+        escape::common(names.method, METHOD, out);
+        out.push(b' ');
+        escape::common(names.target, TARGET, out);
+        let _ = write!(out, " {}", names.protocol.name());
+    }
+    let _ = match record.status {
+        0 => write!(out, "\" - {} ", record.bytes_to_client),
+        status => write!(out, "\" {status} {} ", record.bytes_to_client),
+    };
+    out.extend_from_slice(record.known_id().as_ref().map_or(b"-", |id| id.as_str().as_bytes()));
+    out.push(b' ');
+    escape::common(names.service.as_bytes(), NAME, out);
+    out.push(b' ');
+    match names.server {
+        Some((pool, server)) => {
+            escape::common(pool.as_bytes(), NAME, out);
+            out.push(b'/');
+            escape::common(server.as_bytes(), NAME, out);
+        }
+        None => out.push(b'-'),
+    }
+    let _ = write!(out, " {} {} ", record.cause.map_or("-", |cause| cause.name()), record.attempts);
+    for (at, (_, time)) in times(record).into_iter().enumerate() {
+        if at > 0 {
+            out.push(b'/');
+        }
+        match time {
+            Some(time) => millis(time, out),
+            None => out.push(b'-'),
+        }
+    }
+}
+
+fn times(record: &Record) -> [(&'static str, Option<Duration>); 6] {
+    [
+        ("head-ms", Some(record.head.since(record.begun))),
+        ("queue-ms", record.queued()),
+        ("connect-ms", record.connecting()),
+        ("first-byte-ms", record.thinking()),
+        ("transfer-ms", record.transferring()),
+        ("total-ms", record.whole()),
+    ]
+}
+
+fn date(moment: Moment, wall: Wall) -> Date {
+    Date::of(wall.origin_nanos.saturating_add(moment.0))
+}
+
+fn text(key: &str, value: &[u8], limit: usize, out: &mut Vec<u8>) {
+    let _ = write!(out, ",\"{key}\":\"");
+    escape::json(value, limit, out);
+    out.push(b'"');
+}
+
+fn number(key: &str, value: u64, out: &mut Vec<u8>) {
+    let _ = write!(out, ",\"{key}\":{value}");
+}
+
+/// With three decimals, so microseconds.
+fn millis(time: Duration, out: &mut Vec<u8>) {
+    let micros = time.as_micros();
+    let _ = write!(out, "{}.{:03}", micros / 1000, micros % 1000);
+}
+
+#[cfg(test)]
+mod tests;
