@@ -204,6 +204,21 @@ fn status_is_shown_without_colours_when_nobody_looks() {
 }
 
 #[test]
+fn watching_as_json_gives_an_object_a_line_until_the_daemon_goes() {
+    let place = Place::new("watch");
+    let asked = daemon(&place, vec![(200, status()), (200, status())]);
+    let (code, out, err) =
+        parts(&steelyard(&place.socket(), &["status", "--watch", "--json", "--interval", "1ms"]));
+    assert_eq!((code, err.as_str()), (2, ""), "{out}");
+    asked.join().unwrap();
+    let objects: Vec<Value> =
+        serde_json::Deserializer::from_str(&out).into_iter().map(|one| one.unwrap()).collect();
+    assert_eq!(objects.len(), 3);
+    assert_eq!((&objects[0]["generation"], &objects[1]["generation"]), (&json!(7), &json!(7)));
+    assert_eq!(objects[2]["type"], "/problems/no-answer");
+}
+
+#[test]
 fn findings_print_as_the_model_prints_them() {
     let place = Place::new("findings");
     let file = place.file("x.toml", b"[pool.web]\nbalance = 3\n");

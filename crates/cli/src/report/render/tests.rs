@@ -32,9 +32,8 @@ fn phases() -> Vec<PhaseTimes> {
     ]
 }
 
-fn sample() -> Report {
-    let none = counter(0, 0.0);
-    let counts = ServiceCounts {
+fn counts() -> ServiceCounts {
+    ServiceCounts {
         connections: Connections::new(
             counter(5_100, 10.0),
             counter(4, 0.0),
@@ -70,8 +69,12 @@ fn sample() -> Report {
         defects: vec![NamedCount { name: "length-and-chunked".into(), count: counter(11, 0.0) }],
         limits: vec![NamedCount { name: "log-lines-dropped".into(), count: counter(7, 0.0) }],
         phases: phases(),
-    };
-    let server = |name: &str| ServerReport {
+    }
+}
+
+fn server(name: &str) -> ServerReport {
+    let none = counter(0, 0.0);
+    ServerReport {
         name: name.into(),
         state: ServerState::Up,
         in_flight: 6,
@@ -91,15 +94,24 @@ fn sample() -> Report {
         },
         causes: vec![cause("server-reset", Side::Server, 10)],
         phases: phases(),
+    }
+}
+
+fn sample() -> Report {
+    let port = |source: Option<&str>, destination: &str, in_use, left| PortReport {
+        source: source.map(|source| source.parse().unwrap()),
+        destination: destination.parse().unwrap(),
+        in_use,
+        left,
     };
     Report {
         generation: 7,
         now_unix_ms: 1_772_283_909_000,
         uptime_ms: 18_120_000,
         interval_ms: 2_000,
-        total: counts.clone(),
+        total: counts(),
         services: vec![
-            ServiceReport { name: "shop".into(), forward: "http".into(), counts },
+            ServiceReport { name: "shop".into(), forward: "http".into(), counts: counts() },
             ServiceReport {
                 name: "mail".into(),
                 forward: "tcp".into(),
@@ -108,18 +120,8 @@ fn sample() -> Report {
         ],
         pools: vec![PoolReport { name: "web".into(), servers: vec![server("a"), server("b")] }],
         ports: vec![
-            PortReport {
-                source: None,
-                destination: "10.0.0.11:8080".parse().unwrap(),
-                in_use: 64,
-                left: 28_168,
-            },
-            PortReport {
-                source: Some("10.0.0.2".parse().unwrap()),
-                destination: "10.0.0.12:8080".parse().unwrap(),
-                in_use: 1,
-                left: 28_231,
-            },
+            port(None, "10.0.0.11:8080", 64, 28_168),
+            port(Some("10.0.0.2"), "10.0.0.12:8080", 1, 28_231),
         ],
         process: Process {
             descriptors: Descriptors { in_use: 230, limit: 1_048_576 },
