@@ -7,6 +7,7 @@ use api::types::Applied;
 
 use crate::ask::{Contact, file_name, read_config, wait};
 use crate::end::{End, Failure, finish, print_findings, print_json};
+use crate::show::plain::plain;
 use crate::show::screen;
 
 /// Put a configuration in force; what did not change is not touched.
@@ -59,13 +60,13 @@ fn render(applied: &Applied) -> String {
     }
     let mut out = format!("generation {generation} is in force\n");
     for effect in &applied.effects {
-        out.push_str(&format!("  {effect}\n"));
+        out.push_str(&format!("  {}\n", plain(effect)));
     }
     if !applied.confirmed {
         out.push_str("  not every worker has confirmed it yet; look at `steelyard status`\n");
     }
     for what in &applied.needs_restart {
-        out.push_str(&format!("  takes effect at the next start: {what}\n"));
+        out.push_str(&format!("  takes effect at the next start: {}\n", plain(what)));
     }
     out
 }

@@ -10,6 +10,7 @@ use api::types::Problem;
 use model::config::{Finding, Findings};
 use serde::Serialize;
 
+use crate::show::plain::plain;
 use crate::show::screen;
 
 /// How a verb ended.
@@ -136,5 +137,5 @@ fn complain(failure: &Failure) {
 
 /// Writes to standard error. When even that is closed, the exit code remains.
 fn say(text: &str) {
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    let _ = io::stderr().lock().write_all(plain(text).as_bytes());
 }

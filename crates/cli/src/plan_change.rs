@@ -8,6 +8,7 @@ use api::types::{Changes, KeyChange, PlanChange};
 use crate::ask::{Contact, file_name, read_config, wait};
 use crate::end::{End, Failure, finish, print_findings, print_json};
 use crate::show::paint::{Colour, Paint};
+use crate::show::plain::plain;
 use crate::show::screen;
 
 /// Show what `apply` would change, and which connections it would touch.
@@ -51,7 +52,7 @@ fn render(plan: &PlanChange, paint: Paint) -> String {
             '-' => Colour::Bad,
             _ => Colour::Doubt,
         };
-        let text = paint.text(colour, &format!("{mark} {text}"));
+        let text = paint.text(colour, &plain(&format!("{mark} {text}")));
         out.push_str(&format!("{:indent$}{text}\n", ""));
     };
     keys(&plan.global, 2, "global ", &mut line);
@@ -109,7 +110,7 @@ fn section(out: &mut String, title: &str, sentences: &[String]) {
         out.push_str(title);
         out.push('\n');
         for sentence in sentences {
-            out.push_str(&format!("  {sentence}\n"));
+            out.push_str(&format!("  {}\n", plain(sentence)));
         }
     }
 }

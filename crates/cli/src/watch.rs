@@ -10,6 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
 use crate::end::{End, Failure};
+use crate::show::plain::plain;
 use crate::show::screen::Screen;
 
 /// Draws what `frame` makes, at most once per `every`. With `whole`, frames are for a screen that is drawn over.
@@ -30,7 +31,9 @@ where
         };
         let text = match made {
             Ok(text) => text,
-            Err(failure) if screen.is_some() && whole => format!("{failure}\n"),
+            Err(failure) if screen.is_some() && whole => {
+                format!("{}\n", plain(&failure.to_string()))
+            }
             Err(failure) => return Err(failure),
         };
         let screen = match &mut screen {

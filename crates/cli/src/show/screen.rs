@@ -11,6 +11,8 @@ use crossterm::terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlt
 
 /// Columns when there is no terminal to ask.
 const WIDTH: usize = 100;
+/// Rows of a terminal that does not know how many it has.
+const ROWS: u16 = 24;
 /// Columns that tables need at least.
 const WIDTH_MIN: usize = 40;
 
@@ -19,7 +21,10 @@ pub fn width() -> usize {
     if !io::stdout().is_terminal() {
         return WIDTH;
     }
-    terminal::size().map_or(WIDTH, |(columns, _)| usize::from(columns).max(WIDTH_MIN))
+    match terminal::size() {
+        Ok((columns, _)) if columns > 0 => usize::from(columns).max(WIDTH_MIN),
+        _ => WIDTH,
+    }
 }
 
 /// Prints to standard output.
@@ -53,7 +58,8 @@ impl Screen {
         if !self.terminal {
             return print(frame);
         }
-        let (_, rows) = terminal::size()?;
+        let rows = terminal::size().map_or(0, |(_, rows)| rows);
+        let rows = if rows == 0 { ROWS } else { rows };
         let mut out = io::stdout().lock();
         for (row, line) in (0..rows).zip(frame.lines()) {
             queue!(out, MoveTo(0, row), Print(line), Clear(ClearType::UntilNewLine))?;

@@ -3,6 +3,7 @@
 //! Widths are counted in characters, which is right for the names and sentences shown here.
 
 use super::paint::{Colour, Paint};
+use super::plain::plain;
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -32,18 +33,22 @@ pub struct Cell {
 impl Cell {
     /// All of it coloured.
     pub fn coloured(text: impl Into<String>, colour: Colour) -> Self {
-        Cell { text: text.into(), lead: usize::MAX, colour: Some(colour) }
+        Cell { text: plain(&text.into()), lead: usize::MAX, colour: Some(colour) }
     }
 
     /// A coloured word, and what follows it.
     pub fn led(word: &str, colour: Colour, rest: &str) -> Self {
-        Cell { text: format!("{word}{rest}"), lead: word.chars().count(), colour: Some(colour) }
+        Cell {
+            text: plain(&format!("{word}{rest}")),
+            lead: word.chars().count(),
+            colour: Some(colour),
+        }
     }
 }
 
 impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Self {
-        Cell { text: text.into(), lead: 0, colour: None }
+        Cell { text: plain(&text.into()), lead: 0, colour: None }
     }
 }
 

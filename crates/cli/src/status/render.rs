@@ -7,6 +7,7 @@ use model::snapshot::ServerState;
 
 use crate::end::Failure;
 use crate::show::paint::{Colour, Paint};
+use crate::show::plain::plain;
 use crate::show::table::{Align, Cell, Table};
 use crate::show::unit::{count, span};
 
@@ -48,7 +49,7 @@ pub fn render(status: &Status, width: usize, paint: Paint) -> String {
         if status.workers == 1 { "worker" } else { "workers" },
     );
     for warning in &status.warnings {
-        out.push_str(&format!("{} {warning}\n", paint.text(Colour::Doubt, "warning:")));
+        out.push_str(&format!("{} {}\n", paint.text(Colour::Doubt, "warning:"), plain(warning)));
     }
     let tables = [services(status), pools(status), servers(status), draining(status)];
     for table in tables {
