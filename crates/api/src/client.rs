@@ -15,8 +15,10 @@ use crate::types::{
     Applied, Events, Generations, PlanChange, Report, ServerAction, ServerChanged, Status, Stopping,
 };
 
-/// How long a call may take, unless set.
+/// How long a question may take, unless set.
 pub const DEADLINE: Duration = Duration::from_secs(10);
+/// How long an order may take, unless set: the daemon waits for its workers before it confirms one.
+pub const ORDER_DEADLINE: Duration = Duration::from_secs(60);
 /// The largest answer that is read, in bytes.
 pub const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -25,18 +27,20 @@ pub const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub struct Client {
     socket: PathBuf,
     ceiling: Ceiling,
+    orders: Duration,
 }
 
 impl Client {
     /// To the daemon that listens at `socket`.
     pub fn new(socket: impl Into<PathBuf>) -> Self {
         let ceiling = Ceiling { time: DEADLINE, bytes: ANSWER_BYTES_MAX };
-        Client { socket: socket.into(), ceiling }
+        Client { socket: socket.into(), ceiling, orders: ORDER_DEADLINE }
     }
 
     /// With another deadline for each call.
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.ceiling.time = deadline;
+        self.orders = deadline;
         self
     }
 
@@ -88,7 +92,8 @@ impl Client {
 
     /// What `apply` would do with this text, which came from `file`.
     pub async fn plan(&self, text: String, file: Option<String>) -> Result<PlanChange, CallError> {
-        self.post_toml(routes::with_query(routes::PLAN, &[("file", file)]), text).await
+        let path = routes::with_query(routes::PLAN, &[("file", file)]);
+        self.order(path, routes::TOML, text.into_bytes()).await
     }
 
     /// Puts this text in force; with `if_generation` only when that is the one in force.
@@ -99,7 +104,8 @@ impl Client {
         if_generation: Option<u64>,
     ) -> Result<Applied, CallError> {
         let pairs = [("if-generation", if_generation.map(|n| n.to_string())), ("file", file)];
-        self.post_toml(routes::with_query(routes::APPLY, &pairs), text).await
+        let path = routes::with_query(routes::APPLY, &pairs);
+        self.order(path, routes::TOML, text.into_bytes()).await
     }
 
     /// Puts a kept generation in force again; without a number the one before.
@@ -108,7 +114,7 @@ impl Client {
             routes::ROLLBACK,
             &[("generation", generation.map(|n| n.to_string()))],
         );
-        self.post(path).await
+        self.order(path, "", Vec::new()).await
     }
 
     /// Orders something of one server of a pool, or of all with `*`.
@@ -119,18 +125,13 @@ impl Client {
         action: ServerAction,
     ) -> Result<ServerChanged, CallError> {
         let body = serde_json::to_vec(&action).map_err(CallError::Encode)?;
-        let call = Call {
-            verb: Verb::Post,
-            path: routes::server(pool, name),
-            content_type: routes::JSON,
-            body,
-        };
-        self.json(call, self.ceiling).await
+        self.order(routes::server(pool, name), routes::JSON, body).await
     }
 
     /// Drains and ends the daemon; the answer comes when draining begins.
     pub async fn stop(&self, limit: Option<Duration>) -> Result<Stopping, CallError> {
-        self.post(routes::with_query(routes::STOP, &[("limit-ms", limit.map(millis))])).await
+        let path = routes::with_query(routes::STOP, &[("limit-ms", limit.map(millis))]);
+        self.order(path, "", Vec::new()).await
     }
 
     async fn get<T: DeserializeOwned>(&self, path: String) -> Result<T, CallError> {
@@ -138,19 +139,14 @@ impl Client {
             .await
     }
 
-    async fn post<T: DeserializeOwned>(&self, path: String) -> Result<T, CallError> {
-        self.json(Call { verb: Verb::Post, path, content_type: "", body: Vec::new() }, self.ceiling)
-            .await
-    }
-
-    async fn post_toml<T: DeserializeOwned>(
+    async fn order<T: DeserializeOwned>(
         &self,
         path: String,
-        text: String,
+        content_type: &'static str,
+        body: Vec<u8>,
     ) -> Result<T, CallError> {
-        let call =
-            Call { verb: Verb::Post, path, content_type: routes::TOML, body: text.into_bytes() };
-        self.json(call, self.ceiling).await
+        let ceiling = Ceiling { time: self.orders, ..self.ceiling };
+        self.json(Call { verb: Verb::Post, path, content_type, body }, ceiling).await
     }
 
     async fn json<T: DeserializeOwned>(
