@@ -1,4 +1,32 @@
-//! The request plane: workers, exchanges, upstream connections.
+//! The request plane: one thread per core, each an edge-triggered loop around machines that know no sockets.
+//!
+//! It carries HTTP/1 requests and TCP bytes between clients and servers. It knows nothing of files, the API or BPF.
 
+mod accept;
+mod account;
+mod buffers;
+mod census;
+mod connection;
+mod exchange;
+mod flow;
+mod incoming;
+mod local;
+mod meter;
+mod outside;
+mod plane;
+mod ports;
+mod refuse;
+mod relay;
+mod rt;
+mod said;
+mod shelf;
 pub mod socket;
+mod stream;
 mod sys;
+mod tcp;
+mod tunnel;
+mod upstream;
+mod worker;
+
+pub use outside::{Access, Observation, Outside, PlaneOptions};
+pub use plane::{Open, Plane, PortUse, StartError};

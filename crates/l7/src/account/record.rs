@@ -8,6 +8,8 @@ use model::cause::Cause;
 use model::id::ServerId;
 use model::moment::Moment;
 
+use crate::meter::Moved;
+
 use super::id::{Id, Ids};
 
 /// The facts of one exchange, or of one `tcp` connection. A moment that did not come is `None`.
@@ -95,6 +97,14 @@ impl Record {
         (self.connect_begin, self.connect_end) = (None, None);
         (self.request_sent, self.first_byte) = (None, None);
         (self.server, self.reused, self.status) = (None, false, 0);
+    }
+
+    /// Adds what an attempt or a tunnel moved.
+    pub fn add(&mut self, moved: &Moved) {
+        self.bytes_from_client += moved.from_client;
+        self.bytes_to_client += moved.to_client;
+        self.bytes_from_server += moved.from_server;
+        self.bytes_to_server += moved.to_server;
     }
 
     /// Its id: made when first asked for, the same from then on.

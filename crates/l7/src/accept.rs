@@ -1,0 +1,243 @@
+//! Listeners: admit connections within the limits, refuse the rest so that clients know.
+//!
+//! A listener that is being closed first takes everything that has already been established. It serves nothing.
+
+use std::cell::Cell;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::config::Forward;
+use model::moment::Moment;
+
+use crate::account::Record;
+use crate::local::LocalService;
+use crate::outside::Observation;
+use crate::refuse::{self, Answer};
+use crate::rt::{Net, Readiness, TaskId};
+use crate::said::Said;
+use crate::stream::Stream;
+use crate::worker::Worker;
+use crate::{connection, tcp};
+
+/// Connections taken in one turn before others get theirs.
+const BATCH: usize = 64;
+
+/// After a failure for want of descriptors, look again this soon.
+const BREATH: Duration = Duration::from_millis(20);
+
+/// A closing listener takes what is being established for this long: a round trip or two.
+const CLOSING: Duration = Duration::from_millis(200);
+
+/// What is wanted of a listener.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Accept.
+    Open,
+    /// Accept what has been established, then close.
+    Finish,
+    /// Close now: another process goes on with the same socket.
+    Drop,
+}
+
+/// A handle on a listener's task.
+pub struct Listening {
+    /// What is wanted.
+    pub wanted: Rc<Cell<Wanted>>,
+    /// Its task.
+    pub task: TaskId,
+}
+
+/// Accepts until something else is wanted.
+pub async fn listen<N: Net>(
+    worker: Rc<Worker<N>>,
+    sock: N::Sock,
+    local: SocketAddr,
+    service: Rc<LocalService<N>>,
+    wanted: Rc<Cell<Wanted>>,
+) {
+    let Ok(listener) = Stream::<N>::new(&worker.rt, sock, false) else {
+        worker.outside.observe(Observation::NoDescriptor { worker: worker.index });
+        return;
+    };
+    listener.source().set(Readiness::READ);
+    let mut closing = Moment::NEVER;
+    loop {
+        match wanted.get() {
+            Wanted::Drop => return,
+            Wanted::Finish if closing == Moment::NEVER => {
+                closing = worker.rt.now() + CLOSING;
+                // Without the filter connections that arrive meanwhile would be reset by the close.
+                let _ = worker.rt.net.refuse_handshakes(listener.sock());
+            }
+            _ => {}
+        }
+        match batch(&worker, &listener, local, &service) {
+            Batch::More => worker.rt.yield_now().await,
+            Batch::Exhausted => worker.rt.sleep_until(worker.rt.now() + BREATH).await,
+            Batch::Empty if worker.rt.now() >= closing => return,
+            Batch::Empty => {
+                let _ = listener
+                    .until(|rt| {
+                        if wanted.get() != Wanted::Open && closing == Moment::NEVER {
+                            return std::task::Poll::Ready(Ok(()));
+                        }
+                        rt.poll_ready(listener.source(), Readiness::READ, closing)
+                    })
+                    .await;
+            }
+        }
+    }
+}
+
+enum Batch {
+    More,
+    Empty,
+    Exhausted,
+}
+
+fn batch<N: Net>(
+    worker: &Rc<Worker<N>>,
+    listener: &Stream<N>,
+    local: SocketAddr,
+    service: &Rc<LocalService<N>>,
+) -> Batch {
+    for _ in 0..BATCH {
+        match worker.rt.net.accept(listener.sock()) {
+            Ok((sock, peer)) => admit(worker, sock, peer, local, service),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                listener.source().clear(Readiness::READ);
+                return Batch::Empty;
+            }
+            Err(error) => {
+                let view = service.view.borrow().clone();
+                let counters = &view.live.slots[worker.index].counters;
+                if !no_descriptor(&error) {
+                    counters.accept_failed.add(1);
+                    continue;
+                }
+                counters.accept_no_descriptor.add(1);
+                worker.outside.observe(Observation::NoDescriptor { worker: worker.index });
+                return refuse_with_spare(worker, listener, service);
+            }
+        }
+    }
+    Batch::More
+}
+
+fn no_descriptor(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM))
+}
+
+/// Gives up the spare descriptors for a moment to take one connection and end it, so that its client learns at once.
+fn refuse_with_spare<N: Net>(
+    worker: &Rc<Worker<N>>,
+    listener: &Stream<N>,
+    service: &Rc<LocalService<N>>,
+) -> Batch {
+    drop(worker.spare.borrow_mut().take());
+    let accepted = worker.rt.net.accept(listener.sock());
+    if let Ok((sock, peer)) = accepted {
+        let view = service.view.borrow().clone();
+        let slot = &view.live.slots[worker.index].counters;
+        slot.accepted.add(1);
+        slot.closed.add(1);
+        slot.refused.add(1);
+        if view.config.forward == Forward::Http {
+            let mut out = worker.buffers.take();
+            let cause = Cause::NoDescriptor;
+            let mut record = Record::begin(worker.rt.now(), worker.rt.now());
+            (record.cause, record.status, record.by_us) = (Some(cause), cause.status(), true);
+            let id = record.id(&worker.ids);
+            let persist = wire::http1::Persist::Close;
+            wire::http1::emit_error(
+                cause.status(),
+                cause.name(),
+                id.as_str(),
+                persist,
+                false,
+                &mut out,
+            );
+            // The client may be gone or its buffer full: it is refused either way.
+            let _ = worker.rt.net.write(&sock, &out);
+            let _ = worker.rt.net.end(&sock);
+            worker.buffers.give(out);
+            slot.requests.add(1);
+            worker.close(&view, None, &mut record, &Said::nothing(peer, view.config.forward));
+        } else {
+            worker.rt.net.reset_on_drop(&sock);
+        }
+    }
+    *worker.spare.borrow_mut() = worker.rt.net.pipe();
+    Batch::Exhausted
+}
+
+fn admit<N: Net>(
+    worker: &Rc<Worker<N>>,
+    sock: N::Sock,
+    peer: SocketAddr,
+    local: SocketAddr,
+    service: &Rc<LocalService<N>>,
+) {
+    let view = service.view.borrow().clone();
+    let slot = &view.live.slots[worker.index].counters;
+    slot.accepted.add(1);
+    let within_all = worker.all_open.up_within(worker.options.connections);
+    let cap = view.config.limit.connections.unwrap_or(u32::MAX);
+    let within = within_all && view.live.open.up_within(cap);
+    if !within {
+        if within_all {
+            worker.all_open.down();
+        }
+        slot.refused.add(1);
+        slot.closed.add(1);
+        return refuse_connection(worker, sock, peer, service);
+    }
+    let open = worker.census.connection(&worker.all_open, &view.live, worker.index);
+    let Ok(client) = Stream::new(&worker.rt, sock, true) else {
+        slot.accept_failed.add(1);
+        return;
+    };
+    let (worker_, service_) = (worker.clone(), service.clone());
+    match view.config.forward {
+        Forward::Http => worker.rt.spawn(async move {
+            let _open = open;
+            connection::serve(worker_, client, peer, local, service_).await;
+        }),
+        Forward::Tcp => worker.rt.spawn(async move {
+            let _open = open;
+            tcp::serve(worker_, client, peer, service_).await;
+        }),
+    };
+}
+
+/// Tells a client beyond the limit: 503 with the cause (`http`), a reset (`tcp`).
+fn refuse_connection<N: Net>(
+    worker: &Rc<Worker<N>>,
+    sock: N::Sock,
+    peer: SocketAddr,
+    service: &Rc<LocalService<N>>,
+) {
+    let view = service.view.borrow().clone();
+    let Ok(client) = Stream::<N>::new(&worker.rt, sock, true) else { return };
+    let slot = &view.live.slots[worker.index].counters;
+    slot.requests.add(1);
+    let mut record = Record::begin(worker.rt.now(), worker.rt.now());
+    record.cause = Some(Cause::ConnectionLimit);
+    if view.config.forward == Forward::Tcp {
+        client.reset();
+        worker.close(&view, None, &mut record, &Said::nothing(peer, view.config.forward));
+        return;
+    }
+    let worker_ = worker.clone();
+    worker.rt.spawn(async move {
+        client.mine();
+        let cause = Cause::ConnectionLimit;
+        let answer = Answer { status: cause.status(), cause, keep: false, head_only: false };
+        refuse::answer(&worker_, &client, &view, &answer, &mut record).await;
+        worker_.close(&view, None, &mut record, &Said::nothing(peer, view.config.forward));
+        refuse::linger(&worker_, client).await;
+    });
+}

@@ -1,0 +1,116 @@
+//! What a worker has open right now: connections, exchanges, tunnels, idle connections.
+//!
+//! One worker writes, the control thread reads. It keeps no totals: those are in `model::live`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use model::live::{ServiceLive, Shared};
+use model::snapshot::ServiceView;
+
+/// A number with one writer.
+#[derive(Debug, Default)]
+pub struct Gauge(AtomicU32);
+
+impl Gauge {
+    /// Reads.
+    pub fn get(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn up(&self) {
+        self.0.store(self.get().wrapping_add(1), Ordering::Relaxed);
+    }
+
+    fn down(&self) {
+        self.0.store(self.get().wrapping_sub(1), Ordering::Relaxed);
+    }
+}
+
+/// One worker's numbers.
+#[derive(Debug, Default)]
+pub struct Census {
+    /// Client connections.
+    pub connections: Gauge,
+    /// Exchanges and `tcp` connections under way.
+    pub exchanges: Gauge,
+    /// Of those, tunnels.
+    pub tunnels: Gauge,
+    /// Client connections without an exchange.
+    pub idle: Gauge,
+}
+
+/// A client connection being open; dropping it closes the account of the connection.
+pub struct OpenConnection {
+    census: Arc<Census>,
+    all: Arc<Shared>,
+    live: Arc<ServiceLive>,
+    index: usize,
+}
+
+/// An exchange under way.
+pub struct OpenExchange {
+    census: Arc<Census>,
+    live: Arc<ServiceLive>,
+}
+
+/// One of the plain gauges being up.
+pub struct Up(Arc<Census>, fn(&Census) -> &Gauge);
+
+/// A handle that the worker keeps.
+#[derive(Clone, Debug, Default)]
+pub struct Counting(pub Arc<Census>);
+
+impl Counting {
+    /// Counts a connection that has passed its limits: `all` and `live.open` were raised by the caller.
+    pub fn connection(
+        &self,
+        all: &Arc<Shared>,
+        live: &Arc<ServiceLive>,
+        index: usize,
+    ) -> OpenConnection {
+        self.0.connections.up();
+        OpenConnection { census: self.0.clone(), all: all.clone(), live: live.clone(), index }
+    }
+
+    /// Counts an exchange.
+    pub fn exchange(&self, view: &ServiceView) -> OpenExchange {
+        self.0.exchanges.up();
+        view.live.in_flight.up();
+        OpenExchange { census: self.0.clone(), live: view.live.clone() }
+    }
+
+    /// Counts a tunnel.
+    pub fn tunnel(&self) -> Up {
+        self.0.tunnels.up();
+        Up(self.0.clone(), |census| &census.tunnels)
+    }
+
+    /// Counts a connection that waits for a request.
+    pub fn idle(&self) -> Up {
+        self.0.idle.up();
+        Up(self.0.clone(), |census| &census.idle)
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.census.connections.down();
+        self.all.down();
+        self.live.open.down();
+        self.live.slots[self.index].counters.closed.add(1);
+    }
+}
+
+impl Drop for OpenExchange {
+    fn drop(&mut self) {
+        self.census.exchanges.down();
+        self.live.in_flight.down();
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        (self.1)(&self.0).down();
+    }
+}

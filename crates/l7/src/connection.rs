@@ -1,0 +1,238 @@
+//! A client's HTTP connection: one request after another until someone wants it closed.
+//!
+//! It reads heads, with their limits and times, and hands each request to `exchange`. Refusals of malformed
+//! requests are answered here; everything about servers is elsewhere.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::moment::Moment;
+use model::snapshot::ServiceView;
+use wire::http1::{self, Defect};
+
+use crate::account::Record;
+use crate::exchange::{self, After, Parties};
+use crate::incoming::{self, Incoming};
+use crate::local::LocalService;
+use crate::refuse::{self, Answer};
+use crate::rt::{Expired, Net};
+use crate::said::Said;
+use crate::stream::{Read, Stream};
+use crate::worker::Worker;
+
+/// Bytes read at a time while a head is expected.
+const HEAD_READ: usize = 16 * 1024;
+
+/// What came instead of a request.
+enum Instead {
+    /// Nothing: the client ended or went away between requests, or idled too long.
+    Nothing,
+    /// The client ended in the middle of a head.
+    Cut,
+    /// A head that took too long.
+    TooSlow,
+    /// A head that breaks a rule.
+    Malformed(Defect),
+}
+
+/// Serves a connection to its end.
+pub async fn serve<N: Net>(
+    worker: Rc<Worker<N>>,
+    client: Stream<N>,
+    peer: SocketAddr,
+    local: SocketAddr,
+    service: Rc<LocalService<N>>,
+) {
+    client.mine();
+    let mut held = Vec::new();
+    let mut first = true;
+    loop {
+        let next = next(&worker, &client, &service, peer, local, &mut held, first).await;
+        first = false;
+        let after = match next {
+            Ok((incoming, record)) => {
+                let parties = Parties { worker: &worker, client: &client, peer, service: &service };
+                // Boxed so that an idle connection costs no memory for it.
+                Box::pin(exchange::run(parties, incoming, &mut held, record)).await
+            }
+            Err(instead) => {
+                let view = service.view.borrow().clone();
+                refuse_head(&worker, &client, peer, &view, instead).await
+            }
+        };
+        match after {
+            After::Next if !service.gone.get() => {}
+            After::Next | After::Close => return,
+            After::Reset => return client.reset(),
+            After::Linger => return refuse::linger(&worker, client).await,
+        }
+    }
+}
+
+/// Reads the next request.
+async fn next<N: Net>(
+    worker: &Worker<N>,
+    client: &Stream<N>,
+    service: &LocalService<N>,
+    peer: SocketAddr,
+    local: SocketAddr,
+    held: &mut Vec<u8>,
+    first: bool,
+) -> Result<(Incoming<N>, Record), Instead> {
+    let began = worker.rt.now();
+    let mut seen = 0;
+    let mut head_began = (!held.is_empty()).then_some(began);
+    loop {
+        let view = service.view.borrow().clone();
+        if held.len() > seen {
+            let started = head_began.unwrap_or(began);
+            let limits = incoming::limits(&view.config);
+            if http1::may_complete(held, seen, &limits) {
+                let bytes = std::mem::take(held);
+                match incoming::read(worker, &view.config, peer, local, &bytes, held) {
+                    Ok(Some(incoming)) => {
+                        return Ok((incoming, Record::begin(started, worker.rt.now())));
+                    }
+                    Ok(None) => *held = bytes,
+                    Err(defect) => return Err(Instead::Malformed(defect)),
+                }
+            }
+            seen = held.len();
+        }
+        match fill(worker, client, &view, peer, local, held)? {
+            Filled::Request(incoming, record) => return Ok((incoming, record)),
+            Filled::Some => head_began = head_began.or(Some(worker.rt.now())),
+            Filled::Nothing => {
+                let timeout = &view.config.timeout;
+                let (since, most) = match head_began {
+                    Some(at) => (at, timeout.header),
+                    None if first => (began, timeout.header),
+                    None => (began, timeout.idle),
+                };
+                drop(view);
+                wait(worker, client, service, since, most, head_began.is_some()).await?;
+            }
+        }
+    }
+}
+
+enum Filled<N: Net> {
+    /// A whole head came at once.
+    Request(Incoming<N>, Record),
+    /// Some bytes, now in `held`.
+    Some,
+    /// Nothing now.
+    Nothing,
+}
+
+/// Reads what is there. A whole head in one piece is taken from the scratch buffer without a copy.
+fn fill<N: Net>(
+    worker: &Worker<N>,
+    client: &Stream<N>,
+    view: &ServiceView,
+    peer: SocketAddr,
+    local: SocketAddr,
+    held: &mut Vec<u8>,
+) -> Result<Filled<N>, Instead> {
+    let mut scratch = worker.scratch.borrow_mut();
+    let n = match client.try_read(&mut scratch.input[..HEAD_READ]) {
+        Read::Data(n) => n,
+        Read::Later => return Ok(Filled::Nothing),
+        Read::End | Read::Failed(_) if held.is_empty() => return Err(Instead::Nothing),
+        Read::End | Read::Failed(_) => return Err(Instead::Cut),
+    };
+    let bytes = &scratch.input[..n];
+    if !held.is_empty() {
+        held.extend_from_slice(bytes);
+        return Ok(Filled::Some);
+    }
+    match incoming::read(worker, &view.config, peer, local, bytes, held) {
+        Ok(Some(incoming)) => {
+            let now = worker.rt.look();
+            Ok(Filled::Request(incoming, Record::begin(now, now)))
+        }
+        Ok(None) => {
+            held.extend_from_slice(bytes);
+            Ok(Filled::Some)
+        }
+        Err(defect) => Err(Instead::Malformed(defect)),
+    }
+}
+
+async fn wait<N: Net>(
+    worker: &Worker<N>,
+    client: &Stream<N>,
+    service: &LocalService<N>,
+    since: Moment,
+    most: Duration,
+    in_head: bool,
+) -> Result<(), Instead> {
+    let _idle = (!in_head).then(|| worker.census.idle());
+    let waited = client
+        .until(|rt| {
+            let mut until = since + most;
+            if !in_head && (worker.draining.get() || service.gone.get()) {
+                until = until.min(worker.idle_until.get().max(since));
+            }
+            match rt.poll_ready(client.source(), crate::rt::Readiness::READ, until) {
+                Poll::Ready(result) => Poll::Ready(result),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await;
+    match waited {
+        Ok(()) => Ok(()),
+        Err(Expired) if in_head => Err(Instead::TooSlow),
+        Err(Expired) => {
+            service.view.borrow().live.slots[worker.index].counters.idle_closed.add(1);
+            Err(Instead::Nothing)
+        }
+    }
+}
+
+/// Answers what was no request.
+async fn refuse_head<N: Net>(
+    worker: &Worker<N>,
+    client: &Stream<N>,
+    peer: SocketAddr,
+    view: &ServiceView,
+    instead: Instead,
+) -> After {
+    let slot = &view.live.slots[worker.index];
+    let (cause, status) = match instead {
+        Instead::Nothing => return After::Close,
+        Instead::Cut => (Cause::ClientClosedRequest, 0),
+        Instead::TooSlow => (Cause::ClientHeaderTimeout, Cause::ClientHeaderTimeout.status()),
+        Instead::Malformed(defect) => {
+            if let Some(count) = slot.defects.get(defect as usize) {
+                count.add(1);
+            }
+            (cause_of(defect), defect.status())
+        }
+    };
+    slot.counters.requests.add(1);
+    let now = worker.rt.look();
+    let mut record = Record::begin(now, now);
+    record.cause = Some(cause);
+    if let Instead::Malformed(defect) = instead {
+        record.defect = Some(defect.name());
+    }
+    let mut after = After::Close;
+    if status > 0 {
+        let answer = Answer { status, cause, keep: false, head_only: false };
+        after = refuse::answer(worker, client, view, &answer, &mut record).await;
+    }
+    worker.close(view, None, &mut record, &Said::nothing(peer, view.config.forward));
+    if matches!(after, After::Next) { After::Linger } else { after }
+}
+
+fn cause_of(defect: Defect) -> Cause {
+    match defect {
+        Defect::HeadTooLarge | Defect::TooManyFields => Cause::HeadTooLarge,
+        Defect::TargetTooLong => Cause::TargetTooLong,
+        _ => Cause::BadRequest,
+    }
+}

@@ -1,0 +1,307 @@
+//! One request and its answer, from the open account to the closed one.
+//!
+//! The only place that calls the stages, in their order: choose and connect (`upstream`), relay (`relay`), judge a
+//! fault (`model::retry`), answer for ourselves (`refuse`), close the account, shelve the connection. It parses and
+//! moves no bytes.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::id::ServerId;
+use model::moment::Moment;
+use model::retry::{self, Facts, Verdict};
+use model::snapshot::ServiceView;
+
+use crate::account::{self, Record};
+use crate::incoming::Incoming;
+use crate::local::{LocalPool, LocalServer, LocalService};
+use crate::meter::Meter;
+use crate::refuse::{self, Answer};
+use crate::relay::{Ending, Ends, Fault, Relay};
+use crate::rt::Net;
+use crate::said::Said;
+use crate::stream::Stream;
+use crate::tunnel;
+use crate::upstream::{self, Lent, NotLent, Want};
+use crate::worker::Worker;
+
+/// What becomes of the client's connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// It may carry another request.
+    Next,
+    /// It is closed.
+    Close,
+    /// It is closed with a reset: an answer that was cut must not look complete.
+    Reset,
+    /// Our side ends, the client's bytes are read for a while.
+    Linger,
+}
+
+/// Who talks, and through what.
+pub struct Parties<'a, N: Net> {
+    /// The worker.
+    pub worker: &'a Rc<Worker<N>>,
+    /// The client's connection.
+    pub client: &'a Stream<N>,
+    /// The client's address.
+    pub peer: SocketAddr,
+    /// The service.
+    pub service: &'a LocalService<N>,
+}
+
+/// An exchange under way.
+struct Exchange<'a, N: Net> {
+    parties: Parties<'a, N>,
+    view: Arc<ServiceView>,
+    pool: Rc<LocalPool<N>>,
+    incoming: Incoming<N>,
+    record: Record,
+    whole: Moment,
+    /// Servers that failed.
+    failed: Vec<ServerId>,
+    /// The server that gets the request once more, on a new connection.
+    again: Option<ServerId>,
+}
+
+/// What one attempt came to.
+enum Attempt<N: Net> {
+    Done(Lent<N>, Ending),
+    Failed(Failure<N>),
+}
+
+/// A failed attempt.
+struct Failure<N: Net> {
+    fault: Fault,
+    server: Option<Rc<LocalServer<N>>>,
+    reused: bool,
+    replayable: bool,
+    sent: bool,
+}
+
+/// Runs an exchange. Bytes that came after the request are left in `held`.
+pub async fn run<N: Net>(
+    parties: Parties<'_, N>,
+    incoming: Incoming<N>,
+    held: &mut Vec<u8>,
+    record: Record,
+) -> After {
+    let worker = parties.worker;
+    let view = parties.service.view.borrow().clone();
+    let _open = worker.census.exchange(&view);
+    view.live.slots[worker.index].counters.requests.add(1);
+    let whole = view.config.timeout.whole.map_or(Moment::NEVER, |span| worker.rt.now() + span);
+    let pool = parties.service.pool.borrow().clone();
+    let exchange =
+        Exchange { parties, view, pool, incoming, record, whole, failed: Vec::new(), again: None };
+    exchange.run(held).await
+}
+
+impl<N: Net> Exchange<'_, N> {
+    async fn run(mut self, held: &mut Vec<u8>) -> After {
+        let mut attempts = 0;
+        loop {
+            let failure = match self.attempt(held).await {
+                Attempt::Done(lent, ending) => return self.done(lent, ending).await,
+                Attempt::Failed(failure) => failure,
+            };
+            if self.again.is_none() {
+                attempts += 1;
+            }
+            match retry::judge(&self.facts(&failure, attempts)) {
+                Verdict::GiveUp(cause) => {
+                    let fault = Fault { cause, ..failure.fault };
+                    return self.give_up(fault, failure.server).await;
+                }
+                Verdict::Replay => {
+                    self.counters().replayed.add(1);
+                    self.again = failure.server.as_ref().map(|server| server.id);
+                    self.attempt_failed(&failure);
+                }
+                Verdict::Another => {
+                    self.counters().retried.add(1);
+                    self.again = None;
+                    self.failed.extend(failure.server.as_ref().map(|server| server.id));
+                    self.attempt_failed(&failure);
+                }
+            }
+            self.record.again();
+        }
+    }
+
+    async fn attempt(&mut self, held: &mut Vec<u8>) -> Attempt<N> {
+        let Parties { worker, client, peer, service } = self.parties;
+        let want = Want {
+            client: peer.ip(),
+            tried: &self.failed,
+            again: self.again,
+            careful: !self.incoming.idempotent,
+            fresh: false,
+            until: self.whole,
+        };
+        let mut lent = match upstream::lend(worker, &self.pool, want, &mut self.record).await {
+            Ok(lent) => lent,
+            Err(NotLent { cause, server }) => {
+                let fault = Fault::before_sending(cause);
+                return Attempt::Failed(Failure {
+                    fault,
+                    server,
+                    reused: false,
+                    replayable: true,
+                    sent: false,
+                });
+            }
+        };
+        let server = lent.hold.server.clone();
+        self.record.server = Some(server.id);
+        self.record.reused = lent.reused;
+        let meter =
+            Meter::new(self.view.live.clone(), server.view.borrow().live.clone(), worker.index);
+        let ends = Ends {
+            worker,
+            client,
+            server: &lent.connection.stream,
+            service: self.view.clone(),
+            pool: self.pool.view.borrow().clone(),
+            whole: self.whole,
+            cut_at: &service.cut_at,
+            sent_before: lent.connection.sent,
+        };
+        let mut relay = Relay::new(ends, meter, &mut self.incoming, &mut self.record);
+        let ended = std::future::poll_fn(|_| relay.poll()).await;
+        relay.release();
+        held.extend_from_slice(&relay.take_excess());
+        let (moved, replayable, told) =
+            (relay.moved(), relay.replayable(), relay.keep_alive_timeout());
+        drop(relay);
+        self.record.add(&moved);
+        lent.connection.sent += moved.to_server;
+        if let Some(seconds) = told {
+            server
+                .shelf
+                .borrow_mut()
+                .told(worker.rt.now(), Duration::from_secs(u64::from(seconds)));
+        }
+        match ended {
+            Ok(ending) => Attempt::Done(lent, ending),
+            Err(fault) => Attempt::Failed(Failure {
+                fault,
+                server: Some(server),
+                reused: lent.reused,
+                replayable,
+                sent: moved.to_server > 0,
+            }),
+        }
+    }
+
+    fn facts(&self, failure: &Failure<N>, attempts: u32) -> Facts {
+        Facts {
+            idempotent: self.incoming.idempotent,
+            answer_begun: failure.fault.answer_begun,
+            body_replayable: failure.replayable,
+            reused_connection: failure.reused,
+            provably_unreceived: !failure.sent || failure.fault.unreceived,
+            attempts,
+            limit: self.pool.view.borrow().config.retries,
+            cause: failure.fault.cause,
+        }
+    }
+
+    fn counters(&self) -> &model::live::ServiceCounters {
+        &self.view.live.slots[self.parties.worker.index].counters
+    }
+
+    fn attempt_failed(&self, failure: &Failure<N>) {
+        if let Some(server) = &failure.server {
+            let view = server.view.borrow();
+            let slot = &view.live.slots[self.parties.worker.index];
+            account::attempt_failed(failure.fault.cause, failure.sent, slot);
+        }
+    }
+
+    /// After a whole answer.
+    async fn done(mut self, lent: Lent<N>, ending: Ending) -> After {
+        let Parties { worker, client, service, .. } = self.parties;
+        self.record.done = Some(worker.rt.look());
+        match ending {
+            Ending::Answered { keep_client, keep_server } => {
+                let after = match keep_client {
+                    true => After::Next,
+                    // Closing with unread bytes would send a reset that may overtake the answer.
+                    false if client.may_read() || !self.incoming.body.framing.done() => {
+                        After::Linger
+                    }
+                    false => After::Close,
+                };
+                self.close(Some(&lent.hold.server));
+                if keep_server {
+                    upstream::shelve(worker, lent);
+                }
+                after
+            }
+            Ending::Upgraded => {
+                self.counters().upgraded.add(1);
+                let server = lent.hold.server.clone();
+                let meter = Meter::new(
+                    self.view.live.clone(),
+                    server.view.borrow().live.clone(),
+                    worker.index,
+                );
+                let ended =
+                    tunnel::run(worker, client, &lent.connection.stream, service, meter).await;
+                self.record.done = Some(worker.rt.now());
+                self.record.add(&ended.moved);
+                self.record.cause = ended.cause;
+                self.close(Some(&server));
+                After::Close
+            }
+        }
+    }
+
+    /// After the last failed attempt.
+    async fn give_up(mut self, fault: Fault, server: Option<Rc<LocalServer<N>>>) -> After {
+        let Parties { worker, client, .. } = self.parties;
+        self.record.cause = Some(fault.cause);
+        self.record.defect = fault.defect.map(|defect| defect.name());
+        let mut status = fault.cause.status();
+        if let Some(defect) = fault.defect
+            && fault.cause == Cause::BadRequest
+        {
+            status = defect.status();
+            if let Some(count) = self.view.live.slots[worker.index].defects.get(defect as usize) {
+                count.add(1);
+            }
+        }
+        let after = if fault.answer_begun {
+            After::Reset
+        } else if fault.client_lost || status == 0 {
+            After::Close
+        } else {
+            let body = &self.incoming.body;
+            let answer = Answer {
+                status,
+                cause: fault.cause,
+                keep: body.framing.done()
+                    && !body.holds()
+                    && self.incoming.keep_alive
+                    && !worker.draining.get(),
+                head_only: self.incoming.head_only,
+            };
+            refuse::answer(worker, client, &self.view, &answer, &mut self.record).await
+        };
+        self.close(server.as_deref());
+        after
+    }
+
+    /// Closes the account and gives buffers back.
+    fn close(&mut self, server: Option<&LocalServer<N>>) {
+        let worker = self.parties.worker;
+        let said = Said::request(self.parties.peer, &self.incoming);
+        worker.close(&self.view, server, &mut self.record, &said);
+        self.incoming.body.release(worker);
+        worker.buffers.give(std::mem::take(&mut self.incoming.head));
+    }
+}

@@ -1,0 +1,334 @@
+//! One direction of bytes between two connections, under a framing, in bounded memory.
+//!
+//! Small amounts are copied through the worker's scratch buffer; long bodies of known or open length go through a
+//! pipe in the kernel. What the receiver does not take at once is kept here, at most `COPY` bytes and the framing
+//! that re-encoding adds; then nothing more is read. It knows no deadline: the caller sees who is waited for.
+
+use std::io;
+
+use wire::http1::{Chunked, Defect};
+
+use crate::rt::Net;
+use crate::stream::{Read, Stream, Wrote};
+use crate::worker::Worker;
+
+/// Bytes read at a time when copying.
+pub const COPY: usize = 48 * 1024;
+
+/// Bodies with at least this much to go are spliced: below it a pipe costs more than it saves.
+pub const SPLICE_FROM: u64 = 64 * 1024;
+
+/// Bytes moved through a pipe at a time.
+const SPLICE: usize = 256 * 1024;
+
+/// Moves in one turn before others get theirs.
+const BUDGET: usize = 16;
+
+/// What ends a body.
+pub enum Framing {
+    /// So many bytes to go.
+    Length(u64),
+    /// Chunks, until the decoder has seen the last.
+    Chunked(Box<Chunked>),
+    /// The sender's end.
+    UntilEnd,
+    /// Ended.
+    Done,
+}
+
+impl Framing {
+    /// Whether nothing more comes.
+    pub fn done(&self) -> bool {
+        matches!(self, Framing::Done)
+    }
+}
+
+/// One direction.
+pub struct Flow<N: Net> {
+    /// What is still to come from the sender.
+    pub framing: Framing,
+    /// Bytes taken from the sender.
+    pub taken: u64,
+    /// Bytes given to the receiver.
+    pub given: u64,
+    /// Of those, through a pipe.
+    pub spliced: u64,
+    pending: Vec<u8>,
+    at: usize,
+    pipe: Option<N::Pipe>,
+    in_pipe: usize,
+    bulk: bool,
+    may_splice: bool,
+}
+
+/// How far a step came.
+#[derive(Debug)]
+pub enum Step {
+    /// Everything has been given and nothing more comes.
+    Finished,
+    /// The sender has nothing now.
+    Sender,
+    /// The receiver takes nothing now.
+    Receiver,
+    /// There is more to do: others first.
+    Again,
+    /// The sender ended before the framing did.
+    Cut,
+    /// The sender's connection broke.
+    SenderFailed,
+    /// The receiver's connection broke.
+    ReceiverFailed,
+    /// What the sender sent breaks the framing.
+    Malformed(Defect),
+}
+
+impl<N: Net> Flow<N> {
+    /// A direction with nothing in it.
+    pub fn new(framing: Framing) -> Self {
+        Flow {
+            framing,
+            taken: 0,
+            given: 0,
+            spliced: 0,
+            pending: Vec::new(),
+            at: 0,
+            pipe: None,
+            in_pipe: 0,
+            bulk: false,
+            may_splice: true,
+        }
+    }
+
+    /// Keeps bytes, already in the receiver's form, that could not be given at once.
+    pub fn keep(&mut self, worker: &Worker<N>, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        if self.pending.capacity() == 0 {
+            self.pending = worker.buffers.take();
+        }
+        self.pending.extend_from_slice(bytes);
+    }
+
+    /// Whether bytes wait for the receiver.
+    pub fn holds(&self) -> bool {
+        self.at < self.pending.len() || self.in_pipe > 0
+    }
+
+    /// Decodes bytes that came with a head: appends to `out` what the receiver is to get and returns how many
+    /// bytes belonged to the body.
+    ///
+    /// # Errors
+    /// The defect of a chunked body.
+    pub fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Defect> {
+        let consumed = match &mut self.framing {
+            Framing::Done => 0,
+            Framing::Length(left) => {
+                let n = usize::try_from(*left).unwrap_or(usize::MAX).min(input.len());
+                out.extend_from_slice(&input[..n]);
+                *left -= n as u64;
+                if *left == 0 {
+                    self.framing = Framing::Done;
+                }
+                n
+            }
+            Framing::Chunked(decoder) => {
+                let fed = decoder.feed(input, out)?;
+                if fed.finished {
+                    self.framing = Framing::Done;
+                }
+                fed.consumed
+            }
+            Framing::UntilEnd => {
+                out.extend_from_slice(input);
+                input.len()
+            }
+        };
+        self.taken += consumed as u64;
+        Ok(consumed)
+    }
+
+    /// Moves what can be moved now.
+    pub fn step(
+        &mut self,
+        worker: &Worker<N>,
+        from: &Stream<N>,
+        to: &Stream<N>,
+        excess: &mut Vec<u8>,
+    ) -> Step {
+        for _ in 0..BUDGET {
+            if let Some(step) = self.give(worker, to) {
+                return step;
+            }
+            if self.framing.done() {
+                self.release(worker);
+                return Step::Finished;
+            }
+            let step = if self.wants_splice() {
+                self.splice(worker, from, to)
+            } else {
+                self.copy(worker, from, to, excess)
+            };
+            if let Some(step) = step {
+                return step;
+            }
+        }
+        Step::Again
+    }
+
+    /// Gives the receiver what is kept; `None`: nothing is kept any more.
+    fn give(&mut self, worker: &Worker<N>, to: &Stream<N>) -> Option<Step> {
+        while self.at < self.pending.len() {
+            match to.try_write(&self.pending[self.at..]) {
+                Wrote::Bytes(n) => {
+                    self.at += n;
+                    self.given += n as u64;
+                }
+                Wrote::Later => return Some(Step::Receiver),
+                Wrote::Failed(_) => return Some(Step::ReceiverFailed),
+            }
+        }
+        if self.pending.capacity() > 0 {
+            self.at = 0;
+            worker.buffers.give(std::mem::take(&mut self.pending));
+        }
+        while self.in_pipe > 0 {
+            let pipe = self.pipe.as_ref()?;
+            let more = matches!(self.framing, Framing::Length(_));
+            match to.try_pour(pipe, self.in_pipe, more) {
+                Wrote::Bytes(n) => {
+                    self.in_pipe -= n;
+                    self.given += n as u64;
+                    self.spliced += n as u64;
+                }
+                Wrote::Later => return Some(Step::Receiver),
+                Wrote::Failed(_) => return Some(Step::ReceiverFailed),
+            }
+        }
+        None
+    }
+
+    fn wants_splice(&self) -> bool {
+        self.may_splice
+            && match self.framing {
+                Framing::Length(left) => self.pipe.is_some() || left >= SPLICE_FROM,
+                Framing::UntilEnd => self.bulk,
+                _ => false,
+            }
+    }
+
+    fn splice(&mut self, worker: &Worker<N>, from: &Stream<N>, _to: &Stream<N>) -> Option<Step> {
+        if self.pipe.is_none() {
+            self.pipe = worker.pipes.take(&worker.rt.net);
+        }
+        let Some(pipe) = &self.pipe else {
+            self.may_splice = false;
+            return None;
+        };
+        let most = match self.framing {
+            Framing::Length(left) => usize::try_from(left).unwrap_or(usize::MAX).min(SPLICE),
+            _ => SPLICE,
+        };
+        match from.try_fill(pipe, most) {
+            Read::Data(n) => {
+                self.in_pipe += n;
+                self.taken += n as u64;
+                if let Framing::Length(left) = &mut self.framing {
+                    *left -= n as u64;
+                    if *left == 0 {
+                        self.framing = Framing::Done;
+                    }
+                }
+                None
+            }
+            Read::Later => Some(Step::Sender),
+            Read::End => self.ended(),
+            Read::Failed(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                self.may_splice = false;
+                None
+            }
+            Read::Failed(_) => Some(Step::SenderFailed),
+        }
+    }
+
+    fn copy(
+        &mut self,
+        worker: &Worker<N>,
+        from: &Stream<N>,
+        to: &Stream<N>,
+        excess: &mut Vec<u8>,
+    ) -> Option<Step> {
+        let mut scratch = worker.scratch.borrow_mut();
+        let room = match self.framing {
+            Framing::Length(left) => usize::try_from(left).unwrap_or(usize::MAX).min(COPY),
+            _ => COPY,
+        };
+        let n = match from.try_read(&mut scratch.input[..room]) {
+            Read::Data(n) => n,
+            Read::Later => return Some(Step::Sender),
+            Read::End => return self.ended(),
+            Read::Failed(_) => return Some(Step::SenderFailed),
+        };
+        self.bulk = n == COPY;
+        let scratch = &mut *scratch;
+        let input = &scratch.input[..n];
+        if let Framing::Chunked(_) = self.framing {
+            scratch.output.clear();
+            let used = match self.decode(input, &mut scratch.output) {
+                Ok(used) => used,
+                Err(defect) => return Some(Step::Malformed(defect)),
+            };
+            excess.extend_from_slice(&input[used..]);
+            return self.hand(worker, to, &scratch.output);
+        }
+        self.taken += n as u64;
+        if let Framing::Length(left) = &mut self.framing {
+            *left -= n as u64;
+            if *left == 0 {
+                self.framing = Framing::Done;
+            }
+        }
+        self.hand(worker, to, input)
+    }
+
+    fn hand(&mut self, worker: &Worker<N>, to: &Stream<N>, bytes: &[u8]) -> Option<Step> {
+        if bytes.is_empty() {
+            return None;
+        }
+        match to.try_write(bytes) {
+            Wrote::Bytes(n) => {
+                self.given += n as u64;
+                self.keep(worker, &bytes[n..]);
+                None
+            }
+            Wrote::Later => {
+                self.keep(worker, bytes);
+                Some(Step::Receiver)
+            }
+            Wrote::Failed(_) => Some(Step::ReceiverFailed),
+        }
+    }
+
+    fn ended(&mut self) -> Option<Step> {
+        match self.framing {
+            Framing::UntilEnd => {
+                self.framing = Framing::Done;
+                None
+            }
+            _ => Some(Step::Cut),
+        }
+    }
+
+    /// Gives buffers and pipe back. A pipe with bytes in it is closed instead.
+    pub fn release(&mut self, worker: &Worker<N>) {
+        if self.pending.capacity() > 0 {
+            worker.buffers.give(std::mem::take(&mut self.pending));
+            self.at = 0;
+        }
+        if let Some(pipe) = self.pipe.take()
+            && self.in_pipe == 0
+        {
+            worker.pipes.give(pipe);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! A request as the exchange carries it: the head for the server, what of the body came with it, and facts.
+//!
+//! Made in one step from the bytes that the client sent, so that nothing borrows them across a wait. It sends
+//! nothing.
+
+use std::net::SocketAddr;
+
+use model::config::{Fanout, Service};
+use wire::http1::{
+    self, BodyKind, Chunked, Defect, Emit, Limits, Request, RequestEdits, Slots, Treatment, Version,
+};
+
+use crate::flow::{Flow, Framing};
+use crate::rt::Net;
+use crate::worker::Worker;
+
+/// A request ready to be sent.
+pub struct Incoming<N: Net> {
+    /// The head in the server's form, followed by body bytes in the server's form that came with it.
+    pub head: Vec<u8>,
+    /// Bytes of the head as the client sent it.
+    pub received: u64,
+    /// The rest of the body.
+    pub body: Flow<N>,
+    /// The client's version.
+    pub version: Version,
+    /// The client wants the connection kept.
+    pub keep_alive: bool,
+    /// HEAD: the answer has no body.
+    pub head_only: bool,
+    /// May be repeated (RFC 9110 §9.2.2).
+    pub idempotent: bool,
+    /// Asks for another protocol.
+    pub upgrade: bool,
+    /// Length of the method at the beginning of `head`.
+    pub method_len: usize,
+    /// Where the target lies in `head`.
+    pub target: (usize, usize),
+}
+
+impl<N: Net> Incoming<N> {
+    /// The method.
+    pub fn method(&self) -> &[u8] {
+        self.head.get(..self.method_len).unwrap_or_default()
+    }
+
+    /// The target as sent to the server.
+    pub fn target(&self) -> &[u8] {
+        self.head.get(self.target.0..self.target.1).unwrap_or_default()
+    }
+}
+
+/// Reads one request from the beginning of `bytes`; `None`: more bytes are needed. Bytes of the next request go to
+/// `rest`.
+///
+/// # Errors
+/// The rule of grammar that was broken.
+pub fn read<N: Net>(
+    worker: &Worker<N>,
+    service: &Service,
+    peer: SocketAddr,
+    local: SocketAddr,
+    bytes: &[u8],
+    rest: &mut Vec<u8>,
+) -> Result<Option<Incoming<N>>, Defect> {
+    let limits = limits(service);
+    let mut slots = Slots::new();
+    let Some(request) = http1::parse_request(bytes, &limits, &mut slots)? else { return Ok(None) };
+    let mut head = worker.buffers.take();
+    let edits = RequestEdits {
+        client: peer,
+        local,
+        scheme: "http",
+        x_forwarded: treatment(service.forwarded.x_forwarded),
+        forwarded: treatment(service.forwarded.forwarded),
+        via: service.forwarded.via.then_some(worker.options.node.as_str()),
+        keep_upgrade: request.upgrade.is_some(),
+    };
+    http1::emit_request(&request, &edits, &mut head);
+    let mut body = Flow::new(framing(&request));
+    let after = &bytes[request.head_len..];
+    let used = body.decode(after, &mut head)?;
+    let upgrade = request.upgrade.is_some();
+    if upgrade && used < after.len() {
+        return Err(Defect::EarlyUpgradeData);
+    }
+    let left = &after[used..];
+    let incoming = Incoming {
+        received: request.head_len as u64,
+        body,
+        version: request.version,
+        keep_alive: request.keep_alive,
+        head_only: request.method.is_head(),
+        idempotent: request.method.is_idempotent(),
+        upgrade,
+        method_len: request.method.as_str().len(),
+        target: target(&head),
+        head,
+    };
+    rest.clear();
+    rest.extend_from_slice(left);
+    Ok(Some(incoming))
+}
+
+/// The limits of a service's heads, as the codec wants them.
+pub fn limits(service: &Service) -> Limits {
+    Limits {
+        head_bytes: service.limit.header_bytes as usize,
+        head_count: usize::from(service.limit.header_count),
+        target_bytes: service.limit.target_bytes as usize,
+    }
+}
+
+fn framing(request: &Request) -> Framing {
+    match request.body {
+        BodyKind::None | BodyKind::Length(0) => Framing::Done,
+        BodyKind::Length(n) => Framing::Length(n),
+        BodyKind::Chunked => Framing::Chunked(Box::new(Chunked::new(Emit::Chunked))),
+    }
+}
+
+fn treatment(fanout: Fanout) -> Treatment {
+    match fanout {
+        Fanout::Keep => Treatment::Keep,
+        Fanout::Append => Treatment::Append,
+        Fanout::Replace => Treatment::Replace,
+        Fanout::Remove => Treatment::Remove,
+    }
+}
+
+/// The target in the request line that we have just written.
+fn target(head: &[u8]) -> (usize, usize) {
+    let start = head.iter().position(|b| *b == b' ').map_or(0, |at| at + 1);
+    let length = head[start..].iter().position(|b| *b == b' ').unwrap_or(0);
+    (start, start + length)
+}

@@ -1,0 +1,55 @@
+//! Bytes of one attempt or tunnel, added to the live counters as they move.
+//!
+//! It is told totals and adds what is new, so that a long download shows while it lasts. It measures nothing itself.
+
+use std::sync::Arc;
+
+use model::live::{ServerLive, ServiceLive};
+
+/// Totals of one attempt or tunnel so far, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Received from the client.
+    pub from_client: u64,
+    /// Sent to the client.
+    pub to_client: u64,
+    /// Received from the server.
+    pub from_server: u64,
+    /// Sent to the server.
+    pub to_server: u64,
+    /// Of those, moved by splice(2).
+    pub spliced: u64,
+}
+
+/// Where they are added.
+#[derive(Debug)]
+pub struct Meter {
+    service: Arc<ServiceLive>,
+    server: Arc<ServerLive>,
+    index: usize,
+    /// The totals that have been added.
+    pub moved: Moved,
+}
+
+impl Meter {
+    /// With nothing moved; `index` is the worker's slot.
+    pub fn new(service: Arc<ServiceLive>, server: Arc<ServerLive>, index: usize) -> Meter {
+        Meter { service, server, index, moved: Moved::default() }
+    }
+
+    /// Adds what is new.
+    #[inline]
+    pub fn set(&mut self, now: Moved) {
+        let before = std::mem::replace(&mut self.moved, now);
+        if now == before {
+            return;
+        }
+        let service = &self.service.slots[self.index].counters;
+        service.client_in.add(now.from_client - before.from_client);
+        service.client_out.add(now.to_client - before.to_client);
+        service.spliced.add(now.spliced - before.spliced);
+        let server = &self.server.slots[self.index].counters;
+        server.bytes_in.add(now.from_server - before.from_server);
+        server.bytes_out.add(now.to_server - before.to_server);
+    }
+}

@@ -1,0 +1,80 @@
+//! What the plane is told at its start, and to whom it tells what it sees.
+//!
+//! It carries nothing itself.
+
+use std::net::{IpAddr, SocketAddr};
+
+use model::config::AccessFormat;
+use model::id::{PoolId, ServerId};
+
+/// What the plane is told at its start.
+#[derive(Clone, Debug)]
+pub struct PlaneOptions {
+    /// Worker threads, at least 1.
+    pub workers: usize,
+    /// Pin worker i to the i-th core that this process may use.
+    pub pin: bool,
+    /// Client connections over all services.
+    pub connections: u32,
+    /// What is logged.
+    pub access: Access,
+    /// Our name in Via.
+    pub node: String,
+}
+
+/// What is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Every exchange, not only those with a cause.
+    pub all: bool,
+    /// The form of a line.
+    pub format: AccessFormat,
+    /// Anything at all.
+    pub enabled: bool,
+}
+
+/// Who hears what the workers see. Called on workers: must never block.
+pub trait Outside: Send + Sync + 'static {
+    /// Something that control work should know.
+    fn observe(&self, seen: Observation);
+
+    /// Finished log lines; false: they were dropped.
+    fn log(&self, lines: Vec<u8>) -> bool;
+}
+
+/// Something that control work should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Observation {
+    /// A connection to a server could not be made.
+    ConnectFailed {
+        /// Its pool.
+        pool: PoolId,
+        /// The server.
+        server: ServerId,
+        /// Why.
+        reason: String,
+    },
+    /// A connection was made, for the first time after a failure.
+    ConnectSucceeded {
+        /// Its pool.
+        pool: PoolId,
+        /// The server.
+        server: ServerId,
+    },
+    /// Few or no source ports are left towards a destination.
+    SourcePortsLow {
+        /// From where; `None`: the kernel's choice.
+        source: Option<IpAddr>,
+        /// Where to.
+        destination: SocketAddr,
+        /// Ports in use by this worker.
+        in_use: u32,
+        /// Ports left over all workers as far as known.
+        left: u32,
+    },
+    /// No file descriptor was left for a client.
+    NoDescriptor {
+        /// Which worker.
+        worker: usize,
+    },
+}

@@ -1,0 +1,375 @@
+//! The request plane as its owner sees it: worker threads and orders to them.
+//!
+//! Orders are closures that a worker runs between turns. The plane opens no sockets and reads no configuration: it
+//! is given listeners and snapshots.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use model::id::{ListenerId, ServiceId};
+use model::live::Shared;
+use model::snapshot::Snapshot;
+use rustix::event::EventfdFlags;
+
+use crate::accept::{self, Listening, Wanted};
+use crate::account::Wall;
+use crate::outside::{Outside, PlaneOptions};
+use crate::rt::epoll::Epoll;
+use crate::rt::{Net, Readiness};
+use crate::stream::Stream;
+use crate::worker::{Published, Worker};
+
+/// The running workers.
+pub struct Plane {
+    seats: Vec<Seat>,
+    ports: PortRange,
+}
+
+struct Seat {
+    mailbox: Arc<Mailbox>,
+    published: Published,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Mailbox {
+    orders: Mutex<Vec<Order>>,
+    bell: OwnedFd,
+    installed: AtomicU64,
+    stop: AtomicBool,
+}
+
+type Order = Box<dyn FnOnce(&Rc<Worker<Epoll>>, &mut Listeners) + Send>;
+type Listeners = HashMap<ListenerId, Vec<Listening>>;
+
+/// Why the plane could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// No worker was asked for.
+    #[error("a request plane needs at least one worker")]
+    NoWorkers,
+    /// A worker's epoll or its bell could not be made, or its thread not started.
+    #[error("worker {worker} could not start: {source}")]
+    Worker {
+        /// Which.
+        worker: usize,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// What is open over all workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Open {
+    /// Client connections.
+    pub connections: u32,
+    /// Exchanges and `tcp` connections under way.
+    pub exchanges: u32,
+    /// Of those, tunnels.
+    pub tunnels: u32,
+    /// Client connections without an exchange.
+    pub idle: u32,
+}
+
+/// Source ports towards one destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortUse {
+    /// From where; `None`: the kernel's choice.
+    pub source: Option<IpAddr>,
+    /// Where to.
+    pub destination: SocketAddr,
+    /// Held by connections that are open.
+    pub in_use: u32,
+    /// The range's size less those.
+    pub left: u32,
+    /// Attempts that found none.
+    pub exhausted: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PortRange(u32);
+
+impl Plane {
+    /// Starts the workers.
+    ///
+    /// # Errors
+    /// When the kernel gives no epoll, eventfd or thread.
+    pub fn start(options: PlaneOptions, outside: Arc<dyn Outside>) -> Result<Plane, StartError> {
+        if options.workers == 0 {
+            return Err(StartError::NoWorkers);
+        }
+        let options = Arc::new(options);
+        let origin = Instant::now();
+        let all_open = Arc::new(Shared::default());
+        let started =
+            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
+        let mut seats = Vec::new();
+        for index in 0..options.workers {
+            let failed = |source| StartError::Worker { worker: index, source };
+            let start = Start {
+                index,
+                seed: started.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(index as u64),
+                wall: Wall { origin_nanos: started },
+                options: options.clone(),
+                outside: outside.clone(),
+                published: Published { all_open: all_open.clone(), ..Published::default() },
+                origin,
+            };
+            seats.push(Seat::start(start).map_err(failed)?);
+        }
+        Ok(Plane { seats, ports: PortRange::read() })
+    }
+
+    /// How many workers there are.
+    pub fn workers(&self) -> usize {
+        self.seats.len()
+    }
+
+    /// Puts a snapshot in force; `installed` tells when it is.
+    pub fn install(&self, snapshot: Arc<Snapshot>) {
+        for seat in &self.seats {
+            let (snapshot, mailbox) = (snapshot.clone(), seat.mailbox.clone());
+            seat.order(move |worker, _| {
+                worker.install(&snapshot);
+                mailbox.installed.store(snapshot.version, Ordering::Release);
+            });
+        }
+    }
+
+    /// The lowest version that is in force in every worker.
+    pub fn installed(&self) -> u64 {
+        self.seats
+            .iter()
+            .map(|seat| seat.mailbox.installed.load(Ordering::Acquire))
+            .min()
+            .unwrap_or(0)
+    }
+
+    /// Accepts for a service, whose snapshot must have been installed: socket i goes to worker i modulo their number.
+    pub fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>) {
+        for (i, socket) in sockets.into_iter().enumerate() {
+            let seat = &self.seats[i % self.seats.len()];
+            seat.order(move |worker, listeners| adopt(worker, listeners, id, service, socket));
+        }
+    }
+
+    /// Stops accepting. `accept_rest`: first takes what has been established; false when the sockets live on in
+    /// another process.
+    pub fn unlisten(&self, id: ListenerId, accept_rest: bool) {
+        let wanted = if accept_rest { Wanted::Finish } else { Wanted::Drop };
+        for seat in &self.seats {
+            seat.order(move |worker, listeners| {
+                for listening in listeners.remove(&id).unwrap_or_default() {
+                    listening.wanted.set(wanted);
+                    worker.rt.wake(listening.task);
+                }
+            });
+        }
+    }
+
+    /// Lets every connection end after what it is doing; cuts what is left after `limit`.
+    pub fn drain(&self, limit: Duration) {
+        for seat in &self.seats {
+            seat.order(move |worker, _| worker.drain(limit));
+        }
+    }
+
+    /// What is open now.
+    pub fn open(&self) -> Open {
+        let mut open = Open::default();
+        for seat in &self.seats {
+            open.connections += seat.published.census.connections.get();
+            open.exchanges += seat.published.census.exchanges.get();
+            open.tunnels += seat.published.census.tunnels.get();
+            open.idle += seat.published.census.idle.get();
+        }
+        open
+    }
+
+    /// What each worker has open.
+    pub fn by_worker(&self) -> Vec<Open> {
+        self.seats
+            .iter()
+            .map(|seat| Open {
+                connections: seat.published.census.connections.get(),
+                exchanges: seat.published.census.exchanges.get(),
+                tunnels: seat.published.census.tunnels.get(),
+                idle: seat.published.census.idle.get(),
+            })
+            .collect()
+    }
+
+    /// Source ports in use over all workers.
+    pub fn ports(&self) -> Vec<PortUse> {
+        let mut sum: HashMap<_, (u32, u64)> = HashMap::new();
+        for seat in &self.seats {
+            for (path, used) in seat.published.ports.all() {
+                let entry = sum.entry(path).or_default();
+                entry.0 += used.open;
+                entry.1 += used.exhausted;
+            }
+        }
+        let mut all: Vec<PortUse> = sum
+            .into_iter()
+            .map(|((source, destination), (in_use, exhausted))| PortUse {
+                source,
+                destination,
+                in_use,
+                left: self.ports.0.saturating_sub(in_use),
+                exhausted,
+            })
+            .collect();
+        all.sort_by_key(|port| (port.destination, port.source));
+        all
+    }
+
+    /// Ends the workers and whatever they still have open; returns what that was.
+    pub fn stop(mut self) -> Open {
+        let left = self.open();
+        for seat in &self.seats {
+            seat.mailbox.stop.store(true, Ordering::Release);
+            seat.ring();
+        }
+        for seat in &mut self.seats {
+            if let Some(thread) = seat.thread.take() {
+                // A worker that panicked has nothing left to end.
+                let _ = thread.join();
+            }
+        }
+        left
+    }
+}
+
+impl Seat {
+    fn start(start: Start) -> io::Result<Seat> {
+        let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let bell_of_worker = bell.try_clone()?;
+        let mailbox = Arc::new(Mailbox {
+            orders: Mutex::default(),
+            bell,
+            installed: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+        });
+        let poll = Epoll::descriptor()?;
+        let (inbox, published) = (mailbox.clone(), start.published.clone());
+        let thread = std::thread::Builder::new()
+            .name(format!("worker-{}", start.index))
+            .spawn(move || work(start, poll, inbox, bell_of_worker))?;
+        Ok(Seat { mailbox, published, thread: Some(thread) })
+    }
+
+    fn order(&self, order: impl FnOnce(&Rc<Worker<Epoll>>, &mut Listeners) + Send + 'static) {
+        self.mailbox.orders.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(order));
+        self.ring();
+    }
+
+    fn ring(&self) {
+        // Only a full counter refuses, and then the bell has been rung already.
+        let _ = rustix::io::write(&self.mailbox.bell, &1u64.to_ne_bytes());
+    }
+}
+
+struct Start {
+    index: usize,
+    seed: u64,
+    wall: Wall,
+    options: Arc<PlaneOptions>,
+    outside: Arc<dyn Outside>,
+    published: Published,
+    origin: Instant,
+}
+
+/// A worker's thread.
+fn work(start: Start, poll: OwnedFd, mailbox: Arc<Mailbox>, bell: OwnedFd) {
+    if start.options.pin {
+        pin(start.index);
+    }
+    let worker = Worker::new(
+        Epoll::new(poll, start.origin),
+        start.index,
+        start.seed,
+        start.wall,
+        start.options,
+        start.outside,
+        start.published,
+    );
+    let inbox = mailbox.clone();
+    let follower = worker.clone();
+    worker.rt.spawn(follow(follower, inbox, bell));
+    while !mailbox.stop.load(Ordering::Acquire) {
+        if worker.rt.turn(None).is_err() {
+            // epoll_wait fails only for a descriptor or memory that is not ours any more: nothing can be served.
+            break;
+        }
+    }
+    worker.leave();
+}
+
+/// Carries out orders as they come.
+async fn follow(worker: Rc<Worker<Epoll>>, mailbox: Arc<Mailbox>, bell: OwnedFd) {
+    let mut listeners = Listeners::new();
+    let Ok(bell) = Stream::<Epoll>::new(&worker.rt, bell, false) else { return };
+    loop {
+        // Edge-triggered: every ring is a new edge, so the counter need not be read.
+        bell.source().clear(Readiness::READ);
+        let orders =
+            std::mem::take(&mut *mailbox.orders.lock().unwrap_or_else(PoisonError::into_inner));
+        if orders.is_empty() {
+            let _ = bell.readable(model::moment::Moment::NEVER).await;
+        }
+        for order in orders {
+            order(&worker, &mut listeners);
+        }
+    }
+}
+
+fn adopt(
+    worker: &Rc<Worker<Epoll>>,
+    listeners: &mut Listeners,
+    id: ListenerId,
+    service: ServiceId,
+    socket: OwnedFd,
+) {
+    let Some(service) = worker.local.borrow().services.get(&service).cloned() else { return };
+    let local =
+        rustix::net::getsockname(&socket).ok().and_then(|name| SocketAddr::try_from(name).ok());
+    let local = local.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
+    let Ok(socket) = worker.rt.net.adopt(socket) else { return };
+    let wanted = Rc::new(Cell::new(Wanted::Open));
+    let task =
+        worker.rt.spawn(accept::listen(worker.clone(), socket, local, service, wanted.clone()));
+    listeners.entry(id).or_default().push(Listening { wanted, task });
+}
+
+/// Pins this thread to the `index`-th core that the process may use; without permission it stays where it is.
+fn pin(index: usize) {
+    let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
+    let cores: Vec<usize> =
+        (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
+    if let Some(core) = cores.get(index % cores.len().max(1)) {
+        let mut one = rustix::thread::CpuSet::new();
+        one.set(*core);
+        let _ = rustix::thread::sched_setaffinity(None, &one);
+    }
+}
+
+impl PortRange {
+    /// `net.ipv4.ip_local_port_range`, both ends included; Linux's default where it cannot be read.
+    fn read() -> PortRange {
+        let text =
+            std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+        let mut ends = text.split_whitespace().filter_map(|end| end.parse::<u32>().ok());
+        match (ends.next(), ends.next()) {
+            (Some(low), Some(high)) if high >= low => PortRange(high - low + 1),
+            _ => PortRange(28_232),
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! One attempt of an exchange: the request to a server and its answer to the client, both directions at once.
+//!
+//! A machine that is polled: each poll moves what can be moved and otherwise says by when something must happen. It
+//! ends with an ending or a fault; what a fault leads to is decided by `exchange`.
+
+mod answer;
+
+use std::cell::Cell;
+use std::io;
+use std::sync::Arc;
+use std::task::Poll;
+
+use model::cause::Cause;
+use model::moment::Moment;
+use model::snapshot::{PoolView, ServiceView};
+use wire::http1::Defect;
+
+use crate::account::Record;
+use crate::flow::{Flow, Framing, Step};
+use crate::incoming::Incoming;
+use crate::meter::{Meter, Moved};
+use crate::rt::Net;
+use crate::stream::{Stream, Wrote};
+use crate::worker::Worker;
+
+/// How an attempt ended well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The whole answer was given to the client.
+    Answered {
+        /// The client's connection may carry another request.
+        keep_client: bool,
+        /// The server's connection may carry another request.
+        keep_server: bool,
+    },
+    /// Both agreed on another protocol: bytes from here on.
+    Upgraded,
+}
+
+/// How an attempt ended badly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The cause.
+    pub cause: Cause,
+    /// Bytes of a final answer went to the client.
+    pub answer_begun: bool,
+    /// The rule of grammar that was broken, if that was it.
+    pub defect: Option<Defect>,
+    /// The client's connection cannot be answered any more.
+    pub client_lost: bool,
+    /// The server's end was seen before any byte of an answer, and nothing of the request was acknowledged.
+    pub unreceived: bool,
+}
+
+/// One attempt.
+pub struct Relay<'a, N: Net> {
+    ends: Ends<'a, N>,
+    incoming: &'a mut Incoming<N>,
+    record: &'a mut Record,
+    sent: usize,
+    meter: Meter,
+    /// Bytes of the answer's heads.
+    heads: u64,
+    uploaded: bool,
+    server_deaf: bool,
+    partial: Vec<u8>,
+    down: Flow<N>,
+    answer: Option<Ending>,
+    answer_begun: bool,
+    excess: Vec<u8>,
+    up_moved: (u64, Moment),
+    down_moved: (u64, Moment),
+    up_waits: Waits,
+    down_waits: Waits,
+    keep_alive_timeout: Option<u32>,
+}
+
+/// For whom a direction waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waits {
+    Nobody,
+    Client,
+    Server,
+}
+
+impl Fault {
+    /// Nothing was sent: no connection could be had.
+    pub fn before_sending(cause: Cause) -> Fault {
+        Fault { cause, answer_begun: false, defect: None, client_lost: false, unreceived: true }
+    }
+}
+
+/// What an attempt runs between.
+pub struct Ends<'a, N: Net> {
+    /// The worker.
+    pub worker: &'a Worker<N>,
+    /// The client's connection.
+    pub client: &'a Stream<N>,
+    /// The server's connection.
+    pub server: &'a Stream<N>,
+    /// The service as it was when the exchange began.
+    pub service: Arc<ServiceView>,
+    /// The pool as it is now.
+    pub pool: Arc<PoolView>,
+    /// When the whole exchange must be over.
+    pub whole: Moment,
+    /// When the service is cut; may come nearer meanwhile.
+    pub cut_at: &'a Cell<Moment>,
+    /// Bytes that were sent to the server's connection before.
+    pub sent_before: u64,
+}
+
+impl<'a, N: Net> Relay<'a, N> {
+    /// An attempt that has sent nothing yet.
+    pub fn new(
+        ends: Ends<'a, N>,
+        meter: Meter,
+        incoming: &'a mut Incoming<N>,
+        record: &'a mut Record,
+    ) -> Self {
+        let now = ends.worker.rt.now();
+        Relay {
+            ends,
+            incoming,
+            record,
+            sent: 0,
+            meter,
+            heads: 0,
+            uploaded: false,
+            server_deaf: false,
+            partial: Vec::new(),
+            down: Flow::new(Framing::Done),
+            answer: None,
+            answer_begun: false,
+            excess: Vec::new(),
+            up_moved: (0, now),
+            down_moved: (0, now),
+            up_waits: Waits::Nobody,
+            down_waits: Waits::Server,
+            keep_alive_timeout: None,
+        }
+    }
+
+    /// How long the server says it keeps idle connections, seconds.
+    pub fn keep_alive_timeout(&self) -> Option<u32> {
+        self.keep_alive_timeout
+    }
+
+    /// Bytes that came after the end of the client's body: the next request.
+    pub fn take_excess(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.excess)
+    }
+
+    /// What has moved.
+    pub fn moved(&self) -> Moved {
+        self.meter.moved
+    }
+
+    /// Gives buffers and pipes back.
+    pub fn release(&mut self) {
+        self.down.release(self.ends.worker);
+    }
+
+    /// Whether every byte of the request that was taken from the client is still in `incoming.head`.
+    pub fn replayable(&self) -> bool {
+        self.incoming.body.given == 0 && !self.incoming.body.holds()
+    }
+
+    /// Moves what can be moved.
+    pub fn poll(&mut self) -> Poll<Result<Ending, Fault>> {
+        let polled = self.progress();
+        self.meter.set(Moved {
+            from_client: self.incoming.received + self.incoming.body.taken,
+            to_client: self.down.given,
+            from_server: self.heads + self.down.taken,
+            to_server: self.sent as u64 + self.incoming.body.given,
+            spliced: self.down.spliced + self.incoming.body.spliced,
+        });
+        polled
+    }
+
+    fn progress(&mut self) -> Poll<Result<Ending, Fault>> {
+        let mut again = false;
+        if !self.uploaded {
+            match self.upload() {
+                Ok(more) => again |= more,
+                Err(fault) => return Poll::Ready(Err(fault)),
+            }
+        }
+        match self.download() {
+            Ok(Some(ending)) => return Poll::Ready(Ok(ending)),
+            Ok(None) => {}
+            Err(fault) => return Poll::Ready(Err(fault)),
+        }
+        if self.ends.client.broken() {
+            return Poll::Ready(Err(self.client_gone()));
+        }
+        again |= self.answer.is_some() && self.down_waits == Waits::Nobody;
+        if again && let Some(me) = self.ends.worker.rt.current() {
+            self.ends.worker.rt.wake(me);
+        }
+        self.deadline()
+    }
+
+    /// Sends the head and what follows; says whether there is more to do at once.
+    fn upload(&mut self) -> Result<bool, Fault> {
+        if self.server_deaf {
+            return Ok(false);
+        }
+        while self.sent < self.incoming.head.len() {
+            match self.ends.server.try_write(&self.incoming.head[self.sent..]) {
+                Wrote::Bytes(n) => self.sent += n,
+                Wrote::Later => {
+                    self.up_waits = Waits::Server;
+                    return Ok(false);
+                }
+                Wrote::Failed(_) => return self.deaf(),
+            }
+        }
+        let step = self.incoming.body.step(
+            self.ends.worker,
+            self.ends.client,
+            self.ends.server,
+            &mut self.excess,
+        );
+        let total = self.sent as u64 + self.incoming.body.given + self.incoming.body.taken;
+        if total != self.up_moved.0 {
+            self.up_moved = (total, self.ends.worker.rt.now());
+        }
+        self.up_waits = match step {
+            Step::Finished => {
+                self.uploaded = true;
+                let now = self.ends.worker.rt.look();
+                self.record.request_sent = Some(now);
+                self.down_moved.1 = now;
+                Waits::Nobody
+            }
+            Step::Again => {
+                self.up_waits = Waits::Nobody;
+                return Ok(true);
+            }
+            Step::Sender => Waits::Client,
+            Step::Receiver => Waits::Server,
+            Step::Cut => return Err(self.lost_client(Cause::ClientClosedRequest)),
+            Step::SenderFailed => return Err(self.lost_client(Cause::ClientReset)),
+            Step::ReceiverFailed => return self.deaf(),
+            Step::Malformed(defect) => {
+                return Err(Fault { defect: Some(defect), ..self.fault(Cause::BadRequest) });
+            }
+        };
+        Ok(false)
+    }
+
+    /// The server takes no more of the request; it may have answered already.
+    fn deaf(&mut self) -> Result<bool, Fault> {
+        self.server_deaf = true;
+        self.up_waits = Waits::Nobody;
+        self.ends.server.source().set(crate::rt::Readiness::READ);
+        Ok(false)
+    }
+
+    fn download(&mut self) -> Result<Option<Ending>, Fault> {
+        if self.answer.is_none() {
+            self.read_head()?;
+        }
+        let Some(answer) = self.answer else { return Ok(None) };
+        if answer == Ending::Upgraded && !self.down.holds() {
+            return Ok(Some(answer));
+        }
+        let mut excess = Vec::new();
+        let step =
+            self.down.step(self.ends.worker, self.ends.server, self.ends.client, &mut excess);
+        let total = self.down.given + self.down.taken;
+        if total != self.down_moved.0 {
+            self.down_moved = (total, self.ends.worker.rt.now());
+        }
+        match step {
+            Step::Finished => {
+                let clean = excess.is_empty() && self.uploaded;
+                Ok(Some(match answer {
+                    Ending::Answered { keep_client, keep_server } => Ending::Answered {
+                        keep_client: keep_client && self.uploaded,
+                        keep_server: keep_server && clean,
+                    },
+                    Ending::Upgraded => Ending::Upgraded,
+                }))
+            }
+            Step::Again => self.wait_down(Waits::Nobody),
+            Step::Sender => self.wait_down(Waits::Server),
+            Step::Receiver => self.wait_down(Waits::Client),
+            Step::Cut | Step::SenderFailed => Err(self.fault(Cause::ServerCut)),
+            Step::ReceiverFailed => Err(self.client_gone()),
+            Step::Malformed(defect) => {
+                Err(Fault { defect: Some(defect), ..self.fault(Cause::BadResponse) })
+            }
+        }
+    }
+
+    fn wait_down(&mut self, waits: Waits) -> Result<Option<Ending>, Fault> {
+        self.down_waits = waits;
+        Ok(None)
+    }
+
+    /// When the next thing must have happened, and what it means if it has not.
+    fn deadline(&mut self) -> Poll<Result<Ending, Fault>> {
+        let (service, pool) = (&self.ends.service.config.timeout, &self.ends.pool.config.timeout);
+        let mut until = (self.ends.whole, Cause::WholeTimeout);
+        let mut sooner = |at: Moment, cause: Cause| {
+            if at < until.0 {
+                until = (at, cause);
+            }
+        };
+        sooner(self.ends.cut_at.get(), Cause::DrainCut);
+        match self.up_waits {
+            Waits::Client => {
+                sooner(self.up_moved.1 + service.between_bytes, Cause::ClientBodyTimeout)
+            }
+            Waits::Server => {
+                sooner(self.up_moved.1 + pool.between_bytes, Cause::ServerWriteTimeout)
+            }
+            Waits::Nobody => {}
+        }
+        if self.answer.is_none() {
+            if self.uploaded || self.server_deaf {
+                sooner(self.down_moved.1 + pool.first_byte, Cause::FirstByteTimeout);
+            }
+        } else {
+            match self.down_waits {
+                Waits::Server => {
+                    sooner(self.down_moved.1 + pool.between_bytes, Cause::ServerBodyTimeout)
+                }
+                Waits::Client => {
+                    sooner(self.down_moved.1 + service.between_bytes, Cause::ClientReadTimeout)
+                }
+                Waits::Nobody => {}
+            }
+        }
+        if self.ends.worker.rt.now() >= until.0 {
+            return Poll::Ready(Err(self.fault(until.1)));
+        }
+        self.ends.worker.rt.wake_at(until.0);
+        Poll::Pending
+    }
+
+    fn no_answer(&self, error: Option<io::Error>) -> Fault {
+        let cause = if error.is_none() { Cause::ServerClosed } else { Cause::ServerReset };
+        let nothing = self.record.first_byte.is_none();
+        let acknowledged = self.ends.worker.rt.net.acknowledged(self.ends.server.sock());
+        Fault {
+            unreceived: nothing
+                && error.is_none()
+                && acknowledged.is_some_and(|bytes| bytes <= self.ends.sent_before),
+            ..self.fault(cause)
+        }
+    }
+
+    fn client_gone(&self) -> Fault {
+        let cause = if self.uploaded { Cause::ClientClosedResponse } else { Cause::ClientReset };
+        self.lost_client(cause)
+    }
+
+    fn lost_client(&self, cause: Cause) -> Fault {
+        Fault { client_lost: true, ..self.fault(cause) }
+    }
+
+    fn fault(&self, cause: Cause) -> Fault {
+        Fault {
+            cause,
+            answer_begun: self.answer_begun,
+            defect: None,
+            client_lost: false,
+            unreceived: false,
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The head of an answer: informational ones are passed on, the final one decides how the body goes.
+//!
+//! Reads, rewrites and writes heads of an attempt; the body's bytes are `flow`'s.
+
+use model::cause::Cause;
+use wire::http1::{
+    self, AnswerBody, Asked, Chunked, Emit, Limits, Persist, Response, ResponseEdits, Slots,
+    Version,
+};
+
+use super::{Ending, Fault, Relay};
+use crate::flow::Framing;
+use crate::rt::Net;
+use crate::stream::{Read, Wrote};
+
+/// Bytes read at a time while an answer's head is expected.
+const HEAD_READ: usize = 16 * 1024;
+
+impl<'a, N: Net> Relay<'a, N> {
+    /// Reads until the final head has been seen, or nothing more is there.
+    pub(super) fn read_head(&mut self) -> Result<(), Fault> {
+        let worker = self.ends.worker;
+        let mut scratch = worker.scratch.borrow_mut();
+        let scratch = &mut *scratch;
+        while self.answer.is_none() {
+            let n = match self.ends.server.try_read(&mut scratch.input[..HEAD_READ]) {
+                Read::Data(n) => n,
+                Read::Later => return Ok(()),
+                Read::End => return Err(self.no_answer(None)),
+                Read::Failed(error) => return Err(self.no_answer(Some(error))),
+            };
+            if self.record.first_byte.is_none() {
+                self.record.first_byte = Some(worker.rt.look());
+            }
+            self.down_moved.1 = worker.rt.now();
+            scratch.output.clear();
+            if self.partial.is_empty() {
+                let used = self.heads(&scratch.input[..n], &mut scratch.output)?;
+                if self.answer.is_none() {
+                    self.partial.extend_from_slice(&scratch.input[used..n]);
+                }
+            } else {
+                let mut bytes = std::mem::take(&mut self.partial);
+                bytes.extend_from_slice(&scratch.input[..n]);
+                let used = self.heads(&bytes, &mut scratch.output)?;
+                if self.answer.is_none() {
+                    bytes.drain(..used);
+                    self.partial = bytes;
+                }
+            }
+            self.write_out(&scratch.output)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_out(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.answer_begun |= self.answer.is_some();
+        if self.down.holds() {
+            self.down.keep(self.ends.worker, bytes);
+            return Ok(());
+        }
+        match self.ends.client.try_write(bytes) {
+            Wrote::Bytes(n) => {
+                self.down.given += n as u64;
+                self.down.keep(self.ends.worker, &bytes[n..]);
+            }
+            Wrote::Later => self.down.keep(self.ends.worker, bytes),
+            Wrote::Failed(_) => return Err(self.client_gone()),
+        }
+        Ok(())
+    }
+
+    /// Reads heads until the final one, and the beginning of its body; returns how many bytes were used.
+    pub(super) fn heads(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<usize, Fault> {
+        let limits = Limits {
+            head_bytes: self.ends.pool.config.limit.header_bytes as usize,
+            head_count: usize::from(self.ends.pool.config.limit.header_count),
+            target_bytes: 0,
+        };
+        let asked = match &self.incoming {
+            incoming if incoming.head_only => Asked::Head,
+            incoming if incoming.upgrade => Asked::Upgrade,
+            _ => Asked::Other,
+        };
+        let mut used = 0;
+        loop {
+            let mut slots = Slots::new();
+            let response = match http1::parse_response(&bytes[used..], &limits, &mut slots, asked) {
+                Ok(Some(response)) => response,
+                Ok(None) => return Ok(used),
+                Err(defect) => {
+                    return Err(Fault { defect: Some(defect), ..self.fault(Cause::BadResponse) });
+                }
+            };
+            used += response.head_len;
+            self.heads += response.head_len as u64;
+            if response.status == 101 {
+                self.switch(&response, out);
+                self.down.framing = Framing::Done;
+                out.extend_from_slice(&bytes[used..]);
+                return Ok(bytes.len());
+            }
+            if response.status < 200 {
+                self.ends.service.live.slots[self.ends.worker.index].counters.informational.add(1);
+                if self.incoming.version == Version::Http11 {
+                    http1::emit_response(&response, &self.edits(Persist::KeepAlive, false), out);
+                }
+                continue;
+            }
+            self.final_head(&response, out);
+            let rest = &bytes[used..];
+            let taken = self.down.decode(rest, out).map_err(|defect| Fault {
+                defect: Some(defect),
+                ..self.fault(Cause::BadResponse)
+            })?;
+            if taken < rest.len()
+                && let Some(Ending::Answered { keep_server, .. }) = &mut self.answer
+            {
+                // Bytes after the end of an answer belong to nothing that was asked.
+                *keep_server = false;
+            }
+            return Ok(bytes.len());
+        }
+    }
+
+    pub(super) fn switch(&mut self, response: &Response, out: &mut Vec<u8>) {
+        http1::emit_response(response, &self.edits(Persist::KeepAlive, true), out);
+        self.record.status = 101;
+        self.answer = Some(Ending::Upgraded);
+    }
+
+    pub(super) fn final_head(&mut self, response: &Response, out: &mut Vec<u8>) {
+        self.record.status = response.status;
+        self.keep_alive_timeout = response.keep_alive_timeout;
+        let old = self.incoming.version == Version::Http10;
+        let framing = match response.body {
+            AnswerBody::None | AnswerBody::Length(0) => Framing::Done,
+            AnswerBody::Length(n) => Framing::Length(n),
+            AnswerBody::Chunked => {
+                let emit = if old { Emit::Plain } else { Emit::Chunked };
+                Framing::Chunked(Box::new(Chunked::new(emit)))
+            }
+            AnswerBody::UntilClose => Framing::UntilEnd,
+        };
+        let open_ended =
+            matches!(framing, Framing::UntilEnd) || (old && matches!(framing, Framing::Chunked(_)));
+        let keep_client =
+            self.incoming.keep_alive && !open_ended && !self.ends.worker.draining.get();
+        self.answer = Some(Ending::Answered {
+            keep_client,
+            keep_server: response.keep_alive && !matches!(framing, Framing::UntilEnd),
+        });
+        let persist = if keep_client { Persist::KeepAlive } else { Persist::Close };
+        http1::emit_response(response, &self.edits(persist, false), out);
+        self.down.framing = framing;
+    }
+
+    pub(super) fn edits(&self, persist: Persist, keep_upgrade: bool) -> ResponseEdits<'a> {
+        ResponseEdits {
+            client_version: self.incoming.version,
+            persist,
+            via: self
+                .ends
+                .service
+                .config
+                .forwarded
+                .via
+                .then_some(self.ends.worker.options.node.as_str()),
+            keep_upgrade,
+        }
+    }
+}

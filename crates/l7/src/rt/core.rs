@@ -1,0 +1,357 @@
+//! Tasks and their turns.
+//!
+//! A turn: wait for readiness or the next deadline, mark what became ready, poll the tasks concerned. A task that
+//! is polled sets its deadline anew. Futures get a waker that does nothing: inside a worker only sockets,
+//! deadlines and `wake` make a task runnable.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use model::moment::Moment;
+
+use super::net::{Net, Ready};
+use super::source::{Readiness, Source};
+use super::wheel::Wheel;
+
+/// Names a task; a number is used again, with another generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TaskId {
+    index: u32,
+    generation: u32,
+}
+
+struct Task {
+    generation: u32,
+    story: Option<Pin<Box<dyn Future<Output = ()>>>>,
+    live: bool,
+    queued: bool,
+    /// When to be polled at the latest.
+    deadline: Moment,
+    /// When its entry in the wheel comes up; `NEVER` without one.
+    armed: Moment,
+}
+
+struct Sources {
+    slots: Vec<(u32, Option<Rc<Source>>)>,
+    free: Vec<u32>,
+}
+
+/// The runtime of one worker.
+pub struct Rt<N: Net> {
+    /// The world.
+    pub net: N,
+    tasks: RefCell<Vec<Task>>,
+    free: RefCell<Vec<u32>>,
+    sources: RefCell<Sources>,
+    ready: RefCell<VecDeque<TaskId>>,
+    wheel: RefCell<Wheel<TaskId>>,
+    current: Cell<Option<TaskId>>,
+    wanted: Cell<Moment>,
+    now: Cell<Moment>,
+    reports: RefCell<Vec<Ready>>,
+    due: RefCell<Vec<(Moment, TaskId)>>,
+}
+
+impl<N: Net> Rt<N> {
+    /// A runtime without tasks.
+    pub fn new(net: N) -> Self {
+        let now = net.now();
+        Rt {
+            net,
+            tasks: RefCell::default(),
+            free: RefCell::default(),
+            sources: RefCell::new(Sources { slots: Vec::new(), free: Vec::new() }),
+            ready: RefCell::default(),
+            wheel: RefCell::new(Wheel::new(now)),
+            current: Cell::new(None),
+            wanted: Cell::new(Moment::NEVER),
+            now: Cell::new(now),
+            reports: RefCell::default(),
+            due: RefCell::default(),
+        }
+    }
+
+    /// The time at which this turn began, or that of the last `look`.
+    #[inline]
+    pub fn now(&self) -> Moment {
+        self.now.get()
+    }
+
+    /// Reads the clock.
+    #[inline]
+    pub fn look(&self) -> Moment {
+        let now = self.net.now();
+        self.now.set(now);
+        now
+    }
+
+    /// Starts a story; its first turn comes soon.
+    pub fn spawn(&self, story: impl Future<Output = ()> + 'static) -> TaskId {
+        let mut tasks = self.tasks.borrow_mut();
+        let index = self.free.borrow_mut().pop().unwrap_or_else(|| {
+            tasks.push(Task {
+                generation: 0,
+                story: None,
+                live: false,
+                queued: false,
+                deadline: Moment::NEVER,
+                armed: Moment::NEVER,
+            });
+            (tasks.len() - 1) as u32
+        });
+        let task = &mut tasks[index as usize];
+        task.story = Some(Box::pin(story));
+        task.live = true;
+        task.queued = true;
+        task.deadline = Moment::NEVER;
+        let id = TaskId { index, generation: task.generation };
+        self.ready.borrow_mut().push_back(id);
+        id
+    }
+
+    /// Lets a task have a turn.
+    pub fn wake(&self, id: TaskId) {
+        let mut tasks = self.tasks.borrow_mut();
+        if let Some(task) = tasks.get_mut(id.index as usize)
+            && task.generation == id.generation
+            && task.live
+            && !task.queued
+        {
+            task.queued = true;
+            self.ready.borrow_mut().push_back(id);
+        }
+    }
+
+    /// Lets every task have a turn: something that all may watch has changed.
+    pub fn wake_all(&self) {
+        let ids: Vec<TaskId> = self
+            .tasks
+            .borrow()
+            .iter()
+            .enumerate()
+            .filter(|(_, task)| task.live)
+            .map(|(index, task)| TaskId { index: index as u32, generation: task.generation })
+            .collect();
+        for id in ids {
+            self.wake(id);
+        }
+    }
+
+    /// The task that has its turn now.
+    pub fn current(&self) -> Option<TaskId> {
+        self.current.get()
+    }
+
+    /// Asks, within a turn, for another turn at `at` at the latest.
+    #[inline]
+    pub fn wake_at(&self, at: Moment) {
+        if at < self.wanted.get() {
+            self.wanted.set(at);
+        }
+    }
+
+    /// Lets the others have a turn first.
+    pub async fn yield_now(&self) {
+        let mut yielded = false;
+        std::future::poll_fn(|_| {
+            if std::mem::replace(&mut yielded, true) {
+                return Poll::Ready(());
+            }
+            if let Some(id) = self.current() {
+                self.wake(id);
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Waits until `at`.
+    pub async fn sleep_until(&self, at: Moment) {
+        std::future::poll_fn(|_| {
+            if self.now() >= at {
+                return Poll::Ready(());
+            }
+            self.wake_at(at);
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Registers a socket for the current task.
+    pub fn register(&self, sock: &N::Sock, bits: u8) -> io::Result<(Rc<Source>, u64)> {
+        let source = Rc::new(Source::new(self.current(), bits));
+        let mut sources = self.sources.borrow_mut();
+        let index = sources.free.pop().unwrap_or_else(|| {
+            sources.slots.push((0, None));
+            (sources.slots.len() - 1) as u32
+        });
+        let slot = &mut sources.slots[index as usize];
+        let token = u64::from(slot.0) << 32 | u64::from(index);
+        slot.1 = Some(source.clone());
+        drop(sources);
+        if let Err(error) = self.net.register(sock, token) {
+            self.forget(token);
+            return Err(error);
+        }
+        Ok((source, token))
+    }
+
+    /// Forgets a socket that is being closed.
+    pub fn forget(&self, token: u64) {
+        let mut sources = self.sources.borrow_mut();
+        let index = token as u32;
+        if let Some(slot) = sources.slots.get_mut(index as usize)
+            && u64::from(slot.0) == token >> 32
+        {
+            slot.0 = slot.0.wrapping_add(1);
+            slot.1 = None;
+            sources.free.push(index);
+        }
+    }
+
+    /// Drops every task.
+    pub fn clear(&self) {
+        let stories: Vec<_> =
+            self.tasks.borrow_mut().iter_mut().filter_map(|task| task.story.take()).collect();
+        drop(stories);
+    }
+
+    /// One turn: waits at most `most`, then polls everything that is runnable. Returns whether anything was.
+    pub fn turn(&self, most: Option<Duration>) -> io::Result<bool> {
+        let timeout = if self.ready.borrow().is_empty() {
+            let next = self.wheel.borrow().until_next(self.net.now());
+            match (next, most) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            }
+        } else {
+            Some(Duration::ZERO)
+        };
+        let mut reports = std::mem::take(&mut *self.reports.borrow_mut());
+        let waited = self.net.wait(timeout, &mut reports);
+        self.look();
+        for report in reports.drain(..) {
+            self.mark(report);
+        }
+        *self.reports.borrow_mut() = reports;
+        waited?;
+        self.fire();
+        Ok(self.run())
+    }
+
+    fn mark(&self, report: Ready) {
+        let source = {
+            let sources = self.sources.borrow();
+            match sources.slots.get(report.token as u32 as usize) {
+                Some((generation, Some(source)))
+                    if u64::from(*generation) == report.token >> 32 =>
+                {
+                    source.clone()
+                }
+                _ => return,
+            }
+        };
+        source.set(report.readiness.0);
+        if let Some(task) = source.task() {
+            self.wake(task);
+        }
+    }
+
+    fn fire(&self) {
+        let mut due = std::mem::take(&mut *self.due.borrow_mut());
+        self.wheel.borrow_mut().due(self.now(), &mut due);
+        for (came_up, id) in due.drain(..) {
+            let mut tasks = self.tasks.borrow_mut();
+            let Some(task) = tasks.get_mut(id.index as usize) else { continue };
+            if task.generation != id.generation || !task.live || task.armed != came_up {
+                continue;
+            }
+            task.armed = Moment::NEVER;
+            if task.deadline <= self.now() {
+                drop(tasks);
+                self.wake(id);
+            } else if task.deadline != Moment::NEVER {
+                task.armed = self.wheel.borrow_mut().insert(task.deadline, id);
+            }
+        }
+        *self.due.borrow_mut() = due;
+    }
+
+    fn run(&self) -> bool {
+        let turns = self.ready.borrow().len();
+        for _ in 0..turns {
+            let Some(id) = self.ready.borrow_mut().pop_front() else { break };
+            self.poll(id);
+        }
+        turns > 0
+    }
+
+    fn poll(&self, id: TaskId) {
+        let story = {
+            let mut tasks = self.tasks.borrow_mut();
+            let Some(task) = tasks.get_mut(id.index as usize) else { return };
+            if task.generation != id.generation {
+                return;
+            }
+            task.queued = false;
+            task.story.take()
+        };
+        let Some(mut story) = story else { return };
+        self.current.set(Some(id));
+        self.wanted.set(Moment::NEVER);
+        let done = story.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
+        if done {
+            // Dropped while it is still the current task: what it owns may look.
+            drop(story);
+            self.current.set(None);
+            self.bury(id);
+            return;
+        }
+        self.current.set(None);
+        let mut tasks = self.tasks.borrow_mut();
+        let task = &mut tasks[id.index as usize];
+        task.story = Some(story);
+        task.deadline = self.wanted.get();
+        if task.deadline < task.armed {
+            task.armed = self.wheel.borrow_mut().insert(task.deadline, id);
+        }
+    }
+
+    fn bury(&self, id: TaskId) {
+        let mut tasks = self.tasks.borrow_mut();
+        let task = &mut tasks[id.index as usize];
+        task.generation = task.generation.wrapping_add(1);
+        task.live = false;
+        task.queued = false;
+        task.deadline = Moment::NEVER;
+        task.armed = Moment::NEVER;
+        self.free.borrow_mut().push(id.index);
+    }
+
+    /// Whether the bits of a source, or the passing of `until`, let a story go on; else arranges to be polled.
+    pub fn poll_ready(
+        &self,
+        source: &Source,
+        bits: u8,
+        until: Moment,
+    ) -> Poll<Result<(), Expired>> {
+        if source.has(bits | Readiness::BROKEN) {
+            return Poll::Ready(Ok(()));
+        }
+        if self.now() >= until {
+            return Poll::Ready(Err(Expired));
+        }
+        self.wake_at(until);
+        Poll::Pending
+    }
+}
+
+/// A deadline passed first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expired;

@@ -1,0 +1,206 @@
+//! The real world: edge-triggered epoll, sockets and pipes of the kernel.
+//!
+//! The one file that waits and the one that reads, writes, accepts and splices. It decides nothing.
+
+use std::cell::RefCell;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use model::moment::Moment;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketFlags};
+use rustix::pipe::{PipeFlags, SpliceFlags};
+use rustix::time::Timespec;
+
+use super::net::{Connect, Net, Ready};
+use super::source::Readiness;
+use crate::socket;
+use crate::sys;
+
+/// Events taken from the kernel in one wait.
+const EVENTS: usize = 256;
+
+/// Bytes that a pipe may hold while it is poured: sixteen pages of a loopback segment are more than this, a stalled
+/// client never holds more.
+const PIPE_BYTES: usize = 256 * 1024;
+
+/// One worker's epoll.
+pub struct Epoll {
+    poll: OwnedFd,
+    origin: Instant,
+    events: RefCell<Vec<epoll::Event>>,
+}
+
+/// A pipe for splicing.
+pub struct Pipe {
+    read: OwnedFd,
+    write: OwnedFd,
+}
+
+impl Epoll {
+    /// What a thread needs to make one: opened beforehand, so that a failure is known before the thread starts.
+    ///
+    /// # Errors
+    /// What epoll_create1(2) says.
+    pub fn descriptor() -> io::Result<OwnedFd> {
+        Ok(epoll::create(epoll::CreateFlags::CLOEXEC)?)
+    }
+
+    /// One over an epoll descriptor; its clock counts from `origin`, which all workers share.
+    pub fn new(poll: OwnedFd, origin: Instant) -> Epoll {
+        Epoll { poll, origin, events: RefCell::new(Vec::with_capacity(EVENTS)) }
+    }
+}
+
+impl Net for Epoll {
+    type Sock = OwnedFd;
+    type Pipe = Pipe;
+
+    fn now(&self) -> Moment {
+        Moment(u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    fn wait(&self, timeout: Option<Duration>, into: &mut Vec<Ready>) -> io::Result<()> {
+        let mut events = self.events.borrow_mut();
+        let timeout = timeout.map(|t| Timespec {
+            tv_sec: i64::try_from(t.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(t.subsec_nanos()),
+        });
+        events.clear();
+        match epoll::wait(
+            &self.poll,
+            rustix::buffer::spare_capacity(&mut *events),
+            timeout.as_ref(),
+        ) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        into.extend(
+            events
+                .iter()
+                .map(|event| Ready { token: event.data.u64(), readiness: readiness(event.flags) }),
+        );
+        Ok(())
+    }
+
+    fn adopt(&self, listener: OwnedFd) -> io::Result<OwnedFd> {
+        rustix::io::ioctl_fionbio(&listener, true)?;
+        Ok(listener)
+    }
+
+    fn register(&self, sock: &OwnedFd, token: u64) -> io::Result<()> {
+        let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+        Ok(epoll::add(&self.poll, sock, EventData::new_u64(token), interest)?)
+    }
+
+    fn accept(&self, listener: &OwnedFd) -> io::Result<(OwnedFd, SocketAddr)> {
+        let accepted =
+            rustix::net::acceptfrom_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
+        let peer = accepted.1.and_then(|a| SocketAddr::try_from(a).ok());
+        let peer = peer.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
+        Ok((accepted.0, peer))
+    }
+
+    fn refuse_handshakes(&self, listener: &OwnedFd) -> io::Result<()> {
+        // Classic BPF over the TCP header: a segment with SYN and without ACK is dropped, its sender tries again.
+        let flags = socket2::SockFilter::new(0x30, 0, 0, 13);
+        let mask = socket2::SockFilter::new(0x54, 0, 0, 0x12);
+        let is_syn = socket2::SockFilter::new(0x15, 0, 1, 0x02);
+        let drop = socket2::SockFilter::new(0x06, 0, 0, 0);
+        let keep = socket2::SockFilter::new(0x06, 0, 0, u32::MAX);
+        socket2::SockRef::from(listener).attach_filter(&[flags, mask, is_syn, drop, keep])
+    }
+
+    fn connect(&self, how: &Connect) -> io::Result<OwnedFd> {
+        let sock = socket::outgoing(how.to, how.from, how.options)?;
+        match rustix::net::connect(&sock, &how.to) {
+            Ok(()) | Err(Errno::INPROGRESS) => Ok(sock),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn established(&self, sock: &OwnedFd) -> io::Result<()> {
+        match rustix::net::getpeername(sock) {
+            Ok(_) => Ok(()),
+            Err(Errno::NOTCONN) => {
+                rustix::net::sockopt::socket_error(sock)??;
+                Err(io::ErrorKind::WouldBlock.into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    #[inline]
+    fn read(&self, sock: &OwnedFd, into: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::net::recv(sock, into, RecvFlags::empty())?.0)
+    }
+
+    fn ended(&self, sock: &OwnedFd) -> bool {
+        let mut one = [0u8; 1];
+        match rustix::net::recv(sock, &mut one, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+            Ok((_, 0)) => true,
+            Ok(_) => false,
+            Err(error) => error != Errno::AGAIN,
+        }
+    }
+
+    #[inline]
+    fn write(&self, sock: &OwnedFd, from: &[u8]) -> io::Result<usize> {
+        Ok(rustix::net::send(sock, from, SendFlags::NOSIGNAL)?)
+    }
+
+    fn end(&self, sock: &OwnedFd) -> io::Result<()> {
+        Ok(rustix::net::shutdown(sock, Shutdown::Write)?)
+    }
+
+    fn reset_on_drop(&self, sock: &OwnedFd) {
+        // A failure leaves an ordinary close, which is safe.
+        let _ = rustix::net::sockopt::set_socket_linger(sock, Some(Duration::ZERO));
+    }
+
+    fn acknowledged(&self, sock: &OwnedFd) -> Option<u64> {
+        sys::bytes_acknowledged(sock)
+    }
+
+    fn pipe(&self) -> Option<Pipe> {
+        let (read, write) =
+            rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).ok()?;
+        // Over the user's soft limit of pipe pages the size stays at the default, which works too.
+        let _ = rustix::pipe::fcntl_setpipe_size(&write, PIPE_BYTES);
+        Some(Pipe { read, write })
+    }
+
+    fn fill(&self, sock: &OwnedFd, pipe: &Pipe, most: usize) -> io::Result<usize> {
+        let flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
+        Ok(rustix::pipe::splice(sock, None, &pipe.write, None, most, flags)?)
+    }
+
+    fn pour(&self, pipe: &Pipe, sock: &OwnedFd, most: usize, more: bool) -> io::Result<usize> {
+        let mut flags = SpliceFlags::NONBLOCK | SpliceFlags::MOVE;
+        if more {
+            flags |= SpliceFlags::MORE;
+        }
+        Ok(rustix::pipe::splice(&pipe.read, None, sock, None, most, flags)?)
+    }
+}
+
+fn readiness(flags: EventFlags) -> Readiness {
+    let mut bits = 0;
+    if flags.contains(EventFlags::IN) {
+        bits |= Readiness::READ;
+    }
+    if flags.contains(EventFlags::OUT) {
+        bits |= Readiness::WRITE;
+    }
+    if flags.contains(EventFlags::RDHUP) {
+        bits |= Readiness::READ | Readiness::END;
+    }
+    if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
+        bits |= Readiness::READ | Readiness::WRITE | Readiness::BROKEN;
+    }
+    Readiness(bits)
+}

@@ -1,0 +1,63 @@
+//! One registered socket's readiness, and the task that waits for it.
+//!
+//! Edge-triggered: a bit stays set until an operation says `WouldBlock` or came up short. It performs no operation.
+
+use std::cell::Cell;
+
+use super::core::TaskId;
+
+/// What is known to be possible.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Readiness(pub u8);
+
+impl Readiness {
+    /// A read may give something, the end included.
+    pub const READ: u8 = 1;
+    /// A write may take something.
+    pub const WRITE: u8 = 2;
+    /// The peer has sent its end.
+    pub const END: u8 = 4;
+    /// The connection is broken or closed both ways.
+    pub const BROKEN: u8 = 8;
+}
+
+/// One registered socket.
+#[derive(Debug)]
+pub struct Source {
+    bits: Cell<u8>,
+    task: Cell<Option<TaskId>>,
+}
+
+impl Source {
+    pub(super) fn new(task: Option<TaskId>, bits: u8) -> Source {
+        Source { bits: Cell::new(bits), task: Cell::new(task) }
+    }
+
+    /// Whether any of these bits is set.
+    #[inline]
+    pub fn has(&self, bits: u8) -> bool {
+        self.bits.get() & bits != 0
+    }
+
+    /// Clears these bits.
+    #[inline]
+    pub fn clear(&self, bits: u8) {
+        self.bits.set(self.bits.get() & !bits);
+    }
+
+    /// Sets these bits.
+    #[inline]
+    pub fn set(&self, bits: u8) {
+        self.bits.set(self.bits.get() | bits);
+    }
+
+    /// Who is polled when readiness changes; nobody for a shelved connection.
+    pub fn belong_to(&self, task: Option<TaskId>) {
+        self.task.set(task);
+    }
+
+    /// Who is polled.
+    pub(super) fn task(&self) -> Option<TaskId> {
+        self.task.get()
+    }
+}

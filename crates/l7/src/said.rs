@@ -1,0 +1,47 @@
+//! What a client said, for the log: borrowed until the line is written.
+//!
+//! It is not parsed again.
+
+use std::net::SocketAddr;
+
+use model::config::Forward;
+use wire::http1::Version;
+
+use crate::account::Protocol;
+use crate::incoming::Incoming;
+use crate::rt::Net;
+
+/// What a client said.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// Who.
+    pub client: SocketAddr,
+    /// In which protocol.
+    pub protocol: Protocol,
+    /// The method; empty when no head was read.
+    pub method: &'a [u8],
+    /// The target; empty when no head was read.
+    pub target: &'a [u8],
+}
+
+impl<'a> Said<'a> {
+    /// A request.
+    pub fn request<N: Net>(client: SocketAddr, incoming: &'a Incoming<N>) -> Said<'a> {
+        let protocol = match incoming.version {
+            Version::Http10 => Protocol::Http10,
+            Version::Http11 => Protocol::Http11,
+        };
+        Said { client, protocol, method: incoming.method(), target: incoming.target() }
+    }
+
+    /// A connection of a `tcp` service.
+    pub fn tcp(client: SocketAddr) -> Said<'static> {
+        Said { client, protocol: Protocol::Tcp, method: b"", target: b"" }
+    }
+
+    /// Nothing that could be read.
+    pub fn nothing(client: SocketAddr, forward: Forward) -> Said<'static> {
+        let protocol = if forward == Forward::Http { Protocol::Http11 } else { Protocol::Tcp };
+        Said { client, protocol, method: b"", target: b"" }
+    }
+}

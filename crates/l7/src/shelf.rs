@@ -1,0 +1,126 @@
+//! A shelf of idle connections to one server, and what has been learned of how long the server keeps them.
+//!
+//! The last one in is the first one out, so that the rest can age and be closed. It opens none.
+
+use std::time::Duration;
+
+use model::moment::Moment;
+
+use crate::rt::Net;
+use crate::upstream::Upstream;
+
+/// Connections die at the server a little earlier than we hear of it: retire this much before the learned limit.
+const MARGIN: f64 = 0.9;
+
+/// What was learned is forgotten after this long: a restart of the server looks like a limit too.
+const FORGOTTEN: Duration = Duration::from_secs(600);
+
+/// Ends within so short a time of idleness say nothing about a limit.
+const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
+
+/// Idle connections to one server.
+pub struct Shelf<N: Net> {
+    idle: Vec<(Moment, Upstream<N>)>,
+    /// How long the server keeps idle connections, and when we learned it.
+    learned: Option<(Duration, Moment)>,
+}
+
+impl<N: Net> Default for Shelf<N> {
+    fn default() -> Self {
+        Shelf { idle: Vec::new(), learned: None }
+    }
+}
+
+/// What the care of a shelf found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Connections that the server had ended.
+    pub stale: u64,
+    /// Connections that we closed: at their limit.
+    pub retired: u64,
+}
+
+impl<N: Net> Shelf<N> {
+    /// Puts one back. When there are `most` already, the oldest goes; returns whether one went.
+    pub fn put(&mut self, connection: Upstream<N>, now: Moment, most: usize) -> bool {
+        connection.stream.nobodys();
+        let full = self.idle.len() >= most.max(1);
+        if full {
+            self.idle.remove(0);
+        }
+        self.idle.push((now, connection));
+        full
+    }
+
+    /// Takes the youngest that is still good.
+    pub fn take(
+        &mut self,
+        now: Moment,
+        configured: Duration,
+        swept: &mut Swept,
+    ) -> Option<Upstream<N>> {
+        let limit = self.limit(now, configured);
+        while let Some((since, connection)) = self.idle.pop() {
+            let age = now.since(since);
+            if connection.stream.may_read() || connection.stream.broken() {
+                self.learn(now, age);
+                swept.stale += 1;
+            } else if age >= limit {
+                swept.retired += 1;
+            } else {
+                connection.stream.mine();
+                return Some(connection);
+            }
+        }
+        None
+    }
+
+    /// Closes what has reached its limit and what the server has ended.
+    pub fn sweep(&mut self, now: Moment, configured: Duration) -> Swept {
+        let mut swept = Swept::default();
+        let mut learned = None;
+        let limit = self.limit(now, configured);
+        self.idle.retain(|(since, connection)| {
+            let age = now.since(*since);
+            if connection.stream.may_read() || connection.stream.broken() {
+                swept.stale += 1;
+                learned = Some(learned.map_or(age, |least: Duration| least.min(age)));
+                false
+            } else if age >= limit {
+                swept.retired += 1;
+                false
+            } else {
+                true
+            }
+        });
+        if let Some(age) = learned {
+            self.learn(now, age);
+        }
+        swept
+    }
+
+    /// The server says how long it keeps idle connections (`Keep-Alive: timeout=`).
+    pub fn told(&mut self, now: Moment, limit: Duration) {
+        self.learn(now, limit);
+    }
+
+    /// Closes all.
+    pub fn clear(&mut self) {
+        self.idle.clear();
+    }
+
+    fn learn(&mut self, now: Moment, age: Duration) {
+        if age >= SHORTEST_LIMIT {
+            let least = self.known(now).map_or(age, |least| least.min(age));
+            self.learned = Some((least, now));
+        }
+    }
+
+    fn known(&self, now: Moment) -> Option<Duration> {
+        self.learned.filter(|(_, when)| now.since(*when) < FORGOTTEN).map(|(limit, _)| limit)
+    }
+
+    fn limit(&self, now: Moment, configured: Duration) -> Duration {
+        self.known(now).map_or(configured, |limit| limit.mul_f64(MARGIN).min(configured))
+    }
+}

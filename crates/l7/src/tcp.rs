@@ -1,0 +1,113 @@
+//! One `tcp` connection: a server for a client, then bytes both ways.
+//!
+//! Until the first byte has been given to a server another one may be tried. It reads no bytes itself.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use model::id::ServerId;
+use model::moment::Moment;
+use model::retry::{self, Facts, Verdict};
+
+use crate::account::{self, Record};
+use crate::local::LocalService;
+use crate::meter::Meter;
+use crate::rt::Net;
+use crate::said::Said;
+use crate::stream::Stream;
+use crate::tunnel;
+use crate::upstream::{self, Lent, NotLent, Want};
+use crate::worker::Worker;
+
+/// Serves a connection to its end.
+pub async fn serve<N: Net>(
+    worker: Rc<Worker<N>>,
+    client: Stream<N>,
+    peer: SocketAddr,
+    service: Rc<LocalService<N>>,
+) {
+    client.mine();
+    let view = service.view.borrow().clone();
+    let _open = worker.census.exchange(&view);
+    let counters = &view.live.slots[worker.index].counters;
+    counters.requests.add(1);
+    let now = worker.rt.now();
+    let mut record = Record::begin(now, now);
+    let lent = match lend(&worker, peer, &service, &mut record).await {
+        Ok(lent) => lent,
+        Err(NotLent { cause, server }) => {
+            record.cause = Some(cause);
+            worker.close(&view, server.as_deref(), &mut record, &Said::tcp(peer));
+            client.reset();
+            return;
+        }
+    };
+    let server = lent.hold.server.clone();
+    record.server = Some(server.id);
+    record.request_sent = Some(worker.rt.now());
+    let meter = Meter::new(view.live.clone(), server.view.borrow().live.clone(), worker.index);
+    let ended = tunnel::run(&worker, &client, &lent.connection.stream, &service, meter).await;
+    record.first_byte = ended.first_byte;
+    record.done = Some(worker.rt.now());
+    record.add(&ended.moved);
+    record.cause = ended.cause;
+    worker.close(&view, Some(&server), &mut record, &Said::tcp(peer));
+    if ended.cause.is_some() {
+        // The other side learns in the same way that it did not end well.
+        let Lent { connection, .. } = lent;
+        connection.reset();
+        client.reset();
+    }
+}
+
+async fn lend<N: Net>(
+    worker: &Rc<Worker<N>>,
+    peer: SocketAddr,
+    service: &LocalService<N>,
+    record: &mut Record,
+) -> Result<Lent<N>, NotLent<N>> {
+    let pool = service.pool.borrow().clone();
+    let mut failed: Vec<ServerId> = Vec::new();
+    let mut attempts = 0;
+    loop {
+        let want = Want {
+            client: peer.ip(),
+            tried: &failed,
+            again: None,
+            careful: false,
+            fresh: true,
+            until: Moment::NEVER,
+        };
+        let NotLent { cause, server } = match upstream::lend(worker, &pool, want, record).await {
+            Ok(lent) => return Ok(lent),
+            Err(refused) => refused,
+        };
+        attempts += 1;
+        let facts = Facts {
+            idempotent: false,
+            answer_begun: false,
+            body_replayable: true,
+            reused_connection: false,
+            provably_unreceived: true,
+            attempts,
+            limit: pool.view.borrow().config.retries,
+            cause,
+        };
+        match retry::judge(&facts) {
+            Verdict::GiveUp(cause) => return Err(NotLent { cause, server }),
+            Verdict::Another | Verdict::Replay => {
+                let view = service.view.borrow().clone();
+                view.live.slots[worker.index].counters.retried.add(1);
+                if let Some(server) = server {
+                    account::attempt_failed(
+                        cause,
+                        false,
+                        &server.view.borrow().live.slots[worker.index],
+                    );
+                    failed.push(server.id);
+                }
+                record.again();
+            }
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! Connections to servers: lent for one exchange or tunnel, from the shelf or newly made.
+//!
+//! It chooses a server, waits while every server is at its cap, connects and reports failures as causes. Whether
+//! another attempt is made is not decided here: `exchange` asks `model::retry`.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::config::Host;
+use model::id::ServerId;
+use model::live::ServerLive;
+use model::moment::Moment;
+use model::pick::{Ask, Choice};
+use model::snapshot::PoolView;
+
+use crate::account::Record;
+use crate::local::{LocalPool, LocalServer};
+use crate::outside::Observation;
+use crate::ports::Lease;
+use crate::rt::{Connect, Expired, Net};
+use crate::shelf::Swept;
+use crate::stream::Stream;
+use crate::worker::Worker;
+
+/// A task that waits for a server below its cap looks again after this long: other workers give back without
+/// telling.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// An open connection to a server.
+pub struct Upstream<N: Net> {
+    /// The connection.
+    pub stream: Stream<N>,
+    /// Bytes that we have sent on it.
+    pub sent: u64,
+    live: Arc<ServerLive>,
+    _port: Lease,
+}
+
+impl<N: Net> Upstream<N> {
+    /// Closes with a reset.
+    pub fn reset(self) {
+        self.stream.reset_on_drop();
+    }
+}
+
+impl<N: Net> Drop for Upstream<N> {
+    fn drop(&mut self) {
+        self.live.connections.down();
+    }
+}
+
+/// A connection lent for one exchange or tunnel; the server counts it as in flight until it is dropped.
+pub struct Lent<N: Net> {
+    /// The connection.
+    pub connection: Upstream<N>,
+    /// It served before.
+    pub reused: bool,
+    /// Its server.
+    pub hold: Hold<N>,
+}
+
+/// A server's slot in use.
+pub struct Hold<N: Net> {
+    /// The server.
+    pub server: Rc<LocalServer<N>>,
+    live: Arc<ServerLive>,
+    worker: Rc<Worker<N>>,
+    pool: Rc<LocalPool<N>>,
+}
+
+impl<N: Net> Drop for Hold<N> {
+    fn drop(&mut self) {
+        self.live.in_flight.down();
+        if let Some(task) = self.pool.waiting.borrow_mut().pop_front() {
+            self.worker.rt.wake(task);
+        }
+    }
+}
+
+/// Why no connection could be lent.
+pub struct NotLent<N: Net> {
+    /// The cause.
+    pub cause: Cause,
+    /// The server concerned, if it came that far.
+    pub server: Option<Rc<LocalServer<N>>>,
+}
+
+/// What is asked for.
+pub struct Want<'a> {
+    /// The client.
+    pub client: IpAddr,
+    /// Servers that failed already.
+    pub tried: &'a [ServerId],
+    /// Only this server, on a new connection: a replay.
+    pub again: Option<ServerId>,
+    /// The request must not be sent on a connection that may be dying: look once more before lending.
+    pub careful: bool,
+    /// Never from the shelf.
+    pub fresh: bool,
+    /// When to give up at the latest.
+    pub until: Moment,
+}
+
+/// Lends a connection to one of the pool's servers.
+///
+/// # Errors
+/// The cause, and the server if one was chosen.
+pub async fn lend<N: Net>(
+    worker: &Rc<Worker<N>>,
+    pool: &Rc<LocalPool<N>>,
+    want: Want<'_>,
+    record: &mut Record,
+) -> Result<Lent<N>, NotLent<N>> {
+    let hold = hold(worker, pool, &want, record).await?;
+    let view = pool.view.borrow().clone();
+    if !want.fresh
+        && want.again.is_none()
+        && let Some(connection) = shelved(worker, &view, &hold.server, want.careful)
+    {
+        return Ok(Lent { connection, reused: true, hold });
+    }
+    record.connect_begin = Some(worker.rt.look());
+    let until = want.until.min(worker.rt.now() + view.config.timeout.connect);
+    let server = hold.server.clone();
+    let slot = &hold.live.slots[worker.index].counters;
+    slot.connects.add(1);
+    match connect(worker, pool, &view, &server, want.client, until).await {
+        Ok(connection) => {
+            record.connect_end = Some(worker.rt.now());
+            if server.failing.replace(false) {
+                worker
+                    .outside
+                    .observe(Observation::ConnectSucceeded { pool: view.id, server: server.id });
+            }
+            Ok(Lent { connection, reused: false, hold })
+        }
+        Err((cause, reason)) => {
+            slot.connect_failed.add(1);
+            if !matches!(cause, Cause::NoSourcePort | Cause::NoDescriptor | Cause::WholeTimeout) {
+                server.failing.set(true);
+                worker.outside.observe(Observation::ConnectFailed {
+                    pool: view.id,
+                    server: server.id,
+                    reason,
+                });
+            }
+            Err(NotLent { cause, server: Some(server) })
+        }
+    }
+}
+
+/// Puts a connection back on its server's shelf, or closes it.
+pub fn shelve<N: Net>(worker: &Worker<N>, lent: Lent<N>) {
+    let Lent { connection, hold, .. } = lent;
+    let server = &hold.server;
+    if server.retired.get()
+        || worker.draining.get()
+        || connection.stream.may_read()
+        || connection.stream.broken()
+    {
+        return;
+    }
+    let most = hold.pool.view.borrow().config.limit.idle;
+    if server.shelf.borrow_mut().put(connection, worker.rt.now(), most as usize) {
+        hold.live.slots[worker.index].counters.retired.add(1);
+    }
+}
+
+/// Chooses a server and takes one of its slots, waiting while all are at their cap.
+async fn hold<N: Net>(
+    worker: &Rc<Worker<N>>,
+    pool: &Rc<LocalPool<N>>,
+    want: &Want<'_>,
+    record: &mut Record,
+) -> Result<Hold<N>, NotLent<N>> {
+    let refused = |cause| NotLent { cause, server: None };
+    let mut give_up = Moment::NEVER;
+    loop {
+        let view = pool.view.borrow().clone();
+        let index = match choose(worker, pool, &view, want) {
+            Choice::Server(index) => index,
+            Choice::None => return Err(refused(Cause::NoServer)),
+            Choice::AllAtCap => {
+                if give_up == Moment::NEVER {
+                    if pool.waiting.borrow().len() >= view.config.limit.queue as usize {
+                        return Err(refused(Cause::QueueFull));
+                    }
+                    record.queue_begin = Some(worker.rt.look());
+                    give_up = want.until.min(worker.rt.now() + view.config.timeout.queue);
+                }
+                if worker.rt.now() >= give_up {
+                    return Err(refused(Cause::QueueTimeout));
+                }
+                wait(worker, pool, give_up).await;
+                continue;
+            }
+        };
+        let Some(server) = pool.servers.borrow().get(index).cloned() else {
+            return Err(refused(Cause::NoServer));
+        };
+        let live = view.servers[index].live.clone();
+        let within = match view.servers[index].config.connections {
+            Some(cap) => live.in_flight.up_within(cap),
+            None => {
+                live.in_flight.up();
+                true
+            }
+        };
+        if within {
+            if record.queue_begin.is_some() {
+                record.queue_end = Some(worker.rt.now());
+            }
+            return Ok(Hold { server, live, worker: worker.clone(), pool: pool.clone() });
+        }
+    }
+}
+
+fn choose<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, view: &PoolView, want: &Want) -> Choice {
+    if let Some(id) = want.again
+        && let Some(index) = view.servers.iter().position(|server| server.id == id)
+    {
+        let server = &view.servers[index];
+        if server.config.connections.is_none_or(|cap| server.live.in_flight.get() < cap) {
+            return Choice::Server(index);
+        }
+    }
+    let ask = Ask { client: want.client, tried: want.tried };
+    pool.chooser.borrow_mut().pick(view, &ask, &mut worker.rng.borrow_mut())
+}
+
+async fn wait<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, give_up: Moment) {
+    let me = worker.rt.current();
+    if let Some(me) = me {
+        pool.waiting.borrow_mut().push_back(me);
+    }
+    let look = give_up.min(worker.rt.now() + LOOK_AGAIN);
+    let mut first = true;
+    std::future::poll_fn(|_| {
+        if std::mem::take(&mut first) {
+            worker.rt.wake_at(look);
+            return std::task::Poll::Pending;
+        }
+        std::task::Poll::Ready(())
+    })
+    .await;
+    pool.waiting.borrow_mut().retain(|task| Some(*task) != me);
+}
+
+fn shelved<N: Net>(
+    worker: &Worker<N>,
+    view: &PoolView,
+    server: &LocalServer<N>,
+    careful: bool,
+) -> Option<Upstream<N>> {
+    let mut swept = Swept::default();
+    let mut found = None;
+    while let Some(connection) =
+        server.shelf.borrow_mut().take(worker.rt.now(), view.config.timeout.idle, &mut swept)
+    {
+        if careful && worker.rt.net.ended(connection.stream.sock()) {
+            swept.stale += 1;
+            continue;
+        }
+        found = Some(connection);
+        break;
+    }
+    if swept != Swept::default() {
+        let counters = &server.view.borrow().live.slots[worker.index].counters;
+        counters.stale.add(swept.stale);
+        counters.retired.add(swept.retired);
+    }
+    if found.is_some() {
+        server.view.borrow().live.slots[worker.index].counters.reused.add(1);
+    }
+    found
+}
+
+async fn connect<N: Net>(
+    worker: &Rc<Worker<N>>,
+    pool: &LocalPool<N>,
+    view: &PoolView,
+    server: &LocalServer<N>,
+    client: IpAddr,
+    until: Moment,
+) -> Result<Upstream<N>, (Cause, String)> {
+    let (address, live) = {
+        let server = server.view.borrow();
+        (server.address, server.live.clone())
+    };
+    let Some(to) = address else {
+        return Err((Cause::NoServer, unresolved(&server.view.borrow().config.address.host)));
+    };
+    let (sock, from) = begin(worker, pool, view, to, client)
+        .map_err(|error| (connect_cause(&error), format!("connect to {to}: {error}")))?;
+    let port = worker.ports.lease(from, to);
+    let stream = Stream::new(&worker.rt, sock, true).map_err(|error| {
+        (Cause::NoDescriptor, format!("register the connection to {to}: {error}"))
+    })?;
+    live.connections.up();
+    let connection = Upstream { stream, sent: 0, live, _port: port };
+    // On a short path the handshake is over by now; a first write finds out without another turn.
+    if worker.rt.net.established(connection.stream.sock()).is_ok() {
+        return Ok(connection);
+    }
+    connection.stream.source().clear(crate::rt::Readiness::WRITE);
+    loop {
+        if let Err(Expired) = connection.stream.writable(until).await {
+            return Err((Cause::ConnectTimeout, format!("connect to {to}: no answer in time")));
+        }
+        match worker.rt.net.established(connection.stream.sock()) {
+            Ok(()) => return Ok(connection),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                connection.stream.source().clear(crate::rt::Readiness::WRITE);
+            }
+            Err(error) => return Err((connect_cause(&error), format!("connect to {to}: {error}"))),
+        }
+    }
+}
+
+/// Begins a connection from the next source address that has a port left.
+fn begin<N: Net>(
+    worker: &Worker<N>,
+    pool: &LocalPool<N>,
+    view: &PoolView,
+    to: SocketAddr,
+    client: IpAddr,
+) -> io::Result<(N::Sock, Option<IpAddr>)> {
+    let options = &view.config.socket;
+    if options.transparent {
+        return worker
+            .rt
+            .net
+            .connect(&Connect { to, from: Some(client), options })
+            .map(|s| (s, Some(client)));
+    }
+    let sources = &view.config.source;
+    let start = pool.next_source.get();
+    pool.next_source.set(start.wrapping_add(1));
+    let mut last = None;
+    for step in 0..sources.len() {
+        let from = sources[start.wrapping_add(step) % sources.len()];
+        if from.is_ipv4() != to.is_ipv4() {
+            continue;
+        }
+        match worker.rt.net.connect(&Connect { to, from: Some(from), options }) {
+            Ok(sock) => return Ok((sock, Some(from))),
+            Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
+                worker.ports.exhausted(Some(from), to);
+                last = Some(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    if let Some(error) = last {
+        return Err(error);
+    }
+    let result = worker.rt.net.connect(&Connect { to, from: None, options });
+    if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AddrNotAvailable) {
+        worker.ports.exhausted(None, to);
+    }
+    result.map(|sock| (sock, None))
+}
+
+fn unresolved(host: &Host) -> String {
+    match host {
+        Host::Ip(ip) => format!("{ip} has no address"),
+        Host::Name(name) => format!("{name} does not resolve"),
+    }
+}
+
+fn connect_cause(error: &io::Error) -> Cause {
+    use io::ErrorKind as Kind;
+    match error.kind() {
+        Kind::ConnectionRefused => Cause::ServerRefused,
+        Kind::ConnectionReset | Kind::ConnectionAborted => Cause::ServerReset,
+        Kind::TimedOut => Cause::ConnectTimeout,
+        Kind::AddrNotAvailable => Cause::NoSourcePort,
+        _ if matches!(
+            error.raw_os_error(),
+            Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM)
+        ) =>
+        {
+            Cause::NoDescriptor
+        }
+        _ => Cause::ServerUnreachable,
+    }
+}

@@ -1,0 +1,191 @@
+//! One worker: everything that its tasks share, and the care of shelves and log lines between them.
+//!
+//! It has no loop of its own: `plane` turns the runtime. It accepts nothing (`accept`) and serves nothing.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::live::Shared;
+use model::moment::Moment;
+use model::pick::Rng;
+use model::snapshot::{ServiceView, Snapshot};
+
+use crate::account::{self, Ids, LogBatch, Record, Wall};
+use crate::buffers::{Buffers, Pipes, Scratch};
+use crate::census::{Census, Counting};
+use crate::flow::COPY;
+use crate::local::{Local, LocalServer};
+use crate::outside::{Outside, PlaneOptions};
+use crate::ports::Ports;
+use crate::rt::{Net, Rt};
+use crate::said::Said;
+
+/// Between two looks at the shelves and the log.
+const CARE: Duration = Duration::from_millis(100);
+
+/// Idle connections are closed this share of the drain limit after draining began, at most `IDLE_GRACE`: a request
+/// that is on its way gets its answer.
+const IDLE_SHARE: u32 = 4;
+/// See `IDLE_SHARE`.
+const IDLE_GRACE: Duration = Duration::from_secs(2);
+
+/// What others may read of a worker while it runs.
+#[derive(Clone, Debug, Default)]
+pub struct Published {
+    /// What is open.
+    pub census: Arc<Census>,
+    /// Source ports in use.
+    pub ports: Ports,
+    /// Client connections over all workers.
+    pub all_open: Arc<Shared>,
+}
+
+/// What the tasks of one worker share.
+pub struct Worker<N: Net> {
+    /// Its runtime.
+    pub rt: Rc<Rt<N>>,
+    /// Its number: its slot in the live counters.
+    pub index: usize,
+    /// Options of the plane.
+    pub options: Arc<PlaneOptions>,
+    /// Services and pools.
+    pub local: RefCell<Local<N>>,
+    /// Read into and composed in, never across a wait.
+    pub scratch: RefCell<Scratch>,
+    /// Buffers to lend.
+    pub buffers: Buffers,
+    /// Pipes to lend.
+    pub pipes: Pipes<N>,
+    /// Draws for choosers.
+    pub rng: RefCell<Rng>,
+    /// Who hears what we see.
+    pub outside: Arc<dyn Outside>,
+    /// Source ports in use.
+    pub ports: Ports,
+    /// What is open.
+    pub census: Counting,
+    /// Makes ids of exchanges.
+    pub ids: Ids,
+    /// Client connections over all workers.
+    pub all_open: Arc<Shared>,
+    /// Every connection ends after what it is doing.
+    pub draining: Cell<bool>,
+    /// While draining: idle connections end at this moment.
+    pub idle_until: Cell<Moment>,
+    /// Descriptors given up when there are none left, so that a client can be told.
+    pub spare: RefCell<Option<N::Pipe>>,
+    wall: Wall,
+    log: RefCell<LogBatch>,
+}
+
+impl<N: Net> Worker<N> {
+    /// A worker without services. `seed` differs between workers and starts; `wall` tells the time of day.
+    pub fn new(
+        net: N,
+        index: usize,
+        seed: u64,
+        wall: Wall,
+        options: Arc<PlaneOptions>,
+        outside: Arc<dyn Outside>,
+        shared: Published,
+    ) -> Rc<Worker<N>> {
+        let spare = net.pipe();
+        let worker = Rc::new(Worker {
+            rt: Rc::new(Rt::new(net)),
+            index,
+            local: RefCell::new(Local::new(seed)),
+            scratch: RefCell::new(Scratch::new(COPY)),
+            buffers: Buffers::default(),
+            pipes: Pipes::default(),
+            rng: RefCell::new(Rng::new(seed)),
+            outside,
+            ports: shared.ports,
+            census: Counting(shared.census),
+            ids: Ids::new(index, wall.origin_nanos / 1000),
+            wall,
+            all_open: shared.all_open,
+            draining: Cell::new(false),
+            idle_until: Cell::new(Moment::NEVER),
+            spare: RefCell::new(spare),
+            log: RefCell::new(LogBatch::default()),
+            options,
+        });
+        worker.rt.spawn(care(worker.clone()));
+        worker
+    }
+
+    /// Moves to a snapshot.
+    pub fn install(&self, snapshot: &Snapshot) {
+        let now = self.rt.now();
+        if self.local.borrow_mut().install(snapshot, now) {
+            self.idle_until.set(now + IDLE_GRACE);
+            self.rt.wake_all();
+        }
+    }
+
+    /// Lets every connection end after what it is doing, and cuts what is left after `limit`.
+    pub fn drain(&self, limit: Duration) {
+        let now = self.rt.look();
+        self.draining.set(true);
+        self.idle_until.set(now + (limit / IDLE_SHARE).min(IDLE_GRACE));
+        for service in self.local.borrow().services.values() {
+            service.cut_at.set(service.cut_at.get().min(now + limit));
+        }
+        self.rt.wake_all();
+    }
+
+    /// Gives the last log lines away and drops what is still open.
+    pub fn leave(&self) {
+        self.log.borrow_mut().flush(&*self.outside);
+        self.rt.clear();
+    }
+
+    /// Closes the account of an exchange: histograms, counters, log. `server`: that of the last attempt.
+    pub fn close(
+        &self,
+        view: &ServiceView,
+        server: Option<&LocalServer<N>>,
+        record: &mut Record,
+        said: &Said,
+    ) {
+        record.close(self.rt.now());
+        let server = server.map(|server| server.view.borrow());
+        let slot = &view.live.slots[self.index];
+        account::close(record, slot, server.as_ref().map(|server| &server.live.slots[self.index]));
+        let access = &self.options.access;
+        if !access.enabled || !(access.all || record.cause.is_some()) {
+            return;
+        }
+        record.id(&self.ids);
+        let names = account::Names {
+            service: &view.config.name,
+            server: server
+                .as_ref()
+                .map(|server| (view.config.pool.as_str(), server.config.name.as_str())),
+            client: said.client,
+            protocol: said.protocol,
+            method: said.method,
+            target: said.target,
+        };
+        self.log.borrow_mut().add(&*self.outside, &view.live, self.index, |out| {
+            account::line(record, &names, access.format, self.wall, out);
+        });
+    }
+}
+
+async fn care<N: Net>(worker: Rc<Worker<N>>) {
+    loop {
+        worker.rt.sleep_until(worker.rt.now() + CARE).await;
+        let now = worker.rt.now();
+        worker.local.borrow().each_server(|pool, server| {
+            let swept = server.shelf.borrow_mut().sweep(now, pool.config.timeout.idle);
+            let view = server.view.borrow();
+            let counters = &view.live.slots[worker.index].counters;
+            counters.stale.add(swept.stale);
+            counters.retired.add(swept.retired);
+        });
+        worker.log.borrow_mut().flush(&*worker.outside);
+    }
+}
