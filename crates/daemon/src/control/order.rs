@@ -1,7 +1,8 @@
 //! What can be asked of the daemon, and what it answers: the words of `Control`. It carries nothing out.
 
+use std::fmt;
 use std::net::SocketAddr;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use model::config::{Diff, Finding, Findings, Weight};
 use model::id::ServerId;
@@ -73,6 +74,15 @@ pub enum ApplyError {
     /// A listener could not be opened or changed.
     #[error(transparent)]
     Listen(#[from] l7::socket::ListenError),
+    /// A pool's connections could not be made as configured.
+    #[error("pool.{pool}: {source}")]
+    Pool {
+        /// The pool's name.
+        pool: String,
+        /// Why.
+        #[source]
+        source: l7::socket::OutgoingError,
+    },
     /// Another process is taking over.
     #[error("another process is taking over: ask it, or try again when it has given up")]
     HandingOver,
@@ -132,6 +142,17 @@ pub enum ServerWord {
     Weight(Weight),
 }
 
+impl fmt::Display for ServerWord {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ServerWord::Enable => to.write_str("enable"),
+            ServerWord::Drain => to.write_str("drain"),
+            ServerWord::Disable => to.write_str("disable"),
+            ServerWord::Weight(weight) => write!(to, "weight {}", weight.get()),
+        }
+    }
+}
+
 /// Why a server was not changed.
 #[derive(Debug, Error)]
 pub enum SetServerError {
@@ -175,11 +196,11 @@ pub struct Resolution {
 
 /// How to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leave {
-    /// Listeners close after accepting what waits, then exchanges finish within `global.drain`.
-    Drain,
-    /// As `Drain`, but the listening sockets live on in another process.
-    Handed,
+pub struct Leave {
+    /// The listening sockets live on in another process: what waits in their queues is left to it.
+    pub handed: bool,
+    /// How long exchanges may finish; `None`: `global.drain`.
+    pub limit: Option<Duration>,
 }
 
 /// The daemon is on its way out and takes no orders.

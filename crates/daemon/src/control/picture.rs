@@ -39,7 +39,7 @@ pub struct Picture {
     pub snapshot: Arc<Snapshot>,
     /// Every server's facts.
     pub servers: HashMap<ServerId, Arc<ServerFacts>>,
-    /// Open listeners by address.
+    /// Open listeners by configured address.
     pub listeners: BTreeMap<SocketAddr, ListenerFacts>,
     /// Worker threads: the number of slots in every live counter.
     pub workers: usize,
@@ -47,6 +47,8 @@ pub struct Picture {
     pub needs_restart: Vec<String>,
     /// No new work is accepted: the process is on its way out.
     pub leaving: bool,
+    /// Attempts to keep generations or operators' words on disk that failed.
+    pub state_failures: u64,
 }
 
 impl Picture {
@@ -162,6 +164,8 @@ pub struct ListenerFacts {
     pub service: ServiceId,
     /// The service's name.
     pub service_name: String,
+    /// Where it listens: with port 0 the kernel chose one.
+    pub bound: SocketAddr,
     /// Open sockets: one a worker, fewer when they came from a process with fewer workers.
     pub sockets: usize,
 }

@@ -1,0 +1,449 @@
+//! The one task that changes anything: takes orders one after the other, keeps the state, publishes pictures.
+//!
+//! What follows from a change is `reconcile`'s; this file says in which order it is asked and what is told to whom.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use model::config::{Diff, Findings, diff, load};
+use model::id::ServerId;
+use tokio::sync::{mpsc, watch};
+
+use super::force::{Force, needs_restart};
+use super::handle::{Control, Handed, Order};
+use super::order::{
+    Applied, ApplyError, Change, Leave, Planned, RollbackError, ServerWord, SetServerError,
+};
+use super::origin::{Origin, Way};
+use super::picture::{Picture, ServerFacts};
+use super::words::Words;
+use crate::event::Events;
+use crate::generations::{Entry, Generations, digest};
+use crate::listeners::Listeners;
+use crate::reconcile::act::{self, ActError};
+use crate::reconcile::book::Book;
+use crate::reconcile::engine::Engine;
+use crate::reconcile::memory::Memory;
+use crate::reconcile::{server, step};
+
+/// What the actor works with.
+pub struct Parts {
+    /// What carries the traffic.
+    pub engine: Arc<dyn Engine>,
+    /// The listening sockets, with those inherited.
+    pub listeners: Listeners,
+    /// Worker threads.
+    pub workers: usize,
+    /// Where generations and words are kept; `None`: nowhere.
+    pub state: Option<PathBuf>,
+    /// What the process before remembered, and its generation; `None`: there was none.
+    pub before: Option<(u64, Memory)>,
+    /// What the daemon says.
+    pub events: Events,
+}
+
+/// The task.
+pub struct Actor {
+    engine: Arc<dyn Engine>,
+    listeners: Listeners,
+    book: Book,
+    generations: Generations,
+    words: Words,
+    events: Events,
+    force: Force,
+    publish: watch::Sender<Arc<Picture>>,
+    inbox: mpsc::Receiver<Order>,
+    handing: bool,
+    leaving: bool,
+}
+
+impl Actor {
+    /// Puts the first configuration in force.
+    ///
+    /// # Errors
+    /// As `Control::apply`; everything that was opened is closed again.
+    pub async fn begin(parts: Parts, change: Change) -> Result<(Control, Actor), ApplyError> {
+        let Parts { engine, mut listeners, workers, state, before, events } = parts;
+        let checked = load(&change.text, &change.file).map_err(ApplyError::Invalid)?;
+        let keep = checked.config.global.control.generations;
+        let mut generations = Generations::open(state.as_deref(), keep, events.clone());
+        let words = Words::open(state.as_deref(), events.clone());
+        let (at_least, memory) = before.unwrap_or_else(|| (0, words.memory().clone()));
+        generations.at_least(at_least);
+
+        let now = SystemTime::now();
+        let number = generations.number_for(&change.text).max(at_least).max(1);
+        let empty = Book::empty(workers);
+        let book = empty.under(checked.config.clone(), &memory, now);
+        let done = act::carry_out(&*engine, &mut listeners, &empty, book, number).await?;
+        generations.add(number, &entry(&change, None), now);
+        let config = done.book.config.clone().unwrap_or_else(|| Arc::new(checked.config.clone()));
+        let force = Force {
+            generation: number,
+            since: now,
+            started: now,
+            digest: digest(&change.text),
+            origin: change.origin,
+            text: change.text.into(),
+            file: change.file.into(),
+            checked: Arc::new(checked),
+            first: Arc::clone(&config),
+            config,
+            snapshot: done.snapshot,
+        };
+        let book = done.book;
+        let failures = generations.failed() + words.failures();
+        let first = force.picture(&book, &listeners, failures, false);
+        let (control, inbox, publish) = Control::new(Arc::new(first), events.clone());
+        let (handing, leaving) = (false, false);
+        let mut actor = Actor {
+            engine,
+            listeners,
+            book,
+            generations,
+            words,
+            events,
+            force,
+            publish,
+            inbox,
+            handing,
+            leaving,
+        };
+        actor.after_change(done.confirmed);
+        Ok((control, actor))
+    }
+
+    /// Carries orders out until nobody can give any, or the daemon has left.
+    pub async fn run(mut self) {
+        while let Some(order) = self.inbox.recv().await {
+            let before = self.book.clone();
+            let mut next = Some(order);
+            // What probes and the resolver found out meanwhile goes into one picture.
+            while let Some(found) = next.take() {
+                match self.learn(found) {
+                    None => next = self.inbox.try_recv().ok(),
+                    Some(order) => {
+                        self.show(&before);
+                        self.carry_out(order).await;
+                    }
+                }
+            }
+            self.show(&before);
+        }
+    }
+
+    /// Takes in a verdict or a resolution; gives any other order back.
+    fn learn(&mut self, order: Order) -> Option<Order> {
+        let now = SystemTime::now();
+        match order {
+            Order::Verdict(verdict) => self.server(verdict.server, |facts| {
+                server::judged(facts, verdict.health, verdict.reason, now)
+            }),
+            Order::Resolution(resolution) => self
+                .server(resolution.server, |facts| server::resolved(facts, resolution.found, now)),
+            other => return Some(other),
+        };
+        None
+    }
+
+    async fn carry_out(&mut self, order: Order) {
+        // Whoever asked may have gone away: the answer is then for nobody.
+        match order {
+            Order::Apply(change, back) => drop(back.send(self.apply(*change, None).await)),
+            Order::Plan(text, file, back) => drop(back.send(self.plan(&text, &file))),
+            Order::Rollback(to, origin, back) => drop(back.send(self.rollback(to, origin).await)),
+            Order::Generations(back) => drop(back.send(self.generations.list())),
+            Order::Text(number, back) => {
+                drop(back.send(self.generations.find(number).map(|kept| kept.text.clone())));
+            }
+            Order::SetServer(pool, name, word, origin, back) => {
+                drop(back.send(self.set_server(&pool, &name, word, origin)));
+            }
+            Order::HandOver(back) => drop(back.send(self.hand_over())),
+            Order::TakeBack => self.handing = false,
+            Order::Leave(how, back) => drop(back.send(self.leave(how))),
+            Order::Verdict(_) | Order::Resolution(_) => {}
+        }
+    }
+
+    async fn apply(&mut self, change: Change, repeats: Option<u64>) -> Result<Applied, ApplyError> {
+        self.may_change()?;
+        if let Some(expected) = change.expect.filter(|wanted| *wanted != self.force.generation) {
+            return Err(ApplyError::Stale { expected, found: self.force.generation });
+        }
+        let checked = load(&change.text, &change.file).map_err(ApplyError::Invalid)?;
+        let differs = diff(&self.force.config, &checked.config);
+        let warnings = checked.warnings.clone();
+        if change.text == *self.force.text {
+            let needs_restart = needs_restart(&self.force.first, &checked.config);
+            let generation = self.force.generation;
+            let diff = differs;
+            return Ok(Applied { generation, diff, warnings, needs_restart, confirmed: true });
+        }
+        let now = SystemTime::now();
+        let number = self.generations.number_for(&change.text);
+        let book = self.book.under(checked.config.clone(), &Memory::default(), now);
+        let done =
+            act::carry_out(&*self.engine, &mut self.listeners, &self.book, book, number).await?;
+        self.book = done.book;
+        if let Some(config) = &self.book.config {
+            self.force.config = Arc::clone(config);
+        }
+        self.generations.keep(self.force.config.global.control.generations);
+        self.generations.add(number, &entry(&change, repeats), now);
+        self.force.generation = number;
+        self.force.since = now;
+        self.force.digest = digest(&change.text);
+        self.force.snapshot = done.snapshot;
+        self.force.checked = Arc::new(checked);
+        self.force.origin = change.origin;
+        self.force.text = change.text.into();
+        self.force.file = change.file.into();
+        self.after_change(done.confirmed);
+        Ok(Applied {
+            generation: number,
+            diff: differs,
+            warnings,
+            needs_restart: needs_restart(&self.force.first, &self.force.config),
+            confirmed: done.confirmed,
+        })
+    }
+
+    /// Words that ended are forgotten on disk too, everybody sees the new picture, and the events say so.
+    fn after_change(&mut self, confirmed: bool) {
+        self.keep_words();
+        self.publish();
+        let Force { generation, origin, config, .. } = &self.force;
+        let (services, pools) = (config.services.len(), config.pools.len());
+        self.events.info(
+            "applied",
+            format!("generation {generation} is in force: {services} services, {pools} pools; by {origin}"),
+        );
+        for key in needs_restart(&self.force.first, config) {
+            self.events.warn(
+                "needs-restart",
+                format!("{key} takes effect in the next process: restart, or upgrade with SIGUSR2"),
+            );
+        }
+        self.tell_listeners();
+        if !confirmed {
+            self.events.warn(
+                "not-confirmed",
+                format!(
+                    "generation {generation}: a worker had not confirmed within {:?}",
+                    act::CONFIRM
+                ),
+            );
+        }
+    }
+
+    /// Inherited listeners that not every worker can accept on.
+    fn tell_listeners(&self) {
+        let workers = self.book.workers();
+        for (address, listener) in &self.book.listeners {
+            let (sockets, _) = self.listeners.open_at(*address);
+            if sockets < workers {
+                let service = &listener.service_name;
+                self.events.warn(
+                    "fewer-sockets-than-workers",
+                    format!(
+                        "service.{service}: {address} came from a process with {sockets} workers: of {workers} workers \
+                         only so many accept there until the next restart"
+                    ),
+                );
+            }
+        }
+    }
+
+    fn plan(&self, text: &str, file: &str) -> Result<Planned, Findings> {
+        let checked = load(text, file)?;
+        let diff: Diff = diff(&self.force.config, &checked.config);
+        let needs_restart = needs_restart(&self.force.first, &checked.config);
+        let mut book = self.book.under(checked.config, &Memory::default(), SystemTime::now());
+        let steps = step::steps(&self.book, &mut book);
+        Ok(Planned {
+            generation: self.force.generation,
+            diff,
+            warnings: checked.warnings,
+            needs_restart,
+            listeners: steps.iter().map(step::Step::sentence).collect(),
+        })
+    }
+
+    async fn rollback(
+        &mut self,
+        to: Option<u64>,
+        origin: Origin,
+    ) -> Result<Applied, RollbackError> {
+        self.may_change()?;
+        let kept = match to {
+            Some(number) => {
+                self.generations.find(number).ok_or_else(|| RollbackError::Unknown {
+                    wanted: number,
+                    kept: self.generations.list().iter().map(|record| record.number).collect(),
+                })?
+            }
+            None => self
+                .generations
+                .before(self.force.generation, &self.force.text)
+                .ok_or(RollbackError::NonePrevious)?,
+        };
+        let change = Change {
+            text: kept.text.clone(),
+            file: kept.record.file.clone(),
+            origin: Origin { way: Way::Rollback, ..origin },
+            expect: None,
+        };
+        let repeats = kept.record.number;
+        Ok(self.apply(change, Some(repeats)).await?)
+    }
+
+    fn set_server(
+        &mut self,
+        pool: &str,
+        name: &str,
+        word: ServerWord,
+        origin: Origin,
+    ) -> Result<Arc<ServerFacts>, SetServerError> {
+        if self.handing {
+            return Err(SetServerError::HandingOver);
+        }
+        let found = self.book.servers.values().map(|entry| &entry.facts);
+        let mut found = found.filter(|it| it.pool_name == pool && it.config.name == name);
+        let Some(id) = found.next().map(|facts| facts.id) else {
+            let (pool, name) = (pool.to_owned(), name.to_owned());
+            return Err(SetServerError::Unknown { near: self.near(&pool), pool, name });
+        };
+        let before = self.book.clone();
+        let by = origin.clone();
+        self.server(id, |facts| server::told(facts, word, origin, SystemTime::now()));
+        self.show(&before);
+        self.keep_words();
+        self.events.info("server-set", format!("{pool}/{name}: {word} by {by}"));
+        // It was there a moment ago.
+        let entry = self.book.servers.get(&id);
+        entry.map(|entry| Arc::clone(&entry.facts)).ok_or_else(|| SetServerError::Unknown {
+            pool: pool.to_owned(),
+            name: name.to_owned(),
+            near: Vec::new(),
+        })
+    }
+
+    /// The servers of a pool, or the pools when there is no such pool.
+    fn near(&self, pool: &str) -> Vec<String> {
+        match self.book.pools.get(pool) {
+            Some(view) => {
+                view.servers.iter().map(|server| format!("{pool}/{}", server.config.name)).collect()
+            }
+            None => self.book.pools.keys().map(|name| format!("pool {name}")).collect(),
+        }
+    }
+
+    fn hand_over(&mut self) -> Result<Handed, ApplyError> {
+        self.may_change()?;
+        let sockets = self.listeners.all();
+        let sockets = sockets.map(|(address, socket)| {
+            let copy = socket.try_clone_to_owned();
+            copy.map(|copy| (address, copy)).map_err(|source| {
+                ApplyError::Listen(l7::socket::ListenError::System {
+                    address,
+                    action: "duplicate",
+                    advice: "",
+                    source,
+                })
+            })
+        });
+        let sockets = sockets.collect::<Result<Vec<_>, _>>()?;
+        self.handing = true;
+        let facts = self.book.servers.values().map(|entry| &*entry.facts);
+        Ok(Handed {
+            generation: self.force.generation,
+            text: Arc::clone(&self.force.text),
+            file: Arc::clone(&self.force.file),
+            origin: self.force.origin.clone(),
+            memory: Memory::everything(facts),
+            sockets,
+        })
+    }
+
+    fn leave(&mut self, how: Leave) -> Duration {
+        let limit = how.limit.unwrap_or(self.force.config.global.drain);
+        if how.handed {
+            self.listeners.hand_on();
+        }
+        for (address, listener) in &self.book.listeners {
+            if !how.handed {
+                self.listeners.release(*address);
+            }
+            self.engine.unlisten(listener.id, !how.handed);
+        }
+        self.engine.drain(limit);
+        self.leaving = true;
+        self.publish();
+        limit
+    }
+
+    fn may_change(&self) -> Result<(), ApplyError> {
+        if self.leaving {
+            return Err(super::order::Gone.into());
+        }
+        if self.handing { Err(ApplyError::HandingOver) } else { Ok(()) }
+    }
+
+    fn server(&mut self, id: ServerId, change: impl FnOnce(&ServerFacts) -> ServerFacts) {
+        let Some(next) = self.book.with_server(id, change) else { return };
+        self.tell(id, &next);
+        self.book = next;
+    }
+
+    /// A server whose state changed is an event.
+    fn tell(&self, id: ServerId, next: &Book) {
+        let (Some(old), Some(new)) = (self.book.servers.get(&id), next.servers.get(&id)) else {
+            return;
+        };
+        if old.facts.state != new.facts.state {
+            let ServerFacts { pool_name, config, state, reason, .. } = &*new.facts;
+            let (was, is) = (old.facts.state.name(), state.name());
+            self.events.info(
+                "server-state",
+                format!("{pool_name}/{}: {was} → {is}: {reason}", config.name),
+            );
+        }
+    }
+
+    /// Lets workers and watchers see what changed since `before`.
+    fn show(&mut self, before: &Book) {
+        if !before.looks_like(&self.book) {
+            self.force.snapshot = self.book.snapshot(self.force.generation);
+            self.engine.install(Arc::clone(&self.force.snapshot));
+        } else if before.same_facts(&self.book) {
+            return;
+        }
+        self.publish();
+    }
+
+    fn publish(&mut self) {
+        let failures = self.generations.failed() + self.words.failures();
+        let picture = self.force.picture(&self.book, &self.listeners, failures, self.leaving);
+        self.publish.send_replace(Arc::new(picture));
+    }
+
+    fn keep_words(&mut self) {
+        let facts = self.book.servers.values().map(|entry| &*entry.facts);
+        self.words.keep(Memory::words(facts));
+    }
+}
+
+fn entry(change: &Change, repeats: Option<u64>) -> Entry<'_> {
+    Entry { text: &change.text, file: &change.file, origin: &change.origin, repeats }
+}
+
+impl From<ActError> for ApplyError {
+    fn from(error: ActError) -> ApplyError {
+        match error {
+            ActError::Listen(error) => ApplyError::Listen(error),
+            ActError::Pool { pool, source } => ApplyError::Pool { pool, source },
+        }
+    }
+}

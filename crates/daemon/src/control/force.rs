@@ -1,0 +1,95 @@
+//! What is in force beside servers and listeners, and the picture made of all of it. It changes nothing.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use model::config::{AccessTarget, Checked, Config, Global};
+use model::snapshot::Snapshot;
+
+use super::origin::Origin;
+use super::picture::{ListenerFacts, Picture};
+use crate::listeners::Listeners;
+use crate::reconcile::book::Book;
+
+/// What is in force.
+pub(super) struct Force {
+    /// The generation.
+    pub generation: u64,
+    /// Since when.
+    pub since: SystemTime,
+    /// When the process began.
+    pub started: SystemTime,
+    /// Digest of the text.
+    pub digest: String,
+    /// Who put it in force.
+    pub origin: Origin,
+    /// The text.
+    pub text: Arc<str>,
+    /// Where it came from.
+    pub file: Arc<str>,
+    /// What it means.
+    pub checked: Arc<Checked>,
+    /// The configuration, sharing what did not change.
+    pub config: Arc<Config>,
+    /// What the process was started under: what cannot change while it runs is compared with that.
+    pub first: Arc<Config>,
+    /// What the workers act on.
+    pub snapshot: Arc<Snapshot>,
+}
+
+impl Force {
+    /// The whole picture.
+    pub fn picture(
+        &self,
+        book: &Book,
+        listeners: &Listeners,
+        state_failures: u64,
+        leaving: bool,
+    ) -> Picture {
+        let open = book.listeners.iter().filter(|_| !leaving).map(|(address, listener)| {
+            let (sockets, bound) = listeners.open_at(*address);
+            let (id, service) = (listener.id, listener.service);
+            let service_name = listener.service_name.clone();
+            (*address, ListenerFacts { id, service, service_name, bound, sockets })
+        });
+        let servers = book.servers.iter().map(|(id, entry)| (*id, Arc::clone(&entry.facts)));
+        Picture {
+            generation: self.generation,
+            since: self.since,
+            started: self.started,
+            digest: self.digest.clone(),
+            origin: self.origin.clone(),
+            text: Arc::clone(&self.text),
+            file: Arc::clone(&self.file),
+            checked: Arc::clone(&self.checked),
+            config: Arc::clone(&self.config),
+            snapshot: Arc::clone(&self.snapshot),
+            servers: servers.collect(),
+            listeners: open.collect(),
+            workers: book.workers(),
+            needs_restart: needs_restart(&self.first, &self.config),
+            leaving,
+            state_failures,
+        }
+    }
+}
+
+/// Keys of the process that differ from those that it was started under and that it cannot change while it runs.
+pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
+    // Names every field, so that a new one cannot be forgotten here. What is not compared is followed.
+    let Global { workers, connections, access_log, control, metrics: _, drain: _ } = &first.global;
+    let new = &now.global;
+    let off = |target: &AccessTarget| *target == AccessTarget::Off;
+    let differ = [
+        ("workers", *workers != new.workers),
+        ("connections", *connections != new.connections),
+        ("access-log.all", access_log.all != new.access_log.all),
+        ("access-log.format", access_log.format != new.access_log.format),
+        ("access-log.target", off(&access_log.target) != off(&new.access_log.target)),
+        ("control.socket", control.socket != new.control.socket),
+        ("control.mode", control.mode != new.control.mode),
+        ("control.state", control.state != new.control.state),
+    ];
+    let keys = differ.into_iter().filter(|(_, differs)| *differs);
+    keys.map(|(key, _)| format!("global.{key}")).collect()
+}

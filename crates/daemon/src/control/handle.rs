@@ -1,0 +1,207 @@
+//! The handle by which everyone in the daemon asks for changes and looks at what is in force.
+//!
+//! Cheap to clone. Orders go to one task (`actor`) that carries them out one after the other; looking costs an
+//! atomic load and disturbs nobody. It decides nothing itself.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::config::Findings;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::order::{
+    Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution, RollbackError,
+    ServerWord, SetServerError, Verdict,
+};
+use super::origin::Origin;
+use super::picture::{Picture, ServerFacts};
+use crate::event::Events;
+use crate::reconcile::memory::Memory;
+
+/// Orders that may wait; who sends more waits.
+const ORDERS: usize = 1024;
+
+/// The daemon's handle.
+#[derive(Clone, Debug)]
+pub struct Control {
+    orders: mpsc::Sender<Order>,
+    pictures: watch::Receiver<Arc<Picture>>,
+    events: Events,
+}
+
+/// One order with the way back to who asked.
+#[derive(Debug)]
+pub enum Order {
+    /// Put a configuration in force.
+    Apply(Box<Change>, oneshot::Sender<Result<Applied, ApplyError>>),
+    /// Say what a configuration would do: its text, its file.
+    Plan(String, String, oneshot::Sender<Result<Planned, Findings>>),
+    /// Put an older generation in force.
+    Rollback(Option<u64>, Origin, oneshot::Sender<Result<Applied, RollbackError>>),
+    /// List generations.
+    Generations(oneshot::Sender<Vec<Generation>>),
+    /// The text of a generation.
+    Text(u64, oneshot::Sender<Option<String>>),
+    /// An operator's word: pool, server, word, who.
+    SetServer(String, String, ServerWord, Origin, oneshot::Sender<SetServer>),
+    /// What probes found out.
+    Verdict(Verdict),
+    /// What the resolver found out.
+    Resolution(Resolution),
+    /// Hand everything to the process that takes over.
+    HandOver(oneshot::Sender<Result<Handed, ApplyError>>),
+    /// It has given up: go on as before.
+    TakeBack,
+    /// Begin to leave; answered, with the limit, when no new connection is accepted any more.
+    Leave(Leave, oneshot::Sender<Duration>),
+}
+
+/// What the process that takes over starts with.
+#[derive(Debug)]
+pub struct Handed {
+    /// The generation in force.
+    pub generation: u64,
+    /// Its text.
+    pub text: Arc<str>,
+    /// The file that the text came from.
+    pub file: Arc<str>,
+    /// Who put it in force.
+    pub origin: Origin,
+    /// What is remembered of servers.
+    pub memory: Memory,
+    /// Listening sockets with the addresses that they were configured with.
+    pub sockets: Vec<(SocketAddr, OwnedFd)>,
+}
+
+type SetServer = Result<Arc<ServerFacts>, SetServerError>;
+
+impl Control {
+    /// A handle, and the orders and the place for pictures that the actor serves.
+    pub fn new(
+        first: Arc<Picture>,
+        events: Events,
+    ) -> (Control, mpsc::Receiver<Order>, watch::Sender<Arc<Picture>>) {
+        let (orders, inbox) = mpsc::channel(ORDERS);
+        let (publish, pictures) = watch::channel(first);
+        (Control { orders, pictures, events }, inbox, publish)
+    }
+
+    /// What is in force now.
+    pub fn picture(&self) -> Arc<Picture> {
+        self.pictures.borrow().clone()
+    }
+
+    /// Follows what is in force; several changes in a row may be seen as one.
+    pub fn watch(&self) -> watch::Receiver<Arc<Picture>> {
+        self.pictures.clone()
+    }
+
+    /// The daemon's own events: to add one, to follow them, to read the last ones.
+    pub fn events(&self) -> &Events {
+        &self.events
+    }
+
+    /// Puts a configuration in force, wholly or not at all.
+    ///
+    /// # Errors
+    /// Mistakes in the text, a listener that cannot be opened, a change made meanwhile. Nothing has changed then.
+    pub async fn apply(&self, change: Change) -> Result<Applied, ApplyError> {
+        self.ask(|back| Order::Apply(Box::new(change), back)).await?
+    }
+
+    /// Says what a configuration would do; changes nothing. `Ok(Err(_))`: its mistakes.
+    ///
+    /// # Errors
+    /// The daemon is stopping.
+    pub async fn plan(
+        &self,
+        text: String,
+        file: String,
+    ) -> Result<Result<Planned, Findings>, Gone> {
+        self.ask(|back| Order::Plan(text, file, back)).await
+    }
+
+    /// Puts an older generation's text in force, as a new generation; `None`: the one before the present.
+    ///
+    /// # Errors
+    /// As `apply`, and when no such generation is kept.
+    pub async fn rollback(
+        &self,
+        to: Option<u64>,
+        origin: Origin,
+    ) -> Result<Applied, RollbackError> {
+        self.ask(|back| Order::Rollback(to, origin, back)).await.map_err(ApplyError::from)?
+    }
+
+    /// The generations kept, oldest first.
+    ///
+    /// # Errors
+    /// The daemon is stopping.
+    pub async fn generations(&self) -> Result<Vec<Generation>, Gone> {
+        self.ask(Order::Generations).await
+    }
+
+    /// The text of a kept generation; `None`: it is not kept.
+    ///
+    /// # Errors
+    /// The daemon is stopping.
+    pub async fn generation_text(&self, number: u64) -> Result<Option<String>, Gone> {
+        self.ask(|back| Order::Text(number, back)).await
+    }
+
+    /// Gives an operator's word for a server; it stands until the file's own word changes.
+    ///
+    /// # Errors
+    /// No such server, or the daemon is stopping.
+    pub async fn set_server(
+        &self,
+        pool: &str,
+        name: &str,
+        word: ServerWord,
+        origin: Origin,
+    ) -> Result<Arc<ServerFacts>, SetServerError> {
+        let (pool, name) = (pool.to_owned(), name.to_owned());
+        self.ask(|back| Order::SetServer(pool, name, word, origin, back)).await?
+    }
+
+    /// Reports a judgement; waits only while very many orders are waiting. Of a server that is gone it is ignored.
+    pub async fn verdict(&self, verdict: Verdict) {
+        // A daemon on its way out has no use for it.
+        let _ = self.orders.send(Order::Verdict(verdict)).await;
+    }
+
+    /// Reports where a server's name leads; waits and is ignored like a verdict.
+    pub async fn resolved(&self, resolution: Resolution) {
+        let _ = self.orders.send(Order::Resolution(resolution)).await;
+    }
+
+    /// Hands everything to the process that takes over; until `take_back` or `leave` nothing is changed any more.
+    ///
+    /// # Errors
+    /// Another one is taking over, or the daemon is stopping.
+    pub async fn hand_over(&self) -> Result<Handed, ApplyError> {
+        self.ask(Order::HandOver).await?
+    }
+
+    /// The process that was taking over has given up: changes are possible again.
+    pub async fn take_back(&self) {
+        let _ = self.orders.send(Order::TakeBack).await;
+    }
+
+    /// Begins to leave; returns when no new connection is accepted any more, with how long exchanges may finish.
+    /// The caller waits for them.
+    ///
+    /// # Errors
+    /// The daemon is stopping already.
+    pub async fn leave(&self, how: Leave) -> Result<Duration, Gone> {
+        self.ask(|back| Order::Leave(how, back)).await
+    }
+
+    async fn ask<T>(&self, order: impl FnOnce(oneshot::Sender<T>) -> Order) -> Result<T, Gone> {
+        let (back, answer) = oneshot::channel();
+        self.orders.send(order(back)).await.map_err(|_| Gone)?;
+        answer.await.map_err(|_| Gone)
+    }
+}

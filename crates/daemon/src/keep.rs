@@ -1,0 +1,84 @@
+//! Small files of the state directory, written so that a reader finds the old text or the new one, whole.
+//!
+//! It knows nothing of what is in them.
+
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Replaces `path` by `bytes`: written beside it, synced, renamed over it.
+///
+/// # Errors
+/// The directory is missing or read-only, the disk is full; the old file is untouched then.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = Path::new(&beside);
+    let write = || -> io::Result<()> {
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o640).open(beside)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(beside, path)?;
+        // So that the rename outlives a power cut; a file system that cannot do that is no reason to fail.
+        if let Some(directory) = path.parent().and_then(|it| std::fs::File::open(it).ok()) {
+            let _ = directory.sync_all();
+        }
+        Ok(())
+    };
+    write().inspect_err(|_| {
+        // Half a file is of no use; it may not be there at all.
+        let _ = std::fs::remove_file(beside);
+    })
+}
+
+/// Reads a file of at most `limit` bytes; `None`: there is none.
+///
+/// # Errors
+/// It cannot be read, is larger, or is not text.
+pub fn read(path: &Path, limit: u64) -> io::Result<Option<String>> {
+    let file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut text = String::new();
+    let length = file.take(limit + 1).read_to_string(&mut text)?;
+    if length as u64 > limit {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("larger than {limit} bytes"),
+        ));
+    }
+    Ok(Some(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_bounded_when_read() {
+        let scratch = Scratch::new("keep").unwrap();
+        let path = scratch.path().join("file");
+        assert_eq!(read(&path, 10).unwrap(), None);
+        replace(&path, b"first").unwrap();
+        replace(&path, b"second").unwrap();
+        assert_eq!(read(&path, 6).unwrap().as_deref(), Some("second"));
+        assert!(read(&path, 5).is_err());
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_failure_leaves_the_old_file() {
+        let scratch = Scratch::new("keep").unwrap();
+        let path = scratch.path().join("file");
+        replace(&path, b"old").unwrap();
+        // A directory stands where the new text would be written.
+        std::fs::create_dir(scratch.path().join("file.new")).unwrap();
+        assert!(replace(&path, b"new").is_err());
+        assert_eq!(read(&path, 10).unwrap().as_deref(), Some("old"));
+        assert!(replace(&scratch.path().join("none/file"), b"x").is_err());
+    }
+}

@@ -1,0 +1,375 @@
+//! The listening sockets of this process: opened, inherited, handed on.
+//!
+//! A duplicate of every socket is held here, so that it can be handed to the next process and kept by systemd;
+//! workers accept on their own. Which addresses there are to be is decided elsewhere.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use l7::socket::{self, Claim, ListenError, OutgoingError};
+use model::config::SocketOptions;
+
+/// System calls on sockets: a seam, so that refusals can be tested.
+pub trait Sockets: Send {
+    /// Bound sockets of one group, which do not listen yet.
+    ///
+    /// # Errors
+    /// The address cannot be had, or a setting was refused.
+    fn bind(
+        &mut self,
+        address: SocketAddr,
+        options: &SocketOptions,
+        count: usize,
+        claim: Claim,
+    ) -> Result<Vec<OwnedFd>, ListenError>;
+
+    /// Makes a bound socket listen.
+    ///
+    /// # Errors
+    /// Somebody else began to meanwhile.
+    fn listen(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        address: SocketAddr,
+        options: &SocketOptions,
+    ) -> Result<(), ListenError>;
+
+    /// Gives a listening socket other settings.
+    ///
+    /// # Errors
+    /// A setting was refused.
+    fn alter(&mut self, socket: BorrowedFd<'_>, options: &SocketOptions)
+    -> Result<(), ListenError>;
+
+    /// Tries a pool's settings.
+    ///
+    /// # Errors
+    /// A setting or a source address was refused.
+    fn rehearse(
+        &mut self,
+        source: Option<IpAddr>,
+        options: &SocketOptions,
+    ) -> Result<(), OutgoingError>;
+}
+
+/// The kernel's.
+#[derive(Debug)]
+pub struct Kernel;
+
+impl Sockets for Kernel {
+    fn bind(
+        &mut self,
+        address: SocketAddr,
+        options: &SocketOptions,
+        count: usize,
+        claim: Claim,
+    ) -> Result<Vec<OwnedFd>, ListenError> {
+        socket::bind(address, options, count, claim)
+    }
+
+    fn listen(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        address: SocketAddr,
+        options: &SocketOptions,
+    ) -> Result<(), ListenError> {
+        socket::listen(socket, address, options)
+    }
+
+    fn alter(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        options: &SocketOptions,
+    ) -> Result<(), ListenError> {
+        socket::alter(socket, options)
+    }
+
+    fn rehearse(
+        &mut self,
+        source: Option<IpAddr>,
+        options: &SocketOptions,
+    ) -> Result<(), OutgoingError> {
+        socket::rehearse(source, options)
+    }
+}
+
+/// Who keeps listening sockets over the death of this process.
+pub trait Keeper: Send {
+    /// Keeps these under a name, which the sockets of one address share.
+    fn keep(&mut self, name: &str, sockets: &[BorrowedFd<'_>]);
+    /// Lets go of everything under a name.
+    fn forget(&mut self, name: &str);
+}
+
+/// Nobody does.
+#[derive(Debug)]
+pub struct NoKeeper;
+
+impl Keeper for NoKeeper {
+    fn keep(&mut self, _name: &str, _sockets: &[BorrowedFd<'_>]) {}
+    fn forget(&mut self, _name: &str) {}
+}
+
+/// The listening sockets of this process.
+pub struct Listeners {
+    sockets: Box<dyn Sockets>,
+    keeper: Box<dyn Keeper>,
+    held: BTreeMap<SocketAddr, Vec<OwnedFd>>,
+    inherited: BTreeMap<SocketAddr, Vec<OwnedFd>>,
+    workers: usize,
+}
+
+/// Sockets of one address, for both who hold them.
+#[derive(Debug)]
+pub struct Pair {
+    /// For `Listeners::hold`.
+    pub ours: Vec<OwnedFd>,
+    /// For the workers.
+    pub theirs: Vec<OwnedFd>,
+}
+
+impl Listeners {
+    /// None yet; a socket for each of `workers` is opened per address.
+    pub fn new(sockets: Box<dyn Sockets>, keeper: Box<dyn Keeper>, workers: usize) -> Listeners {
+        let (held, inherited) = (BTreeMap::new(), BTreeMap::new());
+        Listeners { sockets, keeper, held, inherited, workers }
+    }
+
+    /// Takes sockets from systemd or from the process before, each under the address that it was configured with.
+    pub fn inherit(&mut self, sockets: impl IntoIterator<Item = (SocketAddr, OwnedFd)>) {
+        for (address, socket) in sockets {
+            self.inherited.entry(address).or_default().push(socket);
+        }
+    }
+
+    /// Sockets for an address where we do not listen yet: inherited ones where there are and they fit, else new
+    /// ones. What is inherited is not topped up: a process that fails to take over must leave the group as it was.
+    ///
+    /// # Errors
+    /// The address cannot be had, or a setting was refused.
+    pub fn open(
+        &mut self,
+        address: SocketAddr,
+        options: &SocketOptions,
+    ) -> Result<Vec<OwnedFd>, ListenError> {
+        if let Some(sockets) = self.inherited.get(&address)
+            && sockets.iter().all(|socket| socket::fits(socket.as_fd(), options))
+        {
+            for socket in sockets {
+                self.sockets.alter(socket.as_fd(), options)?;
+            }
+            return sockets.iter().map(|socket| duplicate(address, socket)).collect();
+        }
+        let ours = self.held.keys().chain(self.inherited.keys());
+        let beside = ours.filter(|other| other.port() == address.port()).count() > 0;
+        let claim = if beside { Claim::Shared } else { Claim::Alone };
+        self.sockets.bind(address, options, self.workers, claim)
+    }
+
+    /// Makes bound sockets listen; those that do already get the backlog.
+    ///
+    /// # Errors
+    /// Somebody else began to meanwhile.
+    pub fn listen(
+        &mut self,
+        address: SocketAddr,
+        sockets: &[OwnedFd],
+        options: &SocketOptions,
+    ) -> Result<(), ListenError> {
+        sockets.iter().try_for_each(|socket| self.sockets.listen(socket.as_fd(), address, options))
+    }
+
+    /// Gives the sockets of an address other settings; on a refusal all get those of `before` again.
+    ///
+    /// # Errors
+    /// A setting was refused.
+    pub fn alter(
+        &mut self,
+        address: SocketAddr,
+        options: &SocketOptions,
+        before: &SocketOptions,
+    ) -> Result<(), ListenError> {
+        let Some(sockets) = self.held.get(&address) else { return Ok(()) };
+        for socket in sockets {
+            if let Err(refused) = self.sockets.alter(socket.as_fd(), options) {
+                for socket in sockets {
+                    // They had these before: nothing new can be refused, and nothing else could be done.
+                    let _ = self.sockets.alter(socket.as_fd(), before);
+                }
+                return Err(refused);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries a pool's settings.
+    ///
+    /// # Errors
+    /// A setting or a source address was refused.
+    pub fn rehearse(
+        &mut self,
+        source: Option<IpAddr>,
+        options: &SocketOptions,
+    ) -> Result<(), OutgoingError> {
+        self.sockets.rehearse(source, options)
+    }
+
+    /// Duplicates for the workers.
+    ///
+    /// # Errors
+    /// No descriptor is left.
+    pub fn pair(&self, address: SocketAddr, ours: Vec<OwnedFd>) -> Result<Pair, ListenError> {
+        let theirs =
+            ours.iter().map(|socket| duplicate(address, socket)).collect::<Result<_, _>>()?;
+        Ok(Pair { ours, theirs })
+    }
+
+    /// Duplicates of what is held, for workers that take an address over.
+    ///
+    /// # Errors
+    /// No descriptor is left.
+    pub fn duplicates(&self, address: SocketAddr) -> Result<Vec<OwnedFd>, ListenError> {
+        let held = self.held.get(&address).map(Vec::as_slice).unwrap_or_default();
+        held.iter().map(|socket| duplicate(address, socket)).collect()
+    }
+
+    /// Holds these under an address from now on, and has them kept; those before are let go.
+    pub fn hold(&mut self, address: SocketAddr, sockets: Vec<OwnedFd>) {
+        let name = kept_name(address);
+        // What systemd kept of them is replaced whole: a socket that nobody accepts on must not stay in the group.
+        self.keeper.forget(&name);
+        let borrowed: Vec<_> = sockets.iter().map(AsFd::as_fd).collect();
+        self.keeper.keep(&name, &borrowed);
+        self.held.insert(address, sockets);
+        self.inherited.remove(&address);
+    }
+
+    /// Lets go of an address: once the workers have closed theirs nobody listens there.
+    pub fn release(&mut self, address: SocketAddr) {
+        self.keeper.forget(&kept_name(address));
+        self.held.remove(&address);
+    }
+
+    /// Closes what was inherited and is not wanted; says which addresses.
+    pub fn close_unwanted(&mut self) -> Vec<SocketAddr> {
+        let unwanted = std::mem::take(&mut self.inherited);
+        for address in unwanted.keys() {
+            self.keeper.forget(&kept_name(*address));
+        }
+        unwanted.into_keys().collect()
+    }
+
+    /// Open sockets per configured address, and where they listen (with port 0 the kernel chose).
+    pub fn open_at(&self, address: SocketAddr) -> (usize, SocketAddr) {
+        let Some(sockets) = self.held.get(&address) else { return (0, address) };
+        let bound = sockets.first().and_then(|socket| socket::listening_at(socket.as_fd()));
+        (sockets.len(), bound.unwrap_or(address))
+    }
+
+    /// Everything held, for the process that takes over.
+    pub fn all(&self) -> impl Iterator<Item = (SocketAddr, BorrowedFd<'_>)> {
+        self.held
+            .iter()
+            .flat_map(|(address, sockets)| sockets.iter().map(|socket| (*address, socket.as_fd())))
+    }
+
+    /// Lets go of everything without a word to whoever keeps sockets: they live on in another process.
+    pub fn hand_on(&mut self) {
+        self.held.clear();
+        self.inherited.clear();
+    }
+}
+
+/// The name under which systemd keeps the sockets of an address: printable, without a colon (sd_notify(3), FDNAME).
+pub fn kept_name(address: SocketAddr) -> String {
+    address.to_string().replace(':', "_")
+}
+
+/// The address of such a name.
+pub fn kept_address(name: &str) -> Option<SocketAddr> {
+    name.replace('_', ":").parse().ok()
+}
+
+fn duplicate(address: SocketAddr, socket: &OwnedFd) -> Result<OwnedFd, ListenError> {
+    socket.try_clone().map_err(|source: io::Error| ListenError::System {
+        address,
+        action: "duplicate",
+        advice: "; raise the limit of descriptors (LimitNOFILE in the unit)",
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<(String, usize)>>>);
+
+    impl Keeper for Kept {
+        fn keep(&mut self, name: &str, sockets: &[BorrowedFd<'_>]) {
+            self.0.lock().unwrap().push((name.to_owned(), sockets.len()));
+        }
+        fn forget(&mut self, name: &str) {
+            self.0.lock().unwrap().retain(|(kept, _)| kept != name);
+        }
+    }
+
+    fn at(socket: &OwnedFd) -> SocketAddr {
+        socket::listening_at(socket.as_fd()).unwrap()
+    }
+
+    #[test]
+    fn names_of_kept_sockets_lead_back_to_their_address() {
+        for text in ["10.0.0.1:80", "[2001:db8::1]:443", "[fe80::1%3]:80", "0.0.0.0:0"] {
+            let address: SocketAddr = text.parse().unwrap();
+            let name = kept_name(address);
+            assert!(name.bytes().all(|b| b.is_ascii_graphic() && b != b':'), "{name}");
+            assert_eq!(kept_address(&name), Some(address));
+        }
+        assert_eq!(kept_address("stored"), None);
+    }
+
+    #[test]
+    fn inherited_sockets_are_used_and_the_unwanted_are_closed() {
+        let options = SocketOptions::default();
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let wanted = socket::listener(any, &options).unwrap();
+        let unwanted = socket::listener(any, &options).unwrap();
+        let (address, other) = (at(&wanted), at(&unwanted));
+        let kept = Kept::default();
+        let mut listeners = Listeners::new(Box::new(Kernel), Box::new(kept.clone()), 2);
+        listeners.inherit([(address, wanted), (other, unwanted)]);
+        let sockets = listeners.open(address, &options).unwrap();
+        assert_eq!(sockets.len(), 1, "not topped up");
+        let pair = listeners.pair(address, sockets).unwrap();
+        listeners.hold(address, pair.ours);
+        assert_eq!(listeners.close_unwanted(), [other]);
+        assert_eq!(listeners.open_at(address), (1, address));
+        assert_eq!(*kept.0.lock().unwrap(), [(kept_name(address), 1)]);
+        assert!(std::net::TcpStream::connect(other).is_err(), "closed");
+        drop(pair.theirs);
+        std::net::TcpStream::connect(address).unwrap();
+        listeners.release(address);
+        assert!(kept.0.lock().unwrap().is_empty());
+        assert!(std::net::TcpStream::connect(address).is_err(), "closed");
+    }
+
+    #[test]
+    fn a_fresh_address_gets_a_socket_a_worker() {
+        let mut listeners = Listeners::new(Box::new(Kernel), Box::new(NoKeeper), 3);
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let options = SocketOptions::default();
+        let sockets = listeners.open(any, &options).unwrap();
+        listeners.listen(any, &sockets, &options).unwrap();
+        listeners.hold(any, sockets);
+        let (count, bound) = listeners.open_at(any);
+        assert_eq!(count, 3);
+        assert_ne!(bound.port(), 0);
+        assert_eq!(listeners.all().count(), 3);
+    }
+}

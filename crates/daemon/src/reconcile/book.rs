@@ -1,0 +1,299 @@
+//! Everything in force, and how the next state follows from it. Pure: a configuration and the time go in, a whole
+//! new state comes out, in which every object that did not change is the same allocation as before.
+//!
+//! It opens nothing and tells nobody: `step` and `act` do.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use model::config::{Config, Pool, Server, Service, SocketOptions};
+use model::id::{ListenerId, PoolId, ServerId, ServiceId};
+use model::live::{ServerLive, ServiceLive};
+use model::snapshot::{PoolView, ServerView, ServiceView, Snapshot};
+
+use super::memory::{self, Memory};
+use super::server;
+use crate::control::picture::ServerFacts;
+
+/// Everything in force.
+#[derive(Clone, Debug)]
+pub struct Book {
+    /// The configuration; none before the first.
+    pub config: Option<Arc<Config>>,
+    /// Services by name.
+    pub services: BTreeMap<String, Arc<ServiceView>>,
+    /// Pools by name.
+    pub pools: BTreeMap<String, Arc<PoolView>>,
+    /// Servers by id.
+    pub servers: HashMap<ServerId, ServerEntry>,
+    /// Listeners by configured address.
+    pub listeners: BTreeMap<SocketAddr, Listener>,
+    workers: usize,
+    next: NextIds,
+    version: u64,
+}
+
+/// A server with what hangs on it.
+#[derive(Clone, Debug)]
+pub struct ServerEntry {
+    /// What is known of it.
+    pub facts: Arc<ServerFacts>,
+    /// Its counters.
+    pub live: Arc<ServerLive>,
+}
+
+/// A listening address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listener {
+    /// Its id.
+    pub id: ListenerId,
+    /// Its service.
+    pub service: ServiceId,
+    /// The service's name.
+    pub service_name: String,
+    /// How its sockets are set.
+    pub options: SocketOptions,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct NextIds {
+    service: u32,
+    pool: u32,
+    server: u32,
+    listener: u32,
+}
+
+impl Book {
+    /// Nothing in force, for `workers` worker threads.
+    pub fn empty(workers: usize) -> Book {
+        Book {
+            config: None,
+            services: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            servers: HashMap::new(),
+            listeners: BTreeMap::new(),
+            workers,
+            next: NextIds::default(),
+            version: 0,
+        }
+    }
+
+    /// Worker threads.
+    pub fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// The state under `config`. `memory` is of the process before, for servers that are new to this one.
+    pub fn under(&self, config: Config, memory: &Memory, now: SystemTime) -> Book {
+        let config = match &self.config {
+            Some(old) => config.reuse(old),
+            None => config,
+        };
+        let mut next = Book {
+            config: None,
+            services: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            servers: HashMap::new(),
+            listeners: BTreeMap::new(),
+            ..self.clone()
+        };
+        for (name, pool) in &config.pools {
+            let view = next.pool(self.pools.get(name), self, pool, memory, now);
+            next.pools.insert(name.clone(), view);
+        }
+        for (name, service) in &config.services {
+            // `Config` is valid by construction: a service's pool exists.
+            let Some(pool) = next.pools.get(&service.pool).map(|pool| pool.id) else { continue };
+            let view = next.service(self.services.get(name), service, pool);
+            for address in &service.listen {
+                let listener = next.listener(self.listeners.get(address), &view);
+                next.listeners.insert(*address, listener);
+            }
+            next.services.insert(name.clone(), view);
+        }
+        next.config = Some(Arc::new(config));
+        next
+    }
+
+    /// The state after one server's facts changed; `None`: no such server, or nothing that shows.
+    pub fn with_server(
+        &self,
+        id: ServerId,
+        change: impl FnOnce(&ServerFacts) -> ServerFacts,
+    ) -> Option<Book> {
+        let entry = self.servers.get(&id)?;
+        let facts = change(&entry.facts);
+        if facts == *entry.facts {
+            return None;
+        }
+        let mut next = self.clone();
+        let pool_name = facts.pool_name.clone();
+        let entry = ServerEntry { facts: Arc::new(facts), live: Arc::clone(&entry.live) };
+        next.servers.insert(id, entry);
+        let old = self.pools.get(&pool_name)?;
+        let views =
+            old.servers.iter().filter_map(|view| Some(view_of(next.servers.get(&view.id)?)));
+        let view = pool_view(Some(old), old.id, &old.config, views.collect());
+        next.pools.insert(pool_name, view);
+        Some(next)
+    }
+
+    /// Whether workers would see a difference between the two.
+    pub fn looks_like(&self, other: &Book) -> bool {
+        let pools = self.pools.values().zip(other.pools.values());
+        let services = self.services.values().zip(other.services.values());
+        self.pools.len() == other.pools.len()
+            && self.services.len() == other.services.len()
+            && pools.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
+            && services.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
+    }
+
+    /// Whether what is known of servers is the same in both.
+    pub fn same_facts(&self, other: &Book) -> bool {
+        let same = |(id, entry): (&ServerId, &ServerEntry)| {
+            other.servers.get(id).is_some_and(|it| Arc::ptr_eq(&it.facts, &entry.facts))
+        };
+        self.servers.len() == other.servers.len() && self.servers.iter().all(same)
+    }
+
+    /// The picture for workers, with a version of its own.
+    pub fn snapshot(&mut self, generation: u64) -> Arc<Snapshot> {
+        self.version += 1;
+        let services = self.services.values().map(|view| (view.id, Arc::clone(view))).collect();
+        let pools = self.pools.values().map(|view| (view.id, Arc::clone(view))).collect();
+        Arc::new(Snapshot { generation, version: self.version, services, pools })
+    }
+
+    /// A new id for the listener at an address: its sockets are to be others.
+    pub fn renew_listener(&mut self, address: &SocketAddr) {
+        let id = self.listener_id();
+        if let Some(listener) = self.listeners.get_mut(address) {
+            listener.id = id;
+        }
+    }
+
+    fn pool(
+        &mut self,
+        old: Option<&Arc<PoolView>>,
+        before: &Book,
+        config: &Arc<Pool>,
+        memory: &Memory,
+        now: SystemTime,
+    ) -> Arc<PoolView> {
+        let id = match old {
+            Some(view) => view.id,
+            None => {
+                self.next.pool += 1;
+                PoolId(self.next.pool)
+            }
+        };
+        let mut views = Vec::with_capacity(config.servers.len());
+        for written in &config.servers {
+            let known = old.and_then(|view| same_server(view, written));
+            let known = known.and_then(|id| before.servers.get(&id));
+            let entry = match known {
+                Some(entry) => {
+                    let facts = server::reconfigure(&entry.facts, config, written, now);
+                    let same = facts == *entry.facts;
+                    let facts = if same { Arc::clone(&entry.facts) } else { Arc::new(facts) };
+                    ServerEntry { facts, live: Arc::clone(&entry.live) }
+                }
+                None => {
+                    self.next.server += 1;
+                    let server_id = ServerId(self.next.server);
+                    let mut facts = server::new(server_id, id, config, written, now);
+                    memory::recall(&mut facts, memory, now);
+                    let live = Arc::new(ServerLive::new(self.workers));
+                    ServerEntry { facts: Arc::new(facts), live }
+                }
+            };
+            views.push(view_of(&entry));
+            self.servers.insert(entry.facts.id, entry);
+        }
+        pool_view(old, id, config, views)
+    }
+
+    fn service(
+        &mut self,
+        old: Option<&Arc<ServiceView>>,
+        config: &Arc<Service>,
+        pool: PoolId,
+    ) -> Arc<ServiceView> {
+        let Some(old) = old else {
+            self.next.service += 1;
+            let id = ServiceId(self.next.service);
+            let live = Arc::new(ServiceLive::new(self.workers));
+            return Arc::new(ServiceView { id, config: Arc::clone(config), pool, live });
+        };
+        if old.config == *config && old.pool == pool {
+            return Arc::clone(old);
+        }
+        let live = Arc::clone(&old.live);
+        Arc::new(ServiceView { id: old.id, config: Arc::clone(config), pool, live })
+    }
+
+    fn listener(&mut self, old: Option<&Listener>, service: &ServiceView) -> Listener {
+        let id = match old {
+            Some(old) if old.service == service.id => old.id,
+            _ => self.listener_id(),
+        };
+        Listener {
+            id,
+            service: service.id,
+            service_name: service.config.name.clone(),
+            options: service.config.socket.clone(),
+        }
+    }
+
+    fn listener_id(&mut self) -> ListenerId {
+        self.next.listener += 1;
+        ListenerId(self.next.listener)
+    }
+}
+
+/// The server of that pool that `written` is: same name, same address.
+fn same_server(pool: &PoolView, written: &Server) -> Option<ServerId> {
+    let same = |view: &&ServerView| {
+        view.config.name == written.name && view.config.address == written.address
+    };
+    pool.servers.iter().find(same).map(|view| view.id)
+}
+
+fn view_of(entry: &ServerEntry) -> ServerView {
+    ServerView {
+        id: entry.facts.id,
+        config: Arc::clone(&entry.facts.config),
+        address: entry.facts.resolved.address(),
+        state: entry.facts.state,
+        weight: entry.facts.weight,
+        live: Arc::clone(&entry.live),
+    }
+}
+
+/// The old view where it says the same.
+fn pool_view(
+    old: Option<&Arc<PoolView>>,
+    id: PoolId,
+    config: &Arc<Pool>,
+    servers: Vec<ServerView>,
+) -> Arc<PoolView> {
+    let same = |a: &ServerView, b: &ServerView| {
+        a.id == b.id
+            && a.address == b.address
+            && a.state == b.state
+            && a.weight == b.weight
+            && a.config == b.config
+    };
+    match old {
+        Some(old)
+            if old.config == *config
+                && old.servers.len() == servers.len()
+                && old.servers.iter().zip(&servers).all(|(a, b)| same(a, b)) =>
+        {
+            Arc::clone(old)
+        }
+        _ => Arc::new(PoolView { id, config: Arc::clone(config), servers }),
+    }
+}

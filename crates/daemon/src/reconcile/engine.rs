@@ -1,0 +1,22 @@
+//! The seam between the reconciler and the planes: what it asks of them, so that tests can stand in.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::id::{ListenerId, ServiceId};
+use model::snapshot::Snapshot;
+
+/// What carries the traffic. No call blocks.
+pub trait Engine: Send + Sync + 'static {
+    /// Gives every worker this snapshot.
+    fn install(&self, snapshot: Arc<Snapshot>);
+    /// The lowest version in force in any worker.
+    fn installed(&self) -> u64;
+    /// Begins to accept on these sockets for a service of the snapshot.
+    fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>);
+    /// Stops accepting; `accept_rest`: what waits in the queue is taken first.
+    fn unlisten(&self, id: ListenerId, accept_rest: bool);
+    /// Connections end as their exchanges do, within `limit`.
+    fn drain(&self, limit: Duration);
+}

@@ -1,0 +1,144 @@
+//! Stand-ins for tests: an engine and a kernel that record what they are asked, and refuse what they are told to.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use l7::socket::{Claim, ListenError, OutgoingError};
+use model::config::SocketOptions;
+use model::id::{ListenerId, ServiceId};
+use model::snapshot::Snapshot;
+
+use super::engine::Engine;
+use crate::listeners::{Listeners, NoKeeper, Sockets};
+
+/// What was asked, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    Bind(SocketAddr, usize, Claim),
+    Listen(SocketAddr),
+    Alter,
+    Rehearse,
+    Install(u64),
+    Accept(ListenerId, ServiceId, usize),
+    Stop(ListenerId, bool),
+    Drain(Duration),
+}
+
+/// Records; shared by the engine and the kernel so that the order over both is seen.
+#[derive(Clone, Default)]
+pub struct Fake {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    asked: Mutex<Vec<Asked>>,
+    taken: Mutex<BTreeSet<SocketAddr>>,
+    refuse_alter: AtomicU64,
+    snapshot: Mutex<Option<Arc<Snapshot>>>,
+    installed: AtomicU64,
+}
+
+impl Fake {
+    /// Listeners over this kernel.
+    pub fn listeners(&self, workers: usize) -> Listeners {
+        Listeners::new(Box::new(self.clone()), Box::new(NoKeeper), workers)
+    }
+
+    /// What was asked since the last call.
+    pub fn take(&self) -> Vec<Asked> {
+        std::mem::take(&mut *self.asked())
+    }
+
+    /// From now on somebody else listens there.
+    pub fn occupy(&self, address: SocketAddr) {
+        self.inner.taken.lock().unwrap().insert(address);
+    }
+
+    /// The n-th alteration from now (1 is the next) is refused.
+    pub fn refuse_alter(&self, nth: u64) {
+        self.inner.refuse_alter.store(nth, Ordering::Relaxed);
+    }
+
+    /// The snapshot in force.
+    pub fn snapshot(&self) -> Option<Arc<Snapshot>> {
+        self.inner.snapshot.lock().unwrap().clone()
+    }
+
+    fn asked(&self) -> MutexGuard<'_, Vec<Asked>> {
+        self.inner.asked.lock().unwrap()
+    }
+
+    fn ask(&self, what: Asked) {
+        self.asked().push(what);
+    }
+}
+
+impl Engine for Fake {
+    fn install(&self, snapshot: Arc<Snapshot>) {
+        self.ask(Asked::Install(snapshot.version));
+        self.inner.installed.store(snapshot.version, Ordering::Relaxed);
+        *self.inner.snapshot.lock().unwrap() = Some(snapshot);
+    }
+    fn installed(&self) -> u64 {
+        self.inner.installed.load(Ordering::Relaxed)
+    }
+    fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>) {
+        let known = self.snapshot().is_some_and(|it| it.services.contains_key(&service));
+        assert!(known, "a listener's service must be in the snapshot before");
+        self.ask(Asked::Accept(id, service, sockets.len()));
+    }
+    fn unlisten(&self, id: ListenerId, accept_rest: bool) {
+        self.ask(Asked::Stop(id, accept_rest));
+    }
+    fn drain(&self, limit: Duration) {
+        self.ask(Asked::Drain(limit));
+    }
+}
+
+impl Sockets for Fake {
+    fn bind(
+        &mut self,
+        address: SocketAddr,
+        _options: &SocketOptions,
+        count: usize,
+        claim: Claim,
+    ) -> Result<Vec<OwnedFd>, ListenError> {
+        if self.inner.taken.lock().unwrap().contains(&address) {
+            return Err(ListenError::Taken { address, holders: Vec::new() });
+        }
+        self.ask(Asked::Bind(address, count, claim));
+        Ok((0..count).map(|_| std::fs::File::open("/dev/null").unwrap().into()).collect())
+    }
+    fn listen(
+        &mut self,
+        _socket: BorrowedFd<'_>,
+        address: SocketAddr,
+        _options: &SocketOptions,
+    ) -> Result<(), ListenError> {
+        self.ask(Asked::Listen(address));
+        Ok(())
+    }
+    fn alter(
+        &mut self,
+        _socket: BorrowedFd<'_>,
+        _options: &SocketOptions,
+    ) -> Result<(), ListenError> {
+        self.ask(Asked::Alter);
+        let left = self.inner.refuse_alter.load(Ordering::Relaxed);
+        self.inner.refuse_alter.store(left.saturating_sub(1), Ordering::Relaxed);
+        if left == 1 { Err(ListenError::NotListening) } else { Ok(()) }
+    }
+    fn rehearse(
+        &mut self,
+        _source: Option<IpAddr>,
+        _options: &SocketOptions,
+    ) -> Result<(), OutgoingError> {
+        self.ask(Asked::Rehearse);
+        Ok(())
+    }
+}

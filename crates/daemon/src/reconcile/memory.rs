@@ -1,0 +1,136 @@
+//! What outlives a process: operators' words (in a file, over restarts) and health (to the process that takes over).
+//!
+//! Plain data with a version; it reads and writes no file.
+
+use std::time::SystemTime;
+
+use model::config::{Admin, Server};
+use serde::{Deserialize, Serialize};
+
+use super::server;
+use crate::control::origin::Origin;
+use crate::control::picture::{Hand, Judged, Resolved, ServerFacts, Word};
+
+/// The form of what is kept; another one is not understood.
+pub const VERSION: u32 = 1;
+
+/// What outlives a process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Memory {
+    /// `VERSION`.
+    pub version: u32,
+    /// Servers of which something is remembered.
+    pub servers: Vec<Remembered>,
+}
+
+/// What is remembered of one server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Remembered {
+    /// Its pool's name.
+    pub pool: String,
+    /// Its name.
+    pub name: String,
+    /// Its address as configured: at another one it is another server.
+    pub address: String,
+    /// An operator's word about its state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admin: Option<Said<Admin>>,
+    /// An operator's word about its weight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<Said<u16>>,
+    /// Its health, for a process that takes over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judged: Option<Judged>,
+    /// Where its name led, for a process that takes over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<std::net::SocketAddr>,
+}
+
+/// One word.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Said<T> {
+    /// What was said.
+    pub value: T,
+    /// What the file said then.
+    pub over: T,
+    /// By whom.
+    pub by: Origin,
+    /// When.
+    pub at: SystemTime,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Memory { version: VERSION, servers: Vec::new() }
+    }
+}
+
+impl Memory {
+    /// Operators' words alone: what a restart keeps.
+    pub fn words<'a>(servers: impl Iterator<Item = &'a ServerFacts>) -> Memory {
+        let all = servers.filter(|facts| facts.hand != Hand::default()).map(remember);
+        let forget = |server| Remembered { judged: None, resolved: None, ..server };
+        Memory::sorted(all.map(forget).collect())
+    }
+
+    /// Everything: what a process that takes over starts with.
+    pub fn everything<'a>(servers: impl Iterator<Item = &'a ServerFacts>) -> Memory {
+        Memory::sorted(servers.map(remember).collect())
+    }
+
+    /// What is remembered of this server.
+    pub fn of(&self, pool: &str, config: &Server) -> Option<&Remembered> {
+        let address = server::address_text(&config.address);
+        let same =
+            |it: &&Remembered| it.pool == pool && it.name == config.name && it.address == address;
+        self.servers.iter().find(same)
+    }
+
+    fn sorted(mut servers: Vec<Remembered>) -> Memory {
+        servers.sort_by(|a, b| (&a.pool, &a.name).cmp(&(&b.pool, &b.name)));
+        Memory { version: VERSION, servers }
+    }
+}
+
+/// Puts what is remembered into a server that is new to this process.
+pub fn recall(facts: &mut ServerFacts, memory: &Memory, now: SystemTime) {
+    let Some(old) = memory.of(&facts.pool_name, &facts.config) else { return };
+    if let Some(said) = old.admin.clone().filter(|said| said.over == facts.config.admin) {
+        let Said { value, over, by, at } = said;
+        facts.hand.admin = Some(Word { value, over, by, at });
+    }
+    if let Some(said) = old.weight.clone().filter(|said| said.over == facts.config.weight.get()) {
+        let (value, over) = (server::weight(said.value), facts.config.weight);
+        facts.hand.weight = Some(Word { value, over, by: said.by, at: said.at });
+    }
+    if let Some(judged) = old.judged.clone().filter(|judged| judged.evidence) {
+        facts.judged = judged;
+    }
+    if let (Some(address), Resolved::NotYet) = (old.resolved, &facts.resolved) {
+        facts.resolved = Resolved::At(address);
+    }
+    server::settle(facts, now);
+    facts.since = if facts.judged.evidence { facts.judged.since } else { now };
+}
+
+fn remember(facts: &ServerFacts) -> Remembered {
+    let admin = facts.hand.admin.clone();
+    let weight = facts.hand.weight.clone();
+    Remembered {
+        pool: facts.pool_name.clone(),
+        name: facts.config.name.clone(),
+        address: server::address_text(&facts.config.address),
+        admin: admin.map(|Word { value, over, by, at }| Said { value, over, by, at }),
+        weight: weight.map(|Word { value, over, by, at }| Said {
+            value: value.get(),
+            over: over.get(),
+            by,
+            at,
+        }),
+        judged: Some(facts.judged.clone()),
+        resolved: facts.resolved.address(),
+    }
+}

@@ -1,0 +1,176 @@
+//! What is known of a server, and what it comes to: file, operator, name, health, in that order of rank. Pure.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use model::config::{Admin, Host, Initial, Pool, Server, ServerAddress, Weight};
+use model::id::{PoolId, ServerId};
+use model::snapshot::ServerState;
+
+use crate::control::order::ServerWord;
+use crate::control::origin::Origin;
+use crate::control::picture::{Hand, Judged, Judgement, Resolved, ServerFacts, Word};
+
+/// A server that was not there before.
+pub fn new(
+    id: ServerId,
+    pool_id: PoolId,
+    pool: &Pool,
+    config: &Arc<Server>,
+    now: SystemTime,
+) -> ServerFacts {
+    let resolved = match &config.address.host {
+        Host::Ip(ip) => Resolved::At((*ip, config.address.port).into()),
+        Host::Name(_) => Resolved::NotYet,
+    };
+    let mut facts = ServerFacts {
+        id,
+        pool: pool_id,
+        pool_name: pool.name.clone(),
+        config: Arc::clone(config),
+        resolved,
+        judged: initial(pool, now),
+        hand: Hand::default(),
+        state: ServerState::Unknown,
+        reason: String::new(),
+        since: now,
+        weight: config.weight,
+    };
+    settle(&mut facts, now);
+    facts.since = now;
+    facts
+}
+
+/// The same server under a new configuration. A word of an operator ends where the file's own word changed;
+/// evidence of a probe ends with the probe.
+pub fn reconfigure(
+    old: &ServerFacts,
+    pool: &Pool,
+    config: &Arc<Server>,
+    now: SystemTime,
+) -> ServerFacts {
+    let mut facts = old.clone();
+    let probed_before = old.config.probe.is_some();
+    facts.config = Arc::clone(config);
+    facts.hand.admin.take_if(|word| word.over != config.admin);
+    facts.hand.weight.take_if(|word| word.over != config.weight);
+    let untested = config.probe.is_none() && probed_before && old.judged.health != Judgement::Up;
+    if untested || (!facts.judged.evidence && facts.judged.health != health(pool.initial)) {
+        facts.judged = initial(pool, now);
+    }
+    settle(&mut facts, now);
+    facts
+}
+
+/// After an operator's word.
+pub fn told(old: &ServerFacts, word: ServerWord, by: Origin, now: SystemTime) -> ServerFacts {
+    let mut facts = old.clone();
+    let admin = |value| said(value, old.config.admin, &by, now);
+    match word {
+        ServerWord::Enable => facts.hand.admin = admin(Admin::Enabled),
+        ServerWord::Drain => facts.hand.admin = admin(Admin::Drain),
+        ServerWord::Disable => facts.hand.admin = admin(Admin::Disabled),
+        ServerWord::Weight(weight) => {
+            facts.hand.weight = said(weight, old.config.weight, &by, now);
+        }
+    }
+    settle(&mut facts, now);
+    facts
+}
+
+/// After a judgement.
+pub fn judged(
+    old: &ServerFacts,
+    health: Judgement,
+    reason: String,
+    now: SystemTime,
+) -> ServerFacts {
+    let mut facts = old.clone();
+    let stood = old.judged.evidence && old.judged.health == health;
+    let since = if stood { old.judged.since } else { now };
+    facts.judged = Judged { health, reason, since, evidence: true };
+    settle(&mut facts, now);
+    facts
+}
+
+/// After its name was looked up. A name that no longer resolves keeps the address that it had: a resolver that is
+/// out must not take servers away.
+pub fn resolved(
+    old: &ServerFacts,
+    found: Result<std::net::SocketAddr, String>,
+    now: SystemTime,
+) -> ServerFacts {
+    let mut facts = old.clone();
+    match found {
+        Ok(address) => facts.resolved = Resolved::At(address),
+        Err(why) if old.resolved.address().is_none() => facts.resolved = Resolved::Failed(why),
+        Err(_) => {}
+    }
+    settle(&mut facts, now);
+    facts
+}
+
+/// A configured address, as it is written.
+pub fn address_text(address: &ServerAddress) -> String {
+    match &address.host {
+        Host::Ip(ip) => std::net::SocketAddr::new(*ip, address.port).to_string(),
+        Host::Name(name) => format!("{name}:{}", address.port),
+    }
+}
+
+/// What all of it comes to.
+pub(super) fn settle(facts: &mut ServerFacts, now: SystemTime) {
+    let hand = facts.hand.admin.as_ref();
+    let by = hand.map_or_else(|| "by the file".to_owned(), |word| format!("by {}", word.by));
+    let (state, reason) = match hand.map_or(facts.config.admin, |word| word.value) {
+        Admin::Disabled => (ServerState::Disabled, format!("disabled {by}")),
+        Admin::Drain => (ServerState::Drain, format!("drained {by}")),
+        Admin::Enabled => match &facts.resolved {
+            Resolved::NotYet => (ServerState::Unknown, "its name is being looked up".to_owned()),
+            Resolved::Failed(why) => (ServerState::Down, why.clone()),
+            Resolved::At(_) => (state(facts.judged.health), facts.judged.reason.clone()),
+        },
+    };
+    if facts.state != state {
+        facts.since = now;
+    }
+    facts.state = state;
+    facts.reason = reason;
+    facts.weight = facts.hand.weight.as_ref().map_or(facts.config.weight, |word| word.value);
+}
+
+fn initial(pool: &Pool, now: SystemTime) -> Judged {
+    let reason = match pool.initial {
+        Initial::Up => "taken as up until something shows otherwise",
+        Initial::Unknown => "no evidence yet",
+        Initial::Down => "down until its probe has succeeded often enough",
+    };
+    let health = health(pool.initial);
+    Judged { health, reason: reason.to_owned(), since: now, evidence: false }
+}
+
+fn health(initial: Initial) -> Judgement {
+    match initial {
+        Initial::Up => Judgement::Up,
+        Initial::Unknown => Judgement::Unknown,
+        Initial::Down => Judgement::Down,
+    }
+}
+
+fn state(health: Judgement) -> ServerState {
+    match health {
+        Judgement::Up => ServerState::Up,
+        Judgement::Down => ServerState::Down,
+        Judgement::Unknown => ServerState::Unknown,
+    }
+}
+
+/// A word that says what the file says is none.
+fn said<T: PartialEq>(value: T, over: T, by: &Origin, at: SystemTime) -> Option<Word<T>> {
+    (value != over).then(|| Word { value, over, by: by.clone(), at })
+}
+
+/// A weight from a number kept elsewhere; beyond the largest it is the largest.
+pub(super) fn weight(number: u16) -> Weight {
+    Weight::new(number.min(Weight::MAX)).unwrap_or(Weight::ONE)
+}

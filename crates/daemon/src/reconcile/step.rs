@@ -1,0 +1,118 @@
+//! What has to be done to listeners so that one state becomes the next, in order. Pure.
+//!
+//! Snapshots are not steps: there is one per change, installed between closing and opening.
+
+use std::net::SocketAddr;
+
+use l7::socket::needs_reopening;
+use model::config::SocketOptions;
+use model::id::ListenerId;
+
+use super::book::Book;
+
+/// What has to be done to one listening address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nobody of ours listens there yet.
+    Open {
+        /// Where.
+        address: SocketAddr,
+    },
+    /// Its sockets get other settings and stay.
+    Alter {
+        /// Where.
+        address: SocketAddr,
+        /// The settings before, to go back to.
+        before: SocketOptions,
+    },
+    /// Its settings take other sockets: new ones are opened beside, then the old ones are closed.
+    Reopen {
+        /// Where.
+        address: SocketAddr,
+        /// The listener before.
+        old: ListenerId,
+    },
+    /// Its sockets stay and go to another service.
+    Rebind {
+        /// Where.
+        address: SocketAddr,
+        /// The listener before.
+        old: ListenerId,
+        /// The settings before, when they differ.
+        before: Option<SocketOptions>,
+    },
+    /// Nobody is to listen there any more.
+    Close {
+        /// Where.
+        address: SocketAddr,
+        /// The listener before.
+        old: ListenerId,
+    },
+}
+
+impl Step {
+    /// Where.
+    pub fn address(&self) -> SocketAddr {
+        match self {
+            Step::Open { address }
+            | Step::Alter { address, .. }
+            | Step::Reopen { address, .. }
+            | Step::Rebind { address, .. }
+            | Step::Close { address, .. } => *address,
+        }
+    }
+
+    /// In a sentence, as it would be done.
+    pub fn sentence(&self) -> String {
+        match self {
+            Step::Open { address } => format!("open {address}"),
+            Step::Alter { address, .. } => {
+                format!("change the settings of {address}; open connections keep theirs")
+            }
+            Step::Reopen { address, .. } => {
+                format!("open {address} anew beside the old sockets, then close those")
+            }
+            Step::Rebind { address, .. } => format!("give {address} to another service"),
+            Step::Close { address, .. } => {
+                format!("close {address} after taking what waits; open connections stay")
+            }
+        }
+    }
+}
+
+/// The steps from `old` to `new`. Listeners that are opened anew get a new id in `new`.
+pub fn steps(old: &Book, new: &mut Book) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for (address, before) in &old.listeners {
+        if !new.listeners.contains_key(address) {
+            steps.push(Step::Close { address: *address, old: before.id });
+        }
+    }
+    let addresses: Vec<SocketAddr> = new.listeners.keys().copied().collect();
+    for address in addresses {
+        let Some(after) = new.listeners.get(&address) else { continue };
+        let Some(before) = old.listeners.get(&address) else {
+            steps.push(Step::Open { address });
+            continue;
+        };
+        let moved = before.service != after.service;
+        let same_settings = same_settings(&before.options, &after.options);
+        if needs_reopening(&before.options, &after.options) {
+            if !moved {
+                new.renew_listener(&address);
+            }
+            steps.push(Step::Reopen { address, old: before.id });
+        } else if moved {
+            let before_options = (!same_settings).then(|| before.options.clone());
+            steps.push(Step::Rebind { address, old: before.id, before: before_options });
+        } else if !same_settings {
+            steps.push(Step::Alter { address, before: before.options.clone() });
+        }
+    }
+    steps
+}
+
+/// Whether a socket would be set the same way; the hint about a path is only for warnings.
+fn same_settings(a: &SocketOptions, b: &SocketOptions) -> bool {
+    a == &SocketOptions { path: a.path, ..b.clone() }
+}

@@ -1,0 +1,447 @@
+//! What a change touches, and that it touches nothing else.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use model::config::{Admin, Config, Weight, load};
+use model::snapshot::ServerState;
+use proptest::prelude::*;
+
+use super::act::{self, ActError, Done};
+use super::book::Book;
+use super::fake::{Asked, Fake};
+use super::memory::Memory;
+use super::server;
+use crate::control::order::ServerWord;
+use crate::control::origin::{Origin, Way};
+use crate::control::picture::Judgement;
+use crate::listeners::Listeners;
+
+const NOW: SystemTime = SystemTime::UNIX_EPOCH;
+
+fn checked(text: &str) -> Config {
+    load(text, "test.toml").unwrap_or_else(|findings| panic!("{findings}")).config
+}
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+}
+
+struct World {
+    fake: Fake,
+    listeners: Listeners,
+    book: Book,
+    generation: u64,
+}
+
+impl World {
+    fn new(text: &str) -> World {
+        let fake = Fake::default();
+        let listeners = fake.listeners(2);
+        let mut world = World { fake, listeners, book: Book::empty(2), generation: 0 };
+        world.change(text).unwrap();
+        world.fake.take();
+        world
+    }
+
+    fn change(&mut self, text: &str) -> Result<(), ActError> {
+        self.change_to(checked(text))
+    }
+
+    fn change_to(&mut self, config: Config) -> Result<(), ActError> {
+        let next = self.book.under(config, &Memory::default(), NOW);
+        let generation = self.generation + 1;
+        let Done { book, confirmed, .. } =
+            run(act::carry_out(&self.fake, &mut self.listeners, &self.book, next, generation))?;
+        assert!(confirmed);
+        self.book = book;
+        self.generation = generation;
+        Ok(())
+    }
+
+    fn state(&self, pool: &str, name: &str) -> ServerState {
+        self.facts(pool, name).state
+    }
+
+    fn facts(&self, pool: &str, name: &str) -> &crate::control::picture::ServerFacts {
+        let mut all = self.book.servers.values().map(|entry| &*entry.facts);
+        all.find(|it| it.pool_name == pool && it.config.name == name).unwrap()
+    }
+
+    fn alter(
+        &mut self,
+        pool: &str,
+        name: &str,
+        change: impl FnOnce(
+            &crate::control::picture::ServerFacts,
+        ) -> crate::control::picture::ServerFacts,
+    ) {
+        let id = self.facts(pool, name).id;
+        if let Some(book) = self.book.with_server(id, change) {
+            self.book = book;
+        }
+    }
+}
+
+const TWO: &str = r#"
+[service.shop]
+listen = "127.0.0.1:8001"
+forward = "http"
+pool = "web"
+[service.mail]
+listen = ["127.0.0.1:8002", "[::1]:8002"]
+forward = "tcp"
+pool = "smtp"
+[pool.web]
+servers = [{ name = "a", address = "10.0.0.1:80" }, { name = "b", address = "10.0.0.2:80" }]
+[pool.smtp]
+servers = [{ name = "a", address = "10.0.0.3:25" }]
+"#;
+
+fn at(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+#[test]
+fn the_first_configuration_opens_everything_before_anybody_accepts() {
+    let fake = Fake::default();
+    let mut listeners = fake.listeners(2);
+    let empty = Book::empty(2);
+    let next = empty.under(checked(TWO), &Memory::default(), NOW);
+    run(act::carry_out(&fake, &mut listeners, &empty, next, 1)).unwrap();
+    let asked = fake.take();
+    let place = |wanted: &dyn Fn(&Asked) -> bool| {
+        let first = asked.iter().position(wanted).unwrap();
+        (first, asked.iter().rposition(wanted).unwrap())
+    };
+    let binds = place(&|it| matches!(it, Asked::Bind(..)));
+    let listens = place(&|it| matches!(it, Asked::Listen(_)));
+    let install = place(&|it| matches!(it, Asked::Install(_)));
+    let accepts = place(&|it| matches!(it, Asked::Accept(_, _, 2)));
+    assert!(binds.1 < listens.0 && listens.1 < install.0 && install.1 < accepts.0, "{asked:?}");
+    assert_eq!(asked.iter().filter(|it| matches!(it, Asked::Accept(..))).count(), 3);
+}
+
+#[test]
+fn the_same_configuration_again_touches_nothing() {
+    let mut world = World::new(TWO);
+    let before = world.book.clone();
+    world.change(TWO).unwrap();
+    assert_eq!(world.fake.take().len(), 1, "a snapshot for the new generation");
+    assert!(world.book.looks_like(&before) && world.book.same_facts(&before));
+}
+
+#[test]
+fn a_change_of_one_service_leaves_the_others_alone() {
+    let mut world = World::new(TWO);
+    let before = world.book.clone();
+    world.change(&TWO.replace("127.0.0.1:8001", "127.0.0.1:8009")).unwrap();
+    let (web, smtp) = (&world.book.pools["web"], &world.book.pools["smtp"]);
+    assert!(Arc::ptr_eq(web, &before.pools["web"]) && Arc::ptr_eq(smtp, &before.pools["smtp"]));
+    assert!(Arc::ptr_eq(&world.book.services["mail"], &before.services["mail"]));
+    let (old, new) = (&before.services["shop"], &world.book.services["shop"]);
+    assert_eq!(old.id, new.id);
+    assert!(Arc::ptr_eq(&old.live, &new.live), "counters stay");
+    let asked = world.fake.take();
+    let closed = before.listeners[&at("127.0.0.1:8001")].id;
+    let opened = world.book.listeners[&at("127.0.0.1:8009")].id;
+    assert!(asked.contains(&Asked::Stop(closed, true)), "{asked:?}");
+    assert!(asked.contains(&Asked::Accept(opened, new.id, 2)), "{asked:?}");
+    assert_eq!(asked.iter().filter(|it| matches!(it, Asked::Stop(..))).count(), 1);
+    assert_eq!(asked.iter().filter(|it| matches!(it, Asked::Accept(..))).count(), 1);
+}
+
+#[test]
+fn a_listener_that_cannot_be_opened_leaves_all_as_before() {
+    let mut world = World::new(TWO);
+    let before = world.book.clone();
+    world.fake.occupy(at("127.0.0.1:8111"));
+    let text = TWO.replace("127.0.0.1:8002", "127.0.0.1:8111").replace(":8001", ":8110");
+    let error = world.change(&text).unwrap_err();
+    assert!(error.to_string().contains("127.0.0.1:8111"), "{error}");
+    let asked = world.fake.take();
+    assert!(
+        asked.iter().all(|it| matches!(it, Asked::Bind(..) | Asked::Rehearse)),
+        "nothing listens, nothing is installed: {asked:?}"
+    );
+    assert!(world.book.looks_like(&before));
+    assert_eq!(world.book.listeners, before.listeners);
+}
+
+#[test]
+fn a_setting_that_is_refused_on_the_second_address_is_taken_back_on_the_first() {
+    let mut world = World::new(TWO);
+    world.fake.refuse_alter(3);
+    let text = TWO.replace("forward = \"tcp\"", "forward = \"tcp\"\nsocket = { mss = 900 }");
+    assert!(world.change(&text).is_err());
+    let asked = world.fake.take();
+    // Two sockets of the first address, one of the second, which is refused; then its two and the first's two back.
+    assert_eq!(asked, vec![Asked::Alter; 7]);
+    world.change(TWO).unwrap();
+    assert!(!world.fake.take().contains(&Asked::Alter), "the old settings are in force");
+}
+
+#[test]
+fn settings_change_in_place_where_they_can_and_beside_where_they_cannot() {
+    let mut world = World::new(TWO);
+    let address = at("127.0.0.1:8001");
+    let id = world.book.listeners[&address].id;
+    let text = TWO.replace("forward = \"http\"", "forward = \"http\"\nsocket = { mss = 900 }");
+    world.change(&text).unwrap();
+    assert_eq!(world.book.listeners[&address].id, id);
+    assert_eq!(world.fake.take().iter().filter(|it| **it == Asked::Alter).count(), 2);
+
+    let text = TWO.replace("forward = \"http\"", "forward = \"http\"\nsocket = { mptcp = true }");
+    world.change(&text).unwrap();
+    let anew = world.book.listeners[&address].id;
+    assert_ne!(anew, id);
+    let asked = world.fake.take();
+    let place = |wanted: &Asked| asked.iter().position(|it| it == wanted).unwrap();
+    let service = world.book.services["shop"].id;
+    let claim = l7::socket::Claim::Shared;
+    assert!(place(&Asked::Bind(address, 2, claim)) < place(&Asked::Accept(anew, service, 2)));
+    assert!(place(&Asked::Accept(anew, service, 2)) < place(&Asked::Stop(id, true)), "no gap");
+}
+
+#[test]
+fn an_address_goes_from_one_service_to_another_with_its_sockets() {
+    let mut world = World::new(TWO);
+    let address = at("127.0.0.1:8001");
+    let old = world.book.listeners[&address].id;
+    let text =
+        TWO.replace("127.0.0.1:8001", "127.0.0.1:8003").replace("127.0.0.1:8002", "127.0.0.1:8001");
+    world.change(&text).unwrap();
+    let asked = world.fake.take();
+    assert!(asked.contains(&Asked::Stop(old, false)), "what waits is left to the next: {asked:?}");
+    assert!(
+        !asked.iter().any(|it| matches!(it, Asked::Bind(to, ..) if *to == address)),
+        "{asked:?}"
+    );
+    let new = world.book.listeners[&address].id;
+    assert_ne!(new, old);
+    assert!(asked.contains(&Asked::Accept(new, world.book.services["mail"].id, 2)));
+}
+
+#[test]
+fn health_words_and_counters_stay_with_a_server() {
+    let mut world = World::new(TWO);
+    let down = |facts: &_| server::judged(facts, Judgement::Down, "refused".to_owned(), NOW);
+    world.alter("web", "a", down);
+    let by = Origin::new("tester", Way::Api);
+    world.alter("web", "b", |facts| server::told(facts, ServerWord::Drain, by.clone(), NOW));
+    let (a, b) = (world.facts("web", "a").id, world.facts("web", "b").id);
+    let live = Arc::clone(&world.book.servers[&a].live);
+    let text = TWO
+        .replace("[pool.web]", "[pool.web]\nretries = 1")
+        .replace("address = \"10.0.0.1:80\"", "address = \"10.0.0.1:80\", weight = 9");
+    world.change(&text).unwrap();
+    assert_eq!((world.facts("web", "a").id, world.facts("web", "b").id), (a, b));
+    assert_eq!(world.state("web", "a"), ServerState::Down);
+    assert_eq!(world.facts("web", "a").reason, "refused");
+    assert_eq!(world.facts("web", "a").weight.get(), 9);
+    assert_eq!(world.state("web", "b"), ServerState::Drain);
+    assert!(Arc::ptr_eq(&live, &world.book.servers[&a].live));
+
+    world.change(&text.replace("10.0.0.1:80", "10.0.0.9:80")).unwrap();
+    assert_ne!(world.facts("web", "a").id, a, "at another address it is another server");
+    assert_eq!(world.state("web", "a"), ServerState::Up);
+    assert!(!world.book.servers.contains_key(&a));
+}
+
+#[test]
+fn a_word_holds_until_the_files_own_word_changes() {
+    let mut world = World::new(TWO);
+    let by = Origin::new("tester", Way::Api);
+    let weight = ServerWord::Weight(Weight::new(7).unwrap());
+    world.alter("web", "a", |facts| server::told(facts, ServerWord::Disable, by.clone(), NOW));
+    world.alter("web", "a", |facts| server::told(facts, weight, by.clone(), NOW));
+    assert_eq!(world.state("web", "a"), ServerState::Disabled);
+    let with = |extra: &str| {
+        TWO.replace("address = \"10.0.0.1:80\"", &format!("address = \"10.0.0.1:80\", {extra}"))
+    };
+    world.change(&with("weight = 3")).unwrap();
+    assert_eq!(world.state("web", "a"), ServerState::Disabled, "the file said nothing about it");
+    assert_eq!(world.facts("web", "a").weight.get(), 3, "but about this it did");
+    world.change(&with("weight = 3, state = \"drain\"")).unwrap();
+    assert_eq!(world.state("web", "a"), ServerState::Drain);
+    world.alter("web", "a", |facts| server::told(facts, ServerWord::Enable, by.clone(), NOW));
+    assert_eq!(world.state("web", "a"), ServerState::Up);
+    world.alter("web", "a", |facts| server::told(facts, ServerWord::Drain, by.clone(), NOW));
+    assert_eq!(world.facts("web", "a").hand.admin, None, "a word that says what the file says");
+}
+
+#[test]
+fn words_and_health_are_recalled_by_the_next_process() {
+    let mut world = World::new(TWO);
+    let by = Origin::new("tester", Way::Api);
+    world.alter("web", "b", |facts| server::told(facts, ServerWord::Drain, by.clone(), NOW));
+    let down = |facts: &_| server::judged(facts, Judgement::Down, "gone".to_owned(), NOW);
+    world.alter("web", "a", down);
+    let facts = || world.book.servers.values().map(|entry| &*entry.facts);
+    let (words, everything) = (Memory::words(facts()), Memory::everything(facts()));
+    assert_eq!(words.servers.len(), 1);
+    let json = serde_json::to_string(&everything).unwrap();
+    let everything: Memory = serde_json::from_str(&json).unwrap();
+
+    let next = |memory: &Memory, text: &str| {
+        let book = Book::empty(1).under(checked(text), memory, NOW);
+        let state = |name: &str| {
+            let mut all = book.servers.values().map(|entry| &entry.facts);
+            all.find(|it| it.pool_name == "web" && it.config.name == name).unwrap().state
+        };
+        (state("a"), state("b"))
+    };
+    assert_eq!(next(&words, TWO), (ServerState::Up, ServerState::Drain), "health is judged anew");
+    assert_eq!(next(&everything, TWO), (ServerState::Down, ServerState::Drain));
+    let moved = TWO.replace("10.0.0.2:80", "10.0.0.8:80");
+    assert_eq!(next(&words, &moved).1, ServerState::Up, "another server");
+    let file = TWO.replace("\"10.0.0.2:80\"", "\"10.0.0.2:80\", state = \"disabled\"");
+    assert_eq!(next(&words, &file).1, ServerState::Disabled, "the file's word changed meanwhile");
+}
+
+#[test]
+fn names_start_unknown_fail_with_their_reason_and_keep_the_last_address() {
+    let text = TWO.replace("10.0.0.3:25", "mail.example:25");
+    let mut world = World::new(&text);
+    assert_eq!(world.state("smtp", "a"), ServerState::Unknown);
+    let failed = |facts: &_| server::resolved(facts, Err("no such name".to_owned()), NOW);
+    world.alter("smtp", "a", failed);
+    assert_eq!(world.state("smtp", "a"), ServerState::Down);
+    assert_eq!(world.facts("smtp", "a").reason, "no such name");
+    world.alter("smtp", "a", |facts| server::resolved(facts, Ok(at("10.1.1.1:25")), NOW));
+    assert_eq!(world.state("smtp", "a"), ServerState::Up);
+    world.alter("smtp", "a", failed);
+    assert_eq!(world.book.pools["smtp"].servers[0].address, Some(at("10.1.1.1:25")));
+}
+
+#[test]
+fn a_judgement_changes_one_pool_alone() {
+    let mut world = World::new(TWO);
+    let before = world.book.clone();
+    world.alter("smtp", "a", |facts| server::judged(facts, Judgement::Down, "x".to_owned(), NOW));
+    assert!(!world.book.looks_like(&before));
+    assert!(Arc::ptr_eq(&world.book.pools["web"], &before.pools["web"]));
+    assert!(Arc::ptr_eq(&world.book.services["mail"], &before.services["mail"]));
+    let again = world.book.clone();
+    world.alter("smtp", "a", |facts| server::judged(facts, Judgement::Down, "y".to_owned(), NOW));
+    assert!(world.book.looks_like(&again), "workers see no difference");
+    assert!(!world.book.same_facts(&again), "but the reason is another");
+}
+
+#[test]
+fn evidence_of_a_probe_ends_with_the_probe() {
+    let probed = TWO.replace("[pool.smtp]", "[pool.smtp]\nprobe = \"tcp\"");
+    let mut world = World::new(&probed);
+    assert_eq!(world.state("smtp", "a"), ServerState::Unknown);
+    world.alter("smtp", "a", |facts| server::judged(facts, Judgement::Down, "x".to_owned(), NOW));
+    world.change(TWO).unwrap();
+    assert_eq!(world.state("smtp", "a"), ServerState::Up);
+}
+
+/// A small world of configurations in which much coincides.
+#[derive(Clone, Debug, PartialEq)]
+struct Plan(BTreeMap<u8, (u8, u8, bool)>, BTreeMap<u8, Vec<(u8, u8, bool)>>);
+
+impl Plan {
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (pool, servers) in &self.1 {
+            text += &format!("[pool.p{pool}]\nservers = [\n");
+            for (name, weight, drain) in servers {
+                let state = if *drain { ", state = \"drain\"" } else { "" };
+                text += &format!(
+                    "{{ name = \"s{name}\", address = \"10.0.{pool}.{name}:80\", weight = {weight}{state} }},\n"
+                );
+            }
+            text += "]\n";
+        }
+        for (service, (pool, port, mss)) in &self.0 {
+            let pool = self.1.keys().nth(usize::from(*pool) % self.1.len()).unwrap();
+            let mss = if *mss { "socket = { mss = 900 }\n" } else { "" };
+            text += &format!(
+                "[service.v{service}]\nlisten = \"127.0.{port}.{service}:8000\"\nforward = \"http\"\npool = \"p{pool}\"\n{mss}"
+            );
+        }
+        text
+    }
+}
+
+fn plans() -> impl Strategy<Value = Plan> {
+    let services = prop::collection::btree_map(1..5u8, (0..4u8, 0..3u8, any::<bool>()), 1..5);
+    let server = (1..4u8, 1..3u8, any::<bool>());
+    let servers = prop::collection::vec(server, 1..4).prop_map(|mut all| {
+        all.sort();
+        all.dedup_by_key(|server| server.0);
+        all
+    });
+    let pools = prop::collection::btree_map(1..4u8, servers, 1..4);
+    (services, pools).prop_map(|(services, pools)| Plan(services, pools))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn only_what_differs_is_touched(first in plans(), second in plans()) {
+        let mut world = World::new(&first.text());
+        let before = world.book.clone();
+        let (old, new) = (checked(&first.text()), checked(&second.text()));
+        world.change(&second.text()).unwrap();
+        let after = &world.book;
+        for (name, pool) in &new.pools {
+            if let Some(same) = old.pools.get(name) {
+                prop_assert_eq!(after.pools[name].id, before.pools[name].id);
+                prop_assert_eq!(same == pool, Arc::ptr_eq(&after.pools[name], &before.pools[name]));
+                for server in &pool.servers {
+                    let find = |book: &Book| {
+                        let view = book.pools[name].servers.iter().find(|it| it.config.name == server.name)?;
+                        Some((view.id, Arc::as_ptr(&view.live)))
+                    };
+                    if let Some(old) = find(&before) {
+                        prop_assert_eq!(Some(old), find(after));
+                    }
+                }
+            }
+        }
+        for (name, service) in &new.services {
+            let Some(old) = old.services.get(name) else { continue };
+            let (was, is) = (&before.services[name], &after.services[name]);
+            prop_assert_eq!(was.id, is.id);
+            prop_assert!(Arc::ptr_eq(&was.live, &is.live));
+            if old == service {
+                prop_assert_eq!(was.pool == is.pool, Arc::ptr_eq(was, is));
+            }
+        }
+        let same: Vec<_> = before.listeners.iter().filter(|(at, it)| after.listeners.get(at) == Some(it)).collect();
+        for asked in world.fake.take() {
+            match asked {
+                Asked::Stop(id, _) | Asked::Accept(id, ..) =>
+                    prop_assert!(same.iter().all(|(_, it)| it.id != id)),
+                Asked::Bind(to, ..) | Asked::Listen(to) =>
+                    prop_assert!(!before.listeners.contains_key(&to)),
+                Asked::Alter | Asked::Rehearse | Asked::Install(_) => {}
+                Asked::Drain(_) => prop_assert!(false),
+            }
+        }
+        for (address, listener) in &after.listeners {
+            let service = &new.services[&listener.service_name];
+            prop_assert!(service.listen.contains(address));
+        }
+        // There and back again is the same as never having left, for what both have.
+        world.change(&first.text()).unwrap();
+        let back = world.book.config.as_ref().unwrap();
+        prop_assert_eq!(&back.pools, &old.pools);
+        prop_assert_eq!(&back.services, &old.services);
+    }
+}
+
+#[test]
+fn a_drained_server_says_by_whom() {
+    let mut world = World::new(TWO);
+    let by = Origin::new("uid 7", Way::Api);
+    world.alter("web", "a", |facts| server::told(facts, ServerWord::Drain, by, NOW));
+    assert_eq!(world.facts("web", "a").reason, "drained by uid 7 (api)");
+    assert_eq!(world.facts("web", "a").hand.admin.as_ref().unwrap().value, Admin::Drain);
+}
