@@ -6,3 +6,4 @@
 pub mod load;
 pub mod origin;
 pub mod poller;
+pub mod port;

@@ -14,9 +14,10 @@ use thiserror::Error;
 
 use super::counts::{Counts, Figures};
 use super::options::Options;
-use super::shell::{Order, Shell, bound, listen};
+use super::shell::{Order, Shell, listen};
 use super::site::Fault;
 use crate::poller::{Poller, Waker};
+use crate::port::bound;
 
 /// Why an origin could not start.
 #[derive(Debug, Error)]

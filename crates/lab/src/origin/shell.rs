@@ -14,10 +14,7 @@ use std::time::Duration;
 
 use model::moment::Moment;
 use rustix::io::{Errno, writev};
-use rustix::net::{
-    AddressFamily, RecvFlags, SocketFlags, SocketType, accept_with, bind, recv, socket_with,
-    sockopt,
-};
+use rustix::net::{RecvFlags, SocketFlags, accept_with, recv, sockopt};
 
 use super::connection::Connection;
 use super::counts::Counts;
@@ -26,6 +23,7 @@ use super::http::{Ending, Http};
 use super::options::{Kind, Options};
 use super::site::{FILLER, Fault, Site};
 use crate::poller::{Poller, Ready, now};
+use crate::port::bound;
 
 /// Told by the kernel's answer.
 type Done = SyncSender<Result<(), Errno>>;
@@ -357,17 +355,6 @@ impl Shell {
             }
         }
     }
-}
-
-/// A socket bound to `address`; `shared`: although another socket of ours is.
-pub fn bound(address: SocketAddr, shared: bool) -> Result<OwnedFd, Errno> {
-    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
-    sockopt::set_socket_reuseaddr(&socket, true)?;
-    sockopt::set_socket_reuseport(&socket, shared)?;
-    bind(&socket, &address)?;
-    Ok(socket)
 }
 
 /// Lets connections come.

@@ -1,0 +1,66 @@
+//! Ports that the kernel chooses, held until someone listens on them.
+//!
+//! For listeners that set SO_REUSEPORT, as the balancer's do. It accepts no connection itself.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with, sockopt,
+};
+
+/// A port that nobody else gets while this is kept, except who asks for it with SO_REUSEPORT as the same user.
+#[derive(Debug)]
+pub struct Reserved {
+    address: SocketAddr,
+    _socket: OwnedFd,
+}
+
+impl Reserved {
+    /// A free port of `ip`.
+    pub fn new(ip: IpAddr) -> Result<Reserved, Errno> {
+        let socket = bound(SocketAddr::new(ip, 0), true)?;
+        sockopt::set_socket_reuseaddr(&socket, false)?;
+        let address = SocketAddr::try_from(getsockname(&socket)?)?;
+        Ok(Reserved { address, _socket: socket })
+    }
+
+    /// The address with its port.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+/// A socket bound to `address`; `shared`: although another socket of ours is.
+pub(crate) fn bound(address: SocketAddr, shared: bool) -> Result<OwnedFd, Errno> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family, SocketType::STREAM, flags, None)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    sockopt::set_socket_reuseport(&socket, shared)?;
+    bind(&socket, &address)?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{accept_with, connect, listen};
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn a_reserved_port_is_given_to_the_listener_alone() {
+        let reserved = Reserved::new(Ipv4Addr::LOCALHOST.into()).unwrap();
+        assert!(std::net::TcpListener::bind(reserved.address()).is_err());
+        let listener = bound(reserved.address(), true).unwrap();
+        listen(&listener, 4).unwrap();
+        let client = bound(SocketAddr::from(([127, 0, 0, 1], 0)), false).unwrap();
+        assert!(matches!(connect(&client, &reserved.address()), Ok(()) | Err(Errno::INPROGRESS)));
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while accept_with(&listener, SocketFlags::CLOEXEC).is_err() {
+            assert!(std::time::Instant::now() < deadline);
+            std::thread::yield_now();
+        }
+    }
+}
