@@ -2,6 +2,8 @@
 //!
 //! Medians of many short runs, so that a busy machine shows in the spread and not in the figure. It asserts nothing.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program for the one who reads it")]
+
 use std::hint::black_box;
 use std::time::Instant;
 use wire::http1::{

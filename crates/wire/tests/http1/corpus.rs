@@ -2,13 +2,13 @@
 
 use crate::reader::{self, Case};
 use crate::replay::{self, Replay};
-use wire::http1::{Asked, Defect, Version};
+use wire::http1::{Asked, Defect, Limits, Version};
 
 #[test]
 fn every_request_comes_to_its_outcome() {
     let cases = reader::load("requests");
     assert!(cases.len() >= 70, "the corpus has {} requests", cases.len());
-    check(&cases, |case| replay::requests(&case.sent));
+    check(&cases, |case| replay::requests(&case.sent, &Limits::default()));
 }
 
 #[test]

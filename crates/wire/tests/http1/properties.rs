@@ -164,7 +164,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_the_codec_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        requests(&bytes);
+        requests(&bytes, &Limits::default());
         for asked in [Asked::Head, Asked::Connect, Asked::Upgrade, Asked::Other] {
             answers(&bytes, asked, Version::Http10);
         }

@@ -17,6 +17,7 @@ pub struct Replay {
     pub passed: Vec<u8>,
 }
 
+/// The edits that every case of the corpus is written with.
 pub fn request_edits() -> RequestEdits<'static> {
     RequestEdits {
         client: "192.0.2.7:5555".parse().unwrap(),
@@ -30,11 +31,11 @@ pub fn request_edits() -> RequestEdits<'static> {
 }
 
 /// Everything that a client sends.
-pub fn requests(mut bytes: &[u8]) -> Replay {
+pub fn requests(mut bytes: &[u8], limits: &Limits) -> Replay {
     let mut replay = Replay::default();
     while !bytes.is_empty() {
         let mut slots = Slots::new();
-        let request = match parse_request(bytes, &Limits::default(), &mut slots) {
+        let request = match parse_request(bytes, limits, &mut slots) {
             Ok(Some(request)) => request,
             Ok(None) => return replay.end("incomplete".to_owned()),
             Err(defect) => return replay.end(refused("refused", defect)),

@@ -1,0 +1,213 @@
+//! Whenever we accept a request, a second and independent server must find the same request in the same bytes.
+//!
+//! The other is hyper's HTTP/1 server over an in-memory stream. It uses httparse for lines too; its framing, chunks,
+//! targets and persistence are its own. Where it refuses what we accept, the reason is one of the closed table of
+//! [`explained`]; where both accept, nothing may differ. What we refuse is not compared: we are stricter.
+
+use crate::mutate::{Draw, HTTP_WORDS, mutate};
+use crate::reader;
+use http_body_util::{BodyExt, Empty};
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::rc::Rc;
+use tokio::io::AsyncWriteExt;
+use wire::http1::{BodyKind, Chunked, Emit, Limits, Request, Slots, parse_request};
+
+/// Mutated streams beside the corpus itself, unless `STEELYARD_FUZZ_RUNS` says how many.
+const STREAMS: u64 = 30_000;
+
+/// A request as one of the two saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    method: String,
+    path: String,
+    query: Option<String>,
+    /// Of absolute-form; hyper tells Host only as a field.
+    authority: Option<String>,
+    body: Body,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Body {
+    Whole(Vec<u8>),
+    /// The stream ended within it.
+    Cut,
+    /// We refused it.
+    Broken,
+}
+
+/// How our reading of a stream ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// All bytes belong to what was seen, or more were needed.
+    Stream,
+    /// The last request closes the connection.
+    Close,
+    /// We refused what came next.
+    Refused,
+}
+
+#[test]
+fn hyper_finds_the_same_requests() {
+    let seeds: Vec<Vec<u8>> = reader::load("requests")
+        .into_iter()
+        .filter(|case| case.sent.len() < 2_000 && case.expect[0].starts_with("accepted"))
+        .map(|case| case.sent)
+        .collect();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let mut draw = Draw::new(1);
+    let runs = std::env::var("STEELYARD_FUZZ_RUNS").ok();
+    let streams =
+        runs.map_or(STREAMS, |runs| runs.parse().expect("STEELYARD_FUZZ_RUNS is a number"));
+    let (mut compared, mut table) = (0, BTreeMap::new());
+    for at in 0..seeds.len() as u64 + streams {
+        let stream = match seeds.get(at as usize) {
+            Some(seed) => seed.clone(),
+            None => mutate(&mut draw, &seeds, HTTP_WORDS),
+        };
+        let (us, end) = ours(&stream);
+        if us.is_empty() {
+            continue;
+        }
+        let them = runtime.block_on(theirs(&stream));
+        compared += us.len();
+        if let Some(reason) = compare(&us, end, &them) {
+            let shown = stream.escape_ascii();
+            let reason =
+                reason.unwrap_or_else(|| panic!("{shown}\nus {us:#?} {end:?}\nthem {them:#?}"));
+            *table.entry(reason).or_insert(0) += 1;
+        }
+    }
+    println!("proof: {compared} requests compared; differences, each explained: {table:?}");
+    assert!(compared as u64 > streams / 3, "only {compared} requests were accepted by us");
+}
+
+/// `None`: they agree. `Some(None)`: they differ and nothing explains it.
+fn compare(us: &[Seen], end: End, them: &[Seen]) -> Option<Option<&'static str>> {
+    for (at, ours) in us.iter().enumerate() {
+        let Some(theirs) = them.get(at) else { return Some(explained(ours)) };
+        let same_head = (&ours.method, &ours.path, &ours.query, &ours.authority)
+            == (&theirs.method, &theirs.path, &theirs.query, &theirs.authority);
+        let same_body = match (&ours.body, &theirs.body) {
+            (Body::Broken, _) => true,
+            (ours, theirs) => ours == theirs,
+        };
+        if !same_head || !same_body {
+            return Some(explained_difference(ours, theirs));
+        }
+    }
+    // What we refuse, hyper may take; but it may not see a request where we saw the end.
+    let extra = them.len() > us.len() && end != End::Refused;
+    extra.then_some(None)
+}
+
+/// Why hyper does not get as far as this request of ours: the closed table.
+fn explained(ours: &Seen) -> Option<&'static str> {
+    let target = |bytes: &[u8]| {
+        let query = ours.query.as_deref().unwrap_or_default();
+        ours.path.bytes().chain(query.bytes()).any(|byte| bytes.contains(&byte))
+    };
+    if target(b"\"<>\\^`{|}") {
+        // The http crate's Uri takes fewer visible bytes than browsers send; we pass them on unchanged.
+        return Some("visible byte in target");
+    }
+    None
+}
+
+/// Why both see a request at this place and not the same one: the closed table.
+fn explained_difference(ours: &Seen, theirs: &Seen) -> Option<&'static str> {
+    if ours.method == "OPTIONS" && ours.path == "*" && theirs.path == "/" {
+        // RFC 9112 §3.2.4: absolute-form without a path; hyper leaves this step to its caller.
+        return Some("absolute-form of OPTIONS *");
+    }
+    None
+}
+
+fn ours(mut bytes: &[u8]) -> (Vec<Seen>, End) {
+    let mut all = Vec::new();
+    loop {
+        let mut slots = Slots::new();
+        let request = match parse_request(bytes, &Limits::default(), &mut slots) {
+            Ok(Some(request)) => request,
+            Ok(None) => return (all, End::Stream),
+            Err(_) => return (all, End::Refused),
+        };
+        let rest = &bytes[request.head_len..];
+        let (body, used) = our_body(request.body, rest);
+        let end = match &body {
+            Body::Broken => Some(End::Refused),
+            Body::Cut => Some(End::Stream),
+            Body::Whole(_) if !request.keep_alive => Some(End::Close),
+            Body::Whole(_) => None,
+        };
+        all.push(seen(&request, body));
+        if let Some(end) = end {
+            return (all, end);
+        }
+        bytes = &rest[used..];
+    }
+}
+
+fn our_body(kind: BodyKind, rest: &[u8]) -> (Body, usize) {
+    match kind {
+        BodyKind::None => (Body::Whole(Vec::new()), 0),
+        BodyKind::Length(length) => {
+            let length = usize::try_from(length).unwrap();
+            let body = rest.get(..length).map_or(Body::Cut, |body| Body::Whole(body.to_vec()));
+            (body, length)
+        }
+        BodyKind::Chunked => {
+            let mut out = Vec::new();
+            match Chunked::new(Emit::Plain).feed(rest, &mut out) {
+                Ok(fed) if fed.finished => (Body::Whole(out), fed.consumed),
+                Ok(fed) => (Body::Cut, fed.consumed),
+                Err(_) => (Body::Broken, 0),
+            }
+        }
+    }
+}
+
+fn seen(request: &Request, body: Body) -> Seen {
+    Seen {
+        method: request.method.as_str().to_owned(),
+        path: request.path().to_owned(),
+        query: request.query().map(str::to_owned),
+        authority: (!request.target.starts_with(['/', '*']))
+            .then(|| request.host.unwrap().to_owned()),
+        body,
+    }
+}
+
+/// What hyper finds in the stream, answering each request at once with an empty 200.
+async fn theirs(stream: &[u8]) -> Vec<Seen> {
+    let (mut client, server) = tokio::io::duplex(1 << 20);
+    client.write_all(stream).await.unwrap();
+    client.shutdown().await.unwrap();
+    let all = Rc::new(RefCell::new(Vec::new()));
+    let service = service_fn(|request: hyper::Request<Incoming>| {
+        let all = Rc::clone(&all);
+        async move {
+            let (head, body) = request.into_parts();
+            let body = body.collect().await;
+            all.borrow_mut().push(Seen {
+                method: head.method.as_str().to_owned(),
+                path: head.uri.path().to_owned(),
+                query: head.uri.query().map(str::to_owned),
+                authority: head.uri.authority().map(|authority| authority.as_str().to_owned()),
+                body: body.map_or(Body::Cut, |body| Body::Whole(body.to_bytes().to_vec())),
+            });
+            Ok::<_, Infallible>(hyper::Response::new(Empty::<Bytes>::new()))
+        }
+    });
+    // Its error is what it refused; the requests before it count.
+    let _ = hyper::server::conn::http1::Builder::new()
+        .half_close(true)
+        .max_headers(Limits::default().head_count)
+        .serve_connection(TokioIo::new(server), service)
+        .await;
+    all.take()
+}

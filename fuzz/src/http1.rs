@@ -1,0 +1,133 @@
+//! Targets of the HTTP/1 codec: requests, answers, chunks.
+//!
+//! Beside never panicking: what is accepted is accepted again after it was written, and where the bytes are cut changes
+//! nothing. What exactly an input means is the corpus's to say.
+
+use crate::replay::{Replay, answer_line, answers, request_edits, request_line, requests};
+use wire::http1::{
+    Asked, Chunked, Defect, Emit, Limits, Persist, ResponseEdits, Slots, Version, emit_request,
+    emit_response, parse_request, parse_response,
+};
+
+/// For what we wrote ourselves: it is longer than what came by the fields that were added.
+const ROOMY: Limits =
+    Limits { head_bytes: 1 << 20, head_count: Slots::COUNT, target_bytes: 1 << 20 };
+
+/// A stream of a client.
+pub fn request(bytes: &[u8]) {
+    let whole = requests(bytes, &Limits::default());
+    // Everything that was passed on in full is a stream of requests that we take ourselves.
+    if whole.outcomes.iter().all(|outcome| outcome.starts_with("accepted")) {
+        let again = requests(&whole.passed, &ROOMY);
+        assert_eq!(again.outcomes.len(), whole.outcomes.len(), "requests appear or vanish");
+        assert!(all_accepted(&again), "{:?}", again.outcomes);
+    }
+    let parse = |bytes: &[u8]| -> Result<Option<String>, Defect> {
+        let mut slots = Slots::new();
+        let parsed = parse_request(bytes, &Limits::default(), &mut slots)?;
+        Ok(parsed.map(|request| format!("{} {}", request.head_len, request_line(&request))))
+    };
+    same_when_cut(bytes, parse);
+    let mut slots = Slots::new();
+    if let Ok(Some(request)) = parse_request(bytes, &Limits::default(), &mut slots) {
+        let mut head = Vec::new();
+        emit_request(&request, &request_edits(), &mut head);
+        let mut slots = Slots::new();
+        let again = parse_request(&head, &ROOMY, &mut slots);
+        let again = again.expect("our own head").expect("a whole head");
+        assert_eq!((again.head_len, again.body), (head.len(), request.body));
+    }
+}
+
+/// A stream of a server; its first byte says what was asked for.
+pub fn response(bytes: &[u8]) {
+    let (asked, bytes) = match bytes.split_first() {
+        Some((b'h', rest)) => (Asked::Head, rest),
+        Some((b'c', rest)) => (Asked::Connect, rest),
+        Some((b'u', rest)) => (Asked::Upgrade, rest),
+        _ => (Asked::Other, bytes),
+    };
+    for client_version in [Version::Http10, Version::Http11] {
+        let _ = answers(bytes, asked, client_version);
+        let mut slots = Slots::new();
+        let limits = Limits::default();
+        let Ok(Some(answer)) = parse_response(bytes, &limits, &mut slots, asked) else { continue };
+        let edits = ResponseEdits {
+            client_version,
+            persist: Persist::KeepAlive,
+            via: Some("x"),
+            keep_upgrade: true,
+        };
+        let mut head = Vec::new();
+        emit_response(&answer, &edits, &mut head);
+        let mut slots = Slots::new();
+        let again = parse_response(&head, &ROOMY, &mut slots, asked);
+        let again = again.expect("our own head").expect("a whole head");
+        assert_eq!((again.head_len, again.status), (head.len(), answer.status));
+    }
+    same_when_cut(bytes, |bytes: &[u8]| -> Result<Option<String>, Defect> {
+        let mut slots = Slots::new();
+        let parsed = parse_response(bytes, &Limits::default(), &mut slots, asked)?;
+        Ok(parsed.map(|answer| format!("{} {}", answer.head_len, answer_line(&answer))))
+    });
+}
+
+/// A chunked body and what follows it.
+pub fn chunked(bytes: &[u8]) {
+    let (mut out, mut pieces) = (Vec::new(), Vec::new());
+    let whole = Chunked::new(Emit::Chunked).feed(bytes, &mut out);
+    assert!(out.len() <= bytes.len(), "the output is longer than the input");
+    let mut decoder = Chunked::new(Emit::Chunked);
+    let cut = cut_feed(&mut decoder, bytes, &mut pieces);
+    assert_eq!(pieces, out, "what is written depends on where the input is cut");
+    match whole {
+        Ok(fed) => {
+            assert_eq!(cut, Ok((fed.consumed, fed.finished)));
+            let mut again = Vec::new();
+            let normal =
+                Chunked::new(Emit::Chunked).feed(&out, &mut again).expect("our own chunks");
+            assert_eq!((normal.finished, &again), (fed.finished, &out), "our own chunks change");
+        }
+        Err(defect) => {
+            assert_eq!(cut, Err(defect));
+            assert_eq!(decoder.feed(b"0\r\n\r\n", &mut out), Err(defect), "a broken body recovers");
+        }
+    }
+}
+
+fn cut_feed(
+    decoder: &mut Chunked,
+    bytes: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(usize, bool), Defect> {
+    let mut at = 0;
+    while at < bytes.len() {
+        // Piece lengths that the input itself decides, so that they differ and repeat.
+        let length = 1 + usize::from(bytes[at] & 7);
+        let fed = decoder.feed(&bytes[at..bytes.len().min(at + length)], out)?;
+        at += fed.consumed;
+        if fed.finished {
+            return Ok((at, true));
+        }
+    }
+    Ok((at, false))
+}
+
+/// The first answer other than "more bytes" is the same at whichever byte it comes.
+fn same_when_cut<T: PartialEq + std::fmt::Debug>(
+    bytes: &[u8],
+    parse: impl Fn(&[u8]) -> Result<Option<T>, Defect>,
+) {
+    let whole = parse(bytes);
+    // A walk over every offset is quadratic; short inputs get it nearly.
+    let step = 1 + bytes.len() / 24;
+    let first =
+        (0..bytes.len()).step_by(step).map(|end| parse(&bytes[..end])).find(|r| *r != Ok(None));
+    if let Some(first) = first {
+        assert_eq!(first, whole, "the outcome depends on where the input is cut");
+    }
+}
+
+fn all_accepted(replay: &Replay) -> bool {
+    replay.outcomes.iter().all(|outcome| outcome.starts_with("accepted"))
+}

@@ -1,0 +1,24 @@
+//! Fuzz targets as plain functions of bytes, and what feeds them on stable Rust.
+//!
+//! A target panics when a property does not hold. The tests of this package run each one with the corpus and with
+//! seeded mutations of it; a coverage-guided fuzzer needs only a `main` that hands its bytes to the same function. This
+//! package finds inputs and judges them; it does not shrink them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a panic is how a target reports, and the long runs are told on standard output"
+)]
+
+pub mod config;
+pub mod drive;
+pub mod http1;
+
+#[path = "../../crates/wire/tests/http1/reader.rs"]
+pub mod corpus;
+#[path = "../../crates/wire/tests/http1/mutate.rs"]
+pub mod mutate;
+#[path = "../../crates/wire/tests/http1/replay.rs"]
+pub mod replay;

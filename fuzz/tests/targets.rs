@@ -1,0 +1,53 @@
+//! Every target on stable Rust: the corpus, and seeded mutations of it.
+
+#![allow(clippy::unwrap_used, reason = "a test's helpers fail the test")]
+
+use fuzz::drive::{Target, drive};
+use fuzz::mutate::HTTP_WORDS;
+use fuzz::{config, corpus, http1};
+
+fn streams(kind: &str) -> Vec<Vec<u8>> {
+    let short = |case: corpus::Case| (case.sent.len() < 4_000).then_some(case.sent);
+    corpus::load(kind).into_iter().filter_map(short).collect()
+}
+
+fn target<'a>(name: &'a str, seeds: &'a [Vec<u8>], runs: u64) -> Target<'a> {
+    Target { name, seeds, words: HTTP_WORDS, runs }
+}
+
+#[test]
+fn http1_request() {
+    let seeds = streams("requests");
+    drive(target("http1_request", &seeds, 20_000), http1::request);
+}
+
+#[test]
+fn http1_response() {
+    let asked = |stream: &Vec<u8>| ["o", "h", "u"].map(|kind| [kind.as_bytes(), stream].concat());
+    let seeds: Vec<_> = streams("answers").iter().flat_map(asked).collect();
+    drive(target("http1_response", &seeds, 20_000), http1::response);
+}
+
+/// The bodies of every chunked message of the corpus.
+#[test]
+fn chunked() {
+    let body = |stream: Vec<u8>| {
+        let end = stream.windows(4).position(|four| four == b"\r\n\r\n")?;
+        let coded = stream[..end].windows(7).any(|seven| seven.eq_ignore_ascii_case(b"chunked"));
+        coded.then(|| stream[end + 4..].to_vec())
+    };
+    let all = [streams("requests"), streams("answers")].concat();
+    let seeds: Vec<_> = all.into_iter().filter_map(body).collect();
+    assert!(seeds.len() > 20);
+    drive(target("chunked", &seeds, 40_000), http1::chunked);
+}
+
+#[test]
+fn config() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let seeds: Vec<_> = files.iter().map(|file| std::fs::read(file).unwrap()).collect();
+    drive(Target { words: config::WORDS, ..target("config", &seeds, 400) }, config::load);
+}
