@@ -8,6 +8,7 @@ mod show;
 mod watch;
 
 mod apply;
+mod check;
 mod completions;
 mod generations;
 mod man;
@@ -41,6 +42,7 @@ Colours are used on terminals unless NO_COLOR is set. `steelyard VERB --help` ha
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Check(check::Args),
     PlanChange(plan_change::Args),
     Apply(apply::Args),
     Rollback(rollback::Args),
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         }
     };
     match verb {
+        Verb::Check(args) => check::run(&args),
         Verb::PlanChange(args) => plan_change::run(&args),
         Verb::Apply(args) => apply::run(&args),
         Verb::Rollback(args) => rollback::run(&args),

@@ -23,6 +23,8 @@ fn what_is_taken_and_what_is_not() {
         ("report shop --watch", None),
         ("report --interval 0s", Some(ErrorKind::ValueValidation)),
         ("report --interval 61s", Some(ErrorKind::ValueValidation)),
+        ("check --config steelyard.toml --explain", None),
+        ("check -c - --json", None),
         ("plan-change steelyard.toml", None),
         ("plan-change", Some(ErrorKind::MissingRequiredArgument)),
         ("apply --if-generation 7 -", None),

@@ -246,6 +246,34 @@ fn findings_print_as_the_model_prints_them() {
 }
 
 #[test]
+fn check_needs_no_daemon_and_says_what_apply_would() {
+    let place = Place::new("check");
+    let good = place.file("good.toml", GOOD.as_bytes());
+    let (code, out, err) =
+        parts(&steelyard(&place.socket(), &["check", "-c", good.to_str().unwrap()]));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let bad = place.file("bad.toml", GOOD.replace("listen", "lisen").as_bytes());
+    let name = bad.to_str().unwrap();
+    let (code, _, err) = parts(&steelyard(&place.socket(), &["check", "-c", name]));
+    assert_eq!(code, 1);
+    let findings = model::config::load(&GOOD.replace("listen", "lisen"), name).unwrap_err();
+    assert_eq!(err, findings.to_string());
+    let problem = Problem { findings: findings.findings, ..Problem::default() };
+    let asked = daemon(&place, vec![(422, serde_json::to_value(problem).unwrap())]);
+    assert_eq!(parts(&steelyard(&place.socket(), &["apply", name])).2, err);
+    asked.join().unwrap();
+}
+
+const GOOD: &str = "\
+[service.shop]
+listen = \"127.0.0.1:80\"
+forward = \"http\"
+pool = \"web\"
+[pool.web]
+servers = [\"10.0.0.1:80\"]
+";
+
+#[test]
 fn changes_and_generations_are_told() {
     let place = Place::new("changes");
     let file = place.file("x.toml", b"");

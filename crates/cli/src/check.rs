@@ -1,0 +1,165 @@
+//! `steelyard check`: judges a configuration without a daemon. The model judges; this prints.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use model::config::{Checked, Config, Entry, Finding, Findings, Severity, explain, load};
+use serde::Serialize;
+
+use crate::ask::{file_name, read_config};
+use crate::end::{End, Failure, finish, print_findings, print_json};
+use crate::show::screen;
+
+/// Check a configuration: every mistake with its place, what was found and what was expected.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard check -c shop.toml
+  steelyard check -c shop.toml --explain   the whole effective configuration, and where each value came from
+  generate-config | steelyard check -c - --json
+
+Exit codes: 0 good (warnings included), 1 mistakes, 2 unreadable.")]
+pub struct Args {
+    /// The configuration, or - for standard input.
+    #[arg(
+        short,
+        long = "config",
+        value_name = "FILE",
+        default_value = "/etc/steelyard/steelyard.toml"
+    )]
+    pub config: PathBuf,
+    /// Print every value in force, as a configuration, each with where it came from.
+    #[arg(long)]
+    pub explain: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Answer {
+    file: String,
+    good: bool,
+    errors: usize,
+    warnings: usize,
+    findings: Vec<Finding>,
+    unlisted: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effective: Option<Vec<Entry>>,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.json, check(args))
+}
+
+fn check(args: &Args) -> Result<End, Failure> {
+    let text = read_config(&args.config)?;
+    let file = file_name(&args.config);
+    let result = load(&text, &file);
+    let end = if result.is_ok() { End::Done } else { End::No };
+    if args.json {
+        print_json(&answer(file, result, args.explain))?;
+        return Ok(end);
+    }
+    match result {
+        Ok(checked) => {
+            print_findings(&checked.warnings, 0);
+            let text = if args.explain { explain(&checked) } else { summary(&file, &checked) };
+            screen::print(&text)?;
+        }
+        Err(findings) => {
+            print_findings(&findings.findings, findings.unlisted);
+            screen::print(&verdict(&file, &findings))?;
+        }
+    }
+    Ok(end)
+}
+
+fn answer(file: String, result: Result<Checked, Findings>, explained: bool) -> Answer {
+    let (good, effective, findings, unlisted) = match result {
+        Ok(checked) => (true, explained.then(|| checked.origins.entries()), checked.warnings, 0),
+        Err(findings) => (false, None, findings.findings, findings.unlisted),
+    };
+    let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+    let warnings = findings.len() - errors;
+    Answer { file, good, errors, warnings, findings, unlisted, effective }
+}
+
+fn summary(file: &str, checked: &Checked) -> String {
+    let Config { services, pools, .. } = &checked.config;
+    let servers = pools.values().map(|pool| pool.servers.len()).sum();
+    let mut text = format!(
+        "{file}: good: {}, {}, {}",
+        counted(services.len(), "service"),
+        counted(pools.len(), "pool"),
+        counted(servers, "server")
+    );
+    if !checked.warnings.is_empty() {
+        text.push_str(&format!(", {}", counted(checked.warnings.len(), "warning")));
+    }
+    text.push('\n');
+    text
+}
+
+fn verdict(file: &str, findings: &Findings) -> String {
+    let errors = findings.errors().count();
+    let more = if findings.unlisted > 0 { "at least " } else { "" };
+    format!("{file}: {more}{}\n", counted(errors, "mistake"))
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "\
+[service.shop]
+listen = \"127.0.0.1:80\"
+forward = \"http\"
+pool = \"web\"
+[pool.web]
+servers = [\"10.0.0.1:80\", \"10.0.0.2:80\"]
+";
+
+    #[test]
+    fn a_good_file_is_summed_up_and_a_bad_one_counted() {
+        let checked = load(GOOD, "shop.toml").unwrap();
+        let text = "shop.toml: good: 1 service, 1 pool, 2 servers\n";
+        assert_eq!(summary("shop.toml", &checked), text);
+        let findings = load("[service.shop]\nlisen = 1", "shop.toml").unwrap_err();
+        assert_eq!(verdict("shop.toml", &findings), "shop.toml: 4 mistakes\n");
+    }
+
+    #[test]
+    fn json_has_the_findings_and_on_request_the_values_in_force() {
+        let answer = |text, explained| {
+            let answer = answer("shop.toml".into(), load(text, "shop.toml"), explained);
+            serde_json::to_value(answer).unwrap()
+        };
+        let bad = answer("[service.shop]\nlisen = 1", true);
+        assert_eq!((bad["good"].as_bool(), bad["errors"].as_u64()), (Some(false), Some(4)));
+        let unknown = &bad["findings"].as_array().unwrap()[3];
+        assert_eq!((unknown["line"].as_u64(), unknown["column"].as_u64()), (Some(2), Some(1)));
+        assert_eq!(unknown["key"], "service.shop.lisen");
+        assert_eq!(unknown["suggestion"], "listen");
+        assert!(bad.get("effective").is_none());
+        assert!(answer(GOOD, false).get("effective").is_none());
+        let effective = answer(GOOD, true)["effective"].clone();
+        let listen =
+            effective.as_array().unwrap().iter().find(|e| e["key"] == "service.shop.listen");
+        assert_eq!(listen.unwrap()["origin"], "line 2");
+    }
+
+    #[test]
+    fn an_unreadable_file_is_neither_good_nor_bad() {
+        let config = PathBuf::from("/nonexistent/steelyard.toml");
+        let args = Args { config, explain: false, json: false };
+        assert!(matches!(check(&args), Err(Failure::Unusable(_))));
+    }
+}
