@@ -98,7 +98,7 @@ def origin_command(folder, port, body):
     """The lab's origin, or nginx where that is not built."""
     ours = EXAMPLES / "origin"
     if ours.exists():
-        return [ours, f"127.0.0.1:{port}", str(body)]
+        return [ours, "--listen", f"127.0.0.1:{port}", "--body", body]
     (folder / "www").mkdir()
     (folder / "www" / "index.html").write_bytes(b"x" * body)
     conf = folder / "origin.conf"
@@ -146,19 +146,22 @@ def scheduled(scenario, port, seconds, rate):
     program = EXAMPLES / "load"
     if not program.exists():
         raise RunError("needs the lab's load generator: cargo build --release -p lab --examples")
-    command = ["taskset", "-c", str(CLIENT_CORE), program, "--json", "--rate", str(rate)]
-    command += ["--connections", str(scenario.connections), "--seconds", str(seconds), f"127.0.0.1:{port}"]
+    command = ["taskset", "-c", CLIENT_CORE, program, f"127.0.0.1:{port}", "--json"]
+    command += ["--rate", rate, "-c", scenario.connections, "-d", seconds]
     done = subprocess.run(
         [str(part) for part in command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds + 30
     )
     if done.returncode != 0:
-        raise RunError(f"the load generator failed:\n{done.stdout}{done.stderr}")
+        raise RunError(f"requests failed under scheduled load:\n{done.stdout}{done.stderr}")
     said = json.loads(done.stdout)
-    return Figures(rps=said["rate"], p50_ms=said["p50_ms"], p99_ms=said["p99_ms"])
+    latency = said["latency"]
+    return Figures(
+        rps=said["answered_per_second"], p50_ms=latency["p50_us"] / 1000, p99_ms=latency["p99_us"] / 1000
+    )
 
 
 def calibrate(bench, program):
-    """A rate that keeps a balancer busy and does not drown it: half of what goes."""
+    """A rate that keeps a balancer busy and does not drown the client's core: a third of what goes."""
     figures, _ = wrk(bench.scenario, program.port, 1)
     time.sleep(0.1)
-    return round(figures.rps / 2, -2)
+    return round(figures.rps / 3, -2)

@@ -157,7 +157,7 @@ def _own():
         Peer("floor-blind", release / "examples" / "blind_forwarder", "", "this tree"),
         Peer("floor-splice", release / "examples" / "splice_forwarder", "", "this tree"),
     ]
-    return {peer.name: peer for peer in own if peer.program.exists()}
+    return [peer for peer in own if peer.program.exists()]
 
 
 def _install(package, program):

@@ -30,7 +30,7 @@ pub fn offences(tree: &Tree) -> Vec<Offence> {
 fn opens_with_a_sentence(text: &str) -> bool {
     let head: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("//!")).collect();
     let head = head.join(" ");
-    head.split_whitespace().count() >= 3 && (head.contains(". ") || head.trim_end().ends_with('.'))
+    head.split_whitespace().count() >= 2 && (head.contains(". ") || head.trim_end().ends_with('.'))
 }
 
 fn content(file: &File) -> Option<Offence> {

@@ -5,12 +5,12 @@
 //! root where a sibling defines the thing shows up as the loop that it is. Declaring a module (`mod x;`) is no
 //! import. Code under `cfg(test)` does not count.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::tree::{File, Offence, Tree};
 use crate::uses;
 
-/// One offence for each loop, naming its files and one import that closes it.
+/// One offence for each set of files that import each other in circles.
 pub fn offences(tree: &Tree) -> Vec<Offence> {
     let crates: BTreeSet<&str> = tree.files.iter().filter_map(File::source_of).collect();
     crates.into_iter().flat_map(|name| offences_of_crate(tree, name)).collect()
@@ -26,22 +26,49 @@ fn offences_of_crate(tree: &Tree, name: &str) -> Vec<Offence> {
     for file in &files {
         graph.insert(&file.path, imports(file, &modules));
     }
-    let mut out = Vec::new();
-    for component in components(&graph) {
-        let first = component[0];
-        let inside = |to: &&str| component.contains(to);
-        let closing = component.iter().find_map(|from| {
-            graph[from].iter().find(|(to, _)| inside(to)).map(|(to, line)| (*from, *to, *line))
-        });
-        let (path, to, line) = closing.unwrap_or((first, first, 0));
-        let ring = component.join(", ");
-        out.push(Offence::new(
-            path,
-            line,
-            format!("imports `{to}` and is part of a loop: {ring}; import from the defining file, or move what both need"),
-        ));
+    components(&graph).iter().map(|component| describe(&graph, component)).collect()
+}
+
+/// Names one shortest way around, and how many files hang together by such ways.
+fn describe(graph: &Graph<'_>, component: &[&str]) -> Offence {
+    let ways = component.iter().filter_map(|from| way_around(graph, from));
+    let ring = ways.min_by_key(Vec::len).unwrap_or_default();
+    let short = |path: &str| path.split("/src/").nth(1).unwrap_or(path).to_owned();
+    let files: Vec<String> = ring.iter().map(|file| short(file)).collect();
+    let (from, to) = (ring.first().copied().unwrap_or(""), ring.get(1).copied().unwrap_or(""));
+    let line = graph.get(from).and_then(|imports| imports.get(to)).copied().unwrap_or(0);
+    let text = format!(
+        "imports in a circle: {} ({} files hang together); import from the defining file, or move what both need",
+        files.join(" → "),
+        component.len(),
+    );
+    Offence::new(from, line, text)
+}
+
+/// A shortest way from a file back to itself, both ends included.
+fn way_around<'t>(graph: &Graph<'t>, start: &'t str) -> Option<Vec<&'t str>> {
+    let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut next = VecDeque::from([start]);
+    while let Some(file) = next.pop_front() {
+        for to in graph.get(file)?.keys() {
+            if *to == start {
+                let mut way = vec![start, file];
+                while let Some(before) = came_from.get(way[way.len() - 1]) {
+                    way.push(before);
+                }
+                if way[way.len() - 1] != start {
+                    way.push(start);
+                }
+                way.reverse();
+                return Some(way);
+            }
+            if !came_from.contains_key(to) {
+                came_from.insert(to, file);
+                next.push_back(to);
+            }
+        }
     }
-    out
+    None
 }
 
 /// The module that a source file is: empty for a crate's root.
