@@ -169,6 +169,21 @@ impl<N: Net> Stream<N> {
         self.source.has(Readiness::READ)
     }
 
+    /// Whether the connection is open and silent. Readiness that is left over from a read that took all is
+    /// cleared: bytes that nobody asked for must not pass for the next answer.
+    pub fn settle(&self) -> bool {
+        if self.source.has(Readiness::END | Readiness::BROKEN) {
+            return false;
+        }
+        if self.source.has(Readiness::READ) {
+            if !self.rt.net.quiet(&self.sock) {
+                return false;
+            }
+            self.source.clear(Readiness::READ);
+        }
+        true
+    }
+
     /// Whether the connection is known to be broken.
     pub fn broken(&self) -> bool {
         self.source.has(Readiness::BROKEN)

@@ -157,11 +157,7 @@ pub async fn lend<N: Net>(
 pub fn shelve<N: Net>(worker: &Worker<N>, lent: Lent<N>) {
     let Lent { connection, hold, .. } = lent;
     let server = &hold.server;
-    if server.retired.get()
-        || worker.draining.get()
-        || connection.stream.may_read()
-        || connection.stream.broken()
-    {
+    if server.retired.get() || worker.draining.get() || !connection.stream.settle() {
         return;
     }
     let most = hold.pool.view.borrow().config.limit.idle;
@@ -261,7 +257,7 @@ fn shelved<N: Net>(
     while let Some(connection) =
         server.shelf.borrow_mut().take(worker.rt.now(), view.config.timeout.idle, &mut swept)
     {
-        if careful && worker.rt.net.ended(connection.stream.sock()) {
+        if careful && !worker.rt.net.quiet(connection.stream.sock()) {
             swept.stale += 1;
             continue;
         }

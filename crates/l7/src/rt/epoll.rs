@@ -139,13 +139,10 @@ impl Net for Epoll {
         Ok(rustix::net::recv(sock, into, RecvFlags::empty())?.0)
     }
 
-    fn ended(&self, sock: &OwnedFd) -> bool {
+    fn quiet(&self, sock: &OwnedFd) -> bool {
         let mut one = [0u8; 1];
-        match rustix::net::recv(sock, &mut one, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
-            Ok((_, 0)) => true,
-            Ok(_) => false,
-            Err(error) => error != Errno::AGAIN,
-        }
+        let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+        matches!(rustix::net::recv(sock, &mut one, flags), Err(Errno::AGAIN))
     }
 
     #[inline]

@@ -67,9 +67,8 @@ pub trait Net: Sized + 'static {
     /// Reads; 0 is the end.
     fn read(&self, sock: &Self::Sock, into: &mut [u8]) -> io::Result<usize>;
 
-    /// Whether the peer has ended or broken the connection, looked up now; false when it is open and silent or
-    /// has data.
-    fn ended(&self, sock: &Self::Sock) -> bool;
+    /// Whether the connection is open and the peer has sent nothing that was not read, looked up now.
+    fn quiet(&self, sock: &Self::Sock) -> bool;
 
     /// Writes.
     fn write(&self, sock: &Self::Sock, from: &[u8]) -> io::Result<usize>;
