@@ -45,6 +45,11 @@ macro_rules! counters {
             pub fn values(&self) -> Vec<u64> {
                 vec![$(self.$field.get(),)*]
             }
+
+            /// Adds what `other` has counted so far: for readers that sum slots into a total of their own.
+            pub fn add_all(&self, other: &Self) {
+                $(self.$field.add(other.$field.get());)*
+            }
         }
     };
 }

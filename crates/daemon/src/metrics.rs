@@ -1,0 +1,66 @@
+//! Counters and gauges in the OpenMetrics text format, encoded from the live slots at the moment of asking.
+//!
+//! No second copy is kept: what is removed from the configuration disappears, what stays never goes backwards.
+//! Rates and quantiles are the reader's; `report` has them for people.
+
+mod family;
+pub mod listen;
+mod process;
+mod server;
+mod service;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use model::snapshot::{PoolView, ServiceView, Snapshot};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, text::encode};
+use prometheus_client::registry::Registry;
+
+use crate::report::vitals::Facts;
+
+/// The answer's content type (OpenMetrics 1.0).
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Everything a scrape shows.
+#[derive(Debug)]
+pub struct Scrape {
+    /// What the workers act on.
+    pub snapshot: Arc<Snapshot>,
+    /// What belongs to the process.
+    pub facts: Facts,
+}
+
+/// The scrape as text.
+///
+/// # Errors
+/// Only when a label cannot be formatted, which no name that the configuration takes can cause.
+pub fn text(scrape: Scrape) -> Result<String, std::fmt::Error> {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(scrape));
+    let mut out = String::new();
+    encode(&mut out, &registry)?;
+    Ok(out)
+}
+
+impl Collector for Scrape {
+    fn encode(&self, mut to: DescriptorEncoder) -> Result<(), std::fmt::Error> {
+        process::encode(&self.facts, self.snapshot.generation, &mut to)?;
+        service::encode(&services(&self.snapshot), &mut to)?;
+        server::encode(&pools(&self.snapshot), &mut to)
+    }
+}
+
+/// By name, so that two scrapes read alike.
+fn services(snapshot: &Snapshot) -> Vec<&ServiceView> {
+    let mut all: Vec<_> = snapshot.services.values().map(Arc::as_ref).collect();
+    all.sort_by(|a, b| a.config.name.cmp(&b.config.name));
+    all
+}
+
+fn pools(snapshot: &Snapshot) -> Vec<&PoolView> {
+    let mut all: Vec<_> = snapshot.pools.values().map(Arc::as_ref).collect();
+    all.sort_by(|a, b| a.config.name.cmp(&b.config.name));
+    all
+}

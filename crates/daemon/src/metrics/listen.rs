@@ -1,0 +1,117 @@
+//! The Prometheus endpoint: follows `metrics.listen` of the configuration in force and answers `GET /metrics`.
+//!
+//! A port that is taken (by the process that this one replaces, say) is told once and tried again each second: it
+//! is no reason not to serve. Nothing can be changed through it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use tokio::net::TcpListener;
+
+use super::{CONTENT_TYPE, Scrape, text};
+use crate::report::vitals::Vitals;
+use crate::serve::guard::{Guarded, Terms};
+
+/// A scraper connects, asks and leaves; whoever does not is not waited for.
+const TERMS: Terms =
+    Terms { connections: 16, silence: Duration::from_secs(10), life: Duration::from_secs(30) };
+/// Between two attempts to open a port.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Serves as configured until the daemon is gone.
+pub async fn run(vitals: Arc<Vitals>) {
+    let mut pictures = vitals.control.watch();
+    loop {
+        let wanted = pictures
+            .borrow_and_update()
+            .config
+            .global
+            .metrics
+            .as_ref()
+            .map(|metrics| metrics.listen);
+        let changed = async {
+            loop {
+                if pictures.changed().await.is_err() {
+                    return false;
+                }
+                let now = pictures
+                    .borrow_and_update()
+                    .config
+                    .global
+                    .metrics
+                    .as_ref()
+                    .map(|metrics| metrics.listen);
+                if now != wanted {
+                    return true;
+                }
+            }
+        };
+        let serve = async {
+            match wanted {
+                Some(address) => serve(address, &vitals).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            goes_on = changed => if !goes_on { return },
+            () = serve => {}
+        }
+    }
+}
+
+/// Ends only when the listener fails.
+async fn serve(address: SocketAddr, vitals: &Arc<Vitals>) {
+    let listener = open(address, vitals).await;
+    let routes = Router::new().route("/metrics", get(scrape)).with_state(Arc::clone(vitals));
+    // It ends with an error of the listener only; the caller opens it again.
+    let _ = axum::serve(Guarded::new(listener, TERMS), routes).await;
+}
+
+async fn open(address: SocketAddr, vitals: &Vitals) -> TcpListener {
+    let mut told = false;
+    loop {
+        let error: io::Error = match TcpListener::bind(address).await {
+            Ok(listener) => {
+                vitals.control.events().info(
+                    "metrics-listening",
+                    format!("metrics are served on http://{address}/metrics"),
+                );
+                return listener;
+            }
+            Err(error) => error,
+        };
+        if !told {
+            told = true;
+            let text = format!(
+                "metrics.listen: cannot listen on {address}: {error}; trying again each second (ss -ltnp 'sport = :{}' \
+                 names the process)",
+                address.port()
+            );
+            vitals.control.events().error("metrics-listen", text);
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+async fn scrape(State(vitals): State<Arc<Vitals>>) -> Response {
+    let mut answer = answer(&vitals);
+    answer.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
+    answer
+}
+
+/// One scrape, for this endpoint and for the local API.
+pub fn answer(vitals: &Vitals) -> Response {
+    let picture = vitals.control.picture();
+    let scrape = Scrape { snapshot: Arc::clone(&picture.snapshot), facts: vitals.facts(&picture) };
+    match text(scrape) {
+        Ok(text) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}

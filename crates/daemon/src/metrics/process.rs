@@ -1,0 +1,113 @@
+//! What belongs to the process: generation, descriptors, memory, the log, probes, source ports.
+
+use std::fmt::Error;
+
+use l7::PortUse;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::Unit;
+
+use super::family::{counter, counters, gauge, gauges};
+use crate::report::vitals::Facts;
+
+/// Rows of source ports that one scrape shows: those with the fewest ports left.
+const PORTS: usize = 250;
+
+pub(super) fn encode(
+    facts: &Facts,
+    generation: u64,
+    to: &mut DescriptorEncoder,
+) -> Result<(), Error> {
+    to.encode_descriptor("steelyard", "The program that answers.", None, MetricType::Info)?
+        .encode_info(&[("version", env!("CARGO_PKG_VERSION"))])?;
+    let one =
+        |to: &mut DescriptorEncoder, name: &str, unit: Option<Unit>, help: &str, value: f64| {
+            gauge(to, (name, unit, help), value)
+        };
+    one(to, "steelyard_generation", None, "The configuration in force.", generation as f64)?;
+    let started = facts.started_unix_ms as f64 / 1000.0;
+    one(
+        to,
+        "steelyard_start_time",
+        Some(Unit::Seconds),
+        "When the process began, since 1970.",
+        started,
+    )?;
+    one(to, "steelyard_workers", None, "Worker threads.", facts.workers as f64)?;
+    let files = facts.descriptors;
+    one(
+        to,
+        "steelyard_file_descriptors_open",
+        None,
+        "File descriptors open.",
+        files.in_use as f64,
+    )?;
+    one(
+        to,
+        "steelyard_file_descriptors_limit",
+        None,
+        "The most that may be open.",
+        files.limit as f64,
+    )?;
+    let memory = facts.resident_bytes as f64;
+    one(to, "steelyard_resident", Some(Unit::Bytes), "Resident memory of the process.", memory)?;
+    log(facts, to)?;
+    probes(facts, to)?;
+    ports(facts, to)
+}
+
+fn log(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let access = facts.access;
+    let rows = [
+        ([("fate", "written")], access.written),
+        ([("fate", "dropped-queue")], access.dropped_queue),
+        ([("fate", "dropped-target")], access.dropped_target),
+    ];
+    counters(
+        to,
+        ("steelyard_access_log_lines", None, "Access log lines by what became of them."),
+        rows,
+    )?;
+    let help = "Failed attempts to open or write the access log.";
+    counter(to, ("steelyard_access_log_errors", None, help), access.errors)?;
+    let help = "Lines about the daemon itself that were not written because too many were waiting.";
+    counter(to, ("steelyard_event_lines_dropped", None, help), facts.events_dropped)
+}
+
+fn probes(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let probes = facts.probes;
+    let rows = [
+        ([("result", "passed")], probes.passed),
+        ([("result", "failed")], probes.failed),
+        ([("result", "not-made")], probes.not_made),
+    ];
+    let help = "Probes by result; those not made failed for want of something of ours.";
+    counters(to, ("steelyard_probes", None, help), rows)?;
+    let help = "Probes that waited because too many were under way.";
+    counter(to, ("steelyard_probes_late", None, help), probes.late)?;
+    let help =
+        "Reports of connections about servers that were dropped because too many were waiting.";
+    counter(to, ("steelyard_observations_dropped", None, help), probes.observations_dropped)
+}
+
+fn ports(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let mut rows: Vec<_> = facts.ports.iter().collect();
+    rows.sort_by_key(|row| row.left);
+    rows.truncate(PORTS);
+    let name = |row: &PortUse| {
+        let source = row.source.map_or_else(|| "any".to_owned(), |source| source.to_string());
+        [("source", source), ("destination", row.destination.to_string())]
+    };
+    let used = rows.iter().map(|row| (name(row), f64::from(row.in_use)));
+    let help = "Source ports in use, by source address and destination.";
+    gauges(to, ("steelyard_source_ports_in_use", None, help), used)?;
+    let left = rows.iter().map(|row| (name(row), f64::from(row.left)));
+    let help = "Source ports left, by source address and destination.";
+    gauges(to, ("steelyard_source_ports_left", None, help), left)?;
+    let help = "Connections that found no source port, by source address and destination.";
+    counters(
+        to,
+        ("steelyard_source_ports_exhausted", None, help),
+        rows.iter().map(|row| (name(row), row.exhausted)),
+    )
+}

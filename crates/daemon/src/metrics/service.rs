@@ -1,0 +1,228 @@
+//! What is counted of services. Rows by service; causes are always all there, so that their first increase is seen.
+
+use std::fmt::Error;
+
+use model::cause::{Cause, Side};
+use model::live::{Count, HistogramSum, Phases, ServiceCounters};
+use model::snapshot::ServiceView;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::registry::Unit;
+
+use super::family::{counters, gauges, histograms};
+use crate::report::sums::histogram;
+
+/// Microseconds, powers of two: 64 µs to 16.8 s; with the open one sixteen buckets.
+const EDGES: [u64; 15] = [
+    1 << 6,
+    1 << 7,
+    1 << 8,
+    1 << 9,
+    1 << 10,
+    1 << 11,
+    1 << 12,
+    1 << 13,
+    1 << 14,
+    1 << 15,
+    1 << 16,
+    1 << 17,
+    1 << 19,
+    1 << 21,
+    1 << 24,
+];
+
+type Field = fn(&ServiceCounters) -> &Count;
+
+/// A family: its name, its help, and its rows: the value of its label and the counter.
+pub(super) struct Family {
+    pub(super) name: &'static str,
+    /// Its unit is bytes; otherwise it counts things.
+    bytes: bool,
+    help: &'static str,
+    label: &'static str,
+    pub(super) rows: &'static [(&'static str, Field)],
+}
+
+/// A family without a label of its own has one row without a value.
+pub(super) const FAMILIES: &[Family] = &[
+    plain("connections_accepted", "Client connections accepted.", &[("", |c| &c.accepted)]),
+    plain(
+        "connections_refused",
+        "Client connections refused at once because of a limit, accepted ones all.",
+        &[("", |c| &c.refused)],
+    ),
+    plain(
+        "connections_closed",
+        "Client connections ended, for whatever reason.",
+        &[("", |c| &c.closed)],
+    ),
+    plain(
+        "requests",
+        "Requests whose head was read, or tcp connections given to a server.",
+        &[("", |c| &c.requests)],
+    ),
+    labelled(
+        "ended",
+        "How requests ended.",
+        "end",
+        &[
+            ("answered", |c| &c.answered),
+            ("answered-by-us", |c| &c.answered_by_us),
+            ("aborted", |c| &c.aborted),
+            ("upgraded", |c| &c.upgraded),
+        ],
+    ),
+    labelled(
+        "answers",
+        "Answers of servers by class of status.",
+        "class",
+        &[
+            ("1xx", |c| &c.informational),
+            ("2xx", |c| &c.status_2xx),
+            ("3xx", |c| &c.status_3xx),
+            ("4xx", |c| &c.status_4xx),
+            ("5xx", |c| &c.status_5xx),
+        ],
+    ),
+    Family {
+        bytes: true,
+        ..labelled(
+            "client",
+            "Bytes on the clients' side.",
+            "direction",
+            &[("in", |c| &c.client_in), ("out", |c| &c.client_out)],
+        )
+    },
+    Family {
+        bytes: true,
+        ..plain(
+            "spliced",
+            "Of the clients' bytes, those moved within the kernel.",
+            &[("", |c| &c.spliced)],
+        )
+    },
+    plain("retries", "Attempts after the first.", &[("", |c| &c.retried)]),
+    plain("replays", "Replays because a kept connection was stale.", &[("", |c| &c.replayed)]),
+    plain(
+        "log_lines_dropped",
+        "Access log lines that the queue did not take.",
+        &[("", |c| &c.log_dropped)],
+    ),
+    plain(
+        "idle_closed",
+        "Idle client connections closed at their limit.",
+        &[("", |c| &c.idle_closed)],
+    ),
+    labelled(
+        "accept_failures",
+        "Accept calls that failed.",
+        "reason",
+        &[("no-descriptor", |c| &c.accept_no_descriptor), ("other", |c| &c.accept_failed)],
+    ),
+];
+
+pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {
+    for family in FAMILIES {
+        let name = format!("steelyard_service_{}", family.name);
+        let about = (name.as_str(), family.bytes.then_some(Unit::Bytes), family.help);
+        let rows = services.iter().flat_map(|view| family.rows.iter().map(move |row| (view, row)));
+        let value = |view: &ServiceView, field: Field| {
+            view.live.slots.iter().map(|slot| field(&slot.counters).get()).sum()
+        };
+        let rows = rows.map(|(view, (label, field))| {
+            let own = (!label.is_empty()).then_some((family.label, *label));
+            let labels: Vec<_> =
+                [("service", view.config.name.as_str())].into_iter().chain(own).collect();
+            (labels, value(view, *field))
+        });
+        counters(to, about, rows)?;
+    }
+    gauge(services, to, "connections_open", "Client connections open.", |view| {
+        f64::from(view.live.open.get())
+    })?;
+    let help = "Exchanges or tcp connections under way.";
+    gauge(services, to, "in_flight", help, |view| f64::from(view.live.in_flight.get()))?;
+    let help = "Requests of the busiest worker over the mean of all workers; 1 is even.";
+    gauge(services, to, "worker_skew_ratio", help, skew)?;
+    causes(services, to)?;
+    phases(services, to)
+}
+
+fn gauge(
+    services: &[&ServiceView],
+    to: &mut DescriptorEncoder,
+    name: &str,
+    help: &str,
+    value: fn(&ServiceView) -> f64,
+) -> Result<(), Error> {
+    let rows = services.iter().map(|view| ([("service", view.config.name.as_str())], value(view)));
+    gauges(to, (&format!("steelyard_service_{name}"), None, help), rows)
+}
+
+fn skew(view: &ServiceView) -> f64 {
+    let requests: Vec<u64> =
+        view.live.slots.iter().map(|slot| slot.counters.requests.get()).collect();
+    let (all, most) = (requests.iter().sum::<u64>(), requests.iter().max().copied().unwrap_or(0));
+    if all == 0 { 1.0 } else { most as f64 * requests.len() as f64 / all as f64 }
+}
+
+fn causes(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let rows = services.iter().flat_map(|view| {
+        Cause::ALL.iter().enumerate().map(move |(at, cause)| {
+            let labels = [
+                ("service", view.config.name.as_str()),
+                ("cause", cause.name()),
+                ("side", side(*cause)),
+            ];
+            (labels, view.live.slots.iter().map(|slot| slot.causes[at].get()).sum())
+        })
+    });
+    let help = "Ends other than well, by cause and who moved first.";
+    counters(to, ("steelyard_service_causes", None, help), rows)?;
+
+    let rows = services.iter().flat_map(|view| {
+        wire::http1::Defect::ALL.iter().enumerate().filter_map(move |(at, defect)| {
+            let count: u64 = view.live.slots.iter().map(|slot| slot.defects[at].get()).sum();
+            let labels = [("service", view.config.name.as_str()), ("defect", defect.name())];
+            (count > 0).then_some((labels, count))
+        })
+    });
+    let help = "Refused requests by the rule of grammar or framing that they broke; rules never broken are left out.";
+    counters(to, ("steelyard_service_defects", None, help), rows)
+}
+
+fn phases(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let rows = services.iter().flat_map(|view| {
+        Phases::NAMES.iter().enumerate().map(move |(at, phase)| {
+            let sum: HistogramSum =
+                histogram(view.live.slots.iter().map(|slot| slot.phases.all()[at]));
+            ([("service", view.config.name.as_str()), ("phase", phase)], sum)
+        })
+    });
+    histograms(to, ("steelyard_exchange_phase", "Time of exchanges by phase."), &EDGES, rows)
+}
+
+pub(super) fn side(cause: Cause) -> &'static str {
+    match cause.side() {
+        Side::Client => "client",
+        Side::Us => "us",
+        Side::Server => "server",
+        Side::Network => "network",
+    }
+}
+
+const fn plain(
+    name: &'static str,
+    help: &'static str,
+    rows: &'static [(&'static str, Field)],
+) -> Family {
+    Family { name, bytes: false, help, label: "", rows }
+}
+
+const fn labelled(
+    name: &'static str,
+    help: &'static str,
+    label: &'static str,
+    rows: &'static [(&'static str, Field)],
+) -> Family {
+    Family { name, bytes: false, help, label, rows }
+}

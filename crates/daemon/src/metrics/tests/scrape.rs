@@ -1,0 +1,189 @@
+//! What a scrape shows of synthetic counters, its size, and what becomes of objects that go.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::live::{ServerCounters, ServiceCounters};
+use model::snapshot::Snapshot;
+
+use super::check::{Sample, check};
+use crate::metrics::{Scrape, server, service, text};
+use crate::report::fixture;
+use crate::report::vitals::Facts;
+
+const TEXT: &str = r#"
+[service.shop]
+listen = "127.0.0.1:8080"
+forward = "http"
+pool = "web"
+
+[pool.web]
+servers = [ { name = "a", address = "127.0.0.1:1001" }, { name = "b", address = "127.0.0.1:1002" } ]
+"#;
+
+fn scrape(snapshot: &Arc<Snapshot>, facts: Facts) -> Vec<Sample> {
+    let text = text(Scrape { snapshot: Arc::clone(snapshot), facts }).unwrap();
+    check(&text).unwrap_or_else(|why| panic!("{why}"))
+}
+
+fn value(samples: &[Sample], name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+    let fits = |sample: &&Sample| {
+        sample.name == name
+            && labels.iter().all(|(key, value)| sample.labels.get(*key).is_some_and(|v| v == value))
+    };
+    samples.iter().find(fits).map(|sample| sample.value)
+}
+
+#[test]
+fn counters_of_all_workers_are_summed_at_the_moment_of_asking() {
+    let picture = fixture::picture(TEXT, 2);
+    let snapshot = &picture.snapshot;
+    let shop = snapshot.services.values().next().unwrap();
+    shop.live.slots[0].counters.requests.add(3);
+    shop.live.slots[1].counters.requests.add(1);
+    shop.live.slots[1].counters.client_out.add(4096);
+    shop.live.slots[0].causes[Cause::NoServer as usize].add(2);
+    shop.live.slots[0].defects[0].add(7);
+    shop.live.slots[1].phases.total.record(Duration::from_micros(100));
+    shop.live.slots[0].phases.total.record(Duration::from_secs(60));
+    shop.live.open.up();
+    let facts = Facts { workers: 2, ..Facts::default() };
+    let samples = scrape(snapshot, facts.clone());
+    let own = [("service", "shop")];
+    assert_eq!(value(&samples, "steelyard_service_requests_total", &own), Some(4.0));
+    assert_eq!(value(&samples, "steelyard_service_connections_open", &own), Some(1.0));
+    assert_eq!(value(&samples, "steelyard_service_worker_skew_ratio", &own), Some(1.5));
+    assert_eq!(
+        value(&samples, "steelyard_service_client_bytes_total", &[("direction", "out")]),
+        Some(4096.0)
+    );
+    let cause = [("cause", "no-server"), ("side", "us")];
+    assert_eq!(value(&samples, "steelyard_service_causes_total", &cause), Some(2.0));
+    assert_eq!(
+        value(&samples, "steelyard_service_causes_total", &[("cause", "internal")]),
+        Some(0.0)
+    );
+    let defect = [("defect", wire::http1::Defect::ALL[0].name())];
+    assert_eq!(value(&samples, "steelyard_service_defects_total", &defect), Some(7.0));
+    let bucket = |le| {
+        value(
+            &samples,
+            "steelyard_exchange_phase_seconds_bucket",
+            &[("phase", "total"), ("le", le)],
+        )
+    };
+    assert_eq!(
+        (bucket("0.000064"), bucket("0.000128"), bucket("+Inf")),
+        (Some(0.0), Some(1.0), Some(2.0))
+    );
+    assert_eq!(value(&samples, "steelyard_workers", &[]), Some(2.0));
+
+    shop.live.slots[0].counters.requests.add(1);
+    assert_eq!(
+        value(&scrape(snapshot, facts), "steelyard_service_requests_total", &own),
+        Some(5.0)
+    );
+}
+
+#[test]
+fn every_counter_of_the_model_is_shown_once() {
+    let shown = |touch: &dyn Fn(&Snapshot), prefix: &str| {
+        let picture = fixture::picture(TEXT, 1);
+        touch(&picture.snapshot);
+        let samples = scrape(&picture.snapshot, Facts::default());
+        samples
+            .iter()
+            .filter(|sample| sample.name.starts_with(prefix) && sample.value == 77.0)
+            .count()
+    };
+    let rows: usize = service::FAMILIES.iter().map(|family| family.rows.len()).sum();
+    assert_eq!(rows, ServiceCounters::NAMES.len());
+    let rows = server::PLAIN.len() + server::CLASSES.len() + server::BYTES.len();
+    assert_eq!(rows, ServerCounters::NAMES.len());
+    for row in service::FAMILIES.iter().flat_map(|family| family.rows) {
+        let touch = |snapshot: &Snapshot| {
+            (row.1)(&snapshot.services.values().next().unwrap().live.slots[0].counters).add(77)
+        };
+        assert_eq!(shown(&touch, "steelyard_service_"), 1, "{}", row.0);
+    }
+    let fields = server::PLAIN
+        .iter()
+        .map(|row| row.2)
+        .chain(server::CLASSES.iter().chain(server::BYTES).map(|row| row.1));
+    for field in fields {
+        let touch = |snapshot: &Snapshot| {
+            let pool = snapshot.pools.values().next().unwrap();
+            field(&pool.servers[0].live.slots[0].counters).add(77);
+        };
+        assert_eq!(shown(&touch, "steelyard_server_"), 1);
+    }
+}
+
+#[test]
+fn what_is_removed_disappears_and_what_stays_goes_on() {
+    let picture = fixture::picture(TEXT, 1);
+    let pool = picture.snapshot.pools.values().next().unwrap();
+    pool.servers.iter().for_each(|view| view.live.slots[0].counters.requests.add(9));
+    let mut less = Snapshot::clone(&picture.snapshot);
+    let servers = pool.servers[..1].to_vec();
+    let kept = model::snapshot::PoolView { id: pool.id, config: Arc::clone(&pool.config), servers };
+    less.pools.insert(pool.id, Arc::new(kept));
+    let samples = scrape(&Arc::new(less), Facts::default());
+    let requests = |name| {
+        value(&samples, "steelyard_server_requests_total", &[("pool", "web"), ("server", name)])
+    };
+    assert_eq!((requests("a"), requests("b")), (Some(9.0), None));
+    assert_eq!(
+        value(&samples, "steelyard_server_state", &[("server", "a"), ("state", "up")]),
+        Some(1.0)
+    );
+    assert_eq!(
+        value(&samples, "steelyard_server_state", &[("server", "a"), ("state", "down")]),
+        Some(0.0)
+    );
+}
+
+#[test]
+fn a_thousand_busy_servers_fit_five_mebibytes() {
+    let servers: String = (0..1_000u32)
+        .map(|n| {
+            format!(
+                "{{ name = \"server-{n:04}\", address = \"10.0.{}.{}:8080\" }},\n",
+                n / 250,
+                n % 250 + 1
+            )
+        })
+        .collect();
+    let (head, _) = TEXT.split_once("servers = [").unwrap();
+    let picture = fixture::picture(&format!("{head}servers = [\n{servers}]\n"), 1);
+    let pool = picture.snapshot.pools.values().next().unwrap();
+    for view in &pool.servers {
+        let slot = &view.live.slots[0];
+        for phase in slot.phases.all() {
+            phase.record(Duration::from_micros(123_456));
+        }
+        for field in server::PLAIN
+            .iter()
+            .map(|row| row.2)
+            .chain(server::CLASSES.iter().chain(server::BYTES).map(|row| row.1))
+        {
+            field(&slot.counters).add(1_234_567_890);
+        }
+        slot.causes[0].add(1);
+        slot.causes[1].add(1);
+    }
+    let ports = (0..1_000u32)
+        .map(|n| l7::PortUse {
+            source: None,
+            destination: (std::net::Ipv4Addr::from(0x0a00_0000 + n), 8080).into(),
+            in_use: 1,
+            left: 28_000,
+            exhausted: 0,
+        })
+        .collect();
+    let facts = Facts { ports, ..Facts::default() };
+    let text = text(Scrape { snapshot: Arc::clone(&picture.snapshot), facts }).unwrap();
+    assert!(text.len() <= 5 << 20, "{} bytes", text.len());
+    check(&text).unwrap();
+}

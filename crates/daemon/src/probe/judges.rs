@@ -1,0 +1,356 @@
+//! Which server is probed when and how, and one `model::health` machine for each. Pure but for the counters.
+//!
+//! It opens no socket: `check` does.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use model::config::{Host, Pool, ProbeKind, SocketOptions};
+use model::health::{Basis, Carried, Failed, Health, Judged, Seen};
+use model::id::{PoolId, ServerId};
+use model::moment::Moment;
+use model::pick::Rng;
+
+use super::Observed;
+use super::board::{Board, Note};
+use super::check::{Outcome, Target, time};
+use super::counts::{ProbeCounts, one};
+use super::schedule::Schedule;
+use crate::control::{Judgement, Picture, ServerFacts, Verdict};
+
+/// A probe that begins later than this after its moment is counted as late.
+const LATE: Duration = Duration::from_millis(100);
+
+/// Every judge.
+pub(super) struct Judges {
+    servers: HashMap<ServerId, Watched>,
+    pools: HashMap<PoolId, Watch>,
+    schedule: Schedule<ServerId>,
+    rng: Rng,
+    tickets: u64,
+    counts: Arc<ProbeCounts>,
+    board: Arc<Board>,
+}
+
+/// One pool.
+struct Watch {
+    config: Arc<Pool>,
+    socket: Arc<SocketOptions>,
+    servers: Vec<ServerId>,
+    up: usize,
+}
+
+/// One server.
+struct Watched {
+    facts: Arc<ServerFacts>,
+    health: Health,
+    /// The probe under way.
+    ticket: Option<Ticket>,
+    /// What was reported last.
+    told: Option<(Judged, String)>,
+}
+
+/// Which probe a result belongs to; a result that comes after its server changed belongs to none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ticket {
+    server: ServerId,
+    number: u64,
+}
+
+impl Judges {
+    pub(super) fn new(seed: u64, counts: Arc<ProbeCounts>, board: Arc<Board>) -> Judges {
+        Judges {
+            servers: HashMap::new(),
+            pools: HashMap::new(),
+            schedule: Schedule::default(),
+            rng: Rng::new(seed),
+            tickets: 0,
+            counts,
+            board,
+        }
+    }
+
+    /// Follows what is in force.
+    pub(super) fn adopt(&mut self, picture: &Picture, now: Moment, at: SystemTime) {
+        self.servers.retain(|id, _| {
+            let stays = picture.servers.contains_key(id);
+            if !stays {
+                self.schedule.remove(id);
+                self.board.forget(*id);
+            }
+            stays
+        });
+        let mut changed = Vec::new();
+        for (id, facts) in &picture.servers {
+            let Some(pool) = picture.snapshot.pools.get(&facts.pool) else { continue };
+            let probe = facts.config.probe.as_ref();
+            match self.servers.get_mut(id) {
+                Some(watched) if Arc::ptr_eq(&watched.facts, facts) => {}
+                Some(watched) => {
+                    watched.health.carry(probe, now);
+                    let moved = watched.facts.resolved != facts.resolved
+                        || watched.facts.config.probe != facts.config.probe;
+                    watched.ticket = watched.ticket.filter(|_| !moved);
+                    watched.facts = Arc::clone(facts);
+                    changed.push(*id);
+                }
+                None => {
+                    let health = first_health(facts, &pool.config, now, at);
+                    self.servers.insert(
+                        *id,
+                        Watched { facts: Arc::clone(facts), health, ticket: None, told: None },
+                    );
+                    changed.push(*id);
+                }
+            }
+        }
+        changed.extend(self.adopt_pools(picture));
+        for id in changed {
+            self.plan(id, now);
+        }
+    }
+
+    /// The earliest moment at which a probe is due.
+    pub(super) fn earliest(&mut self) -> Option<Moment> {
+        self.schedule.earliest()
+    }
+
+    /// A probe that is due; its result goes to `finished`.
+    pub(super) fn due(&mut self, now: Moment) -> Option<(Ticket, Target)> {
+        loop {
+            let (at, id) = self.schedule.pop(now)?;
+            let Some(watched) = self.servers.get_mut(&id) else { continue };
+            let Some(pool) = self.pools.get(&watched.facts.pool) else { continue };
+            let Some(target) = target(watched, pool) else { continue };
+            if now.since(at) > LATE {
+                one(&self.counts.late);
+            }
+            self.tickets += 1;
+            let ticket = Ticket { server: id, number: self.tickets };
+            watched.ticket = Some(ticket);
+            return Some((ticket, target));
+        }
+    }
+
+    /// Takes a result.
+    pub(super) fn finished(
+        &mut self,
+        ticket: Ticket,
+        outcome: Outcome,
+        now: Moment,
+        at: SystemTime,
+    ) -> Option<Verdict> {
+        let watched = self.servers.get_mut(&ticket.server)?;
+        if watched.ticket != Some(ticket) {
+            return None;
+        }
+        watched.ticket = None;
+        let (what, result) = match outcome {
+            Outcome::Seen { what, took } => {
+                one(&self.counts.passed);
+                let text = format!("{what} in {}", time(took));
+                (what, Ok(Seen { text }))
+            }
+            Outcome::Failed(text) => {
+                one(&self.counts.failed);
+                (text.clone(), Err(Failed { text }))
+            }
+            // No evidence: asked again after the usual time, and what was judged stays.
+            Outcome::Ours(_) => {
+                one(&self.counts.not_made);
+                let again = now
+                    + watched
+                        .facts
+                        .config
+                        .probe
+                        .as_ref()
+                        .map_or(Duration::from_secs(1), |probe| probe.every);
+                self.schedule.set(ticket.server, again);
+                return None;
+            }
+        };
+        watched.health.probe_result(now, result);
+        self.conclude(ticket.server, what, now, at)
+    }
+
+    /// Takes a worker's report.
+    pub(super) fn observed(
+        &mut self,
+        observed: Observed,
+        now: Moment,
+        at: SystemTime,
+    ) -> Option<Verdict> {
+        let (id, what) = match observed {
+            Observed::Failed(id, reason) => {
+                self.servers.get_mut(&id)?.health.connect_failed(now, &reason);
+                (id, reason)
+            }
+            Observed::Succeeded(id) => {
+                self.servers.get_mut(&id)?.health.connect_succeeded(now);
+                (id, "a client's connection was made".to_owned())
+            }
+        };
+        self.conclude(id, what, now, at)
+    }
+
+    /// After new evidence: plans the next probe and says what is worth reporting.
+    fn conclude(
+        &mut self,
+        id: ServerId,
+        what: String,
+        now: Moment,
+        at: SystemTime,
+    ) -> Option<Verdict> {
+        let watched = self.servers.get_mut(&id)?;
+        let (state, evidence) = (watched.health.state(), watched.health.evidence());
+        if evidence.basis != Basis::Assumed {
+            let probed = evidence.basis == Basis::Probe;
+            let seen = at.checked_sub(now.since(evidence.at)).unwrap_or(at);
+            self.board.put(id, Note { probed, text: evidence.text.clone(), at: seen });
+        }
+        // While it is up a single failure is no reason yet, and each probe takes another time: neither is news.
+        let news = match &watched.told {
+            None => true,
+            Some((told, _)) if *told != state => true,
+            Some((_, why)) => state != Judged::Up && *why != what,
+        };
+        let verdict = news.then(|| {
+            watched.told = Some((state, what));
+            Verdict {
+                server: id,
+                health: judgement(state),
+                reason: watched.health.evidence().text.clone(),
+            }
+        });
+        self.count_up(id, now);
+        self.plan(id, now);
+        verdict
+    }
+
+    /// Keeps the number of servers up; the others of a pool are asked more often while there is none.
+    fn count_up(&mut self, id: ServerId, now: Moment) {
+        let Some(pool_id) = self.servers.get(&id).map(|watched| watched.facts.pool) else { return };
+        let Some(pool) = self.pools.get_mut(&pool_id) else { return };
+        let up = up(&pool.servers, &self.servers);
+        let turned = (pool.up == 0) != (up == 0);
+        pool.up = up;
+        if turned {
+            let servers = pool.servers.clone();
+            for server in servers {
+                self.plan(server, now);
+            }
+        }
+    }
+
+    /// Returns the servers whose pool has just lost its last server that is up, or got its first.
+    fn adopt_pools(&mut self, picture: &Picture) -> Vec<ServerId> {
+        let mut replan = Vec::new();
+        self.pools.retain(|id, _| picture.snapshot.pools.contains_key(id));
+        for (id, view) in &picture.snapshot.pools {
+            let servers: Vec<ServerId> = view.servers.iter().map(|server| server.id).collect();
+            let up = up(&servers, &self.servers);
+            let known = self.pools.remove(id);
+            let turned = known.as_ref().is_some_and(|known| (known.up == 0) != (up == 0));
+            let socket = match known {
+                Some(known) if known.socket.as_ref() == &view.config.socket => known.socket,
+                _ => Arc::new(view.config.socket.clone()),
+            };
+            if turned {
+                replan.extend(&servers);
+            }
+            self.pools.insert(*id, Watch { config: Arc::clone(&view.config), socket, servers, up });
+        }
+        replan
+    }
+
+    /// Puts the server's next probe where its judge wants it, unless one is under way.
+    fn plan(&mut self, id: ServerId, now: Moment) {
+        let Some(watched) = self.servers.get(&id) else { return };
+        let nothing_up = self.pools.get(&watched.facts.pool).is_some_and(|pool| pool.up == 0);
+        let at = watched.health.next_probe(now, self.rng.next(), nothing_up);
+        if watched.ticket.is_some()
+            || at == Moment::NEVER
+            || watched.facts.resolved.address().is_none()
+        {
+            self.schedule.remove(&id);
+        } else {
+            self.schedule.set(id, at);
+        }
+    }
+}
+
+fn up(servers: &[ServerId], watched: &HashMap<ServerId, Watched>) -> usize {
+    servers
+        .iter()
+        .filter(|id| watched.get(id).is_some_and(|one| one.health.state() == Judged::Up))
+        .count()
+}
+
+/// What another process, or this one under another id, had judged is kept.
+fn first_health(facts: &ServerFacts, pool: &Pool, now: Moment, at: SystemTime) -> Health {
+    let probe = facts.config.probe.as_ref();
+    let judged = &facts.judged;
+    if !judged.evidence {
+        return Health::new(pool.initial, probe, now);
+    }
+    let held = at.duration_since(judged.since).unwrap_or_default();
+    let state = match judged.health {
+        Judgement::Up => Judged::Up,
+        Judgement::Down => Judged::Down,
+        Judgement::Unknown => Judged::Unknown,
+    };
+    let good = state == Judged::Up;
+    let carried = Carried {
+        state,
+        held,
+        basis: Basis::Probe,
+        good,
+        text: judged.reason.clone(),
+        age: held,
+        streak: 1,
+    };
+    Health::restore(&carried, probe, now)
+}
+
+fn target(watched: &Watched, pool: &Watch) -> Option<Target> {
+    let due = watched.health.due();
+    let at = watched.facts.resolved.address()?;
+    let address = SocketAddr::new(at.ip(), due.port.unwrap_or(at.port()));
+    let host = match due.kind {
+        ProbeKind::Http { host: Some(host), .. } => host.clone(),
+        _ => host(&watched.facts, address.port()),
+    };
+    Some(Target {
+        address,
+        source: pool
+            .config
+            .source
+            .iter()
+            .copied()
+            .find(|source| source.is_ipv4() == address.is_ipv4()),
+        socket: Arc::clone(&pool.socket),
+        kind: due.kind.clone(),
+        host,
+        timeout: due.timeout,
+    })
+}
+
+/// The server's own name or address, with the port unless it is HTTP's.
+fn host(facts: &ServerFacts, port: u16) -> String {
+    let name = match &facts.config.address.host {
+        Host::Ip(ip) if ip.is_ipv6() => format!("[{ip}]"),
+        Host::Ip(ip) => ip.to_string(),
+        Host::Name(name) => name.clone(),
+    };
+    if port == 80 { name } else { format!("{name}:{port}") }
+}
+
+fn judgement(state: Judged) -> Judgement {
+    match state {
+        Judged::Up => Judgement::Up,
+        Judged::Down => Judgement::Down,
+        Judged::Unknown => Judgement::Unknown,
+    }
+}

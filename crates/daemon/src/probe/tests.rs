@@ -1,0 +1,2 @@
+mod scheduling;
+mod servers;

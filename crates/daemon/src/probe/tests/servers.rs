@@ -1,0 +1,170 @@
+//! Single probes of real little servers on loopback.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::config::{ProbeKind, SocketOptions};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::probe::check::{Outcome, Target, check};
+
+/// Long enough for a busy machine; no test waits for it to pass.
+const AMPLE: Duration = Duration::from_secs(20);
+/// Passes in a test of silence.
+const SHORT: Duration = Duration::from_millis(30);
+
+fn target(address: SocketAddr, kind: ProbeKind, timeout: Duration) -> Target {
+    let socket = Arc::new(SocketOptions::default());
+    Target { address, source: None, socket, kind, host: "shop.example".into(), timeout }
+}
+
+fn http(address: SocketAddr, timeout: Duration) -> Target {
+    let kind = ProbeKind::Http { path: "/healthz".into(), host: None, status: vec![(200, 399)] };
+    target(address, kind, timeout)
+}
+
+/// A server that does `act` with its one connection.
+async fn server<F>(act: impl FnOnce(TcpStream) -> F + Send + 'static) -> SocketAddr
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.unwrap();
+        act(stream).await;
+    });
+    address
+}
+
+/// Reads the request, then sends these bytes and closes.
+async fn answers(bytes: impl Into<Vec<u8>>) -> SocketAddr {
+    let bytes = bytes.into();
+    server(async move |mut stream| {
+        let mut request = [0; 1024];
+        let _ = stream.read(&mut request).await;
+        let _ = stream.write_all(&bytes).await;
+    })
+    .await
+}
+
+async fn http_of(bytes: impl Into<Vec<u8>>) -> Outcome {
+    check(&http(answers(bytes).await, AMPLE)).await
+}
+
+fn failed(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Failed(why) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn seen(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Seen { what, took } => {
+            assert!(took < AMPLE);
+            what
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_tcp_probe_sees_a_listener_and_no_listener() {
+    let address = server(async |stream| drop(stream)).await;
+    assert_eq!(seen(check(&target(address, ProbeKind::Tcp, AMPLE)).await), "connected");
+    let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    assert_eq!(failed(check(&target(gone, ProbeKind::Tcp, AMPLE)).await), "connection refused");
+}
+
+#[tokio::test]
+async fn an_http_probe_asks_for_the_path_with_the_host_and_reads_the_status() {
+    let (to, from) = tokio::sync::oneshot::channel();
+    let address = server(async move |mut stream| {
+        let mut request = vec![0; 1024];
+        let n = stream.read(&mut request).await.unwrap();
+        request.truncate(n);
+        to.send(String::from_utf8(request).unwrap()).unwrap();
+        stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+    })
+    .await;
+    assert_eq!(seen(check(&http(address, AMPLE)).await), "http GET /healthz 204");
+    let request = from.await.unwrap();
+    assert!(request.starts_with("GET /healthz HTTP/1.1\r\nhost: shop.example\r\n"), "{request}");
+    assert!(request.contains("\r\nconnection: close\r\n"), "{request}");
+    // It is a request that our own parser takes.
+    let limits = wire::http1::Limits::default();
+    let mut slots = wire::http1::Slots::new();
+    assert!(
+        wire::http1::parse_request(request.as_bytes(), &limits, &mut slots)
+            .is_ok_and(|parsed| parsed.is_some())
+    );
+}
+
+#[tokio::test]
+async fn a_status_outside_the_ranges_fails_with_both() {
+    let why = failed(http_of("HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n").await);
+    assert_eq!(why, "http GET /healthz: status 503, expected 200-399");
+}
+
+#[tokio::test]
+async fn informational_answers_are_passed_over() {
+    let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\n\r\n";
+    assert_eq!(seen(http_of(text).await), "http GET /healthz 200");
+}
+
+#[tokio::test]
+async fn garbage_is_named() {
+    assert!(
+        failed(http_of("SSH-2.0-OpenSSH_9.2\r\n\r\n").await)
+            .starts_with("the answer is not HTTP: ")
+    );
+}
+
+#[tokio::test]
+async fn silence_is_no_answer_within_the_timeout() {
+    let address = server(async |stream| {
+        let _held = stream;
+        std::future::pending().await
+    })
+    .await;
+    assert_eq!(failed(check(&http(address, SHORT)).await), "no answer within 30 ms");
+}
+
+#[tokio::test]
+async fn a_head_that_drips_does_not_stretch_the_timeout() {
+    let address = server(async |mut stream| {
+        let mut tick = tokio::time::interval(Duration::from_millis(2));
+        while stream.write_all(b"HTTP/1.1 200 OK\r\nx: ".get(..1).unwrap()).await.is_ok() {
+            tick.tick().await;
+        }
+    })
+    .await;
+    assert_eq!(failed(check(&http(address, SHORT)).await), "no answer within 30 ms");
+}
+
+#[tokio::test]
+async fn closing_early_is_told_apart_from_closing_at_once() {
+    assert_eq!(failed(http_of("").await), "closed without an answer");
+    assert_eq!(
+        failed(http_of("HTTP/1.1 200 OK\r\nserv").await),
+        "closed in the middle of the answer's head"
+    );
+}
+
+#[tokio::test]
+async fn an_enormous_head_is_read_no_further_than_its_limit() {
+    let head = format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "a".repeat(1 << 20));
+    let why = failed(http_of(head).await);
+    assert!(why.contains("head-too-large") || why.contains("exceeds"), "{why}");
+}
+
+#[test]
+fn times_are_short() {
+    let shown: Vec<_> = [1_234u64, 12_345, 999_999, 1_000_000, 1_500_000]
+        .map(|us| super::super::check::time(Duration::from_micros(us)))
+        .into();
+    assert_eq!(shown, ["1.2 ms", "12 ms", "999 ms", "1 s", "1.5 s"]);
+}

@@ -1,0 +1,182 @@
+//! Two sums of the same object → its counts, rates and times. Pure.
+//!
+//! It reads no slot and no clock: `sums` and `sample` did.
+
+use api::types::{
+    Bytes, CauseCount, Connections, Counter, NamedCount, PhaseTimes, Requests, ServiceCounts,
+    Statuses,
+};
+use model::cause::Cause;
+use model::live::{Count, HistogramSum, Phases, ServerCounters, ServiceCounters};
+
+use super::sums::{ServerSums, ServiceSums, Times};
+
+/// A service over `seconds`.
+pub fn service(
+    before: &ServiceSums,
+    now: &ServiceSums,
+    seconds: f64,
+    defect: fn(usize) -> String,
+) -> ServiceCounts {
+    let (old, new) = (&before.counters, &now.counters);
+    let count =
+        |field: fn(&ServiceCounters) -> &Count| rate(field(old).get(), field(new).get(), seconds);
+    ServiceCounts {
+        connections: Connections::new(
+            count(|c| &c.accepted),
+            count(|c| &c.refused),
+            count(|c| &c.closed),
+            u64::from(now.open),
+        ),
+        requests: Requests::new(
+            count(|c| &c.requests),
+            count(|c| &c.answered),
+            count(|c| &c.answered_by_us),
+            count(|c| &c.aborted),
+            count(|c| &c.upgraded),
+            u64::from(now.in_flight),
+        ),
+        statuses: Statuses {
+            informational: count(|c| &c.informational),
+            success: count(|c| &c.status_2xx),
+            redirect: count(|c| &c.status_3xx),
+            client_error: count(|c| &c.status_4xx),
+            server_error: count(|c| &c.status_5xx),
+        },
+        retried: count(|c| &c.retried),
+        replayed: count(|c| &c.replayed),
+        bytes: Bytes {
+            received: count(|c| &c.client_in),
+            sent: count(|c| &c.client_out),
+            spliced: count(|c| &c.spliced),
+        },
+        causes: causes(&before.causes, &now.causes, seconds),
+        defects: named(&before.defects, &now.defects, seconds, defect),
+        limits: [
+            ("idle-closed", count(|c| &c.idle_closed)),
+            ("log-lines-dropped", count(|c| &c.log_dropped)),
+            ("accept-no-descriptor", count(|c| &c.accept_no_descriptor)),
+            ("accept-failed", count(|c| &c.accept_failed)),
+        ]
+        .into_iter()
+        .filter(|(_, count)| count.total > 0)
+        .map(|(name, count)| NamedCount { name: name.into(), count })
+        .collect(),
+        phases: phases(&before.phases, &now.phases),
+    }
+}
+
+/// A server's parts that are more than a number.
+pub struct ServerParts {
+    /// Answers by class.
+    pub statuses: Statuses,
+    /// Bytes.
+    pub bytes: Bytes,
+    /// Causes.
+    pub causes: Vec<CauseCount>,
+    /// Times.
+    pub phases: Vec<PhaseTimes>,
+}
+
+/// A server over `seconds`.
+pub fn server(before: &ServerSums, now: &ServerSums, seconds: f64) -> ServerParts {
+    let count = |field| server_count(before, now, seconds, field);
+    ServerParts {
+        statuses: Statuses {
+            informational: Counter::default(),
+            success: count(|c| &c.status_2xx),
+            redirect: count(|c| &c.status_3xx),
+            client_error: count(|c| &c.status_4xx),
+            server_error: count(|c| &c.status_5xx),
+        },
+        bytes: Bytes {
+            received: count(|c| &c.bytes_in),
+            sent: count(|c| &c.bytes_out),
+            spliced: Counter::default(),
+        },
+        causes: causes(&before.causes, &now.causes, seconds),
+        phases: phases(&before.phases, &now.phases),
+    }
+}
+
+/// One counter of a server.
+pub fn server_count(
+    before: &ServerSums,
+    now: &ServerSums,
+    seconds: f64,
+    field: fn(&ServerCounters) -> &Count,
+) -> Counter {
+    rate(field(&before.counters).get(), field(&now.counters).get(), seconds)
+}
+
+/// A total and its growth a second; a total that is smaller than before is a new object's.
+pub fn rate(before: u64, now: u64, seconds: f64) -> Counter {
+    let grown = now.saturating_sub(before) as f64;
+    Counter { total: now, rate: if seconds > 0.0 { grown / seconds } else { 0.0 } }
+}
+
+/// Adds one service's counts to the total; times are taken from merged histograms by the caller.
+pub fn add(total: &mut ServiceCounts, one: &ServiceCounts) {
+    total.connections += one.connections;
+    total.requests += one.requests;
+    total.statuses += one.statuses;
+    total.retried += one.retried;
+    total.replayed += one.replayed;
+    total.bytes += one.bytes;
+    for cause in &one.causes {
+        match total.causes.iter_mut().find(|known| known.cause == cause.cause) {
+            Some(known) => known.count += cause.count,
+            None => total.causes.push(cause.clone()),
+        }
+    }
+    add_named(&mut total.defects, &one.defects);
+    add_named(&mut total.limits, &one.limits);
+}
+
+/// What a histogram says.
+pub fn phase(name: &str, sum: &HistogramSum) -> PhaseTimes {
+    let count = sum.count();
+    let micros = |q| sum.quantile(q).and_then(|time| u64::try_from(time.as_micros()).ok());
+    PhaseTimes {
+        phase: name.into(),
+        count,
+        mean_us: (sum.sum_nanos / 1000).checked_div(count),
+        p50_us: micros(0.5),
+        p90_us: micros(0.9),
+        p99_us: micros(0.99),
+    }
+}
+
+fn phases(before: &[Times; 5], now: &[Times; 5]) -> Vec<PhaseTimes> {
+    let both = before.iter().zip(now);
+    Phases::NAMES.iter().zip(both).map(|(name, (old, new))| phase(name, &new.since(old))).collect()
+}
+
+fn causes(before: &[u64], now: &[u64], seconds: f64) -> Vec<CauseCount> {
+    let old = before.iter().copied().chain(std::iter::repeat(0));
+    let counted = Cause::ALL.iter().zip(now.iter().zip(old)).filter(|(_, (new, _))| **new > 0);
+    counted
+        .map(|(cause, (new, old))| CauseCount {
+            cause: cause.name().into(),
+            side: cause.side(),
+            count: rate(old, *new, seconds),
+        })
+        .collect()
+}
+
+fn named(before: &[u64], now: &[u64], seconds: f64, name: fn(usize) -> String) -> Vec<NamedCount> {
+    let old = before.iter().copied().chain(std::iter::repeat(0));
+    let counted = now.iter().zip(old).enumerate().filter(|(_, (new, _))| **new > 0);
+    counted
+        .map(|(at, (new, old))| NamedCount { name: name(at), count: rate(old, *new, seconds) })
+        .collect()
+}
+
+fn add_named(total: &mut Vec<NamedCount>, more: &[NamedCount]) {
+    for one in more {
+        match total.iter_mut().find(|known| known.name == one.name) {
+            Some(known) => known.count += one.count,
+            None => total.push(one.clone()),
+        }
+    }
+}

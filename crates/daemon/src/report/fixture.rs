@@ -1,0 +1,156 @@
+//! Pictures for tests, from a configuration's text. Nothing listens and nothing is probed.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use model::config::{Admin, Config, Host, Initial};
+use model::id::{ListenerId, PoolId, ServerId, ServiceId};
+use model::live::{ServerLive, ServiceLive};
+use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, Snapshot};
+
+use crate::control::handle::Order;
+use crate::control::{
+    Control, Hand, Judged, Judgement, ListenerFacts, Origin, Picture, Resolved, ServerFacts, Way,
+};
+use crate::event::Events;
+
+/// A picture of generation 1; ids are given in the order of names.
+pub fn picture(text: &str, workers: usize) -> Picture {
+    let checked = model::config::load(text, "test.toml").unwrap();
+    let config = Arc::new(checked.config.clone());
+    let now = SystemTime::now();
+    let mut servers = HashMap::new();
+    let snapshot = Arc::new(snapshot(&config, workers, &mut servers, now));
+    let mut listeners = std::collections::BTreeMap::new();
+    for view in snapshot.services.values() {
+        for address in &view.config.listen {
+            let id = ListenerId(listeners.len() as u32);
+            let service_name = view.config.name.clone();
+            listeners.insert(
+                *address,
+                ListenerFacts {
+                    id,
+                    service: view.id,
+                    service_name,
+                    bound: *address,
+                    sockets: workers,
+                },
+            );
+        }
+    }
+    Picture {
+        generation: 1,
+        since: now,
+        started: now,
+        digest: "0".into(),
+        origin: Origin::new("test", Way::Start),
+        text: text.into(),
+        file: "test.toml".into(),
+        checked: Arc::new(checked),
+        config,
+        snapshot,
+        servers,
+        listeners,
+        workers,
+        needs_restart: Vec::new(),
+        leaving: false,
+        state_failures: 0,
+    }
+}
+
+/// A control whose orders the test reads itself.
+pub fn control(
+    picture: Picture,
+) -> (Control, tokio::sync::mpsc::Receiver<Order>, tokio::sync::watch::Sender<Arc<Picture>>) {
+    Control::new(Arc::new(picture), Events::quiet())
+}
+
+/// Replaces one server's facts, in the table and in the snapshot.
+pub fn change(picture: &mut Picture, name: &str, change: impl FnOnce(&mut ServerFacts)) {
+    let id = picture.servers.values().find(|facts| facts.config.name == name).unwrap().id;
+    let mut facts = ServerFacts::clone(&picture.servers[&id]);
+    change(&mut facts);
+    let mut snapshot = Snapshot::clone(&picture.snapshot);
+    let pool = &snapshot.pools[&facts.pool];
+    let servers = pool.servers.iter().map(|view| {
+        let mut view = view.clone();
+        if view.id == id {
+            (view.state, view.address) = (facts.state, facts.resolved.address());
+        }
+        view
+    });
+    let pool =
+        PoolView { id: pool.id, config: Arc::clone(&pool.config), servers: servers.collect() };
+    snapshot.pools.insert(pool.id, Arc::new(pool));
+    picture.snapshot = Arc::new(snapshot);
+    picture.servers.insert(id, Arc::new(facts));
+}
+
+fn snapshot(
+    config: &Config,
+    workers: usize,
+    servers: &mut HashMap<ServerId, Arc<ServerFacts>>,
+    now: SystemTime,
+) -> Snapshot {
+    let mut snapshot = Snapshot { generation: 1, version: 1, ..Snapshot::default() };
+    let mut ids = HashMap::new();
+    for (name, pool) in &config.pools {
+        let id = PoolId(ids.len() as u32);
+        ids.insert(name.clone(), id);
+        let mut views = Vec::new();
+        for server in &pool.servers {
+            let facts = ServerFacts {
+                id: ServerId(servers.len() as u32),
+                pool: id,
+                pool_name: name.clone(),
+                config: Arc::clone(server),
+                resolved: match server.address.host {
+                    Host::Ip(ip) => Resolved::At(SocketAddr::new(ip, server.address.port)),
+                    Host::Name(_) => Resolved::NotYet,
+                },
+                judged: Judged {
+                    health: Judgement::Unknown,
+                    reason: "no evidence yet".into(),
+                    since: now,
+                    evidence: false,
+                },
+                hand: Hand::default(),
+                state: match (server.admin, pool.initial) {
+                    (Admin::Drain, _) => ServerState::Drain,
+                    (Admin::Disabled, _) => ServerState::Disabled,
+                    (_, Initial::Up) => ServerState::Up,
+                    (_, Initial::Unknown) => ServerState::Unknown,
+                    (_, Initial::Down) => ServerState::Down,
+                },
+                reason: "no evidence yet".into(),
+                since: now,
+                weight: server.weight,
+            };
+            views.push(ServerView {
+                id: facts.id,
+                config: Arc::clone(server),
+                address: facts.resolved.address(),
+                state: facts.state,
+                weight: server.weight,
+                live: Arc::new(ServerLive::new(workers)),
+            });
+            servers.insert(facts.id, Arc::new(facts));
+        }
+        snapshot
+            .pools
+            .insert(id, Arc::new(PoolView { id, config: Arc::clone(pool), servers: views }));
+    }
+    for (at, service) in config.services.values().enumerate() {
+        let id = ServiceId(at as u32);
+        let view = ServiceView {
+            id,
+            config: Arc::clone(service),
+            pool: ids[&service.pool],
+            live: Arc::new(ServiceLive::new(workers)),
+        };
+        snapshot.services.insert(id, Arc::new(view));
+    }
+    snapshot
+}

@@ -1,0 +1,98 @@
+//! Samples of every counter, and the two kept ones that rates are measured against.
+//!
+//! A report compares now with the older of the two, so that it covers between one and two steps. Nothing here waits:
+//! whoever runs the sampler calls `keep` once a step.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use model::id::{ServerId, ServiceId};
+use model::snapshot::Snapshot;
+
+use super::sums::{ServerSums, ServiceSums};
+
+/// A step of the sampler.
+pub const STEP: Duration = Duration::from_secs(2);
+/// A step when there are more servers than `MANY`: reading them all costs about 5 µs each.
+pub const LONG_STEP: Duration = Duration::from_secs(10);
+/// Servers from which on the long step is used.
+pub const MANY: usize = 2_000;
+
+/// Every counter at one moment.
+#[derive(Debug)]
+pub struct Sample {
+    /// When.
+    pub at: Instant,
+    /// Services.
+    pub services: HashMap<ServiceId, ServiceSums>,
+    /// Servers; those without new requests share their sums with the sample before.
+    pub servers: HashMap<ServerId, Arc<ServerSums>>,
+    /// Access log lines that the target did not take.
+    pub log_dropped: u64,
+}
+
+impl Sample {
+    /// Reads everything in `snapshot`.
+    pub fn take(
+        snapshot: &Snapshot,
+        log_dropped: u64,
+        at: Instant,
+        before: Option<&Sample>,
+    ) -> Sample {
+        let services = snapshot
+            .services
+            .values()
+            .map(|view| (view.id, ServiceSums::read(&view.live)))
+            .collect();
+        let mut servers = HashMap::new();
+        for view in snapshot.pools.values().flat_map(|pool| &pool.servers) {
+            let known = before.and_then(|sample| sample.servers.get(&view.id));
+            let moved = |sums: &Arc<ServerSums>| {
+                let mut now = vec![0; model::live::ServerCounters::NAMES.len()];
+                for slot in &view.live.slots {
+                    now.iter_mut().zip(slot.counters.values()).for_each(|(sum, n)| *sum += n);
+                }
+                now != sums.counters.values()
+            };
+            let sums = match known {
+                Some(sums) if !moved(sums) => Arc::clone(sums),
+                _ => Arc::new(ServerSums::read(&view.live)),
+            };
+            servers.insert(view.id, sums);
+        }
+        Sample { at, services, servers, log_dropped }
+    }
+}
+
+/// The last two samples.
+#[derive(Debug, Default)]
+pub struct Samples(Mutex<Kept>);
+
+/// The one before the last, and the last.
+type Kept = (Option<Arc<Sample>>, Option<Arc<Sample>>);
+
+impl Samples {
+    /// Keeps a sample and forgets the one before the last.
+    pub fn keep(&self, sample: Arc<Sample>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.0 = kept.1.replace(sample);
+    }
+
+    /// The last.
+    pub fn last(&self) -> Option<Arc<Sample>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+
+    /// The one before the last, or the last while there is no other.
+    pub fn older(&self) -> Option<Arc<Sample>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.0.clone().or_else(|| kept.1.clone())
+    }
+}
+
+/// How long to the next sample.
+pub fn step(snapshot: &Snapshot) -> Duration {
+    let servers: usize = snapshot.pools.values().map(|pool| pool.servers.len()).sum();
+    if servers > MANY { LONG_STEP } else { STEP }
+}

@@ -1,0 +1,270 @@
+//! Picture → states, each with its reason and since when. Pure.
+//!
+//! It judges no server: the picture's judgement is shown. What a service can do follows from its servers.
+
+use std::time::SystemTime;
+
+use api::types::{
+    Draining, Evidence, PoolStatus, ServerStatus, ServiceState, ServiceStatus, Source, Status,
+};
+use model::config::{Admin, AllDown, Balance, Host};
+use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
+
+use super::forward;
+use super::vitals::{Facts, unix_ms};
+use crate::control::{Picture, Resolved, ServerFacts};
+use crate::probe::board::Note;
+
+/// Source ports left below which an operator is told.
+const PORTS_LOW: u32 = 1_000;
+
+/// Everything's state. `note` finds the newest evidence of a server.
+pub fn status(
+    picture: &Picture,
+    facts: &Facts,
+    note: impl Fn(&ServerFacts) -> Option<Note>,
+    now: SystemTime,
+) -> Status {
+    let (now_unix_ms, since_unix_ms) = (unix_ms(now), unix_ms(picture.started));
+    let mut services: Vec<_> =
+        picture.snapshot.services.values().map(|view| service(picture, view)).collect();
+    services.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut pools: Vec<_> =
+        picture.snapshot.pools.values().map(|view| pool(picture, view, &note)).collect();
+    pools.sort_by(|a, b| a.name.cmp(&b.name));
+    Status {
+        version: env!("CARGO_PKG_VERSION").into(),
+        generation: picture.generation,
+        now_unix_ms,
+        since_unix_ms,
+        uptime_ms: now_unix_ms.saturating_sub(since_unix_ms),
+        pid: std::process::id(),
+        workers: u32::try_from(picture.workers).unwrap_or(u32::MAX),
+        draining: draining(picture, &services),
+        services,
+        pools,
+        warnings: warnings(picture, facts),
+    }
+}
+
+fn service(picture: &Picture, view: &ServiceView) -> ServiceStatus {
+    let (state, reason) = service_state(picture, view);
+    let servers = picture.snapshot.pools.get(&view.pool).map_or(&[][..], |pool| &pool.servers);
+    let changed = servers
+        .iter()
+        .filter_map(|server| picture.servers.get(&server.id))
+        .map(|facts| facts.since)
+        .max();
+    ServiceStatus {
+        name: view.config.name.clone(),
+        forward: forward(view.config.forward),
+        listen: view.config.listen.clone(),
+        pool: view.config.pool.clone(),
+        state,
+        reason,
+        since_unix_ms: unix_ms(changed.unwrap_or(picture.started)),
+        open: u64::from(view.live.open.get()),
+        in_flight: u64::from(view.live.in_flight.get()),
+    }
+}
+
+fn service_state(picture: &Picture, view: &ServiceView) -> (ServiceState, String) {
+    if picture.leaving {
+        return (ServiceState::Draining, "the process is on its way out".into());
+    }
+    let missing =
+        view.config.listen.iter().find(|address| !picture.listeners.contains_key(address));
+    if let Some(address) = missing {
+        return (ServiceState::Down, format!("not listening on {address}"));
+    }
+    let Some(pool) = picture.snapshot.pools.get(&view.pool) else {
+        return (ServiceState::Down, format!("pool {} is not in force", view.config.pool));
+    };
+    pool_state(picture, pool)
+}
+
+/// What a pool can do for a service that listens.
+fn pool_state(picture: &Picture, pool: &PoolView) -> (ServiceState, String) {
+    let wanted: Vec<&ServerView> = pool
+        .servers
+        .iter()
+        .filter(|server| {
+            !matches!(server.state, ServerState::Drain | ServerState::Disabled)
+                && server.weight.get() > 0
+        })
+        .collect();
+    let takes = |state| {
+        wanted.iter().filter(|server| server.state == state && server.address.is_some()).count()
+    };
+    let (up, unknown) = (takes(ServerState::Up), takes(ServerState::Unknown));
+    let few = |n: usize| if n == 1 { "1 server".to_owned() } else { format!("{n} servers") };
+    if wanted.is_empty() {
+        return (
+            ServiceState::Down,
+            format!(
+                "every server of pool {} is drained, disabled or of weight 0",
+                pool.config.name
+            ),
+        );
+    }
+    if up == wanted.len() {
+        return (
+            ServiceState::Up,
+            if up == 1 {
+                "its server takes work".into()
+            } else {
+                format!("all {up} servers take work")
+            },
+        );
+    }
+    if up > 0 {
+        return (ServiceState::Degraded, format!("{up} of {} servers take work", wanted.len()));
+    }
+    if unknown > 0 {
+        return (
+            ServiceState::Degraded,
+            format!("no server is up yet; {} without evidence may take work", few(unknown)),
+        );
+    }
+    if pool.config.all_down == AllDown::Spread {
+        return (
+            ServiceState::Degraded,
+            "no server is up; all take work because all-down is spread".into(),
+        );
+    }
+    let why = wanted
+        .first()
+        .and_then(|server| picture.servers.get(&server.id))
+        .map(|facts| facts.reason.clone());
+    let why = why.map(|why| format!("; of {}: {why}", wanted[0].config.name)).unwrap_or_default();
+    (ServiceState::Down, format!("no server takes work{why}"))
+}
+
+fn pool(
+    picture: &Picture,
+    view: &PoolView,
+    note: &impl Fn(&ServerFacts) -> Option<Note>,
+) -> PoolStatus {
+    let servers = view.servers.iter().filter_map(|server| {
+        let facts = picture.servers.get(&server.id)?;
+        Some(server_status(server, facts, note(facts)))
+    });
+    PoolStatus {
+        name: view.config.name.clone(),
+        balance: balance(view.config.balance),
+        servers: servers.collect(),
+    }
+}
+
+fn server_status(view: &ServerView, facts: &ServerFacts, note: Option<Note>) -> ServerStatus {
+    ServerStatus {
+        name: view.config.name.clone(),
+        address: address(facts),
+        resolved: view.address,
+        state: view.state,
+        admin: facts.hand.admin.as_ref().map_or(facts.config.admin, |word| word.value),
+        weight: view.weight.get(),
+        configured_weight: facts.config.weight.get(),
+        since_unix_ms: unix_ms(facts.since),
+        reason: evidence(facts, note),
+        in_flight: view.live.in_flight.get(),
+        connections: view.live.connections.get(),
+        cap: facts.config.connections,
+    }
+}
+
+/// The evidence that decided the state: the operator's word before the resolver's, theirs before the judge's.
+fn evidence(facts: &ServerFacts, note: Option<Note>) -> Evidence {
+    let of = |source, text: &str, at| Evidence {
+        source,
+        text: text.to_owned(),
+        at_unix_ms: unix_ms(at),
+    };
+    if let Some(word) = facts.hand.admin.as_ref().filter(|word| word.value != Admin::Enabled) {
+        return of(Source::Operator, &facts.reason, word.at);
+    }
+    if facts.config.admin != Admin::Enabled && facts.hand.admin.is_none() {
+        return of(Source::Configuration, &facts.reason, facts.since);
+    }
+    if !matches!(facts.resolved, Resolved::At(_)) {
+        return of(Source::Resolver, &facts.reason, facts.since);
+    }
+    match note {
+        Some(note) => {
+            of(if note.probed { Source::Probe } else { Source::Traffic }, &note.text, note.at)
+        }
+        None if facts.judged.evidence => {
+            of(Source::Probe, &facts.judged.reason, facts.judged.since)
+        }
+        None => of(Source::Configuration, &facts.reason, facts.since),
+    }
+}
+
+fn address(facts: &ServerFacts) -> String {
+    let port = facts.config.address.port;
+    match &facts.config.address.host {
+        Host::Ip(ip) => std::net::SocketAddr::new(*ip, port).to_string(),
+        Host::Name(name) => format!("{name}:{port}"),
+    }
+}
+
+fn balance(balance: Balance) -> String {
+    match balance {
+        Balance::RoundRobin => "round-robin",
+        Balance::LeastRequest => "least-request",
+        Balance::Random => "random",
+        Balance::Maglev { .. } => "maglev",
+        Balance::Source { .. } => "source",
+    }
+    .into()
+}
+
+fn draining(picture: &Picture, services: &[ServiceStatus]) -> Vec<Draining> {
+    if !picture.leaving {
+        return Vec::new();
+    }
+    vec![Draining {
+        what: "the process".into(),
+        reason: "it was told to leave".into(),
+        since_unix_ms: unix_ms(picture.since),
+        until_unix_ms: None,
+        connections: services.iter().map(|service| service.open).sum(),
+        in_flight: services.iter().map(|service| service.in_flight).sum(),
+    }]
+}
+
+fn warnings(picture: &Picture, facts: &Facts) -> Vec<String> {
+    let mut out: Vec<String> = picture
+        .checked
+        .warnings
+        .iter()
+        .map(|finding| {
+            format!("{}:{}: {}: {}", finding.file, finding.line, finding.key, finding.message)
+        })
+        .collect();
+    out.extend(
+        picture
+            .needs_restart
+            .iter()
+            .map(|what| format!("takes effect only after a restart: {what}")),
+    );
+    let files = facts.descriptors;
+    if files.in_use.saturating_mul(10) >= files.limit.saturating_mul(9) {
+        out.push(format!(
+            "{} of {} file descriptors are open: raise the limit or close connections",
+            files.in_use, files.limit
+        ));
+    }
+    for row in facts.ports.iter().filter(|row| row.left < PORTS_LOW) {
+        let source =
+            row.source.map_or_else(|| "any source".to_owned(), |source| source.to_string());
+        out.push(format!(
+            "{} source ports are left from {source} towards {}: add addresses to the pool's source",
+            row.left, row.destination
+        ));
+    }
+    if facts.access.dropped_target > 0 {
+        out.push(format!("{} access log lines could not be written", facts.access.dropped_target));
+    }
+    out
+}

@@ -1,0 +1,151 @@
+//! What belongs to the process beside the picture: descriptors, memory, the log, probes, source ports, samples.
+//!
+//! `Vitals` knows where to look; `Facts` is what was seen at one moment. It keeps no counter of its own.
+
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use api::types::Descriptors;
+use l7::PortUse;
+use rustix::process::{Resource, getrlimit};
+
+use super::sample::{Sample, Samples, step};
+use crate::access::{AccessCounts, AccessLog};
+use crate::control::{Control, Picture};
+use crate::probe::board::Board;
+use crate::probe::counts::{ProbeCounts, ProbeSums};
+
+/// Reads source ports in use; called on a control thread.
+pub type Ports = Box<dyn Fn() -> Vec<PortUse> + Send + Sync>;
+
+/// Where the process's own facts are found.
+pub struct Vitals {
+    /// The daemon.
+    pub control: Control,
+    /// Source ports.
+    pub ports: Ports,
+    /// The access log's writer.
+    pub access: Arc<AccessLog>,
+    /// Probes by result.
+    pub probes: Arc<ProbeCounts>,
+    /// The newest evidence of each server.
+    pub board: Arc<Board>,
+    /// What rates are measured against.
+    pub samples: Samples,
+}
+
+/// What was seen.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// When the process began.
+    pub started_unix_ms: u64,
+    /// Worker threads.
+    pub workers: usize,
+    /// File descriptors.
+    pub descriptors: Descriptors,
+    /// Resident memory.
+    pub resident_bytes: u64,
+    /// The access log.
+    pub access: AccessCounts,
+    /// Probes.
+    pub probes: ProbeSums,
+    /// Lines about the daemon itself that were not written.
+    pub events_dropped: u64,
+    /// Source ports.
+    pub ports: Vec<PortUse>,
+}
+
+impl std::fmt::Debug for Vitals {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.debug_struct("Vitals").field("access", &self.access).finish_non_exhaustive()
+    }
+}
+
+impl Vitals {
+    /// Looks at everything once.
+    pub fn facts(&self, picture: &Picture) -> Facts {
+        Facts {
+            started_unix_ms: unix_ms(picture.started),
+            workers: picture.workers,
+            descriptors: descriptors(),
+            resident_bytes: resident_bytes(),
+            access: self.access.counts(),
+            probes: self.probes.read(),
+            events_dropped: self.control.events().dropped(),
+            ports: (self.ports)(),
+        }
+    }
+
+    /// A sample of now.
+    pub fn sample(&self, picture: &Picture) -> Sample {
+        let before = self.samples.last();
+        Sample::take(
+            &picture.snapshot,
+            self.access.counts().dropped_target,
+            Instant::now(),
+            before.as_deref(),
+        )
+    }
+
+    /// Keeps a sample each step until the daemon is gone.
+    pub async fn run_samples(self: Arc<Vitals>) {
+        let mut pictures = self.control.watch();
+        loop {
+            let picture = pictures.borrow_and_update().clone();
+            self.samples.keep(Arc::new(self.sample(&picture)));
+            let next = tokio::time::sleep(step(&picture.snapshot));
+            tokio::pin!(next);
+            loop {
+                tokio::select! {
+                    () = &mut next => break,
+                    changed = pictures.changed() => if changed.is_err() { return },
+                }
+            }
+        }
+    }
+}
+
+/// Milliseconds since 1970; 0 for moments before.
+pub fn unix_ms(at: SystemTime) -> u64 {
+    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Since Linux 6.2 the size of the directory is the number of descriptors; before, they are counted.
+fn descriptors() -> Descriptors {
+    let directory = "/proc/self/fd";
+    let size = std::fs::metadata(directory).map(|found| found.len()).unwrap_or(0);
+    let counted =
+        || std::fs::read_dir(directory).map(|entries| entries.count() as u64).unwrap_or(0);
+    Descriptors {
+        in_use: if size > 0 { size } else { counted() },
+        limit: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX),
+    }
+}
+
+/// VmRSS of /proc/self/status, which is in KiB (proc(5)); 0 when it cannot be read.
+fn resident_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib: u64 =
+        line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0);
+    kib.saturating_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_process_sees_its_own_descriptors_and_memory() {
+        let before = descriptors().in_use;
+        let files: Vec<_> = (0..50).map(|_| std::fs::File::open("/dev/null").unwrap()).collect();
+        let after = descriptors();
+        assert!(
+            after.in_use >= before.saturating_sub(20) + 50 && after.limit >= after.in_use,
+            "{before} {after:?}"
+        );
+        drop(files);
+        assert!(resident_bytes() > 100_000);
+    }
+}

@@ -1,0 +1,109 @@
+//! The local API: `api`'s routes over a unix socket, each mapped onto `Control`.
+//!
+//! Who may connect is the socket's mode; who did is read from the socket and kept with what they changed. Decisions
+//! are the control's: nothing is decided here.
+
+pub mod bind;
+mod change;
+pub mod guard;
+mod look;
+mod peer;
+mod refusal;
+#[cfg(test)]
+mod tests;
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::routes;
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use tokio::net::UnixListener;
+
+use crate::report::vitals::Vitals;
+use bind::Bound;
+use guard::{Guarded, Terms};
+use peer::Peer;
+use refusal::Refusal;
+
+/// Programs of this machine, so many at a time.
+const TERMS: Terms =
+    Terms { connections: 64, silence: Duration::from_secs(120), life: Duration::from_secs(86_400) };
+/// The longest that one request may take; a report waits up to `INTERVAL_MS_MAX` of it.
+const LONGEST: Duration = Duration::from_secs(90);
+const _: () = assert!(LONGEST.as_millis() > api::types::report::INTERVAL_MS_MAX as u128);
+/// Bodies that are not configurations.
+const SMALL_BODY: usize = 64 * 1024;
+
+/// Called when the process is asked to leave, with how long exchanges may finish.
+pub type Stop = Box<dyn Fn(Option<Duration>) + Send + Sync>;
+
+/// What the routes act on.
+pub struct Context {
+    /// The daemon and its own facts.
+    pub vitals: Arc<Vitals>,
+    /// Asks the process to leave.
+    pub stop: Stop,
+}
+
+/// Serves until `until` is done, then finishes what is under way and removes the socket's file.
+///
+/// # Errors
+/// When the socket cannot be handed to the runtime.
+pub async fn run(
+    bound: Bound,
+    context: Arc<Context>,
+    until: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let place = bound.place();
+    let listener = Guarded::new(UnixListener::from_std(bound.listener)?, TERMS);
+    let service = router(context).into_make_service_with_connect_info::<Peer>();
+    let served = axum::serve(listener, service).with_graceful_shutdown(until).await;
+    place.remove();
+    served
+}
+
+fn router(context: Arc<Context>) -> Router {
+    let large = DefaultBodyLimit::max(routes::CONFIG_BYTES_MAX);
+    Router::new()
+        .route(routes::PLAN, post(change::plan))
+        .route(routes::APPLY, post(change::apply))
+        .layer(large)
+        .merge(small())
+        .fallback(async || Refusal::new(404, "no-route", "there is nothing at this path"))
+        .method_not_allowed_fallback(async || {
+            Refusal::new(405, "method", "this path takes another method")
+        })
+        .layer(from_fn(in_time))
+        .with_state(context)
+}
+
+fn small() -> Router<Arc<Context>> {
+    Router::new()
+        .route(routes::STATUS, get(look::status))
+        .route(routes::REPORT, get(look::report))
+        .route(routes::METRICS, get(look::metrics))
+        .route(routes::CONFIG, get(look::config))
+        .route(routes::EVENTS, get(look::events))
+        .route(routes::GENERATIONS, get(look::generations))
+        .route(routes::ROLLBACK, post(change::rollback))
+        .route(routes::SERVER, post(change::server))
+        .route(routes::STOP, post(change::stop))
+        .layer(DefaultBodyLimit::max(SMALL_BODY))
+}
+
+/// An order that was given is carried out even when its answer comes too late.
+async fn in_time(request: Request, next: Next) -> Response {
+    match tokio::time::timeout(LONGEST, next.run(request)).await {
+        Ok(answer) => answer,
+        Err(_) => {
+            Refusal::new(504, "slow", "the daemon did not answer in time; look at its status")
+                .into_response()
+        }
+    }
+}

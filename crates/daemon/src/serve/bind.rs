@@ -1,0 +1,251 @@
+//! The control socket's file: opened so that it appears whole, with its mode, and replaces only what may be replaced.
+//!
+//! It is bound under a name of its own beside the wanted one and then renamed over it: whoever connects finds the
+//! old daemon or the new one, never nothing. It accepts nothing itself.
+
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
+use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::Mode;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use thiserror::Error;
+
+/// Connections that wait for the API's accept.
+const BACKLOG: i32 = 128;
+/// Linux takes 107 bytes and a terminator (unix(7)); the name that it is bound under first is longer than the last.
+const PATH_BYTES_MAX: usize = 107 - ".4194304".len();
+
+/// A bound control socket.
+#[derive(Debug)]
+pub struct Bound {
+    /// The listener, non-blocking.
+    pub listener: StdListener,
+    path: PathBuf,
+    file: (u64, u64),
+}
+
+/// What may be replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Only a socket that nobody listens on.
+    Dead,
+    /// Also a living daemon's: it hands over to this process.
+    Living,
+}
+
+/// Why the control socket could not be opened.
+#[derive(Debug, Error)]
+pub enum BindError {
+    /// Another daemon listens there.
+    #[error(
+        "control.socket: a daemon{} is already listening on {}: stop it, let this one take over, or choose another \
+         path", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(), path.display()
+    )]
+    Living {
+        /// The path.
+        path: PathBuf,
+        /// The other process, when the system says.
+        pid: Option<i32>,
+    },
+    /// Something else than a socket is there.
+    #[error("control.socket: {} exists and is not a socket: remove it or choose another path", path.display())]
+    NotASocket {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The path is too long for a unix socket.
+    #[error("control.socket: {} is {} bytes long, at most {PATH_BYTES_MAX} are possible", path.display(), path.as_os_str().len())]
+    TooLong {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The system refused.
+    #[error("control.socket: {attempt} {}: {source}", path.display())]
+    System {
+        /// What was attempted.
+        attempt: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Opens the socket at `path` with `mode`.
+///
+/// # Errors
+/// See `BindError`; nothing is left behind.
+pub fn bind(path: &Path, mode: u32, over: Over) -> Result<Bound, BindError> {
+    if path.as_os_str().len() > PATH_BYTES_MAX {
+        return Err(BindError::TooLong { path: path.to_owned() });
+    }
+    make_room(path)?;
+    if over == Over::Dead {
+        refuse_living(path)?;
+    }
+    let mut first = path.as_os_str().to_owned();
+    first.push(format!(".{}", std::process::id()));
+    let first = PathBuf::from(first);
+    // Left by a process with our number that died in between.
+    let _ = std::fs::remove_file(&first);
+    let bound = open(&first, mode).and_then(|listener| {
+        let file =
+            std::fs::symlink_metadata(&first).map_err(|e| failed("cannot look at", &first, e))?;
+        std::fs::rename(&first, path).map_err(|e| failed("cannot put in place", path, e))?;
+        Ok(Bound { listener, path: path.to_owned(), file: (file.dev(), file.ino()) })
+    });
+    if bound.is_err() {
+        let _ = std::fs::remove_file(&first);
+    }
+    bound
+}
+
+impl Bound {
+    /// Another handle on the same file, for its removal once the listener was given away.
+    pub fn place(&self) -> Place {
+        Place { path: self.path.clone(), file: self.file }
+    }
+}
+
+/// Where a bound socket is.
+#[derive(Clone, Debug)]
+pub struct Place {
+    path: PathBuf,
+    file: (u64, u64),
+}
+
+impl Place {
+    /// Removes the file unless another process has put its own there.
+    pub fn remove(&self) {
+        let ours = std::fs::symlink_metadata(&self.path)
+            .is_ok_and(|now| (now.dev(), now.ino()) == self.file);
+        if ours {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The last directory of the path is made when it is missing; those above it are the system's.
+fn make_room(path: &Path) -> Result<(), BindError> {
+    let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    match std::fs::DirBuilder::new().mode(0o755).create(parent) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(failed("cannot make", parent, error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn refuse_living(path: &Path) -> Result<(), BindError> {
+    match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed("cannot look at", path, error)),
+        Ok(there) if !there.file_type().is_socket() => {
+            return Err(BindError::NotASocket { path: path.to_owned() });
+        }
+        Ok(_) => {}
+    }
+    match StdStream::connect(path) {
+        Ok(stream) => {
+            let pid = rustix::net::sockopt::socket_peercred(&stream)
+                .ok()
+                .map(|peer| peer.pid.as_raw_nonzero().get());
+            Err(BindError::Living { path: path.to_owned(), pid })
+        }
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound
+            ) =>
+        {
+            Ok(())
+        }
+        Err(error) => Err(failed("cannot tell whether a daemon listens on", path, error)),
+    }
+}
+
+/// The mode is set before anybody can connect.
+fn open(path: &Path, mode: u32) -> Result<StdListener, BindError> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let listen = || -> Result<StdListener, io::Error> {
+        let socket =
+            rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+        rustix::fs::chmod(path, Mode::from_raw_mode(mode))?;
+        rustix::net::listen(&socket, BACKLOG)?;
+        Ok(StdListener::from(socket))
+    };
+    listen().map_err(|e| failed("cannot open", path, e))
+}
+
+fn failed(attempt: &'static str, path: &Path, source: io::Error) -> BindError {
+    BindError::System { attempt, path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn room() -> Scratch {
+        Scratch::new("bind").unwrap()
+    }
+
+    #[test]
+    fn it_has_its_mode_makes_its_directory_and_goes_again() {
+        let room = room();
+        let path = room.path().join("run/control.sock");
+        let bound = bind(&path, 0o640, Over::Dead).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        assert_eq!(std::fs::read_dir(room.path().join("run")).unwrap().count(), 1);
+        assert!(StdStream::connect(&path).is_ok());
+        bound.place().remove();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_dead_socket_is_replaced_and_a_living_one_named() {
+        let room = room();
+        let path = room.path().join("control.sock");
+        drop(bind(&path, 0o600, Over::Dead).unwrap());
+        assert!(path.exists(), "nobody removed it");
+        let living = bind(&path, 0o600, Over::Dead).unwrap();
+        let error = bind(&path, 0o600, Over::Dead).unwrap_err();
+        assert!(
+            matches!(error, BindError::Living { pid: Some(pid), .. } if pid as u32 == std::process::id())
+        );
+        assert!(error.to_string().contains("already listening"), "{error}");
+        assert!(StdStream::connect(&path).is_ok(), "the living one is undisturbed");
+        drop(living);
+    }
+
+    #[test]
+    fn a_takeover_leaves_no_gap_and_the_old_one_does_not_remove_the_new_ones_file() {
+        let room = room();
+        let path = room.path().join("control.sock");
+        let old = bind(&path, 0o600, Over::Dead).unwrap();
+        let new = bind(&path, 0o600, Over::Living).unwrap();
+        old.place().remove();
+        drop(old);
+        assert!(StdStream::connect(&path).is_ok());
+        new.place().remove();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_is_no_socket_stays_and_paths_have_a_limit() {
+        let room = room();
+        let path = room.path().join("precious");
+        std::fs::write(&path, "data").unwrap();
+        assert!(matches!(bind(&path, 0o600, Over::Dead), Err(BindError::NotASocket { .. })));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "data");
+        let long = room.path().join("x".repeat(120));
+        assert!(matches!(bind(&long, 0o600, Over::Dead), Err(BindError::TooLong { .. })));
+    }
+}

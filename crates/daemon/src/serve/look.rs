@@ -1,0 +1,96 @@
+//! Routes that only look. None of them takes a lock that a worker waits for.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use api::types::report::INTERVAL_MS_MAX;
+use api::types::{Event, Events, Generation, Generations, Level, Report, ReportQuery, Status};
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+
+use super::Context;
+use super::refusal::Refusal;
+use crate::report;
+use crate::report::vitals::unix_ms;
+
+type Held = State<Arc<Context>>;
+
+pub(super) async fn status(State(context): Held) -> Json<Status> {
+    let vitals = &context.vitals;
+    let picture = vitals.control.picture();
+    let facts = vitals.facts(&picture);
+    Json(report::status::status(
+        &picture,
+        &facts,
+        |server| vitals.board.read(server.id),
+        SystemTime::now(),
+    ))
+}
+
+pub(super) async fn report(
+    State(context): Held,
+    query: Result<Query<ReportQuery>, QueryRejection>,
+) -> Result<Json<Report>, Refusal> {
+    let Query(query) = query?;
+    let vitals = &context.vitals;
+    let before = match query.interval_ms {
+        Some(wait) if wait > INTERVAL_MS_MAX => {
+            let detail = format!("interval-ms is {wait}, at most {INTERVAL_MS_MAX} is possible");
+            return Err(Refusal::new(400, "query", detail));
+        }
+        Some(wait) => {
+            let sample = Arc::new(vitals.sample(&vitals.control.picture()));
+            tokio::time::sleep(Duration::from_millis(wait)).await;
+            Some(sample)
+        }
+        None => vitals.samples.older(),
+    };
+    let picture = vitals.control.picture();
+    let now = Arc::new(vitals.sample(&picture));
+    let before = before.unwrap_or_else(|| Arc::clone(&now));
+    let facts = vitals.facts(&picture);
+    Ok(Json(report::report(&picture.snapshot, &before, &now, &facts, SystemTime::now())))
+}
+
+pub(super) async fn metrics(State(context): Held) -> Response {
+    crate::metrics::listen::answer(&context.vitals)
+}
+
+pub(super) async fn config(State(context): Held) -> Response {
+    let picture = context.vitals.control.picture();
+    let text = model::config::explain(&picture.checked);
+    ([(header::CONTENT_TYPE, api::routes::TOML)], text).into_response()
+}
+
+pub(super) async fn events(State(context): Held) -> Json<Events> {
+    let recent = context.vitals.control.events().recent().into_iter();
+    let events = recent.map(|event| Event {
+        at_unix_ms: event.at_ms,
+        level: match event.level {
+            crate::event::Level::Info => Level::Info,
+            crate::event::Level::Warning => Level::Warning,
+            crate::event::Level::Error => Level::Error,
+        },
+        what: event.what.into(),
+        text: event.text,
+    });
+    Json(Events { events: events.collect() })
+}
+
+pub(super) async fn generations(State(context): Held) -> Result<Json<Generations>, Refusal> {
+    let control = &context.vitals.control;
+    let kept = control.generations().await?;
+    let current = control.picture().generation;
+    let generations = kept.into_iter().rev().map(|kept| Generation {
+        generation: kept.number,
+        when_unix_ms: unix_ms(kept.at),
+        who: kept.origin.to_string(),
+        from: kept.repeats.map_or(kept.file, |number| format!("rollback to {number}")),
+        digest: kept.digest,
+        current: kept.number == current,
+    });
+    Ok(Json(Generations { generations: generations.collect() }))
+}

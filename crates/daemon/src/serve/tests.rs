@@ -1,0 +1,207 @@
+//! The routes over a real socket, with `api`'s client, and a control whose orders the test answers.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use model::config::AccessTarget;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::{Context, bind};
+use crate::access::AccessLog;
+use crate::control::handle::Order;
+use crate::control::{Applied, ApplyError, Picture};
+use crate::probe::prober;
+use crate::report::fixture;
+use crate::report::sample::Samples;
+use crate::report::vitals::Vitals;
+use crate::scratch::Scratch;
+
+const TEXT: &str = r#"
+[service.shop]
+listen = "127.0.0.1:8080"
+forward = "http"
+pool = "web"
+
+[pool.web]
+servers = [ { name = "a", address = "127.0.0.1:1001" }, { name = "b", address = "127.0.0.1:1002" } ]
+"#;
+
+struct Daemon {
+    path: PathBuf,
+    orders: mpsc::Receiver<Order>,
+    _publish: watch::Sender<Arc<Picture>>,
+    stopped: Arc<Mutex<Vec<Option<Duration>>>>,
+    end: Option<oneshot::Sender<()>>,
+    served: tokio::task::JoinHandle<std::io::Result<()>>,
+    _scratch: Scratch,
+}
+
+async fn daemon() -> Daemon {
+    let scratch = Scratch::new("serve").unwrap();
+    let path = scratch.path().join("control.sock");
+    let (control, orders, publish) = fixture::control(fixture::picture(TEXT, 2));
+    let (prober, _observer) = prober();
+    let access = Arc::new(AccessLog::start(&AccessTarget::Off, Box::new(drop)).unwrap());
+    let vitals = Vitals {
+        control,
+        ports: Box::new(Vec::new),
+        access,
+        probes: prober.counts,
+        board: prober.board,
+        samples: Samples::default(),
+    };
+    let stopped = Arc::<Mutex<Vec<_>>>::default();
+    let stops = stopped.clone();
+    let stop: super::Stop = Box::new(move |limit| stops.lock().unwrap().push(limit));
+    let context = Arc::new(Context { vitals: Arc::new(vitals), stop });
+    let bound = bind::bind(&path, 0o600, bind::Over::Dead).unwrap();
+    let (end, until) = oneshot::channel::<()>();
+    let served = tokio::spawn(super::run(bound, context, async move { drop(until.await) }));
+    Daemon { path, orders, _publish: publish, stopped, end: Some(end), served, _scratch: scratch }
+}
+
+/// One request on a connection of its own: status, content type, body.
+async fn ask(path: PathBuf, method: &str, target: &str, body: &str) -> (u16, String, String) {
+    let mut stream = UnixStream::connect(path).await.unwrap();
+    let kind = if body.starts_with('{') { "application/json" } else { "application/toml" };
+    let head = format!(
+        "{method} {target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let kind =
+        head.lines().find_map(|line| line.strip_prefix("content-type: ")).unwrap_or_default();
+    (head[9..12].parse().unwrap(), kind.to_owned(), body.to_owned())
+}
+
+#[tokio::test]
+async fn looking_needs_no_order() {
+    let daemon = daemon().await;
+    let (code, kind, body) = ask(daemon.path.clone(), "GET", "/v1/status", "").await;
+    assert_eq!((code, kind.as_str()), (200, "application/json"));
+    let status: api::types::Status = serde_json::from_str(&body).unwrap();
+    assert_eq!((status.services[0].name.as_str(), status.pools[0].servers.len()), ("shop", 2));
+    let (code, _, body) = ask(daemon.path.clone(), "GET", "/v1/report?interval-ms=1", "").await;
+    assert_eq!(code, 200);
+    let report: api::types::Report = serde_json::from_str(&body).unwrap();
+    assert!(report.interval_ms >= 1 && report.process.descriptors.in_use > 0);
+    assert_eq!(ask(daemon.path.clone(), "GET", "/v1/report", "").await.0, 200);
+    let (code, kind, body) = ask(daemon.path.clone(), "GET", "/v1/metrics", "").await;
+    assert!(
+        code == 200 && kind.starts_with("application/openmetrics-text") && body.contains("# EOF")
+    );
+    let (code, _, body) = ask(daemon.path.clone(), "GET", "/v1/config", "").await;
+    assert!(code == 200 && body.contains("least-request"), "{body}");
+    assert_eq!(ask(daemon.path.clone(), "GET", "/v1/events", "").await.0, 200);
+}
+
+#[tokio::test]
+async fn an_order_carries_who_gave_it_and_its_answer_comes_back() {
+    let mut daemon = daemon().await;
+    let path = daemon.path.clone();
+    let asked =
+        tokio::spawn(ask(path, "POST", "/v1/apply?if-generation=1&file=%2Fetc%2Fx.toml", TEXT));
+    let Some(Order::Apply(change, back)) = daemon.orders.recv().await else { panic!("an order") };
+    assert_eq!(
+        (change.text.as_str(), change.file.as_str(), change.expect),
+        (TEXT, "/etc/x.toml", Some(1))
+    );
+    let uid = rustix::process::getuid().as_raw();
+    assert_eq!(change.origin.who, format!("uid {uid}, process {}", std::process::id()));
+    let mut diff = model::config::Diff::default();
+    diff.services.added.push("blog".into());
+    let done = Applied {
+        generation: 2,
+        diff,
+        warnings: Vec::new(),
+        needs_restart: Vec::new(),
+        confirmed: true,
+    };
+    back.send(Ok(done)).unwrap();
+    let (code, _, body) = asked.await.unwrap();
+    let applied: api::types::Applied = serde_json::from_str(&body).unwrap();
+    assert_eq!((code, applied.generation, applied.changed), (200, 2, true));
+    assert_eq!(applied.effects, ["service blog added"]);
+}
+
+#[tokio::test]
+async fn refusals_are_problems_with_their_status() {
+    let mut daemon = daemon().await;
+    let path = daemon.path.clone();
+    let asked = tokio::spawn(ask(path, "POST", "/v1/apply", "nonsense"));
+    let Some(Order::Apply(_, back)) = daemon.orders.recv().await else { panic!("an order") };
+    back.send(Err(ApplyError::Invalid(model::config::load("nonsense", "f").unwrap_err()))).unwrap();
+    let (code, kind, body) = asked.await.unwrap();
+    assert_eq!((code, kind.as_str()), (422, "application/problem+json"));
+    let problem: api::types::Problem = serde_json::from_str(&body).unwrap();
+    assert!(!problem.findings.is_empty() && problem.status == 422, "{problem:?}");
+
+    let asked = tokio::spawn(ask(daemon.path.clone(), "POST", "/v1/apply", TEXT));
+    let Some(Order::Apply(_, back)) = daemon.orders.recv().await else { panic!("an order") };
+    back.send(Err(ApplyError::Stale { expected: 1, found: 4 })).unwrap();
+    assert_eq!(asked.await.unwrap().0, 409);
+
+    for (method, target, body, status) in [
+        ("GET", "/v1/nothing", "", 404),
+        ("GET", "/v1/apply", "", 405),
+        ("POST", "/v1/apply?if-generation=x", "", 400),
+        ("GET", "/v1/report?interval-ms=9999999", "", 400),
+        ("POST", "/v1/servers/web/a", "{\"action\":\"fly\"}", 422),
+        ("POST", "/v1/servers/web/a", "{\"action\":\"weight\",\"weight\":300}", 400),
+    ] {
+        let (code, kind, body) = ask(daemon.path.clone(), method, target, body).await;
+        assert_eq!(
+            (code, kind.as_str()),
+            (status, "application/problem+json"),
+            "{method} {target}: {body}"
+        );
+    }
+    let large = "#".repeat(api::routes::CONFIG_BYTES_MAX + 1);
+    assert_eq!(ask(daemon.path.clone(), "POST", "/v1/plan", &large).await.0, 413);
+    drop(daemon.orders);
+    assert_eq!(ask(daemon.path.clone(), "GET", "/v1/generations", "").await.0, 503);
+}
+
+#[tokio::test]
+async fn a_star_selects_every_server_of_the_pool() {
+    let mut daemon = daemon().await;
+    let asked = tokio::spawn(ask(
+        daemon.path.clone(),
+        "POST",
+        "/v1/servers/web/*",
+        "{\"action\":\"drain\"}",
+    ));
+    let picture = fixture::picture(TEXT, 2);
+    for expected in ["a", "b"] {
+        let Some(Order::SetServer(pool, name, word, origin, back)) = daemon.orders.recv().await
+        else {
+            panic!("an order")
+        };
+        assert_eq!((pool.as_str(), name.as_str()), ("web", expected));
+        assert!(
+            matches!(word, crate::control::ServerWord::Drain) && origin.who.starts_with("uid ")
+        );
+        back.send(Ok(picture.server("web", expected).unwrap().clone())).unwrap();
+    }
+    let (code, _, body) = asked.await.unwrap();
+    let changed: api::types::ServerChanged = serde_json::from_str(&body).unwrap();
+    assert_eq!((code, changed.servers.len()), (200, 2));
+}
+
+#[tokio::test]
+async fn stop_is_passed_on_and_the_file_goes_with_the_server() {
+    let mut daemon = daemon().await;
+    let (code, _, body) = ask(daemon.path.clone(), "POST", "/v1/stop?limit-ms=1500", "").await;
+    let stopping: api::types::Stopping = serde_json::from_str(&body).unwrap();
+    assert_eq!((code, stopping.limit_ms), (200, 1500));
+    assert_eq!(*daemon.stopped.lock().unwrap(), [Some(Duration::from_millis(1500))]);
+    drop(daemon.end.take());
+    daemon.served.await.unwrap().unwrap();
+    assert!(!daemon.path.exists());
+}
