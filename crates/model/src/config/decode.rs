@@ -66,6 +66,10 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
     }
 
     fn slot(&mut self, key: &'static Key, node: &Node<'_>) -> Option<Slot> {
+        if node.span().is_empty() {
+            // The parser's stand-in for what it could not read, and has reported.
+            return None;
+        }
         match &key.kind {
             Kind::Table { table, short, unset } => self.table_or_short(table, *short, *unset, node),
             Kind::List { table, short, most } => self.list(table, *short, *most, node),
@@ -247,12 +251,10 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
         let written: Vec<&&str> = written.flatten().collect();
         if let [first, second, ..] = written.as_slice() {
             let place = section.place_of(second);
-            self.error(
-                place,
-                Trouble::new(format!(
-                    "`{first}` and `{second}` exclude each other: write one of them"
-                )),
-            );
+            let message = format!("`{first}` and `{second}` exclude each other: write one of them");
+            self.path.push(second);
+            self.error(place, Trouble::new(message));
+            self.path.pop();
         }
     }
 
@@ -304,12 +306,14 @@ pub fn quoted(key: &str) -> String {
     }
     let mut text = String::new();
     // Writing into a String cannot fail.
-    let _ = super::value::write_text(&clipped(key), &mut text);
+    let short: String = key.chars().take(80).collect();
+    let _ = super::value::write_text(&short, &mut text);
     text
 }
 
+/// Short enough and harmless enough for a message.
 fn clipped(text: &str) -> String {
-    text.chars().take(80).collect()
+    text.chars().take(80).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// A string's own text, decoded; other values show as they stand in the file.

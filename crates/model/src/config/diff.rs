@@ -122,8 +122,8 @@ keys! {
 pub fn diff(old: &Config, new: &Config) -> Diff {
     Diff {
         global: GlobalKey::between(&old.global, &new.global),
-        services: changes(&old.services, &new.services, |old, new| ServiceKey::between(old, new)),
-        pools: changes(&old.pools, &new.pools, |old, new| pool_change(old, new)),
+        services: changes(&old.services, &new.services, ServiceKey::between),
+        pools: changes(&old.pools, &new.pools, pool_change),
     }
 }
 

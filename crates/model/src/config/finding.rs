@@ -157,7 +157,7 @@ impl<'s, 't> Sink<'s, 't> {
         }
         let (line, column) = self.source.position(place);
         let text = self.source.line_text(line);
-        let stands = self.source.found(place);
+        let stands: String = self.source.found(place).chars().map(visible).collect();
         let room = text.chars().count().saturating_sub(column as usize - 1).max(1);
         let covered =
             self.source.text.get(place.start as usize..place.end as usize).unwrap_or_default();
@@ -172,11 +172,16 @@ impl<'s, 't> Sink<'s, 't> {
             found: trouble.found.or((!stands.is_empty()).then_some(stands)),
             expected: trouble.expected,
             suggestion: trouble.suggestion,
-            excerpt: text.chars().take(160).collect(),
+            excerpt: text.chars().take(160).map(visible).collect(),
             width: u32::try_from(width).unwrap_or(u32::MAX),
         };
         self.list.push((place, finding));
     }
+}
+
+/// Files may hold what a terminal would obey.
+fn visible(c: char) -> char {
+    if c.is_control() { ' ' } else { c }
 }
 
 impl fmt::Display for Finding {
@@ -191,7 +196,7 @@ impl fmt::Display for Finding {
         }
         writeln!(to, "{}", self.message)?;
         let margin = self.line.to_string().len().max(3);
-        writeln!(to, " {:margin$} | {}", self.line, self.excerpt.replace('\t', " "))?;
+        writeln!(to, " {:margin$} | {}", self.line, self.excerpt)?;
         if (self.column as usize) <= self.excerpt.chars().count() + 1 {
             let width = (self.width as usize).min(160);
             let indent = self.column as usize - 1;

@@ -8,7 +8,7 @@ use super::decode::Decoder;
 use super::explain::Origins;
 use super::finding::{Finding, Findings, Severity, Sink, Trouble};
 use super::resolve::resolve;
-use super::source::{Place, Source};
+use super::source::{Lines, Place, Source};
 use super::tables::ROOT;
 use super::verify::verify;
 
@@ -56,12 +56,9 @@ pub fn load(text: &str, file: &str) -> Result<Checked, Findings> {
         return Err(judged);
     }
     let mut shadows = Vec::with_capacity(syntax.len());
-    for error in &syntax {
-        let end = text.len();
-        let span = error.span().unwrap_or(end..end);
-        let place = Place::from(span.start.min(end)..span.end.min(end));
+    for (place, message) in syntax_errors(&syntax, text) {
         shadows.push(shadow(&source, place));
-        sink.error(place, "", Trouble::new(format!("not TOML: {}", error.message())));
+        sink.error(place, "", Trouble::new(format!("not TOML: {message}")));
     }
     // Behind a syntax error nothing is certain until the next table header.
     let lit = |finding: &Finding| {
@@ -77,6 +74,26 @@ pub fn load(text: &str, file: &str) -> Result<Checked, Findings> {
 /// The whole effective configuration as TOML, each line with where its value came from.
 pub fn explain(checked: &Checked) -> String {
     checked.origins.explain()
+}
+
+/// The first syntax error of each line. Where something stays open to the end of the file, all that follows is read
+/// inside it, and says nothing more.
+fn syntax_errors<'e>(errors: &'e [toml::de::Error], text: &str) -> Vec<(Place, &'e str)> {
+    let open = errors.iter().any(|error| error.message().starts_with("unclosed"));
+    let lines = Lines::of(text);
+    let mut kept: Vec<(Place, &str)> = Vec::new();
+    for error in errors {
+        let span = error.span().unwrap_or(text.len()..text.len());
+        let place = Place::from(span.start.min(text.len())..span.end.min(text.len()));
+        if kept.last().is_none_or(|(last, _)| lines.line(*last) != lines.line(place)) {
+            kept.push((place, error.message()));
+        }
+        let nested = ["array", "inline table", "unclosed"];
+        if open && nested.iter().any(|word| error.message().contains(word)) {
+            break;
+        }
+    }
+    kept
 }
 
 /// Lines from a syntax error to the one before the next table header.

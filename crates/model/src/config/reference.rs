@@ -8,21 +8,21 @@ use super::tables::ROOT;
 
 /// The whole reference.
 pub fn reference() -> String {
-    let mut text = String::from(INTRODUCTION);
+    let mut text = Reference { text: INTRODUCTION.to_owned(), written: Vec::new() };
     for key in ROOT.keys {
         match &key.kind {
             Kind::Named { table, most } => {
                 let path = format!("{}.NAME", key.name);
                 let note = format!("{} At most {most}.", key.doc);
-                section(&mut text, table, &path, &format!("[{path}]"), &note);
+                text.section(table, &path, &format!("[{path}]"), &note);
             }
             Kind::Table { table, .. } => {
-                section(&mut text, table, key.name, &format!("[{}]", key.name), key.doc)
+                text.section(table, key.name, &format!("[{}]", key.name), key.doc)
             }
             _ => {}
         }
     }
-    text
+    text.text
 }
 
 const INTRODUCTION: &str = "\
@@ -42,42 +42,53 @@ the default. `steelyard check --explain` prints every value in force and where i
 Unknown keys, and settings that contradict each other or that this build does not carry, are errors.
 ";
 
-fn section(text: &mut String, table: &Table, path: &str, header: &str, note: &str) {
-    // Writing into a String cannot fail.
-    let _ = write!(
-        text,
-        "\n## `{header}`\n\n{note}\n\n| key | value | default | meaning |\n|---|---|---|---|\n"
-    );
-    let known = || table.keys.iter().filter(|key| !matches!(key.kind, Kind::Refused(_)));
-    for key in known() {
-        let mut meaning = key.doc.to_owned();
-        if key.inherits {
-            meaning.push_str(" *Inherited.*");
+struct Reference {
+    text: String,
+    /// Tables that were written, and under which header.
+    written: Vec<(&'static Table, String)>,
+}
+
+impl Reference {
+    fn section(&mut self, table: &'static Table, path: &str, header: &str, note: &str) {
+        // Writing into a String cannot fail.
+        let _ = write!(self.text, "\n## `{header}`\n\n{note}\n");
+        if let Some((_, before)) =
+            self.written.iter().find(|(other, _)| std::ptr::eq(*other, table))
+        {
+            let _ = writeln!(self.text, "\nIts keys are those of `{before}`.");
+            return;
         }
-        if key.http_only {
-            meaning.push_str(" *`http` only.*");
+        self.written.push((table, header.to_owned()));
+        self.text.push_str("\n| key | value | default | meaning |\n|---|---|---|---|\n");
+        let known = || table.keys.iter().filter(|key| !matches!(key.kind, Kind::Refused(_)));
+        for key in known() {
+            self.text.push_str(&row(key));
         }
-        let _ = writeln!(
-            text,
-            "| `{}` | {} | {} | {} |",
-            key.name,
-            cell(&value(key)),
-            cell(&default(key)),
-            cell(&meaning)
-        );
-    }
-    for key in known() {
-        let below = format!("{path}.{}", key.name);
-        match &key.kind {
-            Kind::Table { table, .. } => {
-                section(text, table, &below, &format!("[{below}]"), key.doc)
+        for key in known() {
+            let below = format!("{path}.{}", key.name);
+            match &key.kind {
+                Kind::Table { table, .. } => {
+                    self.section(table, &below, &format!("[{below}]"), key.doc)
+                }
+                Kind::List { table, .. } => {
+                    self.section(table, &below, &format!("[[{below}]]"), key.doc)
+                }
+                _ => {}
             }
-            Kind::List { table, .. } => {
-                section(text, table, &below, &format!("[[{below}]]"), key.doc)
-            }
-            _ => {}
         }
     }
+}
+
+fn row(key: &Key) -> String {
+    let mut meaning = key.doc.to_owned();
+    if key.inherits {
+        meaning.push_str(" *Inherited.*");
+    }
+    if key.http_only {
+        meaning.push_str(" *`http` only.*");
+    }
+    let cells = [value(key), default(key), meaning].map(|text| text.replace('|', "\\|"));
+    format!("| `{}` | {} |\n", key.name, cells.join(" | "))
 }
 
 fn value(key: &Key) -> String {
@@ -107,8 +118,4 @@ fn default(key: &Key) -> String {
         Fallback::Inner => "its keys' own".to_owned(),
         Fallback::Derived(why) => (*why).to_owned(),
     }
-}
-
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|")
 }

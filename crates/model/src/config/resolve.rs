@@ -69,14 +69,10 @@ impl Effective {
 fn resolve_service(written: &Section, above: &Section, global: &Section) -> Section {
     let mut service = settle(&SERVICE, &layers(written, above, Tier::Global), false);
     service.name.clone_from(&written.name);
-    if let Some(timeout) = service.table_mut("timeout") {
-        if timeout.setting("drain").is_none() {
-            timeout.set(
-                "drain",
-                Value::Time(global.span("drain")),
-                Origin::Derived("as global.drain"),
-            );
-        }
+    if let Some(timeout) = service.table_mut("timeout")
+        && timeout.setting("drain").is_none()
+    {
+        timeout.set("drain", Value::Time(global.span("drain")), Origin::Derived("as global.drain"));
     }
     service
 }
@@ -102,21 +98,21 @@ fn resolve_pool(written: &Section, above: &Section, uses: Uses) -> Section {
         };
         pool.set("initial", Value::Word(word), Origin::Derived(why));
     }
-    if let Some((at, _)) = POOL.find("servers") {
-        if let Some(Setting { slot: Slot::List(_), origin }) = pool.setting("servers") {
-            let origin = *origin;
-            pool.put(at, Slot::List(servers), origin);
-        }
+    if let Some((at, _)) = POOL.find("servers")
+        && let Some(Setting { slot: Slot::List(_), origin }) = pool.setting("servers")
+    {
+        let origin = *origin;
+        pool.put(at, Slot::List(servers), origin);
     }
     pool
 }
 
 fn resolve_server(written: &Section, pool: &Section) -> Section {
     let mut server = settle(&SERVER, &layers(written, pool, Tier::Pool), false);
-    if server.setting("name").is_none() {
-        if let Some(name) = server.server("address").map(name_from) {
-            server.set("name", Value::Text(name.into()), Origin::Derived("from its address"));
-        }
+    if server.setting("name").is_none()
+        && let Some(name) = server.server("address").map(name_from)
+    {
+        server.set("name", Value::Text(name.into()), Origin::Derived("from its address"));
     }
     if let Some(probe) = server.table_mut("probe") {
         settle_probe(probe);

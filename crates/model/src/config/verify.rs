@@ -115,16 +115,16 @@ fn service(service: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
         target_fits(limit, &format!("{path}.limit"), sink);
         let most: Option<u64> = effective.global.count("connections");
         let own: Option<u64> = limit.count("connections");
-        if let (Some(own), Some(most)) = (own, most) {
-            if own > most {
-                let message =
-                    format!("{own} connections are never reached: `global.connections` is {most}");
-                sink.warning(
-                    limit.place_of("connections"),
-                    &format!("{path}.limit.connections"),
-                    Trouble::new(message),
-                );
-            }
+        if let (Some(own), Some(most)) = (own, most)
+            && own > most
+        {
+            let message =
+                format!("{own} connections are never reached: `global.connections` is {most}");
+            sink.warning(
+                limit.place_of("connections"),
+                &format!("{path}.limit.connections"),
+                Trouble::new(message),
+            );
         }
     }
     if let Some(socket) = service.table("socket") {

@@ -203,6 +203,7 @@ fn dns_name(host: &str) -> Option<String> {
     good.then(|| host.to_ascii_lowercase())
 }
 
+/// Short enough and harmless enough for a message.
 fn clipped(text: &str) -> String {
-    text.chars().take(80).collect()
+    text.chars().take(80).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

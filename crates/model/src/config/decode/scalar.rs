@@ -16,10 +16,10 @@ use super::address;
 /// Read a value, or say what is wrong with it.
 pub fn read(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
     let text = node.as_str();
-    if let (Some(word), Some(text)) = (unset(kind), text) {
-        if text == word {
-            return Ok(Value::Unset(word));
-        }
+    if let (Some(word), Some(text)) = (unset(kind), text)
+        && text == word
+    {
+        return Ok(Value::Unset(word));
     }
     match kind {
         Kind::Flag => match (node.as_bool(), text) {

@@ -61,7 +61,7 @@ pub static GLOBAL: Table = Table {
         ),
         Key::new(
             "socket",
-            Kind::table(&socket::BOTH),
+            Kind::table(&socket::ALL),
             Fallback::Inner,
             "Default socket settings of services and pools.",
         ),

@@ -43,7 +43,7 @@ pub static SERVICE: Table = Table {
             .inherited(),
         Key::new(
             "socket",
-            Kind::table(&socket::SERVICE),
+            Kind::table(&socket::ALL),
             Fallback::Inner,
             "What is set on listeners and client connections.",
         )

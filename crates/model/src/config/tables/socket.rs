@@ -5,8 +5,8 @@ use super::super::value::Value;
 
 /// One day, in milliseconds.
 const DAY: u64 = 86_400_000;
-/// The largest SO_SNDBUF and SO_RCVBUF that the kernel takes: it doubles what is asked for and holds it in an int.
-const BUFFER_MAX: u64 = (i32::MAX / 2) as u64;
+/// Far above any window, and below what the kernel holds in an int after doubling it.
+const BUFFER_MAX: u64 = 512 * 1_024 * 1_024;
 
 /// The keys of every `socket` table, and then its own.
 macro_rules! with_common {
@@ -16,16 +16,9 @@ macro_rules! with_common {
     };
 }
 
-/// In `[global]`: for services and pools.
-pub static BOTH: Table =
+/// In `[global]`, for services and pools, and in a service.
+pub static ALL: Table =
     Table { what: "socket settings", choices: &[], keys: with_common!(DEFER_ACCEPT, BACKLOG) };
-
-/// In a service.
-pub static SERVICE: Table = Table {
-    what: "socket settings of a service",
-    choices: &[],
-    keys: with_common!(DEFER_ACCEPT, BACKLOG),
-};
 
 /// In a pool.
 pub static POOL: Table = Table {

@@ -29,14 +29,14 @@ pub fn verify(effective: &Effective, sink: &mut Sink<'_, '_>) {
                 .map(|metrics| ("global.metrics.listen".to_owned(), metrics)),
         )
         .collect();
-    let listeners = paths.iter().flat_map(|(path, section)| {
+    let mut listeners: Vec<Listener<'_>> = Vec::new();
+    for (path, section) in &paths {
         let place = section.place_of("listen");
-        section.sockets("listen").iter().map(move |address| Listener {
-            address: *address,
-            path,
-            place,
-        })
-    });
+        let addresses = section.sockets("listen").iter();
+        listeners.extend(addresses.map(|address| Listener { address: *address, path, place }));
+    }
+    // In the order of the file, so that it is the later one that is complained about.
+    listeners.sort_by_key(|listener| listener.place);
     let mut taken: HashMap<SocketAddr, Listener<'_>> = HashMap::new();
     let mut count = 0;
     for listener in listeners {

@@ -57,25 +57,25 @@ fn servers(pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
     let mut names: HashMap<&str, usize> = HashMap::new();
     let mut addresses: HashMap<&ServerAddress, usize> = HashMap::new();
     for (at, server) in servers.iter().enumerate() {
-        if let Some(name) = server.text("name") {
-            if let Some(first) = names.insert(name, at) {
-                let place = server.place_of(if server.wrote("name") { "name" } else { "address" });
-                let message = format!("servers {first} and {at} are both named `{name}`");
-                let trouble =
-                    Trouble::new(message).expected("a name of its own for each server of a pool");
-                sink.error(place, &format!("{key}[{at}].name"), trouble);
-                continue;
-            }
+        if let Some(name) = server.text("name")
+            && let Some(first) = names.insert(name, at)
+        {
+            let place = server.place_of(if server.wrote("name") { "name" } else { "address" });
+            let message = format!("servers {first} and {at} are both named `{name}`");
+            let trouble =
+                Trouble::new(message).expected("a name of its own for each server of a pool");
+            sink.error(place, &format!("{key}[{at}].name"), trouble);
+            continue;
         }
-        if let Some(address) = server.server("address") {
-            if let Some(first) = addresses.insert(address, at) {
-                let message = format!("servers {first} and {at} are both at {address}");
-                sink.warning(
-                    server.place_of("address"),
-                    &format!("{key}[{at}].address"),
-                    Trouble::new(message),
-                );
-            }
+        if let Some(address) = server.server("address")
+            && let Some(first) = addresses.insert(address, at)
+        {
+            let message = format!("servers {first} and {at} are both at {address}");
+            sink.warning(
+                server.place_of("address"),
+                &format!("{key}[{at}].address"),
+                Trouble::new(message),
+            );
         }
     }
     let idle = |server: &Section| {

@@ -1,0 +1,19 @@
+//! The configuration from outside: rows of mistakes, inheritance, explanation, differences, robustness.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test's helpers fail the test"
+)]
+
+mod acts;
+mod differ;
+mod explained;
+mod fresh;
+mod good;
+mod hostile;
+mod mistakes;
+mod shared;
+mod ten;
+mod warned;
