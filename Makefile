@@ -25,7 +25,7 @@ test:
 bench:
 	@tests/setup build bench
 	$(CARGO) build --locked --release -p steelyard
-	$(CARGO) build --locked --release -p lab --examples
+	$(CARGO) build --locked --release -p lab -p l7 --examples
 	bench/run
 
 prove:

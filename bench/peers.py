@@ -89,8 +89,13 @@ def _floor(program, setting):
     return [program, f"127.0.0.1:{setting.listen}", f"127.0.0.1:{setting.origin}"]
 
 
+def _plane(program, setting):
+    return [program, setting.kind, f"127.0.0.1:{setting.listen}", f"127.0.0.1:{setting.origin}"]
+
+
 COMMANDS = {
     "steelyard": _steelyard,
+    "plane": _plane,
     "haproxy": _haproxy,
     "nginx": _nginx,
     "envoy": _envoy,
@@ -150,10 +155,11 @@ def _debian():
 
 
 def _own():
-    """Steelyard itself and the two floors, when they are built."""
+    """Steelyard itself, its request plane alone, and the two floors, when they are built."""
     release = TOP / "target" / "release"
     own = [
         Peer("steelyard", release / "steelyard", "", "this tree"),
+        Peer("plane", release / "examples" / "forward", "", "this tree, the request plane alone"),
         Peer("floor-blind", release / "examples" / "blind_forwarder", "", "this tree"),
         Peer("floor-splice", release / "examples" / "splice_forwarder", "", "this tree"),
     ]
