@@ -1,7 +1,7 @@
 //! Targets of the HTTP/1 codec: requests, answers, chunks.
 //!
-//! Beside never panicking: what is accepted is accepted again after it was written, and where the bytes are cut changes
-//! nothing. What exactly an input means is the corpus's to say.
+//! Beside never panicking: what is accepted is accepted again after it was written, where the bytes are cut changes
+//! nothing, and every offence has a name. What exactly an input means is the corpus's to say.
 
 use crate::replay::{Replay, answer_line, answers, request_edits, request_line, requests};
 use wire::http1::{
@@ -119,6 +119,7 @@ fn same_when_cut<T: PartialEq + std::fmt::Debug>(
     parse: impl Fn(&[u8]) -> Result<Option<T>, Defect>,
 ) {
     let whole = parse(bytes);
+    assert_ne!(whole, Err(Defect::Malformed), "an offence without a name");
     // A walk over every offset is quadratic; short inputs get it nearly.
     let step = 1 + bytes.len() / 24;
     let first =

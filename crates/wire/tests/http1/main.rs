@@ -13,3 +13,4 @@ mod mutate;
 mod properties;
 mod reader;
 mod replay;
+mod written;

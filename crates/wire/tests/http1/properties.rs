@@ -160,7 +160,7 @@ const TREATMENTS: &[Treatment] =
     &[Treatment::Keep, Treatment::Append, Treatment::Replace, Treatment::Remove];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_bytes_make_the_codec_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {

@@ -1,0 +1,141 @@
+//! What we write, where the corpus has only one setting: treatments of forwarding fields, Via, persistence, our errors.
+
+use crate::replay::request_edits;
+use wire::http1::{
+    AnswerBody, Asked, Limits, Persist, RequestEdits, ResponseEdits, Slots, Treatment, Version,
+    emit_error, emit_request, emit_response, parse_request, parse_response,
+};
+
+const FORWARDED: &str = "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 10.0.0.1\r\n\
+    X-Forwarded-Proto: https\r\nX-Forwarded-Host: evil\r\nForwarded: for=10.0.0.1\r\n\r\n";
+
+fn request(head: &str, edits: &RequestEdits) -> String {
+    let mut slots = Slots::new();
+    let parsed = parse_request(head.as_bytes(), &Limits::default(), &mut slots);
+    let mut out = Vec::new();
+    emit_request(&parsed.unwrap().unwrap(), edits, &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+fn answer(head: &str, edits: &ResponseEdits) -> String {
+    let mut slots = Slots::new();
+    let parsed = parse_response(head.as_bytes(), &Limits::default(), &mut slots, Asked::Upgrade);
+    let mut out = Vec::new();
+    emit_response(&parsed.unwrap().unwrap(), edits, &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn forwarding_fields_are_treated_as_told() {
+    let rows = [
+        (
+            Treatment::Keep,
+            "X-Forwarded-For: 10.0.0.1\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: evil\r\n\
+             Forwarded: for=10.0.0.1\r\n",
+        ),
+        (
+            Treatment::Append,
+            "X-Forwarded-Proto: https\r\nX-Forwarded-Host: evil\r\n\
+             X-Forwarded-For: 10.0.0.1, 2001:db8::7\r\n\
+             Forwarded: for=10.0.0.1, for=\"[2001:db8::7]\";proto=http\r\n",
+        ),
+        (
+            Treatment::Replace,
+            "X-Forwarded-For: 2001:db8::7\r\nX-Forwarded-Proto: http\r\n\
+             Forwarded: for=\"[2001:db8::7]\";proto=http\r\n",
+        ),
+        (Treatment::Remove, ""),
+    ];
+    for (treatment, fields) in rows {
+        let edits = RequestEdits {
+            client: "[2001:db8::7]:5555".parse().unwrap(),
+            x_forwarded: treatment,
+            forwarded: treatment,
+            via: None,
+            ..request_edits()
+        };
+        let wanted = format!("GET / HTTP/1.1\r\nHost: h\r\n{fields}\r\n");
+        assert_eq!(request(FORWARDED, &edits), wanted, "{treatment:?}");
+    }
+}
+
+#[test]
+fn an_ipv4_client_on_an_ipv6_socket_is_told_as_ipv4() {
+    let edits = RequestEdits {
+        client: "[::ffff:192.0.2.7]:5555".parse().unwrap(),
+        local: "[2001:db8::1]:8080".parse().unwrap(),
+        scheme: "https",
+        x_forwarded: Treatment::Replace,
+        forwarded: Treatment::Replace,
+        via: None,
+        keep_upgrade: false,
+    };
+    let wanted = "GET / HTTP/1.1\r\nHost: [2001:db8::1]:8080\r\nX-Forwarded-For: 192.0.2.7\r\n\
+        X-Forwarded-Proto: https\r\nForwarded: for=192.0.2.7;proto=https\r\n\r\n";
+    assert_eq!(request("GET / HTTP/1.0\r\n\r\n", &edits), wanted);
+}
+
+#[test]
+fn an_upgrade_is_kept_only_when_told() {
+    let head = "GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade, TE\r\nTE: trailers\r\nUpgrade: websocket\r\n\r\n";
+    let quiet = RequestEdits { x_forwarded: Treatment::Keep, via: None, ..request_edits() };
+    let kept = "GET / HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nTE: trailers\r\nConnection: Upgrade, TE\r\n\r\n";
+    assert_eq!(request(head, &quiet), kept);
+    let dropped = RequestEdits { keep_upgrade: false, ..quiet };
+    let without = "GET / HTTP/1.1\r\nHost: h\r\nTE: trailers\r\nConnection: TE\r\n\r\n";
+    assert_eq!(request(head, &dropped), without);
+}
+
+#[test]
+fn persistence_is_told_in_the_words_of_the_clients_version() {
+    let counted = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let required =
+        "HTTP/1.1 426 X\r\nConnection: upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n";
+    let rows = [
+        (counted, Version::Http11, Persist::KeepAlive, None),
+        (counted, Version::Http11, Persist::Close, Some("close")),
+        (counted, Version::Http10, Persist::KeepAlive, Some("keep-alive")),
+        (counted, Version::Http10, Persist::Close, Some("close")),
+        (chunked, Version::Http11, Persist::KeepAlive, None),
+        (chunked, Version::Http10, Persist::KeepAlive, Some("close")),
+        ("HTTP/1.1 200 OK\r\n\r\n", Version::Http11, Persist::KeepAlive, Some("close")),
+        (required, Version::Http11, Persist::Close, Some("close, Upgrade")),
+        (required, Version::Http11, Persist::KeepAlive, Some("Upgrade")),
+    ];
+    for (head, client_version, persist, wanted) in rows {
+        let edits = ResponseEdits { client_version, persist, via: None, keep_upgrade: true };
+        let written = answer(head, &edits);
+        let told = written.lines().find_map(|line| line.strip_prefix("Connection: "));
+        assert_eq!(told, wanted, "{head} {client_version:?} {persist:?}");
+    }
+}
+
+#[test]
+fn an_error_is_a_whole_answer_and_cannot_be_split() {
+    for (persist, keep_alive) in [(Persist::Close, false), (Persist::KeepAlive, true)] {
+        for head_only in [false, true] {
+            let mut out = Vec::new();
+            emit_error(
+                503,
+                "no-server\r\nSet-Cookie: a=b",
+                "7f \u{e4}01",
+                persist,
+                head_only,
+                &mut out,
+            );
+            let mut slots = Slots::new();
+            let answer = parse_response(&out, &Limits::default(), &mut slots, Asked::Other);
+            let answer = answer.unwrap().unwrap();
+            let body = &out[answer.head_len..];
+            let text = "503 Service Unavailable: no-serverSet-Cookie:a=b (7f01)\n";
+            assert_eq!(answer.body, AnswerBody::Length(text.len() as u64));
+            assert_eq!(body, if head_only { b"" } else { text.as_bytes() });
+            assert_eq!((answer.status, answer.keep_alive), (503, keep_alive));
+            let field = |name: &str| answer.headers.iter().find(|h| h.name == name).unwrap().value;
+            assert_eq!(field("x-steelyard-cause"), b"no-serverSet-Cookie:a=b");
+            assert_eq!(field("x-steelyard-id"), b"7f01");
+            assert_eq!(field("Cache-Control"), b"no-store");
+        }
+    }
+}
