@@ -202,14 +202,10 @@ fn admit<N: Net>(
     };
     let (worker_, service_) = (worker.clone(), service.clone());
     match view.config.forward {
-        Forward::Http => worker.rt.spawn(async move {
-            let _open = open;
-            connection::serve(worker_, client, peer, local, service_).await;
-        }),
-        Forward::Tcp => worker.rt.spawn(async move {
-            let _open = open;
-            tcp::serve(worker_, client, peer, service_).await;
-        }),
+        Forward::Http => {
+            worker.rt.spawn(connection::serve(worker_, client, (peer, local), service_, open))
+        }
+        Forward::Tcp => worker.rt.spawn(tcp::serve(worker_, client, peer, service_, open)),
     };
 }
 

@@ -5,20 +5,18 @@
 
 use std::net::SocketAddr;
 use std::rc::Rc;
-use std::task::Poll;
-use std::time::Duration;
 
 use model::cause::Cause;
-use model::moment::Moment;
 use model::snapshot::ServiceView;
 use wire::http1::{self, Defect};
 
 use crate::account::Record;
+use crate::census::OpenConnection;
 use crate::exchange::{self, After, Parties};
 use crate::incoming::{self, Incoming};
 use crate::local::LocalService;
 use crate::refuse::{self, Answer};
-use crate::rt::{Expired, Net};
+use crate::rt::{Expired, Net, Readiness};
 use crate::said::Said;
 use crate::stream::{Read, Stream};
 use crate::worker::Worker;
@@ -38,31 +36,25 @@ enum Instead {
     Malformed(Defect),
 }
 
-/// Serves a connection to its end.
+/// Serves a connection to its end; `_open` counts it until then.
 pub async fn serve<N: Net>(
     worker: Rc<Worker<N>>,
     client: Stream<N>,
-    peer: SocketAddr,
-    local: SocketAddr,
+    (peer, local): (SocketAddr, SocketAddr),
     service: Rc<LocalService<N>>,
+    _open: OpenConnection,
 ) {
     client.mine();
     let mut held = Vec::new();
     let mut first = true;
     loop {
-        let next = next(&worker, &client, &service, peer, local, &mut held, first).await;
+        if held.is_empty() && !idle(&worker, &client, &service, first).await {
+            return;
+        }
         first = false;
-        let after = match next {
-            Ok((incoming, record)) => {
-                let parties = Parties { worker: &worker, client: &client, peer, service: &service };
-                // Boxed so that an idle connection costs no memory for it.
-                Box::pin(exchange::run(parties, incoming, &mut held, record)).await
-            }
-            Err(instead) => {
-                let view = service.view.borrow().clone();
-                refuse_head(&worker, &client, peer, &view, instead).await
-            }
-        };
+        let parties = Parties { worker: &worker, client: &client, peer, service: &service };
+        // Boxed so that an idle connection costs no memory for it.
+        let after = Box::pin(turn(parties, local, &mut held)).await;
         match after {
             After::Next if !service.gone.get() => {}
             After::Next | After::Close => return,
@@ -72,29 +64,62 @@ pub async fn serve<N: Net>(
     }
 }
 
-/// Reads the next request.
-async fn next<N: Net>(
+/// Waits for the first byte of a request; false: none came in time.
+async fn idle<N: Net>(
     worker: &Worker<N>,
     client: &Stream<N>,
     service: &LocalService<N>,
-    peer: SocketAddr,
+    first: bool,
+) -> bool {
+    if client.may_read() {
+        return true;
+    }
+    let since = worker.rt.now();
+    let _idle = worker.census.idle();
+    let waited = client
+        .until(|rt| {
+            let view = service.view.borrow();
+            let timeout = &view.config.timeout;
+            let mut until = since + if first { timeout.header } else { timeout.idle };
+            if worker.draining.get() || service.gone.get() {
+                until = until.min(worker.idle_until.get().max(since));
+            }
+            rt.poll_ready(client.source(), Readiness::READ, until)
+        })
+        .await;
+    if waited.is_err() {
+        service.view.borrow().live.slots[worker.index].counters.idle_closed.add(1);
+    }
+    waited.is_ok()
+}
+
+/// One request, from its first byte to the end of its exchange.
+async fn turn<N: Net>(parties: Parties<'_, N>, local: SocketAddr, held: &mut Vec<u8>) -> After {
+    match next(&parties, local, held).await {
+        Ok(Some((incoming, record))) => exchange::run(parties, incoming, held, record).await,
+        Ok(None) => After::Next,
+        Err(instead) => refuse_head(&parties, instead).await,
+    }
+}
+
+/// Reads the next request; `None`: not even a byte of it was there.
+async fn next<N: Net>(
+    parties: &Parties<'_, N>,
     local: SocketAddr,
     held: &mut Vec<u8>,
-    first: bool,
-) -> Result<(Incoming<N>, Record), Instead> {
+) -> Result<Option<(Incoming<N>, Record)>, Instead> {
+    let Parties { worker, client, peer, service } = *parties;
     let began = worker.rt.now();
     let mut seen = 0;
-    let mut head_began = (!held.is_empty()).then_some(began);
     loop {
         let view = service.view.borrow().clone();
         if held.len() > seen {
-            let started = head_began.unwrap_or(began);
             let limits = incoming::limits(&view.config);
             if http1::may_complete(held, seen, &limits) {
                 let bytes = std::mem::take(held);
                 match incoming::read(worker, &view.config, peer, local, &bytes, held) {
                     Ok(Some(incoming)) => {
-                        return Ok((incoming, Record::begin(started, worker.rt.now())));
+                        return Ok(Some((incoming, Record::begin(began, worker.rt.now()))));
                     }
                     Ok(None) => *held = bytes,
                     Err(defect) => return Err(Instead::Malformed(defect)),
@@ -103,17 +128,13 @@ async fn next<N: Net>(
             seen = held.len();
         }
         match fill(worker, client, &view, peer, local, held)? {
-            Filled::Request(incoming, record) => return Ok((incoming, record)),
-            Filled::Some => head_began = head_began.or(Some(worker.rt.now())),
+            Filled::Request(incoming, record) => return Ok(Some((incoming, record))),
+            Filled::Some => {}
+            Filled::Nothing if held.is_empty() => return Ok(None),
             Filled::Nothing => {
-                let timeout = &view.config.timeout;
-                let (since, most) = match head_began {
-                    Some(at) => (at, timeout.header),
-                    None if first => (began, timeout.header),
-                    None => (began, timeout.idle),
-                };
+                let until = began + view.config.timeout.header;
                 drop(view);
-                wait(worker, client, service, since, most, head_began.is_some()).await?;
+                client.readable(until).await.map_err(|Expired| Instead::TooSlow)?;
             }
         }
     }
@@ -162,45 +183,10 @@ fn fill<N: Net>(
     }
 }
 
-async fn wait<N: Net>(
-    worker: &Worker<N>,
-    client: &Stream<N>,
-    service: &LocalService<N>,
-    since: Moment,
-    most: Duration,
-    in_head: bool,
-) -> Result<(), Instead> {
-    let _idle = (!in_head).then(|| worker.census.idle());
-    let waited = client
-        .until(|rt| {
-            let mut until = since + most;
-            if !in_head && (worker.draining.get() || service.gone.get()) {
-                until = until.min(worker.idle_until.get().max(since));
-            }
-            match rt.poll_ready(client.source(), crate::rt::Readiness::READ, until) {
-                Poll::Ready(result) => Poll::Ready(result),
-                Poll::Pending => Poll::Pending,
-            }
-        })
-        .await;
-    match waited {
-        Ok(()) => Ok(()),
-        Err(Expired) if in_head => Err(Instead::TooSlow),
-        Err(Expired) => {
-            service.view.borrow().live.slots[worker.index].counters.idle_closed.add(1);
-            Err(Instead::Nothing)
-        }
-    }
-}
-
 /// Answers what was no request.
-async fn refuse_head<N: Net>(
-    worker: &Worker<N>,
-    client: &Stream<N>,
-    peer: SocketAddr,
-    view: &ServiceView,
-    instead: Instead,
-) -> After {
+async fn refuse_head<N: Net>(parties: &Parties<'_, N>, instead: Instead) -> After {
+    let Parties { worker, client, peer, service } = *parties;
+    let view = service.view.borrow().clone();
     let slot = &view.live.slots[worker.index];
     let (cause, status) = match instead {
         Instead::Nothing => return After::Close,
@@ -223,9 +209,9 @@ async fn refuse_head<N: Net>(
     let mut after = After::Close;
     if status > 0 {
         let answer = Answer { status, cause, keep: false, head_only: false };
-        after = refuse::answer(worker, client, view, &answer, &mut record).await;
+        after = refuse::answer(worker, client, &view, &answer, &mut record).await;
     }
-    worker.close(view, None, &mut record, &Said::nothing(peer, view.config.forward));
+    worker.close(&view, None, &mut record, &Said::nothing(peer, view.config.forward));
     if matches!(after, After::Next) { After::Linger } else { after }
 }
 

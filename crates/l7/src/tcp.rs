@@ -10,6 +10,7 @@ use model::moment::Moment;
 use model::retry::{self, Facts, Verdict};
 
 use crate::account::{self, Record};
+use crate::census::OpenConnection;
 use crate::local::LocalService;
 use crate::meter::Meter;
 use crate::rt::Net;
@@ -19,16 +20,17 @@ use crate::tunnel;
 use crate::upstream::{self, Lent, NotLent, Want};
 use crate::worker::Worker;
 
-/// Serves a connection to its end.
+/// Serves a connection to its end; `_open` counts it until then.
 pub async fn serve<N: Net>(
     worker: Rc<Worker<N>>,
     client: Stream<N>,
     peer: SocketAddr,
     service: Rc<LocalService<N>>,
+    _open: OpenConnection,
 ) {
     client.mine();
     let view = service.view.borrow().clone();
-    let _open = worker.census.exchange(&view);
+    let _exchange = worker.census.exchange(&view);
     let counters = &view.live.slots[worker.index].counters;
     counters.requests.add(1);
     let now = worker.rt.now();
