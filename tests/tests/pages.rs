@@ -1,0 +1,48 @@
+//! What the pages show must work: configurations in Markdown are checked as the program checks them, and the commands
+//! that the README promises exist.
+//!
+//! Links are the tidy test's.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which may fail")]
+
+use model::config::load;
+use tests::tree::{File, Tree};
+
+/// The fenced blocks of a page in one language.
+fn blocks<'t>(page: &'t str, language: &str) -> Vec<&'t str> {
+    let fence = format!("```{language}\n");
+    page.split(&fence).skip(1).filter_map(|rest| rest.split("```").next()).collect()
+}
+
+fn page<'t>(tree: &'t Tree, path: &str) -> &'t File {
+    tree.file(path).unwrap()
+}
+
+#[test]
+fn configurations_on_pages_are_valid() {
+    let tree = Tree::of_this_repository().unwrap();
+    let mut seen = 0;
+    for file in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
+        for block in blocks(&file.text, "toml").into_iter().filter(|b| b.contains("[service.")) {
+            if let Err(findings) = load(block, &file.path) {
+                panic!("{findings}");
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 0, "no page shows a configuration");
+}
+
+#[test]
+fn targets_that_the_readme_names_exist() {
+    let tree = Tree::of_this_repository().unwrap();
+    let makefile = &page(&tree, "Makefile").text;
+    let readme = &page(&tree, "README.md").text;
+    let mut seen = 0;
+    for rest in readme.split("make ").skip(1) {
+        let target: String = rest.chars().take_while(char::is_ascii_lowercase).collect();
+        assert!(makefile.contains(&format!("\n{target}:\n")), "`make {target}` does not exist");
+        seen += 1;
+    }
+    assert!(seen >= 2);
+}
