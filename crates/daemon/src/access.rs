@@ -4,13 +4,14 @@
 //! target does (a full disk, a pipe nobody reads, a missing directory) reaches this thread alone, which counts,
 //! tells once a minute for each cause, and goes on trying. It formats nothing: lines arrive finished.
 
+mod shared;
 mod sink;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,6 +19,8 @@ use std::time::Duration;
 use model::config::AccessTarget;
 
 use crate::control::Control;
+pub use shared::Notice;
+use shared::{Message, Shared, count_lines};
 use sink::Sink;
 use writer::Writer;
 
@@ -25,9 +28,6 @@ use writer::Writer;
 pub const QUEUE_BATCHES: usize = 256;
 /// Bytes that may wait for the thread.
 pub const QUEUE_BYTES: usize = 16 << 20;
-
-/// Called with a sentence for the operator; at most once a minute for each cause.
-pub type Notice = Box<dyn Fn(String) + Send>;
 
 /// The running writer.
 #[derive(Debug)]
@@ -176,45 +176,6 @@ pub async fn follow(control: Control, log: Arc<AccessLog>) {
             target = wanted;
         }
     }
-}
-
-/// What workers and the thread share.
-#[derive(Debug)]
-struct Shared {
-    target: Mutex<AccessTarget>,
-    reopen: AtomicBool,
-    stop: AtomicBool,
-    give_up: AtomicBool,
-    queued: AtomicUsize,
-    written: AtomicU64,
-    dropped_queue: AtomicU64,
-    dropped_target: AtomicU64,
-    errors: AtomicU64,
-}
-
-impl Default for Shared {
-    fn default() -> Self {
-        Shared {
-            target: Mutex::new(AccessTarget::Off),
-            reopen: AtomicBool::new(false),
-            stop: AtomicBool::new(false),
-            give_up: AtomicBool::new(false),
-            queued: AtomicUsize::new(0),
-            written: AtomicU64::new(0),
-            dropped_queue: AtomicU64::new(0),
-            dropped_target: AtomicU64::new(0),
-            errors: AtomicU64::new(0),
-        }
-    }
-}
-
-enum Message {
-    Lines(Vec<u8>),
-    Wake,
-}
-
-fn count_lines(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// A target that may open later is no reason to refuse a configuration.

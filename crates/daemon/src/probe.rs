@@ -19,6 +19,7 @@ use std::time::SystemTime;
 
 use model::id::ServerId;
 use model::moment::Moment;
+use rustix::process::{Resource, getrlimit};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -27,10 +28,15 @@ use crate::control::Control;
 use board::Board;
 use check::{Outcome, Target, check};
 use counts::{ProbeCounts, one};
-use judges::Judges;
+use judges::{Judges, Observed};
 
-/// Probes under way at a time: each holds a descriptor. More wait and are counted as late.
-pub const AT_ONCE: usize = 512;
+/// Probes under way at a time, at most; more wait and are counted as late. Servers that do not answer hold theirs for
+/// the whole timeout: so many keep pace with 8,000 of them at the default times.
+pub const AT_ONCE: usize = 4_096;
+/// Each holds a descriptor: of those that may be open, one in so many.
+const SHARE: u64 = 16;
+/// Probes under way at a time even when descriptors are few.
+const AT_LEAST: usize = 16;
 /// Reports of connections that may wait; more are dropped and counted.
 const REPORTS: usize = 4_096;
 
@@ -39,15 +45,6 @@ const REPORTS: usize = 4_096;
 pub struct Observer {
     to: mpsc::Sender<Observed>,
     counts: Arc<ProbeCounts>,
-}
-
-/// What workers saw of a server.
-#[derive(Debug)]
-pub(crate) enum Observed {
-    /// A connection could not be made: why.
-    Failed(ServerId, String),
-    /// A connection was made after one had failed.
-    Succeeded(ServerId),
 }
 
 /// The prober before it runs.
@@ -89,11 +86,12 @@ pub fn prober() -> (Prober, Observer) {
 impl Prober {
     /// Probes until the daemon is gone.
     pub async fn run(self, control: Control) {
-        self.run_with(control, |target: Target| async move { check(&target).await }).await;
+        let check = |target: Target| async move { check(&target).await };
+        self.run_with(control, at_once(), check).await;
     }
 
-    /// As `run`, with another way to probe.
-    async fn run_with<C, F>(mut self, control: Control, check: C)
+    /// As `run`, with another bound and another way to probe.
+    async fn run_with<C, F>(mut self, control: Control, at_once: usize, check: C)
     where
         C: Fn(Target) -> F,
         F: Future<Output = Outcome> + Send + 'static,
@@ -105,14 +103,14 @@ impl Prober {
         let mut under_way = JoinSet::new();
         judges.adopt(&pictures.borrow_and_update().clone(), clock(), SystemTime::now());
         loop {
-            while under_way.len() < AT_ONCE
+            while under_way.len() < at_once
                 && let Some((ticket, target)) = judges.due(clock())
             {
                 let answer = check(target);
                 under_way.spawn(async move { (ticket, answer.await) });
             }
             let wake =
-                judges.earliest().filter(|at| under_way.len() < AT_ONCE && *at != Moment::NEVER);
+                judges.earliest().filter(|at| under_way.len() < at_once && *at != Moment::NEVER);
             let sleep = tokio::time::sleep_until(
                 origin + wake.unwrap_or_default().since(Moment::default()),
             );
@@ -137,6 +135,11 @@ impl Prober {
             }
         }
     }
+}
+
+fn at_once() -> usize {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    usize::try_from(limit / SHARE).unwrap_or(AT_ONCE).clamp(AT_LEAST, AT_ONCE)
 }
 
 /// Random bits without a dependency: the standard library's hash keys come from the system.

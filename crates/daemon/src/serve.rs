@@ -5,6 +5,7 @@
 
 pub mod bind;
 mod change;
+mod context;
 pub mod guard;
 mod look;
 mod peer;
@@ -25,8 +26,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tokio::net::UnixListener;
 
-use crate::report::vitals::Vitals;
-use bind::Bound;
+use bind::{Bound, Place};
+pub use context::{Context, Stop};
 use guard::{Guarded, Terms};
 use peer::Peer;
 use refusal::Refusal;
@@ -40,17 +41,6 @@ const _: () = assert!(LONGEST.as_millis() > api::types::report::INTERVAL_MS_MAX 
 /// Bodies that are not configurations.
 const SMALL_BODY: usize = 64 * 1024;
 
-/// Called when the process is asked to leave, with how long exchanges may finish.
-pub type Stop = Box<dyn Fn(Option<Duration>) + Send + Sync>;
-
-/// What the routes act on.
-pub struct Context {
-    /// The daemon and its own facts.
-    pub vitals: Arc<Vitals>,
-    /// Asks the process to leave.
-    pub stop: Stop,
-}
-
 /// Serves until `until` is done, then finishes what is under way and removes the socket's file.
 ///
 /// # Errors
@@ -60,12 +50,19 @@ pub async fn run(
     context: Arc<Context>,
     until: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    let place = bound.place();
+    // Also when the process does not wait for the end of this.
+    let _removed_at_the_end = Leaves(bound.place());
     let listener = Guarded::new(UnixListener::from_std(bound.listener)?, TERMS);
     let service = router(context).into_make_service_with_connect_info::<Peer>();
-    let served = axum::serve(listener, service).with_graceful_shutdown(until).await;
-    place.remove();
-    served
+    axum::serve(listener, service).with_graceful_shutdown(until).await
+}
+
+struct Leaves(Place);
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        self.0.remove();
+    }
 }
 
 fn router(context: Arc<Context>) -> Router {

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use model::config::AccessTarget;
 
+use super::shared::{Message, Notice, Shared, count_lines};
 use super::sink::Sink;
-use super::{Message, Notice, Shared, count_lines};
 
 /// A cause is told once in this time.
 const QUIET: Duration = Duration::from_secs(60);

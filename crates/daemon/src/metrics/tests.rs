@@ -1,2 +1,4 @@
+//! Scrapes of synthetic counters, checked against the format. No port is opened.
+
 mod check;
 mod scrape;

@@ -13,7 +13,6 @@ use model::id::{PoolId, ServerId};
 use model::moment::Moment;
 use model::pick::Rng;
 
-use super::Observed;
 use super::board::{Board, Note};
 use super::check::{Outcome, Target, time};
 use super::counts::{ProbeCounts, one};
@@ -46,6 +45,8 @@ struct Watch {
 struct Watched {
     facts: Arc<ServerFacts>,
     health: Health,
+    /// It is one of its pool's servers that are up.
+    counted_up: bool,
     /// The probe under way.
     ticket: Option<Ticket>,
     /// What was reported last.
@@ -57,6 +58,15 @@ struct Watched {
 pub(super) struct Ticket {
     server: ServerId,
     number: u64,
+}
+
+/// What workers saw of a server.
+#[derive(Debug)]
+pub(super) enum Observed {
+    /// A connection could not be made: why.
+    Failed(ServerId, String),
+    /// A connection was made after one had failed.
+    Succeeded(ServerId),
 }
 
 impl Judges {
@@ -74,17 +84,10 @@ impl Judges {
 
     /// Follows what is in force.
     pub(super) fn adopt(&mut self, picture: &Picture, now: Moment, at: SystemTime) {
-        self.servers.retain(|id, _| {
-            let stays = picture.servers.contains_key(id);
-            if !stays {
-                self.schedule.remove(id);
-                self.board.forget(*id);
-            }
-            stays
-        });
-        let mut changed = Vec::new();
+        let (mut changed, mut present) = (Vec::new(), 0);
         for (id, facts) in &picture.servers {
             let Some(pool) = picture.snapshot.pools.get(&facts.pool) else { continue };
+            present += 1;
             let probe = facts.config.probe.as_ref();
             match self.servers.get_mut(id) {
                 Some(watched) if Arc::ptr_eq(&watched.facts, facts) => {}
@@ -100,11 +103,27 @@ impl Judges {
                     let health = first_health(facts, &pool.config, now, at);
                     self.servers.insert(
                         *id,
-                        Watched { facts: Arc::clone(facts), health, ticket: None, told: None },
+                        Watched {
+                            facts: Arc::clone(facts),
+                            health,
+                            counted_up: false,
+                            ticket: None,
+                            told: None,
+                        },
                     );
                     changed.push(*id);
                 }
             }
+        }
+        if self.servers.len() > present {
+            self.servers.retain(|id, _| {
+                let stays = picture.servers.contains_key(id);
+                if !stays {
+                    self.schedule.remove(id);
+                    self.board.forget(*id);
+                }
+                stays
+            });
         }
         changed.extend(self.adopt_pools(picture));
         for id in changed {
@@ -231,14 +250,17 @@ impl Judges {
 
     /// Keeps the number of servers up; the others of a pool are asked more often while there is none.
     fn count_up(&mut self, id: ServerId, now: Moment) {
-        let Some(pool_id) = self.servers.get(&id).map(|watched| watched.facts.pool) else { return };
-        let Some(pool) = self.pools.get_mut(&pool_id) else { return };
-        let up = up(&pool.servers, &self.servers);
-        let turned = (pool.up == 0) != (up == 0);
-        pool.up = up;
+        let Some(watched) = self.servers.get_mut(&id) else { return };
+        let Some(pool) = self.pools.get_mut(&watched.facts.pool) else { return };
+        let up = watched.health.state() == Judged::Up;
+        if watched.counted_up == up {
+            return;
+        }
+        watched.counted_up = up;
+        pool.up = if up { pool.up + 1 } else { pool.up.saturating_sub(1) };
+        let turned = pool.up == usize::from(up);
         if turned {
-            let servers = pool.servers.clone();
-            for server in servers {
+            for server in pool.servers.clone() {
                 self.plan(server, now);
             }
         }
@@ -249,17 +271,32 @@ impl Judges {
         let mut replan = Vec::new();
         self.pools.retain(|id, _| picture.snapshot.pools.contains_key(id));
         for (id, view) in &picture.snapshot.pools {
-            let servers: Vec<ServerId> = view.servers.iter().map(|server| server.id).collect();
-            let up = up(&servers, &self.servers);
+            let ids = view.servers.iter().map(|server| server.id);
             let known = self.pools.remove(id);
-            let turned = known.as_ref().is_some_and(|known| (known.up == 0) != (up == 0));
+            let known = match known {
+                Some(known)
+                    if Arc::ptr_eq(&known.config, &view.config)
+                        && known.servers.iter().copied().eq(ids.clone()) =>
+                {
+                    self.pools.insert(*id, known);
+                    continue;
+                }
+                other => other,
+            };
+            let (servers, mut up) = (ids.collect::<Vec<_>>(), 0);
+            for server in &servers {
+                if let Some(watched) = self.servers.get_mut(server) {
+                    watched.counted_up = watched.health.state() == Judged::Up;
+                    up += usize::from(watched.counted_up);
+                }
+            }
+            if known.as_ref().is_some_and(|known| (known.up == 0) != (up == 0)) {
+                replan.extend(&servers);
+            }
             let socket = match known {
                 Some(known) if known.socket.as_ref() == &view.config.socket => known.socket,
                 _ => Arc::new(view.config.socket.clone()),
             };
-            if turned {
-                replan.extend(&servers);
-            }
             self.pools.insert(*id, Watch { config: Arc::clone(&view.config), socket, servers, up });
         }
         replan
@@ -279,13 +316,6 @@ impl Judges {
             self.schedule.set(id, at);
         }
     }
-}
-
-fn up(servers: &[ServerId], watched: &HashMap<ServerId, Watched>) -> usize {
-    servers
-        .iter()
-        .filter(|id| watched.get(id).is_some_and(|one| one.health.state() == Judged::Up))
-        .count()
 }
 
 /// What another process, or this one under another id, had judged is kept.

@@ -30,13 +30,7 @@ pub fn picture(text: &str, workers: usize) -> Picture {
             let service_name = view.config.name.clone();
             listeners.insert(
                 *address,
-                ListenerFacts {
-                    id,
-                    service: view.id,
-                    service_name,
-                    bound: *address,
-                    sockets: workers,
-                },
+                ListenerFacts { id, service: view.id, service_name, sockets: workers },
             );
         }
     }

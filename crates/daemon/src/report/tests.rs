@@ -1,3 +1,5 @@
+//! Sums, rates and states of synthetic counters and pictures. No worker runs.
+
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 

@@ -1,3 +1,5 @@
+//! Lookups in virtual time with a resolver that the test answers for. The system's resolver is not asked.
+
 use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};

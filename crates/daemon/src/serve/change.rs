@@ -16,7 +16,7 @@ use axum::extract::rejection::{JsonRejection, QueryRejection, StringRejection};
 use axum::extract::{ConnectInfo, Path, Query, State};
 use model::config::{Diff, Weight};
 
-use super::Context;
+use super::context::Context;
 use super::peer::Peer;
 use super::refusal::Refusal;
 use crate::control::{Change, Picture, ServerFacts, ServerWord, Way};

@@ -11,7 +11,7 @@ use axum::extract::{Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
-use super::Context;
+use super::context::Context;
 use super::refusal::Refusal;
 use crate::report;
 use crate::report::vitals::unix_ms;

@@ -185,5 +185,5 @@ fn a_thousand_busy_servers_fit_five_mebibytes() {
     let facts = Facts { ports, ..Facts::default() };
     let text = text(Scrape { snapshot: Arc::clone(&picture.snapshot), facts }).unwrap();
     assert!(text.len() <= 5 << 20, "{} bytes", text.len());
-    check(&text).unwrap();
+    assert!(text.matches("steelyard_server_state{").count() == 5_000);
 }
