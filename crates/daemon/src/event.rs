@@ -110,7 +110,7 @@ impl Events {
                     Message::Line(line) => drop(to.write_all(&line)),
                     Message::Flush(done) => {
                         drop(to.flush());
-                        drop(done.try_send(()));
+                        let _ = done.try_send(());
                     }
                 }
             }

@@ -4,16 +4,24 @@
 
 pub mod access;
 pub mod control;
+pub mod embed;
 pub mod event;
 pub mod generations;
+pub mod house;
 mod keep;
 pub mod listeners;
 pub mod metrics;
+mod outside;
 pub mod probe;
 pub mod reconcile;
 pub mod report;
 pub mod resolve;
 mod rights;
+mod run;
 mod scratch;
 pub mod serve;
 pub mod systemd;
+pub mod upgrade;
+
+pub use embed::{EmbedError, Embedded};
+pub use run::{RunError, RunOptions, run};

@@ -118,18 +118,17 @@ impl Actor {
     pub async fn run(mut self) {
         while let Some(order) = self.inbox.recv().await {
             let before = self.book.clone();
-            let mut next = Some(order);
-            // What probes and the resolver found out meanwhile goes into one picture.
-            while let Some(found) = next.take() {
-                match self.learn(found) {
-                    None => next = self.inbox.try_recv().ok(),
-                    Some(order) => {
-                        self.show(&before);
-                        self.carry_out(order).await;
-                    }
-                }
+            let mut next = self.learn(order);
+            // What probes and the resolver found out meanwhile goes into one snapshot.
+            while next.is_none()
+                && let Ok(order) = self.inbox.try_recv()
+            {
+                next = self.learn(order);
             }
             self.show(&before);
+            if let Some(order) = next {
+                self.carry_out(order).await;
+            }
         }
     }
 
@@ -242,7 +241,7 @@ impl Actor {
     fn tell_listeners(&self) {
         let workers = self.book.workers();
         for (address, listener) in &self.book.listeners {
-            let (sockets, _) = self.listeners.open_at(*address);
+            let sockets = self.listeners.open_at(*address);
             if sockets < workers {
                 let service = &listener.service_name;
                 self.events.warn(

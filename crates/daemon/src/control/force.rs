@@ -47,10 +47,10 @@ impl Force {
         leaving: bool,
     ) -> Picture {
         let open = book.listeners.iter().filter(|_| !leaving).map(|(address, listener)| {
-            let (sockets, bound) = listeners.open_at(*address);
+            let sockets = listeners.open_at(*address);
             let (id, service) = (listener.id, listener.service);
             let service_name = listener.service_name.clone();
-            (*address, ListenerFacts { id, service, service_name, bound, sockets })
+            (*address, ListenerFacts { id, service, service_name, sockets })
         });
         let servers = book.servers.iter().map(|(id, entry)| (*id, Arc::clone(&entry.facts)));
         Picture {

@@ -164,8 +164,6 @@ pub struct ListenerFacts {
     pub service: ServiceId,
     /// The service's name.
     pub service_name: String,
-    /// Where it listens: with port 0 the kernel chose one.
-    pub bound: SocketAddr,
     /// Open sockets: one a worker, fewer when they came from a process with fewer workers.
     pub sockets: usize,
 }

@@ -1,1 +1,262 @@
-//! placeholder
+//! Orders to the actor, over a recording engine.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::snapshot::ServerState;
+
+use super::actor::{Actor, Parts};
+use super::*;
+use crate::event::Events;
+use crate::reconcile::fake::{Asked, Fake};
+use crate::reconcile::memory::Memory;
+use crate::scratch::Scratch;
+
+const TEXT: &str = r#"
+[service.shop]
+listen = "127.0.0.1:8001"
+forward = "http"
+pool = "web"
+[pool.web]
+servers = [{ name = "a", address = "10.0.0.1:80" }, { name = "b", address = "10.0.0.2:80" }]
+"#;
+
+struct World {
+    fake: Fake,
+    control: Control,
+    events: Events,
+}
+
+impl World {
+    async fn start(text: &str, state: Option<&Path>) -> World {
+        World::start_after(text, state, None).await
+    }
+
+    async fn start_after(text: &str, state: Option<&Path>, before: Option<(u64, Memory)>) -> World {
+        let fake = Fake::default();
+        let events = Events::quiet();
+        let parts = Parts {
+            engine: Arc::new(fake.clone()),
+            listeners: fake.listeners(2),
+            workers: 2,
+            state: state.map(PathBuf::from),
+            before,
+            events: events.clone(),
+        };
+        let (control, actor) = Actor::begin(parts, change(text)).await.unwrap();
+        tokio::spawn(actor.run());
+        fake.take();
+        World { fake, control, events }
+    }
+
+    async fn apply(&self, text: &str) -> Result<Applied, ApplyError> {
+        self.control.apply(change(text)).await
+    }
+
+    fn state(&self, name: &str) -> ServerState {
+        self.control.picture().server("web", name).unwrap().state
+    }
+
+    async fn say(&self, name: &str, word: ServerWord) {
+        self.control.set_server("web", name, word, by()).await.unwrap();
+    }
+
+    fn whats(&self) -> Vec<&'static str> {
+        self.events.recent().iter().map(|event| event.what).collect()
+    }
+}
+
+fn by() -> Origin {
+    Origin::new("tester", Way::Api)
+}
+
+fn change(text: &str) -> Change {
+    Change { text: text.to_owned(), file: "t.toml".to_owned(), origin: by(), expect: None }
+}
+
+fn drained() -> String {
+    TEXT.replace("\"10.0.0.1:80\"", "\"10.0.0.1:80\", state = \"drain\"")
+}
+
+#[tokio::test]
+async fn a_change_is_published_after_the_workers_act_on_it() {
+    let world = World::start(TEXT, None).await;
+    let mut pictures = world.control.watch();
+    assert_eq!(pictures.borrow_and_update().generation, 1);
+    let applied = world.apply(&drained()).await.unwrap();
+    assert_eq!((applied.generation, applied.confirmed), (2, true));
+    assert_eq!(applied.diff.pools.changed.len(), 1);
+    assert!(applied.diff.services.is_empty());
+    let picture = pictures.borrow_and_update().clone();
+    assert_eq!((picture.generation, picture.snapshot.generation), (2, 2));
+    assert_eq!(world.fake.snapshot().unwrap().version, picture.snapshot.version);
+    assert_eq!(picture.listeners.len(), 1);
+    assert_eq!(world.state("a"), ServerState::Drain);
+}
+
+#[tokio::test]
+async fn mistakes_and_refusals_change_nothing() {
+    let world = World::start(TEXT, None).await;
+    let before = world.control.picture();
+    let error = world.apply("[service.x]\nlisten = 3\n").await.unwrap_err();
+    assert!(matches!(error, ApplyError::Invalid(_)));
+    let stale = Change { expect: Some(7), ..change(&drained()) };
+    let error = world.control.apply(stale).await.unwrap_err();
+    assert!(matches!(error, ApplyError::Stale { expected: 7, found: 1 }));
+    world.fake.occupy("127.0.0.1:8009".parse().unwrap());
+    let error = world.apply(&TEXT.replace("8001", "8009")).await.unwrap_err();
+    assert!(matches!(error, ApplyError::Listen(_)), "{error}");
+    assert!(Arc::ptr_eq(&before, &world.control.picture()));
+    assert!(!world.fake.take().iter().any(|it| matches!(it, Asked::Install(_))));
+    assert_eq!(world.control.generations().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn the_same_text_is_the_same_generation() {
+    let world = World::start(TEXT, None).await;
+    let applied = world.apply(TEXT).await.unwrap();
+    assert_eq!(applied.generation, 1);
+    assert!(applied.diff.is_empty());
+    assert!(world.fake.take().is_empty());
+}
+
+#[tokio::test]
+async fn a_plan_tells_and_does_nothing() {
+    let world = World::start(TEXT, None).await;
+    let text = TEXT.replace("8001", "8005") + "[global]\nworkers = 9\n";
+    let planned = world.control.plan(text, "t.toml".into()).await.unwrap().unwrap();
+    assert_eq!(planned.generation, 1);
+    assert_eq!(planned.needs_restart, ["global.workers"]);
+    assert_eq!(planned.listeners.len(), 2, "{:?}", planned.listeners);
+    assert!(planned.listeners.iter().any(|line| line == "open 127.0.0.1:8005"));
+    assert!(world.fake.take().is_empty());
+    assert!(world.control.plan("x".into(), "t.toml".into()).await.unwrap().is_err());
+}
+
+#[tokio::test]
+async fn what_cannot_change_while_running_is_told() {
+    let world = World::start(TEXT, None).await;
+    let text = format!("{TEXT}[global]\nworkers = 9\n");
+    assert_eq!(world.apply(&text).await.unwrap().needs_restart, ["global.workers"]);
+    assert!(world.whats().contains(&"needs-restart"));
+    assert_eq!(world.control.picture().needs_restart, ["global.workers"]);
+    assert_eq!(world.control.picture().workers, 2);
+    assert!(world.apply(TEXT).await.unwrap().needs_restart.is_empty());
+}
+
+#[tokio::test]
+async fn rollback_is_a_new_generation_with_an_old_text() {
+    let world = World::start(TEXT, None).await;
+    let none = world.control.rollback(None, by()).await.unwrap_err();
+    assert!(matches!(none, RollbackError::NonePrevious));
+    world.apply(&drained()).await.unwrap();
+    let back = world.control.rollback(None, by()).await.unwrap();
+    assert_eq!(back.generation, 3);
+    assert_eq!(world.state("a"), ServerState::Up);
+    let kept = world.control.generations().await.unwrap();
+    assert_eq!(kept.last().unwrap().repeats, Some(1));
+    assert_eq!(kept.last().unwrap().origin.way, Way::Rollback);
+    assert_eq!(world.control.rollback(Some(2), by()).await.unwrap().generation, 4);
+    assert_eq!(world.state("a"), ServerState::Drain);
+    let unknown = world.control.rollback(Some(77), by()).await.unwrap_err();
+    assert!(unknown.to_string().contains("kept are 1, 2, 3, 4"), "{unknown}");
+    assert_eq!(world.control.generation_text(1).await.unwrap().as_deref(), Some(TEXT));
+}
+
+#[tokio::test]
+async fn verdicts_that_wait_make_one_snapshot() {
+    let world = World::start(TEXT, None).await;
+    let picture = world.control.picture();
+    for (name, health) in
+        [("a", Judgement::Down), ("b", Judgement::Down), ("a", Judgement::Up), ("b", Judgement::Up)]
+    {
+        let server = picture.server("web", name).unwrap().id;
+        world.control.verdict(Verdict { server, health, reason: "because".into() }).await;
+    }
+    let unknown = model::id::ServerId(999);
+    let health = Judgement::Down;
+    world.control.verdict(Verdict { server: unknown, health, reason: String::new() }).await;
+    // Answered behind them.
+    world.control.generations().await.unwrap();
+    assert!(matches!(world.fake.take()[..], [Asked::Install(_)]));
+    assert_eq!(world.control.picture().server("web", "a").unwrap().reason, "because");
+    assert_eq!(world.whats().iter().filter(|what| **what == "server-state").count(), 4);
+}
+
+#[tokio::test]
+async fn words_outlive_the_process_until_the_file_says_otherwise() {
+    let scratch = Scratch::new("words").unwrap();
+    {
+        let world = World::start(TEXT, Some(scratch.path())).await;
+        world.say("a", ServerWord::Disable).await;
+        world.say("b", ServerWord::Weight(model::config::Weight::new(5).unwrap())).await;
+        assert_eq!(world.state("a"), ServerState::Disabled);
+        let error = world.control.set_server("web", "zz", ServerWord::Drain, by()).await;
+        assert!(error.unwrap_err().to_string().contains("web/a, web/b"));
+        let error = world.control.set_server("no", "a", ServerWord::Drain, by()).await;
+        assert!(error.unwrap_err().to_string().contains("pool web"));
+    }
+    let world = World::start(TEXT, Some(scratch.path())).await;
+    assert_eq!(world.control.picture().generation, 1, "the same text after a restart");
+    assert_eq!(world.state("a"), ServerState::Disabled);
+    assert_eq!(world.control.picture().server("web", "b").unwrap().weight.get(), 5);
+    world.apply(&drained()).await.unwrap();
+    assert_eq!(world.state("a"), ServerState::Drain);
+    drop(world);
+    let world = World::start(TEXT, Some(scratch.path())).await;
+    assert_eq!(world.state("a"), ServerState::Up, "the word ended with the file's change");
+    assert_eq!(world.control.picture().generation, 3);
+}
+
+#[tokio::test]
+async fn a_state_directory_that_cannot_be_written_is_told_and_counted() {
+    let scratch = Scratch::new("words").unwrap();
+    let file = scratch.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let world = World::start(TEXT, Some(&file)).await;
+    world.say("a", ServerWord::Drain).await;
+    world.apply(&drained()).await.unwrap();
+    assert_eq!(world.control.rollback(None, by()).await.unwrap().generation, 3);
+    assert!(world.control.picture().state_failures >= 4);
+    let whats = world.whats();
+    assert!(whats.contains(&"words-not-kept") && whats.contains(&"generations-not-kept"));
+}
+
+#[tokio::test]
+async fn while_another_process_takes_over_nothing_changes() {
+    let world = World::start(TEXT, None).await;
+    world.say("a", ServerWord::Drain).await;
+    let handed = world.control.hand_over().await.unwrap();
+    assert_eq!((handed.generation, &*handed.text), (1, TEXT));
+    assert_eq!(handed.sockets.len(), 2, "one a worker");
+    assert!(matches!(world.apply(&drained()).await, Err(ApplyError::HandingOver)));
+    assert!(matches!(world.control.hand_over().await, Err(ApplyError::HandingOver)));
+    let word = world.control.set_server("web", "a", ServerWord::Enable, by()).await;
+    assert!(matches!(word, Err(SetServerError::HandingOver)));
+    world.control.take_back().await;
+    world.apply(&drained()).await.unwrap();
+    let next = World::start_after(TEXT, None, Some((41, handed.memory))).await;
+    assert_eq!(next.control.picture().generation, 41);
+    assert_eq!(next.state("a"), ServerState::Drain);
+    assert_eq!(next.apply(&drained()).await.unwrap().generation, 42);
+}
+
+#[tokio::test]
+async fn leaving_stops_listeners_and_refuses_changes() {
+    for (handed, rest) in [(false, true), (true, false)] {
+        let world = World::start(TEXT, None).await;
+        let limit = Some(Duration::from_secs(7));
+        let given = world.control.leave(Leave { handed, limit }).await.unwrap();
+        assert_eq!(given, Duration::from_secs(7));
+        let asked = world.fake.take();
+        assert!(
+            matches!(asked[0], Asked::Stop(_, accept_rest) if accept_rest == rest),
+            "{asked:?}"
+        );
+        assert_eq!(asked[1], Asked::Drain(given));
+        assert!(world.control.picture().leaving && world.control.picture().listeners.is_empty());
+        assert!(matches!(world.apply(&drained()).await, Err(ApplyError::Gone(_))));
+        assert!(!world.control.generations().await.unwrap().is_empty(), "looking is possible");
+    }
+}

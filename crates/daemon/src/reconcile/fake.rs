@@ -18,13 +18,21 @@ use crate::listeners::{Listeners, NoKeeper, Sockets};
 /// What was asked, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
+    /// Bind so many sockets.
     Bind(SocketAddr, usize, Claim),
+    /// Make one listen.
     Listen(SocketAddr),
+    /// Set one anew.
     Alter,
+    /// Try a pool's settings.
     Rehearse,
+    /// Install this version.
     Install(u64),
+    /// Accept on so many sockets.
     Accept(ListenerId, ServiceId, usize),
+    /// Stop accepting.
     Stop(ListenerId, bool),
+    /// Drain.
     Drain(Duration),
 }
 

@@ -1,0 +1,264 @@
+//! Everything that runs, put together once: workers, listeners, probes, resolver, log, API, metrics.
+//!
+//! `run` and `embed` use it alike. Signals, systemd and upgrades are `run`'s.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use l7::{Access, Open, Plane, PlaneOptions, PortUse};
+use model::config::{AccessTarget, Global};
+use model::id::{ListenerId, ServiceId};
+use model::snapshot::Snapshot;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::Instant;
+
+use crate::access::{self, AccessLog};
+use crate::control::actor::{Actor, Parts};
+use crate::control::{ApplyError, Change, Control, Leave};
+use crate::event::Events;
+use crate::listeners::{Keeper, Kernel, Listeners};
+use crate::metrics;
+use crate::outside::Ears;
+use crate::probe;
+use crate::reconcile::engine::Engine;
+use crate::reconcile::memory::Memory;
+use crate::report::sample::Samples;
+use crate::report::vitals::Vitals;
+use crate::resolve;
+use crate::serve::{self, Context, bind::Bound};
+
+/// Our name in Via.
+const NODE: &str = "steelyard";
+/// Descriptors that are not for clients: logs, probes, API, epoll, listeners.
+const OWN_DESCRIPTORS: u64 = 128;
+/// Client connections at most when the configuration does not say.
+const CONNECTIONS: u64 = 1_000_000;
+/// Between two looks at what is still open.
+const LOOK: Duration = Duration::from_millis(20);
+/// For the API to finish answers, and for the log to be written, at the end.
+const LAST: Duration = Duration::from_secs(2);
+
+/// What a house is built from.
+pub struct Plan {
+    /// The configuration.
+    pub change: Change,
+    /// What belongs to the process, of that configuration.
+    pub global: Global,
+    /// Listening sockets of a process before, with the addresses that they were configured with.
+    pub inherited: Vec<(SocketAddr, OwnedFd)>,
+    /// What it remembered, and its generation.
+    pub before: Option<(u64, Memory)>,
+    /// Who keeps listening sockets over our death.
+    pub keeper: Box<dyn Keeper>,
+    /// Where generations and words are kept; `None`: nowhere.
+    pub state: Option<PathBuf>,
+    /// What the daemon says.
+    pub events: Events,
+}
+
+/// Why a house was not built; what was begun has been undone.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// The access log's target.
+    #[error(transparent)]
+    Access(#[from] access::OpenError),
+    /// The workers.
+    #[error("the workers could not be started: {0}")]
+    Plane(#[from] l7::StartError),
+    /// The configuration.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+}
+
+/// Everything that runs.
+pub struct House {
+    /// To ask for changes.
+    pub control: Control,
+    /// The access log.
+    pub access: Arc<AccessLog>,
+    plane: Arc<Plane>,
+    vitals: Arc<Vitals>,
+    tasks: JoinSet<()>,
+    api: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
+    asked: (mpsc::Sender<Option<Duration>>, mpsc::Receiver<Option<Duration>>),
+}
+
+impl House {
+    /// Starts everything but the API. Traffic flows when this returns.
+    ///
+    /// # Errors
+    /// See `BuildError`.
+    pub async fn build(plan: Plan) -> Result<House, BuildError> {
+        let Plan { change, global, inherited, before, keeper, state, events } = plan;
+        let workers = workers(&global);
+        let notice = events.clone();
+        let target = &global.access_log.target;
+        let notice = Box::new(move |text: String| notice.warn("access-log", text));
+        let access = Arc::new(AccessLog::start(target, notice)?);
+        let (prober, observer) = probe::prober();
+        let ears = Ears::new(observer, Arc::clone(&access), events.clone());
+        let plane = Arc::new(Plane::start(options(&global, workers), Arc::new(ears))?);
+
+        let mut listeners = Listeners::new(Box::new(Kernel), keeper, workers);
+        listeners.inherit(inherited);
+        let engine: Arc<dyn Engine> = Arc::new(Carrier(Arc::clone(&plane)));
+        let parts = Parts { engine, listeners, workers, state, before, events };
+        let (control, actor) = Actor::begin(parts, change).await?;
+
+        let ports = Arc::downgrade(&plane);
+        let vitals = Arc::new(Vitals {
+            control: control.clone(),
+            ports: Box::new(move || ports_of(&ports)),
+            access: Arc::clone(&access),
+            probes: Arc::clone(&prober.counts),
+            board: Arc::clone(&prober.board),
+            samples: Samples::default(),
+        });
+        let mut tasks = JoinSet::new();
+        tasks.spawn(actor.run());
+        tasks.spawn(prober.run(control.clone()));
+        tasks.spawn(resolve::run(control.clone()));
+        tasks.spawn(access::follow(control.clone(), Arc::clone(&access)));
+        tasks.spawn(Arc::clone(&vitals).run_samples());
+        let asked = mpsc::channel(1);
+        Ok(House { control, access, plane, vitals, tasks, api: None, asked })
+    }
+
+    /// Opens the API to whoever may use the socket, and the metrics.
+    pub fn serve(&mut self, bound: Bound) {
+        let asked = self.asked.0.clone();
+        let context = Context {
+            vitals: Arc::clone(&self.vitals),
+            // Being asked twice is being asked.
+            stop: Box::new(move |limit| {
+                let _ = asked.try_send(limit);
+            }),
+        };
+        let (end, ended) = oneshot::channel::<()>();
+        let events = self.control.events().clone();
+        let until = async {
+            let _ = ended.await;
+        };
+        let api = tokio::spawn(async move {
+            if let Err(error) = serve::run(bound, Arc::new(context), until).await {
+                events.error("api-failed", format!("the API is not served any more: {error}"));
+            }
+        });
+        self.api = Some((end, api));
+        self.tasks.spawn(metrics::listen::run(Arc::clone(&self.vitals)));
+    }
+
+    /// Waits until somebody asks, by the API, that the process leave; with how long exchanges may finish.
+    pub async fn asked_to_leave(&mut self) -> Option<Duration> {
+        // We hold a sender ourselves: it is never closed.
+        self.asked.1.recv().await.flatten()
+    }
+
+    /// What is open now.
+    pub fn open(&self) -> Open {
+        self.plane.open()
+    }
+
+    /// Stops accepting, lets exchanges finish within the limit or until `cut` is done, ends everything. Returns what
+    /// was cut.
+    pub async fn leave(mut self, how: Leave, cut: impl Future<Output = ()>) -> Open {
+        let control = self.control.clone();
+        if let Ok(limit) = control.leave(how).await {
+            let deadline = Instant::now() + limit;
+            tokio::select! {
+                () = cut => {}
+                () = self.empty(deadline) => {}
+            }
+        }
+        if let Some((end, api)) = self.api.take() {
+            let _ = end.send(());
+            let _ = tokio::time::timeout(LAST, api).await;
+        }
+        self.tasks.shutdown().await;
+        let left = match Arc::try_unwrap(self.plane) {
+            Ok(plane) => plane.stop(),
+            // Somebody is looking at it this moment; the workers end with the process.
+            Err(plane) => plane.open(),
+        };
+        self.access.stop(LAST);
+        left
+    }
+
+    async fn empty(&self, deadline: Instant) {
+        while self.plane.open() != Open::default() && Instant::now() < deadline {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+}
+
+/// How many workers there are to be.
+fn workers(global: &Global) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    global.workers.map_or_else(cores, usize::from).max(1)
+}
+
+fn options(global: &Global, workers: usize) -> PlaneOptions {
+    let log = &global.access_log;
+    PlaneOptions {
+        workers,
+        pin: false,
+        connections: global.connections.unwrap_or_else(|| connections(descriptors())),
+        access: Access {
+            all: log.all,
+            format: log.format,
+            enabled: log.target != AccessTarget::Off,
+        },
+        node: NODE.to_owned(),
+    }
+}
+
+/// Client connections that so many descriptors are enough for: each may need one towards a server.
+fn connections(descriptors: u64) -> u32 {
+    let connections = (descriptors.saturating_sub(OWN_DESCRIPTORS) / 2).clamp(16, CONNECTIONS);
+    u32::try_from(connections).unwrap_or(u32::MAX)
+}
+
+fn descriptors() -> u64 {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX)
+}
+
+fn ports_of(plane: &Weak<Plane>) -> Vec<PortUse> {
+    plane.upgrade().map(|plane| plane.ports()).unwrap_or_default()
+}
+
+/// The request plane behind the reconciler's seam.
+struct Carrier(Arc<Plane>);
+
+impl Engine for Carrier {
+    fn install(&self, snapshot: Arc<Snapshot>) {
+        self.0.install(snapshot);
+    }
+    fn installed(&self) -> u64 {
+        self.0.installed()
+    }
+    fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>) {
+        self.0.listen(id, service, sockets);
+    }
+    fn unlisten(&self, id: ListenerId, accept_rest: bool) {
+        self.0.unlisten(id, accept_rest);
+    }
+    fn drain(&self, limit: Duration) {
+        self.0.drain(limit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::connections;
+
+    #[test]
+    fn every_client_may_have_a_server() {
+        assert_eq!(connections(1024), 448);
+        assert_eq!(connections(10), 16);
+        assert_eq!(connections(u64::MAX), 1_000_000);
+    }
+}

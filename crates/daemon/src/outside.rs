@@ -1,0 +1,116 @@
+//! What the workers tell: passed on to the prober, the log and the events. Called on workers, so nothing here waits.
+//!
+//! It judges nothing.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, TryLockError};
+use std::time::{Duration, Instant};
+
+use l7::{Observation, Outside};
+
+use crate::access::AccessLog;
+use crate::event::Events;
+use crate::probe::Observer;
+
+/// Between two warnings about the same thing.
+const QUIET: Duration = Duration::from_secs(60);
+/// Things about which it is remembered when they were last told; beyond, all is forgotten and told again.
+const REMEMBERED: usize = 4096;
+
+/// The daemon's ears.
+#[derive(Debug)]
+pub struct Ears {
+    observer: Observer,
+    access: Arc<AccessLog>,
+    events: Events,
+    told: Mutex<HashMap<String, Instant>>,
+}
+
+impl Ears {
+    /// Passing on to these.
+    pub fn new(observer: Observer, access: Arc<AccessLog>, events: Events) -> Ears {
+        Ears { observer, access, events, told: Mutex::default() }
+    }
+
+    /// Whether it is time to tell of this. While another worker is telling something, it is not.
+    fn may_tell(&self, of: &str) -> bool {
+        let mut told = match self.told.try_lock() {
+            Ok(told) => told,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        let now = Instant::now();
+        if told.get(of).is_some_and(|last| now.duration_since(*last) < QUIET) {
+            return false;
+        }
+        if told.len() >= REMEMBERED {
+            told.clear();
+        }
+        told.insert(of.to_owned(), now);
+        true
+    }
+}
+
+impl Outside for Ears {
+    fn observe(&self, seen: Observation) {
+        match seen {
+            Observation::ConnectFailed { server, reason, .. } => {
+                self.observer.connect_failed(server, reason);
+            }
+            Observation::ConnectSucceeded { server, .. } => self.observer.connect_succeeded(server),
+            Observation::SourcePortsLow { source, destination, in_use, left } => {
+                let from = source.map(|source| format!(" from {source}")).unwrap_or_default();
+                if self.may_tell(&format!("ports{from} {destination}")) {
+                    self.events.warn(
+                        "source-ports-low",
+                        format!(
+                            "{left} source ports are left{from} towards {destination}, {in_use} are in use: give the pool \
+                             more `source` addresses, or widen net.ipv4.ip_local_port_range"
+                        ),
+                    );
+                }
+            }
+            Observation::NoDescriptor { worker } => {
+                if self.may_tell("descriptors") {
+                    self.events.warn(
+                        "no-descriptor",
+                        format!(
+                            "worker {worker} had no file descriptor for a client: raise LimitNOFILE, or lower \
+                             global.connections so that clients are refused before"
+                        ),
+                    );
+                }
+            }
+        }
+    }
+
+    fn log(&self, lines: Vec<u8>) -> bool {
+        self.access.log(lines)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_trouble_is_told_once_a_minute() {
+        let events = Events::quiet();
+        let access = AccessLog::start(&model::config::AccessTarget::Off, Box::new(drop)).unwrap();
+        let (_, observer) = crate::probe::prober();
+        let ears = Ears::new(observer, Arc::new(access), events.clone());
+        let low = |port| Observation::SourcePortsLow {
+            source: None,
+            destination: ([10, 0, 0, 1], port).into(),
+            in_use: 9,
+            left: 1,
+        };
+        for _ in 0..3 {
+            ears.observe(Observation::NoDescriptor { worker: 0 });
+            ears.observe(low(80));
+            ears.observe(low(81));
+        }
+        let what: Vec<_> = events.recent().iter().map(|event| event.what).collect();
+        assert_eq!(what, ["no-descriptor", "source-ports-low", "source-ports-low"]);
+    }
+}

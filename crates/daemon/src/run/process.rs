@@ -1,0 +1,242 @@
+//! The running process: what it does on signals, and how it leaves.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use l7::Open;
+use tokio::net::UnixListener;
+use tokio::process::Child;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::signals::{Signal, Signals};
+use crate::control::{Change, Leave, Origin, Way};
+use crate::event::Events;
+use crate::house::House;
+use crate::keep;
+use crate::serve::bind::{Bound, Place};
+use crate::systemd::Notify;
+use crate::upgrade::give;
+use crate::upgrade::spawn::Program;
+
+/// Bytes of a configuration file that are read; more is refused.
+pub(super) const FILE_BYTES: u64 = 16 << 20;
+
+/// The running process.
+pub(super) struct Process {
+    house: House,
+    config: PathBuf,
+    events: Events,
+    notify: Notify,
+    watchdog: Option<Duration>,
+    program: Option<Program>,
+    child: Option<Child>,
+    handed: mpsc::Receiver<u32>,
+    giver: JoinHandle<()>,
+    upgrade_place: Place,
+}
+
+/// The sockets by which others speak to this process.
+pub(super) struct Doors {
+    /// The API.
+    pub control: Bound,
+    /// The takeover.
+    pub upgrade: Bound,
+}
+
+/// What a process consists of beside its house.
+pub(super) struct Around {
+    /// The configuration file.
+    pub config: PathBuf,
+    /// What the daemon says.
+    pub events: Events,
+    /// systemd.
+    pub notify: Notify,
+    /// How often systemd wants a sign of life.
+    pub watchdog: Option<Duration>,
+    /// What is started for an upgrade; `None`: not known.
+    pub program: Option<Program>,
+}
+
+impl Process {
+    /// Opens the doors, and tells systemd that everything runs.
+    ///
+    /// # Errors
+    /// A socket cannot be handed to the runtime.
+    pub fn open(mut house: House, doors: Doors, around: Around) -> std::io::Result<Process> {
+        let upgrade_place = doors.upgrade.place();
+        let listener = UnixListener::from_std(doors.upgrade.listener)?;
+        house.serve(doors.control);
+        let (tell, handed) = mpsc::channel(1);
+        let giver = tokio::spawn(give::serve(listener, house.control.clone(), tell));
+        let Around { config, events, notify, watchdog, program } = around;
+        let child = None;
+        let process = Process {
+            house,
+            config,
+            events,
+            notify,
+            watchdog,
+            program,
+            child,
+            handed,
+            giver,
+            upgrade_place,
+        };
+        process.notify.ready(&process.status());
+        process.events.info("ready", process.status());
+        Ok(process)
+    }
+
+    /// Serves until told to leave; says how.
+    pub async fn serve(&mut self, signals: &mut Signals) -> Leave {
+        let mut life = interval(self.watchdog);
+        loop {
+            tokio::select! {
+                signal = signals.next() => match signal {
+                    Signal::Leave => return Leave { handed: false, limit: None },
+                    Signal::Reload => self.reload().await,
+                    Signal::Reopen => self.house.access.reopen(),
+                    Signal::Upgrade => self.upgrade(),
+                },
+                limit = self.house.asked_to_leave() => return Leave { handed: false, limit },
+                Some(pid) = self.handed.recv() => {
+                    self.events.info("handed-over", format!("process {pid} has taken over; we finish what we have"));
+                    return Leave { handed: true, limit: None };
+                }
+                ended = ended(&mut self.child) => {
+                    self.child = None;
+                    self.events.error("upgrade-failed", format!("the new process ended before it took over ({ended}); we go on"));
+                }
+                () = life.tick() => self.notify.alive(),
+            }
+        }
+    }
+
+    /// Leaves; a second signal cuts what is left.
+    pub async fn leave(self, how: Leave, signals: &mut Signals) {
+        let Process { house, events, notify, watchdog, giver, upgrade_place, .. } = self;
+        let drain = how.limit.unwrap_or(house.control.picture().config.global.drain);
+        let open = house.open();
+        let text = format!("leaving within {drain:?}: {} connections are open", open.connections);
+        if !how.handed {
+            // The service itself goes on in another process otherwise.
+            notify.stopping(&text, drain);
+        }
+        events.info("leaving", text);
+        giver.abort();
+        let again = async {
+            let mut life = interval(watchdog);
+            loop {
+                tokio::select! {
+                    signal = signals.next() => if signal == Signal::Leave { return },
+                    () = life.tick() => notify.alive(),
+                }
+            }
+        };
+        let left = house.leave(how, again).await;
+        upgrade_place.remove();
+        events.info("left", cut(&left));
+    }
+
+    async fn reload(&self) {
+        self.notify.reloading();
+        let file = self.config.display().to_string();
+        match keep::read(&self.config, FILE_BYTES) {
+            Ok(Some(text)) => {
+                let origin = Origin::new("SIGHUP", Way::Reload);
+                let change = Change { text, file: file.clone(), origin, expect: None };
+                if let Err(error) = self.house.control.apply(change).await {
+                    let text = format!("{file} is not in force, nothing has changed: {error}");
+                    self.events.error("reload-failed", text);
+                }
+            }
+            Ok(None) => self.events.error("reload-failed", format!("{file} is not there")),
+            Err(error) => {
+                self.events.error("reload-failed", format!("cannot read {file}: {error}"))
+            }
+        }
+        self.notify.ready(&self.status());
+    }
+
+    fn upgrade(&mut self) {
+        if self.child.is_some() {
+            self.events.warn("upgrade-running", "a new process has been started already");
+            return;
+        }
+        let Some(program) = &self.program else {
+            self.events
+                .error("upgrade-failed", "the path of this program is not known: is /proc there?");
+            return;
+        };
+        let path = program.path.display();
+        match program.start() {
+            Ok(child) => {
+                let pid = child.id().unwrap_or_default();
+                self.events.info("upgrading", format!("{path} was started as process {pid}"));
+                self.child = Some(child);
+            }
+            Err(error) => {
+                self.events.error("upgrade-failed", format!("{path} cannot be started: {error}"));
+            }
+        }
+    }
+
+    fn status(&self) -> String {
+        let picture = self.house.control.picture();
+        let (services, pools) = (picture.config.services.len(), picture.config.pools.len());
+        format!("generation {}: {services} services, {pools} pools", picture.generation)
+    }
+}
+
+/// What was cut, by kind.
+fn cut(left: &Open) -> String {
+    if *left == Open::default() {
+        return "nothing was cut".to_owned();
+    }
+    let Open { connections, exchanges, tunnels, idle } = left;
+    let exchanges = exchanges.saturating_sub(*tunnels);
+    format!(
+        "cut {connections} client connections: {exchanges} with an exchange, {tunnels} tunnels, {idle} idle"
+    )
+}
+
+/// How a child ended; never when there is none.
+async fn ended(child: &mut Option<Child>) -> String {
+    match child {
+        Some(child) => match child.wait().await {
+            Ok(status) => status.to_string(),
+            Err(error) => error.to_string(),
+        },
+        None => std::future::pending().await,
+    }
+}
+
+/// Ticks at most that often; never without a period.
+struct Life(Option<tokio::time::Interval>);
+
+fn interval(period: Option<Duration>) -> Life {
+    Life(period.map(|period| tokio::time::interval_at(Instant::now() + period, period)))
+}
+
+impl Life {
+    async fn tick(&mut self) {
+        match &mut self.0 {
+            Some(interval) => drop(interval.tick().await),
+            None => std::future::pending().await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_cut_is_told_by_kind() {
+        assert_eq!(cut(&Open::default()), "nothing was cut");
+        let left = Open { connections: 5, exchanges: 4, tunnels: 1, idle: 1 };
+        assert_eq!(cut(&left), "cut 5 client connections: 3 with an exchange, 1 tunnels, 1 idle");
+    }
+}

@@ -1,0 +1,55 @@
+//! Signals, as words. What is done about them is `run`'s.
+
+use std::io;
+
+use tokio::signal::unix::{Signal as Source, SignalKind, signal};
+
+/// What a signal asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// SIGHUP: read the file again.
+    Reload,
+    /// SIGTERM, SIGINT: leave; a second time: at once.
+    Leave,
+    /// SIGUSR1: open the access log anew.
+    Reopen,
+    /// SIGUSR2: start the new binary, which takes over.
+    Upgrade,
+}
+
+/// Where they come from.
+#[derive(Debug)]
+pub struct Signals {
+    hangup: Source,
+    terminate: Source,
+    interrupt: Source,
+    user1: Source,
+    user2: Source,
+}
+
+impl Signals {
+    /// From now on they do not end the process.
+    ///
+    /// # Errors
+    /// The system gives no handler.
+    pub fn new() -> io::Result<Signals> {
+        Ok(Signals {
+            hangup: signal(SignalKind::hangup())?,
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            user1: signal(SignalKind::user_defined1())?,
+            user2: signal(SignalKind::user_defined2())?,
+        })
+    }
+
+    /// The next one.
+    pub async fn next(&mut self) -> Signal {
+        tokio::select! {
+            _ = self.terminate.recv() => Signal::Leave,
+            _ = self.interrupt.recv() => Signal::Leave,
+            _ = self.hangup.recv() => Signal::Reload,
+            _ = self.user1.recv() => Signal::Reopen,
+            _ = self.user2.recv() => Signal::Upgrade,
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The old process's side: waits to be asked, offers everything, and says when it is time to leave.
+//!
+//! Until the new one is ready nothing of ours changes: we go on accepting and may take everything back.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+
+use super::frame::{self, Offer, VERSION, Word};
+use crate::control::Control;
+
+/// For the first word, and for an offer to be read.
+const PROMPT: Duration = Duration::from_secs(10);
+/// From the offer until the new process must be ready.
+pub const READY_WITHIN: Duration = Duration::from_secs(60);
+/// After a failed accept: descriptors may be short for a moment.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Answers whoever asks, one after the other, until one has taken over; tells so on `handed`.
+pub async fn serve(listener: UnixListener, control: Control, handed: mpsc::Sender<u32>) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        if let Some(pid) = answer(stream, &control, READY_WITHIN).await {
+            // Nobody listens any more only when we are leaving anyway.
+            let _ = handed.send(pid).await;
+            return;
+        }
+    }
+}
+
+/// One attempt; `Some`: the process that has taken over.
+pub(super) async fn answer(
+    mut stream: UnixStream,
+    control: &Control,
+    ready_within: Duration,
+) -> Option<u32> {
+    let events = control.events();
+    let pid = match tokio::time::timeout(PROMPT, greet(&mut stream)).await {
+        Ok(Ok(pid)) => pid,
+        Ok(Err(error)) => {
+            events.warn("takeover-refused", error.to_string());
+            return None;
+        }
+        Err(_) => return None,
+    };
+    let handed = match control.hand_over().await {
+        Ok(handed) => handed,
+        Err(error) => {
+            let _ = frame::say(&mut stream, &Word::Refused(error.to_string())).await;
+            return None;
+        }
+    };
+    events.info(
+        "handing-over",
+        format!("process {pid} is taking over; nothing is changed until then"),
+    );
+    let (addresses, sockets): (Vec<_>, Vec<_>) = handed.sockets.into_iter().unzip();
+    let offer = Offer {
+        pid: std::process::id(),
+        generation: handed.generation,
+        text: handed.text.to_string(),
+        file: handed.file.to_string(),
+        origin: handed.origin,
+        memory: handed.memory,
+        sockets: addresses,
+    };
+    let offered = async {
+        frame::say(&mut stream, &Word::Offer(Box::new(offer))).await?;
+        frame::send_sockets(&stream, &sockets).await?;
+        frame::hear(&mut stream).await
+    };
+    let reason = match tokio::time::timeout(ready_within, offered).await {
+        Ok(Ok(Some(Word::Ready))) => {
+            // If it does not hear this it finds out by our leaving.
+            let _ = frame::say(&mut stream, &Word::Leaving).await;
+            return Some(pid);
+        }
+        Ok(Ok(Some(other))) => format!("it said {other:?} instead of being ready"),
+        Ok(Ok(None)) => "it ended before it was ready".to_owned(),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => {
+            let _ = frame::say(&mut stream, &Word::TooLate).await;
+            format!("it was not ready within {ready_within:?}")
+        }
+    };
+    control.take_back().await;
+    events.error("takeover-failed", format!("process {pid} did not take over: {reason}; we go on"));
+    None
+}
+
+/// Who asks; only root and our own user may.
+async fn greet(stream: &mut UnixStream) -> io::Result<u32> {
+    let user = stream.peer_cred()?.uid();
+    let own = rustix::process::geteuid().as_raw();
+    if user != own && user != 0 {
+        frame::say(stream, &Word::Refused("another user's process".to_owned())).await?;
+        return Err(io::Error::other(format!("user {user} may not take over from user {own}")));
+    }
+    match frame::hear(stream).await? {
+        Some(Word::Hello { version: VERSION, pid }) => Ok(pid),
+        Some(Word::Hello { version, .. }) => {
+            let text = format!("it speaks version {version} of the takeover, we speak {VERSION}");
+            frame::say(stream, &Word::Refused(text.clone())).await?;
+            Err(io::Error::other(text))
+        }
+        _ => Err(io::Error::other("whoever connected did not ask to take over")),
+    }
+}

@@ -1,0 +1,84 @@
+//! Starting the new binary: the same path on disk, the same arguments, and `--takeover`.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use tokio::process::{Child, Command};
+
+/// What makes a process take over.
+pub const FLAG: &str = "--takeover";
+/// Meant for the process that systemd started, not for its child.
+const NOT_INHERITED: [&str; 4] = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "WATCHDOG_PID"];
+
+/// What is started for an upgrade.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The binary.
+    pub path: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+}
+
+impl Program {
+    /// This one, by the path under which it was started; whatever is found there at the time of the upgrade.
+    ///
+    /// # Errors
+    /// /proc is not mounted.
+    pub fn this() -> io::Result<Program> {
+        let path = on_disk(std::fs::read_link("/proc/self/exe")?);
+        Ok(Program { path, arguments: with_flag(std::env::args_os().skip(1)) })
+    }
+
+    /// Starts it.
+    ///
+    /// # Errors
+    /// There is no such binary, or no process can be made.
+    pub fn start(&self) -> io::Result<Child> {
+        let mut command = Command::new(&self.path);
+        command.args(&self.arguments).stdin(Stdio::null());
+        for name in NOT_INHERITED {
+            command.env_remove(name);
+        }
+        command.spawn()
+    }
+}
+
+/// The kernel marks the path of a binary that was replaced.
+fn on_disk(path: PathBuf) -> PathBuf {
+    let bytes = path.as_os_str().as_bytes();
+    match bytes.strip_suffix(b" (deleted)") {
+        Some(before) => PathBuf::from(OsString::from_vec(before.to_vec())),
+        None => path,
+    }
+}
+
+/// Once.
+fn with_flag(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let flag = OsStr::new(FLAG);
+    arguments.filter(|it| it != flag).chain([flag.to_owned()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replaced_binary_is_found_under_its_name() {
+        assert_eq!(
+            on_disk("/usr/bin/steelyard (deleted)".into()),
+            PathBuf::from("/usr/bin/steelyard")
+        );
+        assert_eq!(on_disk("/opt/steelyard".into()), PathBuf::from("/opt/steelyard"));
+    }
+
+    #[test]
+    fn the_flag_is_given_once_over_many_upgrades() {
+        let first = with_flag(["run", "a.toml"].map(OsString::from).into_iter());
+        let second = with_flag(first.clone().into_iter());
+        assert_eq!(first, second);
+        assert_eq!(first, ["run", "a.toml", "--takeover"]);
+    }
+}
