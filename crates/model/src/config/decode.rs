@@ -265,7 +265,7 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
             .filter(|key| !matches!(key.kind, Kind::Refused(_)))
             .map(|key| key.name);
         let near = if self.sink.is_full() { None } else { nearest(name, listed.clone()) };
-        let trouble = Trouble::new(format!("{} has no key `{}`", table.what, clipped(name)))
+        let trouble = Trouble::new(format!("`{}` is not a key of {}", clipped(name), table.what))
             .found(clipped(name))
             .expected(format!("one of {}", listed.collect::<Vec<_>>().join(", ")))
             .suggest(near.map(str::to_owned));

@@ -157,7 +157,7 @@ impl<'s, 't> Sink<'s, 't> {
         }
         let (line, column) = self.source.position(place);
         let text = self.source.line_text(line);
-        let stands: String = self.source.found(place).chars().map(visible).collect();
+        let stands = self.source.found(place);
         let room = text.chars().count().saturating_sub(column as usize - 1).max(1);
         let covered =
             self.source.text.get(place.start as usize..place.end as usize).unwrap_or_default();
@@ -167,12 +167,12 @@ impl<'s, 't> Sink<'s, 't> {
             file: self.source.file.to_owned(),
             line,
             column,
-            key: key.to_owned(),
-            message: trouble.message,
-            found: trouble.found.or((!stands.is_empty()).then_some(stands)),
-            expected: trouble.expected,
-            suggestion: trouble.suggestion,
-            excerpt: text.chars().take(160).map(visible).collect(),
+            key: visible(key),
+            message: visible(&trouble.message),
+            found: trouble.found.or((!stands.is_empty()).then_some(stands)).as_deref().map(visible),
+            expected: trouble.expected.as_deref().map(visible),
+            suggestion: trouble.suggestion.as_deref().map(visible),
+            excerpt: visible(&text.chars().take(160).collect::<String>()),
             width: u32::try_from(width).unwrap_or(u32::MAX),
         };
         self.list.push((place, finding));
@@ -180,8 +180,8 @@ impl<'s, 't> Sink<'s, 't> {
 }
 
 /// Files may hold what a terminal would obey.
-fn visible(c: char) -> char {
-    if c.is_control() { ' ' } else { c }
+fn visible(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 impl fmt::Display for Finding {

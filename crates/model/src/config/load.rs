@@ -79,7 +79,10 @@ pub fn explain(checked: &Checked) -> String {
 /// The first syntax error of each line. Where something stays open to the end of the file, all that follows is read
 /// inside it, and says nothing more.
 fn syntax_errors<'e>(errors: &'e [toml::de::Error], text: &str) -> Vec<(Place, &'e str)> {
-    let open = errors.iter().any(|error| error.message().starts_with("unclosed"));
+    let nested = |error: &toml::de::Error| {
+        ["array", "inline table"].iter().any(|word| error.message().contains(word))
+    };
+    let open = errors.iter().any(|error| error.message().starts_with("unclosed") && nested(error));
     let lines = Lines::of(text);
     let mut kept: Vec<(Place, &str)> = Vec::new();
     for error in errors {
@@ -88,8 +91,7 @@ fn syntax_errors<'e>(errors: &'e [toml::de::Error], text: &str) -> Vec<(Place, &
         if kept.last().is_none_or(|(last, _)| lines.line(*last) != lines.line(place)) {
             kept.push((place, error.message()));
         }
-        let nested = ["array", "inline table", "unclosed"];
-        if open && nested.iter().any(|word| error.message().contains(word)) {
+        if open && nested(error) {
             break;
         }
     }

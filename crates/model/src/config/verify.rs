@@ -6,6 +6,7 @@ pub mod method;
 pub mod pools;
 pub mod sockets;
 
+use super::decode::quoted;
 use super::finding::{Sink, Trouble};
 use super::resolve::Effective;
 use super::schema::{Fallback, Kind, Table};
@@ -33,10 +34,10 @@ pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
 fn missing(effective: &Effective, sink: &mut Sink<'_, '_>) {
     required(&GLOBAL, &effective.global, "global", sink);
     for service in &effective.services {
-        required(&SERVICE, service, &format!("service.{}", service.name), sink);
+        required(&SERVICE, service, &format!("service.{}", quoted(&service.name)), sink);
     }
     for pool in &effective.pools {
-        let path = format!("pool.{}", pool.name);
+        let path = format!("pool.{}", quoted(&pool.name));
         required(&POOL, pool, &path, sink);
         for (at, server) in pool.list("servers").iter().enumerate() {
             required(&SERVER, server, &format!("{path}.servers[{at}]"), sink);
@@ -81,13 +82,17 @@ fn references(effective: &Effective, sink: &mut Sink<'_, '_>) {
         let trouble = Trouble::new(format!("there is no pool `{wanted}`"))
             .expected("the name of a table `[pool.NAME]`")
             .suggest(near.map(|name| format!("\"{name}\"")));
-        sink.error(service.place_of("pool"), &format!("service.{}.pool", service.name), trouble);
+        sink.error(
+            service.place_of("pool"),
+            &format!("service.{}.pool", quoted(&service.name)),
+            trouble,
+        );
     }
     let uses = effective.uses();
     for pool in effective.pools.iter().filter(|pool| !uses.contains_key(pool.name.as_str())) {
         sink.warning(
             pool.place,
-            &format!("pool.{}", pool.name),
+            &format!("pool.{}", quoted(&pool.name)),
             Trouble::new("no service uses this pool"),
         );
     }
@@ -103,7 +108,7 @@ fn global(effective: &Effective, sink: &mut Sink<'_, '_>) {
 }
 
 fn service(service: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
-    let path = format!("service.{}", service.name);
+    let path = format!("service.{}", quoted(&service.name));
     if service.text("forward") == Some("tcp") {
         method::http_only(&SERVICE, service, &path, &mut |section, key, path| {
             let message =

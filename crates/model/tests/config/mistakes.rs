@@ -46,10 +46,10 @@ macro_rules! pool {
 }
 
 const KEYS: &[Row] = &[
-    near("[services.x]\n", "services", "has no key", "service"),
-    near("[global]\nthreads = 2\n", "global.threads", "has no key `threads`", "workers"),
-    near(service!("time_out = 1\n"), "service.s.time_out", "has no key", "timeout"),
-    row(service!("\"\\u0000 x\" = 1\n"), "service.s.\"\\u0000 x\"", "has no key"),
+    near("[services.x]\n", "services", "is not a key of", "service"),
+    near("[global]\nthreads = 2\n", "global.threads", "`threads` is not a key", "workers"),
+    near(service!("time_out = 1\n"), "service.s.time_out", "is not a key of", "timeout"),
+    row(service!("\"\\u0000 x\" = 1\n"), "service.s.\"\\u0000 x\"", "is not a key of"),
     row(service!("rule = [{ pool = \"web\" }]\n"), "service.s.rule", "not available in this build"),
     row(
         service!("[[service.s.rule]]\npool = \"web\"\n"),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
+use super::super::decode::quoted;
 use super::super::finding::{Sink, Trouble};
 use super::super::resolve::Effective;
 use super::super::schema::OBJECTS;
@@ -21,7 +22,7 @@ pub fn verify(effective: &Effective, sink: &mut Sink<'_, '_>) {
     let paths: Vec<(String, &Section)> = effective
         .services
         .iter()
-        .map(|service| (format!("service.{}.listen", service.name), service))
+        .map(|service| (format!("service.{}.listen", quoted(&service.name)), service))
         .chain(
             effective
                 .global

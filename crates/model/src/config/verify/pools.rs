@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use super::super::address::{Host, ServerAddress};
+use super::super::decode::quoted;
 use super::super::finding::{Sink, Trouble};
 use super::super::resolve::Uses;
 use super::super::section::Section;
@@ -14,7 +15,7 @@ use super::sockets;
 
 /// Judge a pool in force.
 pub fn verify(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
-    let path = format!("pool.{}", pool.name);
+    let path = format!("pool.{}", quoted(&pool.name));
     servers(pool, &path, sink);
     if let Some(balance) = pool.table("balance") {
         self::balance(balance, pool.list("servers").len(), &format!("{path}.balance"), sink);
