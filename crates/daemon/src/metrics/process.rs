@@ -51,6 +51,8 @@ pub(super) fn encode(
     )?;
     let memory = facts.resident_bytes as f64;
     one(to, "steelyard_resident", Some(Unit::Bytes), "Resident memory of the process.", memory)?;
+    let help = "Attempts to keep generations or operators' words on disk that failed.";
+    counter(to, ("steelyard_state_failures", None, help), facts.state_failures)?;
     log(facts, to)?;
     probes(facts, to)?;
     ports(facts, to)

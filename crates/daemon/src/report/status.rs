@@ -263,6 +263,12 @@ fn warnings(picture: &Picture, facts: &Facts) -> Vec<String> {
             row.left, row.destination
         ));
     }
+    if facts.state_failures > 0 {
+        out.push(format!(
+            "{} attempts to keep generations on disk failed: a restart may not know the last ones",
+            facts.state_failures
+        ));
+    }
     if facts.access.dropped_target > 0 {
         out.push(format!("{} access log lines could not be written", facts.access.dropped_target));
     }

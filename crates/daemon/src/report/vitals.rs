@@ -51,6 +51,8 @@ pub struct Facts {
     pub probes: ProbeSums,
     /// Lines about the daemon itself that were not written.
     pub events_dropped: u64,
+    /// Attempts to keep generations or operators' words on disk that failed.
+    pub state_failures: u64,
     /// Source ports.
     pub ports: Vec<PortUse>,
 }
@@ -72,6 +74,7 @@ impl Vitals {
             access: self.access.counts(),
             probes: self.probes.read(),
             events_dropped: self.control.events().dropped(),
+            state_failures: picture.state_failures,
             ports: (self.ports)(),
         }
     }
