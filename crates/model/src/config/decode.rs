@@ -264,7 +264,7 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
             .iter()
             .filter(|key| !matches!(key.kind, Kind::Refused(_)))
             .map(|key| key.name);
-        let near = if self.sink.is_full() { None } else { nearest(name, listed.clone()) };
+        let near = if self.sink.searches() { nearest(name, listed.clone()) } else { None };
         let trouble = Trouble::new(format!("`{}` is not a key of {}", clipped(name), table.what))
             .found(clipped(name))
             .expected(format!("one of {}", listed.collect::<Vec<_>>().join(", ")))

@@ -11,6 +11,9 @@ use super::source::{Place, Source};
 /// Findings listed at most; further ones are counted.
 pub const LISTED: usize = 1000;
 
+/// Findings that get a search for what was meant; later ones go without, so that a large file is answered at once.
+const SEARCHED: usize = 100;
+
 /// How much a finding weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -124,9 +127,9 @@ impl<'s, 't> Sink<'s, 't> {
         self.errors
     }
 
-    /// True when further findings are only counted, so that costly suggestions can be left out.
-    pub fn is_full(&self) -> bool {
-        self.list.len() >= LISTED
+    /// True while it is worth searching for what was meant.
+    pub fn searches(&self) -> bool {
+        self.list.len() < SEARCHED
     }
 
     /// An error at a place.
@@ -151,7 +154,7 @@ impl<'s, 't> Sink<'s, 't> {
     }
 
     fn add(&mut self, severity: Severity, place: Place, key: &str, trouble: Trouble) {
-        if self.is_full() {
+        if self.list.len() >= LISTED {
             self.unlisted += 1;
             return;
         }

@@ -29,7 +29,7 @@ const ALIASES: [(&str, &str); 24] = [
 ];
 
 /// Candidates compared at most, so that a large file with many mistakes is still answered at once.
-const COMPARED: usize = 2000;
+const COMPARED: usize = 10_000;
 
 /// The known word nearest to `word`, when it is near enough to be meant.
 pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {

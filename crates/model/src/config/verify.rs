@@ -74,10 +74,10 @@ fn references(effective: &Effective, sink: &mut Sink<'_, '_>) {
         let Some(wanted) = service.text("pool").filter(|name| !names.contains(name)) else {
             continue;
         };
-        let near = if sink.is_full() {
-            None
-        } else {
+        let near = if sink.searches() {
             nearest(wanted, effective.pools.iter().map(|p| p.name.as_str()))
+        } else {
+            None
         };
         let trouble = Trouble::new(format!("there is no pool `{wanted}`"))
             .expected("the name of a table `[pool.NAME]`")
