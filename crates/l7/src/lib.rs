@@ -8,6 +8,8 @@ mod buffers;
 mod census;
 mod connection;
 mod exchange;
+#[cfg(test)]
+mod fixture;
 mod flow;
 mod incoming;
 mod local;
@@ -20,6 +22,8 @@ mod relay;
 mod rt;
 mod said;
 mod shelf;
+#[cfg(test)]
+mod simulation;
 pub mod socket;
 mod stream;
 mod sys;

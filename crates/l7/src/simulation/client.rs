@@ -1,0 +1,244 @@
+//! A scripted client: sends requests, reads the answers with the codec and compares every byte.
+//!
+//! It may be slow, cut its requests in pieces, pipeline, or go away in the middle. What it saw is written into notes
+//! that the tests read.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+
+use wire::http1::{self, AnswerBody, Asked, Chunked, Emit, Limits, Slots};
+
+use super::server::body as pattern;
+use super::world::{Io, Peer, What};
+
+/// How a request ended for the client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Saw {
+    /// A whole answer with the right body; from us if it names a cause.
+    Answer(u16, Option<String>),
+    /// The connection ended first.
+    Nothing,
+    /// The connection ended in the middle of the answer.
+    Part,
+    /// A wrong body or a broken head.
+    Wrong(String),
+    /// It went away itself.
+    Left,
+}
+
+/// A request to send.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// GET, HEAD, POST or PUT.
+    pub method: &'static str,
+    /// The server's behaviour.
+    pub mode: &'static str,
+    /// Bytes of the answer's body.
+    pub size: u64,
+    /// Bytes of the request's body.
+    pub upload: u64,
+    /// The request's body is chunked.
+    pub chunked: bool,
+    /// Names the request everywhere.
+    pub id: u64,
+    /// Silence before it.
+    pub pause: Duration,
+    /// Goes away in this way after sending it: `true` is a reset.
+    pub leaves: Option<bool>,
+}
+
+/// What the clients saw, by request.
+pub type Notes = Rc<RefCell<Vec<(Planned, Saw)>>>;
+
+/// One client connection.
+pub struct Client {
+    notes: Notes,
+    to_send: VecDeque<Planned>,
+    waiting: VecDeque<Planned>,
+    out: Vec<u8>,
+    inbox: Vec<u8>,
+    pipelines: bool,
+    resting: bool,
+    over: bool,
+}
+
+impl Client {
+    /// A client with a plan. `pipelines`: does not wait for answers before the next request.
+    pub fn new(notes: Notes, plan: Vec<Planned>, pipelines: bool) -> Client {
+        Client {
+            notes,
+            to_send: plan.into(),
+            waiting: VecDeque::new(),
+            out: Vec::new(),
+            inbox: Vec::new(),
+            pipelines,
+            resting: false,
+            over: false,
+        }
+    }
+
+    fn note(&mut self, planned: Planned, saw: Saw) {
+        self.notes.borrow_mut().push((planned, saw));
+    }
+
+    fn send(&mut self, io: &mut Io, rested: bool) {
+        while self.out.is_empty() && (self.waiting.is_empty() || self.pipelines) {
+            let Some(next) = self.to_send.front() else { break };
+            if !next.pause.is_zero() && !rested && !self.resting {
+                self.resting = true;
+                return io.after(next.pause);
+            }
+            if self.resting && !rested {
+                return;
+            }
+            self.resting = false;
+            let Some(next) = self.to_send.pop_front() else { break };
+            self.out.extend(render(&next, io));
+            let leaves = next.leaves;
+            self.waiting.push_back(next);
+            io.write(&mut self.out);
+            if let Some(reset) = leaves {
+                return self.leave(io, reset);
+            }
+            if rested {
+                break;
+            }
+        }
+        io.write(&mut self.out);
+    }
+
+    fn leave(&mut self, io: &mut Io, reset: bool) {
+        self.over = true;
+        io.close(reset);
+        for planned in std::mem::take(&mut self.waiting) {
+            self.note(planned, Saw::Left);
+        }
+        for planned in std::mem::take(&mut self.to_send) {
+            self.note(planned, Saw::Left);
+        }
+    }
+
+    fn answers(&mut self, ended: bool) {
+        while let Some(planned) = self.waiting.front().cloned() {
+            match answer(&self.inbox, &planned, ended) {
+                Parsed::More => return,
+                Parsed::Saw(used, saw) => {
+                    self.inbox.drain(..used);
+                    self.waiting.pop_front();
+                    self.note(planned, saw);
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self, io: &mut Io) {
+        self.over = true;
+        io.close(false);
+        let part = !self.inbox.is_empty();
+        for (at, planned) in std::mem::take(&mut self.waiting).into_iter().enumerate() {
+            self.note(planned, if part && at == 0 { Saw::Part } else { Saw::Nothing });
+        }
+        for planned in std::mem::take(&mut self.to_send) {
+            self.note(planned, Saw::Nothing);
+        }
+    }
+}
+
+impl Peer for Client {
+    fn on(&mut self, what: What, io: &mut Io) {
+        if self.over {
+            return;
+        }
+        self.inbox.extend(io.take());
+        let ended = matches!(what, What::End | What::Broken);
+        self.answers(what == What::End);
+        if ended {
+            return self.finish(io);
+        }
+        self.send(io, what == What::Timer);
+        if !self.over && self.to_send.is_empty() && self.waiting.is_empty() && self.out.is_empty() {
+            self.finish(io);
+        }
+    }
+}
+
+fn render(planned: &Planned, io: &mut Io) -> Vec<u8> {
+    let Planned { method, mode, size, id, upload, .. } = planned;
+    let mut out = format!("{method} /{mode}/{size}/{id} HTTP/1.1\r\nHost: shop\r\n").into_bytes();
+    let body = pattern(id + 1, *upload);
+    if planned.chunked {
+        out.extend(b"Transfer-Encoding: chunked\r\n\r\n");
+        let mut rest = &body[..];
+        while !rest.is_empty() {
+            let n = 1 + io.below(rest.len() as u64) as usize;
+            out.extend(format!("{n:x}\r\n").bytes());
+            out.extend(&rest[..n]);
+            out.extend(b"\r\n");
+            rest = &rest[n..];
+        }
+        out.extend(b"0\r\n\r\n");
+    } else {
+        if *upload > 0 {
+            out.extend(format!("Content-Length: {upload}\r\n").bytes());
+        }
+        out.extend(b"\r\n");
+        out.extend(body);
+    }
+    out
+}
+
+enum Parsed {
+    More,
+    Saw(usize, Saw),
+}
+
+fn answer(bytes: &[u8], planned: &Planned, ended: bool) -> Parsed {
+    let asked = if planned.method == "HEAD" { Asked::Head } else { Asked::Other };
+    let mut from = 0;
+    loop {
+        let mut slots = Slots::new();
+        let response =
+            match http1::parse_response(&bytes[from..], &Limits::default(), &mut slots, asked) {
+                Ok(Some(response)) => response,
+                Ok(None) => return Parsed::More,
+                Err(defect) => return Parsed::Saw(bytes.len(), Saw::Wrong(defect.to_string())),
+            };
+        from += response.head_len;
+        if response.status < 200 {
+            continue;
+        }
+        let cause = response
+            .headers
+            .iter()
+            .find(|header| header.name.eq_ignore_ascii_case("x-steelyard-cause"))
+            .map(|header| String::from_utf8_lossy(header.value).into_owned());
+        let rest = &bytes[from..];
+        let (body, used) = match response.body {
+            AnswerBody::None => (Vec::new(), 0),
+            AnswerBody::Length(n) if rest.len() as u64 >= n => {
+                (rest[..n as usize].to_vec(), n as usize)
+            }
+            AnswerBody::Length(_) => return Parsed::More,
+            AnswerBody::Chunked => {
+                let mut out = Vec::new();
+                match Chunked::new(Emit::Plain).feed(rest, &mut out) {
+                    Ok(fed) if fed.finished => (out, fed.consumed),
+                    Ok(_) => return Parsed::More,
+                    Err(defect) => return Parsed::Saw(bytes.len(), Saw::Wrong(defect.to_string())),
+                }
+            }
+            AnswerBody::UntilClose if ended => (rest.to_vec(), rest.len()),
+            AnswerBody::UntilClose => return Parsed::More,
+        };
+        let wanted = if planned.method == "HEAD" { 0 } else { planned.size };
+        let right = body == pattern(planned.id, wanted);
+        let saw = if right || cause.is_some() {
+            Saw::Answer(response.status, cause)
+        } else {
+            Saw::Wrong(format!("a body of {} bytes, not that of {planned:?}", body.len()))
+        };
+        return Parsed::Saw(from + used, saw);
+    }
+}

@@ -1,0 +1,216 @@
+//! A scripted server: reads requests with the codec, answers in many good and bad ways.
+//!
+//! The path says how to behave: `/MODE/SIZE/ID`. What it received is written into a ledger that the tests read.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use wire::http1::{self, BodyKind, Chunked, Emit, Limits, Slots};
+
+use super::world::{Io, Peer, What};
+
+/// What servers received, by the id of the request.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// How often each request was received whole.
+    pub received: HashMap<u64, u32>,
+    /// Requests whose body was not what the client sends.
+    pub wrong: Vec<u64>,
+    /// Bytes that were no request.
+    pub nonsense: Vec<String>,
+}
+
+/// One connection to a server.
+pub struct Server {
+    ledger: Rc<RefCell<Ledger>>,
+    inbox: Vec<u8>,
+    out: Vec<u8>,
+    then: Then,
+    /// Closes a connection that was idle for this long.
+    idle: Option<Duration>,
+    last: u64,
+    closed: bool,
+}
+
+/// What follows once everything is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    Stay,
+    Close,
+    Reset,
+}
+
+/// The byte at `at` of the body of message `id`.
+pub fn pattern(id: u64, at: u64) -> u8 {
+    (id.wrapping_mul(31).wrapping_add(at.wrapping_mul(7)) % 251) as u8
+}
+
+/// A body.
+pub fn body(id: u64, size: u64) -> Vec<u8> {
+    (0..size).map(|at| pattern(id, at)).collect()
+}
+
+impl Server {
+    /// A fresh connection.
+    pub fn new(ledger: Rc<RefCell<Ledger>>, idle: Option<Duration>) -> Server {
+        Server {
+            ledger,
+            inbox: Vec::new(),
+            out: Vec::new(),
+            then: Then::Stay,
+            idle,
+            last: 0,
+            closed: false,
+        }
+    }
+
+    fn requests(&mut self, io: &mut Io) {
+        while self.then == Then::Stay {
+            let bytes = std::mem::take(&mut self.inbox);
+            match self.request(&bytes, io) {
+                Some(used) => self.inbox = bytes[used..].to_vec(),
+                None => {
+                    self.inbox = bytes;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Reads one request and prepares its answer; `None`: it is not whole yet.
+    fn request(&mut self, bytes: &[u8], io: &mut Io) -> Option<usize> {
+        let limits = Limits::default();
+        let mut slots = Slots::new();
+        let request = match http1::parse_request(bytes, &limits, &mut slots) {
+            Ok(Some(request)) => request,
+            Ok(None) => return None,
+            Err(defect) => {
+                self.ledger
+                    .borrow_mut()
+                    .nonsense
+                    .push(format!("{defect}: {}", bytes.escape_ascii()));
+                self.then = Then::Reset;
+                return None;
+            }
+        };
+        let rest = &bytes[request.head_len..];
+        let (body, used) = match request.body {
+            BodyKind::None => (Vec::new(), 0),
+            BodyKind::Length(n) if rest.len() as u64 >= n => {
+                (rest[..n as usize].to_vec(), n as usize)
+            }
+            BodyKind::Length(_) => return None,
+            BodyKind::Chunked => {
+                let mut out = Vec::new();
+                let fed = Chunked::new(Emit::Plain).feed(rest, &mut out).ok()?;
+                if !fed.finished {
+                    return None;
+                }
+                (out, fed.consumed)
+            }
+        };
+        let mut words = request.target.split('/').skip(1);
+        let mode = words.next().unwrap_or_default();
+        let mut number = || words.next().and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+        let (size, id) = (number(), number());
+        let mut ledger = self.ledger.borrow_mut();
+        *ledger.received.entry(id).or_default() += 1;
+        if body != self::body(id + 1, body.len() as u64) {
+            ledger.wrong.push(id);
+        }
+        drop(ledger);
+        let head_only = request.method.is_head();
+        let used = request.head_len + used;
+        self.answer(mode, size, id, head_only, io);
+        Some(used)
+    }
+
+    fn answer(&mut self, mode: &str, size: u64, id: u64, head_only: bool, io: &mut Io) {
+        let body = body(id, size);
+        let plain = |extra: &str| {
+            format!("HTTP/1.1 200 OK\r\n{extra}Content-Length: {size}\r\n\r\n").into_bytes()
+        };
+        let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+        match mode {
+            "chunked" => {
+                self.out.extend(chunked);
+                if !head_only {
+                    let mut rest = &body[..];
+                    while !rest.is_empty() {
+                        let n = 1 + io.below(rest.len() as u64) as usize;
+                        self.out.extend(format!("{n:x};x=1\r\n").bytes());
+                        self.out.extend(&rest[..n]);
+                        self.out.extend(b"\r\n");
+                        rest = &rest[n..];
+                    }
+                    self.out.extend(b"0\r\nX-End: 1\r\n\r\n");
+                }
+                return;
+            }
+            "until-close" => {
+                self.out.extend(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+                self.then = Then::Close;
+            }
+            "hints" => self.out.extend(
+                [&b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"[..], &plain("")].concat(),
+            ),
+            "closing" => {
+                self.out.extend(plain("Connection: close\r\n"));
+                self.then = Then::Close;
+            }
+            "silent-close" => {
+                self.out.extend(plain(""));
+                self.then = Then::Close;
+            }
+            "cut" => {
+                let short = size / 2;
+                self.out.extend(plain(""));
+                self.out.extend(&body[..short as usize]);
+                self.then = if id.is_multiple_of(2) { Then::Close } else { Then::Reset };
+                return;
+            }
+            "die" => {
+                self.then = if id.is_multiple_of(2) { Then::Close } else { Then::Reset };
+                return;
+            }
+            "garbage" => {
+                self.out.extend(b"SSH-2.0-OpenSSH\r\n\r\n");
+                self.then = Then::Close;
+                return;
+            }
+            "silent" => return,
+            _ => self.out.extend(plain("")),
+        }
+        if !head_only {
+            self.out.extend(body);
+        }
+    }
+}
+
+impl Peer for Server {
+    fn on(&mut self, what: What, io: &mut Io) {
+        if self.closed {
+            return;
+        }
+        if what != What::Timer {
+            self.last = io.now();
+        }
+        self.inbox.extend(io.take());
+        self.requests(io);
+        io.write(&mut self.out);
+        let idle = self.idle.filter(|idle| {
+            io.now() >= self.last + idle.as_nanos() as u64
+                && self.inbox.is_empty()
+                && self.out.is_empty()
+        });
+        let over = matches!(what, What::End | What::Broken) && self.out.is_empty();
+        if over || idle.is_some() || (self.out.is_empty() && self.then != Then::Stay) {
+            self.closed = true;
+            io.close(self.then == Then::Reset);
+        } else if let Some(idle) = self.idle {
+            io.after(idle);
+        }
+    }
+}

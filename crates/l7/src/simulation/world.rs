@@ -1,0 +1,510 @@
+//! A world in memory: virtual time, connections with latency and small windows, peers that follow scripts.
+//!
+//! Implements `Net` for a worker. Everything random comes from one seed, so a run can be repeated. There are no pipes
+//! here, and nothing is reordered: the kernel does that for us in the real world.
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::time::Duration;
+
+use model::moment::Moment;
+use model::pick::Rng;
+
+use crate::rt::net::Ready;
+use crate::rt::{Connect, Net, Readiness};
+
+/// What can happen to a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Its connection is established.
+    Open,
+    /// Bytes are there.
+    Data,
+    /// The other side's end.
+    End,
+    /// The connection is broken or was refused.
+    Broken,
+    /// Its timer.
+    Timer,
+    /// It may write again.
+    Room,
+}
+
+/// A scripted peer.
+pub trait Peer {
+    /// Something happened.
+    fn on(&mut self, what: What, io: &mut Io);
+}
+
+/// Makes the peer behind a server's address for each connection.
+pub type Spawn = Box<dyn FnMut() -> Option<Box<dyn Peer>>>;
+
+/// The handle that a peer acts through.
+pub struct Io<'a> {
+    world: &'a mut World,
+    sock: usize,
+}
+
+#[derive(Default)]
+struct Sock {
+    other: usize,
+    inbox: VecDeque<u8>,
+    window: usize,
+    in_flight: usize,
+    open: bool,
+    refused: bool,
+    end_came: bool,
+    end_sent: bool,
+    broken: bool,
+    closed: bool,
+    blocked: bool,
+    linger_zero: bool,
+    token: Option<u64>,
+    peer: Option<Box<dyn Peer>>,
+    acknowledged: u64,
+    busy_until: u64,
+    backlog: VecDeque<(usize, SocketAddr)>,
+    address: Option<SocketAddr>,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Deliver(usize, Vec<u8>),
+    End(usize),
+    Break(usize),
+    Open(usize),
+    Arrive(usize, usize, SocketAddr),
+    Room(usize),
+    Timer(usize),
+}
+
+/// The world's state.
+pub struct World {
+    /// Virtual nanoseconds.
+    pub now: u64,
+    /// The source of chance.
+    pub rng: Rng,
+    sequence: u64,
+    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    socks: Vec<Sock>,
+    ready: Vec<Ready>,
+    servers: HashMap<SocketAddr, Spawn>,
+    window: usize,
+}
+
+/// A worker's handle on the world.
+#[derive(Clone)]
+pub struct Sim(pub Rc<RefCell<World>>);
+
+/// A worker's socket.
+pub struct SimSock {
+    world: Rc<RefCell<World>>,
+    id: usize,
+}
+
+impl Drop for SimSock {
+    fn drop(&mut self) {
+        let mut world = self.world.borrow_mut();
+        let unread = !world.socks[self.id].inbox.is_empty() || world.socks[self.id].linger_zero;
+        world.close(self.id, unread);
+    }
+}
+
+impl Sim {
+    /// An empty world whose receive windows are `window` bytes.
+    pub fn new(seed: u64, window: usize) -> Sim {
+        Sim(Rc::new(RefCell::new(World {
+            now: 1_000_000_000,
+            rng: Rng::new(seed),
+            sequence: 0,
+            events: BinaryHeap::new(),
+            socks: Vec::new(),
+            ready: Vec::new(),
+            servers: HashMap::new(),
+            window,
+        })))
+    }
+
+    /// A listener of the worker.
+    pub fn listener(&self) -> SimSock {
+        let id = self.0.borrow_mut().sock(None);
+        SimSock { world: self.0.clone(), id }
+    }
+
+    /// Lets servers live at an address.
+    pub fn serve(&self, at: SocketAddr, spawn: Spawn) {
+        self.0.borrow_mut().servers.insert(at, spawn);
+    }
+
+    /// A client that connects to the worker's listener after `delay`.
+    pub fn client(
+        &self,
+        listener: &SimSock,
+        from: SocketAddr,
+        delay: Duration,
+        peer: Box<dyn Peer>,
+    ) {
+        let mut world = self.0.borrow_mut();
+        let (near, far) = (world.sock(None), world.sock(Some(peer)));
+        world.join(near, far);
+        let at = world.now + delay.as_nanos() as u64;
+        world.put(at, Event::Arrive(listener.id, near, from));
+        world.put(at + 1, Event::Open(far));
+    }
+}
+
+impl World {
+    fn sock(&mut self, peer: Option<Box<dyn Peer>>) -> usize {
+        let window = self.window;
+        self.socks.push(Sock { window, peer, ..Sock::default() });
+        self.socks.len() - 1
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        for (one, other) in [(a, b), (b, a)] {
+            self.socks[one].other = other;
+            self.socks[one].open = true;
+        }
+    }
+
+    fn put(&mut self, at: u64, event: Event) {
+        self.sequence += 1;
+        self.events.push(Reverse((at, self.sequence, event)));
+    }
+
+    /// In order with what this side has sent before.
+    fn send(&mut self, from: usize, event: Event) {
+        let latency = 20_000 + self.rng.below(200_000);
+        let at = (self.now + latency).max(self.socks[from].busy_until);
+        self.socks[from].busy_until = at;
+        self.put(at, event);
+    }
+
+    fn report(&mut self, id: usize, bits: u8) {
+        if let Some(token) = self.socks[id].token {
+            self.ready.push(Ready { token, readiness: Readiness(bits) });
+        }
+    }
+
+    fn tell(&mut self, id: usize, what: What) {
+        if let Some(mut peer) = self.socks[id].peer.take() {
+            peer.on(what, &mut Io { world: self, sock: id });
+            if !self.socks[id].closed {
+                self.socks[id].peer = Some(peer);
+            }
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Deliver(to, bytes) => {
+                let from = self.socks[to].other;
+                self.socks[to].in_flight -= bytes.len();
+                if self.socks[to].closed {
+                    return self.send(to, Event::Break(from));
+                }
+                if !self.socks[to].broken {
+                    self.socks[from].acknowledged += bytes.len() as u64;
+                    self.socks[to].inbox.extend(bytes);
+                    self.report(to, Readiness::READ);
+                    self.tell(to, What::Data);
+                }
+            }
+            Event::End(to) => {
+                self.socks[to].end_came = true;
+                self.report(to, Readiness::READ | Readiness::END);
+                self.tell(to, What::End);
+            }
+            Event::Break(to) => {
+                if !self.socks[to].broken {
+                    self.socks[to].broken = true;
+                    self.socks[to].inbox.clear();
+                    self.report(to, Readiness::READ | Readiness::WRITE | Readiness::BROKEN);
+                    self.tell(to, What::Broken);
+                }
+            }
+            Event::Open(id) => {
+                self.socks[id].open |= !self.socks[id].refused;
+                let bits = if self.socks[id].refused { Readiness::BROKEN } else { 0 };
+                self.report(id, Readiness::WRITE | bits);
+                self.tell(id, What::Open);
+            }
+            Event::Arrive(listener, sock, from) => {
+                self.socks[listener].backlog.push_back((sock, from));
+                self.report(listener, Readiness::READ);
+            }
+            Event::Room(id) => {
+                self.report(id, Readiness::WRITE);
+                self.tell(id, What::Room);
+            }
+            Event::Timer(id) => self.tell(id, What::Timer),
+        }
+    }
+
+    fn write(&mut self, id: usize, bytes: &[u8]) -> io::Result<usize> {
+        let other = self.socks[id].other;
+        let sock = &self.socks[id];
+        if sock.broken {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        if !sock.open {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let receiver = &self.socks[other];
+        let room = receiver.window.saturating_sub(receiver.inbox.len() + receiver.in_flight);
+        let most = room.min(bytes.len());
+        if most == 0 {
+            self.socks[id].blocked = true;
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        if most < bytes.len() {
+            self.socks[id].blocked = true;
+        }
+        self.socks[other].in_flight += most;
+        let mut rest = &bytes[..most];
+        while !rest.is_empty() {
+            let piece = 1 + self.rng.below(1448.min(rest.len() as u64)) as usize;
+            self.send(id, Event::Deliver(other, rest[..piece].to_vec()));
+            rest = &rest[piece..];
+        }
+        Ok(most)
+    }
+
+    fn read(&mut self, id: usize, into: &mut [u8]) -> io::Result<usize> {
+        let sock = &mut self.socks[id];
+        if sock.broken {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        let n = into.len().min(sock.inbox.len());
+        let (front, back) = sock.inbox.as_slices();
+        let first = n.min(front.len());
+        into[..first].copy_from_slice(&front[..first]);
+        into[first..n].copy_from_slice(&back[..n - first]);
+        sock.inbox.drain(..n);
+        if n > 0 {
+            let other = sock.other;
+            if std::mem::take(&mut self.socks[other].blocked) {
+                self.send(id, Event::Room(other));
+            }
+            return Ok(n);
+        }
+        if sock.end_came { Ok(0) } else { Err(io::ErrorKind::WouldBlock.into()) }
+    }
+
+    fn end(&mut self, id: usize) {
+        if !std::mem::replace(&mut self.socks[id].end_sent, true) && !self.socks[id].broken {
+            let other = self.socks[id].other;
+            self.send(id, Event::End(other));
+        }
+    }
+
+    fn close(&mut self, id: usize, reset: bool) {
+        if std::mem::replace(&mut self.socks[id].closed, true) {
+            return;
+        }
+        self.socks[id].token = None;
+        let other = self.socks[id].other;
+        if other == id || !self.socks[id].open {
+            return;
+        }
+        if reset && !self.socks[id].broken {
+            self.send(id, Event::Break(other));
+        } else {
+            self.end(id);
+        }
+    }
+
+    /// Lives until something is ready for the worker or `until`; false: nothing will ever happen again.
+    fn live(&mut self, until: u64) -> bool {
+        while self.ready.is_empty() {
+            match self.events.peek() {
+                Some(Reverse((at, _, _))) if *at <= until => {
+                    if let Some(Reverse((at, _, event))) = self.events.pop() {
+                        self.now = self.now.max(at);
+                        self.happen(event);
+                    }
+                }
+                _ if until < u64::MAX => {
+                    self.now = self.now.max(until);
+                    return true;
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+}
+
+impl Io<'_> {
+    /// Virtual time.
+    pub fn now(&self) -> u64 {
+        self.world.now
+    }
+
+    /// A number below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.world.rng.below(n)
+    }
+
+    /// Takes what has come.
+    pub fn take(&mut self) -> Vec<u8> {
+        let mut all = vec![0; self.world.socks[self.sock].inbox.len()];
+        let n = self.world.read(self.sock, &mut all).unwrap_or(0);
+        all.truncate(n);
+        all
+    }
+
+    /// Writes what fits and leaves the rest.
+    pub fn write(&mut self, bytes: &mut Vec<u8>) {
+        while !bytes.is_empty() {
+            match self.world.write(self.sock, bytes) {
+                Ok(n) => {
+                    bytes.drain(..n);
+                }
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Asks for a turn later.
+    pub fn after(&mut self, delay: Duration) {
+        let at = self.world.now + delay.as_nanos() as u64;
+        self.world.put(at, Event::Timer(self.sock));
+    }
+
+    /// Goes away, orderly or with a reset.
+    pub fn close(&mut self, reset: bool) {
+        self.world.close(self.sock, reset);
+    }
+}
+
+impl Net for Sim {
+    type Sock = SimSock;
+    type Pipe = ();
+
+    fn now(&self) -> Moment {
+        Moment(self.0.borrow().now)
+    }
+
+    fn wait(&self, timeout: Option<Duration>, into: &mut Vec<Ready>) -> io::Result<()> {
+        let mut world = self.0.borrow_mut();
+        // Computing takes time too.
+        world.now += 1_000;
+        let until = timeout.map_or(u64::MAX, |t| world.now + t.as_nanos() as u64);
+        world.live(until);
+        into.append(&mut world.ready);
+        Ok(())
+    }
+
+    fn adopt(&self, _: OwnedFd) -> io::Result<SimSock> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn register(&self, sock: &SimSock, token: u64) -> io::Result<()> {
+        let mut world = self.0.borrow_mut();
+        world.socks[sock.id].token = Some(token);
+        let state = &world.socks[sock.id];
+        let mut bits = 0;
+        if !state.inbox.is_empty() || !state.backlog.is_empty() {
+            bits |= Readiness::READ;
+        }
+        if state.end_came {
+            bits |= Readiness::READ | Readiness::END;
+        }
+        if state.broken {
+            bits |= Readiness::READ | Readiness::BROKEN;
+        }
+        if bits != 0 {
+            world.report(sock.id, bits);
+        }
+        Ok(())
+    }
+
+    fn accept(&self, listener: &SimSock) -> io::Result<(SimSock, SocketAddr)> {
+        let mut world = self.0.borrow_mut();
+        let (id, from) =
+            world.socks[listener.id].backlog.pop_front().ok_or(io::ErrorKind::WouldBlock)?;
+        Ok((SimSock { world: self.0.clone(), id }, from))
+    }
+
+    fn refuse_handshakes(&self, _: &SimSock) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn connect(&self, how: &Connect) -> io::Result<SimSock> {
+        let mut world = self.0.borrow_mut();
+        let near = world.sock(None);
+        world.socks[near].address = Some(how.to);
+        let peer = world.servers.get_mut(&how.to).and_then(|spawn| spawn());
+        let latency = 50_000 + world.rng.below(400_000);
+        let at = world.now + latency;
+        match peer {
+            Some(peer) => {
+                let far = world.sock(Some(peer));
+                world.socks[near].other = far;
+                world.socks[far].other = near;
+                world.socks[far].open = true;
+                world.put(at, Event::Open(near));
+                world.put(at, Event::Open(far));
+            }
+            None => {
+                world.socks[near].other = near;
+                world.socks[near].refused = true;
+                world.put(at, Event::Open(near));
+            }
+        }
+        Ok(SimSock { world: self.0.clone(), id: near })
+    }
+
+    fn established(&self, sock: &SimSock) -> io::Result<()> {
+        let world = self.0.borrow();
+        match &world.socks[sock.id] {
+            state if state.open => Ok(()),
+            state if state.refused => Err(io::ErrorKind::ConnectionRefused.into()),
+            _ => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+
+    fn read(&self, sock: &SimSock, into: &mut [u8]) -> io::Result<usize> {
+        self.0.borrow_mut().read(sock.id, into)
+    }
+
+    fn quiet(&self, sock: &SimSock) -> bool {
+        let state = &self.0.borrow().socks[sock.id];
+        state.inbox.is_empty() && !state.end_came && !state.broken
+    }
+
+    fn write(&self, sock: &SimSock, from: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(sock.id, from)
+    }
+
+    fn end(&self, sock: &SimSock) -> io::Result<()> {
+        self.0.borrow_mut().end(sock.id);
+        Ok(())
+    }
+
+    fn reset_on_drop(&self, sock: &SimSock) {
+        self.0.borrow_mut().socks[sock.id].linger_zero = true;
+    }
+
+    fn acknowledged(&self, sock: &SimSock) -> Option<u64> {
+        Some(self.0.borrow().socks[sock.id].acknowledged)
+    }
+
+    fn pipe(&self) -> Option<()> {
+        None
+    }
+
+    fn fill(&self, _: &SimSock, (): &(), _: usize) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn pour(&self, (): &(), _: &SimSock, _: usize, _: bool) -> io::Result<usize> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
