@@ -209,6 +209,7 @@ impl Health {
         if self.probe.is_some() {
             return None;
         }
+        self.bad = 0;
         self.learn(now, Basis::Passive, true, "a client's connection was made".to_owned());
         self.settle(now, Judged::Up)
     }
@@ -282,12 +283,13 @@ impl Health {
         }
     }
 
-    /// A trial that came early because nothing was up does not lengthen the back-off.
+    /// A trial that came early because nothing was up does not lengthen the back-off; one that comes late, when a
+    /// client got through meanwhile, is one failure like any other.
     fn after_trial(&mut self, good: bool, regular: bool) -> Judged {
         if self.state == Judged::Down && regular {
             self.trials = self.trials.saturating_add(1);
         }
-        if good { Judged::Up } else { Judged::Down }
+        if good { Judged::Up } else { self.after_bad() }
     }
 
     fn rise(&self) -> u32 {

@@ -14,10 +14,11 @@ pub(super) const BACK_OFF_JITTER: u8 = 10;
 /// The interval less a random share of up to `percent` of it, so that many do not fall into step. It never gets
 /// longer: what `every` and `doubt` promise holds.
 pub(super) fn jittered(interval: Duration, percent: u8, draw: u64) -> Duration {
-    let nanos = interval.as_nanos();
-    let widest = nanos * u128::from(percent.min(100)) / 100;
-    let share = widest.saturating_mul(u128::from(draw)) >> 64;
-    Duration::from_nanos(u64::try_from(nanos - share).unwrap_or(u64::MAX))
+    let nanos = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX);
+    let widest = u128::from(nanos) * u128::from(percent.min(100)) / 100;
+    let share = (widest * u128::from(draw)) >> 64;
+    // The share is at most the whole.
+    Duration::from_nanos(nanos - share as u64)
 }
 
 /// The back-off after this many failed trials.

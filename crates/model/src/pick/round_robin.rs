@@ -5,13 +5,16 @@
 //! whole sequence written down would have up to 256 turns a server. Here servers of equal weight form a class and
 //! take the class's turns one after the other; turns are dealt to classes by earliest deadline. With `W` the sum
 //! of all weights and `S` that of a class, its `k`-th turn of a cycle may not come before turn `⌊k·W/S⌋` and is due
-//! by `⌈(k+1)·W/S⌉`. One processor meets such deadlines at full load (Liu and Layland 1973; the windows are those of
+//! by `(k+1)·W/S`. One processor meets such deadlines at full load (Liu and Layland 1973; the windows are those of
 //! Baruah et al., "Proportionate progress", 1996), hence a class is never a whole turn ahead of or behind its share, and
 //! any `W` turns in a row hold exactly `w` turns of each server of weight `w`.
 //!
-//! A choice costs a look at each class: one when weights are equal, at most 256. Every worker has its own order
+//! A choice costs a few steps in a heap of at most 256 classes, next to nothing when weights are equal. Every worker has its own order
 //! within classes and its own beginning, so that workers do not visit servers in step. A server that cannot take
 //! its turn loses it; it is not made up for later. It does not look at load.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use crate::id::ServerId;
 use crate::snapshot::PoolView;
@@ -24,6 +27,8 @@ use super::rng::{Rng, mix};
 const TURNS: usize = 16;
 /// The first turn of a worker is drawn from this many.
 const BEGINNINGS: u64 = 256;
+/// Parts of a turn in which times are kept, so that a refresh loses no fraction of a turn.
+const TURN: i64 = 1024;
 
 #[derive(Clone, Debug)]
 pub(super) struct RoundRobin {
@@ -31,9 +36,13 @@ pub(super) struct RoundRobin {
     rng: Rng,
     /// By weight, largest first.
     classes: Vec<Class>,
+    /// Classes that may have a turn, by deadline.
+    ready: BinaryHeap<Reverse<(i64, usize)>>,
+    /// Classes that had theirs, by release.
+    resting: BinaryHeap<Reverse<(i64, usize)>>,
     /// Turns in a cycle: the sum of all weights.
     cycle: i64,
-    /// The turn that comes next.
+    /// The turn that comes next, in turns.
     turn: i64,
 }
 
@@ -47,13 +56,13 @@ struct Class {
     next: usize,
     /// Turns in a cycle: the sum of the members' weights.
     share: i64,
-    /// The turn at which the class's present cycle began.
+    /// When the class's present cycle began, in parts of a turn.
     origin: i64,
     /// Turns had in the present cycle.
     had: i64,
     /// The turn before which the class may not have its next.
     release: i64,
-    /// The turn by which it is due.
+    /// By when it is due, in parts of a turn.
     deadline: i64,
 }
 
@@ -72,7 +81,9 @@ impl RoundRobin {
             class.next = rng.below(class.ring.len() as u64) as usize;
             class.set_window(cycle);
         }
-        let mut made = RoundRobin { seed, rng, classes, cycle, turn: 0 };
+        let resting = resting(&classes);
+        let ready = BinaryHeap::with_capacity(classes.len());
+        let mut made = RoundRobin { seed, rng, classes, ready, resting, cycle, turn: 0 };
         for _ in 0..made.rng.below(BEGINNINGS) {
             made.deal();
         }
@@ -85,12 +96,10 @@ impl RoundRobin {
         let mut new = classes(eligible, self.seed);
         let cycle: i64 = new.iter().map(|class| class.share).sum();
         for class in &mut new {
-            let interval = cycle / class.share;
+            let interval = cycle * TURN / class.share;
             match self.classes.iter().find(|old| old.weight == class.weight) {
                 Some(old) => {
-                    let ahead = old.had * self.cycle - (self.turn - old.origin) * old.share;
-                    class.origin =
-                        (ahead * cycle / (self.cycle * class.share)).clamp(-interval, interval);
+                    class.origin = self.ahead(old, interval).clamp(-interval, interval);
                     let rank = old.ring[old.next].rank;
                     class.next =
                         class.ring.partition_point(|member| member.rank < rank) % class.ring.len();
@@ -102,7 +111,15 @@ impl RoundRobin {
             }
             class.set_window(cycle);
         }
+        (self.resting, self.ready) = (resting(&new), BinaryHeap::with_capacity(new.len()));
         (self.classes, self.cycle, self.turn) = (new, cycle, 0);
+    }
+
+    /// How long it is until the class may have its next turn, if its turns came every `interval`, in parts of one.
+    fn ahead(&self, class: &Class, interval: i64) -> i64 {
+        let left = class.at(class.had, self.cycle) - self.turn * TURN;
+        let scaled = i128::from(left) * i128::from(interval) * i128::from(class.share);
+        (scaled / i128::from(self.cycle * TURN)) as i64
     }
 
     pub fn pick(&mut self, eligible: &Eligible, view: &PoolView, ask: &Ask) -> Choice {
@@ -120,19 +137,23 @@ impl RoundRobin {
     /// Deals one turn: to the released class that is due first. `None` when there is no class.
     #[inline]
     fn deal(&mut self) -> Option<usize> {
-        let mut best: Option<usize> = None;
-        let mut due = i64::MAX;
-        let mut soonest = (i64::MAX, 0);
-        for (at, class) in self.classes.iter().enumerate() {
-            if class.release <= self.turn && class.deadline < due {
-                (best, due) = (Some(at), class.deadline);
+        while let Some(Reverse((release, at))) = self.resting.peek().copied() {
+            if release > self.turn {
+                if !self.ready.is_empty() {
+                    break;
+                }
+                // After a refresh all may be ahead of their share: time is nothing but turns, so it passes at once.
+                self.turn = release;
             }
-            soonest = soonest.min((class.release, at));
+            self.resting.pop();
+            self.ready.push(Reverse((self.classes[at].deadline, at)));
         }
-        // After a refresh all may be ahead of their share: time is nothing but turns, so it passes at once.
-        let class = self.classes.get_mut(best.unwrap_or(soonest.1))?;
-        self.turn = self.turn.max(class.release) + 1;
-        Some(class.take(self.cycle))
+        let Reverse((_, at)) = self.ready.pop()?;
+        let class = &mut self.classes[at];
+        let server = class.take(self.cycle);
+        self.turn += 1;
+        self.resting.push(Reverse((class.release, at)));
+        Some(server)
     }
 }
 
@@ -143,7 +164,7 @@ impl Class {
         self.had += 1;
         if self.had == self.share {
             self.had = 0;
-            self.origin += cycle;
+            self.origin += cycle * TURN;
         }
         self.set_window(cycle);
         let at = self.ring[self.next].at;
@@ -155,8 +176,13 @@ impl Class {
     }
 
     fn set_window(&mut self, cycle: i64) {
-        self.release = self.origin + self.had * cycle / self.share;
-        self.deadline = self.origin + ((self.had + 1) * cycle + self.share - 1) / self.share;
+        self.release = self.at(self.had, cycle).div_euclid(TURN);
+        self.deadline = self.at(self.had + 1, cycle);
+    }
+
+    /// When this turn of the present cycle would come if turns could be cut, in parts of a turn.
+    fn at(&self, turn: i64, cycle: i64) -> i64 {
+        self.origin + turn * cycle * TURN / self.share
     }
 }
 
@@ -168,7 +194,7 @@ fn classes(eligible: &Eligible, seed: u64) -> Vec<Class> {
         .enumerate()
         .map(|(at, slot)| (slot.weight, Member { rank: rank(slot.id, seed), at }))
         .collect();
-    order.sort_by_key(|(weight, member)| (std::cmp::Reverse(*weight), member.rank));
+    order.sort_by_key(|(weight, member)| (Reverse(*weight), member.rank));
     order
         .chunk_by(|a, b| a.0 == b.0)
         .map(|chunk| Class {
@@ -182,6 +208,11 @@ fn classes(eligible: &Eligible, seed: u64) -> Vec<Class> {
             deadline: 0,
         })
         .collect()
+}
+
+/// All of them; there is room for as many without another allocation.
+fn resting(classes: &[Class]) -> BinaryHeap<Reverse<(i64, usize)>> {
+    classes.iter().enumerate().map(|(at, class)| Reverse((class.release, at))).collect()
 }
 
 /// A server's place in this worker's order; it depends on nothing else, so that it outlives every refresh.

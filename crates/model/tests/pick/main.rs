@@ -1,0 +1,61 @@
+//! Choosing, through the face that workers use.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test says what it expected and stops")]
+
+#[path = "../support/view.rs"]
+mod view;
+
+mod eligible;
+mod load;
+mod maglev;
+mod round_robin;
+mod simulation;
+
+use std::net::IpAddr;
+
+use model::config::Balance;
+use model::id::ServerId;
+use model::pick::{Ask, Choice, Chooser, Rng};
+use model::snapshot::PoolView;
+
+/// Every policy.
+pub const POLICIES: [Balance; 5] = [
+    Balance::RoundRobin,
+    Balance::LeastRequest,
+    Balance::Random,
+    Balance::Maglev { size: 251 },
+    Balance::Source { mask4: 24, mask6: 64 },
+];
+
+/// A client that nobody else is.
+pub fn client(number: u32) -> IpAddr {
+    IpAddr::from(number.to_be_bytes())
+}
+
+/// One choice by a first attempt of a client.
+pub fn pick(chooser: &mut Chooser, view: &PoolView, number: u32, rng: &mut Rng) -> Choice {
+    pick_after(chooser, view, number, &[], rng)
+}
+
+/// One choice after these servers were tried.
+pub fn pick_after(
+    chooser: &mut Chooser,
+    view: &PoolView,
+    number: u32,
+    tried: &[ServerId],
+    rng: &mut Rng,
+) -> Choice {
+    chooser.pick(view, &Ask { client: client(number), tried }, rng)
+}
+
+/// How often each server was chosen in this many choices by as many clients.
+pub fn tally(chooser: &mut Chooser, view: &PoolView, choices: u32, rng: &mut Rng) -> Vec<u64> {
+    let mut counts = vec![0; view.servers.len()];
+    for number in 0..choices {
+        match pick(chooser, view, number.wrapping_mul(2_654_435_761), rng) {
+            Choice::Server(at) => counts[at] += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    counts
+}

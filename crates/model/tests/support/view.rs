@@ -1,0 +1,72 @@
+//! Pools made in one line, for tests and examples.
+//!
+//! Not a test of its own: included by path.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::config::{
+    Admin, AllDown, Balance, Host, Initial, Pool, PoolLimits, PoolTimeouts, Server, ServerAddress,
+    SocketOptions, Weight,
+};
+use model::id::{PoolId, ServerId};
+use model::live::ServerLive;
+use model::snapshot::{PoolView, ServerState, ServerView};
+
+/// A pool of servers `s0`, `s1`, … with these weights (above 256: 1), all up.
+pub fn pool(balance: Balance, weights: &[u16]) -> PoolView {
+    let servers: Vec<ServerView> = weights.iter().enumerate().map(server).collect();
+    PoolView { id: PoolId(0), config: Arc::new(config(balance, &servers)), servers }
+}
+
+/// The same pool without the server at this index.
+#[allow(dead_code, reason = "not every includer removes servers")]
+pub fn without(view: &PoolView, index: usize) -> PoolView {
+    let mut servers = view.servers.clone();
+    servers.remove(index);
+    PoolView { id: view.id, config: view.config.clone(), servers }
+}
+
+fn server((at, weight): (usize, &u16)) -> ServerView {
+    let ip = IpAddr::from([10, (at >> 16) as u8, (at >> 8) as u8, at as u8]);
+    let weight = Weight::new(*weight).unwrap_or(Weight::ONE);
+    ServerView {
+        id: ServerId(at as u32),
+        config: Arc::new(Server {
+            name: format!("s{at}"),
+            address: ServerAddress { host: Host::Ip(ip), port: 80 },
+            weight,
+            admin: Admin::Enabled,
+            probe: None,
+            connections: None,
+        }),
+        address: Some(SocketAddr::new(ip, 80)),
+        state: ServerState::Up,
+        weight,
+        live: Arc::new(ServerLive::new(1)),
+    }
+}
+
+fn config(balance: Balance, servers: &[ServerView]) -> Pool {
+    let span = Duration::from_secs(1);
+    Pool {
+        name: "web".to_owned(),
+        balance,
+        initial: Initial::Up,
+        all_down: AllDown::Refuse,
+        probe: None,
+        servers: servers.iter().map(|server| server.config.clone()).collect(),
+        timeout: PoolTimeouts {
+            connect: span,
+            first_byte: span,
+            between_bytes: span,
+            queue: span,
+            idle: span,
+        },
+        limit: PoolLimits { idle: 1, queue: 1, header_bytes: 32_768, header_count: 100 },
+        source: Vec::new(),
+        socket: SocketOptions::default(),
+        retries: 2,
+    }
+}
