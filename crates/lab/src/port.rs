@@ -1,6 +1,6 @@
-//! Ports that the kernel chooses, held until someone listens on them.
+//! Ports that the kernel chose, so that it gives them to nobody else until someone listens on them.
 //!
-//! For listeners that set SO_REUSEPORT, as the balancer's do. It accepts no connection itself.
+//! For listeners that set SO_REUSEADDR and SO_REUSEPORT, as the balancer's do. It accepts no connection itself.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -10,7 +10,7 @@ use rustix::net::{
     AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with, sockopt,
 };
 
-/// A port that nobody else gets while this is kept, except who asks for it with SO_REUSEPORT as the same user.
+/// A port that the kernel chooses for nobody else while this is kept; who asks for its number gets it.
 #[derive(Debug)]
 pub struct Reserved {
     address: SocketAddr,
@@ -21,7 +21,6 @@ impl Reserved {
     /// A free port of `ip`.
     pub fn new(ip: IpAddr) -> Result<Reserved, Errno> {
         let socket = bound(SocketAddr::new(ip, 0), true)?;
-        sockopt::set_socket_reuseaddr(&socket, false)?;
         let address = SocketAddr::try_from(getsockname(&socket)?)?;
         Ok(Reserved { address, _socket: socket })
     }
@@ -50,9 +49,9 @@ mod tests {
     use std::net::Ipv4Addr;
 
     #[test]
-    fn a_reserved_port_is_given_to_the_listener_alone() {
+    fn a_reserved_port_can_be_claimed_and_listened_on() {
         let reserved = Reserved::new(Ipv4Addr::LOCALHOST.into()).unwrap();
-        assert!(std::net::TcpListener::bind(reserved.address()).is_err());
+        drop(bound(reserved.address(), false).unwrap());
         let listener = bound(reserved.address(), true).unwrap();
         listen(&listener, 4).unwrap();
         let client = bound(SocketAddr::from(([127, 0, 0, 1], 0)), false).unwrap();
