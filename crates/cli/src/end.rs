@@ -98,9 +98,9 @@ pub fn finish(json: bool, result: Result<End, Failure>) -> ExitCode {
         return end.code();
     }
     if !json {
-        complain(&failure);
+        explain(&failure);
     } else if let Err(error) = print_json(&failure.problem()) {
-        complain(&error);
+        explain(&error);
     }
     end.code()
 }
@@ -126,12 +126,17 @@ pub fn print_findings(findings: &[Finding], unlisted: u64) {
     say(&all.to_string());
 }
 
-fn complain(failure: &Failure) {
+/// Prints an error as a sentence to standard error.
+pub fn complain(error: &dyn std::error::Error) {
+    say(&format!("steelyard: {error}\n"));
+}
+
+fn explain(failure: &Failure) {
     match failure {
         Failure::Call(CallError::Refused(problem)) if !problem.findings.is_empty() => {
             print_findings(&problem.findings, problem.unlisted);
         }
-        other => say(&format!("steelyard: {other}\n")),
+        other => complain(other),
     }
 }
 

@@ -15,9 +15,11 @@ mod man;
 mod plan_change;
 mod report;
 mod rollback;
+mod run;
 mod server;
 mod status;
 mod stop;
+mod try_;
 
 use std::process::ExitCode;
 
@@ -42,6 +44,7 @@ Colours are used on terminals unless NO_COLOR is set. `steelyard VERB --help` ha
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Run(run::Args),
     Check(check::Args),
     PlanChange(plan_change::Args),
     Apply(apply::Args),
@@ -51,6 +54,7 @@ enum Verb {
     Report(report::Args),
     Server(server::Args),
     Stop(stop::Args),
+    Try(try_::Args),
     Completions(completions::Args),
     #[command(hide = true)]
     Man(man::Args),
@@ -66,6 +70,7 @@ fn main() -> ExitCode {
         }
     };
     match verb {
+        Verb::Run(args) => run::run(args),
         Verb::Check(args) => check::run(&args),
         Verb::PlanChange(args) => plan_change::run(&args),
         Verb::Apply(args) => apply::run(&args),
@@ -75,6 +80,7 @@ fn main() -> ExitCode {
         Verb::Report(args) => report::run(args),
         Verb::Server(args) => server::run(&args),
         Verb::Stop(args) => stop::run(&args),
+        Verb::Try(args) => try_::run(args),
         Verb::Completions(args) => completions::run(&args, Program::command()),
         Verb::Man(args) => man::run(&args, Program::command()),
     }

@@ -264,6 +264,22 @@ fn check_needs_no_daemon_and_says_what_apply_would() {
     asked.join().unwrap();
 }
 
+#[test]
+fn a_daemon_that_cannot_start_says_why() {
+    let place = Place::new("run");
+    let absent = place.0.join("absent.toml");
+    let (code, out, err) =
+        parts(&steelyard(&place.socket(), &["run", "-c", absent.to_str().unwrap()]));
+    assert_eq!((code, out.as_str()), (2, ""), "{err}");
+    assert!(err.starts_with(&format!("steelyard: cannot read {}: ", absent.display())), "{err}");
+    let text = GOOD.replace("pool =", "poll =");
+    let bad = place.file("bad.toml", text.as_bytes());
+    let name = bad.to_str().unwrap();
+    let (code, out, err) = parts(&steelyard(&place.socket(), &["run", "-c", name]));
+    assert_eq!((code, out.as_str()), (1, ""), "{err}");
+    assert_eq!(err, model::config::load(&text, name).unwrap_err().to_string());
+}
+
 const GOOD: &str = "\
 [service.shop]
 listen = \"127.0.0.1:80\"
