@@ -9,6 +9,7 @@ pub mod handle;
 pub mod order;
 pub mod origin;
 pub mod picture;
+mod tell;
 #[cfg(test)]
 mod tests;
 mod words;

@@ -266,11 +266,17 @@ impl Listeners {
         self.held.get(&address).map_or(0, Vec::len)
     }
 
-    /// Everything held, for the process that takes over.
-    pub fn all(&self) -> impl Iterator<Item = (SocketAddr, BorrowedFd<'_>)> {
-        self.held
-            .iter()
-            .flat_map(|(address, sockets)| sockets.iter().map(|socket| (*address, socket.as_fd())))
+    /// Copies of everything held, for the process that takes over.
+    ///
+    /// # Errors
+    /// No descriptor is left.
+    pub fn copies(&self) -> Result<Vec<(SocketAddr, OwnedFd)>, ListenError> {
+        let copies = |(address, sockets): (&SocketAddr, &Vec<OwnedFd>)| {
+            let address = *address;
+            let copy = move |socket| duplicate(address, socket).map(|copy| (address, copy));
+            sockets.iter().map(copy).collect::<Vec<_>>()
+        };
+        self.held.iter().flat_map(copies).collect()
     }
 
     /// Lets go of everything without a word to whoever keeps sockets: they live on in another process.
@@ -366,6 +372,6 @@ mod tests {
         listeners.listen(any, &sockets, &options).unwrap();
         listeners.hold(any, sockets);
         assert_eq!(listeners.open_at(any), 3);
-        assert_eq!(listeners.all().count(), 3);
+        assert_eq!(listeners.copies().unwrap().len(), 3);
     }
 }

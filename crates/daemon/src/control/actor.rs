@@ -17,6 +17,7 @@ use super::order::{
 };
 use super::origin::{Origin, Way};
 use super::picture::{Picture, ServerFacts};
+use super::tell;
 use super::words::Words;
 use crate::event::Events;
 use crate::generations::{Entry, Generations, digest};
@@ -213,46 +214,8 @@ impl Actor {
     fn after_change(&mut self, confirmed: bool) {
         self.keep_words();
         self.publish();
-        let Force { generation, origin, config, .. } = &self.force;
-        let (services, pools) = (config.services.len(), config.pools.len());
-        self.events.info(
-            "applied",
-            format!("generation {generation} is in force: {services} services, {pools} pools; by {origin}"),
-        );
-        for key in needs_restart(&self.force.first, config) {
-            self.events.warn(
-                "needs-restart",
-                format!("{key} takes effect in the next process: restart, or upgrade with SIGUSR2"),
-            );
-        }
-        self.tell_listeners();
-        if !confirmed {
-            self.events.warn(
-                "not-confirmed",
-                format!(
-                    "generation {generation}: a worker had not confirmed within {:?}",
-                    act::CONFIRM
-                ),
-            );
-        }
-    }
-
-    /// Inherited listeners that not every worker can accept on.
-    fn tell_listeners(&self) {
-        let workers = self.book.workers();
-        for (address, listener) in &self.book.listeners {
-            let sockets = self.listeners.open_at(*address);
-            if sockets < workers {
-                let service = &listener.service_name;
-                self.events.warn(
-                    "fewer-sockets-than-workers",
-                    format!(
-                        "service.{service}: {address} came from a process with {sockets} workers: of {workers} workers \
-                         only so many accept there until the next restart"
-                    ),
-                );
-            }
-        }
+        tell::in_force(&self.events, &self.force, confirmed);
+        tell::fewer_sockets(&self.events, &self.book, &self.listeners);
     }
 
     fn plan(&self, text: &str, file: &str) -> Result<Planned, Findings> {
@@ -341,19 +304,7 @@ impl Actor {
 
     fn hand_over(&mut self) -> Result<Handed, ApplyError> {
         self.may_change()?;
-        let sockets = self.listeners.all();
-        let sockets = sockets.map(|(address, socket)| {
-            let copy = socket.try_clone_to_owned();
-            copy.map(|copy| (address, copy)).map_err(|source| {
-                ApplyError::Listen(l7::socket::ListenError::System {
-                    address,
-                    action: "duplicate",
-                    advice: "",
-                    source,
-                })
-            })
-        });
-        let sockets = sockets.collect::<Result<Vec<_>, _>>()?;
+        let sockets = self.listeners.copies()?;
         self.handing = true;
         let facts = self.book.servers.values().map(|entry| &*entry.facts);
         Ok(Handed {
@@ -392,23 +343,8 @@ impl Actor {
 
     fn server(&mut self, id: ServerId, change: impl FnOnce(&ServerFacts) -> ServerFacts) {
         let Some(next) = self.book.with_server(id, change) else { return };
-        self.tell(id, &next);
+        tell::server_state(&self.events, id, &self.book, &next);
         self.book = next;
-    }
-
-    /// A server whose state changed is an event.
-    fn tell(&self, id: ServerId, next: &Book) {
-        let (Some(old), Some(new)) = (self.book.servers.get(&id), next.servers.get(&id)) else {
-            return;
-        };
-        if old.facts.state != new.facts.state {
-            let ServerFacts { pool_name, config, state, reason, .. } = &*new.facts;
-            let (was, is) = (old.facts.state.name(), state.name());
-            self.events.info(
-                "server-state",
-                format!("{pool_name}/{}: {was} → {is}: {reason}", config.name),
-            );
-        }
     }
 
     /// Lets workers and watchers see what changed since `before`.
