@@ -6,6 +6,9 @@ use std::cell::RefCell;
 
 use crate::rt::Net;
 
+/// Bytes read at a time when copying.
+pub const COPY: usize = 48 * 1024;
+
 /// Buffers kept for the next task.
 const KEPT: usize = 256;
 /// A buffer that grew beyond this is freed.

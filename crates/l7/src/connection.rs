@@ -11,8 +11,9 @@ use model::snapshot::ServiceView;
 use wire::http1::{self, Defect};
 
 use crate::account::Record;
+use crate::after::After;
 use crate::census::OpenConnection;
-use crate::exchange::{self, After, Parties};
+use crate::exchange::{self, Parties};
 use crate::incoming::{self, Incoming};
 use crate::local::LocalService;
 use crate::refuse::{self, Answer};
@@ -140,6 +141,10 @@ async fn next<N: Net>(
     }
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lives for a moment on the stack of the request's own box"
+)]
 enum Filled<N: Net> {
     /// A whole head came at once.
     Request(Incoming<N>, Record),

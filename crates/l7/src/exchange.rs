@@ -16,30 +16,17 @@ use model::retry::{self, Facts, Verdict};
 use model::snapshot::ServiceView;
 
 use crate::account::{self, Record};
+use crate::after::After;
 use crate::incoming::Incoming;
 use crate::local::{LocalPool, LocalServer, LocalService};
 use crate::meter::Meter;
 use crate::refuse::{self, Answer};
 use crate::relay::{Ending, Ends, Fault, Relay};
 use crate::rt::Net;
-use crate::said::Said;
 use crate::stream::Stream;
 use crate::tunnel;
 use crate::upstream::{self, Lent, NotLent, Want};
 use crate::worker::Worker;
-
-/// What becomes of the client's connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum After {
-    /// It may carry another request.
-    Next,
-    /// It is closed.
-    Close,
-    /// It is closed with a reset: an answer that was cut must not look complete.
-    Reset,
-    /// Our side ends, the client's bytes are read for a while.
-    Linger,
-}
 
 /// Who talks, and through what.
 pub struct Parties<'a, N: Net> {
@@ -299,7 +286,7 @@ impl<N: Net> Exchange<'_, N> {
     /// Closes the account and gives buffers back.
     fn close(&mut self, server: Option<&LocalServer<N>>) {
         let worker = self.parties.worker;
-        let said = Said::request(self.parties.peer, &self.incoming);
+        let said = self.incoming.said(self.parties.peer);
         worker.close(&self.view, server, &mut self.record, &said);
         self.incoming.body.release(worker);
         worker.buffers.give(std::mem::take(&mut self.incoming.head));

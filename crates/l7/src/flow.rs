@@ -8,12 +8,10 @@ use std::io;
 
 use wire::http1::{Chunked, Defect};
 
+use crate::buffers::COPY;
 use crate::rt::Net;
 use crate::stream::{Read, Stream, Wrote};
 use crate::worker::Worker;
-
-/// Bytes read at a time when copying.
-pub const COPY: usize = 48 * 1024;
 
 /// Bodies with at least this much to go are spliced: below it a pipe costs more than it saves.
 pub const SPLICE_FROM: u64 = 64 * 1024;

@@ -10,8 +10,10 @@ use wire::http1::{
     self, BodyKind, Chunked, Defect, Emit, Limits, Request, RequestEdits, Slots, Treatment, Version,
 };
 
+use crate::account::Protocol;
 use crate::flow::{Flow, Framing};
 use crate::rt::Net;
+use crate::said::Said;
 use crate::worker::Worker;
 
 /// A request ready to be sent.
@@ -39,14 +41,18 @@ pub struct Incoming<N: Net> {
 }
 
 impl<N: Net> Incoming<N> {
-    /// The method.
-    pub fn method(&self) -> &[u8] {
-        self.head.get(..self.method_len).unwrap_or_default()
-    }
-
-    /// The target as sent to the server.
-    pub fn target(&self) -> &[u8] {
-        self.head.get(self.target.0..self.target.1).unwrap_or_default()
+    /// What the client said, for the log.
+    pub fn said(&self, client: SocketAddr) -> Said<'_> {
+        let protocol = match self.version {
+            Version::Http10 => Protocol::Http10,
+            Version::Http11 => Protocol::Http11,
+        };
+        Said {
+            client,
+            protocol,
+            method: self.head.get(..self.method_len).unwrap_or_default(),
+            target: self.head.get(self.target.0..self.target.1).unwrap_or_default(),
+        }
     }
 }
 

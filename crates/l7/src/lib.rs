@@ -4,8 +4,10 @@
 
 mod accept;
 mod account;
+mod after;
 mod buffers;
 mod census;
+mod connected;
 mod connection;
 mod exchange;
 #[cfg(test)]

@@ -9,7 +9,7 @@ use model::snapshot::ServiceView;
 use wire::http1::{self, Persist};
 
 use crate::account::Record;
-use crate::exchange::After;
+use crate::after::After;
 use crate::rt::Net;
 use crate::stream::{Read, Stream};
 use crate::worker::Worker;

@@ -8,8 +8,10 @@ mod core;
 pub mod epoll;
 pub mod net;
 mod source;
+mod task;
 mod wheel;
 
-pub use self::core::{Expired, Rt, TaskId};
+pub use self::core::{Expired, Rt};
 pub use self::net::{Connect, Net};
 pub use self::source::{Readiness, Source};
+pub use self::task::TaskId;

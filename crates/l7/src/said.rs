@@ -5,11 +5,8 @@
 use std::net::SocketAddr;
 
 use model::config::Forward;
-use wire::http1::Version;
 
 use crate::account::Protocol;
-use crate::incoming::Incoming;
-use crate::rt::Net;
 
 /// What a client said.
 #[derive(Clone, Copy, Debug)]
@@ -24,16 +21,7 @@ pub struct Said<'a> {
     pub target: &'a [u8],
 }
 
-impl<'a> Said<'a> {
-    /// A request.
-    pub fn request<N: Net>(client: SocketAddr, incoming: &'a Incoming<N>) -> Said<'a> {
-        let protocol = match incoming.version {
-            Version::Http10 => Protocol::Http10,
-            Version::Http11 => Protocol::Http11,
-        };
-        Said { client, protocol, method: incoming.method(), target: incoming.target() }
-    }
-
+impl Said<'_> {
     /// A connection of a `tcp` service.
     pub fn tcp(client: SocketAddr) -> Said<'static> {
         Said { client, protocol: Protocol::Tcp, method: b"", target: b"" }

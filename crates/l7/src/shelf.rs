@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use model::moment::Moment;
 
+use crate::connected::Upstream;
 use crate::rt::Net;
-use crate::upstream::Upstream;
 
 /// Connections die at the server a little earlier than we hear of it: retire this much before the learned limit.
 const MARGIN: f64 = 0.9;

@@ -4,6 +4,7 @@
 //! `STEELYARD_SEED=n cargo test -p l7 simulation`.
 
 mod client;
+mod net;
 mod server;
 mod world;
 

@@ -18,9 +18,9 @@ use model::pick::{Ask, Choice};
 use model::snapshot::PoolView;
 
 use crate::account::Record;
+use crate::connected::Upstream;
 use crate::local::{LocalPool, LocalServer};
 use crate::outside::Observation;
-use crate::ports::Lease;
 use crate::rt::{Connect, Expired, Net};
 use crate::shelf::Swept;
 use crate::stream::Stream;
@@ -29,29 +29,6 @@ use crate::worker::Worker;
 /// A task that waits for a server below its cap looks again after this long: other workers give back without
 /// telling.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
-
-/// An open connection to a server.
-pub struct Upstream<N: Net> {
-    /// The connection.
-    pub stream: Stream<N>,
-    /// Bytes that we have sent on it.
-    pub sent: u64,
-    live: Arc<ServerLive>,
-    _port: Lease,
-}
-
-impl<N: Net> Upstream<N> {
-    /// Closes with a reset.
-    pub fn reset(self) {
-        self.stream.reset_on_drop();
-    }
-}
-
-impl<N: Net> Drop for Upstream<N> {
-    fn drop(&mut self) {
-        self.live.connections.down();
-    }
-}
 
 /// A connection lent for one exchange or tunnel; the server counts it as in flight until it is dropped.
 pub struct Lent<N: Net> {
@@ -130,7 +107,7 @@ pub async fn lend<N: Net>(
     slot.connects.add(1);
     match connect(worker, pool, &view, &server, want.client, until).await {
         Ok(connection) => {
-            record.connect_end = Some(worker.rt.now());
+            record.connect_end = Some(worker.rt.look());
             if server.failing.replace(false) {
                 worker
                     .outside
@@ -196,7 +173,7 @@ async fn hold<N: Net>(
             }
         };
         let Some(server) = pool.servers.borrow().get(index).cloned() else {
-            return Err(refused(Cause::NoServer));
+            return Err(refused(Cause::Internal));
         };
         let live = view.servers[index].live.clone();
         let within = match view.servers[index].config.connections {
@@ -296,8 +273,7 @@ async fn connect<N: Net>(
     let stream = Stream::new(&worker.rt, sock, true).map_err(|error| {
         (Cause::NoDescriptor, format!("register the connection to {to}: {error}"))
     })?;
-    live.connections.up();
-    let connection = Upstream { stream, sent: 0, live, _port: port };
+    let connection = Upstream::new(stream, live, port);
     // On a short path the handshake is over by now; a first write finds out without another turn.
     if worker.rt.net.established(connection.stream.sock()).is_ok() {
         return Ok(connection);

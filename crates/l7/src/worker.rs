@@ -13,9 +13,8 @@ use model::pick::Rng;
 use model::snapshot::{ServiceView, Snapshot};
 
 use crate::account::{self, Ids, LogBatch, Record, Wall};
-use crate::buffers::{Buffers, Pipes, Scratch};
+use crate::buffers::{Buffers, COPY, Pipes, Scratch};
 use crate::census::{Census, Counting};
-use crate::flow::COPY;
 use crate::local::{Local, LocalServer};
 use crate::outside::{Outside, PlaneOptions};
 use crate::ports::Ports;

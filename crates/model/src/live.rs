@@ -3,33 +3,17 @@
 //! Each worker adds to a slot of its own (plain load and store, no locked instruction); readers sum the slots.
 //! Only what every worker must see at once (work in flight at a server) is shared. It derives no rates.
 
+pub mod count;
 pub mod histogram;
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::cause::Cause;
+pub use count::Count;
 pub use histogram::{Histogram, HistogramSum};
 
 /// Rules of HTTP grammar that can be counted separately; `wire` has fewer.
 pub const DEFECTS: usize = 64;
-
-/// A number that one thread adds to and others read.
-#[derive(Debug, Default)]
-pub struct Count(AtomicU64);
-
-impl Count {
-    /// Adds. Only the slot's owner may call it: two writers would lose counts.
-    #[inline]
-    pub fn add(&self, n: u64) {
-        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
-    }
-
-    /// Reads.
-    #[inline]
-    pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 macro_rules! counters {
     ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident = $text:literal;)* }) => {
@@ -228,7 +212,9 @@ impl Shared {
     #[inline]
     pub fn up_within(&self, cap: u32) -> bool {
         self.0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| (now < cap).then_some(now + 1))
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| {
+                (now < cap).then_some(now + 1)
+            })
             .is_ok()
     }
 

@@ -75,7 +75,9 @@ mod tests {
 
     #[test]
     fn days_follow_the_calendar_for_eight_centuries() {
-        let leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let leap = |year: u64| {
+            year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+        };
         let mut days = 0;
         for year in 1970..2770 {
             let february = if leap(year) { 29 } else { 28 };

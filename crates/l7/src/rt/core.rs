@@ -17,14 +17,8 @@ use model::moment::Moment;
 
 use super::net::{Net, Ready};
 use super::source::{Readiness, Source};
+use super::task::TaskId;
 use super::wheel::Wheel;
-
-/// Names a task; a number is used again, with another generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct TaskId {
-    index: u32,
-    generation: u32,
-}
 
 struct Task {
     generation: u32,

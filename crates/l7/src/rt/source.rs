@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 
-use super::core::TaskId;
+use super::task::TaskId;
 
 /// What is known to be possible.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

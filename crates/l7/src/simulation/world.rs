@@ -1,22 +1,19 @@
 //! A world in memory: virtual time, connections with latency and small windows, peers that follow scripts.
 //!
-//! Implements `Net` for a worker. Everything random comes from one seed, so a run can be repeated. There are no pipes
-//! here, and nothing is reordered: the kernel does that for us in the real world.
+//! Everything random comes from one seed, so a run can be repeated. Nothing is reordered: the kernel does that for us in the real world.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
-use model::moment::Moment;
 use model::pick::Rng;
 
+use crate::rt::Readiness;
 use crate::rt::net::Ready;
-use crate::rt::{Connect, Net, Readiness};
 
 /// What can happen to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,29 +48,29 @@ pub struct Io<'a> {
 }
 
 #[derive(Default)]
-struct Sock {
-    other: usize,
-    inbox: VecDeque<u8>,
+pub(super) struct Sock {
+    pub(super) other: usize,
+    pub(super) inbox: VecDeque<u8>,
     window: usize,
     in_flight: usize,
-    open: bool,
-    refused: bool,
-    end_came: bool,
+    pub(super) open: bool,
+    pub(super) refused: bool,
+    pub(super) end_came: bool,
     end_sent: bool,
-    broken: bool,
+    pub(super) broken: bool,
     closed: bool,
     blocked: bool,
-    linger_zero: bool,
-    token: Option<u64>,
+    pub(super) linger_zero: bool,
+    pub(super) token: Option<u64>,
     peer: Option<Box<dyn Peer>>,
-    acknowledged: u64,
+    pub(super) acknowledged: u64,
     busy_until: u64,
-    backlog: VecDeque<(usize, SocketAddr)>,
-    address: Option<SocketAddr>,
+    pub(super) backlog: VecDeque<(usize, SocketAddr)>,
+    pub(super) address: Option<SocketAddr>,
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+pub(super) enum Event {
     Deliver(usize, Vec<u8>),
     End(usize),
     Break(usize),
@@ -91,9 +88,9 @@ pub struct World {
     pub rng: Rng,
     sequence: u64,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
-    socks: Vec<Sock>,
-    ready: Vec<Ready>,
-    servers: HashMap<SocketAddr, Spawn>,
+    pub(super) socks: Vec<Sock>,
+    pub(super) ready: Vec<Ready>,
+    pub(super) servers: HashMap<SocketAddr, Spawn>,
     window: usize,
 }
 
@@ -103,8 +100,8 @@ pub struct Sim(pub Rc<RefCell<World>>);
 
 /// A worker's socket.
 pub struct SimSock {
-    world: Rc<RefCell<World>>,
-    id: usize,
+    pub(super) world: Rc<RefCell<World>>,
+    pub(super) id: usize,
 }
 
 impl Drop for SimSock {
@@ -159,7 +156,7 @@ impl Sim {
 }
 
 impl World {
-    fn sock(&mut self, peer: Option<Box<dyn Peer>>) -> usize {
+    pub(super) fn sock(&mut self, peer: Option<Box<dyn Peer>>) -> usize {
         let window = self.window;
         self.socks.push(Sock { window, peer, ..Sock::default() });
         self.socks.len() - 1
@@ -172,7 +169,7 @@ impl World {
         }
     }
 
-    fn put(&mut self, at: u64, event: Event) {
+    pub(super) fn put(&mut self, at: u64, event: Event) {
         self.sequence += 1;
         self.events.push(Reverse((at, self.sequence, event)));
     }
@@ -185,7 +182,7 @@ impl World {
         self.put(at, event);
     }
 
-    fn report(&mut self, id: usize, bits: u8) {
+    pub(super) fn report(&mut self, id: usize, bits: u8) {
         if let Some(token) = self.socks[id].token {
             self.ready.push(Ready { token, readiness: Readiness(bits) });
         }
@@ -246,7 +243,7 @@ impl World {
         }
     }
 
-    fn write(&mut self, id: usize, bytes: &[u8]) -> io::Result<usize> {
+    pub(super) fn write(&mut self, id: usize, bytes: &[u8]) -> io::Result<usize> {
         let other = self.socks[id].other;
         let sock = &self.socks[id];
         if sock.broken {
@@ -275,7 +272,7 @@ impl World {
         Ok(most)
     }
 
-    fn read(&mut self, id: usize, into: &mut [u8]) -> io::Result<usize> {
+    pub(super) fn read(&mut self, id: usize, into: &mut [u8]) -> io::Result<usize> {
         let sock = &mut self.socks[id];
         if sock.broken {
             return Err(io::ErrorKind::ConnectionReset.into());
@@ -296,7 +293,7 @@ impl World {
         if sock.end_came { Ok(0) } else { Err(io::ErrorKind::WouldBlock.into()) }
     }
 
-    fn end(&mut self, id: usize) {
+    pub(super) fn end(&mut self, id: usize) {
         if !std::mem::replace(&mut self.socks[id].end_sent, true) && !self.socks[id].broken {
             let other = self.socks[id].other;
             self.send(id, Event::End(other));
@@ -320,7 +317,7 @@ impl World {
     }
 
     /// Lives until something is ready for the worker or `until`; false: nothing will ever happen again.
-    fn live(&mut self, until: u64) -> bool {
+    pub(super) fn live(&mut self, until: u64) -> bool {
         while self.ready.is_empty() {
             match self.events.peek() {
                 Some(Reverse((at, _, _))) if *at <= until => {
@@ -380,131 +377,5 @@ impl Io<'_> {
     /// Goes away, orderly or with a reset.
     pub fn close(&mut self, reset: bool) {
         self.world.close(self.sock, reset);
-    }
-}
-
-impl Net for Sim {
-    type Sock = SimSock;
-    type Pipe = ();
-
-    fn now(&self) -> Moment {
-        Moment(self.0.borrow().now)
-    }
-
-    fn wait(&self, timeout: Option<Duration>, into: &mut Vec<Ready>) -> io::Result<()> {
-        let mut world = self.0.borrow_mut();
-        // Computing takes time too.
-        world.now += 1_000;
-        let until = timeout.map_or(u64::MAX, |t| world.now + t.as_nanos() as u64);
-        world.live(until);
-        into.append(&mut world.ready);
-        Ok(())
-    }
-
-    fn adopt(&self, _: OwnedFd) -> io::Result<SimSock> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    fn register(&self, sock: &SimSock, token: u64) -> io::Result<()> {
-        let mut world = self.0.borrow_mut();
-        world.socks[sock.id].token = Some(token);
-        let state = &world.socks[sock.id];
-        let mut bits = 0;
-        if !state.inbox.is_empty() || !state.backlog.is_empty() {
-            bits |= Readiness::READ;
-        }
-        if state.end_came {
-            bits |= Readiness::READ | Readiness::END;
-        }
-        if state.broken {
-            bits |= Readiness::READ | Readiness::BROKEN;
-        }
-        if bits != 0 {
-            world.report(sock.id, bits);
-        }
-        Ok(())
-    }
-
-    fn accept(&self, listener: &SimSock) -> io::Result<(SimSock, SocketAddr)> {
-        let mut world = self.0.borrow_mut();
-        let (id, from) =
-            world.socks[listener.id].backlog.pop_front().ok_or(io::ErrorKind::WouldBlock)?;
-        Ok((SimSock { world: self.0.clone(), id }, from))
-    }
-
-    fn refuse_handshakes(&self, _: &SimSock) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn connect(&self, how: &Connect) -> io::Result<SimSock> {
-        let mut world = self.0.borrow_mut();
-        let near = world.sock(None);
-        world.socks[near].address = Some(how.to);
-        let peer = world.servers.get_mut(&how.to).and_then(|spawn| spawn());
-        let latency = 50_000 + world.rng.below(400_000);
-        let at = world.now + latency;
-        match peer {
-            Some(peer) => {
-                let far = world.sock(Some(peer));
-                world.socks[near].other = far;
-                world.socks[far].other = near;
-                world.socks[far].open = true;
-                world.put(at, Event::Open(near));
-                world.put(at, Event::Open(far));
-            }
-            None => {
-                world.socks[near].other = near;
-                world.socks[near].refused = true;
-                world.put(at, Event::Open(near));
-            }
-        }
-        Ok(SimSock { world: self.0.clone(), id: near })
-    }
-
-    fn established(&self, sock: &SimSock) -> io::Result<()> {
-        let world = self.0.borrow();
-        match &world.socks[sock.id] {
-            state if state.open => Ok(()),
-            state if state.refused => Err(io::ErrorKind::ConnectionRefused.into()),
-            _ => Err(io::ErrorKind::WouldBlock.into()),
-        }
-    }
-
-    fn read(&self, sock: &SimSock, into: &mut [u8]) -> io::Result<usize> {
-        self.0.borrow_mut().read(sock.id, into)
-    }
-
-    fn quiet(&self, sock: &SimSock) -> bool {
-        let state = &self.0.borrow().socks[sock.id];
-        state.inbox.is_empty() && !state.end_came && !state.broken
-    }
-
-    fn write(&self, sock: &SimSock, from: &[u8]) -> io::Result<usize> {
-        self.0.borrow_mut().write(sock.id, from)
-    }
-
-    fn end(&self, sock: &SimSock) -> io::Result<()> {
-        self.0.borrow_mut().end(sock.id);
-        Ok(())
-    }
-
-    fn reset_on_drop(&self, sock: &SimSock) {
-        self.0.borrow_mut().socks[sock.id].linger_zero = true;
-    }
-
-    fn acknowledged(&self, sock: &SimSock) -> Option<u64> {
-        Some(self.0.borrow().socks[sock.id].acknowledged)
-    }
-
-    fn pipe(&self) -> Option<()> {
-        None
-    }
-
-    fn fill(&self, _: &SimSock, (): &(), _: usize) -> io::Result<usize> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    fn pour(&self, (): &(), _: &SimSock, _: usize, _: bool) -> io::Result<usize> {
-        Err(io::ErrorKind::Unsupported.into())
     }
 }

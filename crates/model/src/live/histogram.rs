@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::Count;
+use super::count::Count;
 
 /// Buckets: 0–3 µs one each, then four for each doubling up to 2^36 µs (19 hours).
 pub const BUCKETS: usize = 4 + 34 * 4;
@@ -20,7 +20,10 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Histogram { buckets: std::array::from_fn(|_| Count::default()), sum_nanos: Count::default() }
+        Histogram {
+            buckets: std::array::from_fn(|_| Count::default()),
+            sum_nanos: Count::default(),
+        }
     }
 }
 
@@ -83,7 +86,12 @@ impl HistogramSum {
     /// How many were at most `limit`, counting whole buckets only.
     pub fn at_most(&self, limit: Duration) -> u64 {
         let micros = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
-        self.buckets.iter().enumerate().take_while(|(at, _)| upper(*at) <= micros).map(|(_, n)| n).sum()
+        self.buckets
+            .iter()
+            .enumerate()
+            .take_while(|(at, _)| upper(*at) <= micros)
+            .map(|(_, n)| n)
+            .sum()
     }
 }
 

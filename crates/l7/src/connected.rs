@@ -1,0 +1,42 @@
+//! An open connection to a server, counted while it lives.
+//!
+//! It is made and lent by `upstream` and kept by `shelf`.
+
+use std::sync::Arc;
+
+use model::live::ServerLive;
+
+use crate::ports::Lease;
+use crate::rt::Net;
+use crate::stream::Stream;
+
+/// An open connection to a server.
+pub struct Upstream<N: Net> {
+    /// The connection.
+    pub stream: Stream<N>,
+    /// Bytes that we have sent on it.
+    pub sent: u64,
+    live: Arc<ServerLive>,
+    _port: Lease,
+}
+
+impl<N: Net> Upstream<N> {
+    /// Counts it as open until it is dropped.
+    pub fn new(stream: Stream<N>, live: Arc<ServerLive>, port: Lease) -> Upstream<N> {
+        live.connections.up();
+        Upstream { stream, sent: 0, live, _port: port }
+    }
+}
+
+impl<N: Net> Upstream<N> {
+    /// Closes with a reset.
+    pub fn reset(self) {
+        self.stream.reset_on_drop();
+    }
+}
+
+impl<N: Net> Drop for Upstream<N> {
+    fn drop(&mut self) {
+        self.live.connections.down();
+    }
+}

@@ -1,0 +1,10 @@
+//! The name of a task.
+//!
+//! What it does is in `core`.
+
+/// Names a task; a number is used again, with another generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TaskId {
+    pub(super) index: u32,
+    pub(super) generation: u32,
+}

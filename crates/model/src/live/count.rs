@@ -1,0 +1,23 @@
+//! A count with one writer.
+//!
+//! What several threads change at once is `Shared`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A number that one thread adds to and others read.
+#[derive(Debug, Default)]
+pub struct Count(AtomicU64);
+
+impl Count {
+    /// Adds. Only the slot's owner may call it: two writers would lose counts.
+    #[inline]
+    pub fn add(&self, n: u64) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+    }
+
+    /// Reads.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
