@@ -1,7 +1,7 @@
 //! A stand-in for systemd: starts the daemon, hears its notifications, keeps its sockets, hands them over again.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, IoSliceMut};
+use std::io::{BufRead, BufReader, ErrorKind, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
@@ -179,9 +179,13 @@ impl Systemd {
     /// Waits until nobody listens any more: the daemon and this stand-in have let go of the sockets.
     pub fn wait_refused(&mut self) {
         let deadline = Instant::now() + WAIT;
-        while TcpStream::connect(self.address).is_ok() {
+        let refused = |result: std::io::Result<TcpStream>| {
+            result.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+        };
+        // While a listener closes it lets handshakes wait: they must not hold us up.
+        while !refused(TcpStream::connect_timeout(&self.address, Duration::from_millis(50))) {
             assert!(Instant::now() < deadline, "{} still takes connections", self.address);
-            self.hear_one();
+            self.hear();
         }
     }
 
