@@ -274,21 +274,20 @@ async fn connect<N: Net>(
         (Cause::NoDescriptor, format!("register the connection to {to}: {error}"))
     })?;
     let connection = Upstream::new(stream, live, port);
-    // On a short path the handshake is over by now; a first write finds out without another turn.
-    if worker.rt.net.established(connection.stream.sock()).is_ok() {
-        return Ok(connection);
-    }
-    connection.stream.source().clear(crate::rt::Readiness::WRITE);
+    let failed = |error: io::Error| (connect_cause(&error), format!("connect to {to}: {error}"));
+    // On a short path the handshake is over by now, well or not. Asking takes the socket's error away, so that each
+    // answer counts.
     loop {
-        if let Err(Expired) = connection.stream.writable(until).await {
-            return Err((Cause::ConnectTimeout, format!("connect to {to}: no answer in time")));
-        }
         match worker.rt.net.established(connection.stream.sock()) {
             Ok(()) => return Ok(connection),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                connection.stream.source().clear(crate::rt::Readiness::WRITE);
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(failed(error)),
+            Err(_) if connection.stream.broken() => {
+                return Err(failed(io::ErrorKind::ConnectionReset.into()));
             }
-            Err(error) => return Err((connect_cause(&error), format!("connect to {to}: {error}"))),
+            Err(_) => connection.stream.source().clear(crate::rt::Readiness::WRITE),
+        }
+        if let Err(Expired) = connection.stream.writable(until).await {
+            return Err((Cause::ConnectTimeout, format!("connect to {to}: no answer in time")));
         }
     }
 }
