@@ -3,7 +3,7 @@
 //! One worker writes, the control thread reads. It keeps no totals: those are in `model::live`.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use model::live::{ServiceLive, Shared};
 use model::snapshot::ServiceView;
@@ -27,6 +27,23 @@ impl Gauge {
     }
 }
 
+/// Bytes with one writer.
+#[derive(Debug, Default)]
+pub struct Bytes(AtomicU64);
+
+impl Bytes {
+    /// Reads.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// A part of the sum was `before` and is `after`.
+    pub fn change(&self, before: usize, after: usize) {
+        let sum = self.get().wrapping_add(after as u64).wrapping_sub(before as u64);
+        self.0.store(sum, Ordering::Relaxed);
+    }
+}
+
 /// One worker's numbers.
 #[derive(Debug, Default)]
 pub struct Census {
@@ -38,6 +55,10 @@ pub struct Census {
     pub tunnels: Gauge,
     /// Client connections without an exchange.
     pub idle: Gauge,
+    /// Bytes kept by us for receivers that do not take them.
+    pub held: Bytes,
+    /// Bytes that wait in pipes of the kernel.
+    pub piped: Bytes,
 }
 
 /// A client connection being open; dropping it closes the account of the connection.

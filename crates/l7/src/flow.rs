@@ -57,6 +57,10 @@ pub struct Flow<N: Net> {
     in_pipe: usize,
     bulk: bool,
     may_splice: bool,
+    /// Bytes read at a time when copying: what a stalled receiver makes us keep.
+    most: usize,
+    /// What the census knows of us: bytes kept, bytes in the pipe.
+    reported: (usize, usize),
 }
 
 /// How far a step came.
@@ -81,8 +85,8 @@ pub enum Step {
 }
 
 impl<N: Net> Flow<N> {
-    /// A direction with nothing in it.
-    pub fn new(framing: Framing) -> Self {
+    /// A direction with nothing in it; `limit`: what a connection may hold, bytes.
+    pub fn new(framing: Framing, limit: u32) -> Self {
         Flow {
             framing,
             taken: 0,
@@ -94,6 +98,9 @@ impl<N: Net> Flow<N> {
             in_pipe: 0,
             bulk: false,
             may_splice: true,
+            // The rest is for heads.
+            most: COPY.min(limit as usize / 4 * 3),
+            reported: (0, 0),
         }
     }
 
@@ -106,6 +113,7 @@ impl<N: Net> Flow<N> {
             self.pending = worker.buffers.take();
         }
         self.pending.extend_from_slice(bytes);
+        self.report(worker);
     }
 
     /// Whether bytes wait for the receiver.
@@ -148,6 +156,18 @@ impl<N: Net> Flow<N> {
 
     /// Moves what can be moved now.
     pub fn step(
+        &mut self,
+        worker: &Worker<N>,
+        from: &Stream<N>,
+        to: &Stream<N>,
+        excess: &mut Vec<u8>,
+    ) -> Step {
+        let step = self.moves(worker, from, to, excess);
+        self.report(worker);
+        step
+    }
+
+    fn moves(
         &mut self,
         worker: &Worker<N>,
         from: &Stream<N>,
@@ -258,8 +278,8 @@ impl<N: Net> Flow<N> {
     ) -> Option<Step> {
         let mut scratch = worker.scratch.borrow_mut();
         let room = match self.framing {
-            Framing::Length(left) => usize::try_from(left).unwrap_or(usize::MAX).min(COPY),
-            _ => COPY,
+            Framing::Length(left) => usize::try_from(left).unwrap_or(usize::MAX).min(self.most),
+            _ => self.most,
         };
         let n = match from.try_read(&mut scratch.input[..room]) {
             Read::Data(n) => n,
@@ -267,7 +287,7 @@ impl<N: Net> Flow<N> {
             Read::End => return self.ended(),
             Read::Failed(_) => return Some(Step::SenderFailed),
         };
-        self.bulk = n == COPY;
+        self.bulk = n == self.most;
         let scratch = &mut *scratch;
         let input = &scratch.input[..n];
         if let Framing::Chunked(_) = self.framing {
@@ -323,10 +343,23 @@ impl<N: Net> Flow<N> {
             worker.buffers.give(std::mem::take(&mut self.pending));
             self.at = 0;
         }
+        self.at = 0;
+        let in_pipe = std::mem::take(&mut self.in_pipe);
+        self.report(worker);
         if let Some(pipe) = self.pipe.take()
-            && self.in_pipe == 0
+            && in_pipe == 0
         {
             worker.pipes.give(pipe);
+        }
+    }
+
+    /// Tells the census what is kept here and in the kernel for a receiver that does not take it.
+    fn report(&mut self, worker: &Worker<N>) {
+        let now = (self.pending.len() - self.at, self.in_pipe);
+        if now != self.reported {
+            worker.census.0.held.change(self.reported.0, now.0);
+            worker.census.0.piped.change(self.reported.1, now.1);
+            self.reported = now;
         }
     }
 }

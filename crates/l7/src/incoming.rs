@@ -83,7 +83,7 @@ pub fn read<N: Net>(
         keep_upgrade: request.upgrade.is_some(),
     };
     http1::emit_request(&request, &edits, &mut head);
-    let mut body = Flow::new(framing(&request));
+    let mut body = Flow::new(framing(&request), service.limit.connection_bytes);
     let after = &bytes[request.head_len..];
     let used = body.decode(after, &mut head)?;
     let upgrade = request.upgrade.is_some();

@@ -77,6 +77,10 @@ pub struct Open {
     pub tunnels: u32,
     /// Client connections without an exchange.
     pub idle: u32,
+    /// Bytes kept by us for receivers that do not take them.
+    pub held_bytes: u64,
+    /// Bytes that wait in pipes of the kernel.
+    pub piped_bytes: u64,
 }
 
 /// Source ports towards one destination.
@@ -184,14 +188,14 @@ impl Plane {
 
     /// What is open now.
     pub fn open(&self) -> Open {
-        let mut open = Open::default();
-        for seat in &self.seats {
-            open.connections += seat.published.census.connections.get();
-            open.exchanges += seat.published.census.exchanges.get();
-            open.tunnels += seat.published.census.tunnels.get();
-            open.idle += seat.published.census.idle.get();
-        }
-        open
+        self.by_worker().into_iter().fold(Open::default(), |sum, one| Open {
+            connections: sum.connections + one.connections,
+            exchanges: sum.exchanges + one.exchanges,
+            tunnels: sum.tunnels + one.tunnels,
+            idle: sum.idle + one.idle,
+            held_bytes: sum.held_bytes + one.held_bytes,
+            piped_bytes: sum.piped_bytes + one.piped_bytes,
+        })
     }
 
     /// What each worker has open.
@@ -203,6 +207,8 @@ impl Plane {
                 exchanges: seat.published.census.exchanges.get(),
                 tunnels: seat.published.census.tunnels.get(),
                 idle: seat.published.census.idle.get(),
+                held_bytes: seat.published.census.held.get(),
+                piped_bytes: seat.published.census.piped.get(),
             })
             .collect()
     }

@@ -119,6 +119,7 @@ impl<'a, N: Net> Relay<'a, N> {
         record: &'a mut Record,
     ) -> Self {
         let now = ends.worker.rt.now();
+        let limit = ends.service.config.limit.connection_bytes;
         Relay {
             ends,
             incoming,
@@ -129,7 +130,7 @@ impl<'a, N: Net> Relay<'a, N> {
             uploaded: false,
             server_deaf: false,
             partial: Vec::new(),
-            down: Flow::new(Framing::Done),
+            down: Flow::new(Framing::Done, limit),
             answer: None,
             answer_begun: false,
             excess: Vec::new(),

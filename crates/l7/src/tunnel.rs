@@ -50,13 +50,14 @@ pub async fn run<N: Net>(
     meter: Meter,
 ) -> Ended {
     let _open = worker.census.tunnel();
+    let limit = service.view.borrow().config.limit.connection_bytes;
     let mut tunnel = Tunnel {
         worker,
         service,
         client,
         server,
-        up: Flow::new(Framing::UntilEnd),
-        down: Flow::new(Framing::UntilEnd),
+        up: Flow::new(Framing::UntilEnd, limit),
+        down: Flow::new(Framing::UntilEnd, limit),
         up_ended: false,
         down_ended: false,
         idle: service.view.borrow().config.timeout.tunnel,
