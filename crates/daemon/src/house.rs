@@ -189,7 +189,11 @@ impl House {
     }
 
     async fn empty(&self, deadline: Instant) {
-        while self.plane.open() != Open::default() && Instant::now() < deadline {
+        let busy = || {
+            let open = self.plane.open();
+            open.connections > 0 || open.exchanges > 0
+        };
+        while busy() && Instant::now() < deadline {
             tokio::time::sleep(LOOK).await;
         }
     }

@@ -192,10 +192,10 @@ impl Process {
 
 /// What was cut, by kind.
 fn cut(left: &Open) -> String {
-    if *left == Open::default() {
+    let Open { connections, exchanges, tunnels, idle, .. } = left;
+    if *connections == 0 && *exchanges == 0 {
         return "nothing was cut".to_owned();
     }
-    let Open { connections, exchanges, tunnels, idle } = left;
     let exchanges = exchanges.saturating_sub(*tunnels);
     format!(
         "cut {connections} client connections: {exchanges} with an exchange, {tunnels} tunnels, {idle} idle"
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn what_was_cut_is_told_by_kind() {
         assert_eq!(cut(&Open::default()), "nothing was cut");
-        let left = Open { connections: 5, exchanges: 4, tunnels: 1, idle: 1 };
+        let left = Open { connections: 5, exchanges: 4, tunnels: 1, idle: 1, ..Open::default() };
         assert_eq!(cut(&left), "cut 5 client connections: 3 with an exchange, 1 tunnels, 1 idle");
     }
 }
