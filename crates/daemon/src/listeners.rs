@@ -7,9 +7,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use l7::socket::{self, Claim, ListenError, OutgoingError};
 use model::config::SocketOptions;
+
+/// Workers are done with a listener that is closed after this at the latest: before, they take what has come.
+pub const CLOSING: Duration = Duration::from_secs(1);
 
 /// System calls on sockets: a seam, so that refusals can be tested.
 pub trait Sockets: Send {
@@ -118,6 +122,7 @@ pub struct Listeners {
     keeper: Box<dyn Keeper>,
     held: BTreeMap<SocketAddr, Vec<OwnedFd>>,
     inherited: BTreeMap<SocketAddr, Vec<OwnedFd>>,
+    closed: Vec<(SocketAddr, Instant)>,
     workers: usize,
 }
 
@@ -134,7 +139,7 @@ impl Listeners {
     /// None yet; a socket for each of `workers` is opened per address.
     pub fn new(sockets: Box<dyn Sockets>, keeper: Box<dyn Keeper>, workers: usize) -> Listeners {
         let (held, inherited) = (BTreeMap::new(), BTreeMap::new());
-        Listeners { sockets, keeper, held, inherited, workers }
+        Listeners { sockets, keeper, held, inherited, closed: Vec::new(), workers }
     }
 
     /// Takes sockets from systemd or from the process before, each under the address that it was configured with.
@@ -249,7 +254,17 @@ impl Listeners {
     /// Lets go of an address: once the workers have closed theirs nobody listens there.
     pub fn release(&mut self, address: SocketAddr) {
         self.keeper.forget(&kept_name(address));
-        self.held.remove(&address);
+        if self.held.remove(&address).is_some() {
+            self.closed.retain(|(_, at)| at.elapsed() < CLOSING);
+            self.closed.push((address, Instant::now()));
+        }
+    }
+
+    /// Whether a refusal may be due to a listener of ours on that port that workers are about to close.
+    pub fn is_closing(&self, refused: &ListenError) -> bool {
+        let ListenError::Taken { address, .. } = refused else { return false };
+        let mut same = self.closed.iter().filter(|(closed, _)| closed.port() == address.port());
+        same.any(|(_, at)| at.elapsed() < CLOSING)
     }
 
     /// Closes what was inherited and is not wanted; says which addresses.

@@ -19,6 +19,8 @@ use crate::listeners::{Listeners, Pair};
 pub const CONFIRM: Duration = Duration::from_secs(5);
 /// Between two looks at what they have confirmed.
 const LOOK: Duration = Duration::from_millis(1);
+/// Between two attempts at an address that workers are about to close.
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// A change that was carried out.
 #[derive(Debug)]
@@ -61,7 +63,7 @@ pub async fn carry_out(
 ) -> Result<Done, ActError> {
     let steps = step::steps(old, &mut new);
     rehearse(listeners, old, &new)?;
-    let ready = prepare(listeners, &steps, &new)?;
+    let ready = prepared(listeners, &steps, &new).await?;
 
     for step in &steps {
         match step {
@@ -93,6 +95,21 @@ pub async fn carry_out(
 enum Ready {
     New(Pair),
     Same(Vec<std::os::fd::OwnedFd>),
+}
+
+/// Opens and alters everything, or nothing. An address that the change before gave up may come back with this one
+/// (a rollback): it is waited for until the workers have closed it.
+async fn prepared(
+    listeners: &mut Listeners,
+    steps: &[Step],
+    new: &Book,
+) -> Result<Vec<(SocketAddr, Ready)>, ListenError> {
+    loop {
+        match prepare(listeners, steps, new) {
+            Err(refused) if listeners.is_closing(&refused) => tokio::time::sleep(AGAIN).await,
+            done => return done,
+        }
+    }
 }
 
 /// Opens and alters everything, or nothing.

@@ -1,6 +1,6 @@
 //! Stand-ins for tests: an engine and a kernel that record what they are asked, and refuse what they are told to.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,7 +45,7 @@ pub struct Fake {
 #[derive(Default)]
 struct Inner {
     asked: Mutex<Vec<Asked>>,
-    taken: Mutex<BTreeSet<SocketAddr>>,
+    taken: Mutex<BTreeMap<SocketAddr, u32>>,
     refuse_alter: AtomicU64,
     snapshot: Mutex<Option<Arc<Snapshot>>>,
     installed: AtomicU64,
@@ -64,7 +64,12 @@ impl Fake {
 
     /// From now on somebody else listens there.
     pub fn occupy(&self, address: SocketAddr) {
-        self.inner.taken.lock().unwrap().insert(address);
+        self.occupy_for(address, u32::MAX);
+    }
+
+    /// The same for so many attempts.
+    pub fn occupy_for(&self, address: SocketAddr, attempts: u32) {
+        self.inner.taken.lock().unwrap().insert(address, attempts);
     }
 
     /// The n-th alteration from now (1 is the next) is refused.
@@ -116,7 +121,10 @@ impl Sockets for Fake {
         count: usize,
         claim: Claim,
     ) -> Result<Vec<OwnedFd>, ListenError> {
-        if self.inner.taken.lock().unwrap().contains(&address) {
+        let mut taken = self.inner.taken.lock().unwrap();
+        let left = taken.get(&address).copied().unwrap_or(0);
+        if left > 0 {
+            taken.insert(address, left - 1);
             return Err(ListenError::Taken { address, holders: Vec::new() });
         }
         self.ask(Asked::Bind(address, count, claim));

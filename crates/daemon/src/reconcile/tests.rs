@@ -104,6 +104,22 @@ fn at(text: &str) -> SocketAddr {
     text.parse().unwrap()
 }
 
+/// Workers take a moment to close: a rollback at once must not fail for that.
+#[test]
+fn an_address_that_was_given_up_a_moment_ago_can_be_had_again() {
+    let mut world = World::new(TWO);
+    let elsewhere = TWO.replace("127.0.0.1:8001", "127.0.0.1:8003");
+    world.change(&elsewhere).unwrap();
+    world.fake.occupy_for(at("127.0.0.1:8001"), 2);
+    world.fake.take();
+    world.change(TWO).unwrap();
+    let bound = world.fake.take().into_iter().filter(|it| matches!(it, Asked::Bind(..))).count();
+    assert_eq!(bound, 1);
+    // Nobody waits for others.
+    world.fake.occupy_for(at("127.0.0.1:8004"), 1);
+    world.change(&TWO.replace("127.0.0.1:8001", "127.0.0.1:8004")).unwrap_err();
+}
+
 #[test]
 fn the_first_configuration_opens_everything_before_anybody_accepts() {
     let fake = Fake::default();
