@@ -17,7 +17,7 @@ fn counter(total: u64) -> Counter {
 
 #[test]
 fn what_is_missing_shows_as_unaccounted_with_its_sign() {
-    let balanced = Requests::new(counter(100), counter(90), counter(4), counter(3), counter(2), 1);
+    let balanced = Requests::new(counter(100), counter(90), counter(4), counter(5), counter(2), 1);
     assert_eq!(balanced.unaccounted, 0);
     assert_eq!(
         Requests::new(counter(100), counter(90), counter(0), counter(0), counter(0), 3).unaccounted,

@@ -135,7 +135,8 @@ impl AddAssign for Connections {
     }
 }
 
-/// Requests. `requests` = `answered` + `answered-by-us` + `aborted` + `upgraded` + `in-flight` + `unaccounted`.
+/// Requests. `requests` = `answered` + `answered-by-us` + `aborted` + `in-flight` + `unaccounted`; `upgraded` is part
+/// of them: a tunnel is under way until it ends, and then ends like any other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Requests {
@@ -147,7 +148,7 @@ pub struct Requests {
     pub answered_by_us: Counter,
     /// Ended without a whole answer.
     pub aborted: Counter,
-    /// Became tunnels.
+    /// Of the requests, those that became tunnels.
     pub upgraded: Counter,
     /// Under way now.
     pub in_flight: u64,
@@ -165,7 +166,7 @@ impl Requests {
         upgraded: Counter,
         in_flight: u64,
     ) -> Self {
-        let ends = [answered.total, answered_by_us.total, aborted.total, upgraded.total, in_flight];
+        let ends = [answered.total, answered_by_us.total, aborted.total, in_flight];
         let unaccounted = balance(requests.total, &ends);
         Requests { requests, answered, answered_by_us, aborted, upgraded, in_flight, unaccounted }
     }

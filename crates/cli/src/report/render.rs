@@ -94,7 +94,6 @@ fn balances(counts: &ServiceCounts) -> Table {
     line("  answered by servers", requests.answered);
     line("  answered by us", requests.answered_by_us);
     line("  aborted", requests.aborted);
-    line("  became tunnels", requests.upgraded);
     table.row(vec!["  in flight now".into(), count(requests.in_flight).into()]);
     table.row(vec!["  unaccounted".into(), remainder(requests.unaccounted)]);
     let mut some = |name: &str, counter: Counter| {
@@ -102,6 +101,7 @@ fn balances(counts: &ServiceCounts) -> Table {
             table.row(vec![name.into(), count(counter.total).into(), rate(counter.rate).into()]);
         }
     };
+    some("requests that became tunnels", requests.upgraded);
     some("answers 1xx passed on", statuses.informational);
     some("answers 2xx", statuses.success);
     some("answers 3xx", statuses.redirect);

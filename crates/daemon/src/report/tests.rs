@@ -131,8 +131,10 @@ proptest! {
             counters.accepted.add(1);
             counters.closed.add(1);
             let ends: [fn(&ServiceCounters) -> &model::live::Count; 4] =
-                [|c| &c.answered, |c| &c.answered_by_us, |c| &c.aborted, |c| &c.upgraded];
+                [|c| &c.answered, |c| &c.answered_by_us, |c| &c.aborted, |c| &c.answered];
             ends[*end](counters).add(1);
+            // An upgrade, which ends like any other request.
+            counters.upgraded.add(u64::from(*end == 3));
         }
         for _ in 0..under_way {
             services[0].slots[0].counters.requests.add(1);

@@ -42,7 +42,7 @@ fn counts() -> ServiceCounts {
         ),
         requests: Requests::new(
             counter(1_234_567, 12_345.0),
-            counter(1_234_500, 12_344.0),
+            counter(1_234_502, 12_344.0),
             counter(31, 0.5),
             counter(20, 0.5),
             counter(2, 0.0),
