@@ -192,11 +192,11 @@ impl Health {
 
     /// A connection for a client could not be made.
     pub fn connect_failed(&mut self, now: Moment, reason: &str) -> Option<Change> {
+        self.good = 0;
         if self.state == Judged::Down {
             return None;
         }
         self.learn(now, Basis::Passive, false, reason.to_owned());
-        self.good = 0;
         self.connects_failed = self.connects_failed.saturating_add(1);
         self.prompt = self.probe.is_some();
         let to = self.after_bad();

@@ -80,6 +80,7 @@ fn histories_with_a_probe() {
         ("a relapse while rising", Initial::Up, "bbbgbgg", "UUD?D?U"),
         ("a connection that fails while rising", Initial::Up, "bbbgfgg", "UUD?D?U"),
         ("begun down: the whole rise first", Initial::Down, "gbgg", "DDDU"),
+        ("a failed connection ends that rise", Initial::Down, "gfgg", "DDDU"),
         ("then as any other", Initial::Down, "ggbbbg", "DUUUD?"),
         ("nothing raises but probes", Initial::Up, "bbbsss", "UUDDDD"),
     ];
@@ -323,7 +324,7 @@ fn simulate(seed: u64, rise: u8, fall: u8, probed: bool) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
     fn random_histories_keep_the_rules(seed: u64, rise in 1..6u8, fall in 1..6u8, probed: bool) {
         simulate(seed, rise, fall, probed);

