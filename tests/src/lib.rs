@@ -4,6 +4,7 @@
 //! to a small bad example each. They read text, never compiled code, and mend nothing.
 
 pub mod counters;
+pub mod e2e;
 pub mod floors;
 pub mod heads;
 pub mod imports;

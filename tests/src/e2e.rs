@@ -1,0 +1,30 @@
+//! A vocabulary for tests of the whole: the built program, servers behind it, clients in front of it.
+//!
+//! Everything is a test's own — directory, ports, processes — and is gone when the test ends. Waits have deadlines;
+//! whatever goes wrong panics with what was seen. It asserts nothing about the product by itself.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that fails is told best by panicking, and figures are told on standard output"
+)]
+
+pub mod balancer;
+pub mod client;
+pub mod dir;
+pub mod download;
+pub mod http;
+pub mod listening;
+pub mod namespace;
+pub mod nginx;
+pub mod place;
+pub mod process;
+pub mod recorder;
+pub mod servers;
+pub mod setup;
+pub mod steady;
+pub mod tools;
+pub mod wait;
+pub mod websocket;

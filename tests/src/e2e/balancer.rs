@@ -1,0 +1,262 @@
+//! The built program, running a test's configuration, and what can be asked of it.
+//!
+//! The program is the one that `STEELYARD` names, else the newest that was built here. It decides nothing about what
+//! is right.
+
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use api::client::call::CallError;
+use api::types::{Report, ServerAction, Status};
+use rustix::process::Signal;
+use serde_json::Value;
+use tokio::runtime::{Builder, Runtime};
+
+use super::client::Client;
+use super::dir::Dir;
+use super::namespace::Namespace;
+use super::process::Process;
+use super::setup::Setup;
+use super::wait;
+
+/// A running `steelyard run`.
+#[derive(Debug)]
+pub struct Balancer {
+    process: Process,
+    setup: Setup,
+    api: api::Client,
+    runtime: Runtime,
+    told_to_end: Cell<bool>,
+    // Last, when nobody writes there any more.
+    dir: Dir,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// Its exit code; `None`: by a signal.
+    pub code: Option<i32>,
+    /// The signal.
+    pub signal: Option<i32>,
+    /// Everything it said.
+    pub said: String,
+}
+
+impl Balancer {
+    /// Runs it and waits until it answers on its control socket.
+    pub fn start(setup: &Setup) -> Balancer {
+        Balancer::started(setup, Command::new)
+    }
+
+    /// The same inside a namespace.
+    pub fn start_in(namespace: &Namespace, setup: &Setup) -> Balancer {
+        Balancer::started(setup, |program| namespace.command(&program))
+    }
+
+    /// The same with so few descriptors that it may open.
+    pub fn start_with_descriptors(descriptors: u32, setup: &Setup) -> Balancer {
+        Balancer::started(setup, |program| {
+            let mut command = Command::new("sh");
+            let limited = format!("ulimit -n {descriptors} && exec \"$0\" \"$@\"");
+            command.arg("-c").arg(limited).arg(program);
+            command
+        })
+    }
+
+    fn started(setup: &Setup, command: impl FnOnce(PathBuf) -> Command) -> Balancer {
+        let dir = Dir::new();
+        let file = dir.write("steelyard.toml", setup.text(dir.path()));
+        let mut command = command(program());
+        command.args(["run", "-c"]).arg(file);
+        // A test is not run by systemd.
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
+            command.env_remove(name);
+        }
+        let mut balancer = Balancer {
+            process: Process::start(command),
+            setup: setup.clone(),
+            api: api::Client::new(dir.join("sock")),
+            runtime: Builder::new_current_thread().enable_all().build().unwrap(),
+            told_to_end: Cell::new(false),
+            dir,
+        };
+        wait::until("steelyard run answers", || {
+            let ended = balancer.process.ended();
+            assert!(ended.is_none(), "steelyard run ended: {}", balancer.process.said());
+            balancer.try_status().is_ok()
+        });
+        balancer
+    }
+
+    /// Where its first listener is.
+    pub fn front(&self) -> SocketAddr {
+        self.setup.fronts()[0]
+    }
+
+    /// A URL there.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.front())
+    }
+
+    /// A connection there.
+    pub fn client(&self) -> Client {
+        Client::to(self.front())
+    }
+
+    /// What it runs.
+    pub fn setup(&self) -> Setup {
+        self.setup.clone()
+    }
+
+    /// Its directory.
+    pub fn dir(&self) -> &Dir {
+        &self.dir
+    }
+
+    /// Its process.
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+
+    /// States and reasons.
+    pub fn status(&self) -> Status {
+        self.try_status().unwrap_or_else(|error| panic!("no status: {error}"))
+    }
+
+    fn try_status(&self) -> Result<Status, CallError> {
+        self.runtime.block_on(self.api.status())
+    }
+
+    /// Counts.
+    pub fn report(&self) -> Report {
+        self.runtime
+            .block_on(self.api.report(None))
+            .unwrap_or_else(|error| panic!("no report: {error}"))
+    }
+
+    /// Waits for a report of which this is so, and returns it.
+    pub fn report_when(&self, what: &str, so: impl Fn(&Report) -> bool) -> Report {
+        wait::some(what, || Some(self.report()).filter(&so))
+    }
+
+    /// A report of when no exchange and no connection is open any more.
+    pub fn settled(&self) -> Report {
+        self.report_when("nothing under way", |report| {
+            let total = &report.total;
+            total.requests.in_flight == 0 && total.connections.open == 0
+        })
+    }
+
+    /// The state of a server of the pool `web`.
+    pub fn server(&self, name: &str) -> api::types::ServerStatus {
+        let status = self.status();
+        let servers = status.pools.iter().find(|pool| pool.name == "web").map(|p| &p.servers);
+        let server = servers.and_then(|servers| servers.iter().find(|s| s.name == name));
+        server.unwrap_or_else(|| panic!("no server {name} in {status:?}")).clone()
+    }
+
+    /// Orders something of a server of the pool `web`.
+    pub fn order(&self, name: &str, action: ServerAction) {
+        let done = self.runtime.block_on(self.api.server("web", name, action));
+        done.unwrap_or_else(|error| panic!("web/{name}: {error}"));
+    }
+
+    /// Writes the file anew, sends SIGHUP and waits until every worker acts on it.
+    pub fn reload(&mut self, setup: &Setup) {
+        let before = self.status().generation;
+        self.dir.write("steelyard.toml", setup.text(self.dir.path()));
+        self.setup = setup.clone();
+        self.process.signal(Signal::HUP);
+        let said = || self.process.said();
+        wait::until(&format!("a generation after {before}"), || {
+            assert!(!said().contains("reload-failed"), "{}", said());
+            self.status().generation > before
+        });
+    }
+
+    /// The access log so far: whole lines.
+    pub fn log(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.dir.join("access.log")).unwrap_or_default();
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let parsed = whole.lines().map(serde_json::from_str::<Value>);
+        parsed.map(|line| line.unwrap_or_else(|error| panic!("{error} in {whole}"))).collect()
+    }
+
+    /// Waits for a line of the access log of which this is so.
+    pub fn logged(&self, what: &str, so: impl Fn(&Value) -> bool) -> Value {
+        wait::some(&format!("in the log: {what}"), || self.log().into_iter().find(&so))
+    }
+
+    /// SIGTERM; it drains.
+    pub fn sigterm(&self) {
+        self.told_to_end.set(true);
+        self.process.signal(Signal::TERM);
+    }
+
+    /// SIGKILL.
+    pub fn kill9(&self) {
+        self.told_to_end.set(true);
+        self.process.signal(Signal::KILL);
+    }
+
+    /// Waits for its end after one of those.
+    pub fn ended(mut self) -> Ended {
+        let status = self.process.wait();
+        // What it wrote last is read a moment after its end.
+        let clean = status.success();
+        if clean {
+            wait::until("its last words", || self.process.said().contains("left"));
+        }
+        Ended { code: status.code(), signal: status.signal(), said: self.process.said() }
+    }
+}
+
+impl Drop for Balancer {
+    fn drop(&mut self) {
+        if !std::thread::panicking() && !self.told_to_end.get() {
+            let said = self.process.said();
+            assert!(self.process.ended().is_none(), "it ended by itself:\n{said}");
+            assert!(!said.contains("panicked"), "{said}");
+        }
+    }
+}
+
+/// The built program.
+///
+/// # Panics
+///
+/// When there is none.
+pub fn program() -> PathBuf {
+    if let Some(named) = std::env::var_os("STEELYARD") {
+        let named = PathBuf::from(named);
+        assert!(named.is_file(), "STEELYARD names {named:?}, which is not there");
+        return named;
+    }
+    let here = std::env::current_exe().unwrap();
+    let target = here.ancestors().find(|place| place.join("CACHEDIR.TAG").is_file());
+    let builds =
+        ["debug", "release"].map(|profile| target.map(|t| t.join(profile).join("steelyard")));
+    let built = builds.into_iter().flatten().filter_map(|file| {
+        let changed = file.metadata().and_then(|facts| facts.modified()).ok()?;
+        Some((changed, file))
+    });
+    let newest = built.max_by_key(|(changed, _)| *changed);
+    newest
+        .unwrap_or_else(|| {
+            panic!("build it first: cargo build -p steelyard, or name it in STEELYARD")
+        })
+        .1
+}
+
+/// Whether the long variants of tests are wanted, whose figures are kept.
+pub fn is_long() -> bool {
+    std::env::var_os("STEELYARD_LONG").is_some_and(|long| long != "0")
+}
+
+/// Prints a figure for the records.
+pub fn figure(text: impl std::fmt::Display) {
+    println!("proof: {text}");
+}

@@ -1,0 +1,139 @@
+//! A client that speaks bytes: for requests that no decent client sends, and for watching a connection itself.
+//!
+//! Every read has a deadline.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+
+use super::http::{Follows, Message, Reader};
+use super::wait::DEADLINE;
+
+/// A connection.
+#[derive(Debug)]
+pub struct Client {
+    reader: Reader<TcpStream>,
+}
+
+impl Client {
+    /// To this address.
+    pub fn to(address: SocketAddr) -> Client {
+        let stream = TcpStream::connect_timeout(&address, DEADLINE)
+            .unwrap_or_else(|error| panic!("cannot connect to {address}: {error}"));
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        stream.set_write_timeout(Some(DEADLINE)).unwrap();
+        Client { reader: Reader::new(stream) }
+    }
+
+    /// The connection.
+    pub fn stream(&self) -> &TcpStream {
+        self.reader.stream()
+    }
+
+    /// Sends bytes.
+    pub fn send(&self, bytes: impl AsRef<[u8]>) -> &Client {
+        self.stream().write_all(bytes.as_ref()).unwrap();
+        self
+    }
+
+    /// Sends what the other side still takes; it may have closed.
+    pub fn try_send(&self, bytes: &[u8]) -> io::Result<()> {
+        self.stream().write_all(bytes)
+    }
+
+    /// Sends a request without a body.
+    pub fn ask(&mut self, target: &str) -> &mut Client {
+        self.send(format!("GET {target} HTTP/1.1\r\nHost: shop.example\r\n\r\n"));
+        self
+    }
+
+    /// Sends a request without a body and returns the answer.
+    pub fn get(&mut self, target: &str) -> Message {
+        self.ask(target).answer()
+    }
+
+    /// Sends a POST and returns the answer.
+    pub fn post(&mut self, target: &str, body: &[u8]) -> Message {
+        let length = body.len();
+        let head = format!(
+            "POST {target} HTTP/1.1\r\nHost: shop.example\r\nContent-Length: {length}\r\n\r\n"
+        );
+        self.send(head).send(body);
+        self.answer()
+    }
+
+    /// The next answer, informational ones included, to anything but HEAD.
+    pub fn answer(&mut self) -> Message {
+        let mut answer = self.answer_head();
+        let bodiless = matches!(answer.status(), 100..200 | 204 | 304);
+        let follows = if bodiless { Follows::Nothing } else { Follows::OrUntilEnd };
+        self.reader.body(&mut answer, follows).unwrap_or_else(|e| panic!("{answer:?}: {e}"));
+        answer
+    }
+
+    /// The next answer's head alone.
+    pub fn answer_head(&mut self) -> Message {
+        let head = self.reader.head().unwrap_or_else(|error| panic!("no answer: {error}"));
+        head.unwrap_or_else(|| panic!("the connection ended where an answer was expected"))
+    }
+
+    /// The next answer, or `None` where the connection ends instead, in order or not.
+    pub fn answer_or_end(&mut self) -> Option<Message> {
+        let mut answer = self.reader.head().ok().flatten()?;
+        let bodiless = matches!(answer.status(), 100..200 | 204 | 304);
+        let follows = if bodiless { Follows::Nothing } else { Follows::OrUntilEnd };
+        self.reader.body(&mut answer, follows).ok()?;
+        Some(answer)
+    }
+
+    /// So many bytes.
+    pub fn exactly(&mut self, bytes: usize) -> Vec<u8> {
+        self.reader.exactly(bytes).unwrap()
+    }
+
+    /// So many bytes, or what came in the way.
+    pub fn try_exactly(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
+        self.reader.exactly(bytes)
+    }
+
+    /// What came after the last message and nobody has looked at yet; it is forgotten here.
+    pub fn held(&mut self) -> Vec<u8> {
+        self.reader.held()
+    }
+
+    /// Everything to the end, which must come in order.
+    pub fn rest(&mut self) -> Vec<u8> {
+        self.reader.rest().unwrap()
+    }
+
+    /// Everything to the end, in order or by a reset.
+    pub fn rest_or_reset(&mut self) -> io::Result<Vec<u8>> {
+        self.reader.rest()
+    }
+
+    /// Ends our direction.
+    pub fn end(&self) -> &Client {
+        self.stream().shutdown(Shutdown::Write).unwrap();
+        self
+    }
+
+    /// Whether the other side has ended, without waiting.
+    pub fn has_ended(&self) -> bool {
+        self.stream().set_nonblocking(true).unwrap();
+        let peeked = self.stream().peek(&mut [0]);
+        self.stream().set_nonblocking(false).unwrap();
+        matches!(peeked, Ok(0)) || peeked.is_err_and(|e| e.kind() != io::ErrorKind::WouldBlock)
+    }
+}
+
+/// Reads a stream to its end and counts, without keeping.
+pub fn drain(mut stream: impl Read) -> io::Result<u64> {
+    let mut piece = vec![0; 256 * 1024];
+    let mut total = 0;
+    loop {
+        match stream.read(&mut piece)? {
+            0 => return Ok(total),
+            read => total += read as u64,
+        }
+    }
+}

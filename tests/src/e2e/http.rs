@@ -1,0 +1,183 @@
+//! HTTP/1.1 messages as a test reads them: a small reader of its own, so that the product's codec is not its own judge.
+//!
+//! It takes well-formed messages only, and says what was wrong with any other.
+
+use std::io::{self, Read};
+
+/// A request or an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Message {
+    /// The first line.
+    pub start: String,
+    /// Fields in order, names as they came.
+    pub fields: Vec<(String, String)>,
+    /// The body, decoded.
+    pub body: Vec<u8>,
+}
+
+impl Message {
+    /// The status of an answer.
+    pub fn status(&self) -> u16 {
+        let status = self.start.split(' ').nth(1).and_then(|status| status.parse().ok());
+        status.unwrap_or_else(|| panic!("no status in {:?}", self.start))
+    }
+
+    /// The value of a field; several are joined by a comma.
+    pub fn field(&self, name: &str) -> Option<String> {
+        let found = self.fields.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name));
+        let values: Vec<&str> = found.map(|(_, value)| value.as_str()).collect();
+        (!values.is_empty()).then(|| values.join(", "))
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+/// How much of a body follows a head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follows {
+    /// None, whatever the fields say: HEAD, 1xx, 204, 304.
+    Nothing,
+    /// As the fields say; a request without any has none.
+    AsSaid,
+    /// As the fields say; an answer without any lasts until the end.
+    OrUntilEnd,
+}
+
+/// Reads messages from a stream and keeps what follows them.
+#[derive(Debug)]
+pub struct Reader<S> {
+    stream: S,
+    held: Vec<u8>,
+}
+
+impl<S: Read> Reader<S> {
+    /// Of a stream.
+    pub fn new(stream: S) -> Reader<S> {
+        Reader { stream, held: Vec::new() }
+    }
+
+    /// The stream.
+    pub fn stream(&self) -> &S {
+        &self.stream
+    }
+
+    /// A head, without its body; `None`: the stream ended between messages.
+    pub fn head(&mut self) -> io::Result<Option<Message>> {
+        let end = loop {
+            if let Some(at) = self.held.windows(4).position(|four| four == b"\r\n\r\n") {
+                break at;
+            }
+            if !self.more()? {
+                return if self.held.is_empty() { Ok(None) } else { Err(self.cut("a head")) };
+            }
+        };
+        let head: Vec<u8> = self.held.drain(..end + 4).collect();
+        let head = String::from_utf8_lossy(&head[..end]).into_owned();
+        let mut lines = head.split("\r\n");
+        let start = lines.next().unwrap_or_default().to_owned();
+        let mut fields = Vec::new();
+        for line in lines {
+            let (name, value) = line
+                .split_once(':')
+                .ok_or_else(|| io::Error::other(format!("no field: {line:?} in {head:?}")))?;
+            fields.push((name.to_owned(), value.trim().to_owned()));
+        }
+        Ok(Some(Message { start, fields, body: Vec::new() }))
+    }
+
+    /// Reads the body into its message.
+    pub fn body(&mut self, message: &mut Message, follows: Follows) -> io::Result<()> {
+        if follows == Follows::Nothing {
+            return Ok(());
+        }
+        if message.field("transfer-encoding").is_some_and(|te| te.eq_ignore_ascii_case("chunked")) {
+            return self.chunks(&mut message.body);
+        }
+        if let Some(length) = message.field("content-length") {
+            let length = length.parse().map_err(io::Error::other)?;
+            message.body = self.exactly(length)?;
+        } else if follows == Follows::OrUntilEnd {
+            message.body = self.rest()?;
+        }
+        Ok(())
+    }
+
+    /// So many bytes.
+    pub fn exactly(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        while self.held.len() < length {
+            if !self.more()? {
+                return Err(self.cut(&format!("{length} bytes")));
+            }
+        }
+        Ok(self.held.drain(..length).collect())
+    }
+
+    /// Everything to the end.
+    pub fn rest(&mut self) -> io::Result<Vec<u8>> {
+        while self.more()? {}
+        Ok(std::mem::take(&mut self.held))
+    }
+
+    /// What was read beyond the last message; it is forgotten here.
+    pub fn held(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.held)
+    }
+
+    fn chunks(&mut self, body: &mut Vec<u8>) -> io::Result<()> {
+        loop {
+            let line = self.line()?;
+            let size = usize::from_str_radix(&line, 16).map_err(io::Error::other)?;
+            if size == 0 {
+                // Trailers, to the empty line.
+                while !self.line()?.is_empty() {}
+                return Ok(());
+            }
+            body.extend(self.exactly(size)?);
+            if self.exactly(2)? != b"\r\n" {
+                return Err(io::Error::other("a chunk is longer than it says"));
+            }
+        }
+    }
+
+    fn line(&mut self) -> io::Result<String> {
+        let end = loop {
+            if let Some(at) = self.held.windows(2).position(|two| two == b"\r\n") {
+                break at;
+            }
+            if !self.more()? {
+                return Err(self.cut("a line"));
+            }
+        };
+        let line: Vec<u8> = self.held.drain(..end + 2).collect();
+        Ok(String::from_utf8_lossy(&line[..end]).into_owned())
+    }
+
+    /// Whether anything came.
+    fn more(&mut self) -> io::Result<bool> {
+        let mut piece = [0; 64 * 1024];
+        let read = self.stream.read(&mut piece)?;
+        self.held.extend_from_slice(&piece[..read]);
+        Ok(read > 0)
+    }
+
+    fn cut(&self, what: &str) -> io::Error {
+        let seen = String::from_utf8_lossy(&self.held[..self.held.len().min(200)]).into_owned();
+        let text = format!("the stream ended where {what} was expected, after {seen:?}");
+        io::Error::new(io::ErrorKind::UnexpectedEof, text)
+    }
+}
+
+/// Bytes without a pattern that a mix-up would keep: the same for the same length.
+pub fn noise(length: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15 ^ length as u64;
+    let step = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    };
+    std::iter::repeat_with(step).take(length).collect()
+}

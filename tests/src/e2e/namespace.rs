@@ -1,0 +1,76 @@
+//! A network namespace of a test's own, with its own names.
+//!
+//! Needs root; whoever has not must say so with `skip`. Its loopback is up, and there is nothing else.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::tools::program;
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// The namespace; gone with its files when dropped.
+#[derive(Debug)]
+pub struct Namespace {
+    name: String,
+}
+
+impl Namespace {
+    /// A new one, or why there can be none here.
+    pub fn new() -> Result<Namespace, String> {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("steelyard-{}-{number}", std::process::id());
+        run(&["netns", "add", &name])?;
+        let namespace = Namespace { name };
+        run(&["-n", &namespace.name, "link", "set", "lo", "up"])?;
+        let files = namespace.files();
+        std::fs::create_dir_all(&files).map_err(|error| format!("{files:?}: {error}"))?;
+        std::fs::write(files.join("resolv.conf"), "").map_err(|error| error.to_string())?;
+        namespace.names("");
+        Ok(namespace)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What names mean from now on, as lines of a hosts file.
+    pub fn names(&self, hosts: &str) {
+        std::fs::write(self.files().join("hosts"), hosts).unwrap();
+    }
+
+    /// A program inside.
+    pub fn command(&self, program: &Path) -> Command {
+        Namespace::command_in(&self.name, program)
+    }
+
+    /// A program inside the namespace of this name.
+    pub fn command_in(name: &str, inside: &Path) -> Command {
+        let mut command = Command::new(program("ip"));
+        command.args(["netns", "exec", name]).arg(inside);
+        command
+    }
+
+    fn files(&self) -> PathBuf {
+        Path::new("/etc/netns").join(&self.name)
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = run(&["netns", "del", &self.name]);
+        let _ = std::fs::remove_dir_all(self.files());
+        // Only when nobody else has any.
+        let _ = std::fs::remove_dir("/etc/netns");
+    }
+}
+
+fn run(arguments: &[&str]) -> Result<(), String> {
+    let output = Command::new(program("ip")).args(arguments).output().map_err(|e| e.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("ip {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim()))
+}

@@ -1,0 +1,119 @@
+//! A real nginx in a directory of a test's own: one process, so that killing it kills all of it.
+//!
+//! It serves `/` (its name), `/page` (a page of some size), `/upload/` (PUT), and keeps no log.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+
+use lab::port::Reserved;
+use rustix::process::Signal;
+
+use super::dir::Dir;
+use super::namespace::Namespace;
+use super::process::Process;
+use super::servers;
+use super::tools::program;
+use super::wait;
+
+/// Bytes of `/page`.
+pub const PAGE: usize = 3_000_001;
+
+/// A server.
+#[derive(Debug)]
+pub struct Nginx {
+    process: Option<Process>,
+    port: Reserved,
+    dir: Dir,
+    namespace: Option<String>,
+}
+
+impl Nginx {
+    /// Starts it and waits until it accepts.
+    pub fn start(name: &str) -> Nginx {
+        Nginx::with(name, "")
+    }
+
+    /// The same with further directives in its `server` block.
+    pub fn with(name: &str, directives: &str) -> Nginx {
+        let mut nginx = Nginx::prepared(name, directives, None);
+        nginx.revive();
+        nginx
+    }
+
+    /// The same inside a namespace, where this process cannot see whether it accepts.
+    pub fn within(namespace: &Namespace, name: &str, address: SocketAddr) -> Nginx {
+        let mut nginx = Nginx::prepared(name, "", Some((namespace, address)));
+        nginx.process = Some(nginx.run());
+        nginx
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.port.address()
+    }
+
+    /// What `/page` holds.
+    pub fn page(&self) -> Vec<u8> {
+        std::fs::read(self.dir.join("root/page")).unwrap()
+    }
+
+    /// What was PUT to `/upload/NAME`.
+    pub fn uploaded(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.dir.join("root/upload").join(name)).unwrap()
+    }
+
+    /// SIGKILL; its port stays reserved.
+    pub fn kill(&mut self) {
+        let mut process = self.process.take().unwrap();
+        process.signal(Signal::KILL);
+        process.wait();
+    }
+
+    /// Starts it again.
+    pub fn revive(&mut self) {
+        let mut process = self.run();
+        let address = self.address();
+        wait::until("nginx accepts", || {
+            assert!(process.ended().is_none(), "nginx ended: {}", process.said());
+            std::net::TcpStream::connect(address).is_ok()
+        });
+        self.process = Some(process);
+    }
+
+    fn prepared(name: &str, directives: &str, within: Option<(&Namespace, SocketAddr)>) -> Nginx {
+        let (dir, port) = (Dir::new(), servers::reserved());
+        let address = within.map_or(port.address(), |(_, address)| address);
+        std::fs::create_dir_all(dir.join("root/upload")).unwrap();
+        dir.write("root/page", super::http::noise(PAGE));
+        let at = dir.path().display();
+        let text = format!(
+            "daemon off; master_process off; worker_processes 1; error_log stderr crit; pid {at}/pid;\n\
+             events {{ worker_connections 1024; }}\n\
+             http {{ access_log off; default_type text/plain; client_max_body_size 64m;\n\
+             client_body_temp_path {at}/body; proxy_temp_path {at}/proxy; fastcgi_temp_path {at}/f;\n\
+             uwsgi_temp_path {at}/u; scgi_temp_path {at}/s;\n\
+             server {{ listen {address}; root {at}/root; if_modified_since before; add_header X-Origin {name} always;\n\
+             {directives}\n\
+             location = / {{ return 200 \"{name}\\n\"; }}\n\
+             location /upload/ {{ dav_methods PUT; }} }} }}\n"
+        );
+        dir.write("nginx.conf", text);
+        let namespace = within.map(|(namespace, _)| namespace.name().to_owned());
+        Nginx { process: None, port, dir, namespace }
+    }
+
+    fn run(&self) -> Process {
+        let mut command = match &self.namespace {
+            None => Command::new(found()),
+            Some(namespace) => Namespace::command_in(namespace, &found()),
+        };
+        command.args(["-e", "stderr", "-p"]).arg(self.dir.path());
+        command.arg("-c").arg(self.dir.join("nginx.conf"));
+        Process::start(command)
+    }
+}
+
+fn found() -> PathBuf {
+    program("nginx")
+}

@@ -1,0 +1,123 @@
+//! A child process that is watched: what it says is kept, and it is gone with its group when this is dropped.
+//!
+//! It knows nothing of what it runs; facts about a process come from /proc.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
+use rustix::process::{kill_process_group, test_kill_process_group};
+
+use super::wait;
+
+/// A running child, leader of a process group of its own.
+#[derive(Debug)]
+pub struct Process {
+    what: String,
+    child: Child,
+    said: Arc<Mutex<String>>,
+    ended: Option<ExitStatus>,
+}
+
+impl Process {
+    /// Starts it; its standard output and error are kept.
+    pub fn start(mut command: Command) -> Process {
+        let what = format!("{command:?}");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.process_group(0).spawn();
+        let mut child = child.unwrap_or_else(|error| panic!("cannot start {what}: {error}"));
+        let said = Arc::new(Mutex::new(String::new()));
+        keep(child.stdout.take().unwrap(), &said);
+        keep(child.stderr.take().unwrap(), &said);
+        Process { what, child, said, ended: None }
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has written so far, both streams.
+    pub fn said(&self) -> String {
+        self.said.lock().unwrap().clone()
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.id(), signal).unwrap_or_else(|error| panic!("{}: {error}", self.what));
+    }
+
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        if self.ended.is_none() {
+            self.ended = self.child.try_wait().unwrap();
+        }
+        self.ended
+    }
+
+    /// Waits for its end.
+    pub fn wait(&mut self) -> ExitStatus {
+        let what = format!("the end of {}", self.what);
+        wait::some(&what, || self.ended())
+    }
+
+    /// Resident bytes.
+    pub fn resident_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
+    /// Open descriptors.
+    pub fn descriptors(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.pid())).unwrap().count()
+    }
+
+    fn id(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let group = self.id();
+        if self.ended().is_none() {
+            let _ = kill_process_group(group, Signal::KILL);
+            let _ = self.child.wait();
+        }
+        if std::thread::panicking() {
+            println!("-- {} said:\n{}--", self.what, self.said());
+            return;
+        }
+        // Children of the child go a moment later.
+        wait::until(&format!("everything of {} gone", self.what), || {
+            test_kill_process_group(group).is_err()
+        });
+    }
+}
+
+/// Appends every line to `said`, from a thread that ends with the stream.
+fn keep(stream: impl Read + Send + 'static, said: &Arc<Mutex<String>>) {
+    let said = Arc::clone(said);
+    std::thread::spawn(move || {
+        let mut lines = BufReader::new(stream);
+        let mut line = Vec::new();
+        while matches!(lines.read_until(b'\n', &mut line), Ok(1..)) {
+            said.lock().unwrap().push_str(&String::from_utf8_lossy(&line));
+            line.clear();
+        }
+    });
+}
+
+/// Makes sure that this process and those it starts may open so many descriptors.
+pub fn descriptors_for(wanted: u64) {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current.is_none_or(|now| now >= wanted) {
+        return;
+    }
+    let maximum = maximum.map(|most| most.max(wanted));
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    raised.unwrap_or_else(|error| panic!("{wanted} descriptors may not be opened: {error}"));
+}

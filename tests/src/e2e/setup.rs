@@ -1,0 +1,124 @@
+//! The configuration of a test's balancer: one service and one pool unless more is added.
+//!
+//! It writes text and reserves ports; `balancer` runs it.
+
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use lab::port::Reserved;
+
+use super::servers;
+
+/// A configuration that can be changed and written again.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    forward: &'static str,
+    listen: Vec<Arc<Reserved>>,
+    servers: Vec<String>,
+    global: String,
+    service: String,
+    pool: String,
+    more: String,
+    log: bool,
+}
+
+impl Setup {
+    /// An `http` service `shop` on a port of the loopback, before a pool `web` of these servers: `a`, `b`, …
+    pub fn http(servers: &[SocketAddr]) -> Setup {
+        Setup::new("http", servers)
+    }
+
+    /// The same with `forward = "tcp"`.
+    pub fn tcp(servers: &[SocketAddr]) -> Setup {
+        Setup::new("tcp", servers)
+    }
+
+    fn new(forward: &'static str, servers: &[SocketAddr]) -> Setup {
+        let empty = Setup {
+            forward,
+            listen: vec![Arc::new(servers::reserved())],
+            servers: Vec::new(),
+            global: String::new(),
+            service: String::new(),
+            pool: String::new(),
+            more: String::new(),
+            log: true,
+        };
+        let names = ('a'..='z').map(String::from);
+        servers.iter().zip(names).fold(empty, |setup, (at, name)| setup.server(&name, at, ""))
+    }
+
+    /// One more server; `settings` such as `, weight = 3`.
+    pub fn server(mut self, name: &str, address: impl Display, settings: &str) -> Setup {
+        self.servers.push(format!("{{ name = \"{name}\", address = \"{address}\"{settings} }}"));
+        self
+    }
+
+    /// Without that server.
+    pub fn without(mut self, name: &str) -> Setup {
+        self.servers.retain(|server| !server.contains(&format!("name = \"{name}\"")));
+        self
+    }
+
+    /// Listens here instead.
+    pub fn listen(mut self, ports: Vec<Reserved>) -> Setup {
+        self.listen = ports.into_iter().map(Arc::new).collect();
+        self
+    }
+
+    /// Lines of `[global]`.
+    pub fn global(mut self, lines: &str) -> Setup {
+        lines.clone_into(&mut self.global);
+        self
+    }
+
+    /// Lines of `[service.shop]`.
+    pub fn service(mut self, lines: &str) -> Setup {
+        lines.clone_into(&mut self.service);
+        self
+    }
+
+    /// Lines of `[pool.web]`.
+    pub fn pool(mut self, lines: &str) -> Setup {
+        lines.clone_into(&mut self.pool);
+        self
+    }
+
+    /// Whole tables after those.
+    pub fn more(mut self, tables: &str) -> Setup {
+        tables.clone_into(&mut self.more);
+        self
+    }
+
+    /// Logs nothing: for load.
+    pub fn quiet(mut self) -> Setup {
+        self.log = false;
+        self
+    }
+
+    /// Where it listens.
+    pub fn fronts(&self) -> Vec<SocketAddr> {
+        self.listen.iter().map(|port| port.address()).collect()
+    }
+
+    /// The text, with everything that is kept in files below `dir`.
+    pub fn text(&self, dir: &Path) -> String {
+        let Setup { forward, global, service, pool, more, .. } = self;
+        let dir = dir.display();
+        let listen: Vec<String> =
+            self.fronts().iter().map(|front| format!("\"{front}\"")).collect();
+        let (listen, servers) = (listen.join(", "), self.servers.join(", "));
+        let log = match self.log {
+            true => format!("{{ all = true, target = \"{dir}/access.log\" }}"),
+            false => "\"off\"".to_owned(),
+        };
+        format!(
+            "[global]\naccess-log = {log}\ncontrol = {{ socket = \"{dir}/sock\", state = \"{dir}/state\" }}\n\
+             {global}\n\
+             [service.shop]\nlisten = [{listen}]\nforward = \"{forward}\"\npool = \"web\"\n{service}\n\
+             [pool.web]\nservers = [{servers}]\n{pool}\n{more}\n"
+        )
+    }
+}

@@ -1,0 +1,89 @@
+//! Clients of others: curl, ab and wrk, run with a deadline and their figures read.
+//!
+//! A tool that is not installed fails the test: `tests/setup test` installs them.
+
+use std::ffi::OsStr;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// Where a program is; `PATH` and the places for administrators are searched.
+pub fn program(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let places = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    let found = places.map(|place| place.join(name)).find(|file| file.is_file());
+    found.unwrap_or_else(|| panic!("{name} is not installed: tests/setup test"))
+}
+
+/// Runs curl quietly and returns what it printed; it must succeed.
+pub fn curl<A: AsRef<OsStr>>(arguments: &[A]) -> Vec<u8> {
+    let mut command = Command::new(program("curl"));
+    done(command.args(["-sS", "--max-time", "60"]).args(arguments)).stdout
+}
+
+/// As `curl`, as text.
+pub fn curl_text<A: AsRef<OsStr>>(arguments: &[A]) -> String {
+    String::from_utf8_lossy(&curl(arguments)).into_owned()
+}
+
+/// What ab counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ab {
+    /// Requests answered.
+    pub complete: u64,
+    /// Of those, answered wrongly.
+    pub failed: u64,
+    /// Of those, with another status than 2xx.
+    pub not_2xx: u64,
+    /// Of those, on a kept connection.
+    pub kept: u64,
+}
+
+/// Runs ab: so many requests over so many connections.
+pub fn ab(at: SocketAddr, path: &str, requests: u32, connections: u32, keep: bool) -> Ab {
+    let mut command = Command::new(program("ab"));
+    command.args(["-q", "-s", "60", "-n", &requests.to_string(), "-c", &connections.to_string()]);
+    if keep {
+        command.arg("-k");
+    }
+    let output = done(command.arg(format!("http://{at}{path}")));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let figure = |name: &str| {
+        let value = text.lines().find_map(|line| line.strip_prefix(name));
+        value.map_or(0, |value| value.trim().parse().unwrap_or_else(|_| panic!("{text}")))
+    };
+    Ab {
+        complete: figure("Complete requests:"),
+        failed: figure("Failed requests:"),
+        not_2xx: figure("Non-2xx responses:"),
+        kept: figure("Keep-Alive requests:"),
+    }
+}
+
+/// What wrk counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wrk {
+    /// Requests answered.
+    pub requests: u64,
+    /// Lines that tell of errors: sockets, time-outs, other statuses than 2xx and 3xx.
+    pub errors: usize,
+}
+
+/// Runs wrk for so many seconds.
+pub fn wrk(at: SocketAddr, path: &str, connections: u32, seconds: u32) -> Wrk {
+    let mut command = Command::new(program("wrk"));
+    command.args(["-t1", &format!("-c{connections}"), &format!("-d{seconds}s")]);
+    let output = done(command.arg(format!("http://{at}{path}")));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let requests = text.lines().find_map(|line| line.split_once(" requests in "));
+    let requests = requests.unwrap_or_else(|| panic!("{text}")).0.trim().parse().unwrap();
+    let bad = ["Socket errors", "Non-2xx"];
+    Wrk { requests, errors: text.lines().filter(|l| bad.iter().any(|b| l.contains(b))).count() }
+}
+
+fn done(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    output
+}

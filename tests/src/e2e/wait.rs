@@ -1,0 +1,36 @@
+//! Waiting for something to become so, with a deadline.
+//!
+//! It looks again every few milliseconds: the things that tests wait for happen in other processes and tell nobody.
+
+use std::time::{Duration, Instant};
+
+/// How long anything may take on a busy machine before it counts as never.
+pub const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(4);
+
+/// Looks until there is something, and returns it.
+///
+/// # Panics
+///
+/// When the deadline has passed, with `what` was waited for.
+pub fn some<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begun.elapsed() < DEADLINE, "in {DEADLINE:?} never: {what}");
+        std::thread::park_timeout(LOOK);
+    }
+}
+
+/// Looks until it is so.
+///
+/// # Panics
+///
+/// As `some`.
+pub fn until(what: &str, mut look: impl FnMut() -> bool) {
+    some(what, || look().then_some(()));
+}

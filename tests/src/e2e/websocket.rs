@@ -1,0 +1,91 @@
+//! WebSockets that stay open and are used all the time, so that a break is noticed when it happens.
+//!
+//! The other end must echo frames, as `lab::origin` does at `/ws`. Only as much of RFC 6455 as that needs.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::client::Client;
+
+/// Between two messages on one connection.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// The key and the answer of RFC 6455 §1.3.
+const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
+const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
+
+/// Opens one; panics unless the other end agrees.
+pub fn open(front: SocketAddr) -> Client {
+    let mut client = Client::to(front);
+    client.send(format!(
+        "GET /ws HTTP/1.1\r\nHost: shop.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {KEY}\r\n\r\n"
+    ));
+    let answer = client.answer_head();
+    assert_eq!(answer.status(), 101, "{answer:?}");
+    assert_eq!(answer.field("sec-websocket-accept").as_deref(), Some(ACCEPT));
+    client
+}
+
+/// Sends a message of eight bytes and waits for its echo.
+///
+/// # Errors
+/// What came instead.
+pub fn echo(client: &mut Client, number: u64) -> Result<(), String> {
+    let payload = number.to_be_bytes();
+    // Final, binary, masked with zeros.
+    let mut frame = vec![0x82, 0x80 | 8, 0, 0, 0, 0];
+    frame.extend_from_slice(&payload);
+    client.try_send(&frame).map_err(|error| format!("message {number} not sent: {error}"))?;
+    let back = client.try_exactly(10).map_err(|error| format!("message {number}: {error}"))?;
+    if back[..2] == [0x82, 8] && back[2..] == payload {
+        Ok(())
+    } else {
+        Err(format!("message {number} came back as {back:?}"))
+    }
+}
+
+/// Some that are in use from threads of their own.
+#[derive(Debug)]
+pub struct WebSockets {
+    stop: Arc<AtomicBool>,
+    echoes: Arc<AtomicU64>,
+    threads: Vec<JoinHandle<Result<(), String>>>,
+}
+
+impl WebSockets {
+    /// So many.
+    pub fn start(front: SocketAddr, count: usize) -> WebSockets {
+        let (stop, echoes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let start = |_| {
+            let (mut client, stop, echoes) = (open(front), stop.clone(), echoes.clone());
+            std::thread::spawn(move || {
+                let mut number = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    number += 1;
+                    echo(&mut client, number)?;
+                    echoes.fetch_add(1, Ordering::Relaxed);
+                    std::thread::park_timeout(PAUSE);
+                }
+                Ok(())
+            })
+        };
+        let threads = (0..count).map(start).collect();
+        WebSockets { stop, echoes, threads }
+    }
+
+    /// Messages that came back so far.
+    pub fn echoes(&self) -> u64 {
+        self.echoes.load(Ordering::Relaxed)
+    }
+
+    /// Closes them all; returns what broke before.
+    pub fn stop(self) -> Vec<String> {
+        self.stop.store(true, Ordering::Relaxed);
+        let ends = self.threads.into_iter().map(|thread| thread.join().unwrap());
+        ends.filter_map(Result::err).collect()
+    }
+}
