@@ -39,6 +39,10 @@ const OWN_DESCRIPTORS: u64 = 128;
 const CONNECTIONS: u64 = 1_000_000;
 /// Between two looks at what is still open.
 const LOOK: Duration = Duration::from_millis(20);
+/// For the workers to end what is cut, so that it is counted and logged with its cause.
+const CUT: Duration = Duration::from_secs(1);
+/// Workers cut by themselves so much after the limit: whoever leaves looks at what is left before, and then cuts.
+const LATER: Duration = Duration::from_millis(100);
 /// For the API to finish answers, and for the log to be written, at the end.
 const LAST: Duration = Duration::from_secs(2);
 
@@ -167,23 +171,26 @@ impl House {
     /// was cut.
     pub async fn leave(mut self, how: Leave, cut: impl Future<Output = ()>) -> Open {
         let control = self.control.clone();
+        let mut left = Open::default();
         if let Ok(limit) = control.leave(how).await {
             let deadline = Instant::now() + limit;
             tokio::select! {
                 () = cut => {}
                 () = self.empty(deadline) => {}
             }
+            left = self.plane.open();
+            self.plane.drain(Duration::ZERO);
+            self.empty(Instant::now() + CUT).await;
         }
         if let Some((end, api)) = self.api.take() {
             let _ = end.send(());
             let _ = tokio::time::timeout(LAST, api).await;
         }
         self.tasks.shutdown().await;
-        let left = match Arc::try_unwrap(self.plane) {
-            Ok(plane) => plane.stop(),
-            // Somebody is looking at it this moment; the workers end with the process.
-            Err(plane) => plane.open(),
-        };
+        // When somebody is looking at it this moment, the workers end with the process.
+        if let Ok(plane) = Arc::try_unwrap(self.plane) {
+            plane.stop();
+        }
         self.access.stop(LAST);
         left
     }
@@ -251,7 +258,7 @@ impl Engine for Carrier {
         self.0.unlisten(id, accept_rest);
     }
     fn drain(&self, limit: Duration) {
-        self.0.drain(limit);
+        self.0.drain(limit.saturating_add(LATER));
     }
 }
 
