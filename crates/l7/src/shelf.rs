@@ -41,10 +41,14 @@ pub struct Swept {
 }
 
 impl<N: Net> Shelf<N> {
-    /// Puts one back. When there are `most` already, the oldest goes; returns whether one went.
+    /// Puts one back. When there are `most` already, the oldest goes, or this one where none may be kept; returns
+    /// whether one went.
     pub fn put(&mut self, connection: Upstream<N>, now: Moment, most: usize) -> bool {
+        if most == 0 {
+            return true;
+        }
         connection.stream.nobodys();
-        let full = self.idle.len() >= most.max(1);
+        let full = self.idle.len() >= most;
         if full {
             self.idle.remove(0);
         }

@@ -104,8 +104,9 @@ impl<'a, N: Net> Relay<'a, N> {
                 return Ok(bytes.len());
             }
             if response.status < 200 {
-                self.ends.service.live.slots[self.ends.worker.index].counters.informational.add(1);
                 if self.incoming.version == Version::Http11 {
+                    let slot = &self.ends.service.live.slots[self.ends.worker.index];
+                    slot.counters.informational.add(1);
                     http1::emit_response(&response, &self.edits(Persist::KeepAlive, false), out);
                 }
                 continue;
