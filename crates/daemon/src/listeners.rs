@@ -3,6 +3,9 @@
 //! A duplicate of every socket is held here, so that it can be handed to the next process and kept by systemd;
 //! workers accept on their own. Which addresses there are to be is decided elsewhere.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -243,8 +246,12 @@ impl Listeners {
     /// Holds these under an address from now on, and has them kept; those before are let go.
     pub fn hold(&mut self, address: SocketAddr, sockets: Vec<OwnedFd>) {
         let name = kept_name(address);
-        // What systemd kept of them is replaced whole: a socket that nobody accepts on must not stay in the group.
-        self.keeper.forget(&name);
+        let inherited = self.inherited.get(&address).and_then(|sockets| sockets.first());
+        if !inherited.zip(sockets.first()).is_some_and(|(had, has)| is_same(had, has)) {
+            // What is kept is replaced whole: a socket that nobody accepts on must not stay in the group.
+            self.keeper.forget(&name);
+        }
+        // Those that are kept already are known to be the same; were they forgotten first, dying now would lose them.
         let borrowed: Vec<_> = sockets.iter().map(AsFd::as_fd).collect();
         self.keeper.keep(&name, &borrowed);
         self.held.insert(address, sockets);
@@ -311,6 +318,12 @@ pub fn kept_address(name: &str) -> Option<SocketAddr> {
     name.replace('_', ":").parse().ok()
 }
 
+/// Whether both descriptors are of one socket.
+fn is_same(one: &OwnedFd, other: &OwnedFd) -> bool {
+    let number = |socket| rustix::fs::fstat(socket).map(|facts| (facts.st_dev, facts.st_ino));
+    matches!((number(one), number(other)), (Ok(one), Ok(other)) if one == other)
+}
+
 fn duplicate(address: SocketAddr, socket: &OwnedFd) -> Result<OwnedFd, ListenError> {
     socket.try_clone().map_err(|source: io::Error| ListenError::System {
         address,
@@ -318,75 +331,4 @@ fn duplicate(address: SocketAddr, socket: &OwnedFd) -> Result<OwnedFd, ListenErr
         advice: "; raise the limit of descriptors (LimitNOFILE in the unit)",
         source,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::{Arc, Mutex};
-
-    use super::*;
-
-    #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<(String, usize)>>>);
-
-    impl Keeper for Kept {
-        fn keep(&mut self, name: &str, sockets: &[BorrowedFd<'_>]) {
-            self.0.lock().unwrap().push((name.to_owned(), sockets.len()));
-        }
-        fn forget(&mut self, name: &str) {
-            self.0.lock().unwrap().retain(|(kept, _)| kept != name);
-        }
-    }
-
-    fn at(socket: &OwnedFd) -> SocketAddr {
-        socket::listening_at(socket.as_fd()).unwrap()
-    }
-
-    #[test]
-    fn names_of_kept_sockets_lead_back_to_their_address() {
-        for text in ["10.0.0.1:80", "[2001:db8::1]:443", "[fe80::1%3]:80", "0.0.0.0:0"] {
-            let address: SocketAddr = text.parse().unwrap();
-            let name = kept_name(address);
-            assert!(name.bytes().all(|b| b.is_ascii_graphic() && b != b':'), "{name}");
-            assert_eq!(kept_address(&name), Some(address));
-        }
-        assert_eq!(kept_address("stored"), None);
-    }
-
-    #[test]
-    fn inherited_sockets_are_used_and_the_unwanted_are_closed() {
-        let options = SocketOptions::default();
-        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let wanted = socket::listener(any, &options).unwrap();
-        let unwanted = socket::listener(any, &options).unwrap();
-        let (address, other) = (at(&wanted), at(&unwanted));
-        let kept = Kept::default();
-        let mut listeners = Listeners::new(Box::new(Kernel), Box::new(kept.clone()), 2);
-        listeners.inherit([(address, wanted), (other, unwanted)]);
-        let sockets = listeners.open(address, &options).unwrap();
-        assert_eq!(sockets.len(), 1, "not topped up");
-        let pair = listeners.pair(address, sockets).unwrap();
-        listeners.hold(address, pair.ours);
-        assert_eq!(listeners.close_unwanted(), [other]);
-        assert_eq!(listeners.open_at(address), 1);
-        assert_eq!(*kept.0.lock().unwrap(), [(kept_name(address), 1)]);
-        assert!(std::net::TcpStream::connect(other).is_err(), "closed");
-        drop(pair.theirs);
-        std::net::TcpStream::connect(address).unwrap();
-        listeners.release(address);
-        assert!(kept.0.lock().unwrap().is_empty());
-        assert!(std::net::TcpStream::connect(address).is_err(), "closed");
-    }
-
-    #[test]
-    fn a_fresh_address_gets_a_socket_a_worker() {
-        let mut listeners = Listeners::new(Box::new(Kernel), Box::new(NoKeeper), 3);
-        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-        let options = SocketOptions::default();
-        let sockets = listeners.open(any, &options).unwrap();
-        listeners.listen(any, &sockets, &options).unwrap();
-        listeners.hold(any, sockets);
-        assert_eq!(listeners.open_at(any), 3);
-        assert_eq!(listeners.copies().unwrap().len(), 3);
-    }
 }

@@ -227,7 +227,11 @@ impl Systemd {
         let value = |key: &str| message.lines().find_map(|line| line.strip_prefix(key));
         let name = value("FDNAME=").unwrap_or_default().to_owned();
         if value("FDSTORE=").is_some() {
-            self.stored.entry(name).or_default().extend(sockets);
+            let stored = self.stored.entry(name).or_default();
+            // systemd keeps a socket once, however often it is given.
+            let number = |socket: &OwnedFd| rustix::fs::fstat(socket).unwrap().st_ino;
+            let had: Vec<u64> = stored.iter().map(number).collect();
+            stored.extend(sockets.into_iter().filter(|socket| !had.contains(&number(socket))));
         } else if value("FDSTOREREMOVE=").is_some() {
             self.stored.remove(&name);
         }
