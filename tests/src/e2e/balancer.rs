@@ -150,6 +150,11 @@ impl Balancer {
         })
     }
 
+    /// A report of when no exchange is under way; clients may be connected still.
+    pub fn calm(&self) -> Report {
+        self.report_when("no exchange under way", |r| r.total.requests.in_flight == 0)
+    }
+
     /// The state of a server of the pool `web`.
     pub fn server(&self, name: &str) -> api::types::ServerStatus {
         let status = self.status();

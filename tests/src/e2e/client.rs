@@ -4,6 +4,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::Duration;
 
 use super::http::{Follows, Message, Reader};
 use super::wait::DEADLINE;
@@ -115,6 +116,11 @@ impl Client {
     pub fn end(&self) -> &Client {
         self.stream().shutdown(Shutdown::Write).unwrap();
         self
+    }
+
+    /// Goes away without an end: a reset.
+    pub fn reset(self) {
+        rustix::net::sockopt::set_socket_linger(self.stream(), Some(Duration::ZERO)).unwrap();
     }
 
     /// Whether the other side has ended, without waiting.

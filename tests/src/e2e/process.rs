@@ -121,3 +121,17 @@ pub fn descriptors_for(wanted: u64) {
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
     raised.unwrap_or_else(|error| panic!("{wanted} descriptors may not be opened: {error}"));
 }
+
+/// The same program, which may open so many descriptors.
+pub fn with_descriptors(most: u64, command: &Command) -> Command {
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -n \"$0\" && exec \"$@\"", &most.to_string()]);
+    limited.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    limited
+}

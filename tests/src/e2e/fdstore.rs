@@ -1,0 +1,140 @@
+//! A stand-in for systemd as far as sockets go: hears notifications, keeps descriptors, hands them over at a start.
+//!
+//! sd_notify(3) and sd_listen_fds(3). What it hands over is inherited by every process that is started meanwhile, so
+//! a test that uses this must be alone in its program.
+
+use std::collections::BTreeMap;
+use std::io::IoSliceMut;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+
+use super::dir::Dir;
+use super::process::Process;
+
+/// Puts the descriptors that are named in KEPT where sd_listen_fds(3) wants them, from 3 on.
+const START: &str = r#"n=3; for k in $KEPT; do eval "exec $n<&$k $k<&-"; n=$((n+1)); done
+unset KEPT; export LISTEN_PID=$$; exec "$@""#;
+
+/// Numbers that are free in the new process.
+const HIGH: i32 = 500;
+
+/// Between two looks at whether it is to stop.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The stand-in.
+#[derive(Debug)]
+pub struct FdStore {
+    path: PathBuf,
+    heard: Arc<Mutex<Heard>>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What it was told.
+#[derive(Debug, Default)]
+struct Heard {
+    kept: BTreeMap<String, Vec<OwnedFd>>,
+    ready: usize,
+}
+
+impl FdStore {
+    /// With a socket in this directory, and nothing kept. It listens all the time, as systemd does.
+    pub fn new(dir: &Dir) -> FdStore {
+        let path = dir.join("notify");
+        let socket = UnixDatagram::bind(&path).unwrap();
+        socket.set_read_timeout(Some(LOOK)).unwrap();
+        let (heard, stop) =
+            (Arc::new(Mutex::new(Heard::default())), Arc::new(AtomicBool::new(false)));
+        let (told, stopped) = (Arc::clone(&heard), Arc::clone(&stop));
+        let thread = std::thread::spawn(move || {
+            while !stopped.load(Ordering::Relaxed) {
+                if let Some((message, sockets)) = hear(&socket) {
+                    told.lock().unwrap().take_in(&message, sockets);
+                }
+            }
+        });
+        FdStore { path, heard, stop, thread: Some(thread) }
+    }
+
+    /// Starts it as a service, with everything that is kept.
+    pub fn start(&self, command: &Command) -> Process {
+        let mut names = Vec::new();
+        let mut passed = Vec::new();
+        for (name, sockets) in &self.heard.lock().unwrap().kept {
+            for socket in sockets {
+                let copy = fcntl_dupfd_cloexec(socket, HIGH).unwrap();
+                fcntl_setfd(&copy, FdFlags::empty()).unwrap();
+                names.push(name.clone());
+                passed.push(copy);
+            }
+        }
+        let numbers: Vec<String> = passed.iter().map(|fd| fd.as_raw_fd().to_string()).collect();
+        let mut shell = Command::new("bash");
+        shell.args(["-c", START, "start"]).arg(command.get_program()).args(command.get_args());
+        shell.env("NOTIFY_SOCKET", &self.path).env("KEPT", numbers.join(" "));
+        shell.env("LISTEN_FDS", names.len().to_string()).env("LISTEN_FDNAMES", names.join(":"));
+        Process::start(shell)
+    }
+
+    /// How often somebody has said that it is ready.
+    pub fn ready(&self) -> usize {
+        self.heard.lock().unwrap().ready
+    }
+
+    /// How many sockets are kept under each name.
+    pub fn kept(&self) -> BTreeMap<String, usize> {
+        let heard = self.heard.lock().unwrap();
+        heard.kept.iter().map(|(name, sockets)| (name.clone(), sockets.len())).collect()
+    }
+}
+
+impl Drop for FdStore {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Heard {
+    fn take_in(&mut self, message: &str, sockets: Vec<OwnedFd>) {
+        let value = |key: &str| message.lines().find_map(|line| line.strip_prefix(key));
+        let name = value("FDNAME=").unwrap_or_default().to_owned();
+        if value("FDSTORE=").is_some() {
+            let kept = self.kept.entry(name).or_default();
+            // One socket is kept once, however often it is given.
+            let number = |socket: &OwnedFd| rustix::fs::fstat(socket).unwrap().st_ino;
+            let had: Vec<u64> = kept.iter().map(number).collect();
+            kept.extend(sockets.into_iter().filter(|socket| !had.contains(&number(socket))));
+        } else if value("FDSTOREREMOVE=").is_some() {
+            self.kept.remove(&name);
+        }
+        self.ready += usize::from(value("READY=").is_some());
+    }
+}
+
+/// The next message and what came with it, if there is one soon.
+fn hear(socket: &UnixDatagram) -> Option<(String, Vec<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(64))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut bytes = [0; 4096];
+    let slices = &mut [IoSliceMut::new(&mut bytes)];
+    let got = recvmsg(socket, slices, &mut control, RecvFlags::CMSG_CLOEXEC).ok()?;
+    let rights = control.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(sockets) => Some(sockets),
+        _ => None,
+    });
+    let sockets = rights.flatten().collect();
+    Some((String::from_utf8_lossy(&bytes[..got.bytes]).into_owned(), sockets))
+}

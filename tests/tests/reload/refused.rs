@@ -1,0 +1,139 @@
+//! Configurations that cannot be put in force: what is said, and that nothing changed.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::process::Signal;
+use tests::e2e::balancer::program;
+use tests::e2e::client::Client;
+use tests::e2e::dir::Dir;
+use tests::e2e::listening::listening;
+use tests::e2e::place::{Place, Said, said};
+use tests::e2e::servers::{addresses, origin, reserved};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+/// Each line that is marked holds one mistake.
+const TEN_MISTAKES: &str = r#"
+[global]
+drain = "30"                                 # mistake: no unit
+workrs = 2                                   # mistake: no such key
+
+[service.shop]
+listen = "127.0.0.1"                         # mistake: no port
+forward = "htp"                              # mistake: no such way
+pool = "wep"                                 # mistake: no such pool
+
+[service.mail]
+listen = "127.0.0.1:2525"
+forward = "tcp"
+pool = "web"
+timeout.header = "1s"                        # mistake: not with tcp
+limit.connections = -1                       # mistake: too few
+
+[pool.web]
+balance = "least-request"
+servers = [
+  { name = "a", address = "10.0.0.1:80" },
+  { name = "a", address = "10.0.0.2:80" },   # mistake: the name twice
+  { name = "b", address = "10.0.0.3:99999" },# mistake: no such port
+  { name = "c", address = "10.0.0.4:80", weight = 300 }, # mistake: too much
+]
+"#;
+
+#[test]
+fn ten_mistakes_are_listed_all_ten_by_check_and_by_run() {
+    let dir = Dir::new();
+    let file = dir.write("ten.toml", TEN_MISTAKES);
+    let marked = TEN_MISTAKES.lines().enumerate().filter(|(_, line)| line.contains("# mistake"));
+    let lines: Vec<usize> = marked.map(|(index, _)| index + 1).collect();
+    assert_eq!(lines.len(), 10);
+    for verb in ["check", "run"] {
+        let Said { code, err, .. } = alone(verb, &file);
+        assert_eq!(code, 1, "{verb}: {err}");
+        assert_eq!(
+            err.lines().filter(|line| line.starts_with("error")).count(),
+            10,
+            "{verb}: {err}"
+        );
+        for line in &lines {
+            let place = format!("{}:{line}:", file.display());
+            assert!(err.contains(&place), "{verb} does not name {place}\n{err}");
+        }
+    }
+    let missing = dir.join("missing.toml");
+    for verb in ["check", "run"] {
+        assert_eq!(alone(verb, &missing).code, 2, "{verb}: a file that is not there");
+    }
+}
+
+#[test]
+fn a_taken_port_names_the_process_that_has_it() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let dir = Dir::new();
+    let at = dir.path().display();
+    let file = dir.write(
+        "taken.toml",
+        format!(
+            "[global]\ncontrol = {{ socket = \"{at}/sock\", state = \"{at}/state\" }}\n\
+             [service.shop]\nlisten = \"{address}\"\nforward = \"tcp\"\npool = \"web\"\n\
+             [pool.web]\nservers = [\"127.0.0.1:9\"]\n"
+        ),
+    );
+    let Said { code, err, .. } = alone("run", &file);
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains(&address.to_string()), "{err}");
+    assert!(err.contains(&format!("{}", std::process::id())), "whose it is: {err}");
+    assert!(!dir.join("sock").exists(), "nothing is left behind");
+}
+
+#[test]
+fn a_reload_that_cannot_be_done_changes_nothing_and_says_so() {
+    let origins = [origin("a")];
+    let setup = Setup::http(&addresses(&origins));
+    let place = Place::new(&setup);
+    let mut process = place.start();
+    let front = setup.fronts()[0];
+    let (sockets, before) = (listening(process.pid()), place.status());
+    let mut client = Client::to(front);
+    assert_eq!(client.get("/").status(), 200);
+
+    // With mistakes; then without, but one of its two new ports is taken.
+    let (free, taken) = (reserved(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let two = format!(
+        "[service.more]\nlisten = [\"{}\", \"{}\"]\nforward = \"tcp\"\npool = \"web\"\n",
+        free.address(),
+        taken.local_addr().unwrap()
+    );
+    let rows = [
+        (setup.clone().pool("balance = \"fairest\""), "fairest".to_owned()),
+        (setup.clone().more(&two), taken.local_addr().unwrap().to_string()),
+    ];
+    for (number, (broken, word)) in (1..).zip(rows) {
+        place.write(&broken);
+        process.signal(Signal::HUP);
+        wait::until("the refusal is told", || place.told("reload-failed") == number);
+        let events = place.events().events;
+        let told = events.iter().rfind(|event| event.what == "reload-failed").unwrap();
+        assert!(told.text.contains(&word), "{told:?}");
+        let applied = place.verb(&["apply", &place.file().display().to_string()]);
+        assert_eq!(applied.code, 1, "{applied:?}");
+        assert!(applied.err.contains(&word), "{applied:?}");
+
+        let now = place.status();
+        assert_eq!(now.generation, before.generation);
+        assert_eq!(now.services.len(), before.services.len());
+        assert_eq!(listening(process.pid()), sockets);
+        assert_eq!(client.get("/").status(), 200, "on the same connection");
+        assert_eq!(Client::to(front).get("/").status(), 200, "on another");
+    }
+    assert_eq!(process.ended(), None);
+}
+
+fn alone(verb: &str, file: &Path) -> Said {
+    let mut command = Command::new(program());
+    command.arg(verb).arg("-c").arg(file).env("NO_COLOR", "1");
+    said(command)
+}

@@ -1,0 +1,106 @@
+//! Upgrades that fail: the old process goes on as if nothing had been tried.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rustix::process::Signal;
+use tests::e2e::balancer::program;
+use tests::e2e::listening::listening_at;
+use tests::e2e::place::{Place, said};
+use tests::e2e::process::with_descriptors;
+use tests::e2e::servers::{addresses, origin};
+use tests::e2e::setup::Setup;
+use tests::e2e::steady::Steady;
+use tests::e2e::wait;
+
+#[test]
+fn a_new_binary_that_fails_leaves_the_old_process_as_it_was() {
+    let origins = [origin("a"), origin("b")];
+    let setup = Setup::http(&addresses(&origins)).quiet();
+    let place = Place::new(&setup);
+    let binary = place.dir().join("steelyard");
+    fs::copy(program(), &binary).unwrap();
+    let mut old = place.started(place.command_of(binary.clone()));
+    let front = setup.fronts()[0];
+    let sockets = listening_at(old.pid(), front);
+    let steady = Steady::start(front);
+
+    // One that ends at once; one that is no program; none at all.
+    for (number, replacement) in
+        (1..).zip([Some("#!/bin/sh\nexit 3\n"), Some("no program\n"), None])
+    {
+        replace(&binary, replacement);
+        old.signal(Signal::USR2);
+        wait::until("the failure is told", || place.told("upgrade-failed") == number);
+        steady.goes_on();
+        assert_eq!(place.pid(), Some(old.pid()));
+        assert_eq!(listening_at(old.pid(), front), sockets);
+    }
+
+    // A good one, but the file has got a mistake meanwhile.
+    fs::copy(program(), &binary).unwrap();
+    place.write(&setup.clone().pool("balance = \"fairest\""));
+    old.signal(Signal::USR2);
+    wait::until("the failure is told", || place.told("upgrade-failed") == 4);
+    wait::until("the new one told why", || old.said().contains("fairest"));
+    steady.goes_on();
+    assert_eq!(place.pid(), Some(old.pid()));
+
+    // After all that reloads and a real upgrade work.
+    place.write(&setup.clone().pool("balance = \"random\""));
+    old.signal(Signal::HUP);
+    wait::until("reloaded", || place.status().generation == 2);
+    old.signal(Signal::USR2);
+    let new = place.other_than(old.pid());
+    steady.goes_on();
+    assert_eq!(place.status().generation, 2);
+    let felt = steady.stop();
+    assert_eq!(felt.broken, Vec::<String>::new());
+    assert!(old.wait().success(), "{}", old.said());
+    new.end();
+}
+
+#[test]
+fn a_takeover_that_ends_before_it_is_ready_is_taken_back() {
+    let origins = [origin("a")];
+    let setup = Setup::http(&addresses(&origins)).global("workers = 2").quiet();
+    let place = Place::new(&setup);
+    let mut old = place.start();
+    let steady = Steady::start(setup.fronts()[0]);
+    // Enough to ask and to be given everything, not enough to run.
+    for (number, descriptors) in (1..).zip([12, 15, 18]) {
+        let mut command = with_descriptors(descriptors, &place.command());
+        command.arg("--takeover");
+        let refused = said(command);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        wait::until("it is told", || place.told("takeover-failed") == number);
+        steady.goes_on();
+        assert_eq!(place.pid(), Some(old.pid()));
+    }
+    place.done(&["server", "weight", "web/a", "2"]);
+    assert_eq!(steady.stop().broken, Vec::<String>::new());
+    assert_eq!(old.ended(), None);
+}
+
+#[test]
+fn there_must_be_somebody_to_take_over_from() {
+    let place = Place::new(&Setup::tcp(&[]).server("a", "127.0.0.1:9", ""));
+    let mut command = place.command();
+    command.arg("--takeover");
+    let refused = said(command);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.err.contains("no daemon to take over from"), "{refused:?}");
+}
+
+fn replace(binary: &Path, with: Option<&str>) {
+    let aside = binary.with_extension("new");
+    match with {
+        Some(text) => {
+            fs::write(&aside, text).unwrap();
+            fs::set_permissions(&aside, fs::Permissions::from_mode(0o755)).unwrap();
+            fs::rename(&aside, binary).unwrap();
+        }
+        None => fs::remove_file(binary).unwrap(),
+    }
+}

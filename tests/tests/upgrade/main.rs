@@ -1,0 +1,13 @@
+//! One process after another on the same sockets, while clients go on.
+//!
+//! What systemd does after a crash is in `upgrade_kept`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the whole program is a test, which the lints cannot see"
+)]
+
+mod failed;
+mod taken;
