@@ -161,7 +161,7 @@ fn refuse_with_spare<N: Net>(
                 &mut out,
             );
             // The client may be gone or its buffer full: it is refused either way.
-            let _ = worker.rt.net.write(&sock, &out);
+            let _ = worker.rt.net.write(&sock, &out, false);
             let _ = worker.rt.net.end(&sock);
             worker.buffers.give(out);
             slot.requests.add(1);

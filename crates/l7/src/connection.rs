@@ -99,7 +99,7 @@ async fn turn<N: Net>(parties: Parties<'_, N>, local: SocketAddr, held: &mut Vec
     match next(&parties, local, held).await {
         Ok(Some((incoming, record))) => exchange::run(parties, incoming, held, record).await,
         Ok(None) => After::Next,
-        Err(instead) => refuse_head(&parties, instead).await,
+        Err(instead) => Box::pin(refuse_head(&parties, instead)).await,
     }
 }
 

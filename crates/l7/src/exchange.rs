@@ -17,6 +17,7 @@ use model::snapshot::ServiceView;
 
 use crate::account::{self, Record};
 use crate::after::After;
+use crate::census::OpenExchange;
 use crate::incoming::Incoming;
 use crate::local::{LocalPool, LocalServer, LocalService};
 use crate::meter::Meter;
@@ -25,7 +26,7 @@ use crate::relay::{Ending, Ends, Fault, Relay};
 use crate::rt::Net;
 use crate::stream::Stream;
 use crate::tunnel;
-use crate::upstream::{self, Lent, NotLent, Want};
+use crate::upstream::{self, Lent, NotLent, Now, Want};
 use crate::worker::Worker;
 
 /// Who talks, and through what.
@@ -52,6 +53,7 @@ struct Exchange<'a, N: Net> {
     failed: Vec<ServerId>,
     /// The server that gets the request once more, on a new connection.
     again: Option<ServerId>,
+    _open: OpenExchange,
 }
 
 /// What one attempt came to.
@@ -70,29 +72,42 @@ struct Failure<N: Net> {
 }
 
 /// Runs an exchange. Bytes that came after the request are left in `held`.
-pub async fn run<N: Net>(
-    parties: Parties<'_, N>,
+pub fn run<'a, N: Net>(
+    parties: Parties<'a, N>,
     incoming: Incoming<N>,
-    held: &mut Vec<u8>,
+    held: &'a mut Vec<u8>,
     record: Record,
-) -> After {
+) -> impl Future<Output = After> + use<'a, N> {
     let worker = parties.worker;
     let view = parties.service.view.borrow().clone();
-    let _open = worker.census.exchange(&view);
+    let open = worker.census.exchange(&view);
     view.live.slots[worker.index].counters.requests.add(1);
     let whole = view.config.timeout.whole.map_or(Moment::NEVER, |span| worker.rt.now() + span);
     let pool = parties.service.pool.borrow().clone();
-    let exchange =
-        Exchange { parties, view, pool, incoming, record, whole, failed: Vec::new(), again: None };
-    exchange.run(held).await
+    let mut exchange = Exchange {
+        parties,
+        view,
+        pool,
+        incoming,
+        record,
+        whole,
+        failed: Vec::new(),
+        again: None,
+        _open: open,
+    };
+    // The exchange is made first and then borrowed: a future that takes it over would hold room for it twice.
+    async move { exchange.run(held).await }
 }
 
 impl<N: Net> Exchange<'_, N> {
-    async fn run(mut self, held: &mut Vec<u8>) -> After {
+    async fn run(&mut self, held: &mut Vec<u8>) -> After {
         let mut attempts = 0;
         loop {
             let failure = match self.attempt(held).await {
-                Attempt::Done(lent, ending) => return self.done(lent, ending).await,
+                Attempt::Done(lent, Ending::Upgraded) => return Box::pin(self.tunnel(lent)).await,
+                Attempt::Done(lent, Ending::Answered { keep_client, keep_server }) => {
+                    return self.answered(lent, keep_client, keep_server);
+                }
                 Attempt::Failed(failure) => failure,
             };
             if self.again.is_none() {
@@ -101,7 +116,7 @@ impl<N: Net> Exchange<'_, N> {
             match retry::judge(&self.facts(&failure, attempts)) {
                 Verdict::GiveUp(cause) => {
                     let fault = Fault { cause, ..failure.fault };
-                    return self.give_up(fault, failure.server).await;
+                    return Box::pin(self.give_up(fault, failure.server)).await;
                 }
                 Verdict::Replay => {
                     self.counters().replayed.add(1);
@@ -129,7 +144,12 @@ impl<N: Net> Exchange<'_, N> {
             fresh: false,
             until: self.whole,
         };
-        let mut lent = match upstream::lend(worker, &self.pool, want, &mut self.record).await {
+        // What is rare is boxed: each future is moved as a whole when it begins.
+        let lent = match upstream::now(worker, &self.pool, &want) {
+            Now::Lent(lent) => Ok(lent),
+            now => Box::pin(upstream::lend(worker, &self.pool, want, now, &mut self.record)).await,
+        };
+        let mut lent = match lent {
             Ok(lent) => lent,
             Err(NotLent { cause, server }) => {
                 let fault = Fault::before_sending(cause);
@@ -210,46 +230,39 @@ impl<N: Net> Exchange<'_, N> {
     }
 
     /// After a whole answer.
-    async fn done(mut self, lent: Lent<N>, ending: Ending) -> After {
-        let Parties { worker, client, service, .. } = self.parties;
+    fn answered(&mut self, lent: Lent<N>, keep_client: bool, keep_server: bool) -> After {
+        let Parties { worker, client, .. } = self.parties;
         self.record.done = Some(worker.rt.look());
-        match ending {
-            Ending::Answered { keep_client, keep_server } => {
-                let after = match keep_client {
-                    true => After::Next,
-                    // Closing with unread bytes would send a reset that may overtake the answer.
-                    false if client.may_read() || !self.incoming.body.framing.done() => {
-                        After::Linger
-                    }
-                    false => After::Close,
-                };
-                self.close(Some(&lent.hold.server));
-                if keep_server {
-                    upstream::shelve(worker, lent);
-                }
-                after
-            }
-            Ending::Upgraded => {
-                self.counters().upgraded.add(1);
-                let server = lent.hold.server.clone();
-                let meter = Meter::new(
-                    self.view.live.clone(),
-                    server.view.borrow().live.clone(),
-                    worker.index,
-                );
-                let ended =
-                    tunnel::run(worker, client, &lent.connection.stream, service, meter).await;
-                self.record.done = Some(worker.rt.now());
-                self.record.add(&ended.moved);
-                self.record.cause = ended.cause;
-                self.close(Some(&server));
-                After::Close
-            }
+        let after = match keep_client {
+            true => After::Next,
+            // Closing with unread bytes would send a reset that may overtake the answer.
+            false if client.may_read() || !self.incoming.body.framing.done() => After::Linger,
+            false => After::Close,
+        };
+        self.close(Some(&lent.hold.server));
+        if keep_server {
+            upstream::shelve(worker, lent);
         }
+        after
+    }
+
+    /// After both agreed on another protocol.
+    async fn tunnel(&mut self, lent: Lent<N>) -> After {
+        let Parties { worker, client, service, .. } = self.parties;
+        self.counters().upgraded.add(1);
+        let server = lent.hold.server.clone();
+        let meter =
+            Meter::new(self.view.live.clone(), server.view.borrow().live.clone(), worker.index);
+        let ended = tunnel::run(worker, client, &lent.connection.stream, service, meter).await;
+        self.record.done = Some(worker.rt.now());
+        self.record.add(&ended.moved);
+        self.record.cause = ended.cause;
+        self.close(Some(&server));
+        After::Close
     }
 
     /// After the last failed attempt.
-    async fn give_up(mut self, fault: Fault, server: Option<Rc<LocalServer<N>>>) -> After {
+    async fn give_up(&mut self, fault: Fault, server: Option<Rc<LocalServer<N>>>) -> After {
         let Parties { worker, client, .. } = self.parties;
         self.record.cause = Some(fault.cause);
         self.record.defect = fault.defect.map(|defect| defect.name());

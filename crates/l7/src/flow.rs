@@ -116,6 +116,12 @@ impl<N: Net> Flow<N> {
         self.report(worker);
     }
 
+    /// Whether a long body follows of which nothing is there yet: a head that waits one turn may go out with its
+    /// beginning.
+    pub fn long_body_follows(&self) -> bool {
+        matches!(self.framing, Framing::Length(left) if left >= SPLICE_FROM)
+    }
+
     /// Whether bytes wait for the receiver.
     pub fn holds(&self) -> bool {
         self.at < self.pending.len() || self.in_pipe > 0
@@ -175,7 +181,7 @@ impl<N: Net> Flow<N> {
         excess: &mut Vec<u8>,
     ) -> Step {
         for _ in 0..BUDGET {
-            if let Some(step) = self.give(worker, to) {
+            if let Some(step) = self.give(worker, from, to) {
                 return step;
             }
             if self.framing.done() {
@@ -195,9 +201,10 @@ impl<N: Net> Flow<N> {
     }
 
     /// Gives the receiver what is kept; `None`: nothing is kept any more.
-    fn give(&mut self, worker: &Worker<N>, to: &Stream<N>) -> Option<Step> {
+    fn give(&mut self, worker: &Worker<N>, from: &Stream<N>, to: &Stream<N>) -> Option<Step> {
+        let more = self.wants_splice() && from.may_read();
         while self.at < self.pending.len() {
-            match to.try_write(&self.pending[self.at..]) {
+            match to.try_write_with(&self.pending[self.at..], more) {
                 Wrote::Bytes(n) => {
                     self.at += n;
                     self.given += n as u64;

@@ -67,6 +67,8 @@ pub struct Relay<'a, N: Net> {
     down: Flow<N>,
     answer: Option<Ending>,
     answer_begun: bool,
+    /// The answer's head is held back for one turn.
+    head_waits: bool,
     excess: Vec<u8>,
     up_moved: (u64, Moment),
     down_moved: (u64, Moment),
@@ -133,6 +135,7 @@ impl<'a, N: Net> Relay<'a, N> {
             down: Flow::new(Framing::Done, limit),
             answer: None,
             answer_begun: false,
+            head_waits: false,
             excess: Vec::new(),
             up_moved: (0, now),
             down_moved: (0, now),

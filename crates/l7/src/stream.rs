@@ -100,10 +100,16 @@ impl<N: Net> Stream<N> {
     /// Writes what it takes.
     #[inline]
     pub fn try_write(&self, from: &[u8]) -> Wrote {
+        self.try_write_with(from, false)
+    }
+
+    /// Writes what it takes. `more`: bytes that follow at once may go out together with these.
+    #[inline]
+    pub fn try_write_with(&self, from: &[u8], more: bool) -> Wrote {
         if !self.source.has(Readiness::WRITE) {
             return Wrote::Later;
         }
-        self.wrote(from.len(), self.rt.net.write(&self.sock, from))
+        self.wrote(from.len(), self.rt.net.write(&self.sock, from, more))
     }
 
     fn wrote(&self, offered: usize, result: io::Result<usize>) -> Wrote {

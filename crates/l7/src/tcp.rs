@@ -35,7 +35,8 @@ pub async fn serve<N: Net>(
     counters.requests.add(1);
     let now = worker.rt.now();
     let mut record = Record::begin(now, now);
-    let lent = match lend(&worker, peer, &service, &mut record).await {
+    // Boxed so that a long-lived tunnel does not keep room for it.
+    let lent = match Box::pin(lend(&worker, peer, &service, &mut record)).await {
         Ok(lent) => lent,
         Err(NotLent { cause, server }) => {
             record.cause = Some(cause);
@@ -80,7 +81,9 @@ async fn lend<N: Net>(
             fresh: true,
             until: Moment::NEVER,
         };
-        let NotLent { cause, server } = match upstream::lend(worker, &pool, want, record).await {
+        let now = upstream::now(worker, &pool, &want);
+        let NotLent { cause, server } = match upstream::lend(worker, &pool, want, now, record).await
+        {
             Ok(lent) => return Ok(lent),
             Err(refused) => refused,
         };

@@ -82,7 +82,47 @@ pub struct Want<'a> {
     pub until: Moment,
 }
 
-/// Lends a connection to one of the pool's servers.
+/// What can be done without waiting.
+pub enum Now<N: Net> {
+    /// A connection from the shelf.
+    Lent(Lent<N>),
+    /// A server's slot; its connection is still to be made.
+    Chosen(Hold<N>),
+    /// Every server is at its cap.
+    AllAtCap,
+    /// No server may be asked.
+    Refused(Cause),
+}
+
+/// Lends a connection from a shelf, or says what must be waited for.
+pub fn now<N: Net>(worker: &Rc<Worker<N>>, pool: &Rc<LocalPool<N>>, want: &Want<'_>) -> Now<N> {
+    let view = pool.view.borrow().clone();
+    loop {
+        let index = match choose(worker, pool, &view, want) {
+            Choice::Server(index) => index,
+            Choice::None => return Now::Refused(Cause::NoServer),
+            Choice::AllAtCap => return Now::AllAtCap,
+        };
+        let Some(server) = pool.servers.borrow().get(index).cloned() else {
+            return Now::Refused(Cause::Internal);
+        };
+        let live = view.servers[index].live.clone();
+        let cap = view.servers[index].config.connections.unwrap_or(u32::MAX);
+        if !live.in_flight.up_within(cap) {
+            continue;
+        }
+        let hold = Hold { server, live, worker: worker.clone(), pool: pool.clone() };
+        if !want.fresh
+            && want.again.is_none()
+            && let Some(connection) = shelved(worker, &view, &hold.server, want.careful)
+        {
+            return Now::Lent(Lent { connection, reused: true, hold });
+        }
+        return Now::Chosen(hold);
+    }
+}
+
+/// Goes on where `now` stopped: waits for a slot, connects.
 ///
 /// # Errors
 /// The cause, and the server if one was chosen.
@@ -90,16 +130,52 @@ pub async fn lend<N: Net>(
     worker: &Rc<Worker<N>>,
     pool: &Rc<LocalPool<N>>,
     want: Want<'_>,
+    mut now_: Now<N>,
     record: &mut Record,
 ) -> Result<Lent<N>, NotLent<N>> {
-    let hold = hold(worker, pool, &want, record).await?;
-    let view = pool.view.borrow().clone();
-    if !want.fresh
-        && want.again.is_none()
-        && let Some(connection) = shelved(worker, &view, &hold.server, want.careful)
-    {
-        return Ok(Lent { connection, reused: true, hold });
+    let refused = |cause| NotLent { cause, server: None };
+    let mut give_up = Moment::NEVER;
+    let hold = loop {
+        match now_ {
+            Now::Lent(lent) => break Err(lent),
+            Now::Chosen(hold) => break Ok(hold),
+            Now::Refused(cause) => return Err(refused(cause)),
+            Now::AllAtCap => {}
+        }
+        let (queue, timeout) = {
+            let view = pool.view.borrow();
+            (view.config.limit.queue as usize, view.config.timeout.queue)
+        };
+        if give_up == Moment::NEVER {
+            if pool.waiting.borrow().len() >= queue {
+                return Err(refused(Cause::QueueFull));
+            }
+            record.queue_begin = Some(worker.rt.look());
+            give_up = want.until.min(worker.rt.now() + timeout);
+        }
+        if worker.rt.now() >= give_up {
+            return Err(refused(Cause::QueueTimeout));
+        }
+        wait(worker, pool, give_up).await;
+        now_ = now(worker, pool, &want);
+    };
+    if record.queue_begin.is_some() {
+        record.queue_end = Some(worker.rt.now());
     }
+    match hold {
+        Err(lent) => Ok(lent),
+        Ok(hold) => connect_for(worker, pool, &want, hold, record).await,
+    }
+}
+
+async fn connect_for<N: Net>(
+    worker: &Rc<Worker<N>>,
+    pool: &LocalPool<N>,
+    want: &Want<'_>,
+    hold: Hold<N>,
+    record: &mut Record,
+) -> Result<Lent<N>, NotLent<N>> {
+    let view = pool.view.borrow().clone();
     record.connect_begin = Some(worker.rt.look());
     let until = want.until.min(worker.rt.now() + view.config.timeout.connect);
     let server = hold.server.clone();
@@ -140,55 +216,6 @@ pub fn shelve<N: Net>(worker: &Worker<N>, lent: Lent<N>) {
     let most = hold.pool.view.borrow().config.limit.idle;
     if server.shelf.borrow_mut().put(connection, worker.rt.now(), most as usize) {
         hold.live.slots[worker.index].counters.retired.add(1);
-    }
-}
-
-/// Chooses a server and takes one of its slots, waiting while all are at their cap.
-async fn hold<N: Net>(
-    worker: &Rc<Worker<N>>,
-    pool: &Rc<LocalPool<N>>,
-    want: &Want<'_>,
-    record: &mut Record,
-) -> Result<Hold<N>, NotLent<N>> {
-    let refused = |cause| NotLent { cause, server: None };
-    let mut give_up = Moment::NEVER;
-    loop {
-        let view = pool.view.borrow().clone();
-        let index = match choose(worker, pool, &view, want) {
-            Choice::Server(index) => index,
-            Choice::None => return Err(refused(Cause::NoServer)),
-            Choice::AllAtCap => {
-                if give_up == Moment::NEVER {
-                    if pool.waiting.borrow().len() >= view.config.limit.queue as usize {
-                        return Err(refused(Cause::QueueFull));
-                    }
-                    record.queue_begin = Some(worker.rt.look());
-                    give_up = want.until.min(worker.rt.now() + view.config.timeout.queue);
-                }
-                if worker.rt.now() >= give_up {
-                    return Err(refused(Cause::QueueTimeout));
-                }
-                wait(worker, pool, give_up).await;
-                continue;
-            }
-        };
-        let Some(server) = pool.servers.borrow().get(index).cloned() else {
-            return Err(refused(Cause::Internal));
-        };
-        let live = view.servers[index].live.clone();
-        let within = match view.servers[index].config.connections {
-            Some(cap) => live.in_flight.up_within(cap),
-            None => {
-                live.in_flight.up();
-                true
-            }
-        };
-        if within {
-            if record.queue_begin.is_some() {
-                record.queue_end = Some(worker.rt.now());
-            }
-            return Ok(Hold { server, live, worker: worker.clone(), pool: pool.clone() });
-        }
     }
 }
 

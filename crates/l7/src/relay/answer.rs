@@ -62,6 +62,11 @@ impl<'a, N: Net> Relay<'a, N> {
             self.down.keep(self.ends.worker, bytes);
             return Ok(());
         }
+        if self.answer.is_some() && self.down.long_body_follows() && !self.ends.server.may_read() {
+            self.down.keep(self.ends.worker, bytes);
+            self.head_waits = true;
+            return Ok(());
+        }
         match self.ends.client.try_write(bytes) {
             Wrote::Bytes(n) => {
                 self.down.given += n as u64;

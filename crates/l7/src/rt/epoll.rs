@@ -146,8 +146,12 @@ impl Net for Epoll {
     }
 
     #[inline]
-    fn write(&self, sock: &OwnedFd, from: &[u8]) -> io::Result<usize> {
-        Ok(rustix::net::send(sock, from, SendFlags::NOSIGNAL)?)
+    fn write(&self, sock: &OwnedFd, from: &[u8], more: bool) -> io::Result<usize> {
+        let mut flags = SendFlags::NOSIGNAL;
+        if more {
+            flags |= SendFlags::MORE;
+        }
+        Ok(rustix::net::send(sock, from, flags)?)
     }
 
     fn end(&self, sock: &OwnedFd) -> io::Result<()> {

@@ -70,8 +70,8 @@ pub trait Net: Sized + 'static {
     /// Whether the connection is open and the peer has sent nothing that was not read, looked up now.
     fn quiet(&self, sock: &Self::Sock) -> bool;
 
-    /// Writes.
-    fn write(&self, sock: &Self::Sock, from: &[u8]) -> io::Result<usize>;
+    /// Writes. `more`: bytes that follow at once may go out together with these.
+    fn write(&self, sock: &Self::Sock, from: &[u8], more: bool) -> io::Result<usize>;
 
     /// Sends the end; reading goes on.
     fn end(&self, sock: &Self::Sock) -> io::Result<()>;

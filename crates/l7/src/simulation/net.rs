@@ -109,7 +109,7 @@ impl Net for Sim {
         state.inbox.is_empty() && !state.end_came && !state.broken
     }
 
-    fn write(&self, sock: &SimSock, from: &[u8]) -> io::Result<usize> {
+    fn write(&self, sock: &SimSock, from: &[u8], _: bool) -> io::Result<usize> {
         self.0.borrow_mut().write(sock.id, from)
     }
 
