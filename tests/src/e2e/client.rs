@@ -18,12 +18,17 @@ pub struct Client {
 impl Client {
     /// To this address.
     pub fn to(address: SocketAddr) -> Client {
-        let stream = TcpStream::connect_timeout(&address, DEADLINE)
-            .unwrap_or_else(|error| panic!("cannot connect to {address}: {error}"));
-        stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(DEADLINE)).unwrap();
-        stream.set_write_timeout(Some(DEADLINE)).unwrap();
-        Client { reader: Reader::new(stream) }
+        Client::try_to(address)
+            .unwrap_or_else(|error| panic!("cannot connect to {address}: {error}"))
+    }
+
+    /// To this address, which may refuse.
+    pub fn try_to(address: SocketAddr) -> io::Result<Client> {
+        let stream = TcpStream::connect_timeout(&address, DEADLINE)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(DEADLINE))?;
+        stream.set_write_timeout(Some(DEADLINE))?;
+        Ok(Client { reader: Reader::new(stream) })
     }
 
     /// The connection.
@@ -76,6 +81,12 @@ impl Client {
     pub fn answer_head(&mut self) -> Message {
         let head = self.reader.head().unwrap_or_else(|error| panic!("no answer: {error}"));
         head.unwrap_or_else(|| panic!("the connection ended where an answer was expected"))
+    }
+
+    /// The body that follows this head, if it comes whole.
+    pub fn body(&mut self, mut answer: Message) -> io::Result<Vec<u8>> {
+        self.reader.body(&mut answer, Follows::OrUntilEnd)?;
+        Ok(answer.body)
     }
 
     /// The next answer, or `None` where the connection ends instead, in order or not.

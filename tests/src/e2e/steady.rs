@@ -81,12 +81,32 @@ impl Steady {
 
 /// Requests over connections that are kept.
 pub fn kept(front: SocketAddr) -> Load {
-    start(front, Persist::KeepAlive, KEPT, Duration::from_millis(4))
+    load(front, "/", Persist::KeepAlive, KEPT, Duration::from_millis(4))
 }
 
 /// A connection for each request.
 pub fn fresh(front: SocketAddr) -> Load {
-    start(front, Persist::PerRequest, 4, Duration::from_millis(8))
+    load(front, "/", Persist::PerRequest, 4, Duration::from_millis(8))
+}
+
+/// Requests for a target over so many connections, each with a pause after its answer.
+pub fn load(
+    front: SocketAddr,
+    target: &str,
+    persist: Persist,
+    connections: usize,
+    think: Duration,
+) -> Load {
+    let get = Protocol::Http(HttpPlan::get("shop.example", target));
+    let plan = Plan::new(front, get, connections);
+    let plan = Plan {
+        persist,
+        pace: Pace::Closed { connections, think },
+        timeout: wait::DEADLINE,
+        grace: wait::DEADLINE,
+        ..plan
+    };
+    Load::start(plan).unwrap_or_else(|error| panic!("no load: {error}"))
 }
 
 /// Ends a load in order: what is under way has its time.
@@ -100,17 +120,4 @@ pub fn failures(report: &Report) -> impl Iterator<Item = String> {
     let causes = report.failed_by_cause.iter();
     let lines: Vec<String> = causes.map(|(cause, count)| format!("{count} × {cause}")).collect();
     lines.into_iter()
-}
-
-fn start(front: SocketAddr, persist: Persist, connections: usize, think: Duration) -> Load {
-    let get = Protocol::Http(HttpPlan::get("shop.example", "/"));
-    let plan = Plan::new(front, get, connections);
-    let plan = Plan {
-        persist,
-        pace: Pace::Closed { connections, think },
-        timeout: wait::DEADLINE,
-        grace: wait::DEADLINE,
-        ..plan
-    };
-    Load::start(plan).unwrap_or_else(|error| panic!("no load: {error}"))
 }

@@ -1,0 +1,127 @@
+//! The corpus of hostile and tricky requests over real sockets: exact answers, and exact bytes on the other side.
+//!
+//! The cases and what they come to are `wire`'s; this adds the connection around them.
+
+use fuzz::corpus::{Case, load};
+use tests::e2e::balancer::Balancer;
+use tests::e2e::client::Client;
+use tests::e2e::http::Message;
+use tests::e2e::recorder::Recorder;
+use tests::e2e::setup::Setup;
+
+/// How the bytes are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sending {
+    /// At once.
+    Whole,
+    /// A byte at a time, each in a packet of its own.
+    Dribbled,
+}
+
+/// Longer cases are not dribbled.
+const DRIBBLED: usize = 600;
+
+#[test]
+fn every_case_gets_its_answers_and_passes_its_bytes() {
+    replay(Sending::Whole);
+}
+
+#[test]
+fn every_case_comes_to_the_same_byte_by_byte() {
+    replay(Sending::Dribbled);
+}
+
+fn replay(sending: Sending) {
+    let recorder = Recorder::start();
+    // A connection for each request, so that its bytes can be told from those of others.
+    let setup = Setup::http(&[recorder.address()]).pool("limit = { idle = 0 }");
+    let balancer = Balancer::start(&setup.global("workers = 1"));
+    let cases = load("requests");
+    assert!(cases.len() >= 60, "{} cases", cases.len());
+    let refusals = cases.iter().filter(|case| case.refusal().is_some()).count();
+    let mut wrong = Vec::new();
+    for case in &cases {
+        if sending == Sending::Whole || case.sent.len() <= DRIBBLED {
+            wrong.extend(one(case, sending, &balancer, &recorder));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    let report = balancer.settled();
+    assert_eq!((report.total.requests.unaccounted, report.total.connections.unaccounted), (0, 0));
+    let defects: u64 = report.total.defects.iter().map(|defect| defect.count.total).sum();
+    if sending == Sending::Whole {
+        assert_eq!(defects, refusals as u64, "each refusal is counted by its rule: {report:?}");
+    }
+}
+
+/// What was wrong with a case.
+fn one(case: &Case, sending: Sending, balancer: &Balancer, recorder: &Recorder) -> Option<String> {
+    let client = balancer.client();
+    send(&client, &case.sent, sending);
+    if case.refusal().is_none() {
+        client.end();
+    }
+    let expected = expected(case);
+    let answers: Vec<Message> = answers(client);
+    let statuses: Vec<u16> = answers.iter().map(Message::status).collect();
+    if statuses != expected {
+        return Some(format!("{}: answered {statuses:?}, expected {expected:?}", case.name));
+    }
+    let ours = answers.iter().filter(|answer| answer.field("x-steelyard-cause").is_some());
+    if ours.count() != usize::from(case.refusal().is_some()) {
+        return Some(format!("{}: {answers:?}", case.name));
+    }
+    balancer.settled();
+    let passed: Vec<u8> = recorder.take().connections.concat();
+    let wanted = as_seen_here(&case.passed, balancer);
+    // Of a body that breaks off only a beginning may have been passed on, and never its end.
+    let right = if in_a_body(case) { wanted.starts_with(&passed) } else { wanted == passed };
+    (!right).then(|| {
+        let [passed, wanted] = [passed, wanted].map(|bytes| bytes.escape_ascii().to_string());
+        format!("{}: passed\n  {passed}\nexpected\n  {wanted}", case.name)
+    })
+}
+
+/// The statuses that a case is answered with.
+fn expected(case: &Case) -> Vec<u16> {
+    let accepted = case.expect.iter().filter(|line| line.starts_with("accepted")).count();
+    let whole = accepted - usize::from(in_a_body(case));
+    let refused = case.refusal().map(|(_, status)| status);
+    std::iter::repeat_n(200, whole).chain(refused).collect()
+}
+
+/// Whether the stream breaks off, or a rule, within a body.
+fn in_a_body(case: &Case) -> bool {
+    match case.expect.as_slice() {
+        [.., last] if last.starts_with("refused-body") => true,
+        [.., before, last] if last == "incomplete" => !before.contains("body=none"),
+        _ => false,
+    }
+}
+
+/// Every answer until the connection ends.
+fn answers(mut client: Client) -> Vec<Message> {
+    std::iter::from_fn(|| client.answer_or_end()).collect()
+}
+
+/// Sends everything that is still taken.
+fn send(client: &Client, bytes: &[u8], sending: Sending) {
+    match sending {
+        Sending::Whole => drop(client.try_send(bytes)),
+        Sending::Dribbled => {
+            for byte in bytes {
+                if client.try_send(&[*byte]).is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The corpus is written with other addresses than those of this connection.
+fn as_seen_here(passed: &[u8], balancer: &Balancer) -> Vec<u8> {
+    let text = passed.escape_ascii().to_string();
+    let front = balancer.front().to_string();
+    let text = text.replace("192.0.2.1:80", &front).replace("192.0.2.7", "127.0.0.1");
+    fuzz::corpus::unescape(&text.replace("\\'", "'").replace("\\\"", "\""))
+}

@@ -1,0 +1,173 @@
+//! Clients that take their time: each is cut at its limit and counted, and nobody else notices.
+
+use api::types::Report;
+use lab::origin::Origin;
+use tests::e2e::balancer::{Balancer, figure};
+use tests::e2e::client::Client;
+use tests::e2e::servers::{echo, origin};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+/// How often this cause ended something.
+fn ended_by(report: &Report, cause: &str) -> u64 {
+    let causes = &report.total.causes;
+    causes.iter().find(|count| count.cause == cause).map_or(0, |count| count.count.total)
+}
+
+/// Others are served while slow clients hold their connections.
+fn nobody_waits(balancer: &Balancer) {
+    let mut client = balancer.client();
+    for _ in 0..20 {
+        assert_eq!(client.get("/").status(), 200);
+    }
+}
+
+#[test]
+fn a_head_that_trickles_in_is_refused_at_its_time() {
+    let origin = origin("a");
+    let setup = Setup::http(&[origin.address()]).service("timeout = { header = \"400ms\" }");
+    let balancer = Balancer::start(&setup);
+    let mut slow: Vec<Client> = (0..20).map(|_| balancer.client()).collect();
+    for client in &slow {
+        client.send("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ");
+    }
+    nobody_waits(&balancer);
+    // One goes on sending: that buys no time.
+    let going_on = &slow[0];
+    wait::until("an answer to the one that goes on", || {
+        going_on.stream().set_nonblocking(true).unwrap();
+        let answered = going_on.stream().peek(&mut [0]).is_ok();
+        going_on.stream().set_nonblocking(false).unwrap();
+        answered || going_on.try_send(b"x").is_err()
+    });
+    for client in &mut slow {
+        let answer = client.answer();
+        assert_eq!(answer.status(), 408);
+        assert_eq!(answer.field("x-steelyard-cause").as_deref(), Some("client-header-timeout"));
+    }
+    drop(slow);
+    assert_eq!(ended_by(&balancer.settled(), "client-header-timeout"), 20);
+}
+
+#[test]
+fn a_client_that_says_nothing_is_closed_and_costs_no_request() {
+    let origin = origin("a");
+    let limits = "timeout = { header = \"300ms\", idle = \"300ms\" }";
+    let balancer = Balancer::start(&Setup::http(&[origin.address()]).service(limits));
+    let mut silent = balancer.client();
+    let mut idle = balancer.client();
+    idle.get("/");
+    assert_eq!((silent.rest(), idle.rest()), (Vec::new(), Vec::new()));
+    let report = balancer.settled();
+    assert_eq!(report.total.requests.requests.total, 1);
+    let closed = report.total.limits.iter().find(|limit| limit.name == "idle-closed");
+    assert_eq!(closed.map(|limit| limit.count.total), Some(2), "{:?}", report.total.limits);
+}
+
+#[test]
+fn a_body_that_stops_is_cut_and_its_server_released() {
+    let origin = origin("a");
+    let setup = Setup::http(&[origin.address()]).service("timeout = { between-bytes = \"400ms\" }");
+    let balancer = Balancer::start(&setup);
+    let mut slow: Vec<Client> = (0..10).map(|_| balancer.client()).collect();
+    for client in &slow {
+        client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nonly this");
+    }
+    nobody_waits(&balancer);
+    for client in &mut slow {
+        let answer = client.answer();
+        assert_eq!(answer.status(), 408);
+        assert_eq!(answer.field("x-steelyard-cause").as_deref(), Some("client-body-timeout"));
+        assert!(client.rest().is_empty());
+    }
+    drop(slow);
+    let report = balancer.settled();
+    assert_eq!(ended_by(&report, "client-body-timeout"), 10);
+    assert_eq!(balancer.server("a").in_flight, 0);
+}
+
+#[test]
+fn a_client_that_stops_reading_is_cut_and_its_server_released() {
+    let origin = origin("a");
+    let setup = Setup::http(&[origin.address()]).service("timeout = { between-bytes = \"400ms\" }");
+    let balancer = Balancer::start(&setup);
+    let clients: Vec<Client> = (0..10).map(|_| balancer.client()).collect();
+    for (at, client) in clients.iter().enumerate() {
+        let path = if at % 2 == 0 { "bytes" } else { "chunked" };
+        client.send(format!("GET /{path}/4000000000 HTTP/1.1\r\nHost: a\r\n\r\n"));
+    }
+    nobody_waits(&balancer);
+    let cut = balancer.report_when("ten are cut", |r| ended_by(r, "client-read-timeout") == 10);
+    assert_eq!(cut.total.requests.aborted.total, 10);
+    wait::until("the server's side is closed", || balancer.server("a").in_flight == 0);
+    for mut client in clients {
+        assert!(client.rest_or_reset().is_err(), "a cut must not look like an end");
+    }
+}
+
+/// So many clients never read.
+const STALLED: u64 = 200;
+/// What each may cost of the daemon's own memory.
+const STALLED_BYTES: u64 = 64 * 1024;
+
+#[test]
+fn clients_that_never_read_hold_little_of_our_memory() {
+    let origin = origin("a");
+    let balancer = Balancer::start(&Setup::http(&[origin.address()]).quiet());
+    let bytes = |path: &'static str| {
+        let ask = format!("GET /{path}/4000000000 HTTP/1.1\r\nHost: a\r\n\r\n");
+        stalled(&balancer, &origin, ask.as_bytes(), path)
+    };
+    for path in ["bytes", "chunked"] {
+        let each = bytes(path);
+        assert!(each <= STALLED_BYTES, "/{path}: {each} bytes for each stalled client");
+    }
+}
+
+#[test]
+fn tcp_clients_that_never_read_hold_little_of_our_memory() {
+    let server = echo("e");
+    let balancer = Balancer::start(&Setup::tcp(&[server.address()]).quiet());
+    let each = stalled(&balancer, &server, &vec![b'x'; 128 * 1024], "tcp");
+    assert!(each <= STALLED_BYTES, "{each} bytes for each stalled connection");
+}
+
+/// Bytes that each stalled client costs, after those that a first one costs once.
+fn stalled(balancer: &Balancer, server: &Origin, ask: &[u8], what: &str) -> u64 {
+    let open = |count: u64| -> Vec<Client> {
+        let under_way = balancer.report().total.requests.in_flight;
+        let clients = (0..count).map(|_| balancer.client());
+        let clients: Vec<Client> = clients.inspect(|client| _ = client.send(ask)).collect();
+        balancer.report_when("all under way", |report| {
+            report.total.requests.in_flight == under_way + count
+        });
+        at_rest(balancer);
+        clients
+    };
+    let first = open(8);
+    let before = balancer.process().resident_bytes();
+    let clients = open(STALLED);
+    let after = balancer.process().resident_bytes();
+    let each = after.saturating_sub(before) / STALLED;
+    figure(format_args!(
+        "{what}: {STALLED} clients that never read cost {each} bytes each of resident memory ({} KiB in all)",
+        after / 1024
+    ));
+    wait::until("the server's side of each", || server.figures().open >= STALLED);
+    drop((first, clients));
+    balancer.settled();
+    each
+}
+
+/// Waits until nothing moves any more.
+fn at_rest(balancer: &Balancer) {
+    let mut seen = (0, 0);
+    let mut looks = 0;
+    wait::until("every client stalled", || {
+        let bytes = balancer.report().total.bytes;
+        let now = (bytes.received.total, bytes.sent.total);
+        looks = if now == seen { looks + 1 } else { 0 };
+        seen = now;
+        looks > 20
+    });
+}

@@ -1,0 +1,26 @@
+//! Servers that die, misbehave, close when it suits them, or have no address: what clients notice, and how it mends.
+
+mod faults;
+mod idle;
+mod killed;
+mod names;
+mod outage;
+
+use api::types::{Report, ServerReport};
+
+/// How often this cause ended a client's request.
+fn ended_by(report: &Report, cause: &str) -> u64 {
+    let causes = &report.total.causes;
+    causes.iter().find(|count| count.cause == cause).map_or(0, |count| count.count.total)
+}
+
+/// A server of the pool `web`.
+fn server<'r>(report: &'r Report, name: &str) -> &'r ServerReport {
+    let pool = report.pools.iter().find(|pool| pool.name == "web");
+    pool.and_then(|pool| pool.servers.iter().find(|server| server.name == name)).unwrap()
+}
+
+/// What went wrong at a server, in all.
+fn wrong_at(report: &Report, name: &str) -> u64 {
+    server(report, name).causes.iter().map(|cause| cause.count.total).sum()
+}

@@ -1,0 +1,74 @@
+//! No server at all, and the moment when the first is back.
+
+use std::time::{Duration, Instant};
+
+use model::snapshot::ServerState;
+use tests::e2e::balancer::{Balancer, figure, is_long};
+use tests::e2e::servers::{addresses, origin};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+use super::ended_by;
+
+/// What a client may wait at most after the first server is back.
+const BACK: Duration = Duration::from_millis(300);
+
+#[test]
+fn an_outage_has_its_cause_and_ends_with_the_first_server() {
+    // So seldom a probe that only the pace of doubt can find a server that is back.
+    outage(
+        "probe = { http = \"/healthz\", every = \"10m\", doubt = \"250ms\", fall = 2 }",
+        "probe",
+    );
+}
+
+#[test]
+fn an_outage_ends_as_soon_where_nobody_probes() {
+    outage("", "no probe");
+}
+
+fn outage(pool: &str, what: &str) {
+    let origins = [origin("a"), origin("b")];
+    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).pool(pool).quiet());
+    let mut client = balancer.client();
+    assert_eq!(client.get("/").status(), 200);
+    let rounds = if is_long() { 100 } else { 3 };
+    let mut waits = Vec::new();
+    for round in 0..rounds {
+        for origin in &origins {
+            origin.kill().unwrap();
+        }
+        // Requests make the failure known; after that they are refused without being tried.
+        wait::until("no server is left", || {
+            let answer = client.get("/");
+            assert!(matches!(answer.status(), 502 | 503), "{answer:?}");
+            answer.field("x-steelyard-cause").as_deref() == Some("no-server")
+        });
+        for name in ["a", "b"] {
+            let server = balancer.server(name);
+            assert_eq!(server.state, ServerState::Down, "{server:?}");
+            assert!(server.reason.text.contains("refused"), "{server:?}");
+        }
+        let back = &origins[round % 2];
+        back.revive().unwrap();
+        let begun = Instant::now();
+        wait::until("the first success", || client.get("/").status() == 200);
+        waits.push(begun.elapsed());
+        origins[1 - round % 2].revive().unwrap();
+        wait::until("both are up", || {
+            ["a", "b"].iter().all(|name| balancer.server(name).state == ServerState::Up)
+        });
+    }
+    waits.sort();
+    let (median, most) = (waits[waits.len() / 2], waits[waits.len() - 1]);
+    figure(format_args!(
+        "{what}: {rounds} outages, first success {median:.0?} after the first server is back (median), {most:.0?} at most"
+    ));
+    if is_long() {
+        assert!(most <= BACK, "{waits:?}");
+    }
+    drop(client);
+    let report = balancer.settled();
+    assert!(ended_by(&report, "no-server") > 0);
+    assert_eq!(report.total.requests.unaccounted, 0);
+}

@@ -1,0 +1,118 @@
+//! What the server is told about the client, what the client about the balancer, and what is for one hop alone.
+
+use std::net::{Ipv6Addr, SocketAddr};
+
+use lab::origin::{Kind, Options};
+use tests::e2e::balancer::Balancer;
+use tests::e2e::client::Client;
+use tests::e2e::http::Message;
+use tests::e2e::recorder::{Recorder, Scripted};
+use tests::e2e::servers::{origin, reserved, reserved_at, started};
+use tests::e2e::setup::Setup;
+
+/// What the server got of a request with these fields, and the answer.
+fn passed(service: &str, fields: &str) -> (Message, Message) {
+    let recorder = Recorder::start();
+    let balancer = Balancer::start(&Setup::http(&[recorder.address()]).service(service));
+    let mut client = balancer.client();
+    client.send(format!("GET /x?y=1 HTTP/1.1\r\nHost: shop.example\r\n{fields}\r\n"));
+    let answer = client.answer();
+    drop((client, balancer));
+    (recorder.take().requests.remove(0), answer)
+}
+
+#[test]
+fn by_default_the_client_is_named_and_what_came_is_kept() {
+    let fields = "X-Forwarded-For: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\nVia: 1.0 edge\r\n";
+    let (got, answer) = passed("", fields);
+    assert_eq!(got.start, "GET /x?y=1 HTTP/1.1");
+    assert_eq!(got.field("host").as_deref(), Some("shop.example"));
+    assert_eq!(got.field("x-forwarded-for").as_deref(), Some("192.0.2.1, 127.0.0.1"));
+    assert_eq!(got.field("x-forwarded-proto").as_deref(), Some("http"));
+    assert_eq!(got.field("forwarded").as_deref(), Some("for=192.0.2.1"));
+    assert_eq!(got.field("via").as_deref(), Some("1.0 edge, 1.1 steelyard"));
+    assert_eq!(answer.field("via").as_deref(), Some("1.1 steelyard"));
+}
+
+#[test]
+fn each_treatment_does_what_it_says() {
+    let came = "X-Forwarded-For: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\n";
+    let rows = [
+        ("keep", Some("192.0.2.1"), Some("for=192.0.2.1")),
+        ("append", Some("192.0.2.1, 127.0.0.1"), None),
+        ("replace", Some("127.0.0.1"), None),
+        ("remove", None, None),
+    ];
+    for (treatment, x_forwarded_for, forwarded) in rows {
+        let service = format!(
+            "forwarded = {{ x-forwarded = \"{treatment}\", forwarded = \"{treatment}\", via = false }}"
+        );
+        let (got, answer) = passed(&service, came);
+        assert_eq!(got.field("x-forwarded-for").as_deref(), x_forwarded_for, "{treatment}");
+        let said = got.field("forwarded");
+        match treatment {
+            "append" | "replace" => {
+                let said = said.unwrap();
+                assert_eq!(said.starts_with("for=192.0.2.1, "), treatment == "append", "{said}");
+                assert!(said.contains("for=127.0.0.1") && said.contains("proto=http"), "{said}");
+            }
+            _ => assert_eq!(said.as_deref(), forwarded, "{treatment}"),
+        }
+        assert_eq!((got.field("via"), answer.field("via")), (None, None));
+    }
+}
+
+#[test]
+fn what_is_for_one_hop_goes_no_further() {
+    let fields = "Connection: keep-alive, X-Private\r\nX-Private: 1\r\nKeep-Alive: timeout=5\r\n\
+                  TE: gzip\r\nProxy-Connection: keep-alive\r\nX-Public: 2\r\n";
+    let (got, _) = passed("", fields);
+    for name in ["connection", "x-private", "keep-alive", "te", "proxy-connection"] {
+        assert_eq!(got.field(name), None, "{name}");
+    }
+    assert_eq!(got.field("x-public").as_deref(), Some("2"));
+    let server = Scripted::saying(
+        b"HTTP/1.1 200 OK\r\nConnection: X-Own, close\r\nX-Own: 1\r\nKeep-Alive: timeout=9\r\n\
+          X-Public: 2\r\nContent-Length: 2\r\n\r\nok",
+    );
+    let balancer = Balancer::start(&Setup::http(&[server.address()]));
+    let mut client = balancer.client();
+    let answer = client.get("/");
+    assert_eq!((answer.field("x-own"), answer.field("keep-alive")), (None, None));
+    assert_eq!(answer.field("x-public").as_deref(), Some("2"));
+    assert_eq!(client.get("/").status(), 200, "that the server closes is its own matter");
+}
+
+#[test]
+fn both_families_and_many_listeners_lead_to_servers_of_both() {
+    let mut options = Options::new("six", Kind::Http { body: 1 });
+    options.listen = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 0);
+    let (six, four) = (started(options), origin("four"));
+    let ports: Vec<_> = (0..20)
+        .map(|at| if at % 2 == 0 { reserved() } else { reserved_at(Ipv6Addr::LOCALHOST.into()) })
+        .collect();
+    let setup = Setup::http(&[six.address(), four.address()]).listen(ports);
+    let balancer = Balancer::start(&setup.clone().pool("balance = \"round-robin\""));
+    let mut answered = std::collections::BTreeSet::new();
+    for front in setup.fronts() {
+        let mut client = Client::to(front);
+        for _ in 0..4 {
+            answered.insert((front.is_ipv6(), client.get("/").field("x-origin").unwrap()));
+        }
+    }
+    assert_eq!(answered.len(), 4, "{answered:?}");
+    assert_eq!(balancer.status().services[0].listen.len(), 20);
+}
+
+#[test]
+fn a_client_of_ipv6_is_named_as_the_rfc_says() {
+    let recorder = Recorder::start();
+    let setup = Setup::http(&[recorder.address()]);
+    let setup = setup.listen(vec![reserved_at(Ipv6Addr::LOCALHOST.into())]);
+    let balancer = Balancer::start(&setup.service("forwarded = { forwarded = \"append\" }"));
+    balancer.client().get("/");
+    drop(balancer);
+    let got = recorder.take().requests.remove(0);
+    assert_eq!(got.field("x-forwarded-for").as_deref(), Some("::1"));
+    assert!(got.field("forwarded").unwrap().contains("for=\"[::1]\""), "{got:?}");
+}

@@ -1,0 +1,159 @@
+//! What the operator sees of traffic: the log, the report's sums, the scrape.
+
+use std::io::Write;
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::recorder::Scripted;
+use tests::e2e::servers::{origin, reserved};
+use tests::e2e::setup::Setup;
+use tests::e2e::tools::{curl_text, wrk};
+use tests::e2e::wait;
+
+#[test]
+fn the_log_tells_of_each_request_what_was_asked() {
+    let origin = origin("a");
+    let balancer = Balancer::start(&Setup::http(&[origin.address()]));
+    let mut client = balancer.client();
+    client.get("/bytes/1000");
+    client.post("/echo?\"quoted\\", b"hello");
+    client.get("/status/404");
+    drop(client);
+    wait::until("three lines", || balancer.log().len() == 3);
+    let log = balancer.log();
+    let row = |at: usize| {
+        let line = &log[at];
+        let words = ["method", "target", "by", "server", "service", "protocol"];
+        let words = words.map(|key| line[key].as_str().unwrap().to_owned()).join(" ");
+        (words, line["status"].as_u64().unwrap())
+    };
+    let tail = "server web/a shop HTTP/1.1";
+    assert_eq!(row(0), (format!("GET /bytes/1000 {tail}"), 200));
+    assert_eq!(row(1), (format!("POST /echo?\"quoted\\ {tail}"), 200));
+    assert_eq!(row(2), (format!("GET /status/404 {tail}"), 404));
+    assert!(log[0]["bytes-to-client"].as_u64() > Some(1_000), "{}", log[0]);
+    assert!(log[1]["bytes-from-client"].as_u64() > Some(5), "{}", log[1]);
+    assert_eq!((&log[0]["reused"], &log[2]["reused"]), (&().into(), &true.into()));
+    for line in &log {
+        let total = line["total-ms"].as_f64().unwrap();
+        let parts =
+            ["head-ms", "first-byte-ms", "transfer-ms"].map(|key| line[key].as_f64().unwrap());
+        assert!(parts.iter().all(|part| *part <= total), "{line}");
+        assert!(line["time"].as_str().unwrap().starts_with("20"), "{line}");
+    }
+}
+
+#[test]
+fn an_error_of_ours_names_its_cause_and_is_found_in_the_log() {
+    let nobody = reserved();
+    let balancer = Balancer::start(&Setup::http(&[nobody.address()]));
+    let answer = balancer.client().get("/lost");
+    assert_eq!(answer.status(), 502);
+    assert_eq!(answer.field("x-steelyard-cause").as_deref(), Some("server-refused"));
+    let id = answer.field("x-steelyard-id").unwrap();
+    let line = balancer.logged("the id", |line| line["id"] == id.as_str());
+    assert_eq!((&line["target"], &line["cause"]), (&"/lost".into(), &"server-refused".into()));
+    assert_eq!((&line["by"], &line["status"]), (&"us".into(), &502.into()));
+    assert!(answer.text().contains(&id), "the page shows the id too: {}", answer.text());
+}
+
+#[test]
+fn the_reports_sums_add_up_whatever_happened() {
+    let (origin, nobody) = (origin("a"), reserved());
+    let cut = Scripted::start(|mut stream| {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nnot all");
+    });
+    let more = format!(
+        "[service.dead]\nlisten = \"{}\"\nforward = \"http\"\npool = \"dead\"\n\
+         [pool.dead]\nservers = [\"{}\"]\n\
+         [service.cut]\nlisten = \"{}\"\nforward = \"http\"\npool = \"cut\"\n\
+         [pool.cut]\nservers = [\"{}\"]\n",
+        "127.0.0.1:DEAD",
+        nobody.address(),
+        "127.0.0.1:CUT",
+        cut.address()
+    );
+    let (dead, cutting) = (reserved(), reserved());
+    let more = more.replace("127.0.0.1:DEAD", &dead.address().to_string());
+    let more = more.replace("127.0.0.1:CUT", &cutting.address().to_string());
+    let balancer = Balancer::start(&Setup::http(&[origin.address()]).more(&more));
+    let mut client = balancer.client();
+    for _ in 0..10 {
+        client.get("/");
+    }
+    client.send("GET / HTTP/9\r\n\r\n");
+    assert_eq!(client.answer().status(), 505);
+    assert_eq!(tests::e2e::client::Client::to(dead.address()).get("/").status(), 502);
+    for _ in 0..3 {
+        let mut client = tests::e2e::client::Client::to(cutting.address());
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(client.answer_or_end(), None);
+    }
+    // Gone before the answer.
+    let gone = balancer.client();
+    gone.send("GET /delay/600000 HTTP/1.1\r\nHost: a\r\n\r\n");
+    balancer.report_when("one under way", |report| report.total.requests.in_flight == 1);
+    gone.reset();
+    drop(client);
+    let report = balancer.settled();
+    let total = &report.total.requests;
+    assert_eq!(total.requests.total, 16, "{total:?}");
+    let ends = (total.answered.total, total.answered_by_us.total, total.aborted.total);
+    assert_eq!((ends, total.unaccounted), ((10, 2, 4), 0), "{report:?}");
+    let connections = &report.total.connections;
+    assert_eq!((connections.accepted.total, connections.unaccounted), (6, 0));
+    assert_eq!(connections.closed.total, 6);
+    let causes: Vec<_> =
+        report.total.causes.iter().map(|c| (c.cause.as_str(), c.count.total)).collect();
+    let named = [
+        ("bad-request", 1),
+        ("client-closed-response", 1),
+        ("server-refused", 1),
+        ("server-cut", 3),
+    ];
+    for cause in named {
+        assert!(causes.contains(&cause), "{cause:?} in {causes:?}");
+    }
+    assert_eq!(causes.iter().map(|(_, count)| count).sum::<u64>(), 6, "{causes:?}");
+    let defects = &report.total.defects;
+    assert!(defects.len() == 1 && defects[0].count.total == 1, "{defects:?}");
+}
+
+#[test]
+fn a_scrape_agrees_with_the_report() {
+    let (origin, port) = (origin("a"), reserved());
+    let setup = Setup::http(&[origin.address()]);
+    let balancer = Balancer::start(&setup.global(&format!("metrics = \"{}\"", port.address())));
+    for _ in 0..7 {
+        balancer.client().get("/");
+    }
+    balancer.settled();
+    let text = curl_text(&[format!("http://{}/metrics", port.address())]);
+    assert!(text.ends_with("# EOF\n"), "{text}");
+    let value = |name: &str, label: &str| {
+        let line = text.lines().find(|line| line.starts_with(name) && line.contains(label));
+        let line = line.unwrap_or_else(|| panic!("no {name} with {label} in {text}"));
+        line.rsplit(' ').next().unwrap().parse::<f64>().unwrap()
+    };
+    assert_eq!(value("steelyard_service_requests_total", "service=\"shop\""), 7.0);
+    assert_eq!(value("steelyard_server_requests_total", "server=\"a\""), 7.0);
+    let phases = text.lines().filter(|line| line.contains("phase=\"first-byte\"")).count();
+    assert!(phases > 0, "{text}");
+}
+
+#[test]
+fn sums_hold_while_load_runs() {
+    let origin = origin("a");
+    let balancer = Balancer::start(&Setup::http(&[origin.address()]).quiet());
+    let front = balancer.front();
+    let load = std::thread::spawn(move || wrk(front, "/", 32, 2));
+    let mut looks = 0;
+    while !load.is_finished() {
+        let requests = balancer.report().total.requests;
+        // What moves while the slots are read one after another.
+        assert!(requests.unaccounted.abs() <= 64, "{requests:?}");
+        looks += 1;
+    }
+    assert!(looks > 10);
+    assert_eq!(load.join().unwrap().errors, 0);
+    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+}

@@ -1,0 +1,155 @@
+//! Bytes both ways: `tcp` services, and connections that were upgraded.
+
+use std::io::{Read, Write};
+use std::net::{Ipv6Addr, Shutdown, SocketAddr};
+
+use lab::origin::{Kind, Options};
+use tests::e2e::balancer::Balancer;
+use tests::e2e::client::{Client, drain};
+use tests::e2e::http::{Reader, noise};
+use tests::e2e::recorder::Scripted;
+use tests::e2e::servers::{echo, origin, reserved_at, started};
+use tests::e2e::setup::Setup;
+
+const HANDSHAKE: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+                         Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+
+#[test]
+fn a_websocket_is_echoed_and_closed_in_order() {
+    let origin = origin("a");
+    let balancer = Balancer::start(&Setup::http(&[origin.address()]));
+    let mut client = balancer.client();
+    client.send(format!("GET /ws HTTP/1.1\r\nHost: a\r\n{HANDSHAKE}\r\n"));
+    let answer = client.answer();
+    assert_eq!(answer.status(), 101);
+    assert_eq!(answer.field("sec-websocket-accept").unwrap(), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    assert_eq!(answer.field("upgrade").as_deref(), Some("websocket"));
+    for text in [&b"hi"[..], b"there", &[b'x'; 100]] {
+        let mut frame = vec![0x81, 0x80 | text.len() as u8, 0, 0, 0, 0];
+        frame.extend_from_slice(text);
+        client.send(frame);
+        assert_eq!(&client.exactly(2 + text.len())[2..], text);
+    }
+    client.send([0x88, 0x80, 0, 0, 0, 0]);
+    assert_eq!(client.rest(), [0x88, 0]);
+    drop(client);
+    let requests = balancer.settled().total.requests;
+    assert_eq!((requests.upgraded.total, requests.unaccounted), (1, 0), "{requests:?}");
+}
+
+#[test]
+fn an_upgraded_connection_ends_one_direction_at_a_time() {
+    let server = Scripted::start(|stream| {
+        let mut reader = Reader::new(&stream);
+        let request = reader.head().unwrap().unwrap();
+        assert_eq!(request.field("upgrade").as_deref(), Some("bytes"));
+        let answer =
+            b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: bytes\r\n\r\nfirst,";
+        (&stream).write_all(answer).unwrap();
+        let got = reader.rest().unwrap().len();
+        (&stream).write_all(format!("after {got} bytes").as_bytes()).unwrap();
+    });
+    let balancer = Balancer::start(&Setup::http(&[server.address()]));
+    let mut client = balancer.client();
+    client.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: bytes\r\n\r\n");
+    assert_eq!(client.answer().status(), 101);
+    client.send(noise(1_000_000)).end();
+    assert_eq!(client.rest(), b"first,after 1000000 bytes");
+}
+
+#[test]
+fn a_server_that_refuses_to_upgrade_answers_as_usual() {
+    let server = Scripted::saying(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno");
+    let balancer = Balancer::start(&Setup::http(&[server.address()]));
+    let mut client = balancer.client();
+    client.send(format!("GET /ws HTTP/1.1\r\nHost: a\r\n{HANDSHAKE}\r\n"));
+    assert_eq!(client.answer().text(), "no");
+    assert_eq!(client.get("/").text(), "no");
+}
+
+#[test]
+fn tcp_carries_bytes_and_ends_the_clients_direction_first() {
+    let server = Scripted::start(|mut stream| {
+        let mut got = Vec::new();
+        stream.read_to_end(&mut got).unwrap();
+        stream.write_all(&got).unwrap();
+    });
+    let balancer = Balancer::start(&Setup::tcp(&[server.address()]));
+    let mut client = balancer.client();
+    client.send("all of it").end();
+    assert_eq!(client.rest(), b"all of it");
+    let line = balancer.logged("the connection", |line| line["protocol"] == "TCP");
+    assert_eq!((&line["server"], &line["bytes-to-client"]), (&"web/a".into(), &9.into()), "{line}");
+    assert_eq!(balancer.settled().total.requests.answered.total, 1);
+}
+
+#[test]
+fn tcp_ends_the_servers_direction_first() {
+    let (tell, told) = std::sync::mpsc::sync_channel(1);
+    let server = Scripted::start(move |mut stream| {
+        stream.write_all(b"greeting").unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut got = Vec::new();
+        stream.read_to_end(&mut got).unwrap();
+        tell.send(got).unwrap();
+    });
+    let balancer = Balancer::start(&Setup::tcp(&[server.address()]));
+    let mut client = balancer.client();
+    assert_eq!(client.rest(), b"greeting");
+    client.send("said after the server's end").end();
+    assert_eq!(told.recv().unwrap(), b"said after the server's end");
+}
+
+#[test]
+fn tcp_moves_much_within_the_kernel_and_unchanged() {
+    let server = echo("e");
+    let balancer = Balancer::start(&Setup::tcp(&[server.address()]));
+    let mut client = balancer.client();
+    let bytes = noise(48 << 20);
+    let mut writer = client.stream().try_clone().unwrap();
+    let sent = bytes.clone();
+    let sender = std::thread::spawn(move || {
+        writer.write_all(&sent).unwrap();
+        writer.shutdown(Shutdown::Write).unwrap();
+    });
+    assert!(client.rest() == bytes, "the bytes differ");
+    sender.join().unwrap();
+    let moved = balancer.settled().total.bytes;
+    let length = bytes.len() as u64;
+    assert_eq!((moved.received.total, moved.sent.total), (length, length));
+    assert!(moved.spliced.total > length, "{moved:?}");
+}
+
+#[test]
+fn many_tcp_connections_at_a_time_over_ipv6() {
+    let mut options = Options::new("e", Kind::Echo);
+    options.listen = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), 0);
+    let server = started(options);
+    let setup = Setup::tcp(&[server.address()]);
+    let setup = setup.listen(vec![reserved_at(Ipv6Addr::LOCALHOST.into())]);
+    let balancer = Balancer::start(&setup);
+    let mut clients: Vec<Client> = (0..100).map(|_| balancer.client()).collect();
+    for (at, client) in clients.iter_mut().enumerate() {
+        client.send(noise(100 + at));
+    }
+    for (at, client) in clients.iter_mut().enumerate() {
+        assert_eq!(client.exactly(100 + at), noise(100 + at));
+    }
+    assert_eq!(balancer.report().total.requests.in_flight, 100);
+    drop(clients);
+    assert_eq!(balancer.settled().total.requests.answered.total, 100);
+}
+
+#[test]
+fn a_server_that_resets_resets_the_client() {
+    let server = origin("a");
+    let balancer = Balancer::start(&Setup::tcp(&[server.address()]));
+    let client = balancer.client();
+    client.send("GET /bytes/9000000000 HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.stream().peek(&mut [0]).unwrap();
+    server.kill().unwrap();
+    assert!(drain(client.stream()).is_err(), "a cut must not look like an end");
+    let report = balancer.settled();
+    let causes = &report.total.causes;
+    assert!(causes.iter().any(|c| c.cause == "server-reset" && c.count.total == 1), "{causes:?}");
+}
