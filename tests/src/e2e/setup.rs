@@ -21,7 +21,7 @@ pub struct Setup {
     service: String,
     pool: String,
     more: String,
-    log: bool,
+    log: Option<&'static str>,
 }
 
 impl Setup {
@@ -44,7 +44,7 @@ impl Setup {
             service: String::new(),
             pool: String::new(),
             more: String::new(),
-            log: true,
+            log: Some("DIR/access.log"),
         };
         let names = ('a'..='z').map(String::from);
         servers.iter().zip(names).fold(empty, |setup, (at, name)| setup.server(&name, at, ""))
@@ -94,7 +94,13 @@ impl Setup {
 
     /// Logs nothing: for load.
     pub fn quiet(mut self) -> Setup {
-        self.log = false;
+        self.log = None;
+        self
+    }
+
+    /// Logs every request there.
+    pub fn log_to(mut self, path: &'static str) -> Setup {
+        self.log = Some(path);
         self
     }
 
@@ -111,9 +117,10 @@ impl Setup {
             self.fronts().iter().map(|front| format!("\"{front}\"")).collect();
         let (listen, servers) = (listen.join(", "), self.servers.join(", "));
         let log = match self.log {
-            true => format!("{{ all = true, target = \"{dir}/access.log\" }}"),
-            false => "\"off\"".to_owned(),
+            Some(path) => format!("{{ all = true, target = \"{path}\" }}"),
+            None => "\"off\"".to_owned(),
         };
+        let log = log.replace("DIR", &dir.to_string());
         format!(
             "[global]\naccess-log = {log}\ncontrol = {{ socket = \"{dir}/sock\", state = \"{dir}/state\" }}\n\
              {global}\n\
