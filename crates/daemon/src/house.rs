@@ -113,10 +113,11 @@ impl House {
         let parts = Parts { engine, listeners, workers, state, before, events };
         let (control, actor) = Actor::begin(parts, change).await?;
 
-        let ports = Arc::downgrade(&plane);
+        let (ports, open) = (Arc::downgrade(&plane), Arc::downgrade(&plane));
         let vitals = Arc::new(Vitals {
             control: control.clone(),
             ports: Box::new(move || ports_of(&ports)),
+            open: Box::new(move || open.upgrade().map(|plane| plane.open()).unwrap_or_default()),
             access: Arc::clone(&access),
             probes: Arc::clone(&prober.counts),
             board: Arc::clone(&prober.board),

@@ -60,12 +60,19 @@ impl Outside for Ears {
             Observation::ConnectSucceeded { server, .. } => self.observer.connect_succeeded(server),
             Observation::SourcePortsLow { source, destination, in_use, left } => {
                 let from = source.map(|source| format!(" from {source}")).unwrap_or_default();
-                if self.may_tell(&format!("ports{from} {destination}")) {
+                let (grade, few) = match left {
+                    0 => ("no", "no source port is left".to_owned()),
+                    _ if left <= in_use / 10 => {
+                        ("hardly any", format!("only {left} source ports are left"))
+                    }
+                    _ => ("few", format!("{left} source ports are left")),
+                };
+                if self.may_tell(&format!("{grade} ports{from} {destination}")) {
                     self.events.warn(
                         "source-ports-low",
                         format!(
-                            "{left} source ports are left{from} towards {destination}, {in_use} are in use: give the pool \
-                             more `source` addresses, or widen net.ipv4.ip_local_port_range"
+                            "{few}{from} towards {destination}, {in_use} are in use: give the pool more `source` \
+                             addresses, or widen net.ipv4.ip_local_port_range"
                         ),
                     );
                 }
@@ -99,18 +106,24 @@ mod tests {
         let access = AccessLog::start(&model::config::AccessTarget::Off, Box::new(drop)).unwrap();
         let (_, observer) = crate::probe::prober();
         let ears = Ears::new(observer, Arc::new(access), events.clone());
-        let low = |port| Observation::SourcePortsLow {
+        let low = |port, left| Observation::SourcePortsLow {
             source: None,
             destination: ([10, 0, 0, 1], port).into(),
-            in_use: 9,
-            left: 1,
+            in_use: 100 - left,
+            left,
         };
         for _ in 0..3 {
             ears.observe(Observation::NoDescriptor { worker: 0 });
-            ears.observe(low(80));
-            ears.observe(low(81));
+            ears.observe(low(80, 20));
+            ears.observe(low(81, 20));
+            // Worse is news.
+            ears.observe(low(80, 5));
+            ears.observe(low(80, 0));
         }
-        let what: Vec<_> = events.recent().iter().map(|event| event.what).collect();
-        assert_eq!(what, ["no-descriptor", "source-ports-low", "source-ports-low"]);
+        let events = events.recent();
+        let what: Vec<_> = events.iter().map(|event| event.what).collect();
+        assert_eq!(what[0], "no-descriptor");
+        assert_eq!(what[1..], ["source-ports-low"; 4]);
+        assert!(events[4].text.starts_with("no source port is left towards"), "{}", events[4].text);
     }
 }

@@ -148,6 +148,9 @@ fn process(
     Process {
         descriptors: facts.descriptors,
         resident_bytes: facts.resident_bytes,
+        held_bytes: facts.open.held_bytes,
+        piped_bytes: facts.open.piped_bytes,
+        kernel_tcp_bytes: facts.kernel_tcp_bytes,
         log_lines_dropped,
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! It is made and lent by `upstream` and kept by `shelf`.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use model::live::ServerLive;
@@ -14,6 +15,8 @@ use crate::stream::Stream;
 pub struct Upstream<N: Net> {
     /// The connection.
     pub stream: Stream<N>,
+    /// Where it goes.
+    pub to: SocketAddr,
     /// Bytes that we have sent on it.
     pub sent: u64,
     live: Arc<ServerLive>,
@@ -22,9 +25,14 @@ pub struct Upstream<N: Net> {
 
 impl<N: Net> Upstream<N> {
     /// Counts it as open until it is dropped.
-    pub fn new(stream: Stream<N>, live: Arc<ServerLive>, port: Lease) -> Upstream<N> {
+    pub fn new(
+        stream: Stream<N>,
+        to: SocketAddr,
+        live: Arc<ServerLive>,
+        port: Lease,
+    ) -> Upstream<N> {
         live.connections.up();
-        Upstream { stream, sent: 0, live, _port: port }
+        Upstream { stream, to, sent: 0, live, _port: port }
     }
 }
 

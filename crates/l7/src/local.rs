@@ -177,9 +177,9 @@ impl<N: Net> LocalServer<N> {
     fn refresh(&self, view: &ServerView) {
         let takes_none =
             matches!(view.state, ServerState::Down | ServerState::Disabled | ServerState::Drain);
-        *self.view.borrow_mut() = view.clone();
+        let moved = self.view.replace(view.clone()).address != view.address;
         self.retired.set(takes_none);
-        if takes_none {
+        if takes_none || moved {
             self.shelf.borrow_mut().clear();
         }
     }

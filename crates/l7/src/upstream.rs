@@ -210,7 +210,8 @@ async fn connect_for<N: Net>(
 pub fn shelve<N: Net>(worker: &Worker<N>, lent: Lent<N>) {
     let Lent { connection, hold, .. } = lent;
     let server = &hold.server;
-    if server.retired.get() || worker.draining.get() || !connection.stream.settle() {
+    let moved = server.view.borrow().address != Some(connection.to);
+    if moved || server.retired.get() || worker.draining.get() || !connection.stream.settle() {
         return;
     }
     let most = hold.pool.view.borrow().config.limit.idle;
@@ -300,7 +301,7 @@ async fn connect<N: Net>(
     let stream = Stream::new(&worker.rt, sock, true).map_err(|error| {
         (Cause::NoDescriptor, format!("register the connection to {to}: {error}"))
     })?;
-    let connection = Upstream::new(stream, live, port);
+    let connection = Upstream::new(stream, to, live, port);
     let failed = |error: io::Error| (connect_cause(&error), format!("connect to {to}: {error}"));
     // On a short path the handshake is over by now, well or not. Asking takes the socket's error away, so that each
     // answer counts.

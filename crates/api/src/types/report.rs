@@ -340,6 +340,15 @@ pub struct Process {
     pub descriptors: Descriptors,
     /// Resident bytes.
     pub resident_bytes: u64,
+    /// Of those, bytes kept for receivers that do not take them.
+    #[serde(default)]
+    pub held_bytes: u64,
+    /// Bytes that wait in pipes of the kernel for receivers that do not take them.
+    #[serde(default)]
+    pub piped_bytes: u64,
+    /// Memory of all TCP sockets of this machine's network namespace, bytes, as the kernel counts it.
+    #[serde(default)]
+    pub kernel_tcp_bytes: u64,
     /// Access log lines that were dropped.
     pub log_lines_dropped: Counter,
 }

@@ -328,11 +328,15 @@ fn ports(ports: &[PortReport]) -> Table {
 
 fn process(process: &Process) -> String {
     format!(
-        "descriptors {} of {}; resident {}; access log lines dropped {}\n",
+        "descriptors {} of {}; access log lines dropped {}\n\
+         memory: resident {}, of it kept for slow receivers {}; in the kernel: pipes {}, TCP {}\n",
         count(process.descriptors.in_use),
         count(process.descriptors.limit),
-        bytes(process.resident_bytes),
         count(process.log_lines_dropped.total),
+        bytes(process.resident_bytes),
+        bytes(process.held_bytes),
+        bytes(process.piped_bytes),
+        bytes(process.kernel_tcp_bytes),
     )
 }
 

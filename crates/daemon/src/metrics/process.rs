@@ -51,6 +51,12 @@ pub(super) fn encode(
     )?;
     let memory = facts.resident_bytes as f64;
     one(to, "steelyard_resident", Some(Unit::Bytes), "Resident memory of the process.", memory)?;
+    let held = facts.open.held_bytes as f64;
+    one(to, "steelyard_held", Some(Unit::Bytes), "Kept for receivers that do not take it.", held)?;
+    let piped = facts.open.piped_bytes as f64;
+    one(to, "steelyard_piped", Some(Unit::Bytes), "Waiting in pipes of the kernel.", piped)?;
+    let kernel = facts.kernel_tcp_bytes as f64;
+    one(to, "steelyard_kernel_tcp", Some(Unit::Bytes), "Memory of all TCP sockets here.", kernel)?;
     let help = "Attempts to keep generations or operators' words on disk that failed.";
     counter(to, ("steelyard_state_failures", None, help), facts.state_failures)?;
     log(facts, to)?;

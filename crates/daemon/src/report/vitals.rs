@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use api::types::Descriptors;
-use l7::PortUse;
+use l7::{Open, PortUse};
 use rustix::process::{Resource, getrlimit};
 
 use super::sample::{Sample, Samples, step};
@@ -24,6 +24,8 @@ pub struct Vitals {
     pub control: Control,
     /// Source ports.
     pub ports: Ports,
+    /// What the workers have open and keep.
+    pub open: Box<dyn Fn() -> Open + Send + Sync>,
     /// The access log's writer.
     pub access: Arc<AccessLog>,
     /// Probes by result.
@@ -55,6 +57,10 @@ pub struct Facts {
     pub state_failures: u64,
     /// Source ports.
     pub ports: Vec<PortUse>,
+    /// What the workers have open and keep.
+    pub open: Open,
+    /// Memory of all TCP sockets, bytes, as the kernel counts it.
+    pub kernel_tcp_bytes: u64,
 }
 
 impl std::fmt::Debug for Vitals {
@@ -76,6 +82,8 @@ impl Vitals {
             events_dropped: self.control.events().dropped(),
             state_failures: picture.state_failures,
             ports: (self.ports)(),
+            open: (self.open)(),
+            kernel_tcp_bytes: kernel_tcp_bytes(),
         }
     }
 
@@ -124,6 +132,15 @@ fn descriptors() -> Descriptors {
         in_use: if size > 0 { size } else { counted() },
         limit: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX),
     }
+}
+
+/// What TCP sockets hold, from /proc/net/sockstat in pages; 0 where it cannot be read.
+fn kernel_tcp_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/net/sockstat").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("TCP: ")).unwrap_or_default();
+    let mut words = line.split_whitespace().skip_while(|word| *word != "mem").skip(1);
+    let pages: u64 = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    pages * rustix::param::page_size() as u64
 }
 
 /// VmRSS of /proc/self/status, which is in KiB (proc(5)); 0 when it cannot be read.

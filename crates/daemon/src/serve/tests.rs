@@ -48,6 +48,7 @@ async fn daemon() -> Daemon {
     let vitals = Vitals {
         control,
         ports: Box::new(Vec::new),
+        open: Box::new(l7::Open::default),
         access,
         probes: prober.counts,
         board: prober.board,

@@ -53,6 +53,10 @@ pub fn needs_reopening(old: &SocketOptions, new: &SocketOptions) -> bool {
         || (old.receive_buffer.is_some() && new.receive_buffer.is_none())
 }
 
+/// Bytes that a client's socket takes beyond what the network has taken: a client that stops reading costs the kernel
+/// about this much, and not the whole send buffer that autotuning would give it.
+const UNSENT: i32 = 256 * 1024;
+
 /// Settings of a listener, which what it accepts inherits.
 pub(super) fn listening(
     socket: BorrowedFd<'_>,
@@ -66,6 +70,8 @@ pub(super) fn listening(
     number(socket, "defer-accept", libc::TCP_DEFER_ACCEPT, seconds, fresh)?;
     let queue = options.fast_open.map(|queue| i32::try_from(queue).unwrap_or(i32::MAX));
     number(socket, "fast-open", libc::TCP_FASTOPEN, queue, fresh)?;
+    // Not every kernel and protocol knows it; without it the system's limit of the send buffer stands alone.
+    let _ = sys::set_option(socket.as_fd(), libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, UNSENT);
     buffers_as_asked(socket, options)
 }
 

@@ -126,6 +126,9 @@ fn sample() -> Report {
         process: Process {
             descriptors: Descriptors { in_use: 230, limit: 1_048_576 },
             resident_bytes: 14_000_000,
+            held_bytes: 150_000,
+            piped_bytes: 262_144,
+            kernel_tcp_bytes: 3_000_000,
             log_lines_dropped: counter(7, 0.0),
         },
     }
