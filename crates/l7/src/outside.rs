@@ -61,15 +61,15 @@ pub enum Observation {
         /// The server.
         server: ServerId,
     },
-    /// Few or no source ports are left towards a destination.
+    /// Four fifths of the source ports towards a destination are in use, or 95 %, or all: once for each.
     SourcePortsLow {
         /// From where; `None`: the kernel's choice.
         source: Option<IpAddr>,
         /// Where to.
         destination: SocketAddr,
-        /// Ports in use by this worker.
+        /// Ports in use, over all workers.
         in_use: u32,
-        /// Ports left over all workers as far as known.
+        /// Ports left; 0 when an attempt found none.
         left: u32,
     },
     /// No file descriptor was left for a client.

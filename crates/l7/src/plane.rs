@@ -22,6 +22,7 @@ use rustix::event::EventfdFlags;
 use crate::accept::{self, Listening, Wanted};
 use crate::account::Wall;
 use crate::outside::{Outside, PlaneOptions};
+use crate::ports::{AllPorts, Ports};
 use crate::rt::epoll::Epoll;
 use crate::rt::{Net, Readiness};
 use crate::stream::Stream;
@@ -30,7 +31,7 @@ use crate::worker::{Published, Worker};
 /// The running workers.
 pub struct Plane {
     seats: Vec<Seat>,
-    ports: PortRange,
+    ports: Arc<AllPorts>,
 }
 
 struct Seat {
@@ -98,9 +99,6 @@ pub struct PortUse {
     pub exhausted: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct PortRange(u32);
-
 impl Plane {
     /// Starts the workers.
     ///
@@ -113,6 +111,7 @@ impl Plane {
         let options = Arc::new(options);
         let origin = Instant::now();
         let all_open = Arc::new(Shared::default());
+        let ports = Arc::new(AllPorts::new(port_range(), outside.clone()));
         let started =
             SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
         let mut seats = Vec::new();
@@ -124,12 +123,16 @@ impl Plane {
                 wall: Wall { origin_nanos: started },
                 options: options.clone(),
                 outside: outside.clone(),
-                published: Published { all_open: all_open.clone(), ..Published::default() },
+                published: Published {
+                    all_open: all_open.clone(),
+                    ports: Ports::of(ports.clone()),
+                    ..Published::default()
+                },
                 origin,
             };
             seats.push(Seat::start(start).map_err(failed)?);
         }
-        Ok(Plane { seats, ports: PortRange::read() })
+        Ok(Plane { seats, ports })
     }
 
     /// How many workers there are.
@@ -229,7 +232,7 @@ impl Plane {
                 source,
                 destination,
                 in_use,
-                left: self.ports.0.saturating_sub(in_use),
+                left: self.ports.range().saturating_sub(in_use),
                 exhausted,
             })
             .collect();
@@ -367,15 +370,13 @@ fn pin(index: usize) {
     }
 }
 
-impl PortRange {
-    /// `net.ipv4.ip_local_port_range`, both ends included; Linux's default where it cannot be read.
-    fn read() -> PortRange {
-        let text =
-            std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
-        let mut ends = text.split_whitespace().filter_map(|end| end.parse::<u32>().ok());
-        match (ends.next(), ends.next()) {
-            (Some(low), Some(high)) if high >= low => PortRange(high - low + 1),
-            _ => PortRange(28_232),
-        }
+/// The size of `net.ipv4.ip_local_port_range`, both ends included; Linux's default where it cannot be read.
+fn port_range() -> u32 {
+    let text =
+        std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let mut ends = text.split_whitespace().filter_map(|end| end.parse::<u32>().ok());
+    match (ends.next(), ends.next()) {
+        (Some(low), Some(high)) if high >= low => high - low + 1,
+        _ => 28_232,
     }
 }
