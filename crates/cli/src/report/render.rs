@@ -329,7 +329,7 @@ fn ports(ports: &[PortReport]) -> Table {
 fn process(process: &Process) -> String {
     format!(
         "descriptors {} of {}; access log lines dropped {}\n\
-         memory: resident {}, of it kept for slow receivers {}; in the kernel: pipes {}, TCP {}\n",
+         memory: resident {}, held for slow receivers {}; in the kernel: pipes {}, TCP {}\n",
         count(process.descriptors.in_use),
         count(process.descriptors.limit),
         count(process.log_lines_dropped.total),
