@@ -11,6 +11,8 @@ use std::time::Duration;
 use model::cause::Cause;
 use model::config::Forward;
 use model::moment::Moment;
+use model::snapshot::ServiceView;
+use wire::http1::{self, Persist};
 
 use crate::account::Record;
 use crate::local::LocalService;
@@ -24,6 +26,10 @@ use crate::{connection, tcp};
 
 /// Connections taken in one turn before others get theirs.
 const BATCH: usize = 64;
+
+/// Clients of a worker that are being refused with time to read why. Beyond that they are ended at once: a crowd
+/// outside must not take the descriptors of those inside.
+const REFUSING: u32 = 16;
 
 /// After a failure for want of descriptors, look again this soon.
 const BREATH: Duration = Duration::from_millis(20);
@@ -145,30 +151,7 @@ fn refuse_with_spare<N: Net>(
         slot.accepted.add(1);
         slot.closed.add(1);
         slot.refused.add(1);
-        if view.config.forward == Forward::Http {
-            let mut out = worker.buffers.take();
-            let cause = Cause::NoDescriptor;
-            let mut record = Record::begin(worker.rt.now(), worker.rt.now());
-            (record.cause, record.status, record.by_us) = (Some(cause), cause.status(), true);
-            let id = record.id(&worker.ids);
-            let persist = wire::http1::Persist::Close;
-            wire::http1::emit_error(
-                cause.status(),
-                cause.name(),
-                id.as_str(),
-                persist,
-                false,
-                &mut out,
-            );
-            // The client may be gone or its buffer full: it is refused either way.
-            let _ = worker.rt.net.write(&sock, &out, false);
-            let _ = worker.rt.net.end(&sock);
-            worker.buffers.give(out);
-            slot.requests.add(1);
-            worker.close(&view, None, &mut record, &Said::nothing(peer, view.config.forward));
-        } else {
-            worker.rt.net.reset_on_drop(&sock);
-        }
+        end_at_once(worker, &sock, peer, &view, Cause::NoDescriptor);
     }
     *worker.spare.borrow_mut() = worker.rt.net.pipe();
     Batch::Exhausted
@@ -217,23 +200,56 @@ fn refuse_connection<N: Net>(
     service: &Rc<LocalService<N>>,
 ) {
     let view = service.view.borrow().clone();
-    let Ok(client) = Stream::<N>::new(&worker.rt, sock, true) else { return };
-    let slot = &view.live.slots[worker.index].counters;
-    slot.requests.add(1);
-    let mut record = Record::begin(worker.rt.now(), worker.rt.now());
-    record.cause = Some(Cause::ConnectionLimit);
-    if view.config.forward == Forward::Tcp {
-        client.reset();
-        worker.close(&view, None, &mut record, &Said::nothing(peer, view.config.forward));
-        return;
+    let cause = Cause::ConnectionLimit;
+    if view.config.forward == Forward::Tcp || worker.refusing.get() >= REFUSING {
+        return end_at_once(worker, &sock, peer, &view, cause);
     }
+    let Ok(client) = Stream::<N>::new(&worker.rt, sock, true) else { return };
+    view.live.slots[worker.index].counters.requests.add(1);
+    let mut record = Record::begin(worker.rt.now(), worker.rt.now());
+    record.cause = Some(cause);
     let worker_ = worker.clone();
+    worker.refusing.set(worker.refusing.get() + 1);
     worker.rt.spawn(async move {
         client.mine();
-        let cause = Cause::ConnectionLimit;
         let answer = Answer { status: cause.status(), cause, keep: false, head_only: false };
         refuse::answer(&worker_, &client, &view, &answer, &mut record).await;
         worker_.close(&view, None, &mut record, &Said::nothing(peer, view.config.forward));
         refuse::linger(&worker_, client).await;
+        worker_.refusing.set(worker_.refusing.get() - 1);
     });
+}
+
+/// Tells a client that is not admitted, and waits for nothing: closing follows, which may overtake the answer to a
+/// client that has sent more than we read.
+fn end_at_once<N: Net>(
+    worker: &Worker<N>,
+    sock: &N::Sock,
+    peer: SocketAddr,
+    view: &ServiceView,
+    cause: Cause,
+) {
+    view.live.slots[worker.index].counters.requests.add(1);
+    let mut record = Record::begin(worker.rt.now(), worker.rt.now());
+    record.cause = Some(cause);
+    if view.config.forward == Forward::Http {
+        (record.status, record.by_us) = (cause.status(), true);
+        let mut out = worker.buffers.take();
+        let id = record.id(&worker.ids);
+        http1::emit_error(
+            cause.status(),
+            cause.name(),
+            id.as_str(),
+            Persist::Close,
+            false,
+            &mut out,
+        );
+        // The client may be gone or its buffer full: it is refused either way.
+        let _ = worker.rt.net.write(sock, &out, false);
+        let _ = worker.rt.net.end(sock);
+        worker.buffers.give(out);
+    } else {
+        worker.rt.net.reset_on_drop(sock);
+    }
+    worker.close(view, None, &mut record, &Said::nothing(peer, view.config.forward));
 }

@@ -73,6 +73,8 @@ pub struct Worker<N: Net> {
     pub draining: Cell<bool>,
     /// While draining: idle connections end at this moment.
     pub idle_until: Cell<Moment>,
+    /// Clients beyond a limit that are being told so.
+    pub refusing: Cell<u32>,
     /// Descriptors given up when there are none left, so that a client can be told.
     pub spare: RefCell<Option<N::Pipe>>,
     wall: Wall,
@@ -107,6 +109,7 @@ impl<N: Net> Worker<N> {
             all_open: shared.all_open,
             draining: Cell::new(false),
             idle_until: Cell::new(Moment::NEVER),
+            refusing: Cell::new(0),
             spare: RefCell::new(spare),
             log: RefCell::new(LogBatch::default()),
             options,
