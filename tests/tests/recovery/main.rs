@@ -1,5 +1,11 @@
 //! Servers that die, misbehave, close when it suits them, or have no address: what clients notice, and how it mends.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that fails is told best by panicking"
+)]
+
 mod faults;
 mod idle;
 mod killed;

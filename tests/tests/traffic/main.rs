@@ -1,5 +1,11 @@
 //! Decent traffic through the built program: curl, ab and wrk in front, nginx and the lab's origins behind.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that fails is told best by panicking"
+)]
+
 mod choosing;
 mod clients;
 mod headers;

@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
+use api::types::Report;
 use tests::e2e::balancer::Balancer;
 use tests::e2e::recorder::Scripted;
 use tests::e2e::servers::{origin, reserved};
 use tests::e2e::setup::Setup;
-use tests::e2e::tools::{curl_text, wrk};
+use tests::e2e::tools::{ab, curl_text, wrk};
 use tests::e2e::wait;
 
 #[test]
@@ -138,6 +139,18 @@ fn a_scrape_agrees_with_the_report() {
     assert_eq!(value("steelyard_server_requests_total", "server=\"a\""), 7.0);
     let phases = text.lines().filter(|line| line.contains("phase=\"first-byte\"")).count();
     assert!(phases > 0, "{text}");
+}
+
+#[test]
+fn a_log_that_cannot_be_written_costs_lines_and_no_request() {
+    let origin = origin("a");
+    let balancer = Balancer::start(&Setup::http(&[origin.address()]).log_to("/dev/full"));
+    let run = ab(balancer.front(), "/", 500, 8, true);
+    assert_eq!((run.complete, run.failed, run.not_2xx), (500, 0, 0));
+    let dropped = |report: &Report| report.process.log_lines_dropped.total;
+    let report = balancer.report_when("every line counted", |report| dropped(report) >= 500);
+    assert_eq!(dropped(&report), 500);
+    assert_eq!(balancer.client().get("/").status(), 200);
 }
 
 #[test]
