@@ -61,6 +61,8 @@ pub struct Relay<'a, N: Net> {
     meter: Meter,
     /// Bytes of the answer's heads.
     heads: u64,
+    /// Informational answers so far.
+    interim: u32,
     uploaded: bool,
     server_deaf: bool,
     partial: Vec<u8>,
@@ -129,6 +131,7 @@ impl<'a, N: Net> Relay<'a, N> {
             sent: 0,
             meter,
             heads: 0,
+            interim: 0,
             uploaded: false,
             server_deaf: false,
             partial: Vec::new(),
@@ -370,7 +373,8 @@ impl<'a, N: Net> Relay<'a, N> {
     fn fault(&self, cause: Cause) -> Fault {
         Fault {
             cause,
-            answer_begun: self.answer_begun,
+            // What is half given cannot be taken back, informational or not.
+            answer_begun: self.answer_begun || self.down.holds(),
             defect: None,
             client_lost: false,
             unreceived: false,

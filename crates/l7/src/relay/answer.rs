@@ -16,6 +16,9 @@ use crate::stream::{Read, Wrote};
 /// Bytes read at a time while an answer's head is expected.
 const HEAD_READ: usize = 16 * 1024;
 
+/// Informational answers passed on for one request: a server that sends them without end must not fill our memory.
+const INTERIM: u32 = 32;
+
 impl<'a, N: Net> Relay<'a, N> {
     /// Reads until the final head has been seen, or nothing more is there.
     pub(super) fn read_head(&mut self) -> Result<(), Fault> {
@@ -41,7 +44,12 @@ impl<'a, N: Net> Relay<'a, N> {
                 }
             } else {
                 let mut bytes = std::mem::take(&mut self.partial);
+                let seen = bytes.len();
                 bytes.extend_from_slice(&scratch.input[..n]);
+                if !http1::may_complete(&bytes, seen, &self.limits()) {
+                    self.partial = bytes;
+                    continue;
+                }
                 let used = self.heads(&bytes, &mut scratch.output)?;
                 if self.answer.is_none() {
                     bytes.drain(..used);
@@ -51,6 +59,15 @@ impl<'a, N: Net> Relay<'a, N> {
             self.write_out(&scratch.output)?;
         }
         Ok(())
+    }
+
+    fn limits(&self) -> Limits {
+        let limit = &self.ends.pool.config.limit;
+        Limits {
+            head_bytes: limit.header_bytes as usize,
+            head_count: usize::from(limit.header_count),
+            target_bytes: 0,
+        }
     }
 
     pub(super) fn write_out(&mut self, bytes: &[u8]) -> Result<(), Fault> {
@@ -80,11 +97,7 @@ impl<'a, N: Net> Relay<'a, N> {
 
     /// Reads heads until the final one, and the beginning of its body; returns how many bytes were used.
     pub(super) fn heads(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<usize, Fault> {
-        let limits = Limits {
-            head_bytes: self.ends.pool.config.limit.header_bytes as usize,
-            head_count: usize::from(self.ends.pool.config.limit.header_count),
-            target_bytes: 0,
-        };
+        let limits = self.limits();
         let asked = match &self.incoming {
             incoming if incoming.head_only => Asked::Head,
             incoming if incoming.upgrade => Asked::Upgrade,
@@ -109,6 +122,10 @@ impl<'a, N: Net> Relay<'a, N> {
                 return Ok(bytes.len());
             }
             if response.status < 200 {
+                self.interim += 1;
+                if self.interim > INTERIM {
+                    return Err(self.fault(Cause::BadResponse));
+                }
                 if self.incoming.version == Version::Http11 {
                     let slot = &self.ends.service.live.slots[self.ends.worker.index];
                     slot.counters.informational.add(1);
