@@ -14,6 +14,7 @@ use super::wait::{self, DEADLINE};
 #[derive(Debug)]
 pub struct Scripted {
     address: SocketAddr,
+    accepted: Arc<AtomicUsize>,
     open: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
 }
@@ -28,8 +29,14 @@ impl Scripted {
     pub fn at(address: SocketAddr, serve: impl Fn(TcpStream) + Send + Sync + 'static) -> Scripted {
         let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
-        let (open, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
-        let (counted, stopped, serve) = (open.clone(), stop.clone(), Arc::new(serve));
+        let server = Scripted {
+            address,
+            accepted: Arc::default(),
+            open: Arc::default(),
+            stop: Arc::default(),
+        };
+        let (accepted, counted) = (server.accepted.clone(), server.open.clone());
+        let (stopped, serve) = (server.stop.clone(), Arc::new(serve));
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 if stopped.load(Ordering::Relaxed) {
@@ -40,13 +47,14 @@ impl Scripted {
                 stream.set_write_timeout(Some(DEADLINE)).unwrap();
                 let (serve, counted) = (serve.clone(), counted.clone());
                 counted.fetch_add(1, Ordering::Relaxed);
+                accepted.fetch_add(1, Ordering::Relaxed);
                 std::thread::spawn(move || {
                     serve(stream);
                     counted.fetch_sub(1, Ordering::Relaxed);
                 });
             }
         });
-        Scripted { address, open, stop }
+        server
     }
 
     /// Answers every connection's first bytes with these, and closes.
@@ -63,6 +71,11 @@ impl Scripted {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Connections that have been accepted.
+    pub fn accepted(&self) -> usize {
+        self.accepted.load(Ordering::Relaxed)
     }
 
     /// Connections that are being handled.
@@ -110,6 +123,15 @@ impl Recorder {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
+    }
+
+    /// What came on so many connections since the start, as far as it was not taken before. Waits for them, and
+    /// until none is open.
+    pub fn take_after(&self, connections: u64) -> Record {
+        wait::until("the recorder's connections accepted", || {
+            self.server.accepted() as u64 >= connections
+        });
+        self.take()
     }
 
     /// What came so far, which is forgotten. Waits until no connection is open.
