@@ -29,6 +29,9 @@ use signals::Signals;
 /// Only root and our own user may take over.
 const UPGRADE_MODE: u32 = 0o600;
 
+/// Background work that is still under way at the end gets this long.
+const LEAVE: std::time::Duration = std::time::Duration::from_millis(200);
+
 /// How to run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
@@ -93,6 +96,8 @@ pub fn run(options: RunOptions) -> Result<(), RunError> {
     let runtime = runtime.map_err(in_the_way("start the runtime"))?;
     let events = Events::stderr(options.events);
     let result = runtime.block_on(life(&options, kept, &events));
+    // A look-up that hangs in the system's resolver must not keep the process.
+    runtime.shutdown_timeout(LEAVE);
     events.flush();
     result
 }
