@@ -258,7 +258,12 @@ impl<N: Net> Exchange<'_, N> {
         self.record.add(&ended.moved);
         self.record.cause = ended.cause;
         self.close(Some(&server));
-        After::Close
+        if ended.cause.is_none() {
+            return After::Close;
+        }
+        // Both sides learn that it did not end well: an orderly end would pass half of it for the whole.
+        lent.connection.reset();
+        After::Reset
     }
 
     /// After the last failed attempt.

@@ -118,10 +118,12 @@ impl<N: Net> Tunnel<'_, N> {
         if self.up_ended && self.down_ended {
             return Poll::Ready(None);
         }
-        if self.client.broken() && self.up_ended {
+        // A connection whose both directions have ended looks broken too, and may hold bytes that still go on. Any other
+        // broken one takes nothing more, and its last bytes must not wait for a receiver that takes none.
+        if self.client.broken() && (self.up_ended || (!self.down_ended && self.up.holds())) {
             return Poll::Ready(Some(Cause::ClientReset));
         }
-        if self.server.broken() && self.down_ended {
+        if self.server.broken() && (self.down_ended || (!self.up_ended && self.down.holds())) {
             return Poll::Ready(Some(Cause::ServerReset));
         }
         self.wait(again)

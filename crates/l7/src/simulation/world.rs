@@ -2,12 +2,10 @@
 //!
 //! Everything random comes from one seed, so a run can be repeated. Nothing is reordered: the kernel does that for us in the real world.
 
-use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::io;
-use std::net::SocketAddr;
-use std::rc::Rc;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use model::pick::Rng;
@@ -55,10 +53,12 @@ pub(super) struct Sock {
     in_flight: usize,
     pub(super) open: bool,
     pub(super) refused: bool,
+    /// An error that the next look takes away.
+    pub(super) error: bool,
     pub(super) end_came: bool,
     end_sent: bool,
     pub(super) broken: bool,
-    closed: bool,
+    pub(super) closed: bool,
     blocked: bool,
     pub(super) linger_zero: bool,
     pub(super) token: Option<u64>,
@@ -91,31 +91,40 @@ pub struct World {
     pub(super) socks: Vec<Sock>,
     pub(super) ready: Vec<Ready>,
     pub(super) servers: HashMap<SocketAddr, Spawn>,
+    /// What happens at addresses without a server; `Refuses` unless said here.
+    pub(super) reach: HashMap<SocketAddr, Reach>,
+    /// Paths on which no source port is left.
+    pub(super) exhausted: HashSet<(Option<IpAddr>, SocketAddr)>,
+    /// Calls of the worker since anything came of one.
+    idle_calls: u32,
+    /// Turns of the worker, asked for at once, since anything came of one.
+    idle_turns: u32,
     window: usize,
 }
 
-/// A worker's handle on the world.
-#[derive(Clone)]
-pub struct Sim(pub Rc<RefCell<World>>);
-
-/// A worker's socket.
-pub struct SimSock {
-    pub(super) world: Rc<RefCell<World>>,
-    pub(super) id: usize,
+/// What becomes of a connection that no server answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Refused a moment later; the error can be read once.
+    Refuses,
+    /// Refused before anybody has looked.
+    RefusesAtOnce,
+    /// Broken, and the error has been read by somebody else.
+    Breaks,
+    /// The handshake is never answered.
+    Silent,
 }
 
-impl Drop for SimSock {
-    fn drop(&mut self) {
-        let mut world = self.world.borrow_mut();
-        let unread = !world.socks[self.id].inbox.is_empty() || world.socks[self.id].linger_zero;
-        world.close(self.id, unread);
-    }
-}
+/// Calls without a result within one turn that no honest worker makes.
+const IDLE_CALLS: u32 = 20_000;
 
-impl Sim {
-    /// An empty world whose receive windows are `window` bytes.
-    pub fn new(seed: u64, window: usize) -> Sim {
-        Sim(Rc::new(RefCell::new(World {
+/// Turns without a result that no honest worker asks for.
+const IDLE_TURNS: u32 = 5_000;
+
+impl World {
+    /// A world in which nothing has happened; receive windows are `window` bytes.
+    pub(super) fn new(seed: u64, window: usize) -> World {
+        World {
             now: 1_000_000_000,
             rng: Rng::new(seed),
             sequence: 0,
@@ -123,46 +132,35 @@ impl Sim {
             socks: Vec::new(),
             ready: Vec::new(),
             servers: HashMap::new(),
+            reach: HashMap::new(),
+            exhausted: HashSet::new(),
+            idle_calls: 0,
+            idle_turns: 0,
             window,
-        })))
+        }
     }
 
-    /// A listener of the worker.
-    pub fn listener(&self) -> SimSock {
-        let id = self.0.borrow_mut().sock(None);
-        SimSock { world: self.0.clone(), id }
+    /// A call of the worker; it may not go on calling for ever while nothing comes of it.
+    pub(super) fn called(&mut self, useful: bool) {
+        self.idle_calls = if useful { 0 } else { self.idle_calls + 1 };
+        self.idle_turns *= u32::from(!useful);
+        assert!(self.idle_calls < IDLE_CALLS, "a turn that does not end, at {}", self.now);
     }
 
-    /// Lets servers live at an address.
-    pub fn serve(&self, at: SocketAddr, spawn: Spawn) {
-        self.0.borrow_mut().servers.insert(at, spawn);
+    /// A turn of the worker, which wanted it `at_once`.
+    pub(super) fn turned(&mut self, at_once: bool) {
+        self.idle_calls = 0;
+        self.idle_turns = if at_once { self.idle_turns + 1 } else { 0 };
+        assert!(self.idle_turns < IDLE_TURNS, "turns without end, at {}", self.now);
     }
 
-    /// A client that connects to the worker's listener after `delay`.
-    pub fn client(
-        &self,
-        listener: &SimSock,
-        from: SocketAddr,
-        delay: Duration,
-        peer: Box<dyn Peer>,
-    ) {
-        let mut world = self.0.borrow_mut();
-        let (near, far) = (world.sock(None), world.sock(Some(peer)));
-        world.join(near, far);
-        let at = world.now + delay.as_nanos() as u64;
-        world.put(at, Event::Arrive(listener.id, near, from));
-        world.put(at + 1, Event::Open(far));
-    }
-}
-
-impl World {
     pub(super) fn sock(&mut self, peer: Option<Box<dyn Peer>>) -> usize {
         let window = self.window;
         self.socks.push(Sock { window, peer, ..Sock::default() });
         self.socks.len() - 1
     }
 
-    fn join(&mut self, a: usize, b: usize) {
+    pub(super) fn join(&mut self, a: usize, b: usize) {
         for (one, other) in [(a, b), (b, a)] {
             self.socks[one].other = other;
             self.socks[one].open = true;
@@ -227,9 +225,14 @@ impl World {
             }
             Event::Open(id) => {
                 self.socks[id].open |= !self.socks[id].refused;
-                let bits = if self.socks[id].refused { Readiness::BROKEN } else { 0 };
+                let refused = self.socks[id].refused;
+                self.socks[id].error = refused;
+                let bits = if refused { Readiness::READ | Readiness::BROKEN } else { 0 };
                 self.report(id, Readiness::WRITE | bits);
                 self.tell(id, What::Open);
+            }
+            Event::Arrive(listener, sock, _) if self.socks[listener].closed => {
+                self.close(sock, true);
             }
             Event::Arrive(listener, sock, from) => {
                 self.socks[listener].backlog.push_back((sock, from));
@@ -300,7 +303,7 @@ impl World {
         }
     }
 
-    fn close(&mut self, id: usize, reset: bool) {
+    pub(super) fn close(&mut self, id: usize, reset: bool) {
         if std::mem::replace(&mut self.socks[id].closed, true) {
             return;
         }
@@ -323,6 +326,7 @@ impl World {
                 Some(Reverse((at, _, _))) if *at <= until => {
                     if let Some(Reverse((at, _, event))) = self.events.pop() {
                         self.now = self.now.max(at);
+                        self.idle_turns = 0;
                         self.happen(event);
                     }
                 }
@@ -372,6 +376,11 @@ impl Io<'_> {
     pub fn after(&mut self, delay: Duration) {
         let at = self.world.now + delay.as_nanos() as u64;
         self.world.put(at, Event::Timer(self.sock));
+    }
+
+    /// Sends the end; reading goes on.
+    pub fn end(&mut self) {
+        self.world.end(self.sock);
     }
 
     /// Goes away, orderly or with a reset.

@@ -1,0 +1,230 @@
+//! A worker on its stage: the world around it, doors for clients, and what is checked after every turn.
+//!
+//! It knows nothing of what the peers do: those are scripts of their own.
+
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::config::{AccessFormat, Pool, Service};
+use model::id::{PoolId, ServiceId};
+use model::snapshot::{ServerView, Snapshot};
+
+use super::net::Sim;
+use super::world::{Peer, Spawn};
+use crate::accept::{self, Wanted};
+use crate::account::Wall;
+use crate::fixture;
+use crate::outside::{Access, Observation, Outside, PlaneOptions};
+use crate::worker::{Published, Worker};
+
+/// Virtual time in which every story must have ended.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
+/// What flows may keep for one connection, bytes.
+const HELD: u64 = 64 * 1024;
+
+struct Deaf;
+
+impl Outside for Deaf {
+    fn observe(&self, _: Observation) {}
+
+    fn log(&self, _: Vec<u8>) -> bool {
+        true
+    }
+}
+
+/// A worker and its world.
+pub struct Stage {
+    /// The world.
+    pub sim: Sim,
+    /// The worker.
+    pub worker: Rc<Worker<Sim>>,
+    /// What was installed last.
+    pub snapshot: RefCell<Arc<Snapshot>>,
+    published: Published,
+    seed: u64,
+}
+
+/// A listener of the worker.
+pub struct Door {
+    listener: usize,
+    /// What is wanted of it.
+    pub wanted: Rc<Cell<Wanted>>,
+}
+
+/// Addresses of servers.
+pub fn addresses(count: u16) -> Vec<SocketAddr> {
+    (1..=count).map(|n| SocketAddr::from(([10, 0, 0, 1], 9000 + n))).collect()
+}
+
+/// A snapshot of one service and one pool, after changes to their settings.
+pub fn setting(
+    servers: &[SocketAddr],
+    service: impl FnOnce(&mut Service),
+    pool: impl FnOnce(&mut Pool),
+    each: impl Fn(&mut ServerView),
+) -> Snapshot {
+    let mut snapshot = fixture::snapshot(servers);
+    let view = snapshot.services.get_mut(&ServiceId(0)).and_then(Arc::get_mut).unwrap();
+    service(Arc::make_mut(&mut view.config));
+    let view = snapshot.pools.get_mut(&PoolId(0)).and_then(Arc::get_mut).unwrap();
+    pool(Arc::make_mut(&mut view.config));
+    view.servers.iter_mut().for_each(each);
+    snapshot
+}
+
+impl Stage {
+    /// A worker with this snapshot in force, in a world with these receive windows.
+    pub fn new(seed: u64, window: usize, snapshot: Snapshot) -> Stage {
+        let sim = Sim::new(seed ^ 0x5EED, window);
+        let options = PlaneOptions {
+            workers: 1,
+            pin: false,
+            connections: 1000,
+            access: Access { all: true, format: AccessFormat::Json, enabled: true },
+            node: "sim".into(),
+        };
+        let wall = Wall { origin_nanos: 1_700_000_000_000_000_000 };
+        let published = Published::default();
+        let worker = Worker::new(
+            sim.clone(),
+            0,
+            seed,
+            wall,
+            Arc::new(options),
+            Arc::new(Deaf),
+            published.clone(),
+        );
+        worker.install(&snapshot);
+        let snapshot = RefCell::new(Arc::new(snapshot));
+        Stage { sim, worker, snapshot, published, seed }
+    }
+
+    /// Lets servers live at an address.
+    pub fn serve<P: Peer + 'static>(&self, at: SocketAddr, mut make: impl FnMut() -> P + 'static) {
+        let spawn: Spawn = Box::new(move || Some(Box::new(make())));
+        self.sim.serve(at, spawn);
+    }
+
+    /// Opens a service's door.
+    pub fn open(&self, service: ServiceId) -> Door {
+        let sock = self.sim.listener();
+        let listener = sock.id;
+        let service = self.worker.local.borrow().services[&service].clone();
+        let local = SocketAddr::from(([192, 0, 2, 80], 80));
+        let wanted = Rc::new(Cell::new(Wanted::Open));
+        let story = accept::listen(self.worker.clone(), sock, local, service, wanted.clone());
+        self.worker.rt.spawn(story);
+        Door { listener, wanted }
+    }
+
+    /// Client number `n` comes to a door after a while.
+    pub fn client(&self, door: &Door, n: u64, delay: Duration, peer: impl Peer + 'static) {
+        let from = SocketAddr::from(([192, 0, 2, 1], 10_000 + n as u16));
+        self.sim.client(door.listener, from, delay, Box::new(peer));
+    }
+
+    /// Moves the worker to another snapshot.
+    pub fn install(&self, snapshot: Snapshot) {
+        self.worker.install(&snapshot);
+        *self.snapshot.borrow_mut() = Arc::new(snapshot);
+    }
+
+    /// One turn, and what holds after every one.
+    pub fn turn(&self, most: Option<Duration>) {
+        self.worker.rt.turn(most).unwrap();
+        let census = &self.published.census;
+        let (held, open) = (census.held.get(), census.connections.get());
+        // Each exchange has two connections, and each direction keeps what one of them does not take.
+        let most = HELD * 2 * u64::from(open);
+        assert!(held <= most, "seed {}: {held} bytes held for {open} clients", self.seed);
+        assert_eq!(open, self.published.all_open.get(), "seed {}: open connections", self.seed);
+        for server in self.snapshot.borrow().pools.values().flat_map(|pool| &pool.servers) {
+            let (cap, now) = (server.config.connections, server.live.in_flight.get());
+            assert!(
+                cap.is_none_or(|cap| now <= cap),
+                "seed {}: {now} in flight at {}",
+                self.seed,
+                server.config.name
+            );
+        }
+    }
+
+    /// Turns until `done`.
+    pub fn until(&self, done: impl Fn() -> bool) {
+        let end = self.worker.rt.now() + PATIENCE;
+        while !done() {
+            self.turn(None);
+            assert!(self.worker.rt.now() < end, "seed {}: stories did not end", self.seed);
+        }
+    }
+
+    /// Turns for a while, with a look after each.
+    pub fn pass(&self, span: Duration, mut look: impl FnMut(&Stage)) {
+        let end = self.worker.rt.look() + span;
+        while self.worker.rt.look() < end {
+            self.turn(Some(end.since(self.worker.rt.now())));
+            look(self);
+        }
+    }
+
+    /// Client connections open now.
+    pub fn connections(&self) -> u32 {
+        self.published.census.connections.get()
+    }
+
+    /// Bytes kept for receivers now.
+    pub fn held(&self) -> u64 {
+        self.published.census.held.get()
+    }
+
+    /// How often a cause was counted over all services.
+    pub fn caused(&self, cause: Cause) -> u64 {
+        let snapshot = self.snapshot.borrow();
+        let services = snapshot.services.values();
+        services.map(|view| view.live.slots[0].causes[cause as usize].get()).sum()
+    }
+
+    /// Ends the worker and checks that every account is closed and every sum adds up.
+    pub fn leave(self) {
+        let Stage { worker, snapshot, published, seed, .. } = self;
+        worker.leave();
+        // Shelves go with the worker.
+        drop(worker);
+        let snapshot = snapshot.into_inner();
+        for service in snapshot.services.values() {
+            let c = &service.live.slots[0].counters;
+            let ended = c.answered.get() + c.answered_by_us.get() + c.aborted.get();
+            assert_eq!(c.requests.get(), ended, "seed {seed}: the sums do not add up");
+            assert_eq!(c.accepted.get(), c.closed.get(), "seed {seed}: connections");
+            assert_eq!(service.live.in_flight.get(), 0, "seed {seed}: in flight");
+            let causes: u64 = service.live.slots[0].causes.iter().map(|count| count.get()).sum();
+            assert_eq!(causes, c.answered_by_us.get() + c.aborted.get(), "seed {seed}: causes");
+        }
+        for server in snapshot.pools.values().flat_map(|pool| &pool.servers) {
+            let (live, name) = (&server.live, &server.config.name);
+            assert_eq!(live.in_flight.get(), 0, "seed {seed}: in flight at {name}");
+            assert_eq!(live.connections.get(), 0, "seed {seed}: connections of {name}");
+        }
+        assert_eq!(published.census.held.get(), 0, "seed {seed}: bytes are still held");
+        assert_eq!(
+            published.census.connections.get(),
+            0,
+            "seed {seed}: clients are still connected"
+        );
+    }
+}
+
+/// Seeds to run: the one in the environment, or `count` from one on; more when proving.
+pub fn seeds(count: u64) -> impl Iterator<Item = u64> {
+    let one = std::env::var("STEELYARD_SEED").ok().and_then(|seed| seed.parse().ok());
+    let count = std::env::var("STEELYARD_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(count);
+    match one {
+        Some(seed) => seed..seed + 1,
+        None => 1..1 + count,
+    }
+}

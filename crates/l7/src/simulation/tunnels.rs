@@ -1,0 +1,120 @@
+//! Scenes of tunnels: `tcp` services and upgrades, with every way to end, before servers of which some are dead.
+
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::config::Forward;
+use model::id::ServiceId;
+use model::pick::Rng;
+
+use super::stage::{Stage, addresses, seeds, setting};
+use super::talk::{Book, End, Plan, Talker, Told};
+use super::world::Reach;
+
+fn plan(rng: &mut Rng) -> Plan {
+    let mut size = || [0, 1, 900, 40_000, 150_000][rng.below(5) as usize];
+    let sends = [size(), size()];
+    let mut end = |sends: u64| match rng.below(8) {
+        0..4 => End::Own,
+        4 | 5 => End::After,
+        6 => End::Reset(rng.below(sends + 1) as usize),
+        _ => End::Never,
+    };
+    Plan { ends: [end(sends[0]), end(sends[1])], sends, reads: [true; 2] }
+}
+
+/// What must have come of a plan whose sides both read.
+fn judge(seed: u64, id: u64, plan: &Plan, told: &[Told; 2]) {
+    let said = format!("seed {seed}: tunnel {id}, {plan:?}: {told:?}");
+    let resets = plan.ends.iter().any(|end| matches!(end, End::Reset(_)));
+    let orderly = plan.ends.contains(&End::Own) && !resets && !plan.ends.contains(&End::Never);
+    let unheard = told[0].reset && told[1] == Told::default();
+    for (side, told) in told.iter().enumerate() {
+        if unheard && side == 1 {
+            continue;
+        }
+        assert!(!told.wrong, "{said}");
+        let theirs = plan.sends[1 - side];
+        assert!(told.got <= theirs, "{said}");
+        assert!(resets || told.got == theirs, "{said}");
+        assert_eq!(orderly, told.ended && !told.broken && !told.reset, "{said}");
+        // Nobody takes half of it for the whole, and nobody waits for ever.
+        assert!(orderly || told.broken || told.reset, "{said}");
+    }
+}
+
+fn tunnels(seed: u64, upgrade: bool) {
+    let mut rng = Rng::new(seed);
+    let addresses = addresses(3);
+    let forward = if upgrade { Forward::Http } else { Forward::Tcp };
+    let snapshot = setting(&addresses, |service| service.forward = forward, |_| (), |_| ());
+    let stage = Stage::new(seed, 512 + rng.below(60_000) as usize, snapshot);
+    let book = Book::default();
+    let dead = [Reach::Refuses, Reach::RefusesAtOnce, Reach::Breaks, Reach::Silent];
+    let dead = dead.get(seed as usize % 5);
+    dead.into_iter().for_each(|reach| stage.sim.reach(addresses[0], *reach));
+    for address in addresses.iter().skip(usize::from(dead.is_some())) {
+        let book = book.clone();
+        stage.serve(*address, move || Talker::server(book.clone(), upgrade));
+    }
+    let door = stage.open(ServiceId(0));
+    for id in 0..10 {
+        book.borrow_mut().insert(id, (plan(&mut rng), [Told::default(); 2]));
+        let delay = Duration::from_micros(rng.below(1_000_000));
+        stage.client(&door, id, delay, Talker::client(book.clone(), upgrade, id));
+    }
+    stage.pass(Duration::from_secs(2), |_| ());
+    stage.until(|| stage.connections() == 0);
+    // Resets and ends are still on their way to the peers.
+    stage.pass(Duration::from_secs(1), |_| ());
+    for (id, (plan, told)) in book.borrow().iter() {
+        judge(seed, *id, plan, told);
+    }
+    let book = book.borrow();
+    let resets = |side: usize| book.values().filter(|(_, told)| told[side].reset).count() as u64;
+    let idle = |plan: &Plan| {
+        let [client, server] = plan.ends;
+        let resets = matches!(client, End::Reset(_)) || matches!(server, End::Reset(_));
+        !resets && (!plan.ends.contains(&End::Own) || plan.ends.contains(&End::Never))
+    };
+    let idle = book.values().filter(|(plan, _)| idle(plan)).count() as u64;
+    assert_eq!(stage.caused(Cause::TunnelIdle), idle, "seed {seed}: {book:?}");
+    let (client, server) = (stage.caused(Cause::ClientReset), stage.caused(Cause::ServerReset));
+    assert!(client <= resets(0) && server <= resets(1), "seed {seed}: {client} {server} {book:?}");
+    let either = book.values().filter(|(_, told)| told[0].reset || told[1].reset).count() as u64;
+    assert_eq!(client + server, either, "seed {seed}: {book:?}");
+    drop(book);
+    stage.leave();
+}
+
+#[test]
+fn tcp_tunnels_carry_all_bytes_and_every_way_to_end() {
+    seeds(25).for_each(|seed| tunnels(seed, false));
+}
+
+#[test]
+fn upgraded_connections_carry_all_bytes_and_every_way_to_end() {
+    seeds(25).for_each(|seed| tunnels(seed, true));
+}
+
+/// Nothing moves any more once the server's window and what we keep are full: the reset must be seen all the same.
+#[test]
+fn a_reset_ends_a_tunnel_whose_other_side_does_not_read() {
+    for (resetting, cause) in [(0, Cause::ClientReset), (1, Cause::ServerReset)] {
+        let addresses = addresses(1);
+        let tcp = |service: &mut model::config::Service| service.forward = Forward::Tcp;
+        let stage = Stage::new(1, 4096, setting(&addresses, tcp, |_| (), |_| ()));
+        let book = Book::default();
+        let mut plan = Plan { sends: [0; 2], ends: [End::Never; 2], reads: [true; 2] };
+        (plan.sends[resetting], plan.ends[resetting]) = (200_000, End::Reset(6_000));
+        plan.reads[1 - resetting] = false;
+        book.borrow_mut().insert(7, (plan, [Told::default(); 2]));
+        let servers = book.clone();
+        stage.serve(addresses[0], move || Talker::server(servers.clone(), false));
+        let door = stage.open(ServiceId(0));
+        stage.client(&door, 7, Duration::ZERO, Talker::client(book.clone(), false, 7));
+        stage.pass(Duration::from_secs(3), |_| ());
+        assert_eq!((stage.caused(cause), stage.connections()), (1, 0), "{:?}", book.borrow());
+        stage.leave();
+    }
+}
