@@ -48,6 +48,8 @@ fn no_get_fails_and_no_post_comes_twice_when_idle_connections_are_closed() {
         report.total.replayed.total
     ));
     assert_eq!((got.1, twice), (0, 0));
+    let races = server.stale.total + server.retired.total + report.total.replayed.total;
+    assert!(races > 0, "no idle connection was ever near its end");
     assert!(posted.1 * 100 <= posted.0, "more than 1 % of POSTs failed: {posted:?}");
     assert_eq!(
         (got.0, posted.0 + posted.1),
