@@ -19,6 +19,7 @@ mod meter;
 mod outside;
 mod plane;
 mod ports;
+mod queue;
 mod refuse;
 mod relay;
 mod rt;

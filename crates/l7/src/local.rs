@@ -5,7 +5,7 @@
 //! connects nowhere.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use model::moment::Moment;
 use model::pick::Chooser;
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, Snapshot};
 
-use crate::rt::{Net, TaskId};
+use crate::queue::Queue;
+use crate::rt::Net;
 use crate::shelf::Shelf;
 
 /// A server, as one worker knows it.
@@ -39,8 +40,8 @@ pub struct LocalPool<N: Net> {
     pub chooser: RefCell<Chooser>,
     /// Its servers, in the order of the view.
     pub servers: RefCell<Vec<Rc<LocalServer<N>>>>,
-    /// Tasks that wait for a server below its cap, longest first.
-    pub waiting: RefCell<VecDeque<TaskId>>,
+    /// Tasks that wait for a server below its cap.
+    pub queue: Queue,
     /// Which source address comes next.
     pub next_source: Cell<usize>,
 }
@@ -136,7 +137,7 @@ impl<N: Net> LocalPool<N> {
             view: RefCell::new(view.clone()),
             chooser: RefCell::new(Chooser::new(view, seed)),
             servers: RefCell::new(view.servers.iter().map(LocalServer::new).collect()),
-            waiting: RefCell::default(),
+            queue: Queue::default(),
             next_source: Cell::new(0),
         }
     }

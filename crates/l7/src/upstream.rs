@@ -52,9 +52,7 @@ pub struct Hold<N: Net> {
 impl<N: Net> Drop for Hold<N> {
     fn drop(&mut self) {
         self.live.in_flight.down();
-        if let Some(task) = self.pool.waiting.borrow_mut().pop_front() {
-            self.worker.rt.wake(task);
-        }
+        self.pool.queue.call(&self.worker.rt);
     }
 }
 
@@ -96,6 +94,10 @@ pub enum Now<N: Net> {
 
 /// Lends a connection from a shelf, or says what must be waited for.
 pub fn now<N: Net>(worker: &Rc<Worker<N>>, pool: &Rc<LocalPool<N>>, want: &Want<'_>) -> Now<N> {
+    if !pool.queue.lets(&worker.rt) {
+        pool.queue.call(&worker.rt);
+        return Now::AllAtCap;
+    }
     let view = pool.view.borrow().clone();
     loop {
         let index = match choose(worker, pool, &view, want) {
@@ -135,6 +137,7 @@ pub async fn lend<N: Net>(
 ) -> Result<Lent<N>, NotLent<N>> {
     let refused = |cause| NotLent { cause, server: None };
     let mut give_up = Moment::NEVER;
+    let mut place = None;
     let hold = loop {
         match now_ {
             Now::Lent(lent) => break Err(lent),
@@ -146,10 +149,11 @@ pub async fn lend<N: Net>(
             let view = pool.view.borrow();
             (view.config.limit.queue as usize, view.config.timeout.queue)
         };
-        if give_up == Moment::NEVER {
-            if pool.waiting.borrow().len() >= queue {
+        if place.is_none() {
+            if pool.queue.len() >= queue {
                 return Err(refused(Cause::QueueFull));
             }
+            place = Some(pool.queue.enter(&worker.rt, !want.tried.is_empty()));
             record.queue_begin = Some(worker.rt.look());
             give_up = want.until.min(worker.rt.now() + timeout);
         }
@@ -159,6 +163,7 @@ pub async fn lend<N: Net>(
         wait(worker, pool, give_up).await;
         now_ = now(worker, pool, &want);
     };
+    drop(place);
     if record.queue_begin.is_some() {
         record.queue_end = Some(worker.rt.now());
     }
@@ -233,22 +238,19 @@ fn choose<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, view: &PoolView, want
     pool.chooser.borrow_mut().pick(view, &ask, &mut worker.rng.borrow_mut())
 }
 
+/// Waits until called; whoever is first looks by itself too.
 async fn wait<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, give_up: Moment) {
-    let me = worker.rt.current();
-    if let Some(me) = me {
-        pool.waiting.borrow_mut().push_back(me);
-    }
-    let look = give_up.min(worker.rt.now() + LOOK_AGAIN);
-    let mut first = true;
+    let first = pool.queue.lets(&worker.rt);
+    let look = if first { give_up.min(worker.rt.now() + LOOK_AGAIN) } else { give_up };
+    let mut waited = false;
     std::future::poll_fn(|_| {
-        if std::mem::take(&mut first) {
-            worker.rt.wake_at(look);
-            return std::task::Poll::Pending;
+        if std::mem::replace(&mut waited, true) {
+            return std::task::Poll::Ready(());
         }
-        std::task::Poll::Ready(())
+        worker.rt.wake_at(look);
+        std::task::Poll::Pending
     })
     .await;
-    pool.waiting.borrow_mut().retain(|task| Some(*task) != me);
 }
 
 fn shelved<N: Net>(

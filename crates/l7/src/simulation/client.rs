@@ -221,6 +221,10 @@ fn answer(bytes: &[u8], planned: &Planned, ended: bool) -> Parsed {
                 (rest[..n as usize].to_vec(), n as usize)
             }
             AnswerBody::Length(_) => return Parsed::More,
+            // Not worth decoding yet.
+            AnswerBody::Chunked if cause.is_none() && (rest.len() as u64) < planned.size => {
+                return Parsed::More;
+            }
             AnswerBody::Chunked => {
                 let mut out = Vec::new();
                 match Chunked::new(Emit::Plain).feed(rest, &mut out) {

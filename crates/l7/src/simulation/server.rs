@@ -16,6 +16,8 @@ use super::world::{Io, Peer, What};
 pub struct Ledger {
     /// How often each request was received whole.
     pub received: HashMap<u64, u32>,
+    /// Requests in the order in which they were received: when, by the server of which number, which.
+    pub order: Vec<(u64, usize, u64)>,
     /// Requests whose body was not what the client sends.
     pub wrong: Vec<u64>,
     /// Bytes that were no request.
@@ -30,7 +32,12 @@ pub struct Server {
     then: Then,
     /// Closes a connection that was idle for this long.
     idle: Option<Duration>,
+    number: usize,
+    /// Writes nothing before this moment.
+    waits: u64,
     last: u64,
+    /// A look at the idle time is due.
+    looks: bool,
     closed: bool,
 }
 
@@ -61,9 +68,17 @@ impl Server {
             out: Vec::new(),
             then: Then::Stay,
             idle,
+            number: 0,
+            waits: 0,
             last: 0,
+            looks: false,
             closed: false,
         }
+    }
+
+    /// One of several servers.
+    pub fn number(self, number: usize) -> Server {
+        Server { number, ..self }
     }
 
     fn requests(&mut self, io: &mut Io) {
@@ -102,6 +117,8 @@ impl Server {
                 (rest[..n as usize].to_vec(), n as usize)
             }
             BodyKind::Length(_) => return None,
+            // Not worth decoding yet: no request follows before its answer.
+            BodyKind::Chunked if !rest.ends_with(b"\r\n\r\n") => return None,
             BodyKind::Chunked => {
                 let mut out = Vec::new();
                 let fed = Chunked::new(Emit::Plain).feed(rest, &mut out).ok()?;
@@ -117,6 +134,7 @@ impl Server {
         let (size, id) = (number(), number());
         let mut ledger = self.ledger.borrow_mut();
         *ledger.received.entry(id).or_default() += 1;
+        ledger.order.push((io.now(), self.number, id));
         if body != self::body(id + 1, body.len() as u64) {
             ledger.wrong.push(id);
         }
@@ -181,6 +199,16 @@ impl Server {
                 return;
             }
             "silent" => return,
+            "later" => {
+                let delay = Duration::from_millis(20 + io.below(200));
+                self.waits = io.now() + delay.as_nanos() as u64;
+                io.after(delay);
+                self.out.extend(plain(""));
+            }
+            "stall" => {
+                self.out.extend(plain(""));
+                return self.out.extend(&body[..body.len() / 2]);
+            }
             _ => self.out.extend(plain("")),
         }
         if !head_only {
@@ -194,12 +222,15 @@ impl Peer for Server {
         if self.closed {
             return;
         }
-        if what != What::Timer {
-            self.last = io.now();
+        match what {
+            What::Timer => self.looks = false,
+            _ => self.last = io.now(),
         }
         self.inbox.extend(io.take());
         self.requests(io);
-        io.write(&mut self.out);
+        if io.now() >= self.waits {
+            io.write(&mut self.out);
+        }
         let idle = self.idle.filter(|idle| {
             io.now() >= self.last + idle.as_nanos() as u64
                 && self.inbox.is_empty()
@@ -208,9 +239,11 @@ impl Peer for Server {
         let over = matches!(what, What::End | What::Broken) && self.out.is_empty();
         if over || idle.is_some() || (self.out.is_empty() && self.then != Then::Stay) {
             self.closed = true;
-            io.close(self.then == Then::Reset);
-        } else if let Some(idle) = self.idle {
-            io.after(idle);
+            io.close(self.then == Then::Reset || what == What::Broken);
+        } else if let Some(idle) = self.idle
+            && !std::mem::replace(&mut self.looks, true)
+        {
+            io.after(idle - Duration::from_nanos(io.now() - self.last).min(idle / 2));
         }
     }
 }

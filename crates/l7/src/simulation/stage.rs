@@ -177,9 +177,23 @@ impl Stage {
         self.published.census.connections.get()
     }
 
-    /// Bytes kept for receivers now.
-    pub fn held(&self) -> u64 {
-        self.published.census.held.get()
+    /// Tasks that wait for a server of the first service below its cap.
+    pub fn waiting(&self) -> usize {
+        let local = self.worker.local.borrow();
+        local.services.get(&ServiceId(0)).map_or(0, |service| service.pool.borrow().queue.len())
+    }
+
+    /// Slots that servers with a cap have left.
+    pub fn free_slots(&self) -> u32 {
+        let snapshot = self.snapshot.borrow();
+        let servers = snapshot.pools.values().flat_map(|pool| &pool.servers);
+        let free = |server: &ServerView| {
+            server
+                .config
+                .connections
+                .map_or(0, |cap| cap.saturating_sub(server.live.in_flight.get()))
+        };
+        servers.map(free).sum()
     }
 
     /// How often a cause was counted over all services.

@@ -74,7 +74,7 @@ pub fn plan(scene: &Scene, rng: &mut Rng, next_id: &mut u64) -> Vec<Planned> {
             *next_id += 1;
             let method = scene.methods[rng.below(scene.methods.len() as u64) as usize];
             let uploads = method == "POST" || method == "PUT";
-            let size = [0, 1, 100, 5_000, 70_000, 200_000][rng.below(6) as usize];
+            let size = [0, 1, 100, 5_000, 70_000, 150_000][rng.below(6) as usize];
             let leaves = (scene.leaving && rng.below(6) == 0).then(|| rng.below(2) == 0);
             Planned {
                 method,

@@ -1,0 +1,117 @@
+//! Scenes of servers with caps: who waits, in which order, and for how long at most.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::config::Server as Configured;
+use model::id::ServiceId;
+use model::moment::Moment;
+use model::pick::Rng;
+use model::snapshot::{ServerView, Snapshot};
+
+use super::client::{Client, Notes, Planned, Saw};
+use super::server::{Ledger, Server};
+use super::stage::{Stage, addresses, seeds, setting};
+
+/// A slot that became free is used within this: other workers are looked after every 10 ms.
+const SOON: Duration = Duration::from_millis(15);
+
+fn request(id: u64, mode: &'static str) -> Planned {
+    Planned {
+        method: "GET",
+        mode,
+        size: 300,
+        upload: 0,
+        chunked: false,
+        id,
+        pause: Duration::ZERO,
+        leaves: None,
+    }
+}
+
+fn capped(servers: u16, cap: u32, queue: u32) -> Snapshot {
+    let each = |server: &mut ServerView| {
+        let config = Configured::clone(&server.config);
+        server.config = std::sync::Arc::new(Configured { connections: Some(cap), ..config });
+    };
+    setting(&addresses(servers), |_| (), |pool| pool.limit.queue = queue, each)
+}
+
+fn serve(stage: &Stage, servers: u16) -> Rc<RefCell<Ledger>> {
+    let ledger = Rc::new(RefCell::new(Ledger::default()));
+    for address in addresses(servers) {
+        let ledger = ledger.clone();
+        stage.serve(address, move || Server::new(ledger.clone(), None));
+    }
+    ledger
+}
+
+#[test]
+fn a_queue_is_served_in_order_and_no_slot_stays_free() {
+    for seed in seeds(15) {
+        let mut rng = Rng::new(seed);
+        let servers = 1 + (seed % 2) as u16;
+        let stage = Stage::new(seed, 30_000, capped(servers, 1, 8));
+        let ledger = serve(&stage, servers);
+        let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+        let mut arrives = Duration::ZERO;
+        for n in 0..30 {
+            arrives += Duration::from_millis(1 + rng.below(60));
+            let client = Client::new(notes.clone(), vec![request(n, "later")], false);
+            stage.client(&door, n, arrives, client);
+        }
+        let free_since = Cell::new(Moment::NEVER);
+        stage.pass(Duration::from_secs(20), |stage| {
+            let now = stage.worker.rt.now();
+            let wasted = stage.waiting() > 0 && stage.free_slots() > 0;
+            free_since.set(if wasted { free_since.get().min(now) } else { Moment::NEVER });
+            let free = now.0.saturating_sub(free_since.get().0);
+            assert!(free < SOON.as_nanos() as u64, "seed {seed}: a free slot and a queue");
+        });
+        let order: Vec<u64> = ledger.borrow().order.iter().map(|(_, _, id)| *id).collect();
+        if servers == 1 {
+            assert!(order.is_sorted(), "seed {seed}: {order:?}");
+        }
+        let (full, late) = (stage.caused(Cause::QueueFull), stage.caused(Cause::QueueTimeout));
+        let refused = |saw: &Saw, cause: Cause| *saw == Saw::Answer(503, Some(cause.name().into()));
+        for (planned, saw) in notes.borrow().iter() {
+            let served = order.contains(&planned.id);
+            let turned_away = refused(saw, Cause::QueueFull) || refused(saw, Cause::QueueTimeout);
+            assert!(
+                if served { *saw == Saw::Answer(200, None) } else { turned_away },
+                "seed {seed}: {planned:?} {saw:?}"
+            );
+        }
+        assert_eq!(order.len() as u64 + full + late, 30, "seed {seed}");
+        stage.leave();
+    }
+}
+
+#[test]
+fn caps_hold_while_servers_misbehave_and_clients_leave() {
+    for seed in seeds(15) {
+        let mut rng = Rng::new(seed);
+        let stage = Stage::new(seed, 2_000, capped(3, 2, 4));
+        let ledger = serve(&stage, 3);
+        let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+        for n in 0..30 {
+            let modes = ["later", "plain", "die", "cut", "closing", "until-close", "garbage"];
+            let plan = (0..3)
+                .map(|at| Planned {
+                    leaves: (rng.below(8) == 0).then(|| rng.below(2) == 0),
+                    ..request(n * 10 + at, modes[rng.below(7) as usize])
+                })
+                .collect();
+            let client = Client::new(notes.clone(), plan, false);
+            stage.client(&door, n, Duration::from_micros(rng.below(500_000)), client);
+        }
+        stage.pass(Duration::from_secs(1), |_| ());
+        stage.until(|| stage.connections() == 0);
+        assert_eq!(notes.borrow().len(), 90, "seed {seed}");
+        assert!(ledger.borrow().nonsense.is_empty(), "seed {seed}: {:?}", ledger.borrow());
+        assert_eq!(stage.free_slots(), 6, "seed {seed}");
+        stage.leave();
+    }
+}
