@@ -112,6 +112,9 @@ fn batch<N: Net>(
 ) -> Batch {
     for _ in 0..BATCH {
         match worker.rt.net.accept(listener.sock()) {
+            Ok((sock, peer)) if worker.spare.is_missing() => {
+                refuse_for_want(worker, &sock, peer, service);
+            }
             Ok((sock, peer)) => admit(worker, sock, peer, local, service),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 listener.source().clear(Readiness::READ);
@@ -143,18 +146,36 @@ fn refuse_with_spare<N: Net>(
     listener: &Stream<N>,
     service: &Rc<LocalService<N>>,
 ) -> Batch {
-    drop(worker.spare.borrow_mut().take());
-    let accepted = worker.rt.net.accept(listener.sock());
-    if let Ok((sock, peer)) = accepted {
-        let view = service.view.borrow().clone();
-        let slot = &view.live.slots[worker.index].counters;
-        slot.accepted.add(1);
-        slot.closed.add(1);
-        slot.refused.add(1);
-        end_at_once(worker, &sock, peer, &view, Cause::NoDescriptor);
-    }
-    *worker.spare.borrow_mut() = worker.rt.net.pipe();
-    Batch::Exhausted
+    worker.spare.give_up();
+    let next = match worker.rt.net.accept(listener.sock()) {
+        Ok((sock, peer)) => {
+            refuse_for_want(worker, &sock, peer, service);
+            Batch::More
+        }
+        // Without descriptors the kernel says so even when nobody waits.
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            listener.source().clear(Readiness::READ);
+            Batch::Empty
+        }
+        Err(_) => Batch::Exhausted,
+    };
+    worker.spare.regain(&worker.rt.net);
+    if worker.spare.is_missing() { Batch::Exhausted } else { next }
+}
+
+/// Refuses a connection for want of descriptors.
+fn refuse_for_want<N: Net>(
+    worker: &Worker<N>,
+    sock: &N::Sock,
+    peer: SocketAddr,
+    service: &LocalService<N>,
+) {
+    let view = service.view.borrow().clone();
+    let slot = &view.live.slots[worker.index].counters;
+    slot.accepted.add(1);
+    slot.closed.add(1);
+    slot.refused.add(1);
+    end_at_once(worker, sock, peer, &view, Cause::NoDescriptor);
 }
 
 fn admit<N: Net>(

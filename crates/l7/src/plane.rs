@@ -111,6 +111,7 @@ impl Plane {
         let options = Arc::new(options);
         let origin = Instant::now();
         let all_open = Arc::new(Shared::default());
+        let spare_missing = Arc::new(Shared::default());
         let ports = Arc::new(AllPorts::new(port_range(), outside.clone()));
         let started =
             SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
@@ -126,6 +127,7 @@ impl Plane {
                 published: Published {
                     all_open: all_open.clone(),
                     ports: Ports::of(ports.clone()),
+                    spare_missing: spare_missing.clone(),
                     ..Published::default()
                 },
                 origin,

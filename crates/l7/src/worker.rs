@@ -2,6 +2,8 @@
 //!
 //! It has no loop of its own: `plane` turns the runtime. It accepts nothing (`accept`) and serves nothing.
 
+mod spare;
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,6 +22,7 @@ use crate::outside::{Outside, PlaneOptions};
 use crate::ports::Ports;
 use crate::rt::{Net, Rt};
 use crate::said::Said;
+use spare::Spare;
 
 /// Between two looks at the shelves and the log.
 const CARE: Duration = Duration::from_millis(100);
@@ -39,6 +42,8 @@ pub struct Published {
     pub ports: Ports,
     /// Client connections over all workers.
     pub all_open: Arc<Shared>,
+    /// Workers that have given up the descriptors that they keep back.
+    pub spare_missing: Arc<Shared>,
 }
 
 /// What the tasks of one worker share.
@@ -76,7 +81,7 @@ pub struct Worker<N: Net> {
     /// Clients beyond a limit that are being told so.
     pub refusing: Cell<u32>,
     /// Descriptors given up when there are none left, so that a client can be told.
-    pub spare: RefCell<Option<N::Pipe>>,
+    pub spare: Spare<N>,
     wall: Wall,
     log: RefCell<LogBatch>,
 }
@@ -92,7 +97,7 @@ impl<N: Net> Worker<N> {
         outside: Arc<dyn Outside>,
         shared: Published,
     ) -> Rc<Worker<N>> {
-        let spare = net.pipe();
+        let spare = Spare::new(&net, shared.spare_missing);
         let worker = Rc::new(Worker {
             rt: Rc::new(Rt::new(net)),
             index,
@@ -110,7 +115,7 @@ impl<N: Net> Worker<N> {
             draining: Cell::new(false),
             idle_until: Cell::new(Moment::NEVER),
             refusing: Cell::new(0),
-            spare: RefCell::new(spare),
+            spare,
             log: RefCell::new(LogBatch::default()),
             options,
         });
@@ -188,6 +193,7 @@ async fn care<N: Net>(worker: Rc<Worker<N>>) {
             counters.stale.add(swept.stale);
             counters.retired.add(swept.retired);
         });
+        worker.spare.regain(&worker.rt.net);
         worker.log.borrow_mut().flush(&*worker.outside);
     }
 }
