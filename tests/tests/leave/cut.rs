@@ -17,7 +17,7 @@ const BYTES: u64 = 256 << 20;
 fn what_does_not_fit_the_drain_limit_is_cut_told_and_counted() {
     let started = Started::new("drain = \"400ms\"");
     started.process.signal(Signal::TERM);
-    started.is_cut();
+    started.ends_cut();
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn a_second_signal_cuts_at_once() {
     started.process.signal(Signal::TERM);
     wait::until("it drains", || started.process.said().contains("info leaving"));
     started.process.signal(Signal::TERM);
-    started.is_cut();
+    started.ends_cut();
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn a_stop_by_the_command_line_may_set_the_limit() {
     let started = Started::new("drain = \"10m\"");
     let said = started.place.done(&["stop", "--limit", "300ms"]);
     assert!(!said.out.is_empty(), "{said:?}");
-    started.is_cut();
+    started.ends_cut();
 }
 
 /// A download, a WebSocket, a half-sent request and an idle connection under way.
@@ -67,7 +67,7 @@ impl Started {
     }
 
     /// Waits for the end; looks at what is said, what clients see, and what the log has.
-    fn is_cut(mut self) {
+    fn ends_cut(mut self) {
         assert!(self.process.wait().success(), "{}", self.process.said());
         wait::until("its last words", || self.process.said().contains("info left"));
         let said = self.process.said();

@@ -78,7 +78,7 @@ fn reload(place: &Place, process: &Process, by_signal: bool) {
 
 /// The other service, different each time: its address, its settings, its servers, and a third that comes and goes.
 fn other(number: u32, here: &Reserved, there: &Reserved) -> String {
-    let listen = if number / 8 % 2 == 0 { here } else { there }.address();
+    let listen = if (number / 8).is_multiple_of(2) { here } else { there }.address();
     let header = 2 + number % 50;
     let weight = 1 + number % 100;
     let third = match number % 4 {

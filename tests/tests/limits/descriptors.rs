@@ -1,0 +1,108 @@
+//! Descriptors taken by clients that do nothing.
+
+use std::net::SocketAddr;
+
+use tests::e2e::client::Client;
+use tests::e2e::place::Place;
+use tests::e2e::process::{Process, descriptors_for, with_descriptors};
+use tests::e2e::servers::{addresses, origin};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+/// The limit of the daemon's process.
+const DESCRIPTORS: u64 = 400;
+/// Clients that use their connection all the time.
+const BUSY: usize = 8;
+/// Idle ones stay as long as they like.
+const PATIENT: &str = "timeout.header = \"5m\"\ntimeout.idle = \"5m\"";
+
+#[test]
+fn idle_clients_that_take_half_the_descriptors_hurt_nobody_who_is_served() {
+    let mut run = Run::new("");
+    let idle = run.idle(DESCRIPTORS as usize / 2, "connection-limit");
+    let (open, limit) = (run.process.descriptors(), DESCRIPTORS as usize);
+    assert!(open * 2 < limit * 3, "{open} of {limit}: some are left for servers and for us");
+    run.busy_are_served();
+    let report = run.place.report();
+    assert!(report.total.connections.refused.total > 0, "{:?}", report.total.connections);
+    assert!(run.place.count_of("connection-limit") > 0);
+    run.recovers(idle);
+}
+
+#[test]
+fn without_any_descriptor_new_clients_are_told_and_the_others_served() {
+    let mut run = Run::new("connections = 100000");
+    let idle = run.idle(2 * DESCRIPTORS as usize, "no-descriptor");
+    run.busy_are_served();
+    run.recovers(idle);
+    assert!(run.place.count_of("no-descriptor") > 0);
+    assert_eq!(run.place.told("no-descriptor"), 1, "{}", run.process.said());
+}
+
+struct Run {
+    place: Place,
+    process: Process,
+    front: SocketAddr,
+    busy: Vec<Client>,
+    _origins: [lab::origin::Origin; 1],
+}
+
+impl Run {
+    /// With clients that are served.
+    fn new(global: &str) -> Run {
+        descriptors_for(4 * DESCRIPTORS);
+        let origins = [origin("a")];
+        let setup = Setup::http(&addresses(&origins))
+            .global(&format!("workers = 2\n{global}"))
+            .service(PATIENT)
+            .quiet();
+        let place = Place::new(&setup);
+        let process = place.started(with_descriptors(DESCRIPTORS, &place.command()));
+        let front = setup.fronts()[0];
+        let busy = (0..BUSY).map(|_| Client::to(front)).collect();
+        let mut run = Run { place, process, front, busy, _origins: origins };
+        run.busy_are_served();
+        run
+    }
+
+    fn busy_are_served(&mut self) {
+        for _ in 0..20 {
+            for client in &mut self.busy {
+                assert_eq!(client.get("/").status(), 200);
+            }
+        }
+    }
+
+    /// So many clients that send nothing; returns those that were let in. The others were told why not.
+    fn idle(&self, count: usize, cause: &str) -> Vec<Client> {
+        let mut idle: Vec<Client> = (0..count).map(|_| Client::to(self.front)).collect();
+        // Whoever comes now is told.
+        let told = || {
+            let answer = Client::to(self.front).answer_or_end()?;
+            assert_eq!(answer.status(), 503, "{answer:?}");
+            assert_eq!(answer.field("x-steelyard-cause").as_deref(), Some(cause));
+            Some(())
+        };
+        wait::some("a new client is told", told);
+        idle.retain(|client| !client.has_ended());
+        idle
+    }
+
+    /// Once the idle ones leave.
+    fn recovers(&mut self, idle: Vec<Client>) {
+        let (ended, idle): (Vec<_>, Vec<_>) = idle.into_iter().partition(Client::has_ended);
+        assert!(idle.len() > 50, "{} were let in, {} of them ended", idle.len(), ended.len());
+        drop((ended, idle));
+        wait::until("new clients are served", || {
+            let mut client = Client::to(self.front);
+            let sent = client.try_send(b"GET / HTTP/1.1\r\nHost: shop.example\r\n\r\n").is_ok();
+            sent && client.answer_or_end().is_some_and(|answer| answer.status() == 200)
+        });
+        self.busy_are_served();
+        self.busy.clear();
+        wait::until("nothing is left", || {
+            let total = self.place.report().total;
+            total.connections.open == 0 && total.connections.unaccounted == 0
+        });
+    }
+}

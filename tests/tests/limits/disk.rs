@@ -1,0 +1,76 @@
+//! A full disk under the access log.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tests::e2e::client::Client;
+use tests::e2e::place::Place;
+use tests::e2e::servers::{addresses, origin};
+use tests::e2e::setup::Setup;
+use tests::e2e::tools::program;
+use tests::e2e::wait;
+use tests::skip::skip;
+
+/// Bytes of the disk, as mount(8) reads them.
+const DISK: &str = "64k";
+/// Mounts a disk of that size at $0 and runs the rest there.
+const MOUNT: &str = r#"mount -t tmpfs -o size="$1" none "$0" && shift && exec "$@""#;
+
+#[test]
+fn a_full_disk_for_the_log_stops_no_traffic_and_every_lost_line_is_counted() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("a disk of its own needs root");
+    }
+    let origins = [origin("a")];
+    let setup = Setup::http(&addresses(&origins)).log_to("DIR/log/access.log");
+    let place = Place::new(&setup);
+    let at = place.dir().join("log");
+    fs::create_dir(&at).unwrap();
+    let process = place.started(on_small_disk(&at, &place.command()));
+    // The disk as the daemon's process sees it.
+    let log = PathBuf::from(format!("/proc/{}/root", process.pid()))
+        .join(at.strip_prefix("/").unwrap())
+        .join("access.log");
+
+    let mut asked = 0;
+    let mut client = Client::to(setup.fronts()[0]);
+    let mut dropped = || {
+        for _ in 0..50 {
+            assert_eq!(client.get("/").status(), 200);
+            asked += 1;
+        }
+        place.report().process.log_lines_dropped.total
+    };
+    wait::until("lines are lost", || dropped() > 0);
+    wait::until("more lines are lost", || dropped() > 100);
+    wait::until("it is told", || place.told("access-log") > 0);
+    let full = lines(&log);
+    assert!(full > 0, "those before are there");
+
+    // Room again: the log goes on.
+    OpenOptions::new().write(true).open(&log).unwrap().set_len(0).unwrap();
+    wait::until("new lines are written", || {
+        dropped();
+        lines(&log) > 10
+    });
+    wait::until("every line is written or counted as lost", || {
+        let written = full + lines(&log);
+        let lost = place.report().process.log_lines_dropped.total as usize;
+        written + lost == asked
+    });
+    assert!(place.done(&["report"]).out.contains("log"), "shown to people");
+}
+
+/// Whole lines; one that the end of the disk cut is lost.
+fn lines(log: &Path) -> usize {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    text.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()).count()
+}
+
+fn on_small_disk(at: &Path, command: &Command) -> Command {
+    let mut mounted = Command::new(program("unshare"));
+    mounted.args(["--mount", "--propagation", "private", "sh", "-c", MOUNT]).arg(at).arg(DISK);
+    mounted.arg(command.get_program()).args(command.get_args());
+    mounted
+}

@@ -1,0 +1,104 @@
+//! Out of source ports towards one server.
+
+use std::net::SocketAddr;
+
+use tests::e2e::client::Client;
+use tests::e2e::namespace::Namespace;
+use tests::e2e::place::Place;
+use tests::e2e::servers::{origin, reserved};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+use tests::skip::skip;
+
+use crate::holding::Holding;
+
+/// The range, and how many that are.
+const RANGE: &str = "20000 20039";
+const PORTS: usize = 40;
+/// Towards the server from here.
+const SOURCES: [&str; 2] = ["127.0.0.10", "127.0.0.11"];
+/// Requests beyond what the ports allow.
+const BEYOND: usize = 10;
+
+#[test]
+fn without_source_ports_what_can_be_served_is_served_and_the_rest_is_told() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("a namespace of its own needs root");
+    }
+    match Namespace::new() {
+        Ok(namespace) => namespace.within(run),
+        Err(reason) => skip(&format!("no namespace can be made: {reason}")),
+    }
+}
+
+fn run() {
+    // Whatever listens has its port before the range is made small; clients use several fronts for the same reason.
+    let (holding, spare) = (Holding::start(), origin("spare"));
+    let fronts: Vec<_> = (0..4).map(|_| reserved()).collect();
+    let at: Vec<SocketAddr> = fronts.iter().map(|front| front.address()).collect();
+    let setup = Setup::http(&[holding.address()])
+        .listen(fronts)
+        .global("workers = 2")
+        .pool(&format!("source = {SOURCES:?}"));
+    std::fs::write("/proc/sys/net/ipv4/ip_local_port_range", RANGE).unwrap();
+    let place = Place::new(&setup);
+    let process = place.start();
+
+    // Every port of both sources is used, with warnings before.
+    let all = SOURCES.len() * PORTS;
+    let mut held: Vec<Client> = (0..all).map(|number| asking(at[number % at.len()])).collect();
+    wait::until("every port used", || holding.held() == all);
+    assert_eq!(place.count_of("no-source-port"), 0);
+    let warnings = || {
+        let events = place.events().events;
+        let texts = events.into_iter().filter(|it| it.what == "source-ports-low").map(|it| it.text);
+        texts.collect::<Vec<_>>()
+    };
+    for source in SOURCES {
+        let of = warnings().into_iter().filter(|text| text.contains(source)).collect::<Vec<_>>();
+        assert_eq!(of.len(), 2, "one at 80 %, one at 95 %: {of:?}");
+    }
+    let report = place.report();
+    let rows: Vec<_> = report.ports.iter().map(|row| (row.in_use as usize, row.left)).collect();
+    assert_eq!(rows, [(PORTS, 0); 2], "{:?}", report.ports);
+    assert!(place.done(&["report"]).out.contains(SOURCES[0]), "shown to people too");
+
+    // More fail at once, while the others wait, and by name everywhere.
+    for number in 0..BEYOND {
+        let mut client = asking(at[number % at.len()]);
+        let answer = client.answer();
+        assert_eq!(answer.status(), 503, "{answer:?}");
+        assert_eq!(answer.field("x-steelyard-cause").as_deref(), Some("no-source-port"));
+    }
+    assert_eq!(holding.held(), all);
+    assert_eq!(place.count_of("no-source-port"), BEYOND as u64);
+    assert!(warnings().iter().any(|text| text.starts_with("no source port is left")));
+    let log = place.dir().join("access.log");
+    let logged = || std::fs::read_to_string(&log).unwrap_or_default();
+    wait::until("in the log", || logged().matches("\"no-source-port\"").count() == BEYOND);
+
+    // With another server they are served there.
+    let file = place.write(&setup.server("b", spare.address(), "")).display().to_string();
+    place.done(&["apply", &file]);
+    for number in 0..BEYOND {
+        let answer = Client::to(at[number % at.len()]).get("/");
+        assert_eq!((answer.status(), answer.field("x-origin").as_deref()), (200, Some("spare")));
+    }
+    assert_eq!(place.count_of("no-source-port"), BEYOND as u64);
+
+    // Those that waited get their answers, and ports are free again.
+    holding.release();
+    for client in &mut held {
+        assert_eq!(client.answer().status(), 200);
+    }
+    drop(held);
+    let serves = |who: &str| Client::to(at[0]).get("/").field("x-origin").as_deref() == Some(who);
+    wait::until("the first server serves again", || serves("held"));
+    drop(process);
+}
+
+fn asking(front: SocketAddr) -> Client {
+    let client = Client::to(front);
+    client.send("GET / HTTP/1.1\r\nHost: shop.example\r\n\r\n");
+    client
+}
