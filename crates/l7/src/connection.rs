@@ -17,7 +17,7 @@ use crate::exchange::{self, Parties};
 use crate::incoming::{self, Incoming};
 use crate::local::LocalService;
 use crate::refuse::{self, Answer};
-use crate::rt::{Expired, Net, Readiness};
+use crate::rt::{Expired, Net, Readiness, Rt};
 use crate::said::Said;
 use crate::stream::{Read, Stream};
 use crate::worker::Worker;
@@ -33,6 +33,8 @@ enum Instead {
     Cut,
     /// A head that took too long.
     TooSlow,
+    /// Nothing whole until draining ended.
+    Drained,
     /// A head that breaks a rule.
     Malformed(Defect),
 }
@@ -135,7 +137,14 @@ async fn next<N: Net>(
             Filled::Nothing => {
                 let until = began + view.config.timeout.header;
                 drop(view);
-                client.readable(until).await.map_err(|Expired| Instead::TooSlow)?;
+                let readable = |rt: &Rt<N>| {
+                    let until = until.min(service.cut_at.get());
+                    rt.poll_ready(client.source(), Readiness::READ, until)
+                };
+                client.until(readable).await.map_err(|Expired| {
+                    let cut = worker.rt.now() >= service.cut_at.get();
+                    if cut { Instead::Drained } else { Instead::TooSlow }
+                })?;
             }
         }
     }
@@ -196,6 +205,7 @@ async fn refuse_head<N: Net>(parties: &Parties<'_, N>, instead: Instead) -> Afte
     let (cause, status) = match instead {
         Instead::Nothing => return After::Close,
         Instead::Cut => (Cause::ClientClosedRequest, 0),
+        Instead::Drained => (Cause::DrainCut, 0),
         Instead::TooSlow => (Cause::ClientHeaderTimeout, Cause::ClientHeaderTimeout.status()),
         Instead::Malformed(defect) => {
             if let Some(count) = slot.defects.get(defect as usize) {

@@ -5,8 +5,12 @@
 
 mod caps;
 mod client;
+mod drain;
 mod net;
+mod raw;
 mod server;
+mod slow;
+mod sources;
 mod stage;
 mod stories;
 mod talk;

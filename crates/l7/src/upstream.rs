@@ -158,7 +158,8 @@ pub async fn lend<N: Net>(
             give_up = want.until.min(worker.rt.now() + timeout);
         }
         if worker.rt.now() >= give_up {
-            return Err(refused(Cause::QueueTimeout));
+            let whole = worker.rt.now() >= want.until;
+            return Err(refused(if whole { Cause::WholeTimeout } else { Cause::QueueTimeout }));
         }
         wait(worker, pool, give_up).await;
         now_ = now(worker, pool, &want);
@@ -196,8 +197,12 @@ async fn connect_for<N: Net>(
             }
             Ok(Lent { connection, reused: false, hold })
         }
-        Err((cause, reason)) => {
+        Err((mut cause, reason)) => {
             slot.connect_failed.add(1);
+            if cause == Cause::ConnectTimeout && worker.rt.now() >= want.until {
+                // The exchange's time was up, which says nothing of the server.
+                cause = Cause::WholeTimeout;
+            }
             if !matches!(cause, Cause::NoSourcePort | Cause::NoDescriptor | Cause::WholeTimeout) {
                 server.failing.set(true);
                 worker.outside.observe(Observation::ConnectFailed {

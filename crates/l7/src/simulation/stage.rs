@@ -203,6 +203,17 @@ impl Stage {
         services.map(|view| view.live.slots[0].causes[cause as usize].get()).sum()
     }
 
+    /// Every cause counted so far over all services, as often as it was.
+    pub fn causes(&self) -> Vec<Cause> {
+        let times = |cause: &Cause| std::iter::repeat_n(*cause, self.caused(*cause) as usize);
+        Cause::ALL.iter().flat_map(times).collect()
+    }
+
+    /// Client connections without an exchange.
+    pub fn idle(&self) -> u32 {
+        self.published.census.idle.get()
+    }
+
     /// Ends the worker and checks that every account is closed and every sum adds up.
     pub fn leave(self) {
         let Stage { worker, snapshot, published, seed, .. } = self;

@@ -1,0 +1,78 @@
+//! Scenes of a worker that drains: what is under way ends well, what is idle ends soon, what is left is cut in time.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::id::ServiceId;
+use model::pick::Rng;
+
+use super::client::{Client, Notes, Planned, Saw};
+use super::raw::Raw;
+use super::server::{Ledger, Server};
+use super::stage::{Stage, addresses, seeds, setting};
+use crate::accept::Wanted;
+
+const LIMIT: Duration = Duration::from_secs(4);
+
+fn request(rng: &mut Rng, id: u64) -> Planned {
+    Planned {
+        method: "GET",
+        mode: ["plain", "chunked", "later", "later", "silent"][rng.below(5) as usize],
+        size: [0, 100, 60_000][rng.below(3) as usize],
+        upload: 0,
+        chunked: false,
+        id,
+        pause: Duration::from_millis([0, 1, 100, 400][rng.below(4) as usize]),
+        leaves: None,
+    }
+}
+
+#[test]
+fn draining_lets_end_what_is_under_way_and_cuts_the_rest_in_time() {
+    for seed in seeds(20) {
+        let mut rng = Rng::new(seed);
+        let servers = addresses(3);
+        let snapshot = setting(&servers, |_| (), |_| (), |_| ());
+        let stage = Stage::new(seed, 512 + rng.below(30_000) as usize, snapshot);
+        let ledger = Rc::new(RefCell::new(Ledger::default()));
+        for to in &servers {
+            let ledger = ledger.clone();
+            stage.serve(*to, move || Server::new(ledger.clone(), None));
+        }
+        let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+        for n in 0..12 {
+            let plan = (0..4).map(|at| request(&mut rng, n * 10 + at)).collect();
+            let delay = Duration::from_micros(rng.below(1_500_000));
+            stage.client(&door, n, delay, Client::new(notes.clone(), plan, false));
+        }
+        // One that never ends its head, and one that comes with the drain's beginning.
+        stage.client(&door, 50, Duration::ZERO, Raw::new("GET / HT", true));
+        let begins = Duration::from_millis(500 + rng.below(1_000));
+        let last = vec![Planned { mode: "plain", pause: Duration::ZERO, ..request(&mut rng, 900) }];
+        stage.client(&door, 51, begins, Client::new(notes.clone(), last, false));
+        stage.pass(begins, |_| ());
+        stage.worker.drain(LIMIT);
+        door.wanted.set(Wanted::Finish);
+        stage.pass(LIMIT / 4 + Duration::from_millis(20), |_| ());
+        assert_eq!(stage.idle(), 0, "seed {seed}: idle connections after the grace");
+        stage.pass(LIMIT * 3 / 4 - Duration::from_millis(40), |_| ());
+        assert_eq!(stage.caused(Cause::DrainCut), 0, "seed {seed}: cut early");
+        stage.pass(Duration::from_millis(120), |_| ());
+        assert_eq!(stage.connections(), 0, "seed {seed}: open after the limit");
+        stage.pass(Duration::from_secs(1), |_| ());
+        let (mut silent, mut came) = (0, false);
+        for (planned, saw) in notes.borrow().iter() {
+            let received = ledger.borrow().received.contains_key(&planned.id);
+            silent += u64::from(received && planned.mode == "silent");
+            came |= planned.id == 900 && *saw == Saw::Answer(200, None);
+            let whole = *saw == Saw::Answer(200, None);
+            let wanted = received && planned.mode != "silent";
+            assert_eq!(whole, wanted, "seed {seed}: {planned:?} {saw:?}");
+        }
+        assert!(came, "seed {seed}: a connection that had been made was not served");
+        assert_eq!(stage.caused(Cause::DrainCut), silent + 1, "seed {seed}: {:?}", stage.causes());
+        stage.leave();
+    }
+}

@@ -1,0 +1,108 @@
+//! Rows of peers that stop: what was planted, which cause it must end with, and when.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::id::ServiceId;
+
+use super::raw::Raw;
+use super::server::{Ledger, Server};
+use super::stage::{Stage, addresses, setting};
+use super::world::Reach;
+
+/// What is behind the server's address.
+#[derive(Clone, Copy, Debug)]
+enum Behind {
+    /// A server that does as it is asked.
+    Server,
+    /// One that accepts and reads nothing.
+    Deaf,
+    /// Nobody: handshakes are not answered.
+    Nobody,
+}
+
+struct Row {
+    name: &'static str,
+    request: String,
+    reads: bool,
+    behind: Behind,
+    whole: Option<Duration>,
+    cause: Cause,
+    after: Duration,
+}
+
+fn get(mode: &str) -> String {
+    format!("GET /{mode}/200000/1 HTTP/1.1\r\nHost: shop\r\n\r\n")
+}
+
+fn put(length: usize, sent: usize) -> String {
+    let head = format!("PUT /plain/1/1 HTTP/1.1\r\nHost: shop\r\nContent-Length: {length}\r\n\r\n");
+    head + &"x".repeat(sent)
+}
+
+fn rows() -> Vec<Row> {
+    let row = |name, request: String, behind, cause, seconds| Row {
+        name,
+        request,
+        reads: true,
+        behind,
+        whole: None,
+        cause,
+        after: Duration::from_secs(seconds),
+    };
+    let two = Some(Duration::from_secs(2));
+    let half = "GET / HTTP/1.1\r\nHost".to_string();
+    use Behind::{Deaf, Nobody, Server};
+    vec![
+        Row {
+            reads: false,
+            ..row("client reads nothing", get("plain"), Server, Cause::ClientReadTimeout, 10)
+        },
+        row("server stops in the body", get("stall"), Server, Cause::ServerBodyTimeout, 10),
+        row("server never answers", get("silent"), Server, Cause::FirstByteTimeout, 20),
+        row("client stops in the body", put(1000, 10), Server, Cause::ClientBodyTimeout, 10),
+        row("client stops in the head", half, Server, Cause::ClientHeaderTimeout, 10),
+        row("server reads nothing", put(200_000, 200_000), Deaf, Cause::ServerWriteTimeout, 10),
+        row("no handshake", get("plain"), Nobody, Cause::ConnectTimeout, 3),
+        Row {
+            whole: two,
+            ..row("whole, no answer", get("silent"), Server, Cause::WholeTimeout, 2)
+        },
+        Row {
+            whole: two,
+            ..row("whole, no handshake", get("plain"), Nobody, Cause::WholeTimeout, 2)
+        },
+    ]
+}
+
+#[test]
+fn peers_that_stop_end_with_their_cause_in_their_time() {
+    for row in rows() {
+        let (whole, address) = (row.whole, addresses(1));
+        let snapshot = setting(
+            &address,
+            |service| service.timeout.whole = whole,
+            |pool| pool.retries = 0,
+            |_| (),
+        );
+        let stage = Stage::new(1, 4096, snapshot);
+        let ledger = Rc::new(RefCell::new(Ledger::default()));
+        match row.behind {
+            Behind::Server => {
+                stage.serve(address[0], move || Server::new(ledger.clone(), None));
+            }
+            Behind::Deaf => stage.serve(address[0], || Raw::new("", false)),
+            Behind::Nobody => stage.sim.reach(address[0], Reach::Silent),
+        }
+        let door = stage.open(ServiceId(0));
+        stage.client(&door, 1, Duration::ZERO, Raw::new(row.request, row.reads));
+        stage.pass(row.after - Duration::from_millis(10), |_| ());
+        assert_eq!(stage.causes(), [], "{}: too early", row.name);
+        stage.pass(Duration::from_millis(200), |_| ());
+        assert_eq!(stage.causes(), [row.cause], "{}", row.name);
+        stage.until(|| stage.connections() == 0);
+        stage.leave();
+    }
+}
