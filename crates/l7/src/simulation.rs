@@ -4,6 +4,7 @@
 //! `STEELYARD_SEED=n cargo test -p l7 simulation`.
 
 mod caps;
+mod changes;
 mod client;
 mod drain;
 mod net;

@@ -35,11 +35,16 @@ pub struct Server {
     number: usize,
     /// Writes nothing before this moment.
     waits: u64,
+    /// Given out one byte at a time.
+    drips: Vec<u8>,
     last: u64,
     /// A look at the idle time is due.
     looks: bool,
     closed: bool,
 }
+
+/// Between two bytes of an answer that drips.
+const DRIP: Duration = Duration::from_millis(500);
 
 /// What follows once everything is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +75,7 @@ impl Server {
             idle,
             number: 0,
             waits: 0,
+            drips: Vec::new(),
             last: 0,
             looks: false,
             closed: false,
@@ -205,6 +211,11 @@ impl Server {
                 io.after(delay);
                 self.out.extend(plain(""));
             }
+            "drip" => {
+                self.out.extend(plain(""));
+                self.drips = body;
+                return io.after(DRIP);
+            }
             "stall" => {
                 self.out.extend(plain(""));
                 return self.out.extend(&body[..body.len() / 2]);
@@ -228,6 +239,10 @@ impl Peer for Server {
         }
         self.inbox.extend(io.take());
         self.requests(io);
+        if what == What::Timer && !self.drips.is_empty() {
+            self.out.push(self.drips.remove(0));
+            io.after(DRIP);
+        }
         if io.now() >= self.waits {
             io.write(&mut self.out);
         }

@@ -1,0 +1,207 @@
+//! Scenes in which the configuration changes under way: no exchange is to notice while some server lives.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::config::Weight;
+use model::id::{PoolId, ServerId, ServiceId};
+use model::pick::Rng;
+use model::snapshot::{PoolView, ServerState, ServiceView, Snapshot};
+
+use super::client::{Client, Notes, Planned, Saw};
+use super::server::{Ledger, Server};
+use super::stage::{Stage, addresses, seeds};
+use crate::fixture;
+
+/// On the way to a server for so long at most.
+const UNDER_WAY: Duration = Duration::from_millis(20);
+
+/// One service over `pool`, and one that never changes.
+fn two(changing: &Snapshot, pool: PoolId, steady: &Snapshot) -> Snapshot {
+    let view = &changing.services[&ServiceId(0)];
+    let service = ServiceView {
+        id: ServiceId(0),
+        config: view.config.clone(),
+        pool,
+        live: view.live.clone(),
+    };
+    Snapshot {
+        generation: 1,
+        version: changing.version + 1,
+        services: [
+            (ServiceId(0), Arc::new(service)),
+            (ServiceId(1), steady.services[&ServiceId(1)].clone()),
+        ]
+        .into(),
+        pools: [
+            (pool, changing.pools.values().next().unwrap().clone()),
+            (PoolId(1), steady.pools[&PoolId(1)].clone()),
+        ]
+        .into(),
+    }
+}
+
+fn steady() -> Snapshot {
+    let base = fixture::snapshot(&addresses(8)[6..]);
+    let (service, pool) = (&base.services[&ServiceId(0)], &base.pools[&PoolId(0)]);
+    let service = ServiceView {
+        id: ServiceId(1),
+        config: service.config.clone(),
+        pool: PoolId(1),
+        live: service.live.clone(),
+    };
+    let servers = pool.servers.iter().cloned().map(|mut server| {
+        server.id = ServerId(server.id.0 + 100);
+        server
+    });
+    let pool = PoolView { id: PoolId(1), config: pool.config.clone(), servers: servers.collect() };
+    Snapshot {
+        services: [(ServiceId(1), Arc::new(service))].into(),
+        pools: [(PoolId(1), Arc::new(pool))].into(),
+        ..base
+    }
+}
+
+/// Another state of the pool: each server in some state or gone, one at least up. Says which addresses take work.
+fn changed(rng: &mut Rng, all: &Snapshot, next: PoolId) -> (Snapshot, Vec<usize>) {
+    let pool = all.pools.values().next().unwrap();
+    let addresses = addresses(6);
+    let sure = rng.below(6) as usize;
+    let mut takes = Vec::new();
+    let mut servers = Vec::new();
+    for (at, server) in pool.servers.iter().enumerate() {
+        let mut server = server.clone();
+        let states =
+            [ServerState::Up, ServerState::Down, ServerState::Drain, ServerState::Disabled];
+        server.state = states[rng.below(4) as usize];
+        server.weight = Weight::new(1 + rng.below(9) as u16).unwrap();
+        // Two servers may change places, so that their addresses change.
+        let place = if rng.below(4) == 0 { rng.below(6) as usize } else { at };
+        server.address = Some(addresses[place]);
+        if at == sure {
+            server.state = ServerState::Up;
+        } else if rng.below(5) == 0 {
+            continue;
+        }
+        if server.state == ServerState::Up {
+            takes.push(place);
+        }
+        servers.push(server);
+    }
+    let pool = PoolView { id: next, config: pool.config.clone(), servers };
+    let snapshot = Snapshot {
+        generation: all.generation,
+        version: all.version + 1,
+        services: all.services.clone(),
+        pools: [(next, Arc::new(pool))].into(),
+    };
+    (snapshot, takes)
+}
+
+fn request(rng: &mut Rng, id: u64) -> Planned {
+    let method = ["GET", "POST"][rng.below(2) as usize];
+    Planned {
+        method,
+        mode: ["plain", "chunked", "later", "hints", "closing"][rng.below(5) as usize],
+        size: [0, 100, 30_000][rng.below(3) as usize],
+        upload: if method == "POST" { 1 + rng.below(50) } else { 0 },
+        chunked: false,
+        id,
+        pause: Duration::from_millis([0, 1, 50, 300][rng.below(4) as usize]),
+        leaves: None,
+    }
+}
+
+fn serve(stage: &Stage) -> Rc<RefCell<Ledger>> {
+    let ledger = Rc::new(RefCell::new(Ledger::default()));
+    for (at, to) in addresses(8).into_iter().enumerate() {
+        let ledger = ledger.clone();
+        stage.serve(to, move || Server::new(ledger.clone(), None).number(at));
+    }
+    ledger
+}
+
+#[test]
+fn changes_of_servers_and_pools_fail_no_exchange() {
+    for seed in seeds(20) {
+        let mut rng = Rng::new(seed);
+        let (all, steady) = (fixture::snapshot(&addresses(6)), steady());
+        let first = two(&all, PoolId(0), &steady);
+        let stage = Stage::new(seed, 20_000, first);
+        let (ledger, notes) = (serve(&stage), Notes::default());
+        let doors = [stage.open(ServiceId(0)), stage.open(ServiceId(1))];
+        for n in 0..16 {
+            let plan = (0..5).map(|at| request(&mut rng, n * 10 + at)).collect();
+            let client = Client::new(notes.clone(), plan, false);
+            let door = &doors[n as usize % 2];
+            stage.client(door, n, Duration::from_micros(rng.below(1_500_000)), client);
+        }
+        let mut takes: Vec<usize> = (0..6).collect();
+        for round in 0..15 {
+            stage.pass(UNDER_WAY, |_| ());
+            let seen = ledger.borrow().order.len();
+            stage.pass(Duration::from_millis(rng.below(250)), |_| ());
+            for (_, server, id) in &ledger.borrow().order[seen..] {
+                let theirs = if id / 10 % 2 == 1 { *server >= 6 } else { takes.contains(server) };
+                assert!(theirs, "seed {seed}: {id} went to {server}, not one of {takes:?}");
+            }
+            let next = PoolId(if rng.below(4) == 0 { 10 + round } else { 0 });
+            let (pools, now) = changed(&mut rng, &all, next);
+            takes = now;
+            stage.install(two(&pools, next, &steady));
+        }
+        stage.until(|| stage.connections() == 0 && notes.borrow().len() == 80);
+        for (planned, saw) in notes.borrow().iter() {
+            assert_eq!(*saw, Saw::Answer(200, None), "seed {seed}: {planned:?}");
+            assert_eq!(ledger.borrow().received[&planned.id], 1, "seed {seed}: {planned:?}");
+        }
+        stage.leave();
+    }
+}
+
+#[test]
+fn a_removed_service_ends_what_it_does_and_the_other_notices_nothing() {
+    for seed in seeds(12) {
+        let mut rng = Rng::new(seed);
+        let (all, steady) = (fixture::snapshot(&addresses(6)), steady());
+        let removed = all.services[&ServiceId(0)].clone();
+        let drain = removed.config.timeout.drain;
+        let stage = Stage::new(seed, 20_000, two(&all, PoolId(0), &steady));
+        let (ledger, notes) = (serve(&stage), Notes::default());
+        let doors = [stage.open(ServiceId(0)), stage.open(ServiceId(1))];
+        for n in 0..16 {
+            let mut plan: Vec<_> = (0..5).map(|at| request(&mut rng, n * 10 + at)).collect();
+            if n == 0 {
+                // Neither first byte nor whole exchange are limited as tightly as the drain of this one.
+                plan.truncate(1);
+                plan[0] = Planned { mode: "drip", size: 4_000, ..plan[0].clone() };
+            }
+            let client = Client::new(notes.clone(), plan, false);
+            let delay = Duration::from_micros(if n == 0 { 0 } else { rng.below(1_000_000) });
+            stage.client(&doors[n as usize % 2], n, delay, client);
+        }
+        stage.pass(Duration::from_millis(300 + rng.below(500)), |_| ());
+        stage.install(Snapshot { version: 2, ..steady });
+        doors[0].wanted.set(crate::accept::Wanted::Drop);
+        stage.worker.rt.wake_all();
+        let open = || removed.live.open.get();
+        stage.pass(drain - Duration::from_millis(100), |_| ());
+        assert_eq!(open(), 1, "seed {seed}: cut early, or idle for ever");
+        stage.pass(Duration::from_millis(200), |_| ());
+        assert_eq!(open(), 0, "seed {seed}: open after the limit");
+        let cut = removed.live.slots[0].causes[Cause::DrainCut as usize].get();
+        assert_eq!(cut, 1, "seed {seed}");
+        stage.pass(Duration::from_secs(1), |_| ());
+        for (planned, saw) in notes.borrow().iter() {
+            let received = ledger.borrow().received.contains_key(&planned.id);
+            let steady = planned.id / 10 % 2 == 1;
+            let wanted = (received || steady) && planned.mode != "drip";
+            let whole = *saw == Saw::Answer(200, None);
+            assert_eq!(whole, wanted, "seed {seed}: {planned:?} {saw:?}");
+        }
+        stage.leave();
+    }
+}
