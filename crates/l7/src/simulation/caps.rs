@@ -90,6 +90,24 @@ fn a_queue_is_served_in_order_and_no_slot_stays_free() {
 }
 
 #[test]
+fn a_connection_with_more_requests_stands_behind_those_that_wait() {
+    let stage = Stage::new(1, 30_000, capped(1, 1, 8));
+    let ledger = serve(&stage, 1);
+    let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+    let many = (0..3).map(|id| request(id, "later")).collect();
+    stage.client(&door, 0, Duration::ZERO, Client::new(notes.clone(), many, true));
+    for n in 1..4 {
+        let client = Client::new(notes.clone(), vec![request(n * 10, "later")], false);
+        stage.client(&door, n, Duration::from_millis(n), client);
+    }
+    stage.until(|| notes.borrow().len() == 6);
+    let order: Vec<u64> = ledger.borrow().order.iter().map(|(_, _, id)| *id).collect();
+    assert_eq!(order, [0, 10, 20, 30, 1, 2]);
+    stage.until(|| stage.connections() == 0);
+    stage.leave();
+}
+
+#[test]
 fn caps_hold_while_servers_misbehave_and_clients_leave() {
     for seed in seeds(15) {
         let mut rng = Rng::new(seed);

@@ -47,11 +47,12 @@ fn draining_lets_end_what_is_under_way_and_cuts_the_rest_in_time() {
             let delay = Duration::from_micros(rng.below(1_500_000));
             stage.client(&door, n, delay, Client::new(notes.clone(), plan, false));
         }
-        // One that never ends its head, and one that comes with the drain's beginning.
+        // One that never ends its head, and one whose handshake ends when the drain has just begun.
         stage.client(&door, 50, Duration::ZERO, Raw::new("GET / HT", true));
         let begins = Duration::from_millis(500 + rng.below(1_000));
         let last = vec![Planned { mode: "plain", pause: Duration::ZERO, ..request(&mut rng, 900) }];
-        stage.client(&door, 51, begins, Client::new(notes.clone(), last, false));
+        let then = begins + Duration::from_millis(1);
+        stage.client(&door, 51, then, Client::new(notes.clone(), last, false));
         stage.pass(begins, |_| ());
         stage.worker.drain(LIMIT);
         door.wanted.set(Wanted::Finish);
