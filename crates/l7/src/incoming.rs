@@ -83,7 +83,8 @@ pub fn read<N: Net>(
         keep_upgrade: request.upgrade.is_some(),
     };
     http1::emit_request(&request, &edits, &mut head);
-    let mut body = Flow::new(framing(&request), service.limit.connection_bytes);
+    // An upload keeps less than its answer, so that both together stay within the limit.
+    let mut body = Flow::new(framing(&request), service.limit.connection_bytes / 4);
     let after = &bytes[request.head_len..];
     let used = body.decode(after, &mut head)?;
     let upgrade = request.upgrade.is_some();

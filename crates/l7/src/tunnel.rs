@@ -50,7 +50,8 @@ pub async fn run<N: Net>(
     meter: Meter,
 ) -> Ended {
     let _open = worker.census.tunnel();
-    let limit = service.view.borrow().config.limit.connection_bytes;
+    // Either direction may stall: they share what a connection may hold.
+    let limit = service.view.borrow().config.limit.connection_bytes / 2;
     let mut tunnel = Tunnel {
         worker,
         service,

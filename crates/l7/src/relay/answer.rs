@@ -3,6 +3,7 @@
 //! Reads, rewrites and writes heads of an attempt; the body's bytes are `flow`'s.
 
 use model::cause::Cause;
+use model::moment::Moment;
 use wire::http1::{
     self, AnswerBody, Asked, Chunked, Emit, Limits, Persist, Response, ResponseEdits, Slots,
     Version,
@@ -170,8 +171,8 @@ impl<'a, N: Net> Relay<'a, N> {
         };
         let open_ended =
             matches!(framing, Framing::UntilEnd) || (old && matches!(framing, Framing::Chunked(_)));
-        let keep_client =
-            self.incoming.keep_alive && !open_ended && !self.ends.worker.draining.get();
+        let ending = self.ends.worker.draining.get() || self.ends.cut_at.get() != Moment::NEVER;
+        let keep_client = self.incoming.keep_alive && !open_ended && !ending;
         self.answer = Some(Ending::Answered {
             keep_client,
             keep_server: response.keep_alive && !matches!(framing, Framing::UntilEnd),

@@ -139,8 +139,7 @@ impl Stage {
         self.worker.rt.turn(most).unwrap();
         let census = &self.published.census;
         let (held, open) = (census.held.get(), census.connections.get());
-        // Each exchange has two connections, and each direction keeps what one of them does not take.
-        let most = HELD * 2 * u64::from(open);
+        let most = HELD * u64::from(open);
         assert!(held <= most, "seed {}: {held} bytes held for {open} clients", self.seed);
         assert_eq!(open, self.published.all_open.get(), "seed {}: open connections", self.seed);
         for server in self.snapshot.borrow().pools.values().flat_map(|pool| &pool.servers) {
