@@ -1,9 +1,9 @@
-//! What the workers tell: passed on to the prober, the log and the events. Called on workers, so nothing here waits.
+//! What the workers tell: passed on to the prober, the log and the events. Called on workers, so nothing here waits for anything slow.
 //!
 //! It judges nothing.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use l7::{Observation, Outside};
@@ -32,13 +32,9 @@ impl Ears {
         Ears { observer, access, events, told: Mutex::default() }
     }
 
-    /// Whether it is time to tell of this. While another worker is telling something, it is not.
+    /// Whether it is time to tell of this. The lock is held for a look-up: as short as that of the events.
     fn may_tell(&self, of: &str) -> bool {
-        let mut told = match self.told.try_lock() {
-            Ok(told) => told,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
-        };
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         if told.get(of).is_some_and(|last| now.duration_since(*last) < QUIET) {
             return false;

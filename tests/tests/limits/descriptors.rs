@@ -1,6 +1,7 @@
 //! Descriptors taken by clients that do nothing.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use tests::e2e::client::Client;
 use tests::e2e::place::Place;
@@ -11,6 +12,8 @@ use tests::e2e::wait;
 
 /// The limit of the daemon's process.
 const DESCRIPTORS: u64 = 400;
+/// A client that is let in hears nothing; after this another one comes.
+const SOON: Duration = Duration::from_millis(300);
 /// Clients that use their connection all the time.
 const BUSY: usize = 8;
 /// Idle ones stay as long as they like.
@@ -76,14 +79,18 @@ impl Run {
     /// So many clients that send nothing; returns those that were let in. The others were told why not.
     fn idle(&self, count: usize, cause: &str) -> Vec<Client> {
         let mut idle: Vec<Client> = (0..count).map(|_| Client::to(self.front)).collect();
-        // Whoever comes now is told.
-        let told = || {
-            let answer = Client::to(self.front).answer_or_end()?;
+        // Whoever comes now is told. While one worker is busy with those before the other still lets some in.
+        wait::until("a new client is told", || {
+            let mut client = Client::to(self.front);
+            client.stream().set_read_timeout(Some(SOON)).unwrap();
+            let Some(answer) = client.answer_or_end() else {
+                idle.push(client);
+                return false;
+            };
             assert_eq!(answer.status(), 503, "{answer:?}");
             assert_eq!(answer.field("x-steelyard-cause").as_deref(), Some(cause));
-            Some(())
-        };
-        wait::some("a new client is told", told);
+            true
+        });
         idle.retain(|client| !client.has_ended());
         idle
     }

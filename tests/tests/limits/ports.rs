@@ -71,7 +71,7 @@ fn run() {
         assert_eq!(answer.field("x-steelyard-cause").as_deref(), Some("no-source-port"));
     }
     assert_eq!(holding.held(), all);
-    assert_eq!(place.count_of("no-source-port"), BEYOND as u64);
+    wait::until("counted", || place.count_of("no-source-port") == BEYOND as u64);
     assert!(warnings().iter().any(|text| text.starts_with("no source port is left")));
     let log = place.dir().join("access.log");
     let logged = || std::fs::read_to_string(&log).unwrap_or_default();
