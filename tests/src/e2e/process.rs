@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 use rustix::process::{kill_process_group, test_kill_process_group};
 
+use super::tools::program;
 use super::wait;
 
 /// A running child, leader of a process group of its own.
@@ -22,9 +23,10 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts it; its standard output and error are kept.
-    pub fn start(mut command: Command) -> Process {
+    /// Starts it; its standard output and error are kept. It dies with the test even where that is interrupted.
+    pub fn start(command: Command) -> Process {
         let what = format!("{command:?}");
+        let mut command = tied(&command);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.process_group(0).spawn();
         let mut child = child.unwrap_or_else(|error| panic!("cannot start {what}: {error}"));
@@ -96,6 +98,22 @@ impl Drop for Process {
             test_kill_process_group(group).is_err()
         });
     }
+}
+
+/// The same command, killed when the thread that starts it ends.
+fn tied(command: &Command) -> Command {
+    let mut tied = Command::new(program("setpriv"));
+    tied.args(["--pdeathsig", "KILL"]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => tied.env(name, value),
+            None => tied.env_remove(name),
+        };
+    }
+    if let Some(dir) = command.get_current_dir() {
+        tied.current_dir(dir);
+    }
+    tied
 }
 
 /// Appends every line to `said`, from a thread that ends with the stream.
