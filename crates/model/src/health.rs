@@ -40,8 +40,9 @@ use pace::{BACK_OFF_JITTER, BACK_OFF_LONGEST, back_off, jittered};
 const PASSIVE_FALL: u32 = 3;
 /// For how long a server that went down is probed at the `doubt` interval.
 const FRESHLY_DOWN: Duration = Duration::from_secs(60);
-/// Between two trials of a server without a probe while its pool has nothing up.
-const TRIAL_URGENT: Duration = Duration::from_millis(250);
+/// Between two trials of a server without a probe while its pool has nothing up. With the time to carry the judgement
+/// to the workers, clients wait less than 0.3 s after the first server is back.
+const TRIAL_URGENT: Duration = Duration::from_millis(200);
 /// One trial of a server without a probe.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(1);
 
