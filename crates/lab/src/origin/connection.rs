@@ -49,7 +49,18 @@ impl Connection {
     pub fn ending(&self) -> Option<Ending> {
         match self {
             Connection::Http(http) => http.ending(),
-            Connection::Echo(_) => None,
+            Connection::Echo(echo) => echo.ended().then_some(Ending::Close),
+        }
+    }
+
+    /// The peer has ended; `true`: something is still to be sent first.
+    pub fn peer_ended(&mut self) -> bool {
+        match self {
+            Connection::Http(_) => false,
+            Connection::Echo(echo) => {
+                echo.end();
+                !echo.output().is_empty()
+            }
         }
     }
 

@@ -7,12 +7,23 @@
 pub struct Echo {
     out: Vec<u8>,
     written: usize,
+    ended: bool,
 }
 
 impl Echo {
     /// Bytes came.
     pub fn received(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
+    }
+
+    /// Nothing more comes: what is held is still sent.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Whether the connection ends once everything is sent.
+    pub fn ended(&self) -> bool {
+        self.ended
     }
 
     /// What is to be sent.
@@ -31,7 +42,7 @@ impl Echo {
 
     /// Whether more may be read.
     pub fn wants_more(&self) -> bool {
-        self.out.len() < HELD
+        !self.ended && self.out.len() < HELD
     }
 }
 

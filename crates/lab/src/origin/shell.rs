@@ -253,6 +253,7 @@ impl Shell {
             let Some(socket) = current.socket.as_ref() else { return };
             if may_read && current.connection.wants_more() {
                 match recv(socket, &mut self.scratch[..], RecvFlags::empty()) {
+                    Ok((0, _)) if current.connection.peer_ended() => may_read = false,
                     Ok((0, _)) => return self.close(slot, Ending::Close),
                     Ok((bytes, _)) => {
                         may_read = bytes == self.scratch.len() || to_the_end;
