@@ -12,6 +12,9 @@ use crate::rt::Net;
 /// Connections die at the server a little earlier than we hear of it: retire this much before the learned limit.
 const MARGIN: f64 = 0.9;
 
+/// A request that cannot be repeated goes only on a connection that has used up less than this much of its limit.
+const FAR: f64 = 0.5;
+
 /// What was learned is forgotten after this long: a restart of the server looks like a limit too.
 const FORGOTTEN: Duration = Duration::from_secs(600);
 
@@ -23,11 +26,13 @@ pub struct Shelf<N: Net> {
     idle: Vec<(Moment, Upstream<N>)>,
     /// How long the server keeps idle connections, and when we learned it.
     learned: Option<(Duration, Moment)>,
+    /// When all were last seen to be good.
+    looked: Moment,
 }
 
 impl<N: Net> Default for Shelf<N> {
     fn default() -> Self {
-        Shelf { idle: Vec::new(), learned: None }
+        Shelf { idle: Vec::new(), learned: None, looked: Moment::default() }
     }
 }
 
@@ -56,21 +61,26 @@ impl<N: Net> Shelf<N> {
         full
     }
 
-    /// Takes the youngest that is still good.
+    /// Takes the youngest that is still good. `careful`: where the server is known to end idle connections, only one
+    /// that is far from its end.
     pub fn take(
         &mut self,
         now: Moment,
         configured: Duration,
+        careful: bool,
         swept: &mut Swept,
     ) -> Option<Upstream<N>> {
         let limit = self.limit(now, configured);
         while let Some((since, connection)) = self.idle.pop() {
             let age = now.since(since);
             if connection.stream.may_read() || connection.stream.broken() {
-                self.learn(now, age);
+                self.learn(now, good_for(self.looked, since, age));
                 swept.stale += 1;
             } else if age >= limit {
                 swept.retired += 1;
+            } else if careful && self.known(now).is_some() && age >= limit.mul_f64(FAR) {
+                self.idle.push((since, connection));
+                return None;
             } else {
                 connection.stream.mine();
                 return Some(connection);
@@ -83,12 +93,14 @@ impl<N: Net> Shelf<N> {
     pub fn sweep(&mut self, now: Moment, configured: Duration) -> Swept {
         let mut swept = Swept::default();
         let mut learned = None;
+        let looked = std::mem::replace(&mut self.looked, now);
         let limit = self.limit(now, configured);
         self.idle.retain(|(since, connection)| {
             let age = now.since(*since);
             if connection.stream.may_read() || connection.stream.broken() {
                 swept.stale += 1;
-                learned = Some(learned.map_or(age, |least: Duration| least.min(age)));
+                let good_for = good_for(looked, *since, age);
+                learned = Some(learned.map_or(good_for, |least: Duration| least.min(good_for)));
                 false
             } else if age >= limit {
                 swept.retired += 1;
@@ -127,4 +139,9 @@ impl<N: Net> Shelf<N> {
     fn limit(&self, now: Moment, configured: Duration) -> Duration {
         self.known(now).map_or(configured, |limit| limit.mul_f64(MARGIN).min(configured))
     }
+}
+
+/// How long a connection that has ended was certainly good: until all were last looked at.
+fn good_for(looked: Moment, since: Moment, age: Duration) -> Duration {
+    if looked > since { looked.since(since) } else { age }
 }

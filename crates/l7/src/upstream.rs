@@ -266,9 +266,12 @@ fn shelved<N: Net>(
 ) -> Option<Upstream<N>> {
     let mut swept = Swept::default();
     let mut found = None;
-    while let Some(connection) =
-        server.shelf.borrow_mut().take(worker.rt.now(), view.config.timeout.idle, &mut swept)
-    {
+    while let Some(connection) = server.shelf.borrow_mut().take(
+        worker.rt.now(),
+        view.config.timeout.idle,
+        careful,
+        &mut swept,
+    ) {
         if careful && !worker.rt.net.quiet(connection.stream.sock()) {
             swept.stale += 1;
             continue;

@@ -248,6 +248,18 @@ fn a_judgement_travels_to_another_process() {
     assert_eq!(history(&mut there, "gg"), "?U");
 }
 
+/// While nothing is up the next probe is near, and no server that needs one waits long.
+fn soon_enough(health: &mut Health, now: Moment, draw: u64, probed: bool, context: &str) {
+    let after = health.state();
+    let wanted = health.next_probe(now, draw, true);
+    let urgent = probed || after != Judged::Up;
+    assert!(!urgent || wanted <= now + Duration::from_secs(2), "{context}: next probe far away");
+    assert!(
+        after == Judged::Up || wanted <= now + Duration::from_millis(250),
+        "{context}: nothing is up and the next probe is not near"
+    );
+}
+
 /// One random history: what came in, and what was judged.
 fn simulate(seed: u64, rise: u8, fall: u8, probed: bool) {
     let mut rng = Rng::new(seed);
@@ -310,16 +322,7 @@ fn simulate(seed: u64, rise: u8, fall: u8, probed: bool) {
             assert_ne!(health.evidence().basis, Basis::Assumed, "{context}");
         }
         assert!(health.since() <= now && health.evidence().at <= now, "{context}");
-        let wanted = health.next_probe(now, rng.next(), true);
-        let urgent = probed || after != Judged::Up;
-        assert!(
-            !urgent || wanted <= now + Duration::from_secs(2),
-            "{context}: next probe far away"
-        );
-        assert!(
-            after == Judged::Up || wanted <= now + Duration::from_millis(250),
-            "{context}: nothing is up and the next probe is not near"
-        );
+        soon_enough(&mut health, now, rng.next(), probed, &context);
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::Args;
+use super::args::Args;
 use super::chronicle::Chronicle;
 use super::keys::{Key, Keyboard};
 use super::look::{Frame, Look};

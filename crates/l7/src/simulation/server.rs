@@ -156,23 +156,8 @@ impl Server {
         let plain = |extra: &str| {
             format!("HTTP/1.1 200 OK\r\n{extra}Content-Length: {size}\r\n\r\n").into_bytes()
         };
-        let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
         match mode {
-            "chunked" => {
-                self.out.extend(chunked);
-                if !head_only {
-                    let mut rest = &body[..];
-                    while !rest.is_empty() {
-                        let n = 1 + io.below(rest.len() as u64) as usize;
-                        self.out.extend(format!("{n:x};x=1\r\n").bytes());
-                        self.out.extend(&rest[..n]);
-                        self.out.extend(b"\r\n");
-                        rest = &rest[n..];
-                    }
-                    self.out.extend(b"0\r\nX-End: 1\r\n\r\n");
-                }
-                return;
-            }
+            "chunked" => return self.chunked(&body, head_only, io),
             "until-close" => {
                 self.out.extend(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
                 self.then = Then::Close;
@@ -225,6 +210,22 @@ impl Server {
         if !head_only {
             self.out.extend(body);
         }
+    }
+
+    fn chunked(&mut self, body: &[u8], head_only: bool, io: &mut Io) {
+        self.out.extend(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        if head_only {
+            return;
+        }
+        let mut rest = body;
+        while !rest.is_empty() {
+            let n = 1 + io.below(rest.len() as u64) as usize;
+            self.out.extend(format!("{n:x};x=1\r\n").bytes());
+            self.out.extend(&rest[..n]);
+            self.out.extend(b"\r\n");
+            rest = &rest[n..];
+        }
+        self.out.extend(b"0\r\nX-End: 1\r\n\r\n");
     }
 }
 

@@ -1,0 +1,25 @@
+//! The words of `steelyard try`.
+//!
+//! What they lead to is in `show`.
+
+/// Watch real requests being balanced while servers are killed: no root, no files, nothing left behind.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Six servers, a balancer and their clients run inside this one process, on loopback ports that the kernel chooses.
+
+Examples:
+  steelyard try                    a live table; k kills a server, r revives it, q quits
+  steelyard try | cat              a line a second; a server is killed and revived by the clock
+  steelyard try --once             eight seconds with a summary; exit code 1 if a request failed
+  steelyard try --once --json | jq '.\"failed-requests\"'")]
+pub struct Args {
+    /// A bounded demonstration: kill a server, revive it, drain another, then a summary.
+    #[arg(long)]
+    pub once: bool,
+    /// HTTP requests a second; a fifth as many messages go through the tcp service.
+    #[arg(long, value_name = "PER-SECOND", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(5..=100_000))]
+    pub rate: u32,
+    /// With --once: print the summary as JSON.
+    #[arg(long, requires = "once")]
+    pub json: bool,
+}
