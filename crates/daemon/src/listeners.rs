@@ -267,11 +267,12 @@ impl Listeners {
         }
     }
 
-    /// Whether a refusal may be due to a listener of ours on that port that workers are about to close.
-    pub fn is_closing(&self, refused: &ListenError) -> bool {
+    /// Whether a refusal may be due to a listener of ours on that port that workers were about to close when the
+    /// attempt began. It may have ended long after: who has the port is looked up among all processes.
+    pub fn was_closing(&self, refused: &ListenError, began: Instant) -> bool {
         let ListenError::Taken { address, .. } = refused else { return false };
         let mut same = self.closed.iter().filter(|(closed, _)| closed.port() == address.port());
-        same.any(|(_, at)| at.elapsed() < CLOSING)
+        same.any(|(_, at)| began.saturating_duration_since(*at) < CLOSING)
     }
 
     /// Closes what was inherited and is not wanted; says which addresses.

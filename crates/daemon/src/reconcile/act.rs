@@ -4,7 +4,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use l7::socket::{ListenError, OutgoingError};
 use model::id::ListenerId;
@@ -105,8 +105,11 @@ async fn prepared(
     new: &Book,
 ) -> Result<Vec<(SocketAddr, Ready)>, ListenError> {
     loop {
+        let began = Instant::now();
         match prepare(listeners, steps, new) {
-            Err(refused) if listeners.is_closing(&refused) => tokio::time::sleep(AGAIN).await,
+            Err(refused) if listeners.was_closing(&refused, began) => {
+                tokio::time::sleep(AGAIN).await;
+            }
             done => return done,
         }
     }
