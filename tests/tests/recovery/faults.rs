@@ -8,7 +8,7 @@ use tests::e2e::wait;
 
 use super::ended_by;
 
-const PATIENCE: &str = "timeout = { first-byte = \"300ms\", between-bytes = \"300ms\" }";
+const PATIENCE: &str = "timeout = { first-byte = \"1500ms\", between-bytes = \"1500ms\" }";
 
 #[test]
 fn each_fault_of_an_answer_has_its_status_and_cause() {
