@@ -36,9 +36,10 @@ fn run() {
     let (holding, spare) = (Holding::start(), origin("spare"));
     let fronts: Vec<_> = (0..4).map(|_| reserved()).collect();
     let at: Vec<SocketAddr> = fronts.iter().map(|front| front.address()).collect();
+    let metrics = reserved();
     let setup = Setup::http(&[holding.address()])
         .listen(fronts)
-        .global("workers = 2")
+        .global(&format!("workers = 2\nmetrics = \"{}\"", metrics.address()))
         .pool(&format!("source = {SOURCES:?}"));
     std::fs::write("/proc/sys/net/ipv4/ip_local_port_range", RANGE).unwrap();
     let place = Place::new(&setup);
@@ -49,19 +50,7 @@ fn run() {
     let mut held: Vec<Client> = (0..all).map(|number| asking(at[number % at.len()])).collect();
     wait::until("every port used", || holding.held() == all);
     assert_eq!(place.count_of("no-source-port"), 0);
-    let warnings = || {
-        let events = place.events().events;
-        let texts = events.into_iter().filter(|it| it.what == "source-ports-low").map(|it| it.text);
-        texts.collect::<Vec<_>>()
-    };
-    for source in SOURCES {
-        let of = warnings().into_iter().filter(|text| text.contains(source)).collect::<Vec<_>>();
-        assert_eq!(of.len(), 2, "one at 80 %, one at 95 %: {of:?}");
-    }
-    let report = place.report();
-    let rows: Vec<_> = report.ports.iter().map(|row| (row.in_use as usize, row.left)).collect();
-    assert_eq!(rows, [(PORTS, 0); 2], "{:?}", report.ports);
-    assert!(place.done(&["report"]).out.contains(SOURCES[0]), "shown to people too");
+    is_shown(&place, metrics.address());
 
     // More fail at once, while the others wait, and by name everywhere.
     for number in 0..BEYOND {
@@ -72,7 +61,7 @@ fn run() {
     }
     assert_eq!(holding.held(), all);
     wait::until("counted", || place.count_of("no-source-port") == BEYOND as u64);
-    assert!(warnings().iter().any(|text| text.starts_with("no source port is left")));
+    assert!(warnings(&place).iter().any(|text| text.starts_with("no source port is left")));
     let log = place.dir().join("access.log");
     let logged = || std::fs::read_to_string(&log).unwrap_or_default();
     wait::until("in the log", || logged().matches("\"no-source-port\"").count() == BEYOND);
@@ -95,6 +84,28 @@ fn run() {
     let serves = |who: &str| Client::to(at[0]).get("/").field("x-origin").as_deref() == Some(who);
     wait::until("the first server serves again", || serves("held"));
     drop(process);
+}
+
+fn warnings(place: &Place) -> Vec<String> {
+    let events = place.events().events.into_iter();
+    events.filter(|it| it.what == "source-ports-low").map(|it| it.text).collect()
+}
+
+/// With every port in use: warned of, in the report and in the metrics.
+fn is_shown(place: &Place, metrics: SocketAddr) {
+    for source in SOURCES {
+        let all = warnings(place).into_iter();
+        let of: Vec<_> = all.filter(|text| text.contains(source)).collect();
+        assert_eq!(of.len(), 2, "one at 80 %, one at 95 %: {of:?}");
+    }
+    let report = place.report();
+    let rows: Vec<_> = report.ports.iter().map(|row| (row.in_use as usize, row.left)).collect();
+    assert_eq!(rows, [(PORTS, 0); 2], "{:?}", report.ports);
+    assert!(place.done(&["report"]).out.contains(SOURCES[0]), "shown to people too");
+    let scraped = Client::to(metrics).get("/metrics").text();
+    let left = scraped.lines().filter(|line| line.starts_with("steelyard_source_ports_left{"));
+    let values: Vec<f64> = left.filter_map(|line| line.split(' ').nth(1)?.parse().ok()).collect();
+    assert_eq!(values, [0.0; 2], "{scraped}");
 }
 
 fn asking(front: SocketAddr) -> Client {
