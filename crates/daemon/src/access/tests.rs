@@ -106,7 +106,7 @@ fn a_full_disk_drops_counts_and_tells_once() {
     for _ in 0..5 {
         assert!(log.log(b"lost\nlost too\n".to_vec()), "workers are not told of the disk");
     }
-    let counts = until(&log, |c| c.dropped_target == 10);
+    let counts = until(&log, |c| c.dropped_target == 10 && c.errors == 5);
     assert_eq!((counts.written, counts.errors), (0, 5));
     assert!(log.stop(LIMIT));
     let said: Vec<String> = told.iter().collect();
