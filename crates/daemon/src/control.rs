@@ -16,8 +16,8 @@ mod words;
 
 pub use handle::{Control, Handed};
 pub use order::{
-    Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution, RollbackError,
-    ServerWord, SetServerError, Verdict,
+    AgentWord, Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution,
+    RollbackError, ServerWord, SetServerError, Verdict,
 };
 pub use origin::{Origin, Way};
 pub use picture::{Hand, Judged, Judgement, ListenerFacts, Picture, Resolved, ServerFacts, Word};

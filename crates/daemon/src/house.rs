@@ -70,6 +70,9 @@ pub enum BuildError {
     /// The access log's target.
     #[error(transparent)]
     Access(#[from] access::OpenError),
+    /// The probes.
+    #[error("servers cannot be probed: {0}")]
+    Probes(#[source] std::io::Error),
     /// The workers.
     #[error("the workers could not be started: {0}")]
     Plane(#[from] l7::StartError),
@@ -103,7 +106,7 @@ impl House {
         let target = &global.access_log.target;
         let notice = Box::new(move |text: String| notice.warn("access-log", text));
         let access = Arc::new(AccessLog::start(target, notice)?);
-        let (prober, observer) = probe::prober();
+        let (prober, observer) = probe::prober().map_err(BuildError::Probes)?;
         let ears = Ears::new(observer, Arc::clone(&access), events.clone());
         let plane = Arc::new(Plane::start(options(&global, workers), Arc::new(ears))?);
 

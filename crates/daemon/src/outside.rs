@@ -100,7 +100,7 @@ mod tests {
     fn the_same_trouble_is_told_once_a_minute() {
         let events = Events::quiet();
         let access = AccessLog::start(&model::config::AccessTarget::Off, Box::new(drop)).unwrap();
-        let (_, observer) = crate::probe::prober();
+        let (_, observer) = crate::probe::prober().unwrap();
         let ears = Ears::new(observer, Arc::new(access), events.clone());
         let low = |port, left| Observation::SourcePortsLow {
             source: None,

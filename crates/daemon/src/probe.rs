@@ -1,56 +1,66 @@
-//! Probing servers and judging what clients' connections report: one task, one heap of moments, bounded work.
+//! Probing servers and judging what clients' connections report: one thread of its own, bounded work.
 //!
 //! It follows the picture: servers that stay keep their judgement, servers that come are judged from what was known
 //! of them. Results go through `model::health`; what it concludes is reported to `Control`. It changes no server's
 //! state itself and knows no operator's orders.
 
+mod agents;
 pub mod board;
-pub mod check;
+mod confine;
 pub mod counts;
+mod engine;
+mod flight;
+mod flights;
 mod judges;
+mod mail;
+mod program;
+mod ready;
 pub mod schedule;
+mod secure;
+pub mod target;
 #[cfg(test)]
 mod tests;
+mod wires;
 
-use std::future::Future;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::sync::mpsc::Receiver;
+use std::thread;
 
 use model::id::ServerId;
-use model::moment::Moment;
 use rustix::process::{Resource, getrlimit};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
-use tokio::time::Instant;
 
 use crate::control::Control;
+use agents::Agents;
 use board::Board;
-use check::{Outcome, Target, check};
-use counts::{ProbeCounts, one};
+use counts::ProbeCounts;
+use engine::{Engine, Found};
 use judges::{Judges, Observed};
+use mail::{Letter, Mailbox};
 
 /// Probes under way at a time, at most; more wait and are counted as late. Servers that do not answer hold theirs for
-/// the whole timeout: so many keep pace with 8,000 of them at the default times.
-pub const AT_ONCE: usize = 4_096;
+/// the whole timeout: so many keep pace with 16,000 of them at the default times.
+pub const AT_ONCE: usize = 8_192;
 /// Each holds a descriptor: of those that may be open, one in so many.
 const SHARE: u64 = 16;
 /// Probes under way at a time even when descriptors are few.
 const AT_LEAST: usize = 16;
-/// Reports of connections that may wait; more are dropped and counted.
-const REPORTS: usize = 4_096;
+/// Verdicts on their way to `Control`.
+const VERDICTS: usize = 1_024;
 
 /// Takes what workers see of servers. Cheap to clone, never blocks.
 #[derive(Clone, Debug)]
 pub struct Observer {
-    to: mpsc::Sender<Observed>,
-    counts: Arc<ProbeCounts>,
+    to: Arc<Mailbox>,
 }
 
 /// The prober before it runs.
 #[derive(Debug)]
 pub struct Prober {
-    inbox: mpsc::Receiver<Observed>,
+    mailbox: Arc<Mailbox>,
+    letters: Receiver<Letter>,
     /// Probes by result.
     pub counts: Arc<ProbeCounts>,
     /// The newest evidence.
@@ -60,80 +70,86 @@ pub struct Prober {
 impl Observer {
     /// A connection could not be made.
     pub fn connect_failed(&self, server: ServerId, reason: String) {
-        self.report(Observed::Failed(server, reason));
+        self.to.post(Letter::Observed(Observed::Failed(server, reason)));
     }
 
     /// A connection was made after one had failed.
     pub fn connect_succeeded(&self, server: ServerId) {
-        self.report(Observed::Succeeded(server));
-    }
-
-    fn report(&self, observed: Observed) {
-        if self.to.try_send(observed).is_err() {
-            one(&self.counts.observations_dropped);
-        }
+        self.to.post(Letter::Observed(Observed::Succeeded(server)));
     }
 }
 
 /// A prober, and the handle by which workers report to it.
-pub fn prober() -> (Prober, Observer) {
-    let (to, inbox) = mpsc::channel(REPORTS);
+///
+/// # Errors
+/// No descriptor is left.
+pub fn prober() -> io::Result<(Prober, Observer)> {
     let counts = Arc::<ProbeCounts>::default();
-    let observer = Observer { to, counts: Arc::clone(&counts) };
-    (Prober { inbox, counts, board: Arc::default() }, observer)
+    let (mailbox, letters) = Mailbox::new(Arc::clone(&counts))?;
+    let mailbox = Arc::new(mailbox);
+    let observer = Observer { to: Arc::clone(&mailbox) };
+    Ok((Prober { mailbox, letters, counts, board: Arc::default() }, observer))
 }
 
 impl Prober {
-    /// Probes until the daemon is gone.
+    /// Probes until the daemon is gone or this is dropped.
     pub async fn run(self, control: Control) {
-        let check = |target: Target| async move { check(&target).await };
-        self.run_with(control, at_once(), check).await;
-    }
-
-    /// As `run`, with another bound and another way to probe.
-    async fn run_with<C, F>(mut self, control: Control, at_once: usize, check: C)
-    where
-        C: Fn(Target) -> F,
-        F: Future<Output = Outcome> + Send + 'static,
-    {
-        let origin = Instant::now();
-        let clock = || Moment::default() + origin.elapsed();
+        let Prober { mailbox, letters, counts, board } = self;
+        let events = control.events().clone();
+        let agents = Agents::new(Arc::clone(&counts));
+        let judges = Judges::new(seed(), counts, board);
+        let (to, mut found) = mpsc::channel(VERDICTS);
+        let begun = Engine::new(
+            Arc::clone(&mailbox),
+            letters,
+            to,
+            (judges, agents),
+            events.clone(),
+            at_once(),
+        );
+        let begun = begun.and_then(|engine| {
+            let events = events.clone();
+            let run = move || {
+                if let Err(error) = engine.run() {
+                    events.error(
+                        "probes-failed",
+                        format!("servers are not probed any more: {error}"),
+                    );
+                }
+            };
+            thread::Builder::new().name("probe".to_owned()).spawn(run)
+        });
+        if let Err(error) = begun {
+            events.error("probes-failed", format!("servers cannot be probed: {error}"));
+            return;
+        }
+        let _stop = Stop(Arc::clone(&mailbox));
         let mut pictures = control.watch();
-        let mut judges = Judges::new(seed(), Arc::clone(&self.counts), Arc::clone(&self.board));
-        let mut under_way = JoinSet::new();
-        judges.adopt(&pictures.borrow_and_update().clone(), clock(), SystemTime::now());
+        mailbox.show(pictures.borrow_and_update().clone());
         loop {
-            while under_way.len() < at_once
-                && let Some((ticket, target)) = judges.due(clock())
-            {
-                let answer = check(target);
-                under_way.spawn(async move { (ticket, answer.await) });
-            }
-            let wake =
-                judges.earliest().filter(|at| under_way.len() < at_once && *at != Moment::NEVER);
-            let sleep = tokio::time::sleep_until(
-                origin + wake.unwrap_or_default().since(Moment::default()),
-            );
-            let verdict = tokio::select! {
+            tokio::select! {
                 changed = pictures.changed() => {
                     if changed.is_err() {
                         return;
                     }
-                    let picture = pictures.borrow_and_update().clone();
-                    judges.adopt(&picture, clock(), SystemTime::now());
-                    None
+                    mailbox.show(pictures.borrow_and_update().clone());
                 }
-                Some(done) = under_way.join_next() => {
-                    // A probe that panicked has no result; its server is probed again when its picture comes.
-                    done.ok().and_then(|(ticket, outcome)| judges.finished(ticket, outcome, clock(), SystemTime::now()))
+                found = found.recv() => match found {
+                    Some(Found::Verdict(verdict)) => control.verdict(verdict).await,
+                    Some(Found::Agent(word)) => control.agent(word).await,
+                    None => return,
                 }
-                Some(observed) = self.inbox.recv() => judges.observed(observed, clock(), SystemTime::now()),
-                () = sleep, if wake.is_some() => None,
-            };
-            if let Some(verdict) = verdict {
-                control.verdict(verdict).await;
             }
         }
+    }
+}
+
+/// Ends the thread with the task.
+struct Stop(Arc<Mailbox>);
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 

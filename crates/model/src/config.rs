@@ -2,11 +2,14 @@
 //! it means (`Config`, valid by construction), what changed (`diff`). It reads no file: text comes in.
 
 pub mod address;
+pub mod agent;
 pub mod checked;
 pub mod diff;
 pub mod explain;
 pub mod finding;
 pub mod load;
+pub mod pattern;
+pub mod probe;
 pub mod reference;
 pub mod socket;
 pub mod unit;
@@ -23,13 +26,16 @@ mod value;
 mod verify;
 
 pub use address::{Host, ServerAddress};
+pub use agent::{Agent, AgentKind};
 pub use checked::{
     AccessFormat, AccessLog, AccessTarget, AllDown, Balance, Config, Control, Fanout, Forward,
-    Forwarded, Global, Initial, Metrics, Pool, Probe, ProbeKind, Server, Service,
+    Forwarded, Global, Initial, Metrics, Pool, Server, Service,
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
 pub use diff::{Changes, Diff, GlobalKey, PoolChange, PoolKey, ServerKey, ServiceKey, diff};
 pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
 pub use load::{Checked, explain, load};
+pub use pattern::{Pattern, PatternError};
+pub use probe::{HttpAsk, OnDown, Probe, ProbeKind, ProbeTls, ProgramProbe, Say};
 pub use socket::{KeepAlive, PathHint, SocketOptions};

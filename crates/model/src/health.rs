@@ -31,7 +31,7 @@ pub use evidence::{Basis, Carried, Change, Evidence, Failed, Judged, Seen};
 
 use std::time::Duration;
 
-use crate::config::{Initial, Probe, ProbeKind};
+use crate::config::{Initial, Probe, ProbeKind, ProbeTls};
 use crate::moment::Moment;
 
 use pace::{BACK_OFF_JITTER, BACK_OFF_LONGEST, back_off, jittered};
@@ -69,6 +69,8 @@ pub struct Health {
     prompt: bool,
     /// Configured to begin down, and has not risen yet.
     unproven: bool,
+    /// When failures begin to count although nothing good was ever seen; `None`: something was.
+    spared: Option<Moment>,
 }
 
 /// What is to be done when a probe is due.
@@ -76,6 +78,8 @@ pub struct Health {
 pub struct Due<'a> {
     /// What; a bare TCP connection for a trial.
     pub kind: &'a ProbeKind,
+    /// TLS beneath it.
+    pub tls: Option<&'a ProbeTls>,
     /// For how long at most.
     pub timeout: Duration,
     /// Another port than the server's.
@@ -110,6 +114,7 @@ impl Health {
             probed: false,
             prompt: false,
             unproven: state == Judged::Down,
+            spared: probe.map(|probe| now + probe.grace),
         }
     }
 
@@ -118,7 +123,7 @@ impl Health {
         let mut health = Health::new(Initial::Unknown, probe, now);
         health.state = carried.state;
         health.since = now - carried.held;
-        health.unproven = false;
+        (health.unproven, health.spared) = (false, None);
         health.evidence = Evidence {
             basis: carried.basis,
             good: carried.good,
@@ -183,6 +188,13 @@ impl Health {
         } else {
             (self.good, self.bad) = (0, self.bad.saturating_add(1));
         }
+        if good {
+            self.spared = None;
+        } else if self.spared.is_some_and(|until| now < until) {
+            // It may still be starting: told, and not held against it.
+            (self.bad, self.connects_failed) = (0, 0);
+            return None;
+        }
         let to = match (self.probe.is_some(), good) {
             (true, true) => self.after_good_probe(assumed),
             (true, false) => self.after_bad(),
@@ -236,8 +248,13 @@ impl Health {
     /// What is to be done when it is due.
     pub fn due(&self) -> Due<'_> {
         match &self.probe {
-            Some(probe) => Due { kind: &probe.kind, timeout: probe.timeout, port: probe.port },
-            None => Due { kind: &ProbeKind::Tcp, timeout: TRIAL_TIMEOUT, port: None },
+            Some(probe) => Due {
+                kind: &probe.kind,
+                tls: probe.tls.as_ref(),
+                timeout: probe.timeout,
+                port: probe.port,
+            },
+            None => Due { kind: &ProbeKind::Tcp, tls: None, timeout: TRIAL_TIMEOUT, port: None },
         }
     }
 

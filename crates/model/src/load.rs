@@ -3,6 +3,8 @@
 //! Agents and answers write it, judging and choosing read it. A report that grew old is taken away, so that a lost
 //! agent means "not known" and never "idle". It parses no protocol and knows no weights.
 
+pub mod orca;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::moment::Moment;

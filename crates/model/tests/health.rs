@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use model::config::{Initial, Probe, ProbeKind};
+use model::config::{Initial, OnDown, Probe, ProbeKind};
 use model::health::{Basis, Carried, Change, Failed, Health, Judged, Seen};
 use model::moment::Moment;
 use model::pick::Rng;
@@ -24,6 +24,9 @@ fn probe(rise: u8, fall: u8) -> Probe {
         fall,
         jitter: 10,
         port: None,
+        tls: None,
+        grace: Duration::ZERO,
+        on_down: OnDown::Keep,
     }
 }
 

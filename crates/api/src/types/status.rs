@@ -146,6 +146,8 @@ pub struct Evidence {
 pub enum Source {
     /// A probe's result.
     Probe,
+    /// What its own agent says.
+    Agent,
     /// Clients' own connections.
     Traffic,
     /// An operator's order.

@@ -140,6 +140,9 @@ impl Actor {
             Order::Verdict(verdict) => self.server(verdict.server, |facts| {
                 server::judged(facts, verdict.health, verdict.reason, now)
             }),
+            Order::Agent(word) => {
+                self.server(word.server, |facts| server::agent_said(facts, word.said, now));
+            }
             Order::Resolution(resolution) => self
                 .server(resolution.server, |facts| server::resolved(facts, resolution.found, now)),
             other => return Some(other),
@@ -163,7 +166,7 @@ impl Actor {
             Order::HandOver(back) => drop(back.send(self.hand_over())),
             Order::TakeBack => self.handing = false,
             Order::Leave(how, back) => drop(back.send(self.leave(how))),
-            Order::Verdict(_) | Order::Resolution(_) => {}
+            Order::Verdict(_) | Order::Agent(_) | Order::Resolution(_) => {}
         }
     }
 

@@ -12,8 +12,8 @@ use model::config::Findings;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::order::{
-    Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution, RollbackError,
-    ServerWord, SetServerError, Verdict,
+    AgentWord, Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution,
+    RollbackError, ServerWord, SetServerError, Verdict,
 };
 use super::origin::Origin;
 use super::picture::{Picture, ServerFacts};
@@ -48,6 +48,8 @@ pub enum Order {
     SetServer(String, String, ServerWord, Origin, oneshot::Sender<SetServer>),
     /// What probes found out.
     Verdict(Verdict),
+    /// What an agent says.
+    Agent(AgentWord),
     /// What the resolver found out.
     Resolution(Resolution),
     /// Hand everything to the process that takes over.
@@ -170,6 +172,11 @@ impl Control {
     pub async fn verdict(&self, verdict: Verdict) {
         // A daemon on its way out has no use for it.
         let _ = self.orders.send(Order::Verdict(verdict)).await;
+    }
+
+    /// Reports what a server's agent says; waits and is ignored like a verdict.
+    pub async fn agent(&self, word: AgentWord) {
+        let _ = self.orders.send(Order::Agent(word)).await;
     }
 
     /// Reports where a server's name leads; waits and is ignored like a verdict.

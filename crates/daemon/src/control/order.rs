@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use model::config::{Diff, Finding, Findings, Weight};
 use model::id::ServerId;
+use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -183,6 +184,15 @@ pub struct Verdict {
     pub health: Judgement,
     /// The evidence, in a sentence.
     pub reason: String,
+}
+
+/// What a server's agent says of it.
+#[derive(Clone, Debug)]
+pub struct AgentWord {
+    /// Of which.
+    pub server: ServerId,
+    /// What it wants to be, and why; `None`: what probes and traffic say alone.
+    pub said: Option<(ServerState, String)>,
 }
 
 /// What the resolver found out about a server's name.

@@ -73,6 +73,8 @@ pub struct ServerFacts {
     pub resolved: Resolved,
     /// What probes and connections say of it.
     pub judged: Judged,
+    /// What its agent wants it to be, and why; `None`: nothing else than health says.
+    pub agent: Option<(ServerState, String)>,
     /// What an operator said, where that differs from the file.
     pub hand: Hand,
     /// What all of it comes to.

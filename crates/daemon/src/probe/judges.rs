@@ -3,20 +3,20 @@
 //! It opens no socket: `check` does.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use model::config::{Host, Pool, ProbeKind, SocketOptions};
+use model::config::{Pool, SocketOptions};
 use model::health::{Basis, Carried, Failed, Health, Judged, Seen};
 use model::id::{PoolId, ServerId};
 use model::moment::Moment;
 use model::pick::Rng;
 
 use super::board::{Board, Note};
-use super::check::{Outcome, Target, time};
 use super::counts::{ProbeCounts, one};
+use super::ready::{Known, Ready, target};
 use super::schedule::Schedule;
+use super::target::{Outcome, Target, time};
 use crate::control::{Judgement, Picture, ServerFacts, Verdict};
 
 /// A probe that begins later than this after its moment is counted as late.
@@ -29,6 +29,7 @@ pub(super) struct Judges {
     schedule: Schedule<ServerId>,
     rng: Rng,
     tickets: u64,
+    prepared: Known,
     counts: Arc<ProbeCounts>,
     board: Arc<Board>,
 }
@@ -47,6 +48,8 @@ struct Watched {
     health: Health,
     /// It is one of its pool's servers that are up.
     counted_up: bool,
+    /// What is done, ready to be done; with the words for it.
+    ready: Ready,
     /// The probe under way.
     ticket: Option<Ticket>,
     /// What was reported last.
@@ -77,6 +80,7 @@ impl Judges {
             schedule: Schedule::default(),
             rng: Rng::new(seed),
             tickets: 0,
+            prepared: Known::default(),
             counts,
             board,
         }
@@ -93,6 +97,7 @@ impl Judges {
                 Some(watched) if Arc::ptr_eq(&watched.facts, facts) => {}
                 Some(watched) => {
                     watched.health.carry(probe, now);
+                    watched.ready = Ready::of(&mut self.prepared, facts, &watched.health);
                     let moved = watched.facts.resolved != facts.resolved
                         || watched.facts.config.probe != facts.config.probe;
                     watched.ticket = watched.ticket.filter(|_| !moved);
@@ -105,6 +110,7 @@ impl Judges {
                         *id,
                         Watched {
                             facts: Arc::clone(facts),
+                            ready: Ready::of(&mut self.prepared, facts, &health),
                             health,
                             counted_up: false,
                             ticket: None,
@@ -125,6 +131,7 @@ impl Judges {
                 stays
             });
         }
+        self.prepared.forget();
         changed.extend(self.adopt_pools(picture));
         for id in changed {
             self.plan(id, now);
@@ -142,10 +149,16 @@ impl Judges {
             let (at, id) = self.schedule.pop(now)?;
             let Some(watched) = self.servers.get_mut(&id) else { continue };
             let Some(pool) = self.pools.get(&watched.facts.pool) else { continue };
-            let Some(target) = target(watched, pool) else { continue };
-            if now.since(at) > LATE {
+            let (facts, ready) = (&watched.facts, &watched.ready);
+            let Some(target) = target(facts, ready, &watched.health, &pool.config, &pool.socket)
+            else {
+                continue;
+            };
+            let late = now.since(at);
+            if late > LATE {
                 one(&self.counts.late);
             }
+            self.counts.began_late(late);
             self.tickets += 1;
             let ticket = Ticket { server: id, number: self.tickets };
             watched.ticket = Some(ticket);
@@ -342,39 +355,6 @@ fn first_health(facts: &ServerFacts, pool: &Pool, now: Moment, at: SystemTime) -
         streak: 1,
     };
     Health::restore(&carried, probe, now)
-}
-
-fn target(watched: &Watched, pool: &Watch) -> Option<Target> {
-    let due = watched.health.due();
-    let at = watched.facts.resolved.address()?;
-    let address = SocketAddr::new(at.ip(), due.port.unwrap_or(at.port()));
-    let host = match due.kind {
-        ProbeKind::Http { host: Some(host), .. } => host.clone(),
-        _ => host(&watched.facts, address.port()),
-    };
-    Some(Target {
-        address,
-        source: pool
-            .config
-            .source
-            .iter()
-            .copied()
-            .find(|source| source.is_ipv4() == address.is_ipv4()),
-        socket: Arc::clone(&pool.socket),
-        kind: due.kind.clone(),
-        host,
-        timeout: due.timeout,
-    })
-}
-
-/// The server's own name or address, with the port unless it is HTTP's.
-fn host(facts: &ServerFacts, port: u16) -> String {
-    let name = match &facts.config.address.host {
-        Host::Ip(ip) if ip.is_ipv6() => format!("[{ip}]"),
-        Host::Ip(ip) => ip.to_string(),
-        Host::Name(name) => name.clone(),
-    };
-    if port == 80 { name } else { format!("{name}:{port}") }
 }
 
 fn judgement(state: Judged) -> Judgement {

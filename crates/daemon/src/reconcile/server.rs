@@ -1,4 +1,5 @@
-//! What is known of a server, and what it comes to: file, operator, name, health, in that order of rank. Pure.
+//! What is known of a server, and what it comes to: file, operator, name, agent and health, in that order of rank.
+//! Pure.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -30,6 +31,7 @@ pub fn new(
         config: Arc::clone(config),
         resolved,
         judged: initial(pool, now),
+        agent: None,
         hand: Hand::default(),
         state: ServerState::Unknown,
         reason: String::new(),
@@ -93,6 +95,18 @@ pub fn judged(
     facts
 }
 
+/// After its agent said something, or fell silent.
+pub fn agent_said(
+    old: &ServerFacts,
+    said: Option<(ServerState, String)>,
+    now: SystemTime,
+) -> ServerFacts {
+    let mut facts = old.clone();
+    facts.agent = said;
+    settle(&mut facts, now);
+    facts
+}
+
 /// After its name was looked up. A name that no longer resolves keeps the address that it had: a resolver that is
 /// out must not take servers away.
 pub fn resolved(
@@ -128,7 +142,11 @@ pub(super) fn settle(facts: &mut ServerFacts, now: SystemTime) {
         Admin::Enabled => match &facts.resolved {
             Resolved::NotYet => (ServerState::Unknown, "its name is being looked up".to_owned()),
             Resolved::Failed(why) => (ServerState::Down, why.clone()),
-            Resolved::At(_) => (state(facts.judged.health), facts.judged.reason.clone()),
+            Resolved::At(_) => match &facts.agent {
+                // It may want less than its health allows, never more.
+                Some((said, why)) if facts.judged.health != Judgement::Down => (*said, why.clone()),
+                _ => (state(facts.judged.health), facts.judged.reason.clone()),
+            },
         },
     };
     if facts.state != state {

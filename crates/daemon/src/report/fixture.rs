@@ -110,6 +110,7 @@ fn snapshot(
                     since: now,
                     evidence: false,
                 },
+                agent: None,
                 hand: Hand::default(),
                 state: match (server.admin, pool.initial) {
                     (Admin::Drain, _) => ServerState::Drain,

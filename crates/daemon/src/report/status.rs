@@ -189,6 +189,9 @@ fn evidence(facts: &ServerFacts, note: Option<Note>) -> Evidence {
     if !matches!(facts.resolved, Resolved::At(_)) {
         return of(Source::Resolver, &facts.reason, facts.since);
     }
+    if let Some((_, why)) = facts.agent.as_ref().filter(|(state, _)| *state == facts.state) {
+        return of(Source::Agent, why, facts.since);
+    }
     match note {
         Some(note) => {
             of(if note.probed { Source::Probe } else { Source::Traffic }, &note.text, note.at)

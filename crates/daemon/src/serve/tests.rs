@@ -43,7 +43,7 @@ async fn daemon() -> Daemon {
     let scratch = Scratch::new("serve").unwrap();
     let path = scratch.path().join("control.sock");
     let (control, orders, publish) = fixture::control(fixture::picture(TEXT, 2));
-    let (prober, _observer) = prober();
+    let (prober, _observer) = prober().unwrap();
     let access = Arc::new(AccessLog::start(&AccessTarget::Off, Box::new(drop)).unwrap());
     let vitals = Vitals {
         control,

@@ -1,5 +1,7 @@
 //! From settings in force to the checked configuration. Everything was judged before: this only changes the form.
 
+mod probe;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,13 +9,12 @@ use std::sync::Arc;
 use super::address::{Host, ServerAddress};
 use super::checked::{
     AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Balance, Config, Control, Fanout,
-    Forward, Forwarded, Global, Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Probe,
-    ProbeKind, Server, Service, ServiceTimeouts, Weight,
+    Forward, Forwarded, Global, Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Server,
+    Service, ServiceTimeouts, Weight,
 };
 use super::resolve::Effective;
 use super::section::Section;
 use super::socket::{KeepAlive, PathHint, SocketOptions};
-use super::value::Value;
 
 /// Build what `verify` has approved.
 pub fn build(effective: &Effective) -> Config {
@@ -98,7 +99,7 @@ fn fanout(word: Option<&str>) -> Fanout {
 }
 
 fn pool(section: &Section) -> Pool {
-    let probe = section.table("probe").map(probe);
+    let probe = section.table("probe").map(probe::probe);
     let servers = section.list("servers").iter().map(|section| Arc::new(server(section)));
     Pool {
         name: section.name.clone(),
@@ -115,6 +116,7 @@ fn pool(section: &Section) -> Pool {
         },
         servers: servers.collect(),
         probe,
+        agent: section.table("agent").map(probe::agent),
         timeout: inner(section, "timeout", |timeout| PoolTimeouts {
             connect: timeout.span("connect"),
             first_byte: timeout.span("first-byte"),
@@ -157,32 +159,8 @@ fn server(section: &Section) -> Server {
             Some("disabled") => Admin::Disabled,
             _ => Admin::Enabled,
         },
-        probe: section.table("probe").map(probe),
+        probe: section.table("probe").map(probe::probe),
         connections: section.count("connections"),
-    }
-}
-
-fn probe(section: &Section) -> Probe {
-    let kind = match section.text("http") {
-        Some(path) => ProbeKind::Http {
-            path: path.to_owned(),
-            host: section.text("host").map(str::to_owned),
-            status: match section.value("status") {
-                Some(Value::Status(ranges)) => ranges.to_vec(),
-                _ => Vec::new(),
-            },
-        },
-        None => ProbeKind::Tcp,
-    };
-    Probe {
-        kind,
-        every: section.span("every"),
-        doubt: section.span("doubt"),
-        timeout: section.span("timeout"),
-        rise: section.number("rise"),
-        fall: section.number("fall"),
-        jitter: section.number("jitter"),
-        port: section.count("port"),
     }
 }
 

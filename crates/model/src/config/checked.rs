@@ -12,6 +12,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::address::ServerAddress;
+use super::agent::Agent;
+use super::probe::Probe;
 use super::socket::SocketOptions;
 
 /// A whole configuration. Objects are shared so that an unchanged one is the same allocation after a reload.
@@ -208,6 +210,8 @@ pub struct Pool {
     pub all_down: AllDown,
     /// The probe that servers inherit; each server's own is in `Server::probe`.
     pub probe: Option<Probe>,
+    /// How its servers tell their load; `None`: they do not.
+    pub agent: Option<Agent>,
     /// Servers in the order written; names are unique.
     pub servers: Vec<Arc<Server>>,
     /// Times towards servers.
@@ -349,43 +353,4 @@ pub enum Admin {
     Drain,
     /// Takes nothing.
     Disabled,
-}
-
-/// An active check.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Probe {
-    /// What is done.
-    pub kind: ProbeKind,
-    /// Between two probes; default 2 s.
-    pub every: Duration,
-    /// Between two probes while rising or falling; default 250 ms.
-    pub doubt: Duration,
-    /// One probe; default 1 s.
-    pub timeout: Duration,
-    /// Successes until up; default 2.
-    pub rise: u8,
-    /// Failures until down; default 3.
-    pub fall: u8,
-    /// Random share of the interval, percent; default 10.
-    pub jitter: u8,
-    /// Another port than the server's.
-    pub port: Option<u16>,
-}
-
-/// What a probe does.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProbeKind {
-    /// The connection is accepted.
-    Tcp,
-    /// A GET is answered with one of the statuses.
-    Http {
-        /// Path and query.
-        path: String,
-        /// The Host header; default the server's address.
-        host: Option<String>,
-        /// Inclusive ranges; default 200–399.
-        status: Vec<(u16, u16)>,
-    },
 }

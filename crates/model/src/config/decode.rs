@@ -4,6 +4,8 @@
 //! what holds where nothing is written is `resolve`'s.
 
 pub mod address;
+mod form;
+mod name;
 pub mod scalar;
 
 use toml::Spanned;
@@ -107,8 +109,14 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
             (DeValue::String(word), _) if unset == Some(word) => {
                 return unset.map(|word| Slot::Value(Value::Unset(word)));
             }
-            (DeValue::String(word), Short::Flag(flag)) if word == flag => {
-                return self.short(table, flag, Value::Flag(true), place);
+            (DeValue::String(word), Short::Flags(flags)) if flags.contains(&word.as_ref()) => {
+                return self.short(table, word, Value::Flag(true), place);
+            }
+            (DeValue::Boolean(true), Short::On) => {
+                return Some(Slot::Table(Section::new(table, place)));
+            }
+            (DeValue::Boolean(false), Short::On) if unset.is_some() => {
+                return unset.map(|word| Slot::Value(Value::Unset(word)));
             }
             (value, Short::Key(name)) if !matches!(value, DeValue::Array(_)) => {
                 let (_, key) = table.find(name)?;
@@ -117,23 +125,31 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
             }
             _ => {}
         }
+        self.misfit(table, short, unset, node);
+        None
+    }
+
+    /// Neither a table nor one of the words that may stand for it.
+    fn misfit(
+        &mut self,
+        table: &'static Table,
+        short: Short,
+        unset: Option<&'static str>,
+        node: &Node<'_>,
+    ) {
+        let words: Vec<&str> = match short {
+            Short::Flags(flags) => flags.iter().copied().chain(unset).collect(),
+            _ => unset.into_iter().collect(),
+        };
         let mut accepted = vec!["a table".to_owned()];
-        if let Short::Flag(flag) = short {
-            accepted.push(format!("\"{flag}\""));
-        }
-        accepted.extend(unset.map(|word| format!("\"{word}\"")));
-        let words =
-            [unset.unwrap_or_default(), if let Short::Flag(flag) = short { flag } else { "" }];
-        let near = node
-            .get_ref()
-            .as_str()
-            .and_then(|text| nearest(text, words.into_iter().filter(|w| !w.is_empty())));
+        accepted.extend(words.iter().map(|word| format!("\"{word}\"")));
+        accepted.extend(matches!(short, Short::On).then(|| "true".to_owned()));
+        let near = node.get_ref().as_str().and_then(|text| nearest(text, words));
         let trouble =
             Trouble::new(format!("{} is not {}", scalar::kind_of(node.get_ref()), table.what))
                 .expected(accepted.join(" or "))
                 .suggest(near.map(|word| format!("\"{word}\"")));
-        self.error(place, trouble);
-        None
+        self.error(node.span().into(), trouble);
     }
 
     fn short(
@@ -224,7 +240,7 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
             }
             self.path.push(name.get_ref());
             if let DeValue::Table(inner) = value.get_ref() {
-                if let Err(trouble) = scalar::name(name.get_ref(), 63) {
+                if let Err(trouble) = self::name::name(name.get_ref(), 63) {
                     self.error(place, trouble);
                 }
                 let mut section = self.table(table, inner, place);

@@ -103,6 +103,7 @@ keys! {
     Initial = "initial" => initial,
     AllDown = "all-down" => all_down,
     Probe = "probe" => probe,
+    Agent = "agent" => agent,
     Timeout = "timeout" => timeout,
     Limit = "limit" => limit,
     Source = "source" => source,

@@ -97,7 +97,8 @@ fn value(key: &Key) -> String {
             let mut forms = vec!["a table".to_owned()];
             match short {
                 Short::None => {}
-                Short::Flag(word) => forms.push(format!("\"{word}\"")),
+                Short::Flags(words) => forms.extend(words.iter().map(|word| format!("\"{word}\""))),
+                Short::On => forms.push("true".to_owned()),
                 Short::Key(name) => {
                     forms.extend(table.find(name).map(|(_, key)| expected(&key.kind)))
                 }

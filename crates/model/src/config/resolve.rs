@@ -1,12 +1,14 @@
 //! From what is written to what is in force: inheritance (global → service or pool → server), defaults, and what
 //! follows from other settings. It reports nothing: `verify` judges the result.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::decode::address::name_from;
 use super::schema::{Fallback, Key, Kind, Table};
 use super::section::{Origin, Section, Setting, Slot};
 use super::source::Place;
+use super::tables::probe::{KINDS, OF_KINDS, PROGRAM};
 use super::tables::{global::GLOBAL, pool::POOL, pool::SERVER, service::SERVICE};
 use super::value::Value;
 
@@ -138,13 +140,23 @@ fn settle_balance(balance: &mut Section, uses: Uses) {
 }
 
 fn settle_probe(probe: &mut Section) {
-    if probe.setting("http").is_none() {
-        for key in ["host", "status"] {
-            if !probe.wrote(key) {
-                probe.clear(key);
-            }
+    let kind = probe_kind(probe);
+    for (key, kinds) in OF_KINDS {
+        if !kind.is_some_and(|kind| kinds.contains(&kind)) && !probe.wrote(key) {
+            probe.clear(key);
         }
     }
+    let untold = probe.setting("status").is_some_and(|setting| setting.origin == Origin::Default);
+    if kind == Some("sip") && untold {
+        let good = Value::Status(Cow::Borrowed(&[(200, 299)]));
+        probe.set("status", good, Origin::Derived("the probe is `sip`"));
+    }
+}
+
+/// The kind of a probe: the key that names it; TLS alone is a connection with its handshake.
+pub fn probe_kind(probe: &Section) -> Option<&'static str> {
+    let named = KINDS.iter().chain([&PROGRAM]).find(|kind| probe.setting(kind).is_some());
+    named.copied().or(probe.table("tls").map(|_| "tcp"))
 }
 
 /// One place where a setting may be written, the nearest first in a chain.

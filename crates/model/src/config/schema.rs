@@ -103,6 +103,13 @@ pub enum Kind {
         /// The word for nothing set.
         unset: Option<&'static str>,
     },
+    /// A list of texts of a form; a single one counts as a list.
+    Texts {
+        /// What each must look like.
+        form: Form,
+        /// Elements.
+        most: usize,
+    },
     /// File permissions: `"0660"`.
     Mode,
     /// Listening addresses: one or a list; `":80"` stands for every address of both families.
@@ -160,8 +167,10 @@ pub enum Short {
     None,
     /// A value for this key.
     Key(&'static str),
-    /// This word, which sets the key of the same name to `true`.
-    Flag(&'static str),
+    /// One of these words, which sets the key of the same name to `true`.
+    Flags(&'static [&'static str]),
+    /// `true`: the table with all defaults; `false`: the word for none.
+    On,
 }
 
 /// What a text must look like.
@@ -181,6 +190,20 @@ pub enum Form {
     RequestPath,
     /// A Host header's value (RFC 9110 §7.2).
     Host,
+    /// Any text, at most 4,096 bytes.
+    Free,
+    /// A regular expression (`Pattern`).
+    Pattern,
+    /// `sha256:` and 64 hexadecimal digits.
+    Digest,
+    /// A token such as a method (RFC 9110 §5.6.2).
+    Token,
+    /// A header field: `name: value`.
+    Field,
+    /// A domain name or an address.
+    Domain,
+    /// An object identifier of SNMP: numbers with dots.
+    Oid,
 }
 
 impl Table {

@@ -198,6 +198,14 @@ impl Section {
         }
     }
 
+    /// A list of texts.
+    pub fn texts(&self, key: &str) -> &[String] {
+        match self.value(key) {
+            Some(Value::Texts(list)) => list,
+            _ => &[],
+        }
+    }
+
     /// Addresses to listen on; a single one counts as a list.
     pub fn sockets(&self, key: &str) -> &[SocketAddr] {
         match self.value(key) {

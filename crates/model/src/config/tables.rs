@@ -1,7 +1,9 @@
 //! The whole configuration, described once. The tables below it describe its parts.
 
+pub mod agent;
 pub mod global;
 pub mod pool;
+pub mod probe;
 pub mod service;
 pub mod socket;
 

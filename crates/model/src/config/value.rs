@@ -27,6 +27,8 @@ pub enum Value {
     Word(&'static str),
     /// Free text that a form has approved.
     Text(Cow<'static, str>),
+    /// Texts that a form has approved.
+    Texts(Vec<String>),
     /// File permissions.
     Mode(u32),
     /// Listening addresses.
@@ -51,6 +53,14 @@ impl fmt::Display for Value {
             Value::Size(size) => write!(to, "\"{}\"", Size(*size)),
             Value::Rate(rate) => write!(to, "\"{}\"", Rate(*rate)),
             Value::Text(text) => write_text(text, to),
+            Value::Texts(texts) => {
+                to.write_str("[")?;
+                for (at, text) in texts.iter().enumerate() {
+                    to.write_str(if at == 0 { "" } else { ", " })?;
+                    write_text(text, to)?;
+                }
+                to.write_str("]")
+            }
             Value::Mode(mode) => write!(to, "\"{mode:04o}\""),
             Value::Listen(list) => write_list(list, to),
             Value::Socket(address) => write!(to, "\"{address}\""),

@@ -4,6 +4,7 @@
 pub mod listeners;
 pub mod method;
 pub mod pools;
+pub mod probes;
 pub mod sockets;
 
 use super::decode::quoted;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use model::config::{
-    AccessTarget, Admin, Balance, Fanout, Forward, Host, Initial, Probe, ProbeKind, SocketOptions,
+    AccessTarget, Admin, Balance, Fanout, Forward, Host, HttpAsk, Initial, OnDown, Probe,
+    ProbeKind, SocketOptions,
 };
 
 use super::shared::{BASE, errors, good};
@@ -65,6 +66,9 @@ fn a_probe_has_the_documented_defaults() {
         fall: 3,
         jitter: 10,
         port: None,
+        tls: None,
+        grace: Duration::ZERO,
+        on_down: OnDown::Keep,
     };
     let web = &config.pools["web"];
     assert_eq!(web.probe.as_ref(), Some(&expected));
@@ -72,9 +76,7 @@ fn a_probe_has_the_documented_defaults() {
     assert_eq!(web.initial, Initial::Unknown);
     let config = good(&format!("{BASE}probe = {{ http = \"/healthz\" }}\n")).config;
     let kind = &config.pools["web"].servers[1].probe.as_ref().unwrap().kind;
-    let expected =
-        ProbeKind::Http { path: "/healthz".into(), host: None, status: vec![(200, 399)] };
-    assert_eq!(kind, &expected);
+    assert_eq!(kind, &ProbeKind::Http(HttpAsk::get("/healthz")));
 }
 
 /// The sketch of the design.
@@ -204,8 +206,7 @@ servers = [
     let servers = &config.pools["p"].servers;
     let weights: Vec<_> = servers.iter().map(|s| (s.weight.get(), s.connections)).collect();
     assert_eq!(weights, [(7, Some(5)), (0, None), (7, Some(5)), (7, Some(5))]);
-    let http =
-        ProbeKind::Http { path: "/x".into(), host: Some("h".into()), status: vec![(200, 399)] };
+    let http = ProbeKind::Http(HttpAsk { host: Some("h".into()), ..HttpAsk::get("/x") });
     let probes: Vec<_> =
         servers.iter().map(|s| s.probe.as_ref().map(|p| (p.kind.clone(), p.every))).collect();
     let expected = [

@@ -235,7 +235,7 @@ const RELATIONS: &[Row] = &[
     ),
     row("[global.limit]\ntarget-bytes = \"33KiB\"\n", "global.limit.target-bytes", "does not fit"),
     row(pool!("probe = { tcp = true, http = \"/\" }\n"), "pool.p.probe.http", "exclude each other"),
-    row(pool!("probe = { tcp = true, host = \"x\" }\n"), "pool.p.probe.host", "exclude each other"),
+    row(pool!("probe = { tcp = true, host = \"x\" }\n"), "pool.p.probe.host", "means nothing"),
     row(pool!("probe = { every = \"5s\" }\n"), "pool.p.probe", "does not say what to do"),
     row(pool!("probe = { tcp = false }\n"), "pool.p.probe.tcp", "only be true"),
     row(

@@ -51,6 +51,7 @@ fn server((at, weight): (usize, &u16)) -> ServerView {
 fn config(balance: Balance, servers: &[ServerView]) -> Pool {
     let span = Duration::from_secs(1);
     Pool {
+        agent: None,
         name: "web".to_owned(),
         balance,
         initial: Initial::Up,

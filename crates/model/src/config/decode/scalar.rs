@@ -7,11 +7,12 @@ use std::str::FromStr;
 use toml::de::DeValue;
 
 use super::super::finding::Trouble;
-use super::super::schema::{Form, Kind, Word};
+use super::super::schema::{Kind, Word};
 use super::super::suggest::nearest;
 use super::super::unit::{Rate, Size, Time, UnitError};
 use super::super::value::Value;
 use super::address;
+use super::form;
 
 /// Read a value, or say what is wrong with it.
 pub fn read(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
@@ -52,7 +53,8 @@ pub fn read(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
             Ok(Value::Rate(rate))
         }
         Kind::Words(words) => word(kind, node, words),
-        Kind::Text { form, .. } => form_of(*form, text.ok_or_else(|| wrong(kind, node))?),
+        Kind::Text { form, .. } => form::read(*form, text.ok_or_else(|| wrong(kind, node))?),
+        Kind::Texts { form, most } => texts(kind, node, *form, *most),
         Kind::Mode => mode(kind, node),
         Kind::Listen => address::listen(node),
         Kind::Socket => address::socket(node),
@@ -85,7 +87,10 @@ pub fn expected(kind: &Kind) -> String {
                 words.iter().filter(|word| word.available).map(|word| format!("\"{}\"", word.name));
             available.collect::<Vec<_>>().join(", ")
         }
-        Kind::Text { form, .. } => form_text(*form).to_owned(),
+        Kind::Text { form, .. } => form::expected(*form).to_owned(),
+        Kind::Texts { form, most } => {
+            format!("{}, or a list of at most {most} of them", form::expected(*form))
+        }
         Kind::Mode => "permissions in octal, such as \"0660\"".to_owned(),
         Kind::Listen => {
             "an address and port such as \"203.0.113.10:80\" or \":80\", or a list of them"
@@ -123,26 +128,6 @@ pub fn kind_of(node: &DeValue<'_>) -> &'static str {
         DeValue::Array(_) => "a list",
         DeValue::Table(_) => "a table",
     }
-}
-
-/// Approve a kebab-case name of at most `most` characters.
-pub fn name(text: &str, most: usize) -> Result<(), Trouble> {
-    let kebab = |part: &str| {
-        !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
-    };
-    if text.len() <= most && text.split('-').all(kebab) {
-        return Ok(());
-    }
-    let lower = text
-        .chars()
-        .take(most)
-        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' });
-    let better = lower.collect::<String>().split_whitespace().collect::<Vec<_>>().join("-");
-    Err(Trouble::new("not a name in kebab-case")
-        .expected(format!(
-            "lower-case letters, digits and single `-` between them, at most {most} characters"
-        ))
-        .suggest((!better.is_empty()).then_some(better)))
 }
 
 fn wrong(kind: &Kind, node: &DeValue<'_>) -> Trouble {
@@ -222,6 +207,30 @@ fn word(kind: &Kind, node: &DeValue<'_>, words: &'static [Word]) -> Result<Value
     }
 }
 
+fn texts(
+    kind: &Kind,
+    node: &DeValue<'_>,
+    form: super::super::schema::Form,
+    most: usize,
+) -> Result<Value, Trouble> {
+    let items: Vec<&DeValue<'_>> = match node {
+        DeValue::Array(array) if array.len() <= most => {
+            array.iter().map(|item| item.get_ref()).collect()
+        }
+        DeValue::Array(_) => {
+            return Err(Trouble::new("too many of them").expected(expected(kind)));
+        }
+        single => vec![single],
+    };
+    let mut texts = Vec::with_capacity(items.len());
+    for item in items {
+        let text = item.as_str().ok_or_else(|| wrong(kind, item))?;
+        form::read(form, text)?;
+        texts.push(text.to_owned());
+    }
+    Ok(Value::Texts(texts))
+}
+
 fn mode(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
     let octal = match (node.as_str(), node.as_integer()) {
         (Some(text), _) => u32::from_str_radix(text.trim_start_matches("0o"), 8).ok(),
@@ -264,54 +273,4 @@ fn status(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
         ranges.push(range);
     }
     Ok(Value::Status(Cow::Owned(ranges)))
-}
-
-fn form_of(form: Form, text: &str) -> Result<Value, Trouble> {
-    let visible = |text: &str| text.bytes().all(|b| b.is_ascii_graphic());
-    let good = match form {
-        Form::Name => return name(text, 255).map(|()| Value::Text(Cow::Owned(text.to_owned()))),
-        Form::File => !text.is_empty() && text.len() <= 4_096 && !text.contains('\0'),
-        Form::Target => {
-            matches!(text, "off" | "stderr" | "stdout")
-                || (text.contains('/') && text.len() <= 4_096 && !text.contains('\0'))
-        }
-        Form::Interface => {
-            (1..=15).contains(&text.len()) && visible(text) && !text.contains(['/', ':'])
-        }
-        Form::Congestion => {
-            let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
-            (1..=15).contains(&text.len()) && text.bytes().all(plain)
-        }
-        Form::RequestPath => {
-            text.starts_with('/') && text.len() <= 2_048 && visible(text) && !text.contains('#')
-        }
-        Form::Host => {
-            (1..=255).contains(&text.len()) && visible(text) && !text.contains(['/', '?', '#', '@'])
-        }
-    };
-    if good {
-        return Ok(Value::Text(Cow::Owned(text.to_owned())));
-    }
-    let near = match form {
-        Form::Target => {
-            nearest(text, ["off", "stderr", "stdout"]).map(|word| format!("\"{word}\""))
-        }
-        Form::RequestPath if visible(text) && !text.is_empty() => {
-            Some(format!("\"/{text}\"")).filter(|_| !text.starts_with('/'))
-        }
-        _ => None,
-    };
-    Err(Trouble::new("not a text that fits here").expected(form_text(form)).suggest(near))
-}
-
-fn form_text(form: Form) -> &'static str {
-    match form {
-        Form::Name => "a name in kebab-case",
-        Form::File => "a path",
-        Form::Target => "\"stderr\", \"stdout\", \"off\", or a file's path with a `/` in it",
-        Form::Interface => "a network interface, at most 15 characters",
-        Form::Congestion => "the kernel's name of a congestion control, such as \"bbr\"",
-        Form::RequestPath => "a path with a leading `/`, such as \"/healthz\"",
-        Form::Host => "a host, with its port where it has one",
-    }
 }

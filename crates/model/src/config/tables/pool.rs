@@ -1,9 +1,9 @@
-//! Describes `[pool.NAME]`, its servers and probes.
-
-use std::borrow::Cow;
+//! Describes `[pool.NAME]` and its servers.
 
 use super::super::schema::{Fallback, Form, Key, Kind, OBJECTS, Short, Table, Word};
 use super::super::value::Value;
+use super::agent::AGENT;
+use super::probe::PROBE;
 use super::service::{self, NOT_CARRIED};
 use super::socket;
 
@@ -33,6 +33,7 @@ pub static POOL: Table = Table {
             "When no server may take work: refuse with the cause, or use every enabled server.",
         ),
         PROBE,
+        AGENT,
         Key::new(
             "servers",
             Kind::List { table: &SERVER, short: Short::Key("address"), most: OBJECTS },
@@ -66,7 +67,6 @@ pub static POOL: Table = Table {
         ),
         Key::refused("hash-on", NOT_CARRIED),
         Key::refused("sticky", NOT_CARRIED),
-        Key::refused("agent", NOT_CARRIED),
         Key::refused("tls", NOT_CARRIED),
         Key::refused(
             "fin-timeout",
@@ -158,59 +158,6 @@ static BALANCE: Table = Table {
     ],
 };
 
-static PROBE_TABLE: Table = Table {
-    what: "a probe",
-    choices: &[&["tcp"], &["http", "host", "status"]],
-    keys: &[
-        Key::new("tcp", Kind::Flag, Fallback::Absent, "`true`: the server accepts a connection."),
-        Key::new(
-            "http",
-            Kind::Text { form: Form::RequestPath, unset: None },
-            Fallback::Absent,
-            "A GET of this path and query is answered with one of the statuses.",
-        ),
-        Key::new(
-            "host",
-            Kind::Text { form: Form::Host, unset: Some("auto") },
-            Fallback::unset("auto"),
-            "`http`: the Host header; `auto`: the server's address.",
-        ),
-        Key::new(
-            "status",
-            Kind::Status,
-            Fallback::Is(Value::Status(Cow::Borrowed(&[(200, 399)]))),
-            "`http`: good statuses: `200`, `\"200-299\"`, or a list.",
-        ),
-        Key::new("every", Kind::time(10, DAY), Fallback::millis(2_000), "Between two probes."),
-        Key::new(
-            "doubt",
-            Kind::time(10, DAY),
-            Fallback::millis(250),
-            "Between two probes while a server rises or falls; at most `every`.",
-        ),
-        Key::new(
-            "timeout",
-            Kind::time(1, DAY),
-            Fallback::millis(1_000),
-            "One probe; at most `every`.",
-        ),
-        Key::new("rise", Kind::count(1, 100), Fallback::count(2), "Successes in a row until up."),
-        Key::new("fall", Kind::count(1, 100), Fallback::count(3), "Failures in a row until down."),
-        Key::new(
-            "jitter",
-            Kind::count(0, 50),
-            Fallback::count(10),
-            "Random share of the interval, in percent.",
-        ),
-        Key::new(
-            "port",
-            Kind::count_or(1, 65_535, "server"),
-            Fallback::unset("server"),
-            "Another port than the server's.",
-        ),
-    ],
-};
-
 static TIMEOUT: Table = Table {
     what: "times of a pool",
     choices: &[],
@@ -280,13 +227,6 @@ const CONNECTIONS: Key = Key::new(
     Kind::count_or(1, 1_000_000, "off"),
     Fallback::unset("off"),
     "Connections at a time to one server. In a pool: for each of its servers that set none.",
-);
-
-const PROBE: Key = Key::new(
-    "probe",
-    Kind::Table { table: &PROBE_TABLE, short: Short::Flag("tcp"), unset: Some("off") },
-    Fallback::unset("off"),
-    "The active check. Short form: `\"tcp\"`. A server overrides single keys of its pool's.",
 );
 
 /// Until a connection is established.

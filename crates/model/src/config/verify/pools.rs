@@ -9,8 +9,8 @@ use super::super::finding::{Sink, Trouble};
 use super::super::resolve::Uses;
 use super::super::section::Section;
 use super::super::tables::pool::POOL;
-use super::super::unit::Time;
 use super::method::http_only;
+use super::probes;
 use super::sockets;
 
 /// Judge a pool in force.
@@ -21,12 +21,15 @@ pub fn verify(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
         self::balance(balance, pool.list("servers").len(), &format!("{path}.balance"), sink);
     }
     if let Some(probe) = pool.table("probe") {
-        self::probe(probe, &format!("{path}.probe"), sink);
+        probes::verify(probe, &format!("{path}.probe"), sink);
+    }
+    if let Some(agent) = pool.table("agent") {
+        probes::agent(agent, &format!("{path}.agent"), uses.http, sink);
     }
     for (at, server) in pool.list("servers").iter().enumerate() {
         // A probe that is the pool's was judged there.
         if let Some(probe) = server.table("probe").filter(|_| server.wrote("probe")) {
-            self::probe(probe, &format!("{path}.servers[{at}].probe"), sink);
+            probes::verify(probe, &format!("{path}.servers[{at}].probe"), sink);
         }
     }
     initial(pool, &path, sink);
@@ -118,26 +121,6 @@ fn balance(balance: &Section, servers: usize, path: &str, sink: &mut Sink<'_, '_
             Trouble::new(format!("a table of {size} gives {servers} servers uneven shares"));
         let better = u32::try_from(servers * 100).ok().and_then(next_prime);
         sink.warning(place, &key, trouble.suggest(better.map(|size| format!("size = {size}"))));
-    }
-}
-
-fn probe(probe: &Section, path: &str, sink: &mut Sink<'_, '_>) {
-    if probe.setting("tcp").is_none() && probe.setting("http").is_none() {
-        let trouble = Trouble::new("the probe does not say what to do")
-            .expected("`tcp = true` or `http = \"/PATH\"`");
-        sink.error(probe.place, path, trouble);
-    }
-    if probe.wrote("tcp") && !probe.broken("tcp") && !probe.flag("tcp") {
-        let trouble =
-            Trouble::new("`tcp` can only be true").expected("`tcp = true`, or `probe = \"off\"`");
-        sink.error(probe.place_of("tcp"), &format!("{path}.tcp"), trouble);
-    }
-    let Some(every) = probe.time("every") else { return };
-    for key in ["timeout", "doubt"] {
-        let Some(time) = probe.time(key).filter(|time| *time > every) else { continue };
-        let culprit = if probe.wrote(key) { key } else { "every" };
-        let message = format!("`{key}` ({}) is longer than `every` ({})", Time(time), Time(every));
-        sink.error(probe.place_of(culprit), &format!("{path}.{culprit}"), Trouble::new(message));
     }
 }
 

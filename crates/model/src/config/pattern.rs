@@ -1,0 +1,106 @@
+//! A regular expression that was found to be good, and small enough, when the configuration was read.
+//!
+//! It matches bytes in time linear in their number, whatever they are (crate regex). It holds no compiled form: who
+//! matches often keeps one.
+
+use std::fmt;
+
+use regex::bytes::{Regex, RegexBuilder};
+use serde::{Serialize, Serializer};
+
+/// The longest expression.
+const LONGEST: usize = 1_024;
+/// Bytes that the compiled form may have: counted repetitions of repetitions would need gigabytes.
+const COMPILED_BYTES: usize = 256 * 1_024;
+/// Bytes of the cache that matching may use.
+const CACHE_BYTES: usize = 1_024 * 1_024;
+/// How deep parentheses may nest.
+const NESTED: u32 = 32;
+
+/// An expression that compiles.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Pattern(String);
+
+/// Why an expression is not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// Too long.
+    #[error("the expression is longer than {LONGEST} bytes")]
+    Long,
+    /// It would explode.
+    #[error(
+        "the expression is too large: compiled it would need more than {COMPILED_BYTES} bytes; use smaller repetitions"
+    )]
+    Large,
+    /// Not an expression.
+    #[error("not a regular expression: {0}")]
+    Syntax(String),
+}
+
+impl Pattern {
+    /// Checks an expression.
+    ///
+    /// # Errors
+    /// See `PatternError`.
+    pub fn new(text: &str) -> Result<Pattern, PatternError> {
+        if text.len() > LONGEST {
+            return Err(PatternError::Long);
+        }
+        match build(text) {
+            Ok(_) => Ok(Pattern(text.to_owned())),
+            Err(regex::Error::CompiledTooBig(_)) => Err(PatternError::Large),
+            Err(error) => {
+                let text = error.to_string();
+                let last = text.lines().last().unwrap_or("cannot be read");
+                Err(PatternError::Syntax(last.trim_start_matches("error: ").to_owned()))
+            }
+        }
+    }
+
+    /// As written.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// The form that matches; `None` only if a later version of the library took it no more.
+    pub fn compile(&self) -> Option<Regex> {
+        build(&self.0).ok()
+    }
+}
+
+fn build(text: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(text)
+        .size_limit(COMPILED_BYTES)
+        .dfa_size_limit(CACHE_BYTES)
+        .nest_limit(NESTED)
+        .build()
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(&self.0)
+    }
+}
+
+impl Serialize for Pattern {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_explodes_is_refused_and_what_is_good_matches() {
+        assert_eq!(Pattern::new("(a{1000}){1000}"), Err(PatternError::Large));
+        assert_eq!(Pattern::new(&"a".repeat(2_000)), Err(PatternError::Long));
+        assert!(
+            matches!(Pattern::new("(a"), Err(PatternError::Syntax(why)) if why.contains("unclosed"))
+        );
+        // Exponential in engines that backtrack, linear here.
+        let good = Pattern::new("(a|aa)+$").unwrap().compile().unwrap();
+        assert!(!good.is_match(&[b"a".repeat(50_000), b"!".to_vec()].concat()));
+    }
+}

@@ -1,0 +1,111 @@
+//! BER as far as LDAP and SNMP need it (ITU-T X.690): definite lengths, tags of one byte.
+
+/// Contents that an element may have.
+const LONGEST: usize = 64 * 1_024;
+
+/// An element: tag, length, contents.
+pub fn element(tag: u8, contents: &[u8]) -> Vec<u8> {
+    let mut out = vec![tag];
+    let length = contents.len();
+    if length < 0x80 {
+        out.push(length as u8);
+    } else {
+        let bytes = (length as u32).to_be_bytes();
+        let skip = bytes.iter().take_while(|byte| **byte == 0).count();
+        out.push(0x80 | (4 - skip) as u8);
+        out.extend_from_slice(&bytes[skip..]);
+    }
+    out.extend_from_slice(contents);
+    out
+}
+
+/// A whole number.
+pub fn integer(value: i32) -> Vec<u8> {
+    let bytes = value.to_be_bytes();
+    let mut from = 0;
+    while from < 3 && matches!((bytes[from], bytes[from + 1] >> 7), (0, 0) | (0xff, 1)) {
+        from += 1;
+    }
+    element(0x02, &bytes[from..])
+}
+
+/// What came out of a reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read<'b> {
+    /// An element and what follows it.
+    Whole {
+        /// Its tag.
+        tag: u8,
+        /// Its contents.
+        contents: &'b [u8],
+        /// What follows.
+        rest: &'b [u8],
+    },
+    /// More bytes are needed.
+    Short,
+    /// Not BER, or longer than we read.
+    Bad,
+}
+
+/// Reads the element at the start of `bytes`.
+pub fn read(bytes: &[u8]) -> Read<'_> {
+    let [tag, first, after @ ..] = bytes else { return Read::Short };
+    if tag & 0x1f == 0x1f {
+        return Read::Bad;
+    }
+    let (length, after) = match first {
+        0..=0x7f => (usize::from(*first), after),
+        0x81..=0x84 => {
+            let count = usize::from(first & 0x7f);
+            let Some((digits, after)) = after.split_at_checked(count) else { return Read::Short };
+            (digits.iter().fold(0, |length, digit| length << 8 | usize::from(*digit)), after)
+        }
+        _ => return Read::Bad,
+    };
+    if length > LONGEST {
+        return Read::Bad;
+    }
+    match after.split_at_checked(length) {
+        Some((contents, rest)) => Read::Whole { tag: *tag, contents, rest },
+        None => Read::Short,
+    }
+}
+
+/// Reads an element of this tag; its contents and what follows.
+pub fn of(tag: u8, bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    match read(bytes) {
+        Read::Whole { tag: found, contents, rest } if found == tag => Some((contents, rest)),
+        _ => None,
+    }
+}
+
+/// A whole number's value, if it fits.
+pub fn number(contents: &[u8]) -> Option<i64> {
+    if contents.is_empty() || contents.len() > 8 {
+        return None;
+    }
+    let first = if contents[0] & 0x80 == 0 { 0 } else { -1i64 };
+    Some(contents.iter().fold(first, |value, byte| value << 8 | i64::from(*byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(value in any::<i32>(), bytes in prop::collection::vec(any::<u8>(), 0..70_000), tag in 0u8..31) {
+            let written = integer(value);
+            let (contents, rest) = of(0x02, &written).unwrap();
+            prop_assert_eq!((number(contents), rest.len()), (Some(i64::from(value)), 0));
+            let written = element(tag, &bytes);
+            match read(&written) {
+                Read::Whole { contents, .. } => prop_assert_eq!(contents, &bytes[..]),
+                other => prop_assert!(other == Read::Bad && bytes.len() > LONGEST),
+            }
+            prop_assert_eq!(read(&written[..written.len().min(1)]), Read::Short);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Lines out of a stream that ends them with LF or CR LF; bounded.
+
+/// Bytes of a line.
+const LINE_BYTES: usize = 4_096;
+/// Bytes over the whole dialogue.
+const TALK_BYTES: usize = 64 * 1_024;
+
+/// What has come and is not a whole line yet.
+#[derive(Debug, Default)]
+pub struct Lines {
+    held: Vec<u8>,
+    total: usize,
+}
+
+/// The peer talks too much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TooMuch {
+    /// In one line.
+    #[error("a line of the answer exceeds {LINE_BYTES} bytes")]
+    Line,
+    /// In all.
+    #[error("the answers exceed {TALK_BYTES} bytes")]
+    Talk,
+}
+
+impl Lines {
+    /// Hands every whole line, without its end, to `each` until that has a result.
+    ///
+    /// # Errors
+    /// A line or the whole is too long.
+    pub fn feed<T>(
+        &mut self,
+        bytes: &[u8],
+        mut each: impl FnMut(&[u8]) -> Option<T>,
+    ) -> Result<Option<T>, TooMuch> {
+        self.total = self.total.saturating_add(bytes.len());
+        if self.total > TALK_BYTES {
+            return Err(TooMuch::Talk);
+        }
+        for part in bytes.split_inclusive(|b| *b == b'\n') {
+            if self.held.len() + part.len() > LINE_BYTES {
+                return Err(TooMuch::Line);
+            }
+            self.held.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                let line = std::mem::take(&mut self.held);
+                let line = line.strip_suffix(b"\n").unwrap_or(&line);
+                if let Some(result) = each(line.strip_suffix(b"\r").unwrap_or(line)) {
+                    return Ok(Some(result));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The line that has begun.
+    pub fn rest(&self) -> &[u8] {
+        &self.held
+    }
+}

@@ -1,0 +1,71 @@
+//! ICMP echo (RFC 792, RFC 4443 §4): the request's own payload comes back. The shell has the socket, raw or not.
+
+use std::net::IpAddr;
+
+use crate::context::Context;
+use crate::dialogue::{Dialogue, Step};
+
+/// Types of request and reply.
+const V4: (u8, u8) = (8, 0);
+const V6: (u8, u8) = (128, 129);
+/// Bytes before the payload.
+const HEADER: usize = 8;
+
+/// A dialogue under way.
+#[derive(Debug)]
+pub struct Ping {
+    types: (u8, u8),
+    nonce: [u8; 16],
+}
+
+impl Ping {
+    /// Asks this server.
+    pub fn new(context: &Context<'_>) -> Ping {
+        let types = match context.address.ip() {
+            IpAddr::V4(_) => V4,
+            IpAddr::V6(_) => V6,
+        };
+        Ping { types, nonce: context.nonce() }
+    }
+}
+
+impl Dialogue for Ping {
+    fn begin(&mut self, out: &mut Vec<u8>) -> Step {
+        // The identifier is the kernel's to set on its own ping sockets; the payload is what tells replies apart.
+        let mut message = vec![self.types.0, 0, 0, 0, self.nonce[0], self.nonce[1], 0, 1];
+        message.extend_from_slice(&self.nonce);
+        if self.types == V4 {
+            let sum = checksum(&message);
+            message[2..4].copy_from_slice(&sum.to_be_bytes());
+        }
+        out.append(&mut message);
+        Step::Wait
+    }
+
+    fn take(&mut self, bytes: &[u8], _: &mut Vec<u8>) -> Step {
+        // Raw IPv4 sockets hand out the IP header as well.
+        let bytes = match bytes.first() {
+            Some(first) if self.types == V4 && first >> 4 == 4 => {
+                bytes.get(usize::from(first & 0xf) * 4..).unwrap_or_default()
+            }
+            _ => bytes,
+        };
+        let ours = bytes.first() == Some(&self.types.1)
+            && bytes.get(HEADER..HEADER + 16) == Some(&self.nonce[..]);
+        if ours { Step::good("ping answered") } else { Step::Wait }
+    }
+
+    fn awaits(&self) -> &'static str {
+        "echo reply"
+    }
+}
+
+/// The Internet checksum (RFC 1071).
+fn checksum(bytes: &[u8]) -> u16 {
+    let pair = |pair: &[u8]| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |b| u32::from(*b));
+    let mut sum: u32 = bytes.chunks(2).map(pair).sum();
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    !(sum as u16)
+}

@@ -1,0 +1,106 @@
+//! Any bytes, in any pieces: no dialogue panics, and none grows with what a server sends.
+
+use model::config::{HttpAsk, Pattern, ProbeKind, Say};
+use probe::dialogue::Step;
+use proptest::prelude::*;
+
+use super::support::{SECRET, plan, play};
+
+/// Every kind that has a dialogue.
+fn kinds() -> Vec<ProbeKind> {
+    let expect = || Some(Pattern::new("ready").unwrap());
+    let http = HttpAsk { expect: expect(), digest: Some("00".into()), ..HttpAsk::get("/") };
+    vec![
+        ProbeKind::Say(Say { send: "x".into(), expect: expect() }),
+        ProbeKind::Http(http.clone()),
+        ProbeKind::Http(HttpAsk { digest: None, ..http.clone() }),
+        ProbeKind::Http2(http),
+        ProbeKind::Grpc { service: "s".into(), host: None },
+        ProbeKind::Dns { name: "a.example".into(), record: 1 },
+        ProbeKind::Smtp,
+        ProbeKind::Imap,
+        ProbeKind::Pop3,
+        ProbeKind::Ftp,
+        ProbeKind::Telnet { expect: expect() },
+        ProbeKind::Nntp,
+        ProbeKind::Ldap { user: "u".into(), secret: None },
+        ProbeKind::Redis,
+        ProbeKind::Mysql { user: "u".into() },
+        ProbeKind::Postgres { user: "u".into() },
+        ProbeKind::Sip { status: vec![(200, 299)] },
+        ProbeKind::Udp(Say { send: "x".into(), expect: expect() }),
+        ProbeKind::Ping,
+        ProbeKind::Radius { secret: "/s".into() },
+        ProbeKind::Snmp { oid: "1.3.6".into(), secret: None, expect: expect() },
+    ]
+}
+
+/// Beginnings that lead deeper than noise would.
+const BEGINNINGS: [&[u8]; 12] = [
+    b"",
+    b"220 x\r\n250",
+    b"* OK\r\np1 ",
+    b"HTTP/1.1 200 OK\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+    b"\0\0\0\x04\0\0\0\0\0",
+    b"\0\x07\x81\x80\0\x01\0\x01\0\0\0\0",
+    b"\x30\x20\x02\x01\x01\x61",
+    b"\x10\0\0\0\x0a8.0\0",
+    b"R\0\0\0",
+    b"SIP/2.0 200 OK\r\n",
+    b"\xff\xfa\x01",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn no_bytes_panic(
+        beginning in prop::sample::select(&BEGINNINGS[..]),
+        noise in prop::collection::vec(any::<u8>(), 0..600),
+        cut in 1usize..200,
+        closes in any::<bool>(),
+    ) {
+        let bytes = [beginning, &noise[..]].concat();
+        let pieces: Vec<&[u8]> = bytes.chunks(cut).collect();
+        for kind in kinds() {
+            let talk = play(&plan(&kind), &pieces, closes);
+            prop_assert!(talk.said.len() < 64 * 1024, "{}: {} bytes said", kind.name(), talk.said.len());
+            if let Some(Err(why)) = talk.verdict {
+                prop_assert!(!why.is_empty() && why.len() < 700 && !why.contains(['\n', '\r']), "{why:?}");
+            }
+        }
+    }
+}
+
+/// A server that never stops: every dialogue over a stream gives up by itself, before its time is up.
+#[test]
+fn endless_talk_ends() {
+    let context = probe::context::Context {
+        address: "192.0.2.1:9".parse().unwrap(),
+        host: "h",
+        secret: Some(SECRET),
+        draw: 7,
+    };
+    for line in [
+        &b"220-more and more\r\n"[..],
+        b"* still untagged\r\n",
+        b"no line ends here ",
+        b"\xff\xfd\x18",
+    ] {
+        let piece = line.repeat(200);
+        for kind in kinds() {
+            let plan = plan(&kind);
+            if plan.carrier() != probe::plan::Carrier::Stream {
+                continue;
+            }
+            let (mut dialogue, mut said) = (plan.begin(&context).unwrap(), Vec::new());
+            let mut step = dialogue.begin(&mut said);
+            let mut pieces = 0;
+            while step == Step::Wait {
+                step = dialogue.take(&piece, &mut said);
+                pieces += 1;
+                assert!(pieces < 1_000, "{} listens for ever", kind.name());
+            }
+        }
+    }
+}
