@@ -6,8 +6,10 @@ mod ask;
 mod end;
 mod show;
 mod watch;
+mod when;
 
 mod apply;
+mod audit;
 mod check;
 mod completions;
 mod generations;
@@ -20,6 +22,7 @@ mod server;
 mod status;
 mod stop;
 mod try_;
+mod undo;
 
 use std::process::ExitCode;
 
@@ -53,6 +56,8 @@ enum Verb {
     Status(status::Args),
     Report(report::Args),
     Server(server::Args),
+    Audit(audit::Args),
+    Undo(undo::Args),
     Stop(stop::Args),
     Try(try_::Args),
     Completions(completions::Args),
@@ -79,6 +84,8 @@ fn main() -> ExitCode {
         Verb::Status(args) => status::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Server(args) => server::run(&args),
+        Verb::Audit(args) => audit::run(&args),
+        Verb::Undo(args) => undo::run(&args),
         Verb::Stop(args) => stop::run(&args),
         Verb::Try(args) => try_::run(args),
         Verb::Completions(args) => completions::run(&args, Program::command()),

@@ -18,6 +18,7 @@ use model::snapshot::ServiceView;
 use crate::account::{self, Record};
 use crate::after::After;
 use crate::census::OpenExchange;
+use crate::cuts::Cuts;
 use crate::incoming::Incoming;
 use crate::local::{LocalPool, LocalServer, LocalService};
 use crate::meter::Meter;
@@ -167,6 +168,7 @@ impl<N: Net> Exchange<'_, N> {
         self.record.reused = lent.reused;
         let meter =
             Meter::new(self.view.live.clone(), server.view.borrow().live.clone(), worker.index);
+        let cuts = Cuts::of(&server.view.borrow().live);
         let ends = Ends {
             worker,
             client,
@@ -175,6 +177,7 @@ impl<N: Net> Exchange<'_, N> {
             pool: self.pool.view.borrow().clone(),
             whole: self.whole,
             cut_at: &service.cut_at,
+            cuts: &cuts,
             sent_before: lent.connection.sent,
         };
         let mut relay = Relay::new(ends, meter, &mut self.incoming, &mut self.record);
@@ -194,13 +197,18 @@ impl<N: Net> Exchange<'_, N> {
         }
         match ended {
             Ok(ending) => Attempt::Done(lent, ending),
-            Err(fault) => Attempt::Failed(Failure {
-                fault,
-                server: Some(server),
-                reused: lent.reused,
-                replayable,
-                sent: moved.to_server > 0,
-            }),
+            Err(fault) => {
+                if fault.cause == Cause::OrderCut {
+                    lent.connection.stream.reset_on_drop();
+                }
+                Attempt::Failed(Failure {
+                    fault,
+                    server: Some(server),
+                    reused: lent.reused,
+                    replayable,
+                    sent: moved.to_server > 0,
+                })
+            }
         }
     }
 
@@ -253,7 +261,9 @@ impl<N: Net> Exchange<'_, N> {
         let server = lent.hold.server.clone();
         let meter =
             Meter::new(self.view.live.clone(), server.view.borrow().live.clone(), worker.index);
-        let ended = tunnel::run(worker, client, &lent.connection.stream, service, meter).await;
+        let cuts = Cuts::of(&server.view.borrow().live);
+        let ends = tunnel::Ends { client, server: &lent.connection.stream, service, cuts };
+        let ended = tunnel::run(worker, ends, meter).await;
         self.record.done = Some(worker.rt.now());
         self.record.add(&ended.moved);
         self.record.cause = ended.cause;

@@ -9,6 +9,7 @@ mod buffers;
 mod census;
 mod connected;
 mod connection;
+mod cuts;
 mod exchange;
 #[cfg(test)]
 mod fixture;

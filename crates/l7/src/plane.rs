@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use model::id::{ListenerId, ServiceId};
+use model::id::{ListenerId, ServerId, ServiceId};
 use model::live::Shared;
 use model::snapshot::Snapshot;
 use rustix::event::EventfdFlags;
@@ -188,6 +188,13 @@ impl Plane {
     pub fn drain(&self, limit: Duration) {
         for seat in &self.seats {
             seat.order(move |worker, _| worker.drain(limit));
+        }
+    }
+
+    /// Ends what is under way with a server whose `ServerLive::cuts` has risen, and what is kept idle, at once.
+    pub fn cut(&self, server: ServerId) {
+        for seat in &self.seats {
+            seat.order(move |worker, _| worker.cut(server));
         }
     }
 

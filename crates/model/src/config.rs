@@ -4,6 +4,7 @@
 pub mod address;
 pub mod checked;
 pub mod diff;
+pub mod edit;
 pub mod explain;
 pub mod finding;
 pub mod load;

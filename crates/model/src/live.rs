@@ -254,6 +254,8 @@ pub struct ServerLive {
     pub in_flight: Shared,
     /// Connections open now, shelved ones included: what the cap limits.
     pub connections: Shared,
+    /// How often its connections were ordered to be cut: an attempt that began under another number ends.
+    pub cuts: Shared,
     /// One slot a worker.
     pub slots: Box<[ServerSlot]>,
 }
@@ -264,6 +266,7 @@ impl ServerLive {
         ServerLive {
             in_flight: Shared::default(),
             connections: Shared::default(),
+            cuts: Shared::default(),
             slots: (0..workers).map(|_| ServerSlot::default()).collect(),
         }
     }

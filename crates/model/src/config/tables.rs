@@ -1,6 +1,7 @@
 //! The whole configuration, described once. The tables below it describe its parts.
 
 pub mod global;
+pub mod operate;
 pub mod pool;
 pub mod service;
 pub mod socket;
