@@ -210,6 +210,8 @@ fn admit<N: Net>(
             worker.rt.spawn(connection::serve(worker_, client, (peer, local), service_, open))
         }
         Forward::Tcp => worker.rt.spawn(tcp::serve(worker_, client, peer, service_, open)),
+        // Its packets are taken before they reach a socket: nobody listens for it here.
+        Forward::Mac | Forward::Tunnel | Forward::Nat => return slot.accept_failed.add(1),
     };
 }
 
@@ -222,7 +224,7 @@ fn refuse_connection<N: Net>(
 ) {
     let view = service.view.borrow().clone();
     let cause = Cause::ConnectionLimit;
-    if view.config.forward == Forward::Tcp || worker.refusing.get() >= REFUSING {
+    if view.config.forward != Forward::Http || worker.refusing.get() >= REFUSING {
         return end_at_once(worker, &sock, peer, &view, cause);
     }
     let Ok(client) = Stream::<N>::new(&worker.rt, sock, true) else { return };

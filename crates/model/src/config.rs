@@ -7,6 +7,7 @@ pub mod diff;
 pub mod explain;
 pub mod finding;
 pub mod load;
+pub mod packets;
 pub mod reference;
 pub mod socket;
 pub mod unit;
@@ -28,8 +29,14 @@ pub use checked::{
     Forwarded, Global, Initial, Metrics, Pool, Probe, ProbeKind, Server, Service,
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
-pub use diff::{Changes, Diff, GlobalKey, PoolChange, PoolKey, ServerKey, ServiceKey, diff};
+pub use diff::{
+    Changes, Diff, GlobalKey, PacketsKey, PoolChange, PoolKey, ServerKey, ServiceKey, diff,
+};
 pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
 pub use load::{Checked, explain, load};
+pub use packets::{
+    AttachMode, Caps, FlowTimers, Guard, Hours, PacketRule, PacketService, Packets, Prefix,
+    Protocols, Span, Sticky, Tunnel, TunnelKind,
+};
 pub use socket::{KeepAlive, PathHint, SocketOptions};

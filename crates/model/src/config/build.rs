@@ -1,5 +1,7 @@
 //! From settings in force to the checked configuration. Everything was judged before: this only changes the form.
 
+mod packets;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,6 +25,7 @@ pub fn build(effective: &Effective) -> Config {
         effective.pools.iter().map(|section| (section.name.clone(), Arc::new(pool(section))));
     Config {
         global: global(&effective.global),
+        packets: packets::packets(&effective.packets),
         services: services.collect::<BTreeMap<_, _>>(),
         pools: pools.collect::<BTreeMap<_, _>>(),
     }
@@ -59,10 +62,17 @@ fn global(section: &Section) -> Global {
 }
 
 fn service(section: &Section) -> Service {
+    let forward = match section.text("forward") {
+        Some("tcp") => Forward::Tcp,
+        Some("mac") => Forward::Mac,
+        Some("tunnel") => Forward::Tunnel,
+        Some("nat") => Forward::Nat,
+        _ => Forward::Http,
+    };
     Service {
         name: section.name.clone(),
-        listen: section.sockets("listen").to_vec(),
-        forward: if section.text("forward") == Some("tcp") { Forward::Tcp } else { Forward::Http },
+        listen: if forward.packets() { Vec::new() } else { section.sockets("listen").to_vec() },
+        forward,
         pool: section.text("pool").unwrap_or_default().to_owned(),
         timeout: inner(section, "timeout", |timeout| ServiceTimeouts {
             header: timeout.span("header"),
@@ -85,6 +95,7 @@ fn service(section: &Section) -> Service {
             forwarded: fanout(forwarded.text("forwarded")),
             via: forwarded.flag("via"),
         }),
+        packets: forward.packets().then(|| packets::service(section)),
     }
 }
 
@@ -129,6 +140,7 @@ fn pool(section: &Section) -> Pool {
             header_count: limit.number("header-count"),
         }),
         source: section.addresses("source").to_vec(),
+        source_client: section.unset("source"),
         socket: inner(section, "socket", socket),
         retries: section.number("retries"),
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::address::ServerAddress;
+use super::packets::{PacketService, Packets};
 use super::socket::SocketOptions;
 
 /// A whole configuration. Objects are shared so that an unchanged one is the same allocation after a reload.
@@ -20,6 +21,8 @@ use super::socket::SocketOptions;
 pub struct Config {
     /// What belongs to the process.
     pub global: Global,
+    /// The packet plane.
+    pub packets: Packets,
     /// Services by name.
     pub services: BTreeMap<String, Arc<Service>>,
     /// Pools by name. Every pool that a service names is here.
@@ -110,6 +113,30 @@ pub enum Forward {
     Http,
     /// Proxied bytes.
     Tcp,
+    /// Packets with another destination MAC address; servers answer clients directly.
+    Mac,
+    /// Packets in a tunnel; servers answer clients directly.
+    Tunnel,
+    /// Packets translated both ways.
+    Nat,
+}
+
+impl Forward {
+    /// Whether packets are forwarded rather than connections proxied.
+    pub fn packets(self) -> bool {
+        matches!(self, Forward::Mac | Forward::Tunnel | Forward::Nat)
+    }
+
+    /// As written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Forward::Http => "http",
+            Forward::Tcp => "tcp",
+            Forward::Mac => "mac",
+            Forward::Tunnel => "tunnel",
+            Forward::Nat => "nat",
+        }
+    }
 }
 
 /// A virtual address and what is done with what arrives there.
@@ -118,7 +145,7 @@ pub enum Forward {
 pub struct Service {
     /// Its name, kebab-case.
     pub name: String,
-    /// Where it listens; at least one, no two services share one.
+    /// Where it listens; no two services share one. Empty where packets are forwarded: `packets.listen`.
     pub listen: Vec<SocketAddr>,
     /// The method.
     pub forward: Forward,
@@ -132,6 +159,8 @@ pub struct Service {
     pub socket: SocketOptions,
     /// Which headers tell the server about the client (`http`).
     pub forwarded: Forwarded,
+    /// What it has where packets are forwarded.
+    pub packets: Option<PacketService>,
 }
 
 /// Times on the client's side. `None` is off.
@@ -216,6 +245,8 @@ pub struct Pool {
     pub limit: PoolLimits,
     /// Source addresses towards servers, used in turn; empty: the kernel chooses.
     pub source: Vec<IpAddr>,
+    /// `nat`: servers see the client's own address.
+    pub source_client: bool,
     /// Socket settings towards servers.
     pub socket: SocketOptions,
     /// Further attempts after a failed one that may be repeated; default 2.
