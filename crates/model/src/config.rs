@@ -6,6 +6,7 @@ pub mod checked;
 pub mod diff;
 pub mod explain;
 pub mod finding;
+pub mod forward;
 pub mod load;
 pub mod packets;
 pub mod reference;
@@ -25,8 +26,8 @@ mod verify;
 
 pub use address::{Host, ServerAddress};
 pub use checked::{
-    AccessFormat, AccessLog, AccessTarget, AllDown, Balance, Config, Control, Fanout, Forward,
-    Forwarded, Global, Initial, Metrics, Pool, Probe, ProbeKind, Server, Service,
+    AccessFormat, AccessLog, AccessTarget, AllDown, Balance, Config, Control, Fanout, Forwarded,
+    Global, Initial, Metrics, Pool, Probe, ProbeKind, Server, Service,
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
 pub use diff::{
@@ -34,6 +35,7 @@ pub use diff::{
 };
 pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
+pub use forward::Forward;
 pub use load::{Checked, explain, load};
 pub use packets::{
     AttachMode, Caps, FlowTimers, Guard, Hours, PacketRule, PacketService, Packets, Prefix,

@@ -1,5 +1,6 @@
 //! From settings in force to the checked configuration. Everything was judged before: this only changes the form.
 
+mod inner;
 mod packets;
 
 use std::collections::BTreeMap;
@@ -9,13 +10,15 @@ use std::sync::Arc;
 use super::address::{Host, ServerAddress};
 use super::checked::{
     AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Balance, Config, Control, Fanout,
-    Forward, Forwarded, Global, Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Probe,
-    ProbeKind, Server, Service, ServiceTimeouts, Weight,
+    Forwarded, Global, Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Probe, ProbeKind,
+    Server, Service, ServiceTimeouts, Weight,
 };
+use super::forward::Forward;
 use super::resolve::Effective;
 use super::section::Section;
 use super::socket::{KeepAlive, PathHint, SocketOptions};
 use super::value::Value;
+use inner::inner;
 
 /// Build what `verify` has approved.
 pub fn build(effective: &Effective) -> Config {
@@ -225,13 +228,5 @@ fn socket(section: &Section) -> SocketOptions {
             rate: path.number("rate"),
             round_trip: path.span("round-trip"),
         }),
-    }
-}
-
-/// An inner table; the schema promises it, so an empty one stands for a missing one.
-fn inner<T>(section: &Section, key: &str, read: impl FnOnce(&Section) -> T) -> T {
-    match section.table(key) {
-        Some(inner) => read(inner),
-        None => read(&Section::new(&super::tables::ROOT, section.place)),
     }
 }

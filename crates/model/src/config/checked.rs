@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::address::ServerAddress;
+use super::forward::Forward;
 use super::packets::{PacketService, Packets};
 use super::socket::SocketOptions;
 
@@ -103,40 +104,6 @@ pub struct Control {
 pub struct Metrics {
     /// Where it listens.
     pub listen: SocketAddr,
-}
-
-/// How a service forwards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Forward {
-    /// Proxied requests.
-    Http,
-    /// Proxied bytes.
-    Tcp,
-    /// Packets with another destination MAC address; servers answer clients directly.
-    Mac,
-    /// Packets in a tunnel; servers answer clients directly.
-    Tunnel,
-    /// Packets translated both ways.
-    Nat,
-}
-
-impl Forward {
-    /// Whether packets are forwarded rather than connections proxied.
-    pub fn packets(self) -> bool {
-        matches!(self, Forward::Mac | Forward::Tunnel | Forward::Nat)
-    }
-
-    /// As written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Forward::Http => "http",
-            Forward::Tcp => "tcp",
-            Forward::Mac => "mac",
-            Forward::Tunnel => "tunnel",
-            Forward::Nat => "nat",
-        }
-    }
 }
 
 /// A virtual address and what is done with what arrives there.

@@ -178,7 +178,7 @@ fn fits(key: &Key, forward: &str, tcp: bool) -> bool {
             };
             !key.http_only && !key.proxy_only && owner == forward
         }
-        _ => !key.packets_only && !(tcp && key.http_only),
+        _ => !(key.packets_only || tcp && key.http_only),
     }
 }
 

@@ -9,7 +9,7 @@ use super::super::packets::{
 };
 use super::super::section::Section;
 use super::super::value::Value;
-use super::inner;
+use super::inner::inner;
 
 /// `[packets]`.
 pub(super) fn packets(section: &Section) -> Packets {
