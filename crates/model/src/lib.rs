@@ -9,6 +9,7 @@ pub mod hash;
 pub mod health;
 pub mod id;
 pub mod live;
+pub mod load;
 pub mod moment;
 pub mod pick;
 pub mod retry;
