@@ -16,6 +16,7 @@ mod stage;
 mod stories;
 mod talk;
 mod tunnels;
+mod waiting;
 mod world;
 
 use std::collections::BTreeMap;
