@@ -209,9 +209,10 @@ fn admit<N: Net>(
         Forward::Http => {
             worker.rt.spawn(connection::serve(worker_, client, (peer, local), service_, open))
         }
-        Forward::Tcp => worker.rt.spawn(tcp::serve(worker_, client, peer, service_, open)),
-        // Its packets are taken before they reach a socket: nobody listens for it here.
-        Forward::Mac | Forward::Tunnel | Forward::Nat => return slot.accept_failed.add(1),
+        // Forwarded packets never reach a socket of ours.
+        Forward::Tcp | Forward::Mac | Forward::Tunnel | Forward::Nat => {
+            worker.rt.spawn(tcp::serve(worker_, client, peer, service_, open))
+        }
     };
 }
 
