@@ -12,6 +12,7 @@ mod apply;
 mod audit;
 mod check;
 mod completions;
+mod doctor;
 mod generations;
 mod man;
 mod plan_change;
@@ -59,6 +60,7 @@ enum Verb {
     Audit(audit::Args),
     Undo(undo::Args),
     Stop(stop::Args),
+    Doctor(doctor::Args),
     Try(try_::Args),
     Completions(completions::Args),
     #[command(hide = true)]
@@ -87,6 +89,7 @@ fn main() -> ExitCode {
         Verb::Audit(args) => audit::run(&args),
         Verb::Undo(args) => undo::run(&args),
         Verb::Stop(args) => stop::run(&args),
+        Verb::Doctor(args) => doctor::run(&args),
         Verb::Try(args) => try_::run(args),
         Verb::Completions(args) => completions::run(&args, Program::command()),
         Verb::Man(args) => man::run(&args, Program::command()),
