@@ -10,6 +10,7 @@ mod operate;
 pub mod order;
 pub mod origin;
 pub mod picture;
+mod record;
 mod tell;
 #[cfg(test)]
 mod tests;

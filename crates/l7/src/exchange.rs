@@ -73,6 +73,14 @@ struct Failure<N: Net> {
     sent: bool,
 }
 
+impl<N: Net> Failure<N> {
+    /// No connection could be had.
+    fn before_sending(cause: Cause, server: Option<Rc<LocalServer<N>>>) -> Failure<N> {
+        let fault = Fault::before_sending(cause);
+        Failure { fault, server, reused: false, replayable: true, sent: false }
+    }
+}
+
 /// Runs an exchange. Bytes that came after the request are left in `held`.
 pub fn run<'a, N: Net>(
     parties: Parties<'a, N>,
@@ -154,14 +162,7 @@ impl<N: Net> Exchange<'_, N> {
         let mut lent = match lent {
             Ok(lent) => lent,
             Err(NotLent { cause, server }) => {
-                let fault = Fault::before_sending(cause);
-                return Attempt::Failed(Failure {
-                    fault,
-                    server,
-                    reused: false,
-                    replayable: true,
-                    sent: false,
-                });
+                return Attempt::Failed(Failure::before_sending(cause, server));
             }
         };
         let server = lent.hold.server.clone();
