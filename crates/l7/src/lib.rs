@@ -15,6 +15,7 @@ mod exchange;
 mod fixture;
 mod flow;
 mod incoming;
+mod kept;
 mod local;
 mod meter;
 mod outside;

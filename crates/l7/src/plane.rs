@@ -21,6 +21,7 @@ use rustix::event::EventfdFlags;
 
 use crate::accept::{self, Listening, Wanted};
 use crate::account::Wall;
+use crate::kept::Kept;
 use crate::outside::{Outside, PlaneOptions};
 use crate::ports::{AllPorts, Ports};
 use crate::rt::epoll::Epoll;
@@ -109,7 +110,7 @@ impl Plane {
             return Err(StartError::NoWorkers);
         }
         let options = Arc::new(options);
-        let origin = Instant::now();
+        let (origin, kept) = (Instant::now(), Kept::of_this_process());
         let all_open = Arc::new(Shared::default());
         let spare_missing = Arc::new(Shared::default());
         let ports = Arc::new(AllPorts::new(port_range(), outside.clone()));
@@ -131,6 +132,7 @@ impl Plane {
                     ..Published::default()
                 },
                 origin,
+                kept,
             };
             seats.push(Seat::start(start).map_err(failed)?);
         }
@@ -303,6 +305,7 @@ struct Start {
     outside: Arc<dyn Outside>,
     published: Published,
     origin: Instant,
+    kept: Kept,
 }
 
 /// A worker's thread.
@@ -311,7 +314,7 @@ fn work(start: Start, poll: OwnedFd, mailbox: Arc<Mailbox>, bell: OwnedFd) {
         pin(start.index);
     }
     let worker = Worker::new(
-        Epoll::new(poll, start.origin),
+        Epoll::new(poll, start.origin, start.kept),
         start.index,
         start.seed,
         start.wall,
