@@ -4,20 +4,28 @@
 //! How a change is carried out is `reconcile`'s.
 
 pub mod actor;
+mod fallen;
 mod force;
 pub mod handle;
+mod operate;
 pub mod order;
 pub mod origin;
 pub mod picture;
+mod record;
 mod tell;
 #[cfg(test)]
 mod tests;
+mod undo;
+pub mod word;
 mod words;
 
 pub use handle::{Control, Handed};
 pub use order::{
     AgentWord, Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution,
-    RollbackError, ServerWord, SetServerError, Verdict,
+    RollbackError, Verdict,
 };
 pub use origin::{Origin, Way};
-pub use picture::{Hand, Judged, Judgement, ListenerFacts, Picture, Resolved, ServerFacts, Word};
+pub use picture::{
+    Hand, Judged, Judgement, ListenerFacts, Maintain, Picture, Quiesce, Resolved, ServerFacts, Word,
+};
+pub use word::{Operate, Operated, SaveError, ServerWord, SetServerError, UndoError, Undone};

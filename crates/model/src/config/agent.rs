@@ -14,7 +14,7 @@ pub struct Agent {
     pub kind: AgentKind,
     /// The agent's port on the server's address; `None`: the server's own port.
     pub port: Option<u16>,
-    /// Between two questions; default 2 s.
+    /// Between two questions; default 2 s. `Answers`: between two looks for reports that are too old.
     pub every: Duration,
     /// One question; default 1 s.
     pub timeout: Duration,

@@ -40,7 +40,7 @@ pub fn agent(section: &Section) -> Agent {
             _ => AgentKind::Text { send: owned(section, "send") },
         },
         port: section.count("port"),
-        every: section.span("every"),
+        every: section.time("every").unwrap_or(std::time::Duration::from_secs(1)),
         timeout: section.span("timeout"),
         age: section.span("age"),
     }

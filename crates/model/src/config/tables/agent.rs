@@ -7,6 +7,15 @@ use super::super::value::Value;
 
 const DAY: u64 = 86_400_000;
 
+/// Keys that mean something only for some kinds, and those kinds.
+pub const OF_AGENTS: [(&str, &[&str]); 5] = [
+    ("path", &["orca"]),
+    ("send", &["text"]),
+    ("port", &["text", "orca"]),
+    ("every", &["text", "orca"]),
+    ("timeout", &["text", "orca"]),
+];
+
 /// The agents of a pool's servers.
 pub const AGENT: Key = Key::new(
     "agent",

@@ -166,7 +166,7 @@ static PROBE_TABLE: Table = Table {
         ),
         Key::new(
             "headers",
-            Kind::Texts { form: Form::Field, most: 32 },
+            Kind::Lines { form: Form::Field, most: 32 },
             Fallback::Is(Value::Texts(Vec::new())),
             "`http`, `http2`: further fields, each `\"name: value\"`.",
         ),
@@ -221,7 +221,7 @@ static PROBE_TABLE: Table = Table {
         ),
         Key::new(
             "args",
-            Kind::Texts { form: Form::Free, most: 64 },
+            Kind::Lines { form: Form::Free, most: 64 },
             Fallback::Is(Value::Texts(Vec::new())),
             "`program`: its arguments. No shell reads them.",
         ),

@@ -3,6 +3,7 @@
 use super::super::finding::{Sink, Trouble};
 use super::super::resolve::probe_kind;
 use super::super::section::Section;
+use super::super::tables::agent::OF_AGENTS;
 use super::super::tables::probe::{FLAGS, KINDS, OF_KINDS};
 use super::super::unit::Time;
 
@@ -37,8 +38,7 @@ pub fn verify(probe: &Section, path: &str, sink: &mut Sink<'_, '_>) {
 /// Judge an agent in force.
 pub fn agent(agent: &Section, path: &str, http: bool, sink: &mut Sink<'_, '_>) {
     let kind = agent.text("kind").unwrap_or_default();
-    for (key, owners) in [("path", &["orca"][..]), ("send", &["text"]), ("port", &["text", "orca"])]
-    {
+    for (key, owners) in OF_AGENTS {
         if agent.wrote(key) && !owners.contains(&kind) && !agent.broken("kind") {
             let trouble = Trouble::new(format!("`{key}` means nothing for an agent `{kind}`"))
                 .expected(format!("`kind` {}", owners.join(" or ")));
