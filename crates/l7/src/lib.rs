@@ -9,14 +9,17 @@ mod buffers;
 mod census;
 mod connected;
 mod connection;
+mod cuts;
 mod exchange;
 #[cfg(test)]
 mod fixture;
 mod flow;
 mod incoming;
+mod kept;
 mod local;
 mod meter;
 mod outside;
+mod patience;
 mod plane;
 mod ports;
 mod queue;

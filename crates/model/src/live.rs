@@ -9,6 +9,7 @@ pub mod histogram;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::cause::Cause;
+use crate::load;
 pub use count::Count;
 pub use histogram::{Histogram, HistogramSum};
 
@@ -254,6 +255,10 @@ pub struct ServerLive {
     pub in_flight: Shared,
     /// Connections open now, shelved ones included: what the cap limits.
     pub connections: Shared,
+    /// How often its connections were ordered to be cut: an attempt that began under another number ends.
+    pub cuts: Shared,
+    /// What the server says of its own load.
+    pub load: load::Cell,
     /// One slot a worker.
     pub slots: Box<[ServerSlot]>,
 }
@@ -264,6 +269,8 @@ impl ServerLive {
         ServerLive {
             in_flight: Shared::default(),
             connections: Shared::default(),
+            cuts: Shared::default(),
+            load: load::Cell::default(),
             slots: (0..workers).map(|_| ServerSlot::default()).collect(),
         }
     }
