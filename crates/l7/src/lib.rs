@@ -13,6 +13,7 @@ mod exchange;
 #[cfg(test)]
 mod fixture;
 mod flow;
+mod hash_on;
 mod incoming;
 mod local;
 mod meter;

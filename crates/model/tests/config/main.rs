@@ -15,5 +15,6 @@ mod good;
 mod hostile;
 mod mistakes;
 mod shared;
+mod sharing;
 mod ten;
 mod warned;
