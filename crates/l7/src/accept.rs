@@ -209,7 +209,10 @@ fn admit<N: Net>(
         Forward::Http => {
             worker.rt.spawn(connection::serve(worker_, client, (peer, local), service_, open))
         }
-        Forward::Tcp => worker.rt.spawn(tcp::serve(worker_, client, peer, service_, open)),
+        // Forwarded packets never reach a socket of ours.
+        Forward::Tcp | Forward::Mac | Forward::Tunnel | Forward::Nat => {
+            worker.rt.spawn(tcp::serve(worker_, client, peer, service_, open))
+        }
     };
 }
 
@@ -222,7 +225,7 @@ fn refuse_connection<N: Net>(
 ) {
     let view = service.view.borrow().clone();
     let cause = Cause::ConnectionLimit;
-    if view.config.forward == Forward::Tcp || worker.refusing.get() >= REFUSING {
+    if view.config.forward != Forward::Http || worker.refusing.get() >= REFUSING {
         return end_at_once(worker, &sock, peer, &view, cause);
     }
     let Ok(client) = Stream::<N>::new(&worker.rt, sock, true) else { return };

@@ -22,6 +22,7 @@ use crate::hash_on;
 use crate::incoming::Incoming;
 use crate::local::{LocalPool, LocalServer, LocalService};
 use crate::meter::Meter;
+use crate::patience::Patience;
 use crate::refuse::{self, Answer};
 use crate::relay::{Ending, Ends, Fault, Relay};
 use crate::rt::Net;
@@ -144,7 +145,7 @@ impl<N: Net> Exchange<'_, N> {
             again: self.again,
             careful: !self.incoming.idempotent,
             fresh: false,
-            until: self.whole,
+            patience: Patience { client, whole: self.whole, cut_at: &service.cut_at },
         };
         // What is rare is boxed: each future is moved as a whole when it begins.
         let lent = match upstream::now(worker, &self.pool, &want) {

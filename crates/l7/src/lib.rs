@@ -18,6 +18,7 @@ mod incoming;
 mod local;
 mod meter;
 mod outside;
+mod patience;
 mod plane;
 mod ports;
 mod queue;

@@ -14,6 +14,7 @@ use crate::census::OpenConnection;
 use crate::hash_on;
 use crate::local::LocalService;
 use crate::meter::Meter;
+use crate::patience::Patience;
 use crate::rt::Net;
 use crate::said::Said;
 use crate::stream::Stream;
@@ -37,7 +38,7 @@ pub async fn serve<N: Net>(
     let now = worker.rt.now();
     let mut record = Record::begin(now, now);
     // Boxed so that a long-lived tunnel does not keep room for it.
-    let lent = match Box::pin(lend(&worker, peer, &service, &mut record)).await {
+    let lent = match Box::pin(lend(&worker, (&client, peer), &service, &mut record)).await {
         Ok(lent) => lent,
         Err(NotLent { cause, server }) => {
             record.cause = Some(cause);
@@ -68,7 +69,7 @@ pub async fn serve<N: Net>(
 
 async fn lend<N: Net>(
     worker: &Rc<Worker<N>>,
-    peer: SocketAddr,
+    (client, peer): (&Stream<N>, SocketAddr),
     service: &LocalService<N>,
     record: &mut Record,
 ) -> Result<Lent<N>, NotLent<N>> {
@@ -83,7 +84,7 @@ async fn lend<N: Net>(
             again: None,
             careful: false,
             fresh: true,
-            until: Moment::NEVER,
+            patience: Patience { client, whole: Moment::NEVER, cut_at: &service.cut_at },
         };
         let now = upstream::now(worker, &pool, &want);
         let NotLent { cause, server } = match upstream::lend(worker, &pool, want, now, record).await

@@ -1,6 +1,8 @@
 //! From settings in force to the checked configuration. Everything was judged before: this only changes the form.
 
 mod balance;
+mod inner;
+mod packets;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,14 +10,16 @@ use std::sync::Arc;
 
 use super::address::{Host, ServerAddress};
 use super::checked::{
-    AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Config, Control, Fanout, Forward,
-    Forwarded, Global, Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Probe, ProbeKind,
-    Server, Service, ServiceTimeouts, Weight,
+    AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Config, Control, Fanout, Forwarded,
+    Global, Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Probe, ProbeKind, Server,
+    Service, ServiceTimeouts, Weight,
 };
+use super::forward::Forward;
 use super::resolve::Effective;
 use super::section::Section;
 use super::socket::{KeepAlive, PathHint, SocketOptions};
 use super::value::Value;
+use inner::inner;
 
 /// Build what `verify` has approved.
 pub fn build(effective: &Effective) -> Config {
@@ -25,6 +29,7 @@ pub fn build(effective: &Effective) -> Config {
         effective.pools.iter().map(|section| (section.name.clone(), Arc::new(pool(section))));
     Config {
         global: global(&effective.global),
+        packets: packets::packets(&effective.packets),
         services: services.collect::<BTreeMap<_, _>>(),
         pools: pools.collect::<BTreeMap<_, _>>(),
     }
@@ -61,10 +66,17 @@ fn global(section: &Section) -> Global {
 }
 
 fn service(section: &Section) -> Service {
+    let forward = match section.text("forward") {
+        Some("tcp") => Forward::Tcp,
+        Some("mac") => Forward::Mac,
+        Some("tunnel") => Forward::Tunnel,
+        Some("nat") => Forward::Nat,
+        _ => Forward::Http,
+    };
     Service {
         name: section.name.clone(),
-        listen: section.sockets("listen").to_vec(),
-        forward: if section.text("forward") == Some("tcp") { Forward::Tcp } else { Forward::Http },
+        listen: if forward.packets() { Vec::new() } else { section.sockets("listen").to_vec() },
+        forward,
         pool: section.text("pool").unwrap_or_default().to_owned(),
         timeout: inner(section, "timeout", |timeout| ServiceTimeouts {
             header: timeout.span("header"),
@@ -87,6 +99,7 @@ fn service(section: &Section) -> Service {
             forwarded: fanout(forwarded.text("forwarded")),
             via: forwarded.flag("via"),
         }),
+        packets: forward.packets().then(|| packets::service(section)),
     }
 }
 
@@ -136,6 +149,7 @@ fn pool(section: &Section) -> Pool {
             header_count: limit.number("header-count"),
         }),
         source: section.addresses("source").to_vec(),
+        source_client: section.unset("source"),
         socket: inner(section, "socket", socket),
         retries: section.number("retries"),
     }
@@ -210,13 +224,5 @@ fn socket(section: &Section) -> SocketOptions {
             rate: path.number("rate"),
             round_trip: path.span("round-trip"),
         }),
-    }
-}
-
-/// An inner table; the schema promises it, so an empty one stands for a missing one.
-fn inner<T>(section: &Section, key: &str, read: impl FnOnce(&Section) -> T) -> T {
-    match section.table(key) {
-        Some(inner) => read(inner),
-        None => read(&Section::new(&super::tables::ROOT, section.place)),
     }
 }

@@ -14,6 +14,7 @@ mod fresh;
 mod good;
 mod hostile;
 mod mistakes;
+mod packets;
 mod shared;
 mod sharing;
 mod ten;
