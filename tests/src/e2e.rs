@@ -13,6 +13,7 @@
 
 pub mod balancer;
 pub mod client;
+pub mod datagrams;
 pub mod dir;
 pub mod download;
 pub mod fdstore;
@@ -22,6 +23,7 @@ pub mod load;
 pub mod namespace;
 pub mod nginx;
 pub mod place;
+pub mod plane;
 pub mod process;
 pub mod recorder;
 pub mod servers;
@@ -30,3 +32,4 @@ pub mod steady;
 pub mod tools;
 pub mod wait;
 pub mod websocket;
+pub mod words;

@@ -10,6 +10,7 @@ mod watch;
 mod apply;
 mod check;
 mod completions;
+mod doctor;
 mod generations;
 mod man;
 mod plan_change;
@@ -54,6 +55,7 @@ enum Verb {
     Report(report::Args),
     Server(server::Args),
     Stop(stop::Args),
+    Doctor(doctor::Args),
     Try(try_::Args),
     Completions(completions::Args),
     #[command(hide = true)]
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
         Verb::Report(args) => report::run(args),
         Verb::Server(args) => server::run(&args),
         Verb::Stop(args) => stop::run(&args),
+        Verb::Doctor(args) => doctor::run(&args),
         Verb::Try(args) => try_::run(args),
         Verb::Completions(args) => completions::run(&args, Program::command()),
         Verb::Man(args) => man::run(&args, Program::command()),

@@ -12,5 +12,6 @@ pub mod live;
 pub mod load;
 pub mod moment;
 pub mod pick;
+pub mod preflight;
 pub mod retry;
 pub mod snapshot;

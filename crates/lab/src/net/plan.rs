@@ -16,7 +16,7 @@ use super::kernel::Congestion;
 /// The address of services, version 4; the router sends its whole subnet to the balancer.
 pub const SERVICE_V4: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 10);
 /// The address of services, version 6.
-pub const SERVICE_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xe, 0, 0, 0, 0, 10);
+pub const SERVICE_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xe, 0, 0, 0, 0, 0x10);
 
 /// How many return addresses of each version the balancer has for `nat`.
 pub const RETURNS: u8 = 4;

@@ -119,6 +119,11 @@ impl Site {
         Ok(())
     }
 
+    /// Loads a program of somebody else's on a host's `eth0`; it passes every packet.
+    pub fn occupy(&self, host: &Namespace) -> Result<(), SiteError> {
+        Ok(Pass::new()?.load(End { namespace: host, link: "eth0" })?)
+    }
+
     fn cable(&self, node: &Namespace, link: &str, port: &str) -> Result<(), SiteError> {
         let end = End { namespace: node, link };
         let at_router = End { namespace: &self.router, link: port };
