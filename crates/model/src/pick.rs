@@ -83,10 +83,8 @@ impl Chooser {
         let balance = view.config.balance;
         let changed = eligible != self.eligible;
         match (&mut self.policy, balance) {
-            (Policy::RoundRobin(policy), Balance::RoundRobin) => {
-                if changed {
-                    policy.refresh(&eligible);
-                }
+            (Policy::RoundRobin(policy), Balance::RoundRobin) if changed => {
+                policy.refresh(&eligible);
             }
             (Policy::Maglev(policy), Balance::Maglev { size }) => {
                 policy.refresh(&eligible, view, size);

@@ -92,6 +92,11 @@ fn hashed(hash_on: &Section, pool: &Section, uses: Uses, path: &str, sink: &mut 
         sink.error(pool.place_of("hash-on"), path, trouble);
     }
     let of_requests = !matches!(word, Some("address" | "address-port"));
+    if uses.packets && !matches!(word, Some("address")) {
+        let message = "a service that forwards packets uses this pool, and it hashes addresses";
+        let trouble = Trouble::new(message).expected("`address`");
+        sink.error(pool.place_of("hash-on"), path, trouble);
+    }
     if of_requests && uses.tcp {
         let message =
             "a `tcp` service uses this pool, and its connections have no requests to hash";
