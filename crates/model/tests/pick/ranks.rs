@@ -16,6 +16,9 @@ const UP: ServerState = ServerState::Up;
 /// Priority (10 backup, 11 last resort), weight, locality, state.
 type Given = (u8, u16, Option<&'static str>, ServerState);
 
+/// What it is, the servers, the spill-over, who is chosen and why.
+type Row<'a> = (&'a str, &'a [Given], Option<u8>, &'a [usize], Turn);
+
 fn made(given: &[Given], spill: Option<u8>, here: Option<&str>, all_down: AllDown) -> PoolView {
     let mut view = pool(Balance::RoundRobin, &given.iter().map(|it| it.1).collect::<Vec<_>>());
     view.config = Arc::new(Pool {
@@ -48,7 +51,7 @@ fn turn(view: &PoolView) -> (Vec<usize>, Turn) {
 #[test]
 fn rows() {
     let two = |number| Turn::Up(Priority::new(number).unwrap());
-    let rows: &[(&str, &[Given], Option<u8>, &[usize], Turn)] = &[
+    let rows: &[Row] = &[
         ("the first alone", &[(1, 1, None, UP), (2, 1, None, UP)], None, &[0], two(1)),
         ("numbers need not begin at 1", &[(7, 1, None, UP), (9, 1, None, UP)], None, &[0], two(7)),
         ("the next when none is up", &[(1, 1, None, DOWN), (2, 1, None, UP)], None, &[1], two(2)),
