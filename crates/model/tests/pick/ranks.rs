@@ -48,10 +48,12 @@ fn turn(view: &PoolView) -> (Vec<usize>, Turn) {
     (eligible.slots.iter().map(|slot| slot.index).collect(), eligible.turn)
 }
 
-#[test]
-fn rows() {
-    let two = |number| Turn::Up(Priority::new(number).unwrap());
-    let rows: &[Row] = &[
+fn two(number: u8) -> Turn {
+    Turn::Up(Priority::new(number).unwrap())
+}
+
+fn priorities() -> Vec<Row<'static>> {
+    vec![
         ("the first alone", &[(1, 1, None, UP), (2, 1, None, UP)], None, &[0], two(1)),
         ("numbers need not begin at 1", &[(7, 1, None, UP), (9, 1, None, UP)], None, &[0], two(7)),
         ("the next when none is up", &[(1, 1, None, DOWN), (2, 1, None, UP)], None, &[1], two(2)),
@@ -90,6 +92,11 @@ fn rows() {
             &[1, 2],
             Turn::Up(Priority::BACKUP),
         ),
+    ]
+}
+
+fn reserves_and_places() -> Vec<Row<'static>> {
+    vec![
         (
             "a backup before the unknown",
             &[(1, 1, None, UNKNOWN), (10, 1, None, UP)],
@@ -140,10 +147,14 @@ fn rows() {
             &[1, 2],
             two(1),
         ),
-    ];
-    for (what, given, spill, want, whose) in rows {
-        let view = made(given, *spill, Some("x"), AllDown::Refuse);
-        assert_eq!(turn(&view), (want.to_vec(), *whose), "{what}");
+    ]
+}
+
+#[test]
+fn rows() {
+    for (what, given, spill, want, whose) in [priorities(), reserves_and_places()].concat() {
+        let view = made(given, spill, Some("x"), AllDown::Refuse);
+        assert_eq!(turn(&view), (want.to_vec(), whose), "{what}");
     }
 }
 
