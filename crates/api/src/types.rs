@@ -2,6 +2,7 @@
 //!
 //! Readers ignore keys that they do not know, so that an older client understands a newer daemon.
 
+pub mod audit;
 pub mod change;
 pub mod event;
 pub mod problem;
@@ -9,6 +10,7 @@ pub mod report;
 pub mod server;
 pub mod status;
 
+pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery};
 pub use change::{
     Applied, ApplyQuery, Changed, Changes, Generation, Generations, KeyChange, PlanChange,
     PoolChanged, PoolChanges, RollbackQuery, StopQuery, Stopping,
@@ -20,7 +22,7 @@ pub use report::{
     PortReport, Process, Report, ReportQuery, Requests, ServerReport, ServiceCounts, ServiceReport,
     Statuses,
 };
-pub use server::{ServerAction, ServerChange, ServerChanged};
+pub use server::{ServerAction, ServerChange, ServerChanged, ServerOrder};
 pub use status::{
     Draining, Evidence, PoolStatus, ServerStatus, ServiceState, ServiceStatus, Source, Status,
 };

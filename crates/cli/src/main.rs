@@ -6,8 +6,10 @@ mod ask;
 mod end;
 mod show;
 mod watch;
+mod when;
 
 mod apply;
+mod audit;
 mod check;
 mod completions;
 mod doctor;
@@ -21,6 +23,7 @@ mod server;
 mod status;
 mod stop;
 mod try_;
+mod undo;
 
 use std::process::ExitCode;
 
@@ -54,6 +57,8 @@ enum Verb {
     Status(status::Args),
     Report(report::Args),
     Server(server::Args),
+    Audit(audit::Args),
+    Undo(undo::Args),
     Stop(stop::Args),
     Doctor(doctor::Args),
     Try(try_::Args),
@@ -81,6 +86,8 @@ fn main() -> ExitCode {
         Verb::Status(args) => status::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Server(args) => server::run(&args),
+        Verb::Audit(args) => audit::run(&args),
+        Verb::Undo(args) => undo::run(&args),
         Verb::Stop(args) => stop::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Try(args) => try_::run(args),

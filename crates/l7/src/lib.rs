@@ -9,12 +9,14 @@ mod buffers;
 mod census;
 mod connected;
 mod connection;
+mod cuts;
 mod exchange;
 #[cfg(test)]
 mod fixture;
 mod flow;
 mod hash_on;
 mod incoming;
+mod kept;
 mod local;
 mod meter;
 mod outside;

@@ -11,6 +11,7 @@ use model::retry::{self, Facts, Verdict};
 
 use crate::account::{self, Record};
 use crate::census::OpenConnection;
+use crate::cuts::Cuts;
 use crate::hash_on;
 use crate::local::LocalService;
 use crate::meter::Meter;
@@ -51,7 +52,10 @@ pub async fn serve<N: Net>(
     record.server = Some(server.id);
     record.request_sent = Some(worker.rt.now());
     let meter = Meter::new(view.live.clone(), server.view.borrow().live.clone(), worker.index);
-    let ended = tunnel::run(&worker, &client, &lent.connection.stream, &service, meter).await;
+    let cuts = Cuts::of(&server.view.borrow().live);
+    let ends =
+        tunnel::Ends { client: &client, server: &lent.connection.stream, service: &service, cuts };
+    let ended = tunnel::run(&worker, ends, meter).await;
     record.first_byte = ended.first_byte;
     record.done = Some(worker.rt.now());
     record.add(&ended.moved);

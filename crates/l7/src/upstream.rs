@@ -211,6 +211,9 @@ async fn connect_for<N: Net>(
         }
         Err((cause, reason)) => {
             slot.connect_failed.add(1);
+            if cause == Cause::NoDescriptor {
+                worker.outside.observe(Observation::NoDescriptor { worker: worker.index });
+            }
             if concerns_server(cause) {
                 server.failing.set(true);
                 worker.outside.observe(Observation::ConnectFailed {

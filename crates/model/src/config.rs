@@ -5,6 +5,7 @@ pub mod address;
 pub mod balance;
 pub mod checked;
 pub mod diff;
+pub mod edit;
 pub mod explain;
 pub mod finding;
 pub mod forward;

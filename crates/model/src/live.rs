@@ -259,6 +259,8 @@ pub struct ServerLive {
     pub connections: Shared,
     /// How long it takes to answer; kept only while its pool's policy asks for it.
     pub pace: Pace,
+    /// How often its connections were ordered to be cut: an attempt that began under another number ends.
+    pub cuts: Shared,
     /// What the server says of its own load.
     pub load: load::Cell,
     /// One slot a worker.
@@ -272,6 +274,7 @@ impl ServerLive {
             in_flight: Shared::default(),
             connections: Shared::default(),
             pace: Pace::default(),
+            cuts: Shared::default(),
             load: load::Cell::default(),
             slots: (0..workers).map(|_| ServerSlot::default()).collect(),
         }

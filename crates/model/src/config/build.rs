@@ -58,6 +58,8 @@ fn global(section: &Section) -> Global {
             socket: path(control, "socket"),
             mode: control.number("mode"),
             state: path(control, "state"),
+            write_back: control.flag("write-back"),
+            audit: control.number("audit"),
             generations: control.number("generations"),
         }),
         metrics: metrics.map(|listen| Metrics { listen: *listen }),
@@ -155,7 +157,8 @@ fn pool(section: &Section) -> Pool {
     }
 }
 
-fn server(section: &Section) -> Server {
+/// A server in force.
+pub fn server(section: &Section) -> Server {
     let nowhere = || ServerAddress { host: Host::Name(String::new()), port: 0 };
     Server {
         name: section.text("name").unwrap_or_default().to_owned(),

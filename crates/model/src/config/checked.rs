@@ -95,6 +95,10 @@ pub struct Control {
     pub mode: u32,
     /// Where generations and states are kept; default `/var/lib/steelyard`.
     pub state: PathBuf,
+    /// Orders about servers are written back to the file, unless they say otherwise.
+    pub write_back: bool,
+    /// Bytes of the record of orders.
+    pub audit: u64,
     /// Generations kept for rollback; default 20.
     pub generations: u32,
 }

@@ -22,6 +22,8 @@ pub struct Effective {
     pub services: Vec<Section>,
     /// Pools by name; their `servers` are resolved as well.
     pub pools: Vec<Section>,
+    /// What a server of each pool is when it sets nothing itself, in the order of the pools.
+    pub templates: Vec<Section>,
 }
 
 /// Which methods use a pool.
@@ -48,7 +50,8 @@ pub fn resolve(root: &Section) -> Effective {
         .iter()
         .map(|service| resolve_service(service, written, &global))
         .collect();
-    let mut effective = Effective { global, packets, services, pools: Vec::new() };
+    let (pools, templates) = (Vec::new(), Vec::new());
+    let mut effective = Effective { global, packets, services, pools, templates };
     let uses = effective.uses();
     let pools = root.list("pool").iter();
     effective.pools = pools
@@ -56,6 +59,9 @@ pub fn resolve(root: &Section) -> Effective {
             resolve_pool(pool, written, uses.get(pool.name.as_str()).copied().unwrap_or_default())
         })
         .collect();
+    let nothing = Section::new(&SERVER, Place::default());
+    effective.templates =
+        root.list("pool").iter().map(|pool| resolve_server(&nothing, pool)).collect();
     effective
 }
 

@@ -2,6 +2,7 @@
 
 pub mod balance;
 pub mod global;
+pub mod operate;
 pub mod packets;
 pub mod pool;
 pub mod service;

@@ -9,6 +9,7 @@
 
 mod acts;
 mod differ;
+mod edited;
 mod explained;
 mod fresh;
 mod good;

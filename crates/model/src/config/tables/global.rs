@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
 use super::super::value::Value;
-use super::{balance, pool, service, socket};
+use super::{balance, operate, pool, service, socket};
 
 /// `[global]`.
 pub static GLOBAL: Table = Table {
@@ -122,6 +122,8 @@ static CONTROL: Table = Table {
             Fallback::count(20),
             "Generations kept for rollback.",
         ),
+        operate::WRITE_BACK,
+        operate::AUDIT,
     ],
 };
 
