@@ -3,6 +3,7 @@
 
 pub mod address;
 pub mod agent;
+pub mod balance;
 pub mod checked;
 pub mod diff;
 pub mod edit;
@@ -30,9 +31,10 @@ mod verify;
 
 pub use address::{Host, ServerAddress};
 pub use agent::{Agent, AgentKind};
+pub use balance::{Balance, HashOn, Judge, Priority};
 pub use checked::{
-    AccessFormat, AccessLog, AccessTarget, AllDown, Balance, Config, Control, Fanout, Forwarded,
-    Global, Initial, Metrics, Pool, Server, Service,
+    AccessFormat, AccessLog, AccessTarget, AllDown, Config, Control, Fanout, Forwarded, Global,
+    Initial, Metrics, Pool, Server, Service,
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
 pub use diff::{

@@ -1,6 +1,7 @@
 //! The whole configuration, described once. The tables below it describe its parts.
 
 pub mod agent;
+pub mod balance;
 pub mod global;
 pub mod operate;
 pub mod packets;

@@ -43,7 +43,7 @@ pub fn read(form: Form, text: &str) -> Result<Value, Trouble> {
         Form::Digest => text
             .strip_prefix("sha256:")
             .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit())),
-        Form::Token => (1..=64).contains(&text.len()) && text.bytes().all(token),
+        Form::Token => (1..=255).contains(&text.len()) && text.bytes().all(token),
         Form::Field => field(text),
         Form::Domain => domain(text),
         Form::Oid => oid(text),
