@@ -8,6 +8,7 @@ mod show;
 mod watch;
 mod when;
 
+mod agent;
 mod apply;
 mod audit;
 mod check;
@@ -49,6 +50,7 @@ Colours are used on terminals unless NO_COLOR is set. `steelyard VERB --help` ha
 #[derive(Debug, Subcommand)]
 enum Verb {
     Run(run::Args),
+    Agent(agent::Args),
     Check(check::Args),
     PlanChange(plan_change::Args),
     Apply(apply::Args),
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
     };
     match verb {
         Verb::Run(args) => run::run(args),
+        Verb::Agent(args) => agent::run(args),
         Verb::Check(args) => check::run(&args),
         Verb::PlanChange(args) => plan_change::run(&args),
         Verb::Apply(args) => apply::run(&args),

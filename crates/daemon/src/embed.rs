@@ -21,6 +21,7 @@ use crate::control::{Change, Control, Leave, Origin, Way};
 use crate::event::Events;
 use crate::house::{BuildError, House, Plan};
 use crate::listeners::NoKeeper;
+use crate::probe::counts::ProbeSums;
 use crate::scratch::Scratch;
 use crate::serve::bind::{BindError, Over, bind};
 
@@ -144,6 +145,11 @@ impl Embedded {
     /// What is open now.
     pub fn open(&self) -> Open {
         self.house.open()
+    }
+
+    /// Probes by result.
+    pub fn probes(&self) -> ProbeSums {
+        self.house.probes()
     }
 
     /// Ends it: exchanges may finish within `limit`. Returns what was cut.

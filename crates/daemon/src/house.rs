@@ -25,6 +25,7 @@ use crate::listeners::{Keeper, Kernel, Listeners};
 use crate::metrics;
 use crate::outside::Ears;
 use crate::probe;
+use crate::probe::counts::ProbeSums;
 use crate::reconcile::engine::Engine;
 use crate::reconcile::memory::Memory;
 use crate::report::sample::Samples;
@@ -168,6 +169,11 @@ impl House {
     pub async fn asked_to_leave(&mut self) -> Option<Duration> {
         // We hold a sender ourselves: it is never closed.
         self.asked.1.recv().await.flatten()
+    }
+
+    /// Probes by result.
+    pub fn probes(&self) -> ProbeSums {
+        self.vitals.probes.read()
     }
 
     /// What is open now.

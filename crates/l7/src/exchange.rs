@@ -26,6 +26,7 @@ use crate::meter::Meter;
 use crate::patience::Patience;
 use crate::refuse::{self, Answer};
 use crate::relay::{Ending, Ends, Fault, Relay};
+use crate::reported;
 use crate::rt::Net;
 use crate::stream::Stream;
 use crate::tunnel;
@@ -190,7 +191,11 @@ impl<N: Net> Exchange<'_, N> {
         held.extend_from_slice(&relay.take_excess());
         let (moved, replayable, told) =
             (relay.moved(), relay.replayable(), relay.keep_alive_timeout());
+        let reported = relay.reported();
         drop(relay);
+        if let Some(report) = reported {
+            reported::keep(report, &server.view.borrow().live, worker.index, worker.rt.now());
+        }
         self.record.add(&moved);
         lent.connection.sent += moved.to_server;
         if let Some(seconds) = told {

@@ -26,6 +26,7 @@ mod ports;
 mod queue;
 mod refuse;
 mod relay;
+mod reported;
 mod rt;
 mod said;
 mod shelf;

@@ -20,6 +20,7 @@ use crate::cuts::Cuts;
 use crate::flow::{Flow, Framing, Step};
 use crate::incoming::Incoming;
 use crate::meter::{Meter, Moved};
+use crate::reported::Reported;
 use crate::rt::Net;
 use crate::stream::{Stream, Wrote};
 use crate::worker::Worker;
@@ -78,6 +79,7 @@ pub struct Relay<'a, N: Net> {
     up_waits: Waits,
     down_waits: Waits,
     keep_alive_timeout: Option<u32>,
+    reported: Option<Reported>,
 }
 
 /// For whom a direction waits.
@@ -148,7 +150,13 @@ impl<'a, N: Net> Relay<'a, N> {
             up_waits: Waits::Nobody,
             down_waits: Waits::Server,
             keep_alive_timeout: None,
+            reported: None,
         }
+    }
+
+    /// What the server said of its load, if it was asked for.
+    pub fn reported(&self) -> Option<Reported> {
+        self.reported
     }
 
     /// How long the server says it keeps idle connections, seconds.

@@ -108,6 +108,8 @@ counters! {
         stale = "stale";
         /// Shelved connections that we closed: at their limit or too many.
         retired = "retired";
+        /// Load reports in answers that were not understood, or out of range and clamped.
+        load_refused = "load-reports-refused";
         /// Final answers 2xx.
         status_2xx = "status-2xx";
         /// Final answers 3xx.

@@ -316,6 +316,7 @@ impl Actor {
             }
             self.engine.unlisten(listener.id, !how.handed);
         }
+        self.keep_words();
         self.engine.drain(limit);
         self.leaving = true;
         self.publish();
@@ -358,7 +359,7 @@ impl Actor {
 
     pub(super) fn keep_words(&mut self) {
         let facts = self.book.servers.values().map(|entry| &*entry.facts);
-        self.words.keep(Memory::words(facts).with(&self.overlay));
+        self.words.keep(Memory::everything(facts).with(&self.overlay));
     }
 
     /// Puts other servers in force than those of the file; the generation stays.

@@ -95,7 +95,15 @@ fn probes(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     counter(to, ("steelyard_probes_late", None, help), probes.late)?;
     let help =
         "Reports of connections about servers that were dropped because too many were waiting.";
-    counter(to, ("steelyard_observations_dropped", None, help), probes.observations_dropped)
+    counter(to, ("steelyard_observations_dropped", None, help), probes.observations_dropped)?;
+    let rows = [
+        ([("problem", "silent")], probes.agents_silent),
+        ([("problem", "lost")], probes.agents_lost),
+        ([("problem", "clamped")], probes.agents_clamped),
+        ([("problem", "not-understood")], probes.agents_unknown),
+    ];
+    let help = "Trouble with agents: no answer, last report too old, out of range, not understood.";
+    counters(to, ("steelyard_agent_trouble", None, help), rows)
 }
 
 fn ports(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {

@@ -37,6 +37,11 @@ pub(super) const PLAIN: &[(&str, &str, Field)] = &[
     ("reused", "Requests sent on a kept connection.", |c| &c.reused),
     ("stale", "Kept connections that the server closed first.", |c| &c.stale),
     ("retired", "Kept connections that we closed.", |c| &c.retired),
+    (
+        "load_reports_refused",
+        "Load reports in answers that were not understood, or clamped.",
+        |c| &c.load_refused,
+    ),
 ];
 
 /// Final answers by class.

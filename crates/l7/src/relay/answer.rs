@@ -11,6 +11,7 @@ use wire::http1::{
 
 use super::{Ending, Fault, Relay};
 use crate::flow::Framing;
+use crate::reported;
 use crate::rt::Net;
 use crate::stream::{Read, Wrote};
 
@@ -159,6 +160,7 @@ impl<'a, N: Net> Relay<'a, N> {
     pub(super) fn final_head(&mut self, response: &Response, out: &mut Vec<u8>) {
         self.record.status = response.status;
         self.keep_alive_timeout = response.keep_alive_timeout;
+        self.reported = reported::read(&self.ends.pool.config, response.headers);
         let old = self.incoming.version == Version::Http10;
         let framing = match response.body {
             AnswerBody::None | AnswerBody::Length(0) => Framing::Done,

@@ -9,8 +9,8 @@ use super::schema::{Fallback, Key, Kind, Table};
 use super::section::{Origin, Section, Setting, Slot};
 use super::source::Place;
 use super::tables::agent::OF_AGENTS;
-use super::tables::probe::{KINDS, OF_KINDS, PROGRAM};
 use super::tables::balance::OWNED;
+use super::tables::probe::{KINDS, OF_KINDS, PROGRAM};
 use super::tables::{global::GLOBAL, packets::PACKETS, pool::POOL, pool::SERVER, service::SERVICE};
 use super::value::Value;
 

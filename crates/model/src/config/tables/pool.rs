@@ -3,8 +3,8 @@
 use super::super::schema::{Fallback, Form, Key, Kind, OBJECTS, Short, Table, Word};
 use super::super::value::Value;
 use super::agent::AGENT;
-use super::probe::PROBE;
 use super::balance;
+use super::probe::PROBE;
 use super::service::{self, NOT_CARRIED};
 use super::socket;
 

@@ -1,0 +1,153 @@
+//! Looks at the machine, and tells whoever connects. It understands of HTTP the first line alone.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::Args;
+use super::sample::{Processor, cpu, memory, processor, run_queue};
+use super::table::Table;
+use crate::end::{End, Failure, print_json};
+
+/// Connections at a time to each of the two ports; more wait to be accepted.
+const CONNECTIONS: usize = 64;
+/// For a request to come.
+const REQUEST: Duration = Duration::from_secs(2);
+/// Bytes of a request.
+const REQUEST_BYTES: usize = 8 * 1024;
+
+type Shared = Arc<Mutex<Table>>;
+
+/// What is told at one of the ports.
+#[derive(Clone, Copy)]
+enum Port {
+    Line,
+    Http,
+}
+
+/// Serves until it is killed, or looks once.
+pub async fn run(args: Args) -> Result<End, Failure> {
+    let table = Shared::default();
+    if args.once {
+        let before = look(&args, &table, Processor::default()).await;
+        tokio::time::sleep(args.every).await;
+        look(&args, &table, before).await;
+        print_json(&read(&table))?;
+        return Ok(End::Done);
+    }
+    let (line, http) = (listen(args.line).await?, listen(args.http).await?);
+    tokio::spawn(accept(line, Port::Line, Arc::clone(&table)));
+    tokio::spawn(accept(http, Port::Http, Arc::clone(&table)));
+    let mut before = Processor::default();
+    loop {
+        before = look(&args, &table, before).await;
+        tokio::time::sleep(args.every).await;
+    }
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
+    let unusable = |error| Failure::Unusable(format!("cannot listen on {address}: {error}"));
+    TcpListener::bind(address).await.map_err(unusable)
+}
+
+/// Looks at everything once.
+async fn look(args: &Args, table: &Shared, before: Processor) -> Processor {
+    let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let now = processor(&text("/proc/stat")).unwrap_or(before);
+    let mut new = Table {
+        cpu: if before == Processor::default() { None } else { cpu(before, now) },
+        memory: memory(&text("/proc/meminfo")),
+        run_queue: run_queue(&text("/proc/loadavg"), now.count),
+        ..Table::default()
+    };
+    for script in &args.script {
+        new.scripts.insert(script.name.clone(), script.run().await);
+    }
+    new.settle(&args.count);
+    *table.lock().unwrap_or_else(PoisonError::into_inner) = new;
+    now
+}
+
+fn read(table: &Shared) -> Table {
+    table.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+async fn accept(listener: TcpListener, port: Port, table: Shared) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        // The semaphore is never closed.
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            // No descriptor, most likely: one is free again soon.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let table = read(&table);
+        tokio::spawn(async move {
+            answer(stream, port, &table).await;
+            drop(permit);
+        });
+    }
+}
+
+async fn answer(mut stream: TcpStream, port: Port, table: &Table) {
+    match port {
+        Port::Line => tell(&mut stream, table.line().as_bytes()).await,
+        Port::Http => {
+            let Ok(Some(head)) = timeout(REQUEST, head(&mut stream)).await else { return };
+            tell(&mut stream, http(&head, table).as_bytes()).await;
+        }
+    }
+}
+
+/// A request's head; `None`: it is too long, or the peer has gone.
+async fn head(stream: &mut TcpStream) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while !bytes.windows(4).any(|four| four == b"\r\n\r\n") {
+        let mut part = [0; 1024];
+        let read = stream.read(&mut part).await.ok().filter(|read| *read > 0)?;
+        bytes.extend_from_slice(&part[..read]);
+        if bytes.len() > REQUEST_BYTES {
+            return None;
+        }
+    }
+    Some(bytes)
+}
+
+fn http(head: &[u8], table: &Table) -> String {
+    let line = String::from_utf8_lossy(head.split(|b| *b == b'\r').next().unwrap_or_default())
+        .into_owned();
+    let mut words = line.split(' ');
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let (status, kind, body) = match (method, path.split('?').next().unwrap_or_default()) {
+        ("GET" | "HEAD", "/") => {
+            let json = serde_json::to_string(table).unwrap_or_default();
+            ("200 OK", "application/json", format!("{json}\n"))
+        }
+        ("GET" | "HEAD", "/orca") => ("200 OK", "application/json", table.orca()),
+        ("GET" | "HEAD", "/line") => ("200 OK", "text/plain", table.line()),
+        ("GET" | "HEAD", _) => {
+            ("404 Not Found", "text/plain", "there are /, /orca and /line\n".to_owned())
+        }
+        _ => ("405 Method Not Allowed", "text/plain", "GET alone\n".to_owned()),
+    };
+    let length = body.len();
+    let body = if method == "HEAD" { String::new() } else { body };
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    )
+}
+
+/// Writes what fits without waiting long; a peer that does not read is left.
+async fn tell(stream: &mut TcpStream, text: &[u8]) {
+    let _ = timeout(REQUEST, async {
+        stream.write_all(text).await?;
+        stream.shutdown().await
+    })
+    .await;
+}

@@ -1,0 +1,64 @@
+//! Agents: what they wish is followed, what they exaggerate is clamped, and one that is lost means nothing.
+
+use api::types::Source;
+use model::snapshot::ServerState;
+use tests::e2e::balancer::Balancer;
+use tests::e2e::setup::Setup;
+
+use super::fakes::{Fake, Manner, reaches};
+use tests::e2e::wait;
+
+fn balancer(agent: &Fake, kind: &str) -> (Fake, Balancer) {
+    let origin = Fake::start(Manner::Hangs);
+    let port = agent.address().port();
+    let agent = format!(
+        "agent = {{ kind = \"{kind}\", port = {port}, every = \"100ms\", timeout = \"100ms\", age = \"500ms\" }}"
+    );
+    let setup = Setup::tcp(&[origin.address()]).pool(&agent);
+    (origin, Balancer::start(&setup))
+}
+
+fn says(text: &str) -> Manner {
+    Manner::Says(text.as_bytes().into())
+}
+
+#[test]
+fn an_agents_wishes_are_followed_and_end_with_it() {
+    let agent = Fake::start(says("drain#backup runs\n"));
+    let (_origin, balancer) = balancer(&agent, "text");
+    let server = reaches(&balancer, ServerState::Drain, "its agent says drain: backup runs");
+    assert_eq!(server.reason.source, Source::Agent);
+    agent.change(says("maint\n"));
+    reaches(&balancer, ServerState::Disabled, "maint");
+    agent.change(says("down#disk\n"));
+    reaches(&balancer, ServerState::Down, "its agent says down: disk");
+    agent.change(says("up ready 50%\n"));
+    reaches(&balancer, ServerState::Up, "");
+    agent.change(says("stopped\n"));
+    reaches(&balancer, ServerState::Down, "down");
+    // Neither down nor idle: as if it had none.
+    agent.change(Manner::Hangs);
+    reaches(&balancer, ServerState::Up, "");
+    wait::until("its loss is told", || balancer.told("agent-lost") == 1);
+    agent.change(says("up\n"));
+    wait::until("its return is told", || balancer.told("agent-back") == 1);
+}
+
+#[test]
+fn four_million_percent_and_nonsense_are_told_and_do_no_harm() {
+    let agent = Fake::start(says("4000000%\n"));
+    let (_origin, balancer) = balancer(&agent, "text");
+    wait::until("the clamping is told", || balancer.told("agent-clamped") >= 1);
+    agent.change(says("#\n"));
+    wait::until("the nonsense is told", || balancer.told("agent-nonsense") == 1);
+    assert_eq!(balancer.server("a").state, ServerState::Up);
+}
+
+#[test]
+fn a_load_report_over_http_is_read() {
+    let body = "{\"cpu_utilization\": 40000.0}";
+    let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    let agent = Fake::start(Manner::Answers(answer.into_bytes()));
+    let (_origin, balancer) = balancer(&agent, "orca");
+    wait::until("the report was read, and clamped", || balancer.told("agent-clamped") >= 1);
+}

@@ -1,0 +1,129 @@
+//! Peers of a test's own: they hang, crawl, talk rubbish, or say what they are told. And a look at a server's state.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use api::types::ServerStatus;
+use model::snapshot::ServerState;
+use tests::e2e::balancer::Balancer;
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+/// How a fake behaves; it may be changed while it runs.
+#[derive(Clone, Debug)]
+pub enum Manner {
+    /// Accepts and says nothing.
+    Hangs,
+    /// Says this at once, and keeps the connection.
+    Says(Vec<u8>),
+    /// Reads something first, then says this and closes.
+    Answers(Vec<u8>),
+    /// Says this a byte at a time, slowly.
+    Crawls(Vec<u8>),
+}
+
+/// A listener with manners.
+pub struct Fake {
+    address: SocketAddr,
+    manner: Arc<Mutex<Manner>>,
+    over: Arc<AtomicBool>,
+}
+
+impl Fake {
+    /// Starts it.
+    pub fn start(manner: Manner) -> Fake {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (manner, over) = (Arc::new(Mutex::new(manner)), Arc::new(AtomicBool::new(false)));
+        let (now, end) = (Arc::clone(&manner), Arc::clone(&over));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if end.load(Ordering::Relaxed) {
+                    return;
+                }
+                let manner = now.lock().unwrap().clone();
+                std::thread::spawn(move || behave(stream, &manner));
+            }
+        });
+        Fake { address, manner, over }
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// It behaves otherwise from now on.
+    pub fn change(&self, manner: Manner) {
+        *self.manner.lock().unwrap() = manner;
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+fn behave(mut stream: TcpStream, manner: &Manner) {
+    let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
+    let mut buffer = [0; 4096];
+    match manner {
+        Manner::Hangs => {}
+        Manner::Says(text) => drop(stream.write_all(text)),
+        Manner::Answers(text) => {
+            let _ = stream.read(&mut buffer);
+            let _ = stream.write_all(text);
+            let _ = stream.shutdown(Shutdown::Write);
+        }
+        Manner::Crawls(text) => {
+            for byte in text {
+                if stream.write_all(&[*byte]).is_err() {
+                    return;
+                }
+                std::thread::park_timeout(Duration::from_millis(100));
+            }
+        }
+    }
+    // Until the prober goes.
+    while matches!(stream.read(&mut buffer), Ok(1..)) {}
+}
+
+/// A balancer of bytes before one server `a`, probed like this and often.
+pub fn balancer(address: impl std::fmt::Display, probe: &str) -> Balancer {
+    let settings = format!(", probe = {{ {probe}, {TIMES} }}");
+    Balancer::start(&Setup::tcp(&[]).server("a", address, &settings))
+}
+
+/// Times for tests: down after two failures, up after one success.
+pub const TIMES: &str =
+    "every = \"200ms\", doubt = \"100ms\", timeout = \"200ms\", rise = 1, fall = 2";
+
+/// Waits until the server is up and its evidence contains `text`.
+pub fn up(balancer: &Balancer, text: &str) -> ServerStatus {
+    reaches(balancer, ServerState::Up, text)
+}
+
+/// Waits until the server is down and its evidence contains `text`.
+pub fn down(balancer: &Balancer, text: &str) -> ServerStatus {
+    reaches(balancer, ServerState::Down, text)
+}
+
+/// Waits until the server has a state and its evidence contains `text`.
+pub fn reaches(balancer: &Balancer, state: ServerState, text: &str) -> ServerStatus {
+    let mut last = None;
+    let begun = std::time::Instant::now();
+    loop {
+        let server = balancer.server("a");
+        if server.state == state && server.reason.text.contains(text) {
+            return server;
+        }
+        assert!(begun.elapsed() < wait::DEADLINE, "never {state:?} with {text:?}: {last:?}");
+        last = Some(server);
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+}

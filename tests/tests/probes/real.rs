@@ -1,0 +1,197 @@
+//! Real servers from Debian's packages: up, hanging (stopped), going on, and dead, each with its own probe.
+
+use std::net::TcpListener;
+use std::os::unix::fs::chown;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+use tests::e2e::dir::Dir;
+use tests::e2e::nginx::Nginx;
+use tests::e2e::process::Process;
+use tests::e2e::tools::program;
+use tests::skip::skip;
+
+use super::fakes::{balancer, down, up};
+
+/// An unprivileged user: some servers do not run as root.
+const NOBODY: u32 = 65_534;
+
+/// A port that was free a moment ago: these servers cannot be handed a socket.
+fn port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Up; down when it hangs; up when it goes on; down when it is dead.
+fn lives(process: &mut Process, port: u16, probe: &str, good: &str, dead: &str) {
+    let balancer = balancer(format!("127.0.0.1:{port}"), probe);
+    let group = Pid::from_raw(process.pid().cast_signed()).unwrap();
+    let signal = |signal| kill_process_group(group, signal).unwrap();
+    up(&balancer, good);
+    signal(Signal::STOP);
+    down(&balancer, "within 200 ms");
+    signal(Signal::CONT);
+    up(&balancer, good);
+    signal(Signal::KILL);
+    process.wait();
+    down(&balancer, dead);
+}
+
+#[test]
+fn redis() {
+    let (dir, port) = (Dir::new(), port());
+    let mut command = Command::new(program("redis-server"));
+    command.args(["--bind", "127.0.0.1", "--save", "", "--port", &port.to_string(), "--dir"]);
+    let mut process = Process::start({
+        command.arg(dir.path());
+        command
+    });
+    lives(&mut process, port, "redis = true", "redis +PONG in ", "refused");
+}
+
+#[test]
+fn bind9() {
+    let (dir, port) = (Dir::new(), port());
+    let at = dir.path().display();
+    dir.write("zone", "$TTL 60\n@ IN SOA ns a 1 60 60 60 60\n@ IN NS ns\nns IN A 192.0.2.1\n");
+    dir.write(
+        "named.conf",
+        format!(
+            "options {{ directory \"{at}\"; listen-on port {port} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }};\n\
+             recursion no; pid-file none; session-keyfile none; dnssec-validation no; }};\ncontrols {{ }};\n\
+             zone \"shop.example\" {{ type master; file \"zone\"; }};\n"
+        ),
+    );
+    let mut command = Command::new(program("named"));
+    command.args(["-g", "-n", "1", "-c"]).arg(dir.join("named.conf"));
+    let mut process = Process::start(command);
+    let probe = "dns = \"ns.shop.example\"";
+    lives(&mut process, port, probe, "dns ns.shop.example: 1 records", "the port is closed");
+}
+
+#[test]
+fn a_name_server_that_refuses_is_down_although_it_answers() {
+    let (dir, port) = (Dir::new(), port());
+    let at = dir.path().display();
+    dir.write(
+        "named.conf",
+        format!(
+            "options {{ directory \"{at}\"; listen-on port {port} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }};\n\
+             recursion no; pid-file none; session-keyfile none; dnssec-validation no; }};\ncontrols {{ }};\n"
+        ),
+    );
+    let mut command = Command::new(program("named"));
+    command.args(["-g", "-n", "1", "-c"]).arg(dir.join("named.conf"));
+    let _process = Process::start(command);
+    let balancer = balancer(format!("127.0.0.1:{port}"), "dns = \"shop.example\"");
+    down(&balancer, "refuses to answer");
+}
+
+#[test]
+fn slapd() {
+    let (dir, port) = (Dir::new(), port());
+    let at = dir.path().display();
+    let schema = "/etc/ldap/schema/core.schema";
+    dir.write("slapd.conf", format!("include {schema}\npidfile {at}/pid\nargsfile {at}/args\n"));
+    let mut command = Command::new(program("slapd"));
+    command.args(["-d", "0", "-h", &format!("ldap://127.0.0.1:{port}"), "-f"]);
+    let mut process = Process::start({
+        command.arg(dir.join("slapd.conf"));
+        command
+    });
+    lives(&mut process, port, "ldap = true", "ldap bind succeeded", "refused");
+}
+
+#[test]
+fn dovecot() {
+    if !geteuid().is_root() {
+        return skip("dovecot starts as root");
+    }
+    let (dir, imap, pop3) = (Dir::new(), port(), port());
+    let at = dir.path().display();
+    dir.write(
+        "dovecot.conf",
+        format!(
+            "base_dir = {at}/run\nstate_dir = {at}/state\nlog_path = /dev/stderr\nssl = no\nlisten = 127.0.0.1\n\
+             protocols = imap pop3\nmail_location = maildir:{at}/mail\ninstance_name = steelyard-test\n\
+             disable_plaintext_auth = no\npassdb {{\n driver = static\n args = nopassword=y\n}}\n\
+             service imap-login {{\n inet_listener imap {{\n port = {imap}\n }}\n inet_listener imaps {{\n port = 0\n }}\n}}\n\
+             service pop3-login {{\n inet_listener pop3 {{\n port = {pop3}\n }}\n inet_listener pop3s {{\n port = 0\n }}\n}}\n"
+        ),
+    );
+    let mut command = Command::new(program("dovecot"));
+    command.arg("-F").arg("-c").arg(dir.join("dovecot.conf"));
+    let mut process = Process::start(command);
+    let other = balancer(format!("127.0.0.1:{pop3}"), "pop3 = true");
+    up(&other, "pop3 +OK");
+    lives(&mut process, imap, "imap = true", "imap * OK", "refused");
+    down(&other, "refused");
+}
+
+#[test]
+fn postgres() {
+    let (dir, port) = (Dir::new(), port());
+    let data = dir.join("data");
+    std::fs::create_dir(&data).unwrap();
+    if geteuid().is_root() {
+        chown(&data, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    let mut init = unprivileged(postgres_program("initdb"));
+    init.args(["-A", "trust", "-U", "steelyard", "-N", "-D"]).arg(&data);
+    let output = init.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let mut command = unprivileged(postgres_program("postgres"));
+    command.args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]);
+    command.args(["-c", "unix_socket_directories=", "-D"]).arg(&data);
+    let mut process = Process::start(command);
+    lives(&mut process, port, "postgres = true", "postgres accepts connections", "refused");
+}
+
+/// Debian keeps these outside of the path.
+fn postgres_program(name: &str) -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let found =
+        versions.map(|version| version.path().join("bin").join(name)).find(|it| it.is_file());
+    found.unwrap_or_else(|| program(name))
+}
+
+fn unprivileged(path: PathBuf) -> Command {
+    if !geteuid().is_root() {
+        return Command::new(path);
+    }
+    let mut command = Command::new(program("setpriv"));
+    command.args([format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")]);
+    command.arg("--clear-groups").arg(path).current_dir("/");
+    command
+}
+
+#[test]
+fn nginx_over_http_and_tls() {
+    let (dir, secure) = (Dir::new(), port());
+    let (key, certificate) = (dir.join("key.pem"), dir.join("cert.pem"));
+    let mut openssl = Command::new(program("openssl"));
+    openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]);
+    openssl.args(["-nodes", "-days", "2", "-subj", "/CN=shop.example"]);
+    openssl.args(["-addext", "subjectAltName=DNS:shop.example", "-keyout"]).arg(&key);
+    let made = openssl.arg("-out").arg(&certificate).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let directives = format!(
+        "listen 127.0.0.1:{secure} ssl; ssl_certificate {}; ssl_certificate_key {};\n\
+         location /busy {{ return 503; }}",
+        certificate.display(),
+        key.display()
+    );
+    let nginx = Nginx::with("origin", &directives);
+    let plain = balancer(nginx.address(), "http = \"/\", expect = \"^orig.n\"");
+    up(&plain, "http GET / 200 in ");
+    down(&balancer(nginx.address(), "http = \"/busy\""), "status 503");
+    let tls = |name: &str| {
+        let tls = format!("tls = {{ name = \"{name}\", ca = \"{}\" }}", certificate.display());
+        balancer(format!("127.0.0.1:{secure}"), &format!("http = \"/\", {tls}"))
+    };
+    up(&tls("shop.example"), "http GET / 200");
+    down(&tls("other.example"), "tls: ");
+    let alone = format!("127.0.0.1:{secure}");
+    up(&balancer(&alone, "tls = { verify = false }"), "tls handshake done");
+    down(&balancer(nginx.address(), "tls = { verify = false }"), "tls: ");
+}

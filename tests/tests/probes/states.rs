@@ -1,0 +1,87 @@
+//! A port that accepts proves nothing: hanging, crawling, rubbish and refusals, each with its evidence.
+
+use api::types::Source;
+use model::snapshot::ServerState;
+use tests::e2e::balancer::Balancer;
+use tests::e2e::setup::Setup;
+
+use super::fakes::{Fake, Manner, TIMES, balancer, down, up};
+
+#[test]
+fn a_server_that_accepts_and_is_not_ready_is_down_and_says_why() {
+    let not_ready: [(&str, Manner, &str); 8] = [
+        ("smtp = true", Manner::Says(b"421 shutting down\r\n".into()), "421 shutting down"),
+        ("imap = true", Manner::Says(b"* BYE too many users\r\n".into()), "BYE too many users"),
+        ("redis = true", Manner::Answers(b"-LOADING data set\r\n".into()), "LOADING"),
+        ("http = \"/\"", Manner::Answers(b"HTTP/1.1 503 Busy\r\n\r\n".into()), "status 503"),
+        ("http = \"/\"", Manner::Hangs, "no answer within 200 ms"),
+        (
+            "pop3 = true",
+            Manner::Crawls(b"+OK ready to serve\r\n".into()),
+            "no greeting within 200 ms",
+        ),
+        ("postgres = true", Manner::Answers(b"rubbish\n".into()), "is not postgres"),
+        ("tcp = true, tls = { verify = false }", Manner::Answers(b"rubbish\n".into()), "tls: "),
+    ];
+    for (probe, manner, why) in not_ready {
+        let fake = Fake::start(manner);
+        let balancer = balancer(fake.address(), probe);
+        let server = down(&balancer, why);
+        assert_eq!(server.reason.source, Source::Probe, "{server:?}");
+        assert!(server.reason.at_unix_ms > 0 && server.since_unix_ms > 0);
+    }
+}
+
+#[test]
+fn a_server_that_recovers_is_up_again_with_new_evidence() {
+    let fake = Fake::start(Manner::Answers(b"-LOADING\r\n".into()));
+    let balancer = balancer(fake.address(), "redis = true");
+    down(&balancer, "LOADING");
+    fake.change(Manner::Answers(b"+PONG\r\n".into()));
+    up(&balancer, "redis +PONG in ");
+    fake.change(Manner::Hangs);
+    down(&balancer, "no answer to PING within 200 ms");
+    drop(fake);
+    down(&balancer, "connection refused");
+    assert!(balancer.told("server-state") >= 3);
+}
+
+#[test]
+fn a_pools_probe_is_overridden_key_by_key() {
+    let (good, bad) = (Fake::start(Manner::Says(b"220 mx\r\n".into())), Fake::start(Manner::Hangs));
+    let setup = Setup::tcp(&[good.address(), bad.address()])
+        .server("c", bad.address(), ", probe = { tcp = true }")
+        .pool(&format!("probe = {{ tcp = true, expect = \"^220\", {TIMES} }}"));
+    let setup = setup.without("a").server("a", good.address(), "");
+    let balancer = Balancer::start(&setup);
+    up(&balancer, "tcp 220");
+    tests::e2e::wait::until("b down, c up", || {
+        let state = |name| balancer.server(name).state;
+        state("b") == ServerState::Down && state("c") == ServerState::Up
+    });
+}
+
+#[test]
+fn connections_are_kept_or_cut_when_their_server_goes_down() {
+    use std::io::Read;
+    for (on_down, cut) in [("keep", false), ("cut", true)] {
+        let health = Fake::start(Manner::Answers(b"+PONG\r\n".into()));
+        let origin = Fake::start(Manner::Says(b"hello".into()));
+        let port = health.address().port();
+        let probe = format!("redis = true, port = {port}, on-down = \"{on_down}\"");
+        let balancer = balancer(origin.address(), &probe);
+        up(&balancer, "PONG");
+        let mut client = std::net::TcpStream::connect(balancer.front()).unwrap();
+        let mut hello = [0; 5];
+        client.read_exact(&mut hello).unwrap();
+        health.change(Manner::Answers(b"-LOADING\r\n".into()));
+        down(&balancer, "LOADING");
+        let patience =
+            if cut { tests::e2e::wait::DEADLINE } else { std::time::Duration::from_millis(300) };
+        client.set_read_timeout(Some(patience)).unwrap();
+        let read = client.read(&mut hello);
+        let waited = matches!(&read, Err(e) if e.kind() == std::io::ErrorKind::WouldBlock);
+        assert_eq!(waited, !cut, "{on_down}: {read:?}");
+        assert_eq!(balancer.told("server-cut"), usize::from(cut));
+    }
+}
