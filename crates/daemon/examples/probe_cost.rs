@@ -33,7 +33,9 @@ fn main() -> Result<(), Failure> {
     let limit = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: limit, maximum: limit })?;
     let mut child = Answering::start(kind)?;
-    let text = config(kind, servers, child.port()?);
+    // A port that was free a moment ago: the daemon wants a service, and nobody uses it.
+    let front = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let text = config(kind, servers, front, child.port()?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let daemon = Embedded::start(&text).await?;
@@ -59,13 +61,13 @@ fn processor() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
-fn config(kind: &str, servers: u32, port: u16) -> String {
+fn config(kind: &str, servers: u32, front: u16, port: u16) -> String {
     let probe = if kind == "http" { "http = \"/healthz\"" } else { "tcp = true" };
     let address =
         |n: u32| format!("\"127.{}.{}.{}:{port}\",\n", 1 + n / 62_500, n / 250 % 250, 1 + n % 250);
     let servers: String = (0..servers).map(address).collect();
     format!(
-        "[global]\naccess-log = \"off\"\n[service.s]\nlisten = \"127.0.0.1:0\"\nforward = \"http\"\npool = \"p\"\n\
+        "[global]\naccess-log = \"off\"\n[service.s]\nlisten = \"127.0.0.1:{front}\"\nforward = \"http\"\npool = \"p\"\n\
          [pool.p]\nprobe = {{ {probe}, every = \"2s\" }}\nservers = [\n{servers}]\n"
     )
 }

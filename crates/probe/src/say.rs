@@ -48,10 +48,11 @@ impl Dialogue for Stream {
         self.got.extend_from_slice(&bytes[..bytes.len().min(room)]);
         let full = self.got.len() == STREAM_BYTES;
         // Bytes that drip in are looked at each time while they are few, then whenever they have grown by half.
-        if full || self.got.len() < 256 || self.got.len() >= self.looked + self.looked / 2 {
-            if let Some(step) = self.look() {
-                return step;
-            }
+        let grown = self.got.len() < 256 || self.got.len() >= self.looked + self.looked / 2;
+        if (full || grown)
+            && let Some(step) = self.look()
+        {
+            return step;
         }
         if full {
             return Step::bad(format!("nothing expected in the first {STREAM_BYTES} bytes"));

@@ -45,7 +45,7 @@ fn http2() {
     let kind = ProbeKind::Http2(HttpAsk::get("/healthz"));
     // Index 8 of the static table is `:status: 200`.
     let answer = frame(HEADERS, END_HEADERS | END_STREAM, 1, &[0x88]);
-    let talk = talk(&kind, &[answer.clone()]);
+    let talk = talk(&kind, &[answer]);
     assert_eq!(talk.verdict, Some(Ok("http GET /healthz 200".into())));
     assert!(talk.said.starts_with(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), "the preface");
     let busy = frame(HEADERS, END_HEADERS | END_STREAM, 1, &field(":status", "503"));
