@@ -228,7 +228,7 @@ impl Engine {
     fn watch(&mut self, of: Of, flight: Flight, began: Moment, end: Moment) -> Option<Outcome> {
         let interest = flight.interest();
         let token = self.flights.insert(Active { of, began, flight, interest }, end);
-        let Some(active) = self.flights.get(token) else { return None };
+        let active = self.flights.get(token)?;
         let added =
             epoll::add(&self.poll, active.flight.socket(), EventData::new_u64(token), interest);
         if let Err(error) = added {
@@ -288,7 +288,7 @@ impl Engine {
 
     fn run_program(&mut self, of: Of, target: &Target) -> Option<Outcome> {
         let Of::Probe(ticket) = of else { return None };
-        let Some(program) = target.prepared.plan.program().cloned() else { return None };
+        let program = target.prepared.plan.program().cloned()?;
         if self.programs >= program::AT_ONCE {
             let why = format!("{} programs that probe are running already", self.programs);
             return Some(Outcome::Ours(why));
