@@ -17,12 +17,12 @@ mod program;
 mod ready;
 pub mod schedule;
 mod secure;
+pub mod seed;
 pub mod target;
 #[cfg(test)]
 mod tests;
 mod wires;
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -97,7 +97,7 @@ impl Prober {
         let Prober { mailbox, letters, counts, board } = self;
         let events = control.events().clone();
         let agents = Agents::new(Arc::clone(&counts));
-        let judges = Judges::new(seed(), counts, board);
+        let judges = Judges::new(seed::seed(), counts, board);
         let (to, mut found) = mpsc::channel(VERDICTS);
         let begun = Engine::new(
             Arc::clone(&mailbox),
@@ -156,9 +156,4 @@ impl Drop for Stop {
 fn at_once() -> usize {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     usize::try_from(limit / SHARE).unwrap_or(AT_ONCE).clamp(AT_LEAST, AT_ONCE)
-}
-
-/// Random bits without a dependency: the standard library's hash keys come from the system.
-pub(crate) fn seed() -> u64 {
-    RandomState::new().build_hasher().finish()
 }

@@ -51,7 +51,7 @@ where
     let origin = Instant::now();
     let clock = || Moment::default() + origin.elapsed();
     let mut pictures = control.watch();
-    let mut names = Names::new(crate::probe::seed());
+    let mut names = Names::new(crate::probe::seed::seed());
     let mut under_way = JoinSet::new();
     names.adopt(&pictures.borrow_and_update().clone(), clock());
     loop {

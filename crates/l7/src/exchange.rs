@@ -26,7 +26,7 @@ use crate::meter::Meter;
 use crate::patience::Patience;
 use crate::refuse::{self, Answer};
 use crate::relay::{Ending, Ends, Fault, Relay};
-use crate::reported;
+use crate::reported::{self, Reported};
 use crate::rt::Net;
 use crate::stream::Stream;
 use crate::tunnel;
@@ -189,21 +189,12 @@ impl<N: Net> Exchange<'_, N> {
         let ended = std::future::poll_fn(|_| relay.poll()).await;
         relay.release();
         held.extend_from_slice(&relay.take_excess());
-        let (moved, replayable, told) =
-            (relay.moved(), relay.replayable(), relay.keep_alive_timeout());
-        let reported = relay.reported();
+        let (moved, replayable) = (relay.moved(), relay.replayable());
+        let learned = (relay.keep_alive_timeout(), relay.reported());
         drop(relay);
-        if let Some(report) = reported {
-            reported::keep(report, &server.view.borrow().live, worker.index, worker.rt.now());
-        }
+        learn(worker, &server, learned);
         self.record.add(&moved);
         lent.connection.sent += moved.to_server;
-        if let Some(seconds) = told {
-            server
-                .shelf
-                .borrow_mut()
-                .told(worker.rt.now(), Duration::from_secs(u64::from(seconds)));
-        }
         match ended {
             Ok(ending) => Attempt::Done(lent, ending),
             Err(fault) => {
@@ -345,5 +336,20 @@ impl<N: Net> Exchange<'_, N> {
         }
         self.incoming.body.release(worker);
         worker.buffers.give(std::mem::take(&mut self.incoming.head));
+    }
+}
+
+/// What a server said of itself in an answer: how long it keeps idle connections, and its load.
+fn learn<N: Net>(
+    worker: &Worker<N>,
+    server: &LocalServer<N>,
+    (keeps, reported): (Option<u32>, Option<Reported>),
+) {
+    let now = worker.rt.now();
+    if let Some(seconds) = keeps {
+        server.shelf.borrow_mut().told(now, Duration::from_secs(u64::from(seconds)));
+    }
+    if let Some(report) = reported {
+        reported::keep(report, &server.view.borrow().live, worker.index, now);
     }
 }

@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::Args;
+use super::args::Args;
 use super::sample::{Processor, cpu, memory, processor, run_queue};
 use super::table::Table;
 use crate::end::{End, Failure, print_json};

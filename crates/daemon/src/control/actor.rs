@@ -10,7 +10,7 @@ use model::config::{Diff, Findings, diff, load};
 use model::id::ServerId;
 use tokio::sync::{mpsc, watch};
 
-use super::fallen::falls;
+use super::fallen;
 use super::force::{Force, needs_restart};
 use super::handle::{Control, Handed, Order};
 use super::order::{Applied, ApplyError, Change, Leave, Planned, RollbackError};
@@ -131,17 +131,17 @@ impl Actor {
     pub async fn run(mut self) {
         while let Some(order) = self.inbox.recv().await {
             let before = self.book.clone();
-            let mut fallen: Vec<_> = falls(&order).into_iter().collect();
+            let mut lost: Vec<_> = fallen::falls(&order).into_iter().collect();
             let mut next = self.learn(order);
             // What probes and the resolver found out meanwhile goes into one snapshot.
             while next.is_none()
                 && let Ok(order) = self.inbox.try_recv()
             {
-                fallen.extend(falls(&order));
+                lost.extend(fallen::falls(&order));
                 next = self.learn(order);
             }
             self.show(&before);
-            self.cut_fallen(&fallen, &before);
+            fallen::cut(&*self.engine, &self.events, &lost, (&before, &self.book));
             if let Some(order) = next {
                 self.carry_out(order).await;
             }

@@ -6,10 +6,11 @@ use model::config::OnDown;
 use model::id::ServerId;
 use model::snapshot::ServerState;
 
-use super::actor::Actor;
 use super::handle::Order;
 use super::picture::Judgement;
+use crate::event::Events;
 use crate::reconcile::book::Book;
+use crate::reconcile::engine::Engine;
 
 /// The server that an order takes down, if it does.
 pub(super) fn falls(order: &Order) -> Option<ServerId> {
@@ -19,22 +20,24 @@ pub(super) fn falls(order: &Order) -> Option<ServerId> {
     }
 }
 
-impl Actor {
-    /// Cuts the connections of those that were not down before and are now; workers know already that they are.
-    pub(super) fn cut_fallen(&self, fallen: &[ServerId], before: &Book) {
-        for id in fallen {
-            let Some(entry) = self.book.servers.get(id) else { continue };
-            let was = before.servers.get(id).map(|entry| entry.facts.state);
-            let facts = &entry.facts;
-            let cuts = facts.config.probe.as_ref().is_some_and(|it| it.on_down == OnDown::Cut);
-            if cuts && facts.state == ServerState::Down && was != Some(ServerState::Down) {
-                entry.live.cuts.up();
-                self.engine.cut(*id);
-                let name = format!("{}/{}", facts.pool_name, facts.config.name);
-                let text =
-                    format!("{name}: it is down: its connections are cut, as its probe says");
-                self.events.info("server-cut", text);
-            }
+/// Cuts the connections of those that were not down before and are now; workers know already that they are.
+pub(super) fn cut(
+    engine: &dyn Engine,
+    events: &Events,
+    fallen: &[ServerId],
+    (before, after): (&Book, &Book),
+) {
+    for id in fallen {
+        let Some(entry) = after.servers.get(id) else { continue };
+        let was = before.servers.get(id).map(|entry| entry.facts.state);
+        let facts = &entry.facts;
+        let cuts = facts.config.probe.as_ref().is_some_and(|it| it.on_down == OnDown::Cut);
+        if cuts && facts.state == ServerState::Down && was != Some(ServerState::Down) {
+            entry.live.cuts.up();
+            engine.cut(*id);
+            let name = format!("{}/{}", facts.pool_name, facts.config.name);
+            let text = format!("{name}: it is down: its connections are cut, as its probe says");
+            events.info("server-cut", text);
         }
     }
 }

@@ -28,6 +28,7 @@ use super::judges::{Judges, Ticket};
 use super::mail::{Letter, Mailbox};
 use super::program;
 use super::secure::Secure;
+use super::seed::seed;
 use super::target::{Outcome, Target};
 use crate::control::{AgentWord, Verdict};
 use crate::event::Events;
@@ -105,7 +106,7 @@ impl Engine {
             agents,
             events,
             secure: Secure::default(),
-            rng: Rng::new(super::seed()),
+            rng: Rng::new(seed()),
             flights: Flights::default(),
             programs: 0,
             at_once,

@@ -1,0 +1,50 @@
+//! The words of `steelyard agent`.
+//!
+//! What they lead to is in `serve`.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use model::config::unit::Time;
+
+use super::sample::Metric;
+use super::script::Script;
+
+/// Tell balancers how loaded this machine is.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+The balancer asks with `agent = \"text\"` (port 9707) or `agent = { kind = \"orca\", port = 9708 }` in its pool.
+HAProxy's `agent-check agent-port 9707` understands the line as well.
+
+Examples:
+  steelyard agent                                  on ports 9707 (line) and 9708 (HTTP)
+  steelyard agent --count cpu,memory               loaded as the fuller of both
+  steelyard agent --script queue=/opt/queue-share  a program that prints 0 to 100 counts too
+  steelyard agent --once                           print what would be told, and end
+  curl http://localhost:9708/                      everything as JSON; /orca as a load report")]
+pub struct Args {
+    /// Where the line is told: `58% up`, the share that this machine can still take.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:9707")]
+    pub line: SocketAddr,
+    /// Where HTTP is answered: `/` JSON, `/orca` ORCA, `/line` the line.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:9708")]
+    pub http: SocketAddr,
+    /// What counts as load: the highest of these. Scripts always count.
+    #[arg(long, value_name = "METRICS", value_delimiter = ',', default_value = "cpu,run-queue")]
+    pub count: Vec<Metric>,
+    /// A program whose first line is a number from 0 to 100.
+    #[arg(long, value_name = "NAME=PROGRAM")]
+    pub script: Vec<Script>,
+    /// Between two looks at the machine.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every)]
+    pub every: Duration,
+    /// Look twice, print what would be told as JSON, and end.
+    #[arg(long)]
+    pub once: bool,
+}
+
+fn every(text: &str) -> Result<Duration, String> {
+    let Time(time) = text.parse().map_err(|error| format!("{error}"))?;
+    let bounds = Duration::from_millis(100)..=Duration::from_secs(60);
+    if bounds.contains(&time) { Ok(time) } else { Err("expected 100ms to 1m".to_owned()) }
+}
