@@ -34,6 +34,7 @@ pub fn snapshot(servers: &[SocketAddr]) -> Snapshot {
 
 fn pool(servers: &[ServerView]) -> Pool {
     Pool {
+        agent: None,
         name: "pool".into(),
         balance: Balance::LeastRequest,
         initial: Initial::Up,
