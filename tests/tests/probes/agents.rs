@@ -5,7 +5,7 @@ use model::snapshot::ServerState;
 use tests::e2e::balancer::Balancer;
 use tests::e2e::setup::Setup;
 
-use super::fakes::{Fake, Manner, reaches};
+use super::fakes::{Fake, Manner, reaches, told};
 use tests::e2e::wait;
 
 fn balancer(agent: &Fake, kind: &str) -> (Fake, Balancer) {
@@ -39,18 +39,18 @@ fn an_agents_wishes_are_followed_and_end_with_it() {
     // Neither down nor idle: as if it had none.
     agent.change(Manner::Hangs);
     reaches(&balancer, ServerState::Up, "");
-    wait::until("its loss is told", || balancer.told("agent-lost") == 1);
+    wait::until("its loss is told", || told(&balancer, "agent-lost") == 1);
     agent.change(says("up\n"));
-    wait::until("its return is told", || balancer.told("agent-back") == 1);
+    wait::until("its return is told", || told(&balancer, "agent-back") == 1);
 }
 
 #[test]
 fn four_million_percent_and_nonsense_are_told_and_do_no_harm() {
     let agent = Fake::start(says("4000000%\n"));
     let (_origin, balancer) = balancer(&agent, "text");
-    wait::until("the clamping is told", || balancer.told("agent-clamped") >= 1);
+    wait::until("the clamping is told", || told(&balancer, "agent-clamped") >= 1);
     agent.change(says("#\n"));
-    wait::until("the nonsense is told", || balancer.told("agent-nonsense") == 1);
+    wait::until("the nonsense is told", || told(&balancer, "agent-nonsense") == 1);
     assert_eq!(balancer.server("a").state, ServerState::Up);
 }
 
@@ -60,5 +60,5 @@ fn a_load_report_over_http_is_read() {
     let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
     let agent = Fake::start(Manner::Answers(answer.into_bytes()));
     let (_origin, balancer) = balancer(&agent, "orca");
-    wait::until("the report was read, and clamped", || balancer.told("agent-clamped") >= 1);
+    wait::until("the report was read, and clamped", || told(&balancer, "agent-clamped") >= 1);
 }

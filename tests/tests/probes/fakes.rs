@@ -127,3 +127,11 @@ pub fn reaches(balancer: &Balancer, state: ServerState, text: &str) -> ServerSta
         std::thread::park_timeout(Duration::from_millis(10));
     }
 }
+
+/// How often this kind of event was told.
+pub fn told(balancer: &Balancer, what: &str) -> usize {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let api = api::Client::new(balancer.dir().join("sock"));
+    let events = runtime.block_on(api.events()).unwrap();
+    events.events.iter().filter(|event| event.what == what).count()
+}
