@@ -3,6 +3,7 @@
 //! Each call opens its own connection and has a deadline. It neither retries nor caches; whoever watches calls again.
 
 pub mod call;
+mod stream;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::routes;
 use crate::types::{
-    Applied, Audit, AuditRecord, Events, Generations, PlanChange, Report, ServerChanged,
+    Applied, Audit, AuditRecord, Event, Events, Generations, PlanChange, Report, ServerChanged,
     ServerOrder, Status, Stopping,
 };
 
@@ -78,6 +79,11 @@ impl Client {
     /// The latest events.
     pub async fn events(&self) -> Result<Events, CallError> {
         self.get(routes::EVENTS.to_owned()).await
+    }
+
+    /// Gives each event from now on to `each`, until that says no more or the daemon goes.
+    pub async fn follow(&self, each: impl FnMut(Event) -> bool) -> Result<(), CallError> {
+        stream::follow(&self.socket, each).await
     }
 
     /// The whole effective configuration as TOML.

@@ -35,6 +35,11 @@ pub const UNDO: &str = "/v1/undo";
 /// GET: [`Events`](crate::types::Events).
 pub const EVENTS: &str = "/v1/events";
 
+/// GET: events from now on, as server-sent events; each one's data is an [`Event`](crate::types::Event).
+pub const EVENTS_STREAM: &str = "/v1/events/stream";
+
+/// Content type of streams of events.
+pub const EVENT_STREAM: &str = "text/event-stream";
 /// Content type of configurations.
 pub const TOML: &str = "application/toml";
 /// Content type of bodies and answers.

@@ -13,6 +13,7 @@ mod audit;
 mod check;
 mod completions;
 mod doctor;
+mod follow;
 mod generations;
 mod man;
 mod plan_change;
@@ -57,6 +58,7 @@ enum Verb {
     Status(status::Args),
     Report(report::Args),
     Server(server::Args),
+    Watch(follow::Args),
     Audit(audit::Args),
     Undo(undo::Args),
     Stop(stop::Args),
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
         Verb::Status(args) => status::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Server(args) => server::run(&args),
+        Verb::Watch(args) => follow::run(&args),
         Verb::Audit(args) => audit::run(&args),
         Verb::Undo(args) => undo::run(&args),
         Verb::Stop(args) => stop::run(&args),

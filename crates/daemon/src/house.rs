@@ -17,10 +17,12 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::access::{self, AccessLog};
+use crate::alarm;
 use crate::clock;
 use crate::control::actor::{Actor, Parts};
 use crate::control::{ApplyError, Change, Control, Leave};
 use crate::event::Events;
+use crate::hook;
 use crate::listeners::{Keeper, Kernel, Listeners};
 use crate::metrics;
 use crate::outside::Ears;
@@ -31,6 +33,7 @@ use crate::report::sample::Samples;
 use crate::report::vitals::Vitals;
 use crate::resolve;
 use crate::serve::{self, Context, bind::Bound};
+use crate::source;
 
 /// Our name in Via.
 const NODE: &str = "steelyard";
@@ -131,6 +134,9 @@ impl House {
         tasks.spawn(prober.run(control.clone()));
         tasks.spawn(resolve::run(control.clone()));
         tasks.spawn(clock::run(control.clone()));
+        tasks.spawn(source::run(control.clone()));
+        tasks.spawn(hook::run(control.clone()));
+        tasks.spawn(alarm::run(Arc::clone(&vitals)));
         tasks.spawn(access::follow(control.clone(), Arc::clone(&access)));
         tasks.spawn(Arc::clone(&vitals).run_samples());
         let asked = mpsc::channel(1);

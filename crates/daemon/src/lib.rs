@@ -3,12 +3,14 @@
 //! It forwards nothing itself: `l7` does.
 
 pub mod access;
+mod alarm;
 pub mod audit;
 mod clock;
 pub mod control;
 pub mod embed;
 pub mod event;
 pub mod generations;
+mod hook;
 pub mod house;
 mod keep;
 pub mod listeners;
@@ -23,6 +25,7 @@ mod rights;
 mod run;
 mod scratch;
 pub mod serve;
+mod source;
 pub mod systemd;
 pub mod upgrade;
 

@@ -11,6 +11,7 @@ mod look;
 mod orders;
 mod peer;
 mod refusal;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -87,7 +88,8 @@ fn small() -> Router<Arc<Context>> {
         .route(routes::REPORT, get(look::report))
         .route(routes::METRICS, get(look::metrics))
         .route(routes::CONFIG, get(look::config))
-        .route(routes::EVENTS, get(look::events))
+        .route(routes::EVENTS, get(stream::events))
+        .route(routes::EVENTS_STREAM, get(stream::stream))
         .route(routes::GENERATIONS, get(look::generations))
         .route(routes::ROLLBACK, post(change::rollback))
         .route(routes::SERVER, post(orders::server))

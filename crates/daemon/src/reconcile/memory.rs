@@ -50,6 +50,9 @@ pub struct Remembered {
     /// A window of maintenance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maintain: Option<Maintain>,
+    /// It was enabled against what the schedule wanted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub despite: bool,
     /// Its health, for a process that takes over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<Judged>,
@@ -148,6 +151,7 @@ fn say(facts: &mut ServerFacts, old: &Remembered) {
     }
     facts.hand.quiesce.clone_from(&old.quiesce);
     facts.hand.maintain.clone_from(&old.maintain);
+    facts.hand.despite = old.despite;
 }
 
 fn remember(facts: &ServerFacts) -> Remembered {
@@ -159,6 +163,7 @@ fn remember(facts: &ServerFacts) -> Remembered {
         address: server::address_text(&facts.config.address),
         admin: admin.map(|Word { value, over, by, at }| Said { value, over, by, at }),
         quiesce: facts.hand.quiesce.clone(),
+        despite: facts.hand.despite,
         maintain: facts.hand.maintain.clone(),
         weight: weight.map(|Word { value, over, by, at }| Said {
             value: value.get(),

@@ -274,6 +274,11 @@ fn warnings(picture: &Picture, facts: &Facts) -> Vec<String> {
             row.left, row.destination
         ));
     }
+    out.extend(
+        picture.sources.iter().map(|(pool, why)| {
+            format!("pool {pool} keeps the servers that were found last: {why}")
+        }),
+    );
     if facts.state_failures > 0 {
         out.push(format!(
             "{} attempts to keep generations on disk failed: a restart may not know the last ones",

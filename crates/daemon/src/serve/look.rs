@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use api::types::report::INTERVAL_MS_MAX;
-use api::types::{Event, Events, Generation, Generations, Level, Report, ReportQuery, Status};
+use api::types::{Generation, Generations, Report, ReportQuery, Status};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
@@ -63,21 +63,6 @@ pub(super) async fn config(State(context): Held) -> Response {
     let picture = context.vitals.control.picture();
     let text = model::config::explain(&picture.checked);
     ([(header::CONTENT_TYPE, api::routes::TOML)], text).into_response()
-}
-
-pub(super) async fn events(State(context): Held) -> Json<Events> {
-    let recent = context.vitals.control.events().recent().into_iter();
-    let events = recent.map(|event| Event {
-        at_unix_ms: event.at_ms,
-        level: match event.level {
-            crate::event::Level::Info => Level::Info,
-            crate::event::Level::Warning => Level::Warning,
-            crate::event::Level::Error => Level::Error,
-        },
-        what: event.what.into(),
-        text: event.text,
-    });
-    Json(Events { events: events.collect() })
 }
 
 pub(super) async fn generations(State(context): Held) -> Result<Json<Generations>, Refusal> {

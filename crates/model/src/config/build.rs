@@ -1,6 +1,7 @@
 //! From settings in force to the checked configuration. Everything was judged before: this only changes the form.
 
 mod inner;
+mod operate;
 mod packets;
 
 use std::collections::BTreeMap;
@@ -9,11 +10,12 @@ use std::sync::Arc;
 
 use super::address::{Host, ServerAddress};
 use super::checked::{
-    AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Balance, Config, Control, Fanout,
-    Forwarded, Global, Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Probe, ProbeKind,
-    Server, Service, ServiceTimeouts, Weight,
+    AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Balance, Config, Fanout, Forwarded,
+    Global, Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Probe, ProbeKind, Server,
+    Service, ServiceTimeouts, Weight,
 };
 use super::forward::Forward;
+use super::operate::Control;
 use super::resolve::Effective;
 use super::section::Section;
 use super::socket::{KeepAlive, PathHint, SocketOptions};
@@ -63,6 +65,8 @@ fn global(section: &Section) -> Global {
         }),
         metrics: metrics.map(|listen| Metrics { listen: *listen }),
         drain: section.span("drain"),
+        hooks: section.list("hook").iter().map(operate::hook).collect(),
+        history: section.table("history").map(operate::history),
     }
 }
 
@@ -130,6 +134,7 @@ fn pool(section: &Section) -> Pool {
             AllDown::Refuse
         },
         servers: servers.collect(),
+        discovery: section.table("servers-from").map(operate::discovery),
         probe,
         timeout: inner(section, "timeout", |timeout| PoolTimeouts {
             connect: timeout.span("connect"),
@@ -175,6 +180,7 @@ pub fn server(section: &Section) -> Server {
             Some("disabled") => Admin::Disabled,
             _ => Admin::Enabled,
         },
+        schedule: section.list("schedule").iter().filter_map(operate::scheduled).collect(),
         probe: section.table("probe").map(probe),
         connections: section.count("connections"),
     }

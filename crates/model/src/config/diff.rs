@@ -88,6 +88,8 @@ keys! {
     Control = "control" => control,
     Metrics = "metrics" => metrics,
     Drain = "drain" => drain,
+    Hook = "hook" => hooks,
+    History = "history" => history,
 }
 keys! {
     /// A key of `[packets]`.
@@ -117,6 +119,7 @@ keys! {
     Balance = "balance" => balance,
     Initial = "initial" => initial,
     AllDown = "all-down" => all_down,
+    Discovery = "servers-from" => discovery,
     Probe = "probe" => probe,
     Timeout = "timeout" => timeout,
     Limit = "limit" => limit,
@@ -130,6 +133,7 @@ keys! {
     ServerKey of Server besides (name, address):
     Weight = "weight" => weight,
     State = "state" => admin,
+    Schedule = "schedule" => schedule,
     Probe = "probe" => probe,
     Connections = "connections" => connections,
 }
