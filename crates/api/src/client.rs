@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 
 use crate::routes;
 use crate::types::{
-    Applied, Audit, AuditRecord, Event, Events, Generations, PlanChange, Report, ServerChanged,
-    ServerOrder, Status, Stopping,
+    Applied, Audit, AuditRecord, Event, Events, Generations, History, PlanChange, Report,
+    ServerChanged, ServerOrder, Status, Stopping,
 };
 
 /// How long a question may take, unless set.
@@ -133,6 +133,18 @@ impl Client {
     ) -> Result<ServerChanged, CallError> {
         let body = serde_json::to_vec(&order.into()).map_err(CallError::Encode)?;
         self.order(routes::server(pool, name), routes::JSON, body).await
+    }
+
+    /// What was between two moments; without an end, until now.
+    pub async fn history(
+        &self,
+        since_unix_ms: u64,
+        until_unix_ms: Option<u64>,
+    ) -> Result<History, CallError> {
+        let since = Some(since_unix_ms.to_string());
+        let pairs =
+            [("since-unix-ms", since), ("until-unix-ms", until_unix_ms.map(|at| at.to_string()))];
+        self.get(routes::with_query(routes::HISTORY, &pairs)).await
     }
 
     /// The record of orders, from a moment on.

@@ -28,6 +28,8 @@ pub const ROLLBACK: &str = "/v1/rollback";
 pub const SERVER: &str = "/v1/servers/{pool}/{name}";
 /// POST with [`StopQuery`](crate::types::StopQuery): [`Stopping`](crate::types::Stopping).
 pub const STOP: &str = "/v1/stop";
+/// GET with [`HistoryQuery`](crate::types::HistoryQuery): [`History`](crate::types::History).
+pub const HISTORY: &str = "/v1/history";
 /// GET with [`AuditQuery`](crate::types::AuditQuery): [`Audit`](crate::types::Audit).
 pub const AUDIT: &str = "/v1/audit";
 /// POST with [`UndoQuery`](crate::types::UndoQuery): the [`AuditRecord`](crate::types::AuditRecord) of the undoing.

@@ -22,6 +22,7 @@ use crate::clock;
 use crate::control::actor::{Actor, Parts};
 use crate::control::{ApplyError, Change, Control, Leave};
 use crate::event::Events;
+use crate::history::Annals;
 use crate::hook;
 use crate::listeners::{Keeper, Kernel, Listeners};
 use crate::metrics;
@@ -92,6 +93,7 @@ pub struct House {
     pub access: Arc<AccessLog>,
     plane: Arc<Plane>,
     vitals: Arc<Vitals>,
+    annals: Arc<Annals>,
     tasks: JoinSet<()>,
     api: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
     asked: (mpsc::Sender<Option<Duration>>, mpsc::Receiver<Option<Duration>>),
@@ -115,6 +117,7 @@ impl House {
 
         let mut listeners = Listeners::new(Box::new(Kernel), keeper, workers);
         listeners.inherit(inherited);
+        let annals = Arc::new(Annals::new(state.clone()));
         let engine: Arc<dyn Engine> = Arc::new(Carrier(Arc::clone(&plane)));
         let parts = Parts { engine, listeners, workers, state, file, before, events };
         let (control, actor) = Actor::begin(parts, change).await?;
@@ -137,10 +140,11 @@ impl House {
         tasks.spawn(source::run(control.clone()));
         tasks.spawn(hook::run(control.clone()));
         tasks.spawn(alarm::run(Arc::clone(&vitals)));
+        tasks.spawn(Arc::clone(&annals).run(Arc::clone(&vitals)));
         tasks.spawn(access::follow(control.clone(), Arc::clone(&access)));
         tasks.spawn(Arc::clone(&vitals).run_samples());
         let asked = mpsc::channel(1);
-        Ok(House { control, access, plane, vitals, tasks, api: None, asked })
+        Ok(House { control, access, plane, vitals, annals, tasks, api: None, asked })
     }
 
     /// Opens the API to whoever may use the socket, and the metrics.
@@ -148,6 +152,7 @@ impl House {
         let asked = self.asked.0.clone();
         let context = Context {
             vitals: Arc::clone(&self.vitals),
+            annals: Arc::clone(&self.annals),
             // Being asked twice is being asked.
             stop: Box::new(move |limit| {
                 let _ = asked.try_send(limit);

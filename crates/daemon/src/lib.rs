@@ -10,6 +10,7 @@ pub mod control;
 pub mod embed;
 pub mod event;
 pub mod generations;
+pub mod history;
 mod hook;
 pub mod house;
 mod keep;

@@ -86,6 +86,7 @@ fn small() -> Router<Arc<Context>> {
     Router::new()
         .route(routes::STATUS, get(look::status))
         .route(routes::REPORT, get(look::report))
+        .route(routes::HISTORY, get(look::history))
         .route(routes::METRICS, get(look::metrics))
         .route(routes::CONFIG, get(look::config))
         .route(routes::EVENTS, get(stream::events))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use api::types::report::INTERVAL_MS_MAX;
-use api::types::{Generation, Generations, Report, ReportQuery, Status};
+use api::types::{Generation, Generations, History, HistoryQuery, Report, ReportQuery, Status};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
@@ -63,6 +63,23 @@ pub(super) async fn config(State(context): Held) -> Response {
     let picture = context.vitals.control.picture();
     let text = model::config::explain(&picture.checked);
     ([(header::CONTENT_TYPE, api::routes::TOML)], text).into_response()
+}
+
+pub(super) async fn history(
+    State(context): Held,
+    query: Result<Query<HistoryQuery>, QueryRejection>,
+) -> Result<Json<History>, Refusal> {
+    let Query(query) = query?;
+    let now = unix_ms(SystemTime::now());
+    let until = query.until_unix_ms.unwrap_or(now).min(now);
+    if query.since_unix_ms >= until {
+        let detail = "the time between since-unix-ms and until-unix-ms is empty, or is to come";
+        return Err(Refusal::new(400, "query", detail));
+    }
+    let found = context.annals.between(query.since_unix_ms, until).await;
+    found.map(Json).map_err(|error| {
+        Refusal::new(500, "history", format!("the history cannot be read: {error}"))
+    })
 }
 
 pub(super) async fn generations(State(context): Held) -> Result<Json<Generations>, Refusal> {
