@@ -33,7 +33,9 @@ pub fn render(history: &History, only: Option<&str>, width: usize, paint: Paint)
         })
     };
     let rows: Vec<&HistoryRow> = history.rows.iter().filter(wanted).collect();
-    let of = |kind: &str| rows.iter().filter(|row| row.name.starts_with(kind)).copied().collect();
+    let of = |kind: &str| -> Vec<&HistoryRow> {
+        rows.iter().filter(|row| row.name.starts_with(kind)).copied().collect()
+    };
     services(&of("service/"), &mut text, width, paint);
     servers(&of("server/"), &mut text, width, paint);
     worst(&rows, &mut text);

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use api::types::{
     Draining, Evidence, PoolStatus, ServerStatus, ServiceState, ServiceStatus, Source, Status,
 };
-use model::config::{Admin, AllDown, Balance, Host};
+use model::config::{Admin, AllDown, Host};
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
 
 use super::forward;
@@ -162,7 +162,7 @@ fn pool(
     });
     PoolStatus {
         name: view.config.name.clone(),
-        balance: balance(view.config.balance),
+        balance: view.config.balance.name().into(),
         servers: servers.collect(),
     }
 }
@@ -194,8 +194,10 @@ fn evidence(facts: &ServerFacts, note: Option<Note>) -> Evidence {
     if let Some(word) = facts.hand.admin.as_ref().filter(|word| word.value != Admin::Enabled) {
         return of(Source::Operator, &facts.reason, word.at);
     }
-    if facts.config.admin != Admin::Enabled && facts.hand.admin.is_none() {
-        return of(Source::Configuration, &facts.reason, facts.since);
+    if matches!(facts.state, ServerState::Drain | ServerState::Disabled) {
+        let by_hand = facts.hand.maintain.is_some() || facts.hand.quiesce.is_some();
+        let source = if by_hand { Source::Operator } else { Source::Configuration };
+        return of(source, &facts.reason, facts.since);
     }
     if !matches!(facts.resolved, Resolved::At(_)) {
         return of(Source::Resolver, &facts.reason, facts.since);
@@ -217,17 +219,6 @@ fn address(facts: &ServerFacts) -> String {
         Host::Ip(ip) => std::net::SocketAddr::new(*ip, port).to_string(),
         Host::Name(name) => format!("{name}:{port}"),
     }
-}
-
-fn balance(balance: Balance) -> String {
-    match balance {
-        Balance::RoundRobin => "round-robin",
-        Balance::LeastRequest => "least-request",
-        Balance::Random => "random",
-        Balance::Maglev { .. } => "maglev",
-        Balance::Source { .. } => "source",
-    }
-    .into()
 }
 
 fn draining(picture: &Picture, services: &[ServiceStatus]) -> Vec<Draining> {
