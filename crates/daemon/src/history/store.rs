@@ -110,7 +110,7 @@ impl Store {
     fn tidy(&self, now: u64, keep: &HistoryKeep) -> io::Result<()> {
         let mut files = files(&self.directory)?;
         for at in 0..files.len() {
-            let ends = files.get(at + 1).map_or(now, |next| next.since);
+            let ends = end(&files, at, now);
             if files[at].fine && ends.saturating_add(FINE) < now {
                 // Coarser is a saving: where it fails the fine file stays.
                 if let Ok(path) = coarsen(&files[at].path) {
@@ -124,7 +124,7 @@ impl Store {
         let most = keep.size - keep.size / SHARE * 2;
         let old = now.saturating_sub(keep.keep.as_secs());
         for (at, file) in files.iter().enumerate() {
-            let ends = files.get(at + 1).map_or(now, |next| next.since);
+            let ends = end(&files, at, now);
             if ends < old || bytes > most {
                 std::fs::remove_file(&file.path)?;
                 bytes = bytes.saturating_sub(file.bytes);
@@ -195,6 +195,12 @@ fn files(directory: &Path) -> io::Result<Vec<Kept>> {
     }
     files.sort_by(|a, b| (a.since, &a.path).cmp(&(b.since, &b.path)));
     Ok(files)
+}
+
+/// When the last record of a file was written, at the latest.
+fn end(files: &[Kept], at: usize, now: u64) -> u64 {
+    let next = files.get(at + 1).map_or(now, |next| next.since);
+    files.get(at).map_or(next, |file| next.min(file.since.saturating_add(TURN)))
 }
 
 fn whole(path: &Path) -> io::Result<Vec<u8>> {
