@@ -5,6 +5,7 @@
 pub mod audit;
 pub mod change;
 pub mod event;
+pub mod explain;
 pub mod history;
 pub mod problem;
 pub mod report;
@@ -17,6 +18,9 @@ pub use change::{
     PoolChanged, PoolChanges, RollbackQuery, StopQuery, Stopping,
 };
 pub use event::{Event, Events, Level};
+pub use explain::{
+    JudgeExplained, OperatorWeight, ServerExplained, ServersExplained, WeightExplained,
+};
 pub use history::{History, HistoryQuery, HistoryRow, Worst};
 pub use problem::Problem;
 pub use report::{

@@ -14,6 +14,7 @@ mod check;
 mod completions;
 mod decap;
 mod doctor;
+mod explain;
 mod follow;
 mod generations;
 mod man;
@@ -60,6 +61,7 @@ enum Verb {
     Report(report::Args),
     Server(server::Args),
     Watch(follow::Args),
+    Explain(explain::Args),
     Audit(audit::Args),
     Undo(undo::Args),
     Stop(stop::Args),
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
         Verb::Report(args) => report::run(args),
         Verb::Server(args) => server::run(&args),
         Verb::Watch(args) => follow::run(&args),
+        Verb::Explain(args) => explain::run(&args),
         Verb::Audit(args) => audit::run(&args),
         Verb::Undo(args) => undo::run(&args),
         Verb::Stop(args) => stop::run(&args),

@@ -13,6 +13,7 @@ pub mod generations;
 pub mod history;
 mod hook;
 pub mod house;
+pub mod judge;
 mod keep;
 pub mod listeners;
 pub mod local_time;

@@ -18,3 +18,4 @@ pub mod preflight;
 pub mod retry;
 pub mod schedule;
 pub mod snapshot;
+pub mod weigh;

@@ -40,6 +40,7 @@ pub fn new(
         reason: String::new(),
         since: now,
         weight: config.weight,
+        share: None,
     };
     settle(&mut facts, now);
     facts.since = now;
