@@ -6,6 +6,7 @@
 pub mod actor;
 mod fallen;
 mod force;
+mod found;
 pub mod handle;
 mod operate;
 pub mod order;
@@ -21,7 +22,7 @@ mod words;
 
 pub use handle::{Control, Handed};
 pub use order::{
-    AgentWord, Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution,
+    AgentWord, Applied, ApplyError, Change, Found, Generation, Gone, Leave, Planned, Resolution,
     RollbackError, Verdict,
 };
 pub use origin::{Origin, Way};

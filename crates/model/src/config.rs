@@ -11,6 +11,7 @@ pub mod explain;
 pub mod finding;
 pub mod forward;
 pub mod load;
+pub mod operate;
 pub mod packets;
 pub mod pattern;
 pub mod probe;
@@ -33,8 +34,8 @@ pub use address::{Host, ServerAddress};
 pub use agent::{Agent, AgentKind};
 pub use balance::{Balance, HashOn, Judge, Priority};
 pub use checked::{
-    AccessFormat, AccessLog, AccessTarget, AllDown, Config, Control, Fanout, Forwarded, Global,
-    Initial, Metrics, Pool, Server, Service,
+    AccessFormat, AccessLog, AccessTarget, AllDown, Config, Fanout, Forwarded, Global, Initial,
+    Metrics, Pool, Server, Service,
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
 pub use diff::{
@@ -44,6 +45,7 @@ pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
 pub use forward::Forward;
 pub use load::{Checked, explain, load};
+pub use operate::{Control, Discovery, HistoryKeep, Hook, Place, Records, Scheduled};
 pub use packets::{
     AttachMode, Caps, FlowTimers, Guard, Hours, PacketRule, PacketService, Packets, Prefix,
     Protocols, Span, Sticky, Tunnel, TunnelKind,
