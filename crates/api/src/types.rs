@@ -6,6 +6,7 @@ pub mod audit;
 pub mod change;
 pub mod event;
 pub mod explain;
+pub mod history;
 pub mod problem;
 pub mod report;
 pub mod server;
@@ -20,6 +21,7 @@ pub use event::{Event, Events, Level};
 pub use explain::{
     JudgeExplained, OperatorWeight, ServerExplained, ServersExplained, WeightExplained,
 };
+pub use history::{History, HistoryQuery, HistoryRow, Worst};
 pub use problem::Problem;
 pub use report::{
     Bytes, CauseCount, Connections, Counter, Descriptors, NamedCount, PhaseTimes, PoolReport,
