@@ -5,6 +5,7 @@
 pub mod abi;
 pub mod apply;
 pub mod counts;
+pub mod decap;
 pub mod hops;
 pub mod layout;
 pub mod plan;

@@ -14,6 +14,7 @@ mod exchange;
 #[cfg(test)]
 mod fixture;
 mod flow;
+mod hash_on;
 mod incoming;
 mod kept;
 mod local;
