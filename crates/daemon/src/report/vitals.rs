@@ -12,6 +12,7 @@ use rustix::process::{Resource, getrlimit};
 use super::sample::{Sample, Samples, step};
 use crate::access::{AccessCounts, AccessLog};
 use crate::control::{Control, Picture};
+use crate::judge::weighed::Weighed;
 use crate::packets::view::View;
 use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
@@ -35,6 +36,8 @@ pub struct Vitals {
     pub board: Arc<Board>,
     /// The packet plane.
     pub packets: tokio::sync::watch::Receiver<Arc<View>>,
+    /// The arithmetic of weights.
+    pub weighed: Arc<Weighed>,
     /// What rates are measured against.
     pub samples: Samples,
 }

@@ -53,6 +53,7 @@ async fn daemon() -> Daemon {
         access,
         probes: prober.counts,
         board: prober.board,
+        weighed: Default::default(),
         samples: Samples::default(),
     };
     let stopped = Arc::<Mutex<Vec<_>>>::default();
