@@ -7,6 +7,7 @@ pub mod change;
 pub mod counter;
 pub mod event;
 pub mod explain;
+pub mod history;
 pub mod packets;
 pub mod problem;
 pub mod report;
@@ -23,6 +24,7 @@ pub use event::{Event, Events, Level};
 pub use explain::{
     JudgeExplained, OperatorWeight, ServerExplained, ServersExplained, WeightExplained,
 };
+pub use history::{History, HistoryQuery, HistoryRow, Worst};
 pub use packets::{
     Neighbour, PacketInterface, PacketOutcome, PacketServer, PacketService, PacketsReport,
     PacketsStatus,
