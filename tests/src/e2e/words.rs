@@ -40,7 +40,7 @@ impl Words {
             links: Vec::new(),
             packets: String::new(),
             service: String::new(),
-            pool: "probe = { tcp = true, every = \"200ms\", timeout = \"150ms\" }\n".to_owned(),
+            pool: "probe = { tcp = true, every = \"300ms\", timeout = \"250ms\" }\n".to_owned(),
             more: String::new(),
         }
     }
