@@ -24,13 +24,14 @@ use crate::event::Events;
 use crate::listeners::{Keeper, Kernel, Listeners};
 use crate::metrics;
 use crate::outside::Ears;
+use crate::packets;
 use crate::probe;
 use crate::reconcile::engine::Engine;
 use crate::reconcile::memory::Memory;
 use crate::report::sample::Samples;
 use crate::report::vitals::Vitals;
 use crate::resolve;
-use crate::serve::{self, Context, bind::Bound};
+use crate::serve::{self, Asked, Context, bind::Bound};
 
 /// Our name in Via.
 const NODE: &str = "steelyard";
@@ -88,10 +89,11 @@ pub struct House {
     /// The access log.
     pub access: Arc<AccessLog>,
     plane: Arc<Plane>,
+    packets: packets::Handle,
     vitals: Arc<Vitals>,
     tasks: JoinSet<()>,
     api: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
-    asked: (mpsc::Sender<Option<Duration>>, mpsc::Receiver<Option<Duration>>),
+    asked: (mpsc::Sender<Asked>, mpsc::Receiver<Asked>),
 }
 
 impl House {
@@ -116,6 +118,7 @@ impl House {
         let parts = Parts { engine, listeners, workers, state, file, before, events };
         let (control, actor) = Actor::begin(parts, change).await?;
 
+        let packets = packets::Handle::start(control.clone());
         let (ports, open) = (Arc::downgrade(&plane), Arc::downgrade(&plane));
         let vitals = Arc::new(Vitals {
             control: control.clone(),
@@ -124,6 +127,7 @@ impl House {
             access: Arc::clone(&access),
             probes: Arc::clone(&prober.counts),
             board: Arc::clone(&prober.board),
+            packets: packets.view(),
             samples: Samples::default(),
         });
         let mut tasks = JoinSet::new();
@@ -134,7 +138,7 @@ impl House {
         tasks.spawn(access::follow(control.clone(), Arc::clone(&access)));
         tasks.spawn(Arc::clone(&vitals).run_samples());
         let asked = mpsc::channel(1);
-        Ok(House { control, access, plane, vitals, tasks, api: None, asked })
+        Ok(House { control, access, plane, packets, vitals, tasks, api: None, asked })
     }
 
     /// Opens the API to whoever may use the socket, and the metrics.
@@ -143,8 +147,8 @@ impl House {
         let context = Context {
             vitals: Arc::clone(&self.vitals),
             // Being asked twice is being asked.
-            stop: Box::new(move |limit| {
-                let _ = asked.try_send(limit);
+            stop: Box::new(move |ask| {
+                let _ = asked.try_send(ask);
             }),
         };
         let (end, ended) = oneshot::channel::<()>();
@@ -161,10 +165,10 @@ impl House {
         self.tasks.spawn(metrics::listen::run(Arc::clone(&self.vitals)));
     }
 
-    /// Waits until somebody asks, by the API, that the process leave; with how long exchanges may finish.
-    pub async fn asked_to_leave(&mut self) -> Option<Duration> {
+    /// Waits until somebody asks, by the API, that the process leave.
+    pub async fn asked_to_leave(&mut self) -> Asked {
         // We hold a sender ourselves: it is never closed.
-        self.asked.1.recv().await.flatten()
+        self.asked.1.recv().await.unwrap_or_default()
     }
 
     /// What is open now.
@@ -176,6 +180,10 @@ impl House {
     /// was cut.
     pub async fn leave(mut self, how: Leave, cut: impl Future<Output = ()>) -> Open {
         let control = self.control.clone();
+        // The process that takes over waits for the maps; packets go on meanwhile.
+        if how.detach || how.handed {
+            self.packets.end(packets::order::End::Detach).await;
+        }
         let mut left = Open::default();
         if let Ok(limit) = control.leave(how).await {
             let deadline = Instant::now() + limit;
@@ -191,6 +199,7 @@ impl House {
             let _ = end.send(());
             let _ = tokio::time::timeout(LAST, api).await;
         }
+        self.packets.end(packets::order::End::Remove).await;
         self.tasks.shutdown().await;
         // When somebody is looking at it this moment, the workers end with the process.
         if let Ok(plane) = Arc::try_unwrap(self.plane) {

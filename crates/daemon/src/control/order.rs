@@ -155,6 +155,8 @@ pub struct Leave {
     pub handed: bool,
     /// How long exchanges may finish; `None`: `global.drain`.
     pub limit: Option<Duration>,
+    /// The packet plane goes on in the kernel; otherwise every trace of it is removed.
+    pub detach: bool,
 }
 
 /// The daemon is on its way out and takes no orders.

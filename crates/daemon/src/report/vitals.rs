@@ -12,6 +12,7 @@ use rustix::process::{Resource, getrlimit};
 use super::sample::{Sample, Samples, step};
 use crate::access::{AccessCounts, AccessLog};
 use crate::control::{Control, Picture};
+use crate::packets::view::View;
 use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
 
@@ -32,6 +33,8 @@ pub struct Vitals {
     pub probes: Arc<ProbeCounts>,
     /// The newest evidence of each server.
     pub board: Arc<Board>,
+    /// The packet plane.
+    pub packets: tokio::sync::watch::Receiver<Arc<View>>,
     /// What rates are measured against.
     pub samples: Samples,
 }
@@ -59,6 +62,8 @@ pub struct Facts {
     pub ports: Vec<PortUse>,
     /// What the workers have open and keep.
     pub open: Open,
+    /// The packet plane.
+    pub packets: Arc<View>,
     /// Memory of all TCP sockets, bytes, as the kernel counts it.
     pub kernel_tcp_bytes: u64,
 }
@@ -77,6 +82,7 @@ impl Vitals {
             workers: picture.workers,
             descriptors: descriptors(),
             resident_bytes: resident_bytes(),
+            packets: Arc::clone(&self.packets.borrow()),
             access: self.access.counts(),
             probes: self.probes.read(),
             events_dropped: self.control.events().dropped(),
