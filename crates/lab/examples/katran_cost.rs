@@ -1,6 +1,6 @@
 //! What a packet costs in the datapath: nanoseconds through the kernel's test run, beside Katran's own program.
 //!
-//! `packet_cost [--katran OBJECT] [--rounds N] [--cpu N] [--scale PERCENT]` prints JSON: each figure of each round,
+//! `katran_cost [--katran OBJECT] [--rounds N] [--cpu N] [--scale PERCENT]` prints JSON: each figure of each round,
 //! without the cost of the driver that varies the flows. Nothing is sent, no interface is touched. Needs root. The
 //! ratios are made by `bench/packets`.
 
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("packet_cost: {error}");
+            eprintln!("katran_cost: {error}");
             ExitCode::from(2)
         }
     }
@@ -134,7 +134,7 @@ impl Bench<'_> {
         syns: Option<(u32, u32)>,
     ) {
         if let Err(error) = self.subject(name, aim, encapsulates, hits, syns) {
-            eprintln!("packet_cost: {name}: {error}");
+            eprintln!("katran_cost: {name}: {error}");
         }
     }
 
