@@ -26,8 +26,12 @@ pub const ROLLBACK: &str = "/v1/rollback";
 /// POST of [`ServerOrder`](crate::types::ServerOrder): [`ServerChanged`](crate::types::ServerChanged).
 /// `name` may be `*`.
 pub const SERVER: &str = "/v1/servers/{pool}/{name}";
+/// GET: [`ServersExplained`](crate::types::ServersExplained). `name` may be `*`.
+pub const EXPLAIN_SERVER: &str = "/v1/explain/servers/{pool}/{name}";
 /// POST with [`StopQuery`](crate::types::StopQuery): [`Stopping`](crate::types::Stopping).
 pub const STOP: &str = "/v1/stop";
+/// GET with [`HistoryQuery`](crate::types::HistoryQuery): [`History`](crate::types::History).
+pub const HISTORY: &str = "/v1/history";
 /// GET with [`AuditQuery`](crate::types::AuditQuery): [`Audit`](crate::types::Audit).
 pub const AUDIT: &str = "/v1/audit";
 /// POST with [`UndoQuery`](crate::types::UndoQuery): the [`AuditRecord`](crate::types::AuditRecord) of the undoing.
@@ -35,6 +39,11 @@ pub const UNDO: &str = "/v1/undo";
 /// GET: [`Events`](crate::types::Events).
 pub const EVENTS: &str = "/v1/events";
 
+/// GET: events from now on, as server-sent events; each one's data is an [`Event`](crate::types::Event).
+pub const EVENTS_STREAM: &str = "/v1/events/stream";
+
+/// Content type of streams of events.
+pub const EVENT_STREAM: &str = "text/event-stream";
 /// Content type of configurations.
 pub const TOML: &str = "application/toml";
 /// Content type of bodies and answers.
@@ -48,6 +57,11 @@ pub const CONFIG_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The path of [`SERVER`] for one selector.
 pub fn server(pool: &str, name: &str) -> String {
     SERVER.replace("{pool}", &encode(pool)).replace("{name}", &encode(name))
+}
+
+/// The path of [`EXPLAIN_SERVER`] for one selector.
+pub fn explain_server(pool: &str, name: &str) -> String {
+    EXPLAIN_SERVER.replace("{pool}", &encode(pool)).replace("{name}", &encode(name))
 }
 
 /// `route` with a query of those pairs that have a value.

@@ -6,8 +6,10 @@ pub mod audit;
 pub mod change;
 pub mod counter;
 pub mod event;
+pub mod explain;
+pub mod history;
 pub mod packets;
-mod problem;
+pub mod problem;
 pub mod report;
 pub mod server;
 pub mod status;
@@ -19,6 +21,10 @@ pub use change::{
 };
 pub use counter::Counter;
 pub use event::{Event, Events, Level};
+pub use explain::{
+    JudgeExplained, OperatorWeight, ServerExplained, ServersExplained, WeightExplained,
+};
+pub use history::{History, HistoryQuery, HistoryRow, Worst};
 pub use packets::{
     Neighbour, PacketInterface, PacketOutcome, PacketServer, PacketService, PacketsReport,
     PacketsStatus,

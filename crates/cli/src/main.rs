@@ -14,6 +14,8 @@ mod check;
 mod completions;
 mod decap;
 mod doctor;
+mod explain;
+mod follow;
 mod generations;
 mod man;
 mod plan_change;
@@ -58,6 +60,8 @@ enum Verb {
     Status(status::Args),
     Report(report::Args),
     Server(server::Args),
+    Watch(follow::Args),
+    Explain(explain::Args),
     Audit(audit::Args),
     Undo(undo::Args),
     Stop(stop::Args),
@@ -88,6 +92,8 @@ fn main() -> ExitCode {
         Verb::Status(args) => status::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Server(args) => server::run(&args),
+        Verb::Watch(args) => follow::run(&args),
+        Verb::Explain(args) => explain::run(&args),
         Verb::Audit(args) => audit::run(&args),
         Verb::Undo(args) => undo::run(&args),
         Verb::Stop(args) => stop::run(&args),

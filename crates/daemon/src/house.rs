@@ -17,10 +17,14 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::access::{self, AccessLog};
+use crate::alarm;
 use crate::clock;
 use crate::control::actor::{Actor, Parts};
 use crate::control::{ApplyError, Change, Control, Leave};
 use crate::event::Events;
+use crate::history::Annals;
+use crate::hook;
+use crate::judge;
 use crate::listeners::{Keeper, Kernel, Listeners};
 use crate::metrics;
 use crate::outside::Ears;
@@ -32,6 +36,7 @@ use crate::report::sample::Samples;
 use crate::report::vitals::Vitals;
 use crate::resolve;
 use crate::serve::{self, Asked, Context, bind::Bound};
+use crate::source;
 
 /// Our name in Via.
 const NODE: &str = "steelyard";
@@ -91,6 +96,7 @@ pub struct House {
     plane: Arc<Plane>,
     packets: packets::Handle,
     vitals: Arc<Vitals>,
+    annals: Arc<Annals>,
     tasks: JoinSet<()>,
     api: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
     asked: (mpsc::Sender<Asked>, mpsc::Receiver<Asked>),
@@ -114,6 +120,7 @@ impl House {
 
         let mut listeners = Listeners::new(Box::new(Kernel), keeper, workers);
         listeners.inherit(inherited);
+        let annals = Arc::new(Annals::new(state.clone()));
         let engine: Arc<dyn Engine> = Arc::new(Carrier(Arc::clone(&plane)));
         let parts = Parts { engine, listeners, workers, state, file, before, events };
         let (control, actor) = Actor::begin(parts, change).await?;
@@ -128,17 +135,27 @@ impl House {
             probes: Arc::clone(&prober.counts),
             board: Arc::clone(&prober.board),
             packets: packets.view(),
+            weighed: Arc::default(),
             samples: Samples::default(),
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(actor.run());
         tasks.spawn(prober.run(control.clone()));
+        tasks.spawn(judge::run(
+            control.clone(),
+            Arc::clone(&vitals.board),
+            Arc::clone(&vitals.weighed),
+        ));
         tasks.spawn(resolve::run(control.clone()));
         tasks.spawn(clock::run(control.clone()));
+        tasks.spawn(source::run(control.clone()));
+        tasks.spawn(hook::run(control.clone()));
+        tasks.spawn(alarm::run(Arc::clone(&vitals)));
+        tasks.spawn(Arc::clone(&annals).run(Arc::clone(&vitals)));
         tasks.spawn(access::follow(control.clone(), Arc::clone(&access)));
         tasks.spawn(Arc::clone(&vitals).run_samples());
         let asked = mpsc::channel(1);
-        Ok(House { control, access, plane, packets, vitals, tasks, api: None, asked })
+        Ok(House { control, access, plane, packets, vitals, annals, tasks, api: None, asked })
     }
 
     /// Opens the API to whoever may use the socket, and the metrics.
@@ -146,6 +163,7 @@ impl House {
         let asked = self.asked.0.clone();
         let context = Context {
             vitals: Arc::clone(&self.vitals),
+            annals: Arc::clone(&self.annals),
             // Being asked twice is being asked.
             stop: Box::new(move |ask| {
                 let _ = asked.try_send(ask);

@@ -3,13 +3,17 @@
 //! It forwards nothing itself: `l7` does.
 
 pub mod access;
+mod alarm;
 pub mod audit;
 mod clock;
 pub mod control;
 pub mod embed;
 pub mod event;
 pub mod generations;
+pub mod history;
+mod hook;
 pub mod house;
+pub mod judge;
 mod keep;
 pub mod listeners;
 pub mod local_time;
@@ -24,6 +28,7 @@ mod rights;
 mod run;
 mod scratch;
 pub mod serve;
+mod source;
 pub mod systemd;
 pub mod upgrade;
 

@@ -4,6 +4,7 @@
 //! remainder. It keeps no state but the samples, and changes nothing.
 
 pub mod counts;
+pub mod explain;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod packets;

@@ -11,6 +11,7 @@ mod look;
 mod orders;
 mod peer;
 mod refusal;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -84,10 +85,13 @@ fn router(context: Arc<Context>) -> Router {
 fn small() -> Router<Arc<Context>> {
     Router::new()
         .route(routes::STATUS, get(look::status))
+        .route(routes::EXPLAIN_SERVER, get(look::explain_server))
         .route(routes::REPORT, get(look::report))
+        .route(routes::HISTORY, get(look::history))
         .route(routes::METRICS, get(look::metrics))
         .route(routes::CONFIG, get(look::config))
-        .route(routes::EVENTS, get(look::events))
+        .route(routes::EVENTS, get(stream::events))
+        .route(routes::EVENTS_STREAM, get(stream::stream))
         .route(routes::GENERATIONS, get(look::generations))
         .route(routes::ROLLBACK, post(change::rollback))
         .route(routes::SERVER, post(orders::server))

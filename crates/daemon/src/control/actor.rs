@@ -2,6 +2,7 @@
 //!
 //! What follows from a change is `reconcile`'s; this file says in which order it is asked and what is told to whom.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -57,6 +58,7 @@ pub struct Actor {
     pub(super) force: Force,
     pub(super) overlay: Overlay,
     pub(super) audit: Audit,
+    pub(super) sources: BTreeMap<String, String>,
     pub(super) file: Option<PathBuf>,
     publish: watch::Sender<Arc<Picture>>,
     inbox: mpsc::Receiver<Order>,
@@ -116,6 +118,7 @@ impl Actor {
             force,
             overlay,
             audit,
+            sources: BTreeMap::new(),
             file,
             publish,
             inbox,
@@ -123,6 +126,7 @@ impl Actor {
             leaving,
         };
         actor.after_change(done.confirmed);
+        actor.tick();
         Ok((control, actor))
     }
 
@@ -153,6 +157,10 @@ impl Actor {
             }),
             Order::Resolution(resolution) => self
                 .server(resolution.server, |facts| server::resolved(facts, resolution.found, now)),
+            Order::Shares(shares) => {
+                self.book = self.book.with_shares(&shares);
+                self.keep_words();
+            }
             other => return Some(other),
         };
         None
@@ -173,11 +181,12 @@ impl Actor {
             Order::Operate(order, back) => drop(back.send(self.operate(*order).await)),
             Order::Undo(id, origin, back) => drop(back.send(self.undo(id, origin).await)),
             Order::Audit(since, back) => drop(back.send(self.audit.kept(since))),
+            Order::Found(found) => self.found(found).await,
             Order::Tick => self.tick(),
             Order::HandOver(back) => drop(back.send(self.hand_over())),
             Order::TakeBack => self.handing = false,
             Order::Leave(how, back) => drop(back.send(self.leave(how))),
-            Order::Verdict(_) | Order::Resolution(_) => {}
+            Order::Verdict(_) | Order::Resolution(_) | Order::Shares(_) => {}
         }
     }
 
@@ -205,6 +214,7 @@ impl Actor {
         let book = self.book.under(overlay.over(&checked), &Memory::default(), now);
         let done =
             act::carry_out(&*self.engine, &mut self.listeners, &self.book, book, number).await?;
+        tell::pools(&self.events, &self.book, &done.book);
         self.book = done.book;
         self.overlay = overlay;
         if let Some(config) = &self.book.config {
@@ -343,9 +353,10 @@ impl Actor {
         self.publish();
     }
 
-    fn publish(&mut self) {
+    pub(super) fn publish(&mut self) {
         let failures = self.generations.failed() + self.words.failures() + self.audit.failures();
         let picture = self.force.picture(&self.book, &self.listeners, failures, self.leaving);
+        let picture = Picture { sources: self.sources.clone(), ..picture };
         self.publish.send_replace(Arc::new(picture));
     }
 
@@ -362,6 +373,7 @@ impl Actor {
         let number = self.force.generation;
         let done =
             act::carry_out(&*self.engine, &mut self.listeners, &self.book, book, number).await?;
+        tell::pools(&self.events, &self.book, &done.book);
         self.book = done.book;
         self.overlay = overlay;
         if let Some(config) = &self.book.config {

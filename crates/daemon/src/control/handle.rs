@@ -9,14 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::Findings;
+use model::id::ServerId;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::order::{
-    Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution, RollbackError,
-    Verdict,
+    Applied, ApplyError, Change, Found, Generation, Gone, Leave, Planned, Resolution,
+    RollbackError, Verdict,
 };
 use super::origin::Origin;
-use super::picture::{Picture, ServerFacts};
+use super::picture::{Picture, ServerFacts, Share};
 use super::word::{Operate, Operated, ServerWord, SetServerError, UndoError, Undone};
 use crate::audit::Kept;
 use crate::event::Events;
@@ -52,12 +53,16 @@ pub enum Order {
     Undo(Option<u64>, Origin, oneshot::Sender<Result<Undone, UndoError>>),
     /// The record of orders, from this moment (Unix milliseconds) on.
     Audit(u64, oneshot::Sender<Kept>),
+    /// What a source of servers said.
+    Found(Found),
     /// Time has passed.
     Tick,
     /// What probes found out.
     Verdict(Verdict),
     /// What the resolver found out.
     Resolution(Resolution),
+    /// What the judge and slow start make of weights.
+    Shares(Vec<(ServerId, Option<Share>)>),
     /// Hand everything to the process that takes over.
     HandOver(oneshot::Sender<Result<Handed, ApplyError>>),
     /// It has given up: go on as before.
@@ -197,6 +202,11 @@ impl Control {
         self.ask(|back| Order::Audit(since_unix_ms, back)).await
     }
 
+    /// Tells what a source of servers said.
+    pub async fn found(&self, found: Found) {
+        let _ = self.orders.send(Order::Found(found)).await;
+    }
+
     /// Says that time has passed: windows open and close, limits end.
     pub async fn tick(&self) {
         let _ = self.orders.send(Order::Tick).await;
@@ -224,6 +234,11 @@ impl Control {
     /// The process that was taking over has given up: changes are possible again.
     pub async fn take_back(&self) {
         let _ = self.orders.send(Order::TakeBack).await;
+    }
+
+    /// Gives servers other shares of the work; servers that are gone are passed over.
+    pub async fn shares(&self, shares: Vec<(ServerId, Option<Share>)>) {
+        let _ = self.orders.send(Order::Shares(shares)).await;
     }
 
     /// Begins to leave; returns when no new connection is accepted any more, with how long exchanges may finish.

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use model::config::{Admin, Checked, Config, Server, Weight};
+use model::config::{Admin, Checked, Config, Scheduled, Server, Weight};
 use model::id::{ListenerId, PoolId, ServerId, ServiceId};
 use model::snapshot::{ServerState, Snapshot};
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,8 @@ pub struct Picture {
     pub leaving: bool,
     /// Attempts to keep generations or operators' words on disk that failed.
     pub state_failures: u64,
+    /// Sources of servers whose last answer was not believed, by pool: why.
+    pub sources: BTreeMap<String, String>,
 }
 
 impl Picture {
@@ -75,14 +77,36 @@ pub struct ServerFacts {
     pub judged: Judged,
     /// What an operator said, where that differs from the file.
     pub hand: Hand,
+    /// What the schedule wants of it now.
+    pub clock: Option<Scheduled>,
     /// What all of it comes to.
     pub state: ServerState,
     /// Why, in a sentence.
     pub reason: String,
     /// Since when it has that state.
     pub since: SystemTime,
-    /// Its weight now.
+    /// Its weight, as the file or an operator says.
     pub weight: Weight,
+    /// What the judge and slow start make of it; `None`: it stands.
+    pub share: Option<Share>,
+}
+
+/// What the judge and slow start make of a server's weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The judge's weight; `None`: the pool has no judge.
+    pub judge: Option<u16>,
+    /// Percent of its share that slow start lets it have.
+    pub percent: u16,
+    /// The weight in force: on a scale of its pool.
+    pub weight: Weight,
+}
+
+impl ServerFacts {
+    /// The weight in force. An operator's 0 is nobody else's to change.
+    pub fn weight_in_force(&self) -> Weight {
+        self.share.filter(|_| self.weight.get() > 0).map_or(self.weight, |share| share.weight)
+    }
 }
 
 /// Where a server is.
@@ -144,6 +168,8 @@ pub struct Hand {
     pub quiesce: Option<Quiesce>,
     /// It is or will be in maintenance.
     pub maintain: Option<Maintain>,
+    /// It was enabled against what the schedule wanted; until that ends.
+    pub despite: bool,
 }
 
 /// A server takes no new client; those that it has may stay until the limit.

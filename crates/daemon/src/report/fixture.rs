@@ -51,6 +51,7 @@ pub fn picture(text: &str, workers: usize) -> Picture {
         needs_restart: Vec::new(),
         leaving: false,
         state_failures: 0,
+        sources: std::collections::BTreeMap::new(),
     }
 }
 
@@ -111,6 +112,7 @@ fn snapshot(
                     evidence: false,
                 },
                 hand: Hand::default(),
+                clock: None,
                 state: match (server.admin, pool.initial) {
                     (Admin::Drain, _) => ServerState::Drain,
                     (Admin::Disabled, _) => ServerState::Disabled,
@@ -121,6 +123,7 @@ fn snapshot(
                 reason: "no evidence yet".into(),
                 since: now,
                 weight: server.weight,
+                share: None,
             };
             views.push(ServerView {
                 id: facts.id,

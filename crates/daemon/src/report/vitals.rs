@@ -12,6 +12,7 @@ use rustix::process::{Resource, getrlimit};
 use super::sample::{Sample, Samples, step};
 use crate::access::{AccessCounts, AccessLog};
 use crate::control::{Control, Picture};
+use crate::judge::weighed::Weighed;
 use crate::packets::view::View;
 use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
@@ -35,6 +36,8 @@ pub struct Vitals {
     pub board: Arc<Board>,
     /// The packet plane.
     pub packets: tokio::sync::watch::Receiver<Arc<View>>,
+    /// The arithmetic of weights.
+    pub weighed: Arc<Weighed>,
     /// What rates are measured against.
     pub samples: Samples,
 }
@@ -56,6 +59,8 @@ pub struct Facts {
     pub probes: ProbeSums,
     /// Lines about the daemon itself that were not written.
     pub events_dropped: u64,
+    /// Events by kind.
+    pub events: Vec<(&'static str, u64)>,
     /// Attempts to keep generations or operators' words on disk that failed.
     pub state_failures: u64,
     /// Source ports.
@@ -86,6 +91,7 @@ impl Vitals {
             access: self.access.counts(),
             probes: self.probes.read(),
             events_dropped: self.control.events().dropped(),
+            events: self.control.events().counts(),
             state_failures: picture.state_failures,
             ports: (self.ports)(),
             open: (self.open)(),

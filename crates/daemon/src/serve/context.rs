@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::history::Annals;
 use crate::report::vitals::Vitals;
 
 /// How the process is asked to leave.
@@ -21,6 +22,8 @@ pub type Stop = Box<dyn Fn(Asked) + Send + Sync>;
 pub struct Context {
     /// The daemon and its own facts.
     pub vitals: Arc<Vitals>,
+    /// What was.
+    pub annals: Arc<Annals>,
     /// Asks the process to leave.
     pub stop: Stop,
 }

@@ -53,12 +53,14 @@ async fn daemon() -> Daemon {
         access,
         probes: prober.counts,
         board: prober.board,
+        weighed: Default::default(),
         samples: Samples::default(),
     };
     let stopped = Arc::<Mutex<Vec<_>>>::default();
     let stops = stopped.clone();
     let stop: super::Stop = Box::new(move |ask| stops.lock().unwrap().push(ask));
-    let context = Arc::new(Context { vitals: Arc::new(vitals), stop });
+    let annals = Arc::new(crate::history::Annals::new(None));
+    let context = Arc::new(Context { vitals: Arc::new(vitals), annals, stop });
     let bound = bind::bind(&path, 0o600, bind::Over::Dead).unwrap();
     let (end, until) = oneshot::channel::<()>();
     let served = tokio::spawn(super::run(bound, context, async move { drop(until.await) }));

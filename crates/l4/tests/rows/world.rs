@@ -1,7 +1,7 @@
 //! A plane to try packets on: its maps filled by hand, its clock stopped, its pins in a private place.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,7 +12,6 @@ use l4::{Plane, Sizes};
 
 use super::packet::Packet;
 
-pub const ABORTED: u32 = 0;
 pub const DROP: u32 = 1;
 pub const PASS: u32 = 2;
 pub const TX: u32 = 3;
@@ -170,6 +169,54 @@ impl World {
         self.plane.ways.set(&index, &way).unwrap();
     }
 
+    /// Shares of a server for TCP and UDP, one a return address; `ports` records each from `first` on.
+    pub fn share(&self, server: u32, backs: &[&str], first: u32, ports: u32) {
+        let mut entry = self.plane.servers.get(&server).unwrap().unwrap();
+        (entry.share_first, entry.share_count) = (server * 8, 0);
+        for back in backs {
+            for proto in [6, 17] {
+                let index = entry.share_first + entry.share_count;
+                let first = first + entry.share_count * ports;
+                self.one_share(index, &entry, back, first, ports, proto);
+                entry.share_count += 1;
+            }
+        }
+        self.plane.servers.set(&server, &entry).unwrap();
+        self.flag(abi::CONFIG_NAT);
+    }
+
+    fn one_share(
+        &self,
+        index: u32,
+        server: &Server,
+        back: &str,
+        first: u32,
+        ports: u32,
+        proto: u8,
+    ) {
+        let client = back == "client";
+        let back = if client { [0; 16] } else { mapped(ip(back)) };
+        let flags = if client { abi::SHARE_CLIENT } else { 0 };
+        let share = abi::Share { back, first, ports, flags, proto: proto.into() };
+        self.plane.shares.set(&index, &share).unwrap();
+        self.plane.share_list.set(&index, &index).unwrap();
+        let port = server.port;
+        if server.addr[..10] == [0; 10] {
+            let four = |bytes: [u8; 16]| [bytes[12], bytes[13], bytes[14], bytes[15]];
+            let (server, back) = (four(server.addr), four(back));
+            let key = abi::Share4 { server, back, port, proto, pad: 0 };
+            self.plane.shares4.set(&key, &index).unwrap();
+        } else {
+            let key = abi::Share6 { server: server.addr, back, port, proto, pad: 0 };
+            self.plane.shares6.set(&key, &index).unwrap();
+        }
+        if !client {
+            self.plane.addresses.set(&abi::Address { addr: back }, &2).unwrap();
+        } else {
+            self.flag(abi::CONFIG_CLIENT_SOURCE);
+        }
+    }
+
     /// Sets flags of a server.
     pub fn server_flags(&self, index: u32, flags: u32) {
         let mut server = self.plane.servers.get(&index).unwrap().unwrap();
@@ -199,31 +246,38 @@ impl World {
         (trial.verdict, trial.packet)
     }
 
-    /// Packets of an outcome, over all CPUs, families and rows.
-    pub fn count(&self, outcome: Outcome) -> u64 {
-        let number = outcome as u32;
-        let mut sum = 0;
-        if number < abi::SERVER_OUTCOMES {
-            let at = number as usize;
-            for index in 0..64 {
-                for row in self.plane.server_counts.each_cpu(&index).unwrap() {
-                    sum += row.packets4[at] + row.packets6[at];
-                }
+    /// Packets by outcome, in the order of `Outcome::ALL`, over all CPUs, families and rows.
+    pub fn counts(&self) -> Vec<u64> {
+        let mut by_number = [0; 64];
+        for index in 0..16 {
+            for row in self.plane.server_counts.each_cpu(&index).unwrap() {
+                add(&mut by_number[..16], &[&row.packets4, &row.packets6]);
             }
-        } else if number < abi::SERVER_OUTCOMES + abi::SERVICE_OUTCOMES {
-            let at = (number - abi::SERVER_OUTCOMES) as usize;
-            for index in 0..16 {
-                for row in self.plane.service_counts.each_cpu(&index).unwrap() {
-                    sum += row.packets4[at] + row.packets6[at];
-                }
-            }
-        } else {
-            let at = (number - abi::SERVER_OUTCOMES - abi::SERVICE_OUTCOMES) as usize;
-            for row in self.plane.plane_counts.each_cpu(&0).unwrap() {
-                sum += row.packets4[at] + row.packets6[at] + row.others[at];
+            for row in self.plane.service_counts.each_cpu(&index).unwrap() {
+                add(&mut by_number[16..40], &[&row.packets4, &row.packets6]);
             }
         }
-        sum
+        for row in self.plane.plane_counts.each_cpu(&0).unwrap() {
+            add(&mut by_number[40..], &[&row.packets4, &row.packets6, &row.others]);
+        }
+        Outcome::ALL.iter().map(|one| by_number[*one as usize]).collect()
+    }
+
+    pub fn count(&self, outcome: Outcome) -> u64 {
+        let at = Outcome::ALL.iter().position(|one| *one == outcome).unwrap();
+        self.counts()[at]
+    }
+
+    /// Outcomes whose counts differ from `before`.
+    pub fn moved(&self, before: &[u64]) -> Vec<Outcome> {
+        let now = self.counts();
+        let moved = Outcome::ALL.iter().zip(now.iter().zip(before));
+        moved.filter(|(_, (now, before))| now != before).map(|(one, _)| *one).collect()
+    }
+
+    /// Where the pins' file system is mounted.
+    pub fn place(&self) -> &Path {
+        &self.place
     }
 
     pub fn received(&self) -> u64 {
@@ -232,19 +286,20 @@ impl World {
 
     /// Sends a packet that must end in `outcome` and nowhere else; gives what came out.
     pub fn expect(&self, text: &str, packet: &[u8], outcome: Outcome, verdict: u32) -> Vec<u8> {
-        let before: Vec<u64> = Outcome::ALL.iter().map(|one| self.count(*one)).collect();
+        let before = self.counts();
         let received = self.received();
         let (got, out) = self.send_bytes(packet);
-        let counted: Vec<&str> = Outcome::ALL
-            .iter()
-            .zip(&before)
-            .filter(|(one, before)| self.count(**one) != **before)
-            .map(|(one, _)| one.name())
-            .collect();
-        assert_eq!(counted, [outcome.name()], "{text}");
+        assert_eq!(self.moved(&before), [outcome], "{text}");
         assert_eq!(self.received(), received + 1, "{text}");
         assert_eq!(got, verdict, "{text}: verdict");
         out
+    }
+}
+
+/// Adds each row of counters to the sums.
+fn add(sums: &mut [u64], rows: &[&[u64]]) {
+    for row in rows {
+        sums.iter_mut().zip(*row).for_each(|(sum, count)| *sum += count);
     }
 }
 
