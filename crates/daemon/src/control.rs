@@ -13,6 +13,7 @@ pub mod order;
 pub mod origin;
 pub mod picture;
 mod record;
+pub mod sighting;
 mod tell;
 #[cfg(test)]
 mod tests;
@@ -22,7 +23,7 @@ mod words;
 
 pub use handle::{Control, Handed};
 pub use order::{
-    AgentWord, Applied, ApplyError, Change, Found, Generation, Gone, Leave, Planned, Resolution,
+    AgentWord, Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution,
     RollbackError, Verdict,
 };
 pub use origin::{Origin, Way};
@@ -30,4 +31,5 @@ pub use picture::{
     Hand, Judged, Judgement, ListenerFacts, Maintain, Picture, Quiesce, Resolved, ServerFacts,
     Share, Word,
 };
+pub use sighting::Found;
 pub use word::{Operate, Operated, SaveError, ServerWord, SetServerError, UndoError, Undone};

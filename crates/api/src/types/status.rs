@@ -8,6 +8,7 @@ use model::config::Admin;
 use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 
+use super::packets::PacketsStatus;
 /// Answer of `GET /v1/status`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -32,6 +33,9 @@ pub struct Status {
     pub pools: Vec<PoolStatus>,
     /// What is on its way out: parts of older generations with work still under way.
     pub draining: Vec<Draining>,
+    /// The packet plane; absent where no service forwards packets.
+    #[serde(default)]
+    pub packets: Option<PacketsStatus>,
     /// What an operator should know now, each a whole sentence.
     pub warnings: Vec<String>,
 }
