@@ -2,6 +2,7 @@
 //!
 //! Readers ignore keys that they do not know, so that an older client understands a newer daemon.
 
+pub mod certificate;
 pub mod change;
 pub mod event;
 pub mod problem;
@@ -9,6 +10,7 @@ pub mod report;
 pub mod server;
 pub mod status;
 
+pub use certificate::CertificateStatus;
 pub use change::{
     Applied, ApplyQuery, Changed, Changes, Generation, Generations, KeyChange, PlanChange,
     PoolChanged, PoolChanges, RollbackQuery, StopQuery, Stopping,

@@ -30,6 +30,7 @@ use crate::report::sample::Samples;
 use crate::report::vitals::Vitals;
 use crate::resolve;
 use crate::serve::{self, Context, bind::Bound};
+use crate::tls;
 
 /// Our name in Via.
 const NODE: &str = "steelyard";
@@ -127,6 +128,7 @@ impl House {
         tasks.spawn(actor.run());
         tasks.spawn(prober.run(control.clone()));
         tasks.spawn(resolve::run(control.clone()));
+        tasks.spawn(tls::watch::run(control.clone()));
         tasks.spawn(access::follow(control.clone(), Arc::clone(&access)));
         tasks.spawn(Arc::clone(&vitals).run_samples());
         let asked = mpsc::channel(1);

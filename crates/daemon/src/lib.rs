@@ -21,6 +21,7 @@ mod run;
 mod scratch;
 pub mod serve;
 pub mod systemd;
+pub mod tls;
 pub mod upgrade;
 
 pub use embed::{EmbedError, Embedded};

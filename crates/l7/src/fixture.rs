@@ -20,9 +20,10 @@ pub fn snapshot(servers: &[SocketAddr]) -> Snapshot {
         id: ServiceId(0),
         config: Arc::new(service()),
         pool: PoolId(0),
+        tls: None,
         live: Arc::new(ServiceLive::new(1)),
     };
-    let pool = PoolView { id: PoolId(0), config: Arc::new(pool(&servers)), servers };
+    let pool = PoolView { id: PoolId(0), config: Arc::new(pool(&servers)), tls: None, servers };
     Snapshot {
         generation: 1,
         version: 1,
@@ -50,6 +51,7 @@ fn pool(servers: &[ServerView]) -> Pool {
         source: Vec::new(),
         socket: SocketOptions::default(),
         retries: 2,
+        tls: None,
     }
 }
 
@@ -95,5 +97,6 @@ fn service() -> Service {
         },
         socket: SocketOptions::default(),
         forwarded: Forwarded { x_forwarded: Fanout::Append, forwarded: Fanout::Keep, via: true },
+        tls: None,
     }
 }

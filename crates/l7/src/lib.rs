@@ -5,6 +5,7 @@
 mod accept;
 mod account;
 mod after;
+mod back;
 mod buffers;
 mod census;
 mod connected;
@@ -13,12 +14,14 @@ mod exchange;
 #[cfg(test)]
 mod fixture;
 mod flow;
+mod front;
 mod incoming;
 mod local;
 mod meter;
 mod outside;
 mod plane;
 mod ports;
+mod proof;
 mod queue;
 mod refuse;
 mod relay;
@@ -31,7 +34,9 @@ pub mod socket;
 mod stream;
 mod sys;
 mod tcp;
+pub mod tls;
 mod tunnel;
+mod unreached;
 mod upstream;
 mod worker;
 

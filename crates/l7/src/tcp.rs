@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::Duration;
 
 use model::id::ServerId;
 use model::moment::Moment;
@@ -11,6 +12,7 @@ use model::retry::{self, Facts, Verdict};
 
 use crate::account::{self, Record};
 use crate::census::OpenConnection;
+use crate::front;
 use crate::local::LocalService;
 use crate::meter::Meter;
 use crate::rt::Net;
@@ -19,6 +21,9 @@ use crate::stream::Stream;
 use crate::tunnel;
 use crate::upstream::{self, Lent, NotLent, Want};
 use crate::worker::Worker;
+
+/// How long the last bytes of a connection under TLS may wait for room.
+const PARTING: Duration = Duration::from_secs(5);
 
 /// Serves a connection to its end; `_open` counts it until then.
 pub async fn serve<N: Net>(
@@ -29,6 +34,7 @@ pub async fn serve<N: Net>(
     _open: OpenConnection,
 ) {
     client.mine();
+    let Some(client) = front::open(&worker, client, peer, &service).await else { return };
     let view = service.view.borrow().clone();
     let _exchange = worker.census.exchange(&view);
     let counters = &view.live.slots[worker.index].counters;
@@ -60,6 +66,8 @@ pub async fn serve<N: Net>(
         let Lent { connection, .. } = lent;
         connection.reset();
         client.reset();
+    } else {
+        client.finish(worker.rt.now() + PARTING).await;
     }
 }
 

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::cause::Cause;
-use model::config::Host;
 use model::id::ServerId;
 use model::live::ServerLive;
 use model::moment::Moment;
@@ -18,12 +17,14 @@ use model::pick::{Ask, Choice};
 use model::snapshot::PoolView;
 
 use crate::account::Record;
+use crate::back;
 use crate::connected::Upstream;
 use crate::local::{LocalPool, LocalServer};
 use crate::outside::Observation;
 use crate::rt::{Connect, Expired, Net};
 use crate::shelf::Swept;
 use crate::stream::Stream;
+use crate::unreached::{cause_of, unresolved};
 use crate::worker::Worker;
 
 /// A task that waits for a server below its cap looks again after this long: other workers give back without
@@ -187,7 +188,11 @@ async fn connect_for<N: Net>(
     let server = hold.server.clone();
     let slot = &hold.live.slots[worker.index].counters;
     slot.connects.add(1);
-    match connect(worker, pool, &view, &server, want.client, until).await {
+    let connected = match connect(worker, pool, &view, &server, want.client, until).await {
+        Ok(connection) => back::open(worker, &view, &server, connection, until).await,
+        Err(failed) => Err(failed),
+    };
+    match connected {
         Ok(connection) => {
             record.connect_end = Some(worker.rt.look());
             if server.failing.replace(false) {
@@ -203,7 +208,8 @@ async fn connect_for<N: Net>(
                 // The exchange's time was up, which says nothing of the server.
                 cause = Cause::WholeTimeout;
             }
-            if !matches!(cause, Cause::NoSourcePort | Cause::NoDescriptor | Cause::WholeTimeout) {
+            let ours = matches!(cause, Cause::NoSourcePort | Cause::NoDescriptor | Cause::Internal);
+            if !ours && cause != Cause::WholeTimeout {
                 server.failing.set(true);
                 worker.outside.observe(Observation::ConnectFailed {
                     pool: view.id,
@@ -306,13 +312,13 @@ async fn connect<N: Net>(
         return Err((Cause::NoServer, unresolved(&server.view.borrow().config.address.host)));
     };
     let (sock, from) = begin(worker, pool, view, to, client)
-        .map_err(|error| (connect_cause(&error), format!("connect to {to}: {error}")))?;
+        .map_err(|error| (cause_of(&error), format!("connect to {to}: {error}")))?;
     let port = worker.ports.lease(from, to);
     let stream = Stream::new(&worker.rt, sock, true).map_err(|error| {
         (Cause::NoDescriptor, format!("register the connection to {to}: {error}"))
     })?;
     let connection = Upstream::new(stream, to, live, port);
-    let failed = |error: io::Error| (connect_cause(&error), format!("connect to {to}: {error}"));
+    let failed = |error: io::Error| (cause_of(&error), format!("connect to {to}: {error}"));
     // On a short path the handshake is over by now, well or not. Asking takes the socket's error away, so that each
     // answer counts.
     loop {
@@ -372,29 +378,4 @@ fn begin<N: Net>(
         worker.ports.exhausted(None, to);
     }
     result.map(|sock| (sock, None))
-}
-
-fn unresolved(host: &Host) -> String {
-    match host {
-        Host::Ip(ip) => format!("{ip} has no address"),
-        Host::Name(name) => format!("{name} does not resolve"),
-    }
-}
-
-fn connect_cause(error: &io::Error) -> Cause {
-    use io::ErrorKind as Kind;
-    match error.kind() {
-        Kind::ConnectionRefused => Cause::ServerRefused,
-        Kind::ConnectionReset | Kind::ConnectionAborted => Cause::ServerReset,
-        Kind::TimedOut => Cause::ConnectTimeout,
-        Kind::AddrNotAvailable => Cause::NoSourcePort,
-        _ if matches!(
-            error.raw_os_error(),
-            Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM)
-        ) =>
-        {
-            Cause::NoDescriptor
-        }
-        _ => Cause::ServerUnreachable,
-    }
 }

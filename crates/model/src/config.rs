@@ -9,6 +9,7 @@ pub mod finding;
 pub mod load;
 pub mod reference;
 pub mod socket;
+pub mod tls;
 pub mod unit;
 
 mod build;
@@ -33,3 +34,4 @@ pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
 pub use load::{Checked, explain, load};
 pub use socket::{KeepAlive, PathHint, SocketOptions};
+pub use tls::{ClientAuth, PoolTls, ServiceTls, TlsPolicy, TlsVersion, UnknownName};

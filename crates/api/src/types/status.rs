@@ -8,6 +8,8 @@ use model::config::Admin;
 use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 
+use super::certificate::CertificateStatus;
+
 /// Answer of `GET /v1/status`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -58,6 +60,9 @@ pub struct ServiceStatus {
     pub open: u64,
     /// Exchanges or `tcp` connections under way.
     pub in_flight: u64,
+    /// The certificates that it shows; none without TLS.
+    #[serde(default)]
+    pub certificates: Vec<CertificateStatus>,
 }
 
 /// What a service can do for its clients.

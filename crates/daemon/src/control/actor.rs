@@ -2,6 +2,8 @@
 //!
 //! What follows from a change is `reconcile`'s; this file says in which order it is asked and what is told to whom.
 
+mod renew;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -26,7 +28,9 @@ use crate::reconcile::act::{self, ActError};
 use crate::reconcile::book::Book;
 use crate::reconcile::engine::Engine;
 use crate::reconcile::memory::Memory;
+use crate::reconcile::secure::secured;
 use crate::reconcile::{server, step};
+use crate::tls::vault::Vault;
 
 /// What the actor works with.
 pub struct Parts {
@@ -53,6 +57,7 @@ pub struct Actor {
     words: Words,
     events: Events,
     force: Force,
+    vault: Vault,
     publish: watch::Sender<Arc<Picture>>,
     inbox: mpsc::Receiver<Order>,
     handing: bool,
@@ -76,9 +81,12 @@ impl Actor {
         let now = SystemTime::now();
         let number = generations.number_for(&change.text).max(at_least).max(1);
         let empty = Book::empty(workers);
+        let (vault, warnings) = Vault::default().prepare(&checked.config, now)?;
         let book = empty.under(checked.config.clone(), &memory, now);
+        let book = secured(book, &vault.materials());
         let done = act::carry_out(&*engine, &mut listeners, &empty, book, number).await?;
         generations.add(number, &entry(&change, None), now);
+        tell::certificates(&events, &warnings);
         let config = done.book.config.clone().unwrap_or_else(|| Arc::new(checked.config.clone()));
         let force = Force {
             generation: number,
@@ -92,6 +100,7 @@ impl Actor {
             first: Arc::clone(&config),
             config,
             snapshot: done.snapshot,
+            certificates: Arc::new(vault.told()),
         };
         let book = done.book;
         let failures = generations.failed() + words.failures();
@@ -106,6 +115,7 @@ impl Actor {
             words,
             events,
             force,
+            vault,
             publish,
             inbox,
             handing,
@@ -161,6 +171,7 @@ impl Actor {
                 drop(back.send(self.set_server(&pool, &name, word, origin)));
             }
             Order::HandOver(back) => drop(back.send(self.hand_over())),
+            Order::LookAtCertificates => self.renew(),
             Order::TakeBack => self.handing = false,
             Order::Leave(how, back) => drop(back.send(self.leave(how))),
             Order::Verdict(_) | Order::Resolution(_) => {}
@@ -183,10 +194,15 @@ impl Actor {
         }
         let now = SystemTime::now();
         let number = self.generations.number_for(&change.text);
+        let (vault, troubles) = self.vault.prepare(&checked.config, now)?;
         let book = self.book.under(checked.config.clone(), &Memory::default(), now);
+        let book = secured(book, &vault.materials());
         let done =
             act::carry_out(&*self.engine, &mut self.listeners, &self.book, book, number).await?;
         self.book = done.book;
+        self.force.certificates = Arc::new(vault.told());
+        self.vault = vault;
+        tell::certificates(&self.events, &troubles);
         if let Some(config) = &self.book.config {
             self.force.config = Arc::clone(config);
         }

@@ -50,6 +50,8 @@ pub enum Order {
     Verdict(Verdict),
     /// What the resolver found out.
     Resolution(Resolution),
+    /// Look whether files of certificates have changed.
+    LookAtCertificates,
     /// Hand everything to the process that takes over.
     HandOver(oneshot::Sender<Result<Handed, ApplyError>>),
     /// It has given up: go on as before.
@@ -175,6 +177,11 @@ impl Control {
     /// Reports where a server's name leads; waits and is ignored like a verdict.
     pub async fn resolved(&self, resolution: Resolution) {
         let _ = self.orders.send(Order::Resolution(resolution)).await;
+    }
+
+    /// Has the files of certificates looked at; what changed is told as events.
+    pub async fn look_at_certificates(&self) {
+        let _ = self.orders.send(Order::LookAtCertificates).await;
     }
 
     /// Hands everything to the process that takes over; until `take_back` or `leave` nothing is changed any more.

@@ -37,6 +37,8 @@ pub(super) const PLAIN: &[(&str, &str, Field)] = &[
     ("reused", "Requests sent on a kept connection.", |c| &c.reused),
     ("stale", "Kept connections that the server closed first.", |c| &c.stale),
     ("retired", "Kept connections that we closed.", |c| &c.retired),
+    ("tls_handshakes", "Handshakes that were finished.", |c| &c.tls_handshakes),
+    ("tls_resumed", "Of those, sessions that were resumed.", |c| &c.tls_resumed),
 ];
 
 /// Final answers by class.

@@ -10,6 +10,7 @@ use api::types::{
 use model::config::{Admin, AllDown, Balance, Host};
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
 
+use super::certificates;
 use super::forward;
 use super::vitals::{Facts, unix_ms};
 use crate::control::{Picture, Resolved, ServerFacts};
@@ -43,7 +44,7 @@ pub fn status(
         draining: draining(picture, &services),
         services,
         pools,
-        warnings: warnings(picture, facts),
+        warnings: warnings(picture, facts, now),
     }
 }
 
@@ -65,6 +66,7 @@ fn service(picture: &Picture, view: &ServiceView) -> ServiceStatus {
         since_unix_ms: unix_ms(changed.unwrap_or(picture.started)),
         open: u64::from(view.live.open.get()),
         in_flight: u64::from(view.live.in_flight.get()),
+        certificates: certificates::of(picture, &view.config.name),
     }
 }
 
@@ -233,7 +235,7 @@ fn draining(picture: &Picture, services: &[ServiceStatus]) -> Vec<Draining> {
     }]
 }
 
-fn warnings(picture: &Picture, facts: &Facts) -> Vec<String> {
+fn warnings(picture: &Picture, facts: &Facts, now: SystemTime) -> Vec<String> {
     let mut out: Vec<String> = picture
         .checked
         .warnings
@@ -242,6 +244,7 @@ fn warnings(picture: &Picture, facts: &Facts) -> Vec<String> {
             format!("{}:{}: {}: {}", finding.file, finding.line, finding.key, finding.message)
         })
         .collect();
+    out.extend(certificates::warnings(picture, now));
     out.extend(
         picture
             .needs_restart

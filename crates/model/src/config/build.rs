@@ -1,5 +1,7 @@
 //! From settings in force to the checked configuration. Everything was judged before: this only changes the form.
 
+mod tls;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -85,6 +87,7 @@ fn service(section: &Section) -> Service {
             forwarded: fanout(forwarded.text("forwarded")),
             via: forwarded.flag("via"),
         }),
+        tls: section.table("tls").map(tls::service),
     }
 }
 
@@ -131,6 +134,7 @@ fn pool(section: &Section) -> Pool {
         source: section.addresses("source").to_vec(),
         socket: inner(section, "socket", socket),
         retries: section.number("retries"),
+        tls: section.table("tls").map(tls::pool),
     }
 }
 

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::address::ServerAddress;
 use super::socket::SocketOptions;
+use super::tls::{PoolTls, ServiceTls};
 
 /// A whole configuration. Objects are shared so that an unchanged one is the same allocation after a reload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -132,6 +133,8 @@ pub struct Service {
     pub socket: SocketOptions,
     /// Which headers tell the server about the client (`http`).
     pub forwarded: Forwarded,
+    /// TLS towards clients; `None`: plain.
+    pub tls: Option<ServiceTls>,
 }
 
 /// Times on the client's side. `None` is off.
@@ -220,6 +223,8 @@ pub struct Pool {
     pub socket: SocketOptions,
     /// Further attempts after a failed one that may be repeated; default 2.
     pub retries: u8,
+    /// TLS towards servers; `None`: plain.
+    pub tls: Option<PoolTls>,
 }
 
 /// Times towards servers.

@@ -95,6 +95,7 @@ keys! {
     Limit = "limit" => limit,
     Socket = "socket" => socket,
     Forwarded = "forwarded" => forwarded,
+    Tls = "tls" => tls,
 }
 keys! {
     /// A key of a pool; `Order` when the same servers stand in another order.
@@ -108,6 +109,7 @@ keys! {
     Source = "source" => source,
     Socket = "socket" => socket,
     Retries = "retries" => retries,
+    Tls = "tls" => tls,
 }
 keys! {
     /// A key of a server.

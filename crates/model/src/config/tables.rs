@@ -4,6 +4,7 @@ pub mod global;
 pub mod pool;
 pub mod service;
 pub mod socket;
+pub mod tls;
 
 use super::schema::{Fallback, Key, Kind, OBJECTS, Table};
 

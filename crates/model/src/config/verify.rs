@@ -5,6 +5,7 @@ pub mod listeners;
 pub mod method;
 pub mod pools;
 pub mod sockets;
+pub mod tls;
 
 use super::decode::quoted;
 use super::finding::{Sink, Trouble};
@@ -132,6 +133,7 @@ fn service(service: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
             );
         }
     }
+    tls::service(service, &path, sink);
     if let Some(socket) = service.table("socket") {
         sockets::verify(socket, &format!("{path}.socket"), sink);
     }

@@ -56,7 +56,21 @@ const KEYS: &[Row] = &[
         "service.s.rule",
         "not available in this build",
     ),
-    row(service!("tls = true\n"), "service.s.tls", "not available in this build"),
+    row(
+        service!("tls = { certificates = \"/a\", acme = true }\n"),
+        "service.s.tls.acme",
+        "not ordered by this build",
+    ),
+    row(
+        service!("tls = \"a.pem\"\n"),
+        "service.s.tls.certificates",
+        "where the daemon was started",
+    ),
+    row(
+        service!("tls = { certificates = \"/a\", policy = \"modern\", minimum = \"1.2\" }\n"),
+        "service.s.tls.minimum",
+        "contradicts",
+    ),
     row(service!("sticky = true\n"), "service.s.sticky", "not available in this build"),
     row(service!("balance = \"random\"\n"), "service.s.balance", "the pool's"),
     row(service!("timeout = { connect = \"1s\" }\n"), "service.s.timeout.connect", "the pool's"),

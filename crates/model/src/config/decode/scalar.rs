@@ -59,6 +59,7 @@ pub fn read(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
         Kind::Addresses => address::addresses(node),
         Kind::Server => address::server(node),
         Kind::Status => status(kind, node),
+        Kind::Files => files(kind, node),
         Kind::Table { .. } | Kind::List { .. } | Kind::Named { .. } | Kind::Refused(_) => {
             Err(wrong(kind, node))
         }
@@ -94,6 +95,7 @@ pub fn expected(kind: &Kind) -> String {
         Kind::Socket => "an address and port, such as \"127.0.0.1:9100\"".to_owned(),
         Kind::Addresses => "an address without port, or a list of them".to_owned(),
         Kind::Server => "an address or a name, and a port, such as \"10.0.0.11:8080\"".to_owned(),
+        Kind::Files => "a path, or a list of them".to_owned(),
         Kind::Status => "statuses: 200, \"200-299\", or a list of them".to_owned(),
         Kind::Table { .. } => "a table".to_owned(),
         Kind::List { .. } => "a list".to_owned(),
@@ -264,6 +266,27 @@ fn status(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
         ranges.push(range);
     }
     Ok(Value::Status(Cow::Owned(ranges)))
+}
+
+/// Paths that one key may list.
+const FILES: usize = 1_024;
+
+fn files(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
+    let items: Vec<&DeValue<'_>> = match node {
+        DeValue::Array(array) if (1..=FILES).contains(&array.len()) => {
+            array.iter().map(|item| item.get_ref()).collect()
+        }
+        DeValue::Array(_) => {
+            let message = format!("1 to {FILES} paths fit here");
+            return Err(Trouble::new(message).expected(expected(kind)));
+        }
+        single => vec![single],
+    };
+    let path = |item: &DeValue<'_>| {
+        let text = item.as_str().ok_or_else(|| wrong(kind, item))?;
+        form_of(Form::File, text).map(|_| text.to_owned())
+    };
+    Ok(Value::Files(items.into_iter().map(path).collect::<Result<_, _>>()?))
 }
 
 fn form_of(form: Form, text: &str) -> Result<Value, Trouble> {

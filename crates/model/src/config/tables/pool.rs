@@ -6,6 +6,7 @@ use super::super::schema::{Fallback, Form, Key, Kind, OBJECTS, Short, Table, Wor
 use super::super::value::Value;
 use super::service::{self, NOT_CARRIED};
 use super::socket;
+use super::tls;
 
 const DAY: u64 = 86_400_000;
 
@@ -67,7 +68,7 @@ pub static POOL: Table = Table {
         Key::refused("hash-on", NOT_CARRIED),
         Key::refused("sticky", NOT_CARRIED),
         Key::refused("agent", NOT_CARRIED),
-        Key::refused("tls", NOT_CARRIED),
+        tls::OF_POOL,
         Key::refused(
             "fin-timeout",
             "it belongs to packet forwarding, which is not available in this build",

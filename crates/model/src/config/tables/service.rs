@@ -3,6 +3,7 @@
 use super::super::schema::{Fallback, Form, Key, Kind, Table, Word};
 use super::super::value::Value;
 use super::socket;
+use super::tls;
 
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
@@ -56,7 +57,7 @@ pub static SERVICE: Table = Table {
         )
         .http(),
         Key::refused("rule", NOT_CARRIED),
-        Key::refused("tls", NOT_CARRIED),
+        tls::OF_SERVICE,
         Key::refused("sticky", NOT_CARRIED),
         Key::refused("access-log", "there is one access log: `access-log` in `[global]`"),
         Key::refused("servers", "servers stand in a pool: `[pool.NAME]`"),

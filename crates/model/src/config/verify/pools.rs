@@ -12,6 +12,7 @@ use super::super::tables::pool::POOL;
 use super::super::unit::Time;
 use super::method::http_only;
 use super::sockets;
+use super::tls;
 
 /// Judge a pool in force.
 pub fn verify(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
@@ -31,6 +32,7 @@ pub fn verify(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
     }
     initial(pool, &path, sink);
     source(pool, &path, sink);
+    tls::pool(pool, &path, sink);
     if let Some(socket) = pool.table("socket") {
         sockets::verify(socket, &format!("{path}.socket"), sink);
         if socket.flag("transparent") && !pool.addresses("source").is_empty() {
