@@ -12,7 +12,8 @@ use serde::de::DeserializeOwned;
 
 use crate::routes;
 use crate::types::{
-    Applied, Events, Generations, PlanChange, Report, ServerAction, ServerChanged, Status, Stopping,
+    Applied, Audit, AuditRecord, Events, Generations, PlanChange, Report, ServerChanged,
+    ServerOrder, Status, Stopping,
 };
 
 /// How long a question may take, unless set.
@@ -122,10 +123,22 @@ impl Client {
         &self,
         pool: &str,
         name: &str,
-        action: ServerAction,
+        order: impl Into<ServerOrder>,
     ) -> Result<ServerChanged, CallError> {
-        let body = serde_json::to_vec(&action).map_err(CallError::Encode)?;
+        let body = serde_json::to_vec(&order.into()).map_err(CallError::Encode)?;
         self.order(routes::server(pool, name), routes::JSON, body).await
+    }
+
+    /// The record of orders, from a moment on.
+    pub async fn audit(&self, since_unix_ms: Option<u64>) -> Result<Audit, CallError> {
+        let since = since_unix_ms.map(|at| at.to_string());
+        self.get(routes::with_query(routes::AUDIT, &[("since-unix-ms", since)])).await
+    }
+
+    /// Takes an order back; without a number the latest that can be.
+    pub async fn undo(&self, id: Option<u64>) -> Result<AuditRecord, CallError> {
+        let path = routes::with_query(routes::UNDO, &[("id", id.map(|id| id.to_string()))]);
+        self.order(path, "", Vec::new()).await
     }
 
     /// Drains and ends the daemon; the answer comes when draining begins.

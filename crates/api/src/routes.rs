@@ -23,11 +23,15 @@ pub const PLAN: &str = "/v1/plan";
 pub const APPLY: &str = "/v1/apply";
 /// POST with [`RollbackQuery`](crate::types::RollbackQuery): [`Applied`](crate::types::Applied).
 pub const ROLLBACK: &str = "/v1/rollback";
-/// POST of [`ServerAction`](crate::types::ServerAction): [`ServerChanged`](crate::types::ServerChanged).
+/// POST of [`ServerOrder`](crate::types::ServerOrder): [`ServerChanged`](crate::types::ServerChanged).
 /// `name` may be `*`.
 pub const SERVER: &str = "/v1/servers/{pool}/{name}";
 /// POST with [`StopQuery`](crate::types::StopQuery): [`Stopping`](crate::types::Stopping).
 pub const STOP: &str = "/v1/stop";
+/// GET with [`AuditQuery`](crate::types::AuditQuery): [`Audit`](crate::types::Audit).
+pub const AUDIT: &str = "/v1/audit";
+/// POST with [`UndoQuery`](crate::types::UndoQuery): the [`AuditRecord`](crate::types::AuditRecord) of the undoing.
+pub const UNDO: &str = "/v1/undo";
 /// GET: [`Events`](crate::types::Events).
 pub const EVENTS: &str = "/v1/events";
 

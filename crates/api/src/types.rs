@@ -2,6 +2,7 @@
 //!
 //! Readers ignore keys that they do not know, so that an older client understands a newer daemon.
 
+pub mod audit;
 pub mod certificate;
 pub mod change;
 pub mod event;
@@ -10,6 +11,7 @@ pub mod report;
 pub mod server;
 pub mod status;
 
+pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery};
 pub use certificate::CertificateStatus;
 pub use change::{
     Applied, ApplyQuery, Changed, Changes, Generation, Generations, KeyChange, PlanChange,
@@ -22,7 +24,7 @@ pub use report::{
     PortReport, Process, Report, ReportQuery, Requests, ServerReport, ServiceCounts, ServiceReport,
     Statuses,
 };
-pub use server::{ServerAction, ServerChange, ServerChanged};
+pub use server::{ServerAction, ServerChange, ServerChanged, ServerOrder};
 pub use status::{
     Draining, Evidence, PoolStatus, ServerStatus, ServiceState, ServiceStatus, Source, Status,
 };

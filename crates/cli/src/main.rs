@@ -6,10 +6,13 @@ mod ask;
 mod end;
 mod show;
 mod watch;
+mod when;
 
 mod apply;
+mod audit;
 mod check;
 mod completions;
+mod doctor;
 mod generations;
 mod man;
 mod plan_change;
@@ -20,6 +23,7 @@ mod server;
 mod status;
 mod stop;
 mod try_;
+mod undo;
 
 use std::process::ExitCode;
 
@@ -53,7 +57,10 @@ enum Verb {
     Status(status::Args),
     Report(report::Args),
     Server(server::Args),
+    Audit(audit::Args),
+    Undo(undo::Args),
     Stop(stop::Args),
+    Doctor(doctor::Args),
     Try(try_::Args),
     Completions(completions::Args),
     #[command(hide = true)]
@@ -79,7 +86,10 @@ fn main() -> ExitCode {
         Verb::Status(args) => status::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Server(args) => server::run(&args),
+        Verb::Audit(args) => audit::run(&args),
+        Verb::Undo(args) => undo::run(&args),
         Verb::Stop(args) => stop::run(&args),
+        Verb::Doctor(args) => doctor::run(&args),
         Verb::Try(args) => try_::run(args),
         Verb::Completions(args) => completions::run(&args, Program::command()),
         Verb::Man(args) => man::run(&args, Program::command()),

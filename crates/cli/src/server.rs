@@ -2,26 +2,37 @@
 
 use std::process::ExitCode;
 use std::str::FromStr;
+use std::time::Duration;
 
-use api::types::{ServerAction, ServerChange, ServerChanged};
+use api::types::{ServerAction, ServerChange, ServerChanged, ServerOrder};
 use api::{CallError, Client};
 
-use crate::ask::{Contact, wait};
+use crate::ask::{Contact, span, wait};
 use crate::end::{End, Failure, finish, print_json};
 use crate::show::paint::Paint;
 use crate::show::screen;
 use crate::show::table::{Align, Table};
 use crate::show::unit::count;
+use crate::when::{When, now_ms, when};
 
-/// Drain, enable, disable or weigh servers while running.
+/// Take servers in and out, weigh them, add and remove them while running.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  steelyard server drain web/a          finish what it has, give it nothing new
-  steelyard server enable web/a,web/b   judged by their health again
-  steelyard server disable 'web/*'      every server of the pool takes nothing
-  steelyard server weight web/a 3       three times the share of weight 1
-  steelyard server weight web/a         the configured weight again")]
+  steelyard server drain web/a            finish what it has, give it nothing new
+  steelyard server quiesce web/a --for 1h no new client; after an hour, drain
+  steelyard server cut web/a              take nothing, and reset what it has now
+  steelyard server maintain web/a --from 22:00 --until 23:30 --reason 'new disks'
+  steelyard server enable web/a,web/b     judged by their health again
+  steelyard server disable 'web/*'        every server of the pool takes nothing
+  steelyard server weight web/a 3         three times the share of weight 1
+  steelyard server weight web/a           the configured weight again
+  steelyard server add web 10.0.0.13:8080 --name c
+  steelyard server remove web/c           finish what it has; it is no more
+  steelyard undo                          takes the last of these back
+
+Orders outlive reloads and restarts until the file's own word for the same thing changes. With --save they are written
+into the daemon's file, comments kept; drain, enable, disable, weight, add and remove can be.")]
 pub struct Args {
     #[command(subcommand)]
     order: Order,
@@ -31,10 +42,34 @@ pub struct Args {
 enum Order {
     /// Let servers finish what they have and give them nothing new.
     Drain(Target),
-    /// Judge servers by their health alone again.
+    /// Judge servers by their health alone again; ends a quiesce and a maintenance.
     Enable(Target),
     /// Give servers nothing.
     Disable(Target),
+    /// Give servers nothing, and reset what they have now.
+    Cut(Target),
+    /// Give servers no new client for a while; then drain them.
+    Quiesce {
+        #[command(flatten)]
+        target: Target,
+        /// How long those that they have may stay.
+        #[arg(long = "for", value_name = "TIME", value_parser = span)]
+        limit: Duration,
+    },
+    /// Give servers nothing during a window.
+    Maintain {
+        #[command(flatten)]
+        target: Target,
+        /// From when: 30m, 22:00, or 2026-11-22T22:00; without it, now.
+        #[arg(long, value_name = "WHEN", value_parser = when)]
+        from: Option<When>,
+        /// Until when; without it, until they are enabled.
+        #[arg(long, value_name = "WHEN", value_parser = when)]
+        until: Option<When>,
+        /// Why, for those who look.
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        reason: String,
+    },
     /// Change the share of servers.
     Weight {
         #[command(flatten)]
@@ -43,6 +78,27 @@ enum Order {
         #[arg(value_name = "N", value_parser = clap::value_parser!(u16).range(0..=256))]
         weight: Option<u16>,
     },
+    /// Add a server to a pool.
+    Add {
+        /// The pool.
+        #[arg(value_name = "POOL")]
+        pool: String,
+        /// Its address or name, and port.
+        #[arg(value_name = "ADDRESS:PORT")]
+        address: String,
+        /// Its name; without it, its address with `-` for every other character.
+        #[arg(long, value_name = "NAME", default_value = "-", hide_default_value = true)]
+        name: String,
+        /// 0-256; without it, the pool's.
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=256))]
+        weight: Option<u16>,
+        #[command(flatten)]
+        saving: Saving,
+        #[command(flatten)]
+        contact: Contact,
+    },
+    /// Take servers out of their pool; what they have is finished.
+    Remove(Target),
 }
 
 #[derive(Clone, Debug, clap::Args)]
@@ -51,7 +107,25 @@ struct Target {
     #[arg(value_name = "POOL/NAME")]
     servers: Selectors,
     #[command(flatten)]
+    saving: Saving,
+    #[command(flatten)]
     contact: Contact,
+}
+
+#[derive(Clone, Copy, Debug, clap::Args)]
+struct Saving {
+    /// Write the order into the daemon's file.
+    #[arg(long, conflicts_with = "no_save")]
+    save: bool,
+    /// Do not, even where global.control.write-back says so.
+    #[arg(long)]
+    no_save: bool,
+}
+
+impl Saving {
+    fn asked(self) -> Option<bool> {
+        if self.save { Some(true) } else { self.no_save.then_some(false) }
+    }
 }
 
 /// What was named on the command line.
@@ -74,17 +148,35 @@ impl FromStr for Selectors {
 
 /// Carries it out.
 pub fn run(args: &Args) -> ExitCode {
-    let (target, action) = match &args.order {
+    let (target, action) = match args.order.clone() {
         Order::Drain(target) => (target, ServerAction::Drain),
         Order::Enable(target) => (target, ServerAction::Enable),
         Order::Disable(target) => (target, ServerAction::Disable),
-        Order::Weight { target, weight } => (target, ServerAction::Weight { weight: *weight }),
+        Order::Cut(target) => (target, ServerAction::Cut),
+        Order::Remove(target) => (target, ServerAction::Remove),
+        Order::Weight { target, weight } => (target, ServerAction::Weight { weight }),
+        Order::Quiesce { target, limit } => {
+            let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+            (target, ServerAction::Quiesce { limit_ms })
+        }
+        Order::Maintain { target, from, until, reason } => {
+            let now = now_ms();
+            let from_unix_ms = from.map(|from| from.ahead(now));
+            // A time of day after the window's beginning, not after now.
+            let until_unix_ms = until.map(|until| until.ahead(from_unix_ms.unwrap_or(now)));
+            (target, ServerAction::Maintain { from_unix_ms, until_unix_ms, reason })
+        }
+        Order::Add { pool, address, name, weight, saving, contact } => {
+            let servers = Selectors(vec![(pool, name)]);
+            (Target { servers, saving, contact }, ServerAction::Add { address, weight })
+        }
     };
-    finish(target.contact.json, wait(order(target, action)))
+    let order = ServerOrder { action, save: target.saving.asked() };
+    finish(target.contact.json, wait(self::order(&target, &order)))
 }
 
-async fn order(target: &Target, action: ServerAction) -> Result<End, Failure> {
-    let (changed, mut failures) = give(&target.contact.client(), &target.servers, action).await;
+async fn order(target: &Target, order: &ServerOrder) -> Result<End, Failure> {
+    let (changed, mut failures) = give(&target.contact.client(), &target.servers, order).await;
     let json = target.contact.json;
     if !changed.servers.is_empty() {
         if json {
@@ -108,13 +200,16 @@ async fn order(target: &Target, action: ServerAction) -> Result<End, Failure> {
 async fn give(
     client: &Client,
     to: &Selectors,
-    action: ServerAction,
+    order: &ServerOrder,
 ) -> (ServerChanged, Vec<CallError>) {
     let mut done = ServerChanged::default();
     let mut failures = Vec::new();
     for (pool, name) in &to.0 {
-        match client.server(pool, name, action).await {
-            Ok(changed) => done.servers.extend(changed.servers),
+        match client.server(pool, name, order.clone()).await {
+            Ok(changed) => {
+                done.servers.extend(changed.servers);
+                done.saved = changed.saved.or(done.saved);
+            }
             Err(error) => {
                 let refused = error.is_refusal();
                 failures.push(error);
@@ -135,15 +230,21 @@ fn render(changed: &ServerChanged, width: usize, paint: Paint) -> String {
         ("STATE", Align::Left),
     ];
     let mut table = Table::new(&columns);
-    for ServerChange { pool, server, changed, state, weight, in_flight, .. } in &changed.servers {
+    for one in &changed.servers {
+        let ServerChange { pool, server, changed, state, weight, in_flight, removed, .. } = one;
+        let state = if *removed { "removed" } else { state.name() };
         table.row(vec![
             format!("{pool}/{server}").into(),
             weight.to_string().into(),
             count(u64::from(*in_flight)).into(),
-            format!("{}{}", state.name(), if *changed { "" } else { " (as before)" }).into(),
+            format!("{state}{}", if *changed { "" } else { " (as before)" }).into(),
         ]);
     }
-    table.render(width, paint)
+    let mut text = table.render(width, paint);
+    if let Some(file) = &changed.saved {
+        text.push_str(&format!("written to {file}\n"));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -181,9 +282,10 @@ mod tests {
             state: ServerState::Drain,
             weight: 3,
             in_flight: 1200,
+            removed: false,
         };
         let text = render(
-            &ServerChanged { servers: vec![one("a", true), one("b", false)] },
+            &ServerChanged { servers: vec![one("a", true), one("b", false)], saved: None },
             100,
             Paint::fixed(false),
         );

@@ -6,18 +6,25 @@
 pub mod actor;
 mod force;
 pub mod handle;
+mod operate;
 pub mod order;
 pub mod origin;
 pub mod picture;
+mod record;
 mod tell;
 #[cfg(test)]
 mod tests;
+mod undo;
+pub mod word;
 mod words;
 
 pub use handle::{Control, Handed};
 pub use order::{
     Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution, RollbackError,
-    ServerWord, SetServerError, Verdict,
+    Verdict,
 };
 pub use origin::{Origin, Way};
-pub use picture::{Hand, Judged, Judgement, ListenerFacts, Picture, Resolved, ServerFacts, Word};
+pub use picture::{
+    Hand, Judged, Judgement, ListenerFacts, Maintain, Picture, Quiesce, Resolved, ServerFacts, Word,
+};
+pub use word::{Operate, Operated, SaveError, ServerWord, SetServerError, UndoError, Undone};

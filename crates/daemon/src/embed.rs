@@ -114,6 +114,7 @@ impl Embedded {
             before: None,
             keeper: Box::new(NoKeeper),
             state: Some(scratch.path().join("state")),
+            file: None,
             events,
         };
         let mut house = House::build(plan).await?;

@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use l7::{Access, Open, Plane, PlaneOptions, PortUse};
 use model::config::{AccessTarget, Global};
-use model::id::{ListenerId, ServiceId};
+use model::id::{ListenerId, ServerId, ServiceId};
 use model::snapshot::Snapshot;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::access::{self, AccessLog};
+use crate::clock;
 use crate::control::actor::{Actor, Parts};
 use crate::control::{ApplyError, Change, Control, Leave};
 use crate::event::Events;
@@ -61,6 +62,8 @@ pub struct Plan {
     pub keeper: Box<dyn Keeper>,
     /// Where generations and words are kept; `None`: nowhere.
     pub state: Option<PathBuf>,
+    /// The file that orders are written back to; `None`: there is none.
+    pub file: Option<PathBuf>,
     /// What the daemon says.
     pub events: Events,
 }
@@ -98,7 +101,7 @@ impl House {
     /// # Errors
     /// See `BuildError`.
     pub async fn build(plan: Plan) -> Result<House, BuildError> {
-        let Plan { change, global, inherited, before, keeper, state, events } = plan;
+        let Plan { change, global, inherited, before, keeper, state, file, events } = plan;
         let workers = workers(&global);
         let notice = events.clone();
         let target = &global.access_log.target;
@@ -111,7 +114,7 @@ impl House {
         let mut listeners = Listeners::new(Box::new(Kernel), keeper, workers);
         listeners.inherit(inherited);
         let engine: Arc<dyn Engine> = Arc::new(Carrier(Arc::clone(&plane)));
-        let parts = Parts { engine, listeners, workers, state, before, events };
+        let parts = Parts { engine, listeners, workers, state, file, before, events };
         let (control, actor) = Actor::begin(parts, change).await?;
 
         let (ports, open) = (Arc::downgrade(&plane), Arc::downgrade(&plane));
@@ -128,6 +131,7 @@ impl House {
         tasks.spawn(actor.run());
         tasks.spawn(prober.run(control.clone()));
         tasks.spawn(resolve::run(control.clone()));
+        tasks.spawn(clock::run(control.clone()));
         tasks.spawn(tls::watch::run(control.clone()));
         tasks.spawn(access::follow(control.clone(), Arc::clone(&access)));
         tasks.spawn(Arc::clone(&vitals).run_samples());
@@ -259,6 +263,9 @@ impl Engine for Carrier {
     }
     fn unlisten(&self, id: ListenerId, accept_rest: bool) {
         self.0.unlisten(id, accept_rest);
+    }
+    fn cut(&self, server: ServerId) {
+        self.0.cut(server);
     }
     fn drain(&self, limit: Duration) {
         self.0.drain(limit.saturating_add(LATER));

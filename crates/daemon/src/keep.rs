@@ -3,7 +3,7 @@
 //! It knows nothing of what is in them.
 
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Replaces `path` by `bytes`: written beside it, synced, renamed over it.
@@ -11,12 +11,21 @@ use std::path::Path;
 /// # Errors
 /// The directory is missing or read-only, the disk is full; the old file is untouched then.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_with(path, bytes, |_| Ok(()))
+}
+
+fn replace_with(
+    path: &Path,
+    bytes: &[u8],
+    dress: impl FnOnce(&std::fs::File) -> io::Result<()>,
+) -> io::Result<()> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
     let beside = Path::new(&beside);
     let write = || -> io::Result<()> {
         let mut options = std::fs::OpenOptions::new();
         let mut file = options.write(true).create(true).truncate(true).mode(0o640).open(beside)?;
+        dress(&file)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         std::fs::rename(beside, path)?;
@@ -29,6 +38,19 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write().inspect_err(|_| {
         // Half a file is of no use; it may not be there at all.
         let _ = std::fs::remove_file(beside);
+    })
+}
+
+/// The same for a file of somebody else's: its mode and owner stay. The new text stands beside it for a moment.
+///
+/// # Errors
+/// As `replace`; the old file is untouched then.
+pub fn replace_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let old = std::fs::metadata(path)?;
+    replace_with(path, bytes, |file| {
+        let owner = (rustix::fs::Uid::from_raw(old.uid()), rustix::fs::Gid::from_raw(old.gid()));
+        rustix::fs::fchown(file, Some(owner.0), Some(owner.1))?;
+        file.set_permissions(old.permissions())
     })
 }
 

@@ -3,6 +3,8 @@
 //! It forwards nothing itself: `l7` does.
 
 pub mod access;
+pub mod audit;
+mod clock;
 pub mod control;
 pub mod embed;
 pub mod event;
@@ -10,6 +12,7 @@ pub mod generations;
 pub mod house;
 mod keep;
 pub mod listeners;
+pub mod local_time;
 pub mod metrics;
 mod outside;
 pub mod probe;

@@ -78,7 +78,7 @@ impl Outside for Ears {
                     self.events.warn(
                         "no-descriptor",
                         format!(
-                            "worker {worker} had no file descriptor for a client: raise LimitNOFILE, or lower \
+                            "worker {worker} had no file descriptor for a connection: raise LimitNOFILE, or lower \
                              global.connections so that clients are refused before"
                         ),
                     );

@@ -9,6 +9,7 @@ pub mod engine;
 #[cfg(test)]
 pub mod fake;
 pub mod memory;
+pub mod overlay;
 pub mod secure;
 pub mod server;
 pub mod step;

@@ -95,13 +95,9 @@ fn port(row: &PortUse) -> PortReport {
     }
 }
 
-/// `http` or `tcp`.
+/// The method, as written.
 pub fn forward(method: Forward) -> String {
-    match method {
-        Forward::Http => "http",
-        Forward::Tcp => "tcp",
-    }
-    .into()
+    method.name().into()
 }
 
 fn server_report(

@@ -118,7 +118,7 @@ async fn life(
         watchdog: systemd::watchdog(std::env::var("WATCHDOG_USEC").ok().as_deref()),
         program: Program::this().ok(),
     };
-    let start = Start { events: events.clone(), notify };
+    let start = Start { config: options.config.clone(), events: events.clone(), notify };
     let (house, doors) = if options.takeover {
         start.take_over(written).await?
     } else {
@@ -150,6 +150,7 @@ fn read(path: &Path) -> Result<Written, RunError> {
 
 /// The two ways to start.
 struct Start {
+    config: PathBuf,
     events: Events,
     notify: Notify,
 }
@@ -224,6 +225,7 @@ impl Start {
         Plan {
             change: Change { text, file, origin, expect: None },
             state: Some(global.control.state.clone()),
+            file: Some(self.config.clone()),
             global,
             inherited,
             before: None,

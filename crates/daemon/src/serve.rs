@@ -8,6 +8,7 @@ mod change;
 mod context;
 pub mod guard;
 mod look;
+mod orders;
 mod peer;
 mod refusal;
 #[cfg(test)]
@@ -89,7 +90,9 @@ fn small() -> Router<Arc<Context>> {
         .route(routes::EVENTS, get(look::events))
         .route(routes::GENERATIONS, get(look::generations))
         .route(routes::ROLLBACK, post(change::rollback))
-        .route(routes::SERVER, post(change::server))
+        .route(routes::SERVER, post(orders::server))
+        .route(routes::UNDO, post(orders::undo))
+        .route(routes::AUDIT, get(orders::audit))
         .route(routes::STOP, post(change::stop))
         .layer(DefaultBodyLimit::max(SMALL_BODY))
 }

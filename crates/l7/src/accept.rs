@@ -115,25 +115,34 @@ fn batch<N: Net>(
             Ok((sock, peer)) if worker.spare.is_missing() => {
                 refuse_for_want(worker, &sock, peer, service);
             }
+            Ok((sock, peer)) if worker.rt.net.kept_back(&sock) => {
+                without_descriptor(worker, service);
+                refuse_for_want(worker, &sock, peer, service);
+            }
             Ok((sock, peer)) => admit(worker, sock, peer, local, service),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 listener.source().clear(Readiness::READ);
                 return Batch::Empty;
             }
             Err(error) => {
-                let view = service.view.borrow().clone();
-                let counters = &view.live.slots[worker.index].counters;
                 if !no_descriptor(&error) {
-                    counters.accept_failed.add(1);
+                    let view = service.view.borrow().clone();
+                    view.live.slots[worker.index].counters.accept_failed.add(1);
                     continue;
                 }
-                counters.accept_no_descriptor.add(1);
-                worker.outside.observe(Observation::NoDescriptor { worker: worker.index });
+                without_descriptor(worker, service);
                 return refuse_with_spare(worker, listener, service);
             }
         }
     }
     Batch::More
+}
+
+/// Counts and tells that a client came and there was no descriptor for it.
+fn without_descriptor<N: Net>(worker: &Worker<N>, service: &LocalService<N>) {
+    let view = service.view.borrow().clone();
+    view.live.slots[worker.index].counters.accept_no_descriptor.add(1);
+    worker.outside.observe(Observation::NoDescriptor { worker: worker.index });
 }
 
 fn no_descriptor(error: &io::Error) -> bool {
@@ -209,7 +218,10 @@ fn admit<N: Net>(
         Forward::Http => {
             worker.rt.spawn(connection::serve(worker_, client, (peer, local), service_, open))
         }
-        Forward::Tcp => worker.rt.spawn(tcp::serve(worker_, client, peer, service_, open)),
+        // Forwarded packets never reach a socket of ours.
+        Forward::Tcp | Forward::Mac | Forward::Tunnel | Forward::Nat => {
+            worker.rt.spawn(tcp::serve(worker_, client, peer, service_, open))
+        }
     };
 }
 
@@ -222,7 +234,7 @@ fn refuse_connection<N: Net>(
 ) {
     let view = service.view.borrow().clone();
     let cause = Cause::ConnectionLimit;
-    if view.config.forward == Forward::Tcp || worker.refusing.get() >= REFUSING {
+    if view.config.forward != Forward::Http || worker.refusing.get() >= REFUSING {
         return end_at_once(worker, &sock, peer, &view, cause);
     }
     let Ok(client) = Stream::<N>::new(&worker.rt, sock, true) else { return };

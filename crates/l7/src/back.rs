@@ -10,6 +10,7 @@ use model::snapshot::PoolView;
 
 use crate::connected::Upstream;
 use crate::local::LocalServer;
+use crate::patience::Patience;
 use crate::rt::Net;
 use crate::tls::client::ClientTls;
 use crate::tls::session::Session;
@@ -22,6 +23,7 @@ pub async fn open<N: Net>(
     pool: &PoolView,
     server: &LocalServer<N>,
     connection: Upstream<N>,
+    patience: &Patience<'_, N>,
     until: Moment,
 ) -> Result<Upstream<N>, (Cause, String)> {
     if pool.config.tls.is_none() {
@@ -36,8 +38,9 @@ pub async fn open<N: Net>(
     let config = server.tls.borrow_mut().get_or_insert_with(|| tls.for_server()).clone();
     let session = Session::client(&config, name).map_err(|error| ours(&error.to_string()))?;
     connection.stream.seal(session, worker.sealed.clone(), worker.census.clone());
-    if connection.stream.shake(until).await.is_err() {
-        return Err((Cause::ConnectTimeout, format!("TLS with {to}: no answer in time")));
+    if connection.stream.shake(patience.until(until)).await.is_err() {
+        let cause = patience.over(worker.rt.now()).unwrap_or(Cause::ConnectTimeout);
+        return Err((cause, format!("TLS with {to}: no answer in time")));
     }
     let resumed = connection.stream.with_session(|session| judge(session, to));
     let resumed = resumed.unwrap_or_else(|| Err(ours("no session")))?;

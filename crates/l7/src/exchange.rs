@@ -18,9 +18,11 @@ use model::snapshot::ServiceView;
 use crate::account::{self, Record};
 use crate::after::After;
 use crate::census::OpenExchange;
+use crate::cuts::Cuts;
 use crate::incoming::Incoming;
 use crate::local::{LocalPool, LocalServer, LocalService};
 use crate::meter::Meter;
+use crate::patience::Patience;
 use crate::refuse::{self, Answer};
 use crate::relay::{Ending, Ends, Fault, Relay};
 use crate::rt::Net;
@@ -69,6 +71,14 @@ struct Failure<N: Net> {
     reused: bool,
     replayable: bool,
     sent: bool,
+}
+
+impl<N: Net> Failure<N> {
+    /// No connection could be had.
+    fn before_sending(cause: Cause, server: Option<Rc<LocalServer<N>>>) -> Failure<N> {
+        let fault = Fault::before_sending(cause);
+        Failure { fault, server, reused: false, replayable: true, sent: false }
+    }
 }
 
 /// Runs an exchange. Bytes that came after the request are left in `held`.
@@ -142,7 +152,7 @@ impl<N: Net> Exchange<'_, N> {
             again: self.again,
             careful: !self.incoming.idempotent,
             fresh: false,
-            until: self.whole,
+            patience: Patience { client, whole: self.whole, cut_at: &service.cut_at },
         };
         // What is rare is boxed: each future is moved as a whole when it begins.
         let lent = match upstream::now(worker, &self.pool, &want) {
@@ -152,14 +162,7 @@ impl<N: Net> Exchange<'_, N> {
         let mut lent = match lent {
             Ok(lent) => lent,
             Err(NotLent { cause, server }) => {
-                let fault = Fault::before_sending(cause);
-                return Attempt::Failed(Failure {
-                    fault,
-                    server,
-                    reused: false,
-                    replayable: true,
-                    sent: false,
-                });
+                return Attempt::Failed(Failure::before_sending(cause, server));
             }
         };
         let server = lent.hold.server.clone();
@@ -167,6 +170,7 @@ impl<N: Net> Exchange<'_, N> {
         self.record.reused = lent.reused;
         let meter =
             Meter::new(self.view.live.clone(), server.view.borrow().live.clone(), worker.index);
+        let cuts = Cuts::of(&server.view.borrow().live);
         let ends = Ends {
             worker,
             client,
@@ -175,6 +179,7 @@ impl<N: Net> Exchange<'_, N> {
             pool: self.pool.view.borrow().clone(),
             whole: self.whole,
             cut_at: &service.cut_at,
+            cuts: &cuts,
             sent_before: lent.connection.stream.written().unwrap_or(lent.connection.sent),
         };
         let mut relay = Relay::new(ends, meter, &mut self.incoming, &mut self.record);
@@ -194,13 +199,18 @@ impl<N: Net> Exchange<'_, N> {
         }
         match ended {
             Ok(ending) => Attempt::Done(lent, ending),
-            Err(fault) => Attempt::Failed(Failure {
-                fault,
-                server: Some(server),
-                reused: lent.reused,
-                replayable,
-                sent: moved.to_server > 0,
-            }),
+            Err(fault) => {
+                if fault.cause == Cause::OrderCut {
+                    lent.connection.stream.reset_on_drop();
+                }
+                Attempt::Failed(Failure {
+                    fault,
+                    server: Some(server),
+                    reused: lent.reused,
+                    replayable,
+                    sent: moved.to_server > 0,
+                })
+            }
         }
     }
 
@@ -253,7 +263,9 @@ impl<N: Net> Exchange<'_, N> {
         let server = lent.hold.server.clone();
         let meter =
             Meter::new(self.view.live.clone(), server.view.borrow().live.clone(), worker.index);
-        let ended = tunnel::run(worker, client, &lent.connection.stream, service, meter).await;
+        let cuts = Cuts::of(&server.view.borrow().live);
+        let ends = tunnel::Ends { client, server: &lent.connection.stream, service, cuts };
+        let ended = tunnel::run(worker, ends, meter).await;
         self.record.done = Some(worker.rt.now());
         self.record.add(&ended.moved);
         self.record.cause = ended.cause;

@@ -49,6 +49,7 @@ fn pool(servers: &[ServerView]) -> Pool {
         },
         limit: PoolLimits { idle: 256, queue: 1024, header_bytes: 32 << 10, header_count: 100 },
         source: Vec::new(),
+        source_client: false,
         socket: SocketOptions::default(),
         retries: 2,
         tls: None,
@@ -79,6 +80,7 @@ fn service() -> Service {
         name: "service".into(),
         listen: vec![SocketAddr::from(([192, 0, 2, 80], 80))],
         forward: Forward::Http,
+        packets: None,
         pool: "pool".into(),
         timeout: ServiceTimeouts {
             header: Duration::from_secs(10),

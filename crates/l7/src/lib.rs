@@ -10,15 +10,18 @@ mod buffers;
 mod census;
 mod connected;
 mod connection;
+mod cuts;
 mod exchange;
 #[cfg(test)]
 mod fixture;
 mod flow;
 mod front;
 mod incoming;
+mod kept;
 mod local;
 mod meter;
 mod outside;
+mod patience;
 mod plane;
 mod ports;
 mod proof;
@@ -36,7 +39,6 @@ mod sys;
 mod tcp;
 pub mod tls;
 mod tunnel;
-mod unreached;
 mod upstream;
 mod worker;
 

@@ -14,13 +14,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use model::id::{ListenerId, ServiceId};
+use model::id::{ListenerId, ServerId, ServiceId};
 use model::live::Shared;
 use model::snapshot::Snapshot;
 use rustix::event::EventfdFlags;
 
 use crate::accept::{self, Listening, Wanted};
 use crate::account::Wall;
+use crate::kept::Kept;
 use crate::outside::{Outside, PlaneOptions};
 use crate::ports::{AllPorts, Ports};
 use crate::rt::epoll::Epoll;
@@ -109,7 +110,7 @@ impl Plane {
             return Err(StartError::NoWorkers);
         }
         let options = Arc::new(options);
-        let origin = Instant::now();
+        let (origin, kept) = (Instant::now(), Kept::of_this_process());
         let all_open = Arc::new(Shared::default());
         let spare_missing = Arc::new(Shared::default());
         let ports = Arc::new(AllPorts::new(port_range(), outside.clone()));
@@ -131,6 +132,7 @@ impl Plane {
                     ..Published::default()
                 },
                 origin,
+                kept,
             };
             seats.push(Seat::start(start).map_err(failed)?);
         }
@@ -188,6 +190,13 @@ impl Plane {
     pub fn drain(&self, limit: Duration) {
         for seat in &self.seats {
             seat.order(move |worker, _| worker.drain(limit));
+        }
+    }
+
+    /// Ends what is under way with a server whose `ServerLive::cuts` has risen, and what is kept idle, at once.
+    pub fn cut(&self, server: ServerId) {
+        for seat in &self.seats {
+            seat.order(move |worker, _| worker.cut(server));
         }
     }
 
@@ -296,6 +305,7 @@ struct Start {
     outside: Arc<dyn Outside>,
     published: Published,
     origin: Instant,
+    kept: Kept,
 }
 
 /// A worker's thread.
@@ -304,7 +314,7 @@ fn work(start: Start, poll: OwnedFd, mailbox: Arc<Mailbox>, bell: OwnedFd) {
         pin(start.index);
     }
     let worker = Worker::new(
-        Epoll::new(poll, start.origin),
+        Epoll::new(poll, start.origin, start.kept),
         start.index,
         start.seed,
         start.wall,

@@ -16,6 +16,7 @@ use model::snapshot::{PoolView, ServiceView};
 use wire::http1::Defect;
 
 use crate::account::Record;
+use crate::cuts::Cuts;
 use crate::flow::{Flow, Framing, Step};
 use crate::incoming::Incoming;
 use crate::meter::{Meter, Moved};
@@ -110,6 +111,8 @@ pub struct Ends<'a, N: Net> {
     pub whole: Moment,
     /// When the service is cut; may come nearer meanwhile.
     pub cut_at: &'a Cell<Moment>,
+    /// Whether the server's connections were ordered to be cut.
+    pub cuts: &'a Cuts,
     /// Bytes that were sent to the server's connection before.
     pub sent_before: u64,
 }
@@ -310,6 +313,9 @@ impl<'a, N: Net> Relay<'a, N> {
 
     /// When the next thing must have happened, and what it means if it has not.
     fn deadline(&mut self) -> Poll<Result<Ending, Fault>> {
+        if self.ends.cuts.due() {
+            return Poll::Ready(Err(self.fault(Cause::OrderCut)));
+        }
         let (service, pool) = (&self.ends.service.config.timeout, &self.ends.pool.config.timeout);
         let mut until = (self.ends.whole, Cause::WholeTimeout);
         let mut sooner = |at: Moment, cause: Cause| {

@@ -12,9 +12,11 @@ use model::retry::{self, Facts, Verdict};
 
 use crate::account::{self, Record};
 use crate::census::OpenConnection;
+use crate::cuts::Cuts;
 use crate::front;
 use crate::local::LocalService;
 use crate::meter::Meter;
+use crate::patience::Patience;
 use crate::rt::Net;
 use crate::said::Said;
 use crate::stream::Stream;
@@ -42,7 +44,7 @@ pub async fn serve<N: Net>(
     let now = worker.rt.now();
     let mut record = Record::begin(now, now);
     // Boxed so that a long-lived tunnel does not keep room for it.
-    let lent = match Box::pin(lend(&worker, peer, &service, &mut record)).await {
+    let lent = match Box::pin(lend(&worker, (&client, peer), &service, &mut record)).await {
         Ok(lent) => lent,
         Err(NotLent { cause, server }) => {
             record.cause = Some(cause);
@@ -55,7 +57,10 @@ pub async fn serve<N: Net>(
     record.server = Some(server.id);
     record.request_sent = Some(worker.rt.now());
     let meter = Meter::new(view.live.clone(), server.view.borrow().live.clone(), worker.index);
-    let ended = tunnel::run(&worker, &client, &lent.connection.stream, &service, meter).await;
+    let cuts = Cuts::of(&server.view.borrow().live);
+    let ends =
+        tunnel::Ends { client: &client, server: &lent.connection.stream, service: &service, cuts };
+    let ended = tunnel::run(&worker, ends, meter).await;
     record.first_byte = ended.first_byte;
     record.done = Some(worker.rt.now());
     record.add(&ended.moved);
@@ -73,7 +78,7 @@ pub async fn serve<N: Net>(
 
 async fn lend<N: Net>(
     worker: &Rc<Worker<N>>,
-    peer: SocketAddr,
+    (client, peer): (&Stream<N>, SocketAddr),
     service: &LocalService<N>,
     record: &mut Record,
 ) -> Result<Lent<N>, NotLent<N>> {
@@ -87,7 +92,7 @@ async fn lend<N: Net>(
             again: None,
             careful: false,
             fresh: true,
-            until: Moment::NEVER,
+            patience: Patience { client, whole: Moment::NEVER, cut_at: &service.cut_at },
         };
         let now = upstream::now(worker, &pool, &want);
         let NotLent { cause, server } = match upstream::lend(worker, &pool, want, now, record).await

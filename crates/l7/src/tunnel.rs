@@ -8,6 +8,7 @@ use std::time::Duration;
 use model::cause::Cause;
 use model::moment::Moment;
 
+use crate::cuts::Cuts;
 use crate::flow::{Flow, Framing, Step};
 use crate::local::LocalService;
 use crate::meter::{Meter, Moved};
@@ -26,11 +27,24 @@ pub struct Ended {
     pub first_byte: Option<Moment>,
 }
 
+/// What a tunnel runs between.
+pub struct Ends<'a, N: Net> {
+    /// The client's connection.
+    pub client: &'a Stream<N>,
+    /// The server's connection.
+    pub server: &'a Stream<N>,
+    /// The service.
+    pub service: &'a LocalService<N>,
+    /// Whether the server's connections were ordered to be cut.
+    pub cuts: Cuts,
+}
+
 struct Tunnel<'a, N: Net> {
     worker: &'a Worker<N>,
     service: &'a LocalService<N>,
     client: &'a Stream<N>,
     server: &'a Stream<N>,
+    cuts: Cuts,
     up: Flow<N>,
     down: Flow<N>,
     up_ended: bool,
@@ -42,13 +56,8 @@ struct Tunnel<'a, N: Net> {
 }
 
 /// Runs a tunnel to its end.
-pub async fn run<N: Net>(
-    worker: &Worker<N>,
-    client: &Stream<N>,
-    server: &Stream<N>,
-    service: &LocalService<N>,
-    meter: Meter,
-) -> Ended {
+pub async fn run<N: Net>(worker: &Worker<N>, ends: Ends<'_, N>, meter: Meter) -> Ended {
+    let Ends { client, server, service, cuts } = ends;
     let _open = worker.census.tunnel();
     // Either direction may stall: they share what a connection may hold.
     let limit = service.view.borrow().config.limit.connection_bytes / 2;
@@ -57,6 +66,7 @@ pub async fn run<N: Net>(
         service,
         client,
         server,
+        cuts,
         up: Flow::new(Framing::UntilEnd, limit),
         down: Flow::new(Framing::UntilEnd, limit),
         up_ended: false,
@@ -142,6 +152,9 @@ impl<N: Net> Tunnel<'_, N> {
         let until = self.moved.1 + self.idle;
         if rt.now() >= until {
             return Poll::Ready(Some(Cause::TunnelIdle));
+        }
+        if self.cuts.due() {
+            return Poll::Ready(Some(Cause::OrderCut));
         }
         let cut_at = self.service.cut_at.get();
         if rt.now() >= cut_at {

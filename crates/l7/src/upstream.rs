@@ -3,8 +3,9 @@
 //! It chooses a server, waits while every server is at its cap, connects and reports failures as causes. Whether
 //! another attempt is made is not decided here: `exchange` asks `model::retry`.
 
-use std::io;
-use std::net::{IpAddr, SocketAddr};
+mod connect;
+
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,15 +18,14 @@ use model::pick::{Ask, Choice};
 use model::snapshot::PoolView;
 
 use crate::account::Record;
-use crate::back;
 use crate::connected::Upstream;
 use crate::local::{LocalPool, LocalServer};
 use crate::outside::Observation;
-use crate::rt::{Connect, Expired, Net};
+use crate::patience::Patience;
+use crate::rt::Net;
 use crate::shelf::Swept;
-use crate::stream::Stream;
-use crate::unreached::{cause_of, unresolved};
 use crate::worker::Worker;
+use connect::{Way, connect};
 
 /// A task that waits for a server below its cap looks again after this long: other workers give back without
 /// telling.
@@ -66,7 +66,7 @@ pub struct NotLent<N: Net> {
 }
 
 /// What is asked for.
-pub struct Want<'a> {
+pub struct Want<'a, N: Net> {
     /// The client.
     pub client: IpAddr,
     /// Servers that failed already.
@@ -77,8 +77,8 @@ pub struct Want<'a> {
     pub careful: bool,
     /// Never from the shelf.
     pub fresh: bool,
-    /// When to give up at the latest.
-    pub until: Moment,
+    /// What may end the waiting.
+    pub patience: Patience<'a, N>,
 }
 
 /// What can be done without waiting.
@@ -94,7 +94,7 @@ pub enum Now<N: Net> {
 }
 
 /// Lends a connection from a shelf, or says what must be waited for.
-pub fn now<N: Net>(worker: &Rc<Worker<N>>, pool: &Rc<LocalPool<N>>, want: &Want<'_>) -> Now<N> {
+pub fn now<N: Net>(worker: &Rc<Worker<N>>, pool: &Rc<LocalPool<N>>, want: &Want<'_, N>) -> Now<N> {
     if !pool.queue.lets(&worker.rt) {
         pool.queue.call(&worker.rt);
         return Now::AllAtCap;
@@ -132,7 +132,7 @@ pub fn now<N: Net>(worker: &Rc<Worker<N>>, pool: &Rc<LocalPool<N>>, want: &Want<
 pub async fn lend<N: Net>(
     worker: &Rc<Worker<N>>,
     pool: &Rc<LocalPool<N>>,
-    want: Want<'_>,
+    want: Want<'_, N>,
     mut now_: Now<N>,
     record: &mut Record,
 ) -> Result<Lent<N>, NotLent<N>> {
@@ -156,13 +156,15 @@ pub async fn lend<N: Net>(
             }
             place = Some(pool.queue.enter(&worker.rt, !want.tried.is_empty()));
             record.queue_begin = Some(worker.rt.look());
-            give_up = want.until.min(worker.rt.now() + timeout);
+            give_up = worker.rt.now() + timeout;
+        }
+        if let Some(cause) = want.patience.over(worker.rt.now()) {
+            return Err(refused(cause));
         }
         if worker.rt.now() >= give_up {
-            let whole = worker.rt.now() >= want.until;
-            return Err(refused(if whole { Cause::WholeTimeout } else { Cause::QueueTimeout }));
+            return Err(refused(Cause::QueueTimeout));
         }
-        wait(worker, pool, give_up).await;
+        wait(worker, pool, want.patience.until(give_up)).await;
         now_ = now(worker, pool, &want);
     };
     drop(place);
@@ -178,21 +180,24 @@ pub async fn lend<N: Net>(
 async fn connect_for<N: Net>(
     worker: &Rc<Worker<N>>,
     pool: &LocalPool<N>,
-    want: &Want<'_>,
+    want: &Want<'_, N>,
     hold: Hold<N>,
     record: &mut Record,
 ) -> Result<Lent<N>, NotLent<N>> {
     let view = pool.view.borrow().clone();
     record.connect_begin = Some(worker.rt.look());
-    let until = want.until.min(worker.rt.now() + view.config.timeout.connect);
     let server = hold.server.clone();
     let slot = &hold.live.slots[worker.index].counters;
     slot.connects.add(1);
-    let connected = match connect(worker, pool, &view, &server, want.client, until).await {
-        Ok(connection) => back::open(worker, &view, &server, connection, until).await,
-        Err(failed) => Err(failed),
+    let way = Way {
+        pool,
+        view: &view,
+        server: &server,
+        client: want.client,
+        patience: &want.patience,
+        until: worker.rt.now() + view.config.timeout.connect,
     };
-    match connected {
+    match connect(worker, way).await {
         Ok(connection) => {
             record.connect_end = Some(worker.rt.look());
             if server.failing.replace(false) {
@@ -202,14 +207,12 @@ async fn connect_for<N: Net>(
             }
             Ok(Lent { connection, reused: false, hold })
         }
-        Err((mut cause, reason)) => {
+        Err((cause, reason)) => {
             slot.connect_failed.add(1);
-            if cause == Cause::ConnectTimeout && worker.rt.now() >= want.until {
-                // The exchange's time was up, which says nothing of the server.
-                cause = Cause::WholeTimeout;
+            if cause == Cause::NoDescriptor {
+                worker.outside.observe(Observation::NoDescriptor { worker: worker.index });
             }
-            let ours = matches!(cause, Cause::NoSourcePort | Cause::NoDescriptor | Cause::Internal);
-            if !ours && cause != Cause::WholeTimeout {
+            if concerns_server(cause) {
                 server.failing.set(true);
                 worker.outside.observe(Observation::ConnectFailed {
                     pool: view.id,
@@ -220,6 +223,20 @@ async fn connect_for<N: Net>(
             Err(NotLent { cause, server: Some(server) })
         }
     }
+}
+
+/// Whether a failed connection says something of the server: not when it ended for want of something of ours, or
+/// because the exchange did.
+fn concerns_server(cause: Cause) -> bool {
+    !matches!(
+        cause,
+        Cause::NoSourcePort
+            | Cause::NoDescriptor
+            | Cause::Internal
+            | Cause::WholeTimeout
+            | Cause::DrainCut
+            | Cause::ClientReset
+    )
 }
 
 /// Puts a connection back on its server's shelf, or closes it.
@@ -236,7 +253,12 @@ pub fn shelve<N: Net>(worker: &Worker<N>, lent: Lent<N>) {
     }
 }
 
-fn choose<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, view: &PoolView, want: &Want) -> Choice {
+fn choose<N: Net>(
+    worker: &Worker<N>,
+    pool: &LocalPool<N>,
+    view: &PoolView,
+    want: &Want<N>,
+) -> Choice {
     if let Some(id) = want.again
         && let Some(index) = view.servers.iter().position(|server| server.id == id)
     {
@@ -294,88 +316,4 @@ fn shelved<N: Net>(
         server.view.borrow().live.slots[worker.index].counters.reused.add(1);
     }
     found
-}
-
-async fn connect<N: Net>(
-    worker: &Rc<Worker<N>>,
-    pool: &LocalPool<N>,
-    view: &PoolView,
-    server: &LocalServer<N>,
-    client: IpAddr,
-    until: Moment,
-) -> Result<Upstream<N>, (Cause, String)> {
-    let (address, live) = {
-        let server = server.view.borrow();
-        (server.address, server.live.clone())
-    };
-    let Some(to) = address else {
-        return Err((Cause::NoServer, unresolved(&server.view.borrow().config.address.host)));
-    };
-    let (sock, from) = begin(worker, pool, view, to, client)
-        .map_err(|error| (cause_of(&error), format!("connect to {to}: {error}")))?;
-    let port = worker.ports.lease(from, to);
-    let stream = Stream::new(&worker.rt, sock, true).map_err(|error| {
-        (Cause::NoDescriptor, format!("register the connection to {to}: {error}"))
-    })?;
-    let connection = Upstream::new(stream, to, live, port);
-    let failed = |error: io::Error| (cause_of(&error), format!("connect to {to}: {error}"));
-    // On a short path the handshake is over by now, well or not. Asking takes the socket's error away, so that each
-    // answer counts.
-    loop {
-        match worker.rt.net.established(connection.stream.sock()) {
-            Ok(()) => return Ok(connection),
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(failed(error)),
-            Err(_) if connection.stream.broken() => {
-                return Err(failed(io::ErrorKind::ConnectionReset.into()));
-            }
-            Err(_) => connection.stream.source().clear(crate::rt::Readiness::WRITE),
-        }
-        if let Err(Expired) = connection.stream.writable(until).await {
-            return Err((Cause::ConnectTimeout, format!("connect to {to}: no answer in time")));
-        }
-    }
-}
-
-/// Begins a connection from the next source address that has a port left.
-fn begin<N: Net>(
-    worker: &Worker<N>,
-    pool: &LocalPool<N>,
-    view: &PoolView,
-    to: SocketAddr,
-    client: IpAddr,
-) -> io::Result<(N::Sock, Option<IpAddr>)> {
-    let options = &view.config.socket;
-    if options.transparent {
-        return worker
-            .rt
-            .net
-            .connect(&Connect { to, from: Some(client), options })
-            .map(|s| (s, Some(client)));
-    }
-    let sources = &view.config.source;
-    let start = pool.next_source.get();
-    pool.next_source.set(start.wrapping_add(1));
-    let mut last = None;
-    for step in 0..sources.len() {
-        let from = sources[start.wrapping_add(step) % sources.len()];
-        if from.is_ipv4() != to.is_ipv4() {
-            continue;
-        }
-        match worker.rt.net.connect(&Connect { to, from: Some(from), options }) {
-            Ok(sock) => return Ok((sock, Some(from))),
-            Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
-                worker.ports.exhausted(Some(from), to);
-                last = Some(error);
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    if let Some(error) = last {
-        return Err(error);
-    }
-    let result = worker.rt.net.connect(&Connect { to, from: None, options });
-    if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AddrNotAvailable) {
-        worker.ports.exhausted(None, to);
-    }
-    result.map(|sock| (sock, None))
 }

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::id::ServerId;
 use model::live::Shared;
 use model::moment::Moment;
 use model::pick::Rng;
@@ -144,6 +145,16 @@ impl<N: Net> Worker<N> {
         for service in self.local.borrow().services.values() {
             service.cut_at.set(service.cut_at.get().min(now + limit));
         }
+        self.rt.wake_all();
+    }
+
+    /// Lets everything look whether its server's connections were ordered to be cut, and closes the idle ones.
+    pub fn cut(&self, id: ServerId) {
+        self.local.borrow().each_server(|_, server| {
+            if server.id == id {
+                server.shelf.borrow_mut().clear();
+            }
+        });
         self.rt.wake_all();
     }
 

@@ -4,6 +4,7 @@
 //! it sends, answers, counts and hands the figures over.
 
 pub mod load;
+pub mod net;
 pub mod origin;
 pub mod poller;
 pub mod port;

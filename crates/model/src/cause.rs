@@ -83,6 +83,8 @@ causes! {
     WholeTimeout = "whole-timeout", Us, 504;
     /// Cut when draining ended.
     DrainCut = "drain-cut", Us, 0;
+    /// The connections of the server were ordered to be cut.
+    OrderCut = "order-cut", Us, 503;
     /// A service's or the machine's connection limit was met.
     ConnectionLimit = "connection-limit", Us, 503;
     /// Too many handshakes were under way.

@@ -4,9 +4,12 @@
 pub mod address;
 pub mod checked;
 pub mod diff;
+pub mod edit;
 pub mod explain;
 pub mod finding;
+pub mod forward;
 pub mod load;
+pub mod packets;
 pub mod reference;
 pub mod socket;
 pub mod tls;
@@ -25,13 +28,20 @@ mod verify;
 
 pub use address::{Host, ServerAddress};
 pub use checked::{
-    AccessFormat, AccessLog, AccessTarget, AllDown, Balance, Config, Control, Fanout, Forward,
-    Forwarded, Global, Initial, Metrics, Pool, Probe, ProbeKind, Server, Service,
+    AccessFormat, AccessLog, AccessTarget, AllDown, Balance, Config, Control, Fanout, Forwarded,
+    Global, Initial, Metrics, Pool, Probe, ProbeKind, Server, Service,
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
-pub use diff::{Changes, Diff, GlobalKey, PoolChange, PoolKey, ServerKey, ServiceKey, diff};
+pub use diff::{
+    Changes, Diff, GlobalKey, PacketsKey, PoolChange, PoolKey, ServerKey, ServiceKey, diff,
+};
 pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
+pub use forward::Forward;
 pub use load::{Checked, explain, load};
+pub use packets::{
+    AttachMode, Caps, FlowTimers, Guard, Hours, PacketRule, PacketService, Packets, Prefix,
+    Protocols, Span, Sticky, Tunnel, TunnelKind,
+};
 pub use socket::{KeepAlive, PathHint, SocketOptions};
 pub use tls::{ClientAuth, PoolTls, ServiceTls, TlsPolicy, TlsVersion, UnknownName};

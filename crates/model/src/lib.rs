@@ -3,6 +3,7 @@
 //! Everything here is pure: configuration, choosing, judging, causes and the shared live counters. It reads no
 //! clock, opens no socket and starts no thread; time, randomness and facts come in as arguments.
 
+pub mod calendar;
 pub mod cause;
 pub mod config;
 pub mod hash;
@@ -12,5 +13,6 @@ pub mod live;
 pub mod load;
 pub mod moment;
 pub mod pick;
+pub mod preflight;
 pub mod retry;
 pub mod snapshot;

@@ -265,6 +265,8 @@ pub struct ServerLive {
     pub in_flight: Shared,
     /// Connections open now, shelved ones included: what the cap limits.
     pub connections: Shared,
+    /// How often its connections were ordered to be cut: an attempt that began under another number ends.
+    pub cuts: Shared,
     /// What the server says of its own load.
     pub load: load::Cell,
     /// One slot a worker.
@@ -277,6 +279,7 @@ impl ServerLive {
         ServerLive {
             in_flight: Shared::default(),
             connections: Shared::default(),
+            cuts: Shared::default(),
             load: load::Cell::default(),
             slots: (0..workers).map(|_| ServerSlot::default()).collect(),
         }

@@ -53,7 +53,12 @@ impl Nginx {
 
     /// The same inside a namespace, where this process cannot see whether it accepts.
     pub fn within(namespace: &Namespace, name: &str, address: SocketAddr) -> Nginx {
-        let mut nginx = Nginx::prepared(name, "", Some((namespace, address)));
+        Nginx::inside(namespace.name(), name, &address.to_string(), "")
+    }
+
+    /// The same inside the namespace of this name; what follows `listen`, and further directives.
+    pub fn inside(namespace: &str, name: &str, listen: &str, directives: &str) -> Nginx {
+        let mut nginx = Nginx::prepared(name, directives, Some((namespace, listen)));
         nginx.process = Some(nginx.run());
         nginx
     }
@@ -91,9 +96,9 @@ impl Nginx {
         self.process = Some(process);
     }
 
-    fn prepared(name: &str, directives: &str, within: Option<(&Namespace, SocketAddr)>) -> Nginx {
+    fn prepared(name: &str, directives: &str, within: Option<(&str, &str)>) -> Nginx {
         let (dir, port) = (Dir::new(), servers::reserved());
-        let address = within.map_or(port.address(), |(_, address)| address);
+        let address = within.map_or(port.address().to_string(), |(_, listen)| listen.to_owned());
         std::fs::create_dir_all(dir.join("root/upload")).unwrap();
         dir.write("root/page", super::http::noise(PAGE));
         let at = dir.path().display();
@@ -109,7 +114,7 @@ impl Nginx {
              location /upload/ {{ dav_methods PUT; }} }} }}\n"
         );
         dir.write("nginx.conf", text);
-        let namespace = within.map(|(namespace, _)| namespace.name().to_owned());
+        let namespace = within.map(|(namespace, _)| namespace.to_owned());
         Nginx { process: None, port, dir, namespace }
     }
 

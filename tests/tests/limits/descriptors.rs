@@ -1,6 +1,8 @@
 //! Descriptors taken by clients that do nothing.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use tests::e2e::client::Client;
@@ -14,14 +16,18 @@ use tests::e2e::wait;
 const DESCRIPTORS: u64 = 400;
 /// A client that is let in hears nothing; after this another one comes.
 const SOON: Duration = Duration::from_millis(300);
+/// Of those, what workers leave to the control socket.
+const KEPT: u64 = 8;
 /// Clients that use their connection all the time.
 const BUSY: usize = 8;
 /// Idle ones stay as long as they like.
 const PATIENT: &str = "timeout.header = \"5m\"\ntimeout.idle = \"5m\"";
+/// As many clients as descriptors allow, and more.
+const ENDLESS: &str = "connections = 100000";
 
 #[test]
 fn idle_clients_that_take_half_the_descriptors_hurt_nobody_who_is_served() {
-    let mut run = Run::new("");
+    let mut run = Run::new(Setup::http, "", PATIENT);
     let idle = run.idle(DESCRIPTORS as usize / 2, "connection-limit");
     let (open, limit) = (run.process.descriptors(), DESCRIPTORS as usize);
     assert!(open * 2 < limit * 3, "{open} of {limit}: some are left for servers and for us");
@@ -34,11 +40,34 @@ fn idle_clients_that_take_half_the_descriptors_hurt_nobody_who_is_served() {
 
 #[test]
 fn without_any_descriptor_new_clients_are_told_and_the_others_served() {
-    let mut run = Run::new("connections = 100000");
+    let mut run = Run::new(Setup::http, ENDLESS, PATIENT);
     let idle = run.idle(2 * DESCRIPTORS as usize, "no-descriptor");
+    run.control_answers();
     run.busy_are_served();
     run.recovers(idle);
     assert!(run.place.count_of("no-descriptor") > 0);
+    assert_eq!(run.place.told("no-descriptor"), 1, "{}", run.process.said());
+}
+
+#[test]
+fn without_any_descriptor_new_tcp_connections_are_reset_and_the_others_served() {
+    let mut run = Run::new(Setup::tcp, ENDLESS, "");
+    let (mut idle, mut reset) = (Vec::new(), 0);
+    wait::until("a connection is refused", || {
+        for _ in 0..20 {
+            match Client::try_to(run.front) {
+                Ok(client) => idle.push(client),
+                // The reset was there before we had connected, as we see it.
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => reset += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        run.place.count_of("no-descriptor") > 0
+    });
+    wait::until("its client knows", || reset > 0 || idle.iter().any(Client::has_ended));
+    run.control_answers();
+    run.busy_are_served();
+    run.recovers(idle);
     assert_eq!(run.place.told("no-descriptor"), 1, "{}", run.process.said());
 }
 
@@ -52,12 +81,12 @@ struct Run {
 
 impl Run {
     /// With clients that are served.
-    fn new(global: &str) -> Run {
+    fn new(setup: fn(&[SocketAddr]) -> Setup, global: &str, service: &str) -> Run {
         descriptors_for(4 * DESCRIPTORS);
         let origins = [origin("a")];
-        let setup = Setup::http(&addresses(&origins))
+        let setup = setup(&addresses(&origins))
             .global(&format!("workers = 2\n{global}"))
-            .service(PATIENT)
+            .service(service)
             .quiet();
         let place = Place::new(&setup);
         let process = place.started(with_descriptors(DESCRIPTORS, &place.command()));
@@ -73,6 +102,18 @@ impl Run {
             for client in &mut self.busy {
                 assert_eq!(client.get("/").status(), 200);
             }
+        }
+    }
+
+    /// While clients hold all descriptors but those that are kept back, and others stay on the control socket.
+    fn control_answers(&self) {
+        let socket = self.place.dir().join("sock");
+        let open = self.process.descriptors() as u64;
+        assert!(open + 2 * KEPT > DESCRIPTORS, "{open} of {DESCRIPTORS}: enough are left anyway");
+        let _others: Vec<_> = (0..4).map(|_| UnixStream::connect(&socket).unwrap()).collect();
+        for _ in 0..5 {
+            let shown = self.place.done(&["status"]).out;
+            assert!(shown.contains("shop"), "{shown}");
         }
     }
 
@@ -101,7 +142,7 @@ impl Run {
         assert!(idle.len() > 50, "{} were let in, {} of them ended", idle.len(), ended.len());
         drop((ended, idle));
         wait::until("new clients are served", || {
-            let mut client = Client::to(self.front);
+            let Ok(mut client) = Client::try_to(self.front) else { return false };
             let sent = client.try_send(b"GET / HTTP/1.1\r\nHost: shop.example\r\n\r\n").is_ok();
             sent && client.answer_or_end().is_some_and(|answer| answer.status() == 200)
         });

@@ -6,21 +6,68 @@ use model::config::Admin;
 use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 
-/// Body of `POST /v1/servers/{pool}/{name}`: `{"action": "weight", "weight": 3}`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "kebab-case")]
+/// Body of `POST /v1/servers/{pool}/{name}`: `{"action": "weight", "weight": 3, "save": true}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ServerOrder {
+    /// What is ordered.
+    #[serde(flatten)]
+    pub action: ServerAction,
+    /// Written back to the daemon's file, or not; absent: as `global.control.write-back` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub save: Option<bool>,
+}
+
+/// What is ordered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum ServerAction {
     /// Finishes what it has and takes nothing new.
     Drain,
-    /// Judged by its health alone.
+    /// Judged by its health alone; ends a quiesce and a maintenance too.
     Enable,
     /// Takes nothing.
     Disable,
+    /// Takes nothing, and what it has is reset now.
+    Cut,
+    /// Takes no new client; those that it has may stay so long, then it drains.
+    Quiesce {
+        /// For how long.
+        limit_ms: u64,
+    },
+    /// Takes nothing during a window.
+    Maintain {
+        /// From when; absent: now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from_unix_ms: Option<u64>,
+        /// Until when; absent: until it is enabled.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until_unix_ms: Option<u64>,
+        /// Why, for those who look.
+        reason: String,
+    },
     /// Takes this share.
     Weight {
         /// 0–256; absent: the configured one again.
         weight: Option<u16>,
     },
+    /// The server is new; with the name `-` it is named after its address.
+    Add {
+        /// Its address or name, and port.
+        address: String,
+        /// 0–256; absent: the pool's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        weight: Option<u16>,
+    },
+    /// The server is no more; what it has is finished.
+    Remove,
+}
+
+impl From<ServerAction> for ServerOrder {
+    /// Saved as the configuration says.
+    fn from(action: ServerAction) -> ServerOrder {
+        ServerOrder { action, save: None }
+    }
 }
 
 /// Answer of `POST /v1/servers/{pool}/{name}`.
@@ -29,6 +76,9 @@ pub enum ServerAction {
 pub struct ServerChanged {
     /// Every server that was selected, changed or not.
     pub servers: Vec<ServerChange>,
+    /// The file that the order was written to; absent: to none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved: Option<String>,
 }
 
 /// What became of a selected server.
@@ -49,4 +99,7 @@ pub struct ServerChange {
     pub weight: u16,
     /// Exchanges or `tcp` connections that it still has.
     pub in_flight: u32,
+    /// It is no longer there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
 }

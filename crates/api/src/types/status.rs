@@ -44,10 +44,10 @@ pub struct Status {
 pub struct ServiceStatus {
     /// Its name.
     pub name: String,
-    /// `http` or `tcp`, as configured.
+    /// The method, as configured.
     pub forward: String,
-    /// Where it listens.
-    pub listen: Vec<SocketAddr>,
+    /// Where it listens: address and port, a range of ports, or `*` for any port.
+    pub listen: Vec<String>,
     /// Its pool.
     pub pool: String,
     /// Its state.

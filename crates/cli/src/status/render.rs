@@ -86,7 +86,6 @@ fn services(status: &Status) -> Table {
             in_flight,
             certificates: _,
         } = service;
-        let listen: Vec<String> = listen.iter().map(ToString::to_string).collect();
         let age = span(status.now_unix_ms.saturating_sub(*since_unix_ms));
         table.row(vec![
             name.as_str().into(),

@@ -14,13 +14,12 @@ use tokio::sync::{mpsc, watch};
 
 use super::force::{Force, needs_restart};
 use super::handle::{Control, Handed, Order};
-use super::order::{
-    Applied, ApplyError, Change, Leave, Planned, RollbackError, ServerWord, SetServerError,
-};
+use super::order::{Applied, ApplyError, Change, Leave, Planned, RollbackError};
 use super::origin::{Origin, Way};
 use super::picture::{Picture, ServerFacts};
 use super::tell;
 use super::words::Words;
+use crate::audit::Audit;
 use crate::event::Events;
 use crate::generations::{Entry, Generations, digest};
 use crate::listeners::Listeners;
@@ -28,6 +27,7 @@ use crate::reconcile::act::{self, ActError};
 use crate::reconcile::book::Book;
 use crate::reconcile::engine::Engine;
 use crate::reconcile::memory::Memory;
+use crate::reconcile::overlay::Overlay;
 use crate::reconcile::secure::secured;
 use crate::reconcile::{server, step};
 use crate::tls::vault::Vault;
@@ -42,6 +42,8 @@ pub struct Parts {
     pub workers: usize,
     /// Where generations and words are kept; `None`: nowhere.
     pub state: Option<PathBuf>,
+    /// The file that orders are written back to; `None`: there is none.
+    pub file: Option<PathBuf>,
     /// What the process before remembered, and its generation; `None`: there was none.
     pub before: Option<(u64, Memory)>,
     /// What the daemon says.
@@ -50,17 +52,20 @@ pub struct Parts {
 
 /// The task.
 pub struct Actor {
-    engine: Arc<dyn Engine>,
+    pub(super) engine: Arc<dyn Engine>,
     listeners: Listeners,
-    book: Book,
+    pub(super) book: Book,
     generations: Generations,
     words: Words,
-    events: Events,
-    force: Force,
+    pub(super) events: Events,
+    pub(super) force: Force,
     vault: Vault,
+    pub(super) overlay: Overlay,
+    pub(super) audit: Audit,
+    pub(super) file: Option<PathBuf>,
     publish: watch::Sender<Arc<Picture>>,
     inbox: mpsc::Receiver<Order>,
-    handing: bool,
+    pub(super) handing: bool,
     leaving: bool,
 }
 
@@ -70,20 +75,21 @@ impl Actor {
     /// # Errors
     /// As `Control::apply`; everything that was opened is closed again.
     pub async fn begin(parts: Parts, change: Change) -> Result<(Control, Actor), ApplyError> {
-        let Parts { engine, mut listeners, workers, state, before, events } = parts;
+        let Parts { engine, mut listeners, workers, state, file, before, events } = parts;
         let checked = load(&change.text, &change.file).map_err(ApplyError::Invalid)?;
         let keep = checked.config.global.control.generations;
         let mut generations = Generations::open(state.as_deref(), keep, events.clone());
         let words = Words::open(state.as_deref(), events.clone());
         let (at_least, memory) = before.unwrap_or_else(|| (0, words.memory().clone()));
         generations.at_least(at_least);
-
+        let control = &checked.config.global.control;
+        let audit = Audit::open(state.as_deref(), control.audit, events.clone());
+        let overlay = memory.overlay.under(&checked);
         let now = SystemTime::now();
         let number = generations.number_for(&change.text).max(at_least).max(1);
         let empty = Book::empty(workers);
         let (vault, warnings) = Vault::default().prepare(&checked.config, now)?;
-        let book = empty.under(checked.config.clone(), &memory, now);
-        let book = secured(book, &vault.materials());
+        let book = secured(empty.under(overlay.over(&checked), &memory, now), &vault.materials());
         let done = act::carry_out(&*engine, &mut listeners, &empty, book, number).await?;
         generations.add(number, &entry(&change, None), now);
         tell::certificates(&events, &warnings);
@@ -103,7 +109,7 @@ impl Actor {
             certificates: Arc::new(vault.told()),
         };
         let book = done.book;
-        let failures = generations.failed() + words.failures();
+        let failures = generations.failed() + words.failures() + audit.failures();
         let first = force.picture(&book, &listeners, failures, false);
         let (control, inbox, publish) = Control::new(Arc::new(first), events.clone());
         let (handing, leaving) = (false, false);
@@ -116,6 +122,9 @@ impl Actor {
             events,
             force,
             vault,
+            overlay,
+            audit,
+            file,
             publish,
             inbox,
             handing,
@@ -160,16 +169,19 @@ impl Actor {
     async fn carry_out(&mut self, order: Order) {
         // Whoever asked may have gone away: the answer is then for nobody.
         match order {
-            Order::Apply(change, back) => drop(back.send(self.apply(*change, None).await)),
+            Order::Apply(change, back) => drop(back.send(self.ordered(*change).await)),
             Order::Plan(text, file, back) => drop(back.send(self.plan(&text, &file))),
-            Order::Rollback(to, origin, back) => drop(back.send(self.rollback(to, origin).await)),
+            Order::Rollback(to, origin, back) => {
+                drop(back.send(self.rolled_back(to, origin).await));
+            }
             Order::Generations(back) => drop(back.send(self.generations.list())),
             Order::Text(number, back) => {
                 drop(back.send(self.generations.find(number).map(|kept| kept.text.clone())));
             }
-            Order::SetServer(pool, name, word, origin, back) => {
-                drop(back.send(self.set_server(&pool, &name, word, origin)));
-            }
+            Order::Operate(order, back) => drop(back.send(self.operate(*order).await)),
+            Order::Undo(id, origin, back) => drop(back.send(self.undo(id, origin).await)),
+            Order::Audit(since, back) => drop(back.send(self.audit.kept(since))),
+            Order::Tick => self.tick(),
             Order::HandOver(back) => drop(back.send(self.hand_over())),
             Order::LookAtCertificates => self.renew(),
             Order::TakeBack => self.handing = false,
@@ -178,13 +190,17 @@ impl Actor {
         }
     }
 
-    async fn apply(&mut self, change: Change, repeats: Option<u64>) -> Result<Applied, ApplyError> {
+    pub(super) async fn apply(
+        &mut self,
+        change: Change,
+        repeats: Option<u64>,
+    ) -> Result<Applied, ApplyError> {
         self.may_change()?;
         if let Some(expected) = change.expect.filter(|wanted| *wanted != self.force.generation) {
             return Err(ApplyError::Stale { expected, found: self.force.generation });
         }
         let checked = load(&change.text, &change.file).map_err(ApplyError::Invalid)?;
-        let differs = diff(&self.force.config, &checked.config);
+        let differs = diff(&self.force.checked.config, &checked.config);
         let warnings = checked.warnings.clone();
         if change.text == *self.force.text {
             let needs_restart = needs_restart(&self.force.first, &checked.config);
@@ -194,19 +210,20 @@ impl Actor {
         }
         let now = SystemTime::now();
         let number = self.generations.number_for(&change.text);
+        let overlay = self.overlay.under(&checked);
         let (vault, troubles) = self.vault.prepare(&checked.config, now)?;
-        let book = self.book.under(checked.config.clone(), &Memory::default(), now);
+        let book = self.book.under(overlay.over(&checked), &Memory::default(), now);
         let book = secured(book, &vault.materials());
         let done =
             act::carry_out(&*self.engine, &mut self.listeners, &self.book, book, number).await?;
         self.book = done.book;
-        self.force.certificates = Arc::new(vault.told());
-        self.vault = vault;
-        tell::certificates(&self.events, &troubles);
+        self.overlay = overlay;
+        self.keep_vault(vault, &troubles);
         if let Some(config) = &self.book.config {
             self.force.config = Arc::clone(config);
         }
         self.generations.keep(self.force.config.global.control.generations);
+        self.audit.limit(self.force.config.global.control.audit);
         self.generations.add(number, &entry(&change, repeats), now);
         self.force.generation = number;
         self.force.since = now;
@@ -236,9 +253,10 @@ impl Actor {
 
     fn plan(&self, text: &str, file: &str) -> Result<Planned, Findings> {
         let checked = load(text, file)?;
-        let diff: Diff = diff(&self.force.config, &checked.config);
+        let diff: Diff = diff(&self.force.checked.config, &checked.config);
         let needs_restart = needs_restart(&self.force.first, &checked.config);
-        let mut book = self.book.under(checked.config, &Memory::default(), SystemTime::now());
+        let config = self.overlay.under(&checked).over(&checked);
+        let mut book = self.book.under(config, &Memory::default(), SystemTime::now());
         let steps = step::steps(&self.book, &mut book);
         Ok(Planned {
             generation: self.force.generation,
@@ -249,7 +267,7 @@ impl Actor {
         })
     }
 
-    async fn rollback(
+    pub(super) async fn rollback(
         &mut self,
         to: Option<u64>,
         origin: Origin,
@@ -277,47 +295,6 @@ impl Actor {
         Ok(self.apply(change, Some(repeats)).await?)
     }
 
-    fn set_server(
-        &mut self,
-        pool: &str,
-        name: &str,
-        word: ServerWord,
-        origin: Origin,
-    ) -> Result<Arc<ServerFacts>, SetServerError> {
-        if self.handing {
-            return Err(SetServerError::HandingOver);
-        }
-        let found = self.book.servers.values().map(|entry| &entry.facts);
-        let mut found = found.filter(|it| it.pool_name == pool && it.config.name == name);
-        let Some(id) = found.next().map(|facts| facts.id) else {
-            let (pool, name) = (pool.to_owned(), name.to_owned());
-            return Err(SetServerError::Unknown { near: self.near(&pool), pool, name });
-        };
-        let before = self.book.clone();
-        let by = origin.clone();
-        self.server(id, |facts| server::told(facts, word, origin, SystemTime::now()));
-        self.show(&before);
-        self.keep_words();
-        self.events.info("server-set", format!("{pool}/{name}: {word} by {by}"));
-        // It was there a moment ago.
-        let entry = self.book.servers.get(&id);
-        entry.map(|entry| Arc::clone(&entry.facts)).ok_or_else(|| SetServerError::Unknown {
-            pool: pool.to_owned(),
-            name: name.to_owned(),
-            near: Vec::new(),
-        })
-    }
-
-    /// The servers of a pool, or the pools when there is no such pool.
-    fn near(&self, pool: &str) -> Vec<String> {
-        match self.book.pools.get(pool) {
-            Some(view) => {
-                view.servers.iter().map(|server| format!("{pool}/{}", server.config.name)).collect()
-            }
-            None => self.book.pools.keys().map(|name| format!("pool {name}")).collect(),
-        }
-    }
-
     fn hand_over(&mut self) -> Result<Handed, ApplyError> {
         self.may_change()?;
         let sockets = self.listeners.copies()?;
@@ -328,7 +305,7 @@ impl Actor {
             text: Arc::clone(&self.force.text),
             file: Arc::clone(&self.force.file),
             origin: self.force.origin.clone(),
-            memory: Memory::everything(facts),
+            memory: Memory::everything(facts).with(&self.overlay),
             sockets,
         })
     }
@@ -357,14 +334,18 @@ impl Actor {
         if self.handing { Err(ApplyError::HandingOver) } else { Ok(()) }
     }
 
-    fn server(&mut self, id: ServerId, change: impl FnOnce(&ServerFacts) -> ServerFacts) {
+    pub(super) fn server(
+        &mut self,
+        id: ServerId,
+        change: impl FnOnce(&ServerFacts) -> ServerFacts,
+    ) {
         let Some(next) = self.book.with_server(id, change) else { return };
         tell::server_state(&self.events, id, &self.book, &next);
         self.book = next;
     }
 
     /// Lets workers and watchers see what changed since `before`.
-    fn show(&mut self, before: &Book) {
+    pub(super) fn show(&mut self, before: &Book) {
         if !before.looks_like(&self.book) {
             self.force.snapshot = self.book.snapshot(self.force.generation);
             self.engine.install(Arc::clone(&self.force.snapshot));
@@ -375,14 +356,33 @@ impl Actor {
     }
 
     fn publish(&mut self) {
-        let failures = self.generations.failed() + self.words.failures();
+        let failures = self.generations.failed() + self.words.failures() + self.audit.failures();
         let picture = self.force.picture(&self.book, &self.listeners, failures, self.leaving);
         self.publish.send_replace(Arc::new(picture));
     }
 
-    fn keep_words(&mut self) {
+    pub(super) fn keep_words(&mut self) {
         let facts = self.book.servers.values().map(|entry| &*entry.facts);
-        self.words.keep(Memory::words(facts));
+        self.words.keep(Memory::words(facts).with(&self.overlay));
+    }
+
+    /// Puts other servers in force than those of the file; the generation stays.
+    pub(super) async fn refit(&mut self, overlay: Overlay) -> Result<(), ApplyError> {
+        self.may_change()?;
+        let config = overlay.over(&self.force.checked);
+        let book = self.book.under(config, &Memory::default(), SystemTime::now());
+        let number = self.force.generation;
+        let done =
+            act::carry_out(&*self.engine, &mut self.listeners, &self.book, book, number).await?;
+        self.book = done.book;
+        self.overlay = overlay;
+        if let Some(config) = &self.book.config {
+            self.force.config = Arc::clone(config);
+        }
+        self.force.snapshot = done.snapshot;
+        self.keep_words();
+        self.publish();
+        Ok(())
     }
 }
 

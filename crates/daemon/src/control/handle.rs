@@ -13,10 +13,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::order::{
     Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution, RollbackError,
-    ServerWord, SetServerError, Verdict,
+    Verdict,
 };
 use super::origin::Origin;
 use super::picture::{Picture, ServerFacts};
+use super::word::{Operate, Operated, ServerWord, SetServerError, UndoError, Undone};
+use crate::audit::Kept;
 use crate::event::Events;
 use crate::reconcile::memory::Memory;
 
@@ -44,8 +46,14 @@ pub enum Order {
     Generations(oneshot::Sender<Vec<Generation>>),
     /// The text of a generation.
     Text(u64, oneshot::Sender<Option<String>>),
-    /// An operator's word: pool, server, word, who.
-    SetServer(String, String, ServerWord, Origin, oneshot::Sender<SetServer>),
+    /// An order about a server.
+    Operate(Box<Operate>, oneshot::Sender<Result<Operated, SetServerError>>),
+    /// Take an order back: its number in the record, who asks.
+    Undo(Option<u64>, Origin, oneshot::Sender<Result<Undone, UndoError>>),
+    /// The record of orders, from this moment (Unix milliseconds) on.
+    Audit(u64, oneshot::Sender<Kept>),
+    /// Time has passed.
+    Tick,
     /// What probes found out.
     Verdict(Verdict),
     /// What the resolver found out.
@@ -76,8 +84,6 @@ pub struct Handed {
     /// Listening sockets with the addresses that they were configured with.
     pub sockets: Vec<(SocketAddr, OwnedFd)>,
 }
-
-type SetServer = Result<Arc<ServerFacts>, SetServerError>;
 
 impl Control {
     /// A handle, and the orders and the place for pictures that the actor serves.
@@ -165,7 +171,37 @@ impl Control {
         origin: Origin,
     ) -> Result<Arc<ServerFacts>, SetServerError> {
         let (pool, name) = (pool.to_owned(), name.to_owned());
-        self.ask(|back| Order::SetServer(pool, name, word, origin, back)).await?
+        let order = Operate { pool, name, word, save: Some(false), origin };
+        Ok(self.operate(order).await?.facts)
+    }
+
+    /// Carries out an order about a server; it stands until the file's own word changes.
+    ///
+    /// # Errors
+    /// See `SetServerError`.
+    pub async fn operate(&self, order: Operate) -> Result<Operated, SetServerError> {
+        self.ask(|back| Order::Operate(Box::new(order), back)).await?
+    }
+
+    /// Takes an order back; `None`: the latest that can be.
+    ///
+    /// # Errors
+    /// See `UndoError`.
+    pub async fn undo(&self, id: Option<u64>, origin: Origin) -> Result<Undone, UndoError> {
+        self.ask(|back| Order::Undo(id, origin, back)).await?
+    }
+
+    /// The record of orders, from this moment (Unix milliseconds) on.
+    ///
+    /// # Errors
+    /// The daemon is stopping.
+    pub async fn audit(&self, since_unix_ms: u64) -> Result<Kept, Gone> {
+        self.ask(|back| Order::Audit(since_unix_ms, back)).await
+    }
+
+    /// Says that time has passed: windows open and close, limits end.
+    pub async fn tick(&self) {
+        let _ = self.orders.send(Order::Tick).await;
     }
 
     /// Reports a judgement; waits only while very many orders are waiting. Of a server that is gone it is ignored.

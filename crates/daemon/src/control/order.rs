@@ -1,10 +1,9 @@
 //! What can be asked of the daemon, and what it answers: the words of `Control`. It carries nothing out.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
-use model::config::{Diff, Finding, Findings, Weight};
+use model::config::{Diff, Finding, Findings};
 use model::id::ServerId;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -132,51 +131,6 @@ pub struct Generation {
     pub repeats: Option<u64>,
 }
 
-/// An operator's word for a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ServerWord {
-    /// Judged by its health alone.
-    Enable,
-    /// Finishes what it has.
-    Drain,
-    /// Takes nothing.
-    Disable,
-    /// Its share.
-    Weight(Weight),
-}
-
-impl fmt::Display for ServerWord {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ServerWord::Enable => to.write_str("enable"),
-            ServerWord::Drain => to.write_str("drain"),
-            ServerWord::Disable => to.write_str("disable"),
-            ServerWord::Weight(weight) => write!(to, "weight {}", weight.get()),
-        }
-    }
-}
-
-/// Why a server was not changed.
-#[derive(Debug, Error)]
-pub enum SetServerError {
-    /// No such pool or server.
-    #[error("there is no server '{pool}/{name}'{}", hint(.near))]
-    Unknown {
-        /// The pool asked for.
-        pool: String,
-        /// The server asked for.
-        name: String,
-        /// The servers of that pool, or the pools when there is no such pool.
-        near: Vec<String>,
-    },
-    /// Another process is taking over.
-    #[error("another process is taking over: ask it, or try again when it has given up")]
-    HandingOver,
-    /// The daemon is on its way out.
-    #[error(transparent)]
-    Gone(#[from] Gone),
-}
-
 /// What probes and connections found out about a server.
 #[derive(Clone, Debug)]
 pub struct Verdict {
@@ -216,8 +170,4 @@ fn list(numbers: &[u64]) -> String {
         return "none".to_owned();
     }
     numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
-}
-
-fn hint(near: &[String]) -> String {
-    if near.is_empty() { String::new() } else { format!("; there are {}", near.join(", ")) }
 }

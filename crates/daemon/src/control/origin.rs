@@ -26,6 +26,24 @@ pub enum Way {
     Api,
     /// An older generation, put in force again.
     Rollback,
+    /// A schedule, or a limit that was set.
+    Clock,
+    /// A source of servers.
+    Source,
+}
+
+impl Way {
+    /// As recorded.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Way::Start => "start",
+            Way::Reload => "reload",
+            Way::Api => "api",
+            Way::Rollback => "rollback",
+            Way::Clock => "clock",
+            Way::Source => "source",
+        }
+    }
 }
 
 impl Origin {
@@ -37,12 +55,6 @@ impl Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let way = match self.way {
-            Way::Start => "start",
-            Way::Reload => "reload",
-            Way::Api => "api",
-            Way::Rollback => "rollback",
-        };
-        write!(to, "{} ({way})", self.who)
+        write!(to, "{} ({})", self.who, self.way.name())
     }
 }

@@ -146,6 +146,50 @@ pub struct Hand {
     pub admin: Option<Word<Admin>>,
     /// Of its weight.
     pub weight: Option<Word<Weight>>,
+    /// It takes no new client for a while.
+    pub quiesce: Option<Quiesce>,
+    /// It is or will be in maintenance.
+    pub maintain: Option<Maintain>,
+}
+
+/// A server takes no new client; those that it has may stay until the limit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Quiesce {
+    /// When it drains.
+    pub until: SystemTime,
+    /// By whom.
+    pub by: Origin,
+    /// When it was ordered.
+    pub at: SystemTime,
+}
+
+/// A window in which a server takes nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Maintain {
+    /// From when.
+    pub from: SystemTime,
+    /// Until when; `None`: until it is enabled.
+    pub until: Option<SystemTime>,
+    /// Why, for those who look.
+    pub reason: String,
+    /// By whom.
+    pub by: Origin,
+    /// When it was ordered.
+    pub at: SystemTime,
+}
+
+impl Maintain {
+    /// Whether the window is open.
+    pub fn open(&self, now: SystemTime) -> bool {
+        self.from <= now && !self.over(now)
+    }
+
+    /// Whether it has passed.
+    pub fn over(&self, now: SystemTime) -> bool {
+        self.until.is_some_and(|until| until <= now)
+    }
 }
 
 /// One word of an operator.

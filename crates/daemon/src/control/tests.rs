@@ -13,6 +13,8 @@ use crate::reconcile::fake::{Asked, Fake};
 use crate::reconcile::memory::Memory;
 use crate::scratch::Scratch;
 
+mod operating;
+
 const TEXT: &str = r#"
 [service.shop]
 listen = "127.0.0.1:8001"
@@ -34,6 +36,15 @@ impl World {
     }
 
     async fn start_after(text: &str, state: Option<&Path>, before: Option<(u64, Memory)>) -> World {
+        World::start_at(text, state, before, None).await
+    }
+
+    async fn start_at(
+        text: &str,
+        state: Option<&Path>,
+        before: Option<(u64, Memory)>,
+        file: Option<PathBuf>,
+    ) -> World {
         let fake = Fake::default();
         let events = Events::quiet();
         let parts = Parts {
@@ -41,6 +52,7 @@ impl World {
             listeners: fake.listeners(2),
             workers: 2,
             state: state.map(PathBuf::from),
+            file,
             before,
             events: events.clone(),
         };
@@ -48,6 +60,16 @@ impl World {
         tokio::spawn(actor.run());
         fake.take();
         World { fake, control, events }
+    }
+
+    async fn order(&self, name: &str, word: ServerWord) -> Result<Operated, SetServerError> {
+        let (pool, name, origin) = ("web".to_owned(), name.to_owned(), by());
+        self.control.operate(Operate { pool, name, word, save: None, origin }).await
+    }
+
+    fn names(&self) -> Vec<String> {
+        let picture = self.control.picture();
+        picture.config.pools["web"].servers.iter().map(|server| server.name.clone()).collect()
     }
 
     async fn apply(&self, text: &str) -> Result<Applied, ApplyError> {

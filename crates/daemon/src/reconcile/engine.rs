@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::id::{ListenerId, ServiceId};
+use model::id::{ListenerId, ServerId, ServiceId};
 use model::snapshot::Snapshot;
 
 /// What carries the traffic. No call blocks.
@@ -17,6 +17,8 @@ pub trait Engine: Send + Sync + 'static {
     fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>);
     /// Stops accepting; `accept_rest`: what waits in the queue is taken first.
     fn unlisten(&self, id: ListenerId, accept_rest: bool);
+    /// Ends what is under way with a server whose `ServerLive::cuts` has risen.
+    fn cut(&self, server: ServerId);
     /// Connections end as their exchanges do, within `limit`.
     fn drain(&self, limit: Duration);
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use l7::socket::{Claim, ListenError, OutgoingError};
 use model::config::SocketOptions;
-use model::id::{ListenerId, ServiceId};
+use model::id::{ListenerId, ServerId, ServiceId};
 use model::snapshot::Snapshot;
 
 use super::engine::Engine;
@@ -32,6 +32,8 @@ pub enum Asked {
     Accept(ListenerId, ServiceId, usize),
     /// Stop accepting.
     Stop(ListenerId, bool),
+    /// Cut a server's connections.
+    Cut(ServerId),
     /// Drain.
     Drain(Duration),
 }
@@ -107,6 +109,9 @@ impl Engine for Fake {
     }
     fn unlisten(&self, id: ListenerId, accept_rest: bool) {
         self.ask(Asked::Stop(id, accept_rest));
+    }
+    fn cut(&self, server: ServerId) {
+        self.ask(Asked::Cut(server));
     }
     fn drain(&self, limit: Duration) {
         self.ask(Asked::Drain(limit));

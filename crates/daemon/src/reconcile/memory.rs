@@ -7,9 +7,10 @@ use std::time::SystemTime;
 use model::config::{Admin, Server};
 use serde::{Deserialize, Serialize};
 
+use super::overlay::Overlay;
 use super::server;
 use crate::control::origin::Origin;
-use crate::control::picture::{Hand, Judged, Resolved, ServerFacts, Word};
+use crate::control::picture::{Hand, Judged, Maintain, Quiesce, Resolved, ServerFacts, Word};
 
 /// The form of what is kept; another one is not understood.
 pub const VERSION: u32 = 1;
@@ -22,6 +23,9 @@ pub struct Memory {
     pub version: u32,
     /// Servers of which something is remembered.
     pub servers: Vec<Remembered>,
+    /// Servers that are not as the file has them.
+    #[serde(default, skip_serializing_if = "Overlay::is_empty")]
+    pub overlay: Overlay,
 }
 
 /// What is remembered of one server.
@@ -40,6 +44,12 @@ pub struct Remembered {
     /// An operator's word about its weight.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<Said<u16>>,
+    /// It takes no new client for a while.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiesce: Option<Quiesce>,
+    /// A window of maintenance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maintain: Option<Maintain>,
     /// Its health, for a process that takes over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<Judged>,
@@ -64,21 +74,25 @@ pub struct Said<T> {
 
 impl Default for Memory {
     fn default() -> Self {
-        Memory { version: VERSION, servers: Vec::new() }
+        Memory { version: VERSION, servers: Vec::new(), overlay: Overlay::default() }
     }
 }
 
 impl Memory {
     /// Operators' words alone: what a restart keeps.
     pub fn words<'a>(servers: impl Iterator<Item = &'a ServerFacts>) -> Memory {
-        let all = servers.filter(|facts| facts.hand != Hand::default()).map(remember);
-        let forget = |server| Remembered { judged: None, resolved: None, ..server };
-        Memory::sorted(all.map(forget).collect())
+        let all = servers.filter(|facts| facts.hand != Hand::default()).map(words_of);
+        Memory::sorted(all.collect())
     }
 
     /// Everything: what a process that takes over starts with.
     pub fn everything<'a>(servers: impl Iterator<Item = &'a ServerFacts>) -> Memory {
         Memory::sorted(servers.map(remember).collect())
+    }
+
+    /// With servers that are not as the file has them.
+    pub fn with(self, overlay: &Overlay) -> Memory {
+        Memory { overlay: overlay.clone(), ..self }
     }
 
     /// What is remembered of this server.
@@ -91,21 +105,14 @@ impl Memory {
 
     fn sorted(mut servers: Vec<Remembered>) -> Memory {
         servers.sort_by(|a, b| (&a.pool, &a.name).cmp(&(&b.pool, &b.name)));
-        Memory { version: VERSION, servers }
+        Memory { servers, ..Memory::default() }
     }
 }
 
 /// Puts what is remembered into a server that is new to this process.
 pub fn recall(facts: &mut ServerFacts, memory: &Memory, now: SystemTime) {
     let Some(old) = memory.of(&facts.pool_name, &facts.config) else { return };
-    if let Some(said) = old.admin.clone().filter(|said| said.over == facts.config.admin) {
-        let Said { value, over, by, at } = said;
-        facts.hand.admin = Some(Word { value, over, by, at });
-    }
-    if let Some(said) = old.weight.clone().filter(|said| said.over == facts.config.weight.get()) {
-        let (value, over) = (server::weight(said.value), facts.config.weight);
-        facts.hand.weight = Some(Word { value, over, by: said.by, at: said.at });
-    }
+    say(facts, old);
     if let Some(judged) = old.judged.clone().filter(|judged| judged.evidence) {
         facts.judged = judged;
     }
@@ -116,6 +123,33 @@ pub fn recall(facts: &mut ServerFacts, memory: &Memory, now: SystemTime) {
     facts.since = if facts.judged.evidence { facts.judged.since } else { now };
 }
 
+/// What operators said of a server, as it is written down.
+pub fn words_of(facts: &ServerFacts) -> Remembered {
+    Remembered { judged: None, resolved: None, ..remember(facts) }
+}
+
+/// What operators said of a server is from now on this and nothing else.
+pub fn restore(old: &ServerFacts, words: &Remembered, now: SystemTime) -> ServerFacts {
+    let mut facts = ServerFacts { hand: Hand::default(), ..old.clone() };
+    say(&mut facts, words);
+    server::settle(&mut facts, now);
+    facts
+}
+
+/// What was said of what the file still says.
+fn say(facts: &mut ServerFacts, old: &Remembered) {
+    if let Some(said) = old.admin.clone().filter(|said| said.over == facts.config.admin) {
+        let Said { value, over, by, at } = said;
+        facts.hand.admin = Some(Word { value, over, by, at });
+    }
+    if let Some(said) = old.weight.clone().filter(|said| said.over == facts.config.weight.get()) {
+        let (value, over) = (server::weight(said.value), facts.config.weight);
+        facts.hand.weight = Some(Word { value, over, by: said.by, at: said.at });
+    }
+    facts.hand.quiesce.clone_from(&old.quiesce);
+    facts.hand.maintain.clone_from(&old.maintain);
+}
+
 fn remember(facts: &ServerFacts) -> Remembered {
     let admin = facts.hand.admin.clone();
     let weight = facts.hand.weight.clone();
@@ -124,6 +158,8 @@ fn remember(facts: &ServerFacts) -> Remembered {
         name: facts.config.name.clone(),
         address: server::address_text(&facts.config.address),
         admin: admin.map(|Word { value, over, by, at }| Said { value, over, by, at }),
+        quiesce: facts.hand.quiesce.clone(),
+        maintain: facts.hand.maintain.clone(),
         weight: weight.map(|Word { value, over, by, at }| Said {
             value: value.get(),
             over: over.get(),

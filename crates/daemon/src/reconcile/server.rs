@@ -1,15 +1,18 @@
 //! What is known of a server, and what it comes to: file, operator, name, health, in that order of rank. Pure.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use model::calendar::Civil;
 use model::config::{Admin, Host, Initial, Pool, Server, ServerAddress, Weight};
 use model::id::{PoolId, ServerId};
 use model::snapshot::ServerState;
 
-use crate::control::order::ServerWord;
 use crate::control::origin::Origin;
-use crate::control::picture::{Hand, Judged, Judgement, Resolved, ServerFacts, Word};
+use crate::control::picture::{
+    Hand, Judged, Judgement, Maintain, Quiesce, Resolved, ServerFacts, Word,
+};
+use crate::control::word::ServerWord;
 
 /// A server that was not there before.
 pub fn new(
@@ -67,15 +70,68 @@ pub fn told(old: &ServerFacts, word: ServerWord, by: Origin, now: SystemTime) ->
     let mut facts = old.clone();
     let admin = |value| said(value, old.config.admin, &by, now);
     match word {
-        ServerWord::Enable => facts.hand.admin = admin(Admin::Enabled),
-        ServerWord::Drain => facts.hand.admin = admin(Admin::Drain),
-        ServerWord::Disable => facts.hand.admin = admin(Admin::Disabled),
+        ServerWord::Enable => {
+            facts.hand.admin = admin(Admin::Enabled);
+            facts.hand.quiesce = None;
+            facts.hand.maintain = None;
+        }
+        ServerWord::Drain => {
+            facts.hand.admin = admin(Admin::Drain);
+            facts.hand.quiesce = None;
+        }
+        ServerWord::Cut if wanted(old) != Admin::Enabled => {}
+        ServerWord::Disable | ServerWord::Cut => {
+            facts.hand.admin = admin(Admin::Disabled);
+            facts.hand.quiesce = None;
+        }
+        ServerWord::Quiesce(limit) => {
+            facts.hand.quiesce = Some(Quiesce { until: now + limit, by, at: now });
+        }
+        ServerWord::Maintain { from, until, reason } => {
+            let from = from.unwrap_or(now);
+            facts.hand.maintain = Some(Maintain { from, until, reason, by, at: now });
+        }
         ServerWord::Weight(weight) => {
             facts.hand.weight = said(weight, old.config.weight, &by, now);
         }
+        ServerWord::Add { .. } | ServerWord::Remove => {}
     }
     settle(&mut facts, now);
     facts
+}
+
+/// After time has passed: windows open and close, a quiesce becomes a drain. `None`: nothing of that.
+pub fn ticked(old: &ServerFacts, now: SystemTime) -> Option<ServerFacts> {
+    if old.hand.quiesce.is_none() && old.hand.maintain.is_none() {
+        return None;
+    }
+    let mut facts = old.clone();
+    facts.hand.maintain.take_if(|window| window.over(now));
+    if let Some(Quiesce { by, .. }) = facts.hand.quiesce.take_if(|it| it.until <= now)
+        && wanted(old) == Admin::Enabled
+    {
+        facts.hand.admin = said(Admin::Drain, old.config.admin, &by, now);
+    }
+    settle(&mut facts, now);
+    (facts != *old).then_some(facts)
+}
+
+/// What the file and operators want of a server, windows apart.
+pub fn wanted(facts: &ServerFacts) -> Admin {
+    facts.hand.admin.as_ref().map_or(facts.config.admin, |word| word.value)
+}
+
+/// A server in a few words, as the record of orders has it.
+pub fn summary(facts: &ServerFacts) -> String {
+    let address = address_text(&facts.config.address);
+    let (state, weight) = (facts.state.name(), facts.weight.get());
+    format!("{state}, weight {weight}, at {address}: {}", facts.reason)
+}
+
+/// A moment as people read it, in UTC.
+pub fn moment_text(at: SystemTime) -> String {
+    let seconds = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    format!("{}Z", Civil::of(i64::try_from(seconds).unwrap_or(i64::MAX / 2)))
 }
 
 /// After a judgement.
@@ -122,9 +178,16 @@ pub fn address_text(address: &ServerAddress) -> String {
 pub(super) fn settle(facts: &mut ServerFacts, now: SystemTime) {
     let hand = facts.hand.admin.as_ref();
     let by = hand.map_or_else(|| "by the file".to_owned(), |word| format!("by {}", word.by));
-    let (state, reason) = match hand.map_or(facts.config.admin, |word| word.value) {
+    let window = facts.hand.maintain.as_ref().filter(|window| window.open(now));
+    let (state, reason) = match wanted(facts) {
+        Admin::Enabled | Admin::Drain if window.is_some() => {
+            (ServerState::Disabled, window.map(in_maintenance).unwrap_or_default())
+        }
         Admin::Disabled => (ServerState::Disabled, format!("disabled {by}")),
         Admin::Drain => (ServerState::Drain, format!("drained {by}")),
+        Admin::Enabled if facts.hand.quiesce.is_some() => {
+            (ServerState::Drain, facts.hand.quiesce.as_ref().map(quiesced).unwrap_or_default())
+        }
         Admin::Enabled => match &facts.resolved {
             Resolved::NotYet => (ServerState::Unknown, "its name is being looked up".to_owned()),
             Resolved::Failed(why) => (ServerState::Down, why.clone()),
@@ -137,6 +200,17 @@ pub(super) fn settle(facts: &mut ServerFacts, now: SystemTime) {
     facts.state = state;
     facts.reason = reason;
     facts.weight = facts.hand.weight.as_ref().map_or(facts.config.weight, |word| word.value);
+}
+
+fn in_maintenance(window: &Maintain) -> String {
+    let until = window.until.map(|until| format!(" until {}", moment_text(until)));
+    let why = if window.reason.is_empty() { String::new() } else { format!(": {}", window.reason) };
+    format!("in maintenance{} by {}{why}", until.unwrap_or_default(), window.by)
+}
+
+fn quiesced(quiesce: &Quiesce) -> String {
+    let until = moment_text(quiesce.until);
+    format!("takes no new client by {}; those that it has may stay until {until}", quiesce.by)
 }
 
 fn initial(pool: &Pool, now: SystemTime) -> Judged {

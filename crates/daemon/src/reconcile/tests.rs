@@ -14,9 +14,9 @@ use super::book::Book;
 use super::fake::{Asked, Fake};
 use super::memory::Memory;
 use super::server;
-use crate::control::order::ServerWord;
 use crate::control::origin::{Origin, Way};
 use crate::control::picture::Judgement;
+use crate::control::word::ServerWord;
 use crate::listeners::Listeners;
 
 const NOW: SystemTime = SystemTime::UNIX_EPOCH;

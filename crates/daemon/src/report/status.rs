@@ -59,7 +59,7 @@ fn service(picture: &Picture, view: &ServiceView) -> ServiceStatus {
     ServiceStatus {
         name: view.config.name.clone(),
         forward: forward(view.config.forward),
-        listen: view.config.listen.clone(),
+        listen: listening(view),
         pool: view.config.pool.clone(),
         state,
         reason,
@@ -70,9 +70,20 @@ fn service(picture: &Picture, view: &ServiceView) -> ServiceStatus {
     }
 }
 
+/// Where a service listens, as it would be written.
+fn listening(view: &ServiceView) -> Vec<String> {
+    match &view.config.packets {
+        Some(packets) => packets.listen.iter().map(ToString::to_string).collect(),
+        None => view.config.listen.iter().map(ToString::to_string).collect(),
+    }
+}
+
 fn service_state(picture: &Picture, view: &ServiceView) -> (ServiceState, String) {
     if picture.leaving {
         return (ServiceState::Draining, "the process is on its way out".into());
+    }
+    if view.config.packets.is_some() {
+        return (ServiceState::Down, "the packet plane does not run".into());
     }
     let missing =
         view.config.listen.iter().find(|address| !picture.listeners.contains_key(address));

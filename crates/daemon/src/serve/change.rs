@@ -9,17 +9,17 @@ use std::time::Duration;
 
 use api::types::{
     Applied, ApplyQuery, Changed, Changes, KeyChange, PlanChange, PoolChanged, PoolChanges,
-    RollbackQuery, ServerAction, ServerChange, ServerChanged, StopQuery, Stopping,
+    RollbackQuery, StopQuery, Stopping,
 };
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, QueryRejection, StringRejection};
-use axum::extract::{ConnectInfo, Path, Query, State};
-use model::config::{Diff, Weight};
+use axum::extract::rejection::{QueryRejection, StringRejection};
+use axum::extract::{ConnectInfo, Query, State};
+use model::config::Diff;
 
 use super::context::Context;
 use super::peer::Peer;
 use super::refusal::Refusal;
-use crate::control::{Change, Picture, ServerFacts, ServerWord, Way};
+use crate::control::{Change, Way};
 
 type Held = State<Arc<Context>>;
 /// How a text that came without a file's name is called in messages.
@@ -76,31 +76,6 @@ pub(super) async fn rollback(
     Ok(Json(applied(context.vitals.control.rollback(query.generation, origin).await?)))
 }
 
-pub(super) async fn server(
-    State(context): Held,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    Path((pool, name)): Path<(String, String)>,
-    body: Result<Json<ServerAction>, JsonRejection>,
-) -> Result<Json<ServerChanged>, Refusal> {
-    let Json(action) = body?;
-    let control = &context.vitals.control;
-    let before = control.picture();
-    let names: Vec<String> = match before.config.pools.get(&pool) {
-        Some(pool) if name == "*" => {
-            pool.servers.iter().map(|server| server.name.clone()).collect()
-        }
-        _ => vec![name],
-    };
-    let mut servers = Vec::with_capacity(names.len());
-    for name in names {
-        let old = before.server(&pool, &name);
-        let word = word(action, old)?;
-        let new = control.set_server(&pool, &name, word, peer.origin(Way::Api)).await?;
-        servers.push(changed(&before, old, &new));
-    }
-    Ok(Json(ServerChanged { servers }))
-}
-
 pub(super) async fn stop(
     State(context): Held,
     query: Result<Query<StopQuery>, QueryRejection>,
@@ -119,43 +94,6 @@ pub(super) async fn stop(
         connections,
         in_flight,
     }))
-}
-
-fn word(action: ServerAction, old: Option<&Arc<ServerFacts>>) -> Result<ServerWord, Refusal> {
-    Ok(match action {
-        ServerAction::Drain => ServerWord::Drain,
-        ServerAction::Enable => ServerWord::Enable,
-        ServerAction::Disable => ServerWord::Disable,
-        ServerAction::Weight { weight: Some(weight) } => {
-            ServerWord::Weight(Weight::new(weight).ok_or_else(|| {
-                Refusal::new(400, "weight", format!("weight {weight}: expected 0-{}", Weight::MAX))
-            })?)
-        }
-        // A server that does not exist is refused by the control, whatever its weight.
-        ServerAction::Weight { weight: None } => {
-            ServerWord::Weight(old.map_or(Weight::ONE, |facts| facts.config.weight))
-        }
-    })
-}
-
-fn changed(before: &Picture, old: Option<&Arc<ServerFacts>>, new: &ServerFacts) -> ServerChange {
-    let same = old.is_some_and(|old| {
-        (old.state, old.weight, &old.hand) == (new.state, new.weight, &new.hand)
-    });
-    let view = before
-        .snapshot
-        .pools
-        .get(&new.pool)
-        .and_then(|pool| pool.servers.iter().find(|view| view.id == new.id));
-    ServerChange {
-        pool: new.pool_name.clone(),
-        server: new.config.name.clone(),
-        changed: !same,
-        admin: new.hand.admin.as_ref().map_or(new.config.admin, |word| word.value),
-        state: new.state,
-        weight: new.weight.get(),
-        in_flight: view.map_or(0, |view| view.live.in_flight.get()),
-    }
 }
 
 fn applied(done: crate::control::Applied) -> Applied {

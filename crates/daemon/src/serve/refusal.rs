@@ -7,7 +7,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use model::config::Findings;
 
-use crate::control::{ApplyError, Gone, RollbackError, SetServerError};
+use crate::control::{ApplyError, Gone, RollbackError, SetServerError, UndoError};
 
 /// A refusal.
 #[derive(Debug)]
@@ -94,8 +94,31 @@ impl From<SetServerError> for Refusal {
         let text = error.to_string();
         match error {
             SetServerError::Unknown { .. } => Refusal::new(404, "no-server", text),
+            SetServerError::Exists { .. } => Refusal::new(409, "server-exists", text),
+            SetServerError::Wrong(_) => Refusal::new(400, "order", text),
+            SetServerError::Last { .. } => Refusal::new(409, "last-server", text),
+            SetServerError::Save(_) => Refusal::new(409, "not-saved", text)
+                .advise("give the order without --save to have it until the file says otherwise"),
+            SetServerError::Written { .. } => Refusal::new(500, "not-saved", text)
+                .advise("it is lost with a restart: mend the file, or give the order again"),
+            SetServerError::Apply(error) => error.into(),
             SetServerError::HandingOver => Refusal::new(503, "handing-over", text),
             SetServerError::Gone(_) => Refusal::new(503, "stopping", text),
+        }
+    }
+}
+
+impl From<UndoError> for Refusal {
+    fn from(error: UndoError) -> Refusal {
+        let text = error.to_string();
+        match error {
+            UndoError::Unknown(_) | UndoError::Nothing => Refusal::new(404, "no-record", text),
+            UndoError::Cannot(_) => Refusal::new(409, "not-reversible", text),
+            UndoError::Moved(..) => Refusal::new(409, "changed-since", text),
+            UndoError::Apply(error) => error.into(),
+            UndoError::Rollback(error) => error.into(),
+            UndoError::HandingOver => Refusal::new(503, "handing-over", text),
+            UndoError::Gone(_) => Refusal::new(503, "stopping", text),
         }
     }
 }

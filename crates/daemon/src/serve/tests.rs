@@ -114,7 +114,9 @@ async fn an_order_carries_who_gave_it_and_its_answer_comes_back() {
         (TEXT, "/etc/x.toml", Some(1))
     );
     let uid = rustix::process::getuid().as_raw();
-    assert_eq!(change.origin.who, format!("uid {uid}, process {}", std::process::id()));
+    let who = &change.origin.who;
+    let process = format!(", process {} (", std::process::id());
+    assert!(who.starts_with(&format!("uid {uid}")) && who.contains(&process), "{who}");
     let mut diff = model::config::Diff::default();
     diff.services.added.push("blog".into());
     let done = Applied {
@@ -180,15 +182,15 @@ async fn a_star_selects_every_server_of_the_pool() {
     ));
     let picture = fixture::picture(TEXT, 2);
     for expected in ["a", "b"] {
-        let Some(Order::SetServer(pool, name, word, origin, back)) = daemon.orders.recv().await
-        else {
+        let Some(Order::Operate(order, back)) = daemon.orders.recv().await else {
             panic!("an order")
         };
-        assert_eq!((pool.as_str(), name.as_str()), ("web", expected));
-        assert!(
-            matches!(word, crate::control::ServerWord::Drain) && origin.who.starts_with("uid ")
-        );
-        back.send(Ok(picture.server("web", expected).unwrap().clone())).unwrap();
+        assert_eq!((order.pool.as_str(), order.name.as_str()), ("web", expected));
+        assert!(order.word == crate::control::ServerWord::Drain && order.save.is_none());
+        assert!(order.origin.who.starts_with("uid "));
+        let facts = picture.server("web", expected).unwrap().clone();
+        let done = crate::control::Operated { facts, saved: None, audit: 1 };
+        back.send(Ok(done)).unwrap();
     }
     let (code, _, body) = asked.await.unwrap();
     let changed: api::types::ServerChanged = serde_json::from_str(&body).unwrap();

@@ -50,6 +50,7 @@ async fn old(workers: usize) -> Control {
         listeners,
         workers,
         state: None,
+        file: None,
         before: None,
         events: Events::quiet(),
     };

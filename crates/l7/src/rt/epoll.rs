@@ -17,6 +17,7 @@ use rustix::time::Timespec;
 
 use super::net::{Connect, Net, Ready};
 use super::source::Readiness;
+use crate::kept::Kept;
 use crate::socket;
 use crate::sys;
 
@@ -31,6 +32,7 @@ const PIPE_BYTES: usize = 256 * 1024;
 pub struct Epoll {
     poll: OwnedFd,
     origin: Instant,
+    kept: Kept,
     events: RefCell<Vec<epoll::Event>>,
 }
 
@@ -49,9 +51,10 @@ impl Epoll {
         Ok(epoll::create(epoll::CreateFlags::CLOEXEC)?)
     }
 
-    /// One over an epoll descriptor; its clock counts from `origin`, which all workers share.
-    pub fn new(poll: OwnedFd, origin: Instant) -> Epoll {
-        Epoll { poll, origin, events: RefCell::new(Vec::with_capacity(EVENTS)) }
+    /// One over an epoll descriptor that takes none of the descriptors in `kept`; its clock counts from `origin`,
+    /// which all workers share.
+    pub fn new(poll: OwnedFd, origin: Instant, kept: Kept) -> Epoll {
+        Epoll { poll, origin, kept, events: RefCell::new(Vec::with_capacity(EVENTS)) }
     }
 }
 
@@ -105,6 +108,10 @@ impl Net for Epoll {
         Ok((accepted.0, peer))
     }
 
+    fn kept_back(&self, sock: &OwnedFd) -> bool {
+        self.kept.has(sock)
+    }
+
     fn refuse_handshakes(&self, listener: &OwnedFd) -> io::Result<()> {
         // Classic BPF over the TCP header: a segment with SYN and without ACK is dropped, its sender tries again.
         let flags = socket2::SockFilter::new(0x30, 0, 0, 13);
@@ -117,6 +124,9 @@ impl Net for Epoll {
 
     fn connect(&self, how: &Connect) -> io::Result<OwnedFd> {
         let sock = socket::outgoing(how.to, how.from, how.options)?;
+        if self.kept.has(&sock) {
+            return Err(Errno::MFILE.into());
+        }
         match rustix::net::connect(&sock, &how.to) {
             Ok(()) | Err(Errno::INPROGRESS) => Ok(sock),
             Err(error) => Err(error.into()),
@@ -170,6 +180,9 @@ impl Net for Epoll {
     fn pipe(&self) -> Option<Pipe> {
         let (read, write) =
             rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).ok()?;
+        if self.kept.has(&read) || self.kept.has(&write) {
+            return None;
+        }
         // Over the user's soft limit of pipe pages the size stays at the default, which works too.
         let _ = rustix::pipe::fcntl_setpipe_size(&write, PIPE_BYTES);
         Some(Pipe { read, write })

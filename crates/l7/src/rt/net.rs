@@ -55,6 +55,9 @@ pub trait Net: Sized + 'static {
     /// Next connection of a listener.
     fn accept(&self, listener: &Self::Sock) -> io::Result<(Self::Sock, SocketAddr)>;
 
+    /// Whether this socket's descriptor is one of those that are kept back from workers: its client is refused.
+    fn kept_back(&self, sock: &Self::Sock) -> bool;
+
     /// Stops new handshakes on a listener while those under way may still finish.
     fn refuse_handshakes(&self, listener: &Self::Sock) -> io::Result<()>;
 

@@ -124,6 +124,10 @@ impl Net for Sim {
         Ok((SimSock { world: self.0.clone(), id }, from))
     }
 
+    fn kept_back(&self, _: &SimSock) -> bool {
+        false
+    }
+
     fn refuse_handshakes(&self, _: &SimSock) -> io::Result<()> {
         Ok(())
     }

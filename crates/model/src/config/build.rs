@@ -1,5 +1,7 @@
 //! From settings in force to the checked configuration. Everything was judged before: this only changes the form.
 
+mod inner;
+mod packets;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -9,13 +11,15 @@ use std::sync::Arc;
 use super::address::{Host, ServerAddress};
 use super::checked::{
     AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Balance, Config, Control, Fanout,
-    Forward, Forwarded, Global, Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Probe,
-    ProbeKind, Server, Service, ServiceTimeouts, Weight,
+    Forwarded, Global, Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Probe, ProbeKind,
+    Server, Service, ServiceTimeouts, Weight,
 };
+use super::forward::Forward;
 use super::resolve::Effective;
 use super::section::Section;
 use super::socket::{KeepAlive, PathHint, SocketOptions};
 use super::value::Value;
+use inner::inner;
 
 /// Build what `verify` has approved.
 pub fn build(effective: &Effective) -> Config {
@@ -25,6 +29,7 @@ pub fn build(effective: &Effective) -> Config {
         effective.pools.iter().map(|section| (section.name.clone(), Arc::new(pool(section))));
     Config {
         global: global(&effective.global),
+        packets: packets::packets(&effective.packets),
         services: services.collect::<BTreeMap<_, _>>(),
         pools: pools.collect::<BTreeMap<_, _>>(),
     }
@@ -53,6 +58,8 @@ fn global(section: &Section) -> Global {
             socket: path(control, "socket"),
             mode: control.number("mode"),
             state: path(control, "state"),
+            write_back: control.flag("write-back"),
+            audit: control.number("audit"),
             generations: control.number("generations"),
         }),
         metrics: metrics.map(|listen| Metrics { listen: *listen }),
@@ -61,10 +68,17 @@ fn global(section: &Section) -> Global {
 }
 
 fn service(section: &Section) -> Service {
+    let forward = match section.text("forward") {
+        Some("tcp") => Forward::Tcp,
+        Some("mac") => Forward::Mac,
+        Some("tunnel") => Forward::Tunnel,
+        Some("nat") => Forward::Nat,
+        _ => Forward::Http,
+    };
     Service {
         name: section.name.clone(),
-        listen: section.sockets("listen").to_vec(),
-        forward: if section.text("forward") == Some("tcp") { Forward::Tcp } else { Forward::Http },
+        listen: if forward.packets() { Vec::new() } else { section.sockets("listen").to_vec() },
+        forward,
         pool: section.text("pool").unwrap_or_default().to_owned(),
         timeout: inner(section, "timeout", |timeout| ServiceTimeouts {
             header: timeout.span("header"),
@@ -87,6 +101,7 @@ fn service(section: &Section) -> Service {
             forwarded: fanout(forwarded.text("forwarded")),
             via: forwarded.flag("via"),
         }),
+        packets: forward.packets().then(|| packets::service(section)),
         tls: section.table("tls").map(tls::service),
     }
 }
@@ -132,6 +147,7 @@ fn pool(section: &Section) -> Pool {
             header_count: limit.number("header-count"),
         }),
         source: section.addresses("source").to_vec(),
+        source_client: section.unset("source"),
         socket: inner(section, "socket", socket),
         retries: section.number("retries"),
         tls: section.table("tls").map(tls::pool),
@@ -150,7 +166,8 @@ fn balance(section: &Section) -> Balance {
     }
 }
 
-fn server(section: &Section) -> Server {
+/// A server in force.
+pub fn server(section: &Section) -> Server {
     let nowhere = || ServerAddress { host: Host::Name(String::new()), port: 0 };
     Server {
         name: section.text("name").unwrap_or_default().to_owned(),
@@ -217,13 +234,5 @@ fn socket(section: &Section) -> SocketOptions {
             rate: path.number("rate"),
             round_trip: path.span("round-trip"),
         }),
-    }
-}
-
-/// An inner table; the schema promises it, so an empty one stands for a missing one.
-fn inner<T>(section: &Section, key: &str, read: impl FnOnce(&Section) -> T) -> T {
-    match section.table(key) {
-        Some(inner) => read(inner),
-        None => read(&Section::new(&super::tables::ROOT, section.place)),
     }
 }

@@ -12,6 +12,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::address::ServerAddress;
+use super::forward::Forward;
+use super::packets::{PacketService, Packets};
 use super::socket::SocketOptions;
 use super::tls::{PoolTls, ServiceTls};
 
@@ -21,6 +23,8 @@ use super::tls::{PoolTls, ServiceTls};
 pub struct Config {
     /// What belongs to the process.
     pub global: Global,
+    /// The packet plane.
+    pub packets: Packets,
     /// Services by name.
     pub services: BTreeMap<String, Arc<Service>>,
     /// Pools by name. Every pool that a service names is here.
@@ -91,6 +95,10 @@ pub struct Control {
     pub mode: u32,
     /// Where generations and states are kept; default `/var/lib/steelyard`.
     pub state: PathBuf,
+    /// Orders about servers are written back to the file, unless they say otherwise.
+    pub write_back: bool,
+    /// Bytes of the record of orders.
+    pub audit: u64,
     /// Generations kept for rollback; default 20.
     pub generations: u32,
 }
@@ -103,23 +111,13 @@ pub struct Metrics {
     pub listen: SocketAddr,
 }
 
-/// How a service forwards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Forward {
-    /// Proxied requests.
-    Http,
-    /// Proxied bytes.
-    Tcp,
-}
-
 /// A virtual address and what is done with what arrives there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Service {
     /// Its name, kebab-case.
     pub name: String,
-    /// Where it listens; at least one, no two services share one.
+    /// Where it listens; no two services share one. Empty where packets are forwarded: `packets.listen`.
     pub listen: Vec<SocketAddr>,
     /// The method.
     pub forward: Forward,
@@ -133,6 +131,8 @@ pub struct Service {
     pub socket: SocketOptions,
     /// Which headers tell the server about the client (`http`).
     pub forwarded: Forwarded,
+    /// What it has where packets are forwarded.
+    pub packets: Option<PacketService>,
     /// TLS towards clients; `None`: plain.
     pub tls: Option<ServiceTls>,
 }
@@ -219,6 +219,8 @@ pub struct Pool {
     pub limit: PoolLimits,
     /// Source addresses towards servers, used in turn; empty: the kernel chooses.
     pub source: Vec<IpAddr>,
+    /// `nat`: servers see the client's own address.
+    pub source_client: bool,
     /// Socket settings towards servers.
     pub socket: SocketOptions,
     /// Further attempts after a failed one that may be repeated; default 2.

@@ -4,6 +4,7 @@
 //! what holds where nothing is written is `resolve`'s.
 
 pub mod address;
+pub mod packets;
 pub mod scalar;
 
 use toml::Spanned;
@@ -21,7 +22,8 @@ use super::value::Value;
 pub struct Decoder<'d, 's, 't> {
     sink: &'d mut Sink<'s, 't>,
     path: Path,
-    elements: usize,
+    /// Elements read so far of each kind of list.
+    elements: Vec<(&'static Table, usize)>,
 }
 
 /// Where the walk is, as text.
@@ -36,7 +38,7 @@ type Node<'i> = Spanned<DeValue<'i>>;
 impl<'d, 's, 't> Decoder<'d, 's, 't> {
     /// Report into `sink`.
     pub fn new(sink: &'d mut Sink<'s, 't>) -> Self {
-        Decoder { sink, path: Path::default(), elements: 0 }
+        Decoder { sink, path: Path::default(), elements: Vec::new() }
     }
 
     /// Read a table: unknown keys, refused keys and wrong values are reported, the rest is kept.
@@ -169,10 +171,11 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
         };
         let mut list = Vec::with_capacity(nodes.len().min(most));
         for (at, node) in nodes.into_iter().enumerate() {
-            self.elements += 1;
-            if self.elements > most {
-                if self.elements == most + 1 {
-                    let message = format!("the file has more than {most} servers");
+            let count = self.count(table);
+            if count > most {
+                if count == most + 1 {
+                    let what = table.what.trim_start_matches("a ");
+                    let message = format!("the file has more than {most} {what}s");
                     self.error(node.span().into(), Trouble::new(message));
                 }
                 continue;
@@ -187,6 +190,21 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
             self.path.pop();
         }
         Some(Slot::List(list))
+    }
+
+    /// One more element of this kind in the file; how many there are now.
+    fn count(&mut self, table: &'static Table) -> usize {
+        let known = self.elements.iter_mut().find(|(known, _)| std::ptr::eq(*known, table));
+        match known {
+            Some((_, count)) => {
+                *count += 1;
+                *count
+            }
+            None => {
+                self.elements.push((table, 1));
+                1
+            }
+        }
     }
 
     fn broken(&mut self, table: &'static Table, place: Place) -> Section {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::address::ServerAddress;
 use super::checked::{Config, Global, Pool, Server, Service};
+use super::packets::Packets;
 
 /// From one configuration to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +16,9 @@ use super::checked::{Config, Global, Pool, Server, Service};
 pub struct Diff {
     /// Keys of `[global]` that changed.
     pub global: Vec<GlobalKey>,
+    /// Keys of `[packets]` that changed.
+    #[serde(default)]
+    pub packets: Vec<PacketsKey>,
     /// Services.
     pub services: Changes<Vec<ServiceKey>>,
     /// Pools.
@@ -86,6 +90,16 @@ keys! {
     Drain = "drain" => drain,
 }
 keys! {
+    /// A key of `[packets]`.
+    PacketsKey of Packets besides ():
+    Interfaces = "interfaces" => interfaces,
+    Mode = "mode" => mode,
+    Flows = "flows" => flows,
+    Fragments = "fragments" => fragments,
+    Pins = "pins" => pins,
+    Return = "return" => returns,
+}
+keys! {
     /// A key of a service.
     ServiceKey of Service besides (name):
     Listen = "listen" => listen,
@@ -95,6 +109,7 @@ keys! {
     Limit = "limit" => limit,
     Socket = "socket" => socket,
     Forwarded = "forwarded" => forwarded,
+    Packets = "packets" => packets,
     Tls = "tls" => tls,
 }
 keys! {
@@ -107,6 +122,7 @@ keys! {
     Timeout = "timeout" => timeout,
     Limit = "limit" => limit,
     Source = "source" => source,
+    SourceClient = "source" => source_client,
     Socket = "socket" => socket,
     Retries = "retries" => retries,
     Tls = "tls" => tls,
@@ -124,6 +140,7 @@ keys! {
 pub fn diff(old: &Config, new: &Config) -> Diff {
     Diff {
         global: GlobalKey::between(&old.global, &new.global),
+        packets: PacketsKey::between(&old.packets, &new.packets),
         services: changes(&old.services, &new.services, ServiceKey::between),
         pools: changes(&old.pools, &new.pools, pool_change),
     }
@@ -141,14 +158,22 @@ impl Config {
             Some(old) => (name, Arc::new(reuse_servers(&new, old))),
             None => (name, new),
         });
-        Config { global: self.global, services: services.collect(), pools: pools.collect() }
+        Config {
+            global: self.global,
+            packets: self.packets,
+            services: services.collect(),
+            pools: pools.collect(),
+        }
     }
 }
 
 impl Diff {
     /// Nothing differs.
     pub fn is_empty(&self) -> bool {
-        self.global.is_empty() && self.services.is_empty() && self.pools.is_empty()
+        self.global.is_empty()
+            && self.packets.is_empty()
+            && self.services.is_empty()
+            && self.pools.is_empty()
     }
 }
 
@@ -233,6 +258,9 @@ impl fmt::Display for Diff {
         }
         if !self.global.is_empty() {
             writeln!(to, "~ global: {}", joined(&self.global))?;
+        }
+        if !self.packets.is_empty() {
+            writeln!(to, "~ packets: {}", joined(&self.packets))?;
         }
         ends(to, "service", &self.services)?;
         for (name, keys) in &self.services.changed {

@@ -75,6 +75,11 @@ impl Origins {
 
     fn walk(&self, visit: &mut dyn FnMut(Item)) {
         self.section(&self.effective.global, "global", "[global]", &|_, _| true, visit);
+        let packets =
+            |service: &Section| matches!(service.text("forward"), Some("mac" | "nat" | "tunnel"));
+        if self.effective.services.iter().any(packets) {
+            self.section(&self.effective.packets, "packets", "[packets]", &|_, _| true, visit);
+        }
         for service in &self.effective.services {
             let path = format!("service.{}", service.name);
             let tcp = service.text("forward") == Some("tcp");
@@ -82,7 +87,7 @@ impl Origins {
                 service,
                 &path,
                 &format!("[{path}]"),
-                &|key, _| !(tcp && key.http_only),
+                &|key, _| fits(key, service.text("forward").unwrap_or_default(), tcp),
                 visit,
             );
         }
@@ -90,9 +95,11 @@ impl Origins {
         for pool in &self.effective.pools {
             let path = format!("pool.{}", pool.name);
             let uses = uses.get(pool.name.as_str()).copied().unwrap_or_default();
-            let tcp = uses.tcp && !uses.http;
+            let tcp = !uses.http && (uses.tcp || uses.packets);
+            let proxied = uses.http || uses.tcp || !uses.packets;
             let shown = |key: &Key, setting: &Setting| {
-                !(tcp && key.http_only) || matches!(setting.origin, Origin::Written(_))
+                !(tcp && key.http_only) && (proxied || !key.proxy_only)
+                    || matches!(setting.origin, Origin::Written(_))
             };
             self.section(pool, &path, &format!("[{path}]"), &shown, visit);
         }
@@ -157,6 +164,21 @@ impl Origins {
                 format!("inherited from {kind}.{name}.{rest} at line {}", line(place))
             }
         }
+    }
+}
+
+/// Whether a service's key means something for its method.
+fn fits(key: &Key, forward: &str, tcp: bool) -> bool {
+    match forward {
+        "mac" | "nat" | "tunnel" => {
+            let owner = match key.name {
+                "tunnel" if key.packets_only => "tunnel",
+                "mss-clamp" => "nat",
+                _ => forward,
+            };
+            !key.http_only && !key.proxy_only && owner == forward
+        }
+        _ => !(key.packets_only || tcp && key.http_only),
     }
 }
 

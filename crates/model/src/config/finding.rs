@@ -86,6 +86,14 @@ impl Trouble {
         Trouble { message: message.into(), found: None, expected: None, suggestion: None }
     }
 
+    /// What is wrong and what would be right, as one sentence.
+    pub fn sentence(&self) -> String {
+        match &self.expected {
+            Some(expected) => format!("{}: expected {expected}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
     /// What was found, where that is not simply what stands at the place.
     pub fn found(self, found: impl Into<String>) -> Trouble {
         Trouble { found: Some(found.into()), ..self }

@@ -2,8 +2,8 @@
 
 use toml::de::DeTable;
 
-use super::build::build;
-use super::checked::Config;
+use super::build::{build, server};
+use super::checked::{Config, Server};
 use super::decode::Decoder;
 use super::explain::Origins;
 use super::finding::{Finding, Findings, Severity, Sink, Trouble};
@@ -24,6 +24,15 @@ pub struct Checked {
     pub warnings: Vec<Finding>,
     /// Where each value came from.
     pub origins: Origins,
+}
+
+impl Checked {
+    /// What a server of this pool is when only its name and address are known.
+    pub fn template(&self, pool: &str) -> Option<Server> {
+        let effective = self.origins.effective();
+        let at = effective.pools.iter().position(|section| section.name == pool)?;
+        effective.templates.get(at).map(server)
+    }
 }
 
 /// Check a whole file. `file` is only for messages.

@@ -87,6 +87,12 @@ fn row(key: &Key) -> String {
     if key.http_only {
         meaning.push_str(" *`http` only.*");
     }
+    if key.packets_only {
+        meaning.push_str(" *`mac`, `nat`, `tunnel` only.*");
+    }
+    if key.proxy_only {
+        meaning.push_str(" *`http` and `tcp` only.*");
+    }
     let cells = [value(key), default(key), meaning].map(|text| text.replace('|', "\\|"));
     format!("| `{}` | {} |\n", key.name, cells.join(" | "))
 }

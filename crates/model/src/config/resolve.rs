@@ -7,7 +7,7 @@ use super::decode::address::name_from;
 use super::schema::{Fallback, Key, Kind, Table};
 use super::section::{Origin, Section, Setting, Slot};
 use super::source::Place;
-use super::tables::{global::GLOBAL, pool::POOL, pool::SERVER, service::SERVICE};
+use super::tables::{global::GLOBAL, packets::PACKETS, pool::POOL, pool::SERVER, service::SERVICE};
 use super::value::Value;
 
 /// Every setting in force, with where it came from.
@@ -15,10 +15,14 @@ use super::value::Value;
 pub struct Effective {
     /// The process.
     pub global: Section,
+    /// The packet plane.
+    pub packets: Section,
     /// Services by name.
     pub services: Vec<Section>,
     /// Pools by name; their `servers` are resolved as well.
     pub pools: Vec<Section>,
+    /// What a server of each pool is when it sets nothing itself, in the order of the pools.
+    pub templates: Vec<Section>,
 }
 
 /// Which methods use a pool.
@@ -28,6 +32,8 @@ pub struct Uses {
     pub http: bool,
     /// A service with `forward = "tcp"`.
     pub tcp: bool,
+    /// A service that forwards packets.
+    pub packets: bool,
 }
 
 /// Resolve the whole file.
@@ -35,12 +41,16 @@ pub fn resolve(root: &Section) -> Effective {
     let nothing = Section::new(&GLOBAL, Place::default());
     let written = root.table("global").unwrap_or(&nothing);
     let global = settle(&GLOBAL, &[Layer { section: written, tier: Tier::Own }], false);
+    let none = Section::new(&PACKETS, Place::default());
+    let packets = root.table("packets").unwrap_or(&none);
+    let packets = settle(&PACKETS, &[Layer { section: packets, tier: Tier::Own }], false);
     let services = root
         .list("service")
         .iter()
         .map(|service| resolve_service(service, written, &global))
         .collect();
-    let mut effective = Effective { global, services, pools: Vec::new() };
+    let (pools, templates) = (Vec::new(), Vec::new());
+    let mut effective = Effective { global, packets, services, pools, templates };
     let uses = effective.uses();
     let pools = root.list("pool").iter();
     effective.pools = pools
@@ -48,6 +58,9 @@ pub fn resolve(root: &Section) -> Effective {
             resolve_pool(pool, written, uses.get(pool.name.as_str()).copied().unwrap_or_default())
         })
         .collect();
+    let nothing = Section::new(&SERVER, Place::default());
+    effective.templates =
+        root.list("pool").iter().map(|pool| resolve_server(&nothing, pool)).collect();
     effective
 }
 
@@ -56,10 +69,13 @@ impl Effective {
     pub fn uses(&self) -> HashMap<&str, Uses> {
         let mut uses: HashMap<&str, Uses> = HashMap::new();
         for service in &self.services {
-            if let Some(pool) = service.text("pool") {
+            let forward = service.text("forward");
+            let rules = service.list("rule").iter().filter_map(|rule| rule.text("pool"));
+            for pool in service.text("pool").into_iter().chain(rules) {
                 let entry = uses.entry(pool).or_default();
-                entry.http |= service.text("forward") == Some("http");
-                entry.tcp |= service.text("forward") == Some("tcp");
+                entry.http |= forward == Some("http");
+                entry.tcp |= forward == Some("tcp");
+                entry.packets |= matches!(forward, Some("mac" | "nat" | "tunnel"));
             }
         }
         uses
@@ -73,6 +89,16 @@ fn resolve_service(written: &Section, above: &Section, global: &Section) -> Sect
         && timeout.setting("drain").is_none()
     {
         timeout.set("drain", Value::Time(global.span("drain")), Origin::Derived("as global.drain"));
+    }
+    if let Some((at, key)) = SERVICE.find("rule")
+        && let Kind::List { table, .. } = key.kind
+        && let Some(Setting { slot: Slot::List(_), origin }) = service.setting("rule")
+    {
+        let origin = *origin;
+        let own = |rule| [Layer { section: rule, tier: Tier::Own }];
+        let rules = written.list("rule").iter().map(|rule| settle(table, &own(rule), false));
+        let rules = rules.collect();
+        service.put(at, Slot::List(rules), origin);
     }
     service
 }
@@ -97,6 +123,14 @@ fn resolve_pool(written: &Section, above: &Section, uses: Uses) -> Section {
             ("up", "not every server has a probe")
         };
         pool.set("initial", Value::Word(word), Origin::Derived(why));
+    }
+    if pool.setting("all-down").is_none() {
+        let (word, why) = if uses.packets && !uses.http && !uses.tcp {
+            ("spread", "only packets are forwarded to the pool")
+        } else {
+            ("refuse", "not only packets are forwarded to the pool")
+        };
+        pool.set("all-down", Value::Word(word), Origin::Derived(why));
     }
     if let Some((at, _)) = POOL.find("servers")
         && let Some(Setting { slot: Slot::List(_), origin }) = pool.setting("servers")

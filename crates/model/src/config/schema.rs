@@ -36,6 +36,10 @@ pub struct Key {
     pub inherits: bool,
     /// Means nothing for `forward = "tcp"`.
     pub http_only: bool,
+    /// Means nothing where requests or bytes are proxied.
+    pub packets_only: bool,
+    /// Means nothing where packets are forwarded.
+    pub proxy_only: bool,
 }
 
 /// What holds when a key is not written.
@@ -94,8 +98,26 @@ pub enum Kind {
         /// Most.
         max: u64,
     },
+    /// Bits per second with their unit, bounds inclusive, or a word.
+    RateOr {
+        /// Least.
+        min: u64,
+        /// Most.
+        max: u64,
+        /// The word for nothing set.
+        unset: &'static str,
+    },
     /// One word of a closed list.
     Words(&'static [Word]),
+    /// One or several words of a closed list, each once.
+    WordList(&'static [Word]),
+    /// One or several texts of a form, each once.
+    Texts {
+        /// What each must look like.
+        form: Form,
+        /// The word for nothing set.
+        unset: Option<&'static str>,
+    },
     /// Text of a form.
     Text {
         /// What it must look like.
@@ -111,6 +133,14 @@ pub enum Kind {
     Socket,
     /// One address without port, or a list.
     Addresses,
+    /// The same, or a word.
+    AddressesOr(&'static str),
+    /// Networks: one or a list.
+    Prefixes,
+    /// A port or a range of ports.
+    PortRange,
+    /// A part of the day.
+    Hours,
     /// A server's address or name, and port.
     Server,
     /// HTTP statuses: `200`, `"200-299"`, or a list of them.
@@ -195,7 +225,16 @@ impl Table {
 impl Key {
     /// A key that is neither inherited nor bound to a method.
     pub const fn new(name: &'static str, kind: Kind, default: Fallback, doc: &'static str) -> Key {
-        Key { name, kind, default, doc, inherits: false, http_only: false }
+        Key {
+            name,
+            kind,
+            default,
+            doc,
+            inherits: false,
+            http_only: false,
+            packets_only: false,
+            proxy_only: false,
+        }
     }
 
     /// A known word that is refused, and why.
@@ -212,6 +251,18 @@ impl Key {
     /// The same, for `http` alone.
     pub const fn http(mut self) -> Key {
         self.http_only = true;
+        self
+    }
+
+    /// The same, for `mac`, `nat` and `tunnel` alone.
+    pub const fn packets(mut self) -> Key {
+        self.packets_only = true;
+        self
+    }
+
+    /// The same, for `http` and `tcp` alone.
+    pub const fn proxy(mut self) -> Key {
+        self.proxy_only = true;
         self
     }
 }

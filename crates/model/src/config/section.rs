@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use super::address::ServerAddress;
+use super::packets::{Prefix, Span};
 use super::schema::{Key, Table};
 use super::source::Place;
 use super::value::Value;
@@ -155,6 +156,19 @@ impl Section {
         }
     }
 
+    /// True when the word for nothing set stands, or was left to stand.
+    pub fn unset(&self, key: &str) -> bool {
+        matches!(self.value(key), Some(Value::Unset(_)))
+    }
+
+    /// Several words of a closed list.
+    pub fn words(&self, key: &str) -> &[&'static str] {
+        match self.value(key) {
+            Some(Value::Words(words)) => words,
+            _ => &[],
+        }
+    }
+
     /// A flag; false when there is none.
     pub fn flag(&self, key: &str) -> bool {
         matches!(self.value(key), Some(Value::Flag(true)))
@@ -203,6 +217,22 @@ impl Section {
         match self.value(key) {
             Some(Value::Listen(list)) => list,
             Some(Value::Socket(address)) => std::slice::from_ref(address),
+            _ => &[],
+        }
+    }
+
+    /// Addresses to listen on with their ports, in either form.
+    pub fn spans(&self, key: &str) -> Vec<Span> {
+        match self.value(key) {
+            Some(Value::Spans(list)) => list.clone(),
+            _ => self.sockets(key).iter().map(|at| Span::one(at.ip(), at.port())).collect(),
+        }
+    }
+
+    /// Networks.
+    pub fn prefixes(&self, key: &str) -> &[Prefix] {
+        match self.value(key) {
+            Some(Value::Prefixes(list)) => list,
             _ => &[],
         }
     }

@@ -1,6 +1,8 @@
 //! The whole configuration, described once. The tables below it describe its parts.
 
 pub mod global;
+pub mod operate;
+pub mod packets;
 pub mod pool;
 pub mod service;
 pub mod socket;
@@ -18,6 +20,12 @@ pub static ROOT: Table = Table {
             Kind::table(&global::GLOBAL),
             Fallback::Inner,
             "What belongs to the process, and defaults for services and pools.",
+        ),
+        Key::new(
+            "packets",
+            Kind::table(&packets::PACKETS),
+            Fallback::Inner,
+            "What the packet plane is made of, for services with `forward` `mac`, `nat` or `tunnel`.",
         ),
         Key::new(
             "service",

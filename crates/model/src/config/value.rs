@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use super::address::ServerAddress;
+use super::packets::{Hours, Prefix, Span};
 use super::unit::{Rate, Size, Time};
 
 /// A setting after its text was understood.
@@ -31,6 +32,18 @@ pub enum Value {
     Mode(u32),
     /// Listening addresses.
     Listen(Vec<SocketAddr>),
+    /// Listening addresses with ranges of ports, or any port.
+    Spans(Vec<Span>),
+    /// Several of a closed list.
+    Words(Cow<'static, [&'static str]>),
+    /// Several texts that a form has approved.
+    Texts(Vec<String>),
+    /// Networks.
+    Prefixes(Vec<Prefix>),
+    /// Ports from one to another.
+    PortRange(u16, u16),
+    /// A part of the day.
+    Hours(Hours),
     /// One address and port.
     Socket(SocketAddr),
     /// Addresses without port.
@@ -55,6 +68,12 @@ impl fmt::Display for Value {
             Value::Text(text) => write_text(text, to),
             Value::Mode(mode) => write!(to, "\"{mode:04o}\""),
             Value::Listen(list) => write_list(list, to),
+            Value::Spans(list) => write_list(list, to),
+            Value::Words(list) => write_list(list, to),
+            Value::Texts(list) => write_list(list, to),
+            Value::Prefixes(list) => write_list(list, to),
+            Value::PortRange(first, last) => write!(to, "\"{first}-{last}\""),
+            Value::Hours(hours) => write!(to, "\"{hours}\""),
             Value::Socket(address) => write!(to, "\"{address}\""),
             Value::Addresses(list) => write_list(list, to),
             Value::Server(address) => write!(to, "\"{address}\""),

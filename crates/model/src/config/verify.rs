@@ -3,6 +3,7 @@
 
 pub mod listeners;
 pub mod method;
+pub mod packets;
 pub mod pools;
 pub mod sockets;
 pub mod tls;
@@ -26,6 +27,7 @@ pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
     for service in &effective.services {
         self::service(service, effective, sink);
     }
+    packets::verify(effective, whole, sink);
     let uses = effective.uses();
     for pool in &effective.pools {
         pools::verify(pool, uses.get(pool.name.as_str()).copied().unwrap_or_default(), sink);
@@ -64,6 +66,11 @@ fn required(table: &'static Table, section: &Section, path: &str, sink: &mut Sin
             (&key.kind, setting.map(|s| &s.slot))
         {
             required(inner, below, &format!("{path}.{}", key.name), sink);
+        }
+        if let (Kind::List { table: inner, .. }, "rule") = (&key.kind, key.name) {
+            for (at, below) in section.list(key.name).iter().enumerate() {
+                required(inner, below, &format!("{path}.{}[{at}]", key.name), sink);
+            }
         }
     }
 }
@@ -111,11 +118,31 @@ fn global(effective: &Effective, sink: &mut Sink<'_, '_>) {
 fn service(service: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
     let path = format!("service.{}", quoted(&service.name));
     if service.text("forward") == Some("tcp") {
-        method::http_only(&SERVICE, service, &path, &mut |section, key, path| {
-            let message =
-                format!("`{key}` belongs to `forward = \"http\"`; this service forwards bytes");
-            sink.error(section.place_of(key), path, Trouble::new(message));
-        });
+        method::misfits(
+            &SERVICE,
+            service,
+            &path,
+            &|key| key.http_only,
+            &mut |section, key, path| {
+                let message =
+                    format!("`{key}` belongs to `forward = \"http\"`; this service forwards bytes");
+                sink.error(section.place_of(key), path, Trouble::new(message));
+            },
+        );
+    }
+    if !method::forwards_packets(service) {
+        method::misfits(
+            &SERVICE,
+            service,
+            &path,
+            &|key| key.packets_only,
+            &mut |section, key, path| {
+                let message = format!(
+                    "`{key}` belongs to packet forwarding: `forward` `mac`, `nat` or `tunnel`"
+                );
+                sink.error(section.place_of(key), path, Trouble::new(message));
+            },
+        );
     }
     if let Some(limit) = service.table("limit") {
         target_fits(limit, &format!("{path}.limit"), sink);

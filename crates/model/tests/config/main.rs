@@ -9,11 +9,13 @@
 
 mod acts;
 mod differ;
+mod edited;
 mod explained;
 mod fresh;
 mod good;
 mod hostile;
 mod mistakes;
+mod packets;
 mod shared;
 mod ten;
 mod warned;

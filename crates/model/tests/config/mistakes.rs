@@ -50,12 +50,8 @@ const KEYS: &[Row] = &[
     near("[global]\nthreads = 2\n", "global.threads", "`threads` is not a key", "workers"),
     near(service!("time_out = 1\n"), "service.s.time_out", "is not a key of", "timeout"),
     row(service!("\"\\u0000 x\" = 1\n"), "service.s.\"\\u0000 x\"", "is not a key of"),
-    row(service!("rule = [{ pool = \"web\" }]\n"), "service.s.rule", "not available in this build"),
-    row(
-        service!("[[service.s.rule]]\npool = \"web\"\n"),
-        "service.s.rule",
-        "not available in this build",
-    ),
+    row(service!("rule = [{ pool = \"web\" }]\n"), "service.s.rule", "packet forwarding"),
+    row(service!("[[service.s.rule]]\npool = \"web\"\n"), "service.s.rule", "packet forwarding"),
     row(
         service!("tls = { certificates = \"/a\", acme = true }\n"),
         "service.s.tls.acme",
@@ -71,12 +67,12 @@ const KEYS: &[Row] = &[
         "service.s.tls.minimum",
         "contradicts",
     ),
-    row(service!("sticky = true\n"), "service.s.sticky", "not available in this build"),
+    row(service!("sticky = \"1h\"\n"), "service.s.sticky", "packet forwarding"),
     row(service!("balance = \"random\"\n"), "service.s.balance", "the pool's"),
     row(service!("timeout = { connect = \"1s\" }\n"), "service.s.timeout.connect", "the pool's"),
     row(pool!("hash-on = \"x\"\n"), "pool.p.hash-on", "not available in this build"),
     row(pool!("sticky = \"x\"\n"), "pool.p.sticky", "not available in this build"),
-    row(pool!("fin-timeout = \"30s\"\n"), "pool.p.fin-timeout", "packet forwarding"),
+    row(pool!("fin-timeout = \"30s\"\n"), "pool.p.fin-timeout", "in the service"),
     row(pool!("socket = { backlog = 10 }\n"), "pool.p.socket.backlog", "socket` of a service"),
     row(
         pool!("socket = { defer-accept = \"1s\" }\n"),
@@ -218,9 +214,6 @@ const ADDRESSES: &[Row] = &[
 ];
 
 const RELATIONS: &[Row] = &[
-    row("[service.s]\nforward = \"mac\"\n", "service.s.forward", "known, but not available"),
-    row("[service.s]\nforward = \"nat\"\n", "service.s.forward", "known, but not available"),
-    row("[service.s]\nforward = \"tunnel\"\n", "service.s.forward", "known, but not available"),
     near("[service.s]\npool = \"wbe\"\n", "service.s.pool", "no pool `wbe`", "\"web\""),
     row(
         "[service.s]\nlisten = \"127.0.0.1:8080\"\n",

@@ -66,6 +66,7 @@ fn config(balance: Balance, servers: &[ServerView]) -> Pool {
         },
         limit: PoolLimits { idle: 1, queue: 1, header_bytes: 32_768, header_count: 100 },
         source: Vec::new(),
+        source_client: false,
         socket: SocketOptions::default(),
         retries: 2,
         tls: None,

@@ -29,7 +29,7 @@ fn service(name: &str, pool: &str, state: ServiceState, reason: &str) -> Service
     ServiceStatus {
         name: name.into(),
         forward: "http".into(),
-        listen: vec!["203.0.113.10:80".parse().unwrap()],
+        listen: vec!["203.0.113.10:80".to_owned()],
         pool: pool.into(),
         state,
         reason: reason.into(),
@@ -49,7 +49,7 @@ fn sample() -> Status {
     moved.address = "localhost:8080".into();
     (moved.weight, moved.configured_weight, moved.cap) = (3, 1, Some(100));
     let mut v6 = service("mail", "mx", ServiceState::Down, "no server takes work");
-    v6.listen.push("[2001:db8::10]:80".parse().unwrap());
+    v6.listen.push("[2001:db8::10]:80".to_owned());
     v6.forward = "tcp".into();
     let up = server("a", ServerState::Up, 192_000, "http GET /healthz 200 in 1 ms");
     let refused = "http GET /healthz: connection refused, 3 times in a row since 12:04:05";

@@ -4,9 +4,18 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::Actor;
+use crate::control::tell;
 use crate::reconcile::secure::secured;
+use crate::tls::vault::Vault;
 
 impl Actor {
+    /// From now on these are in force.
+    pub(super) fn keep_vault(&mut self, vault: Vault, troubles: &[String]) {
+        self.force.certificates = Arc::new(vault.told());
+        self.vault = vault;
+        tell::certificates(&self.events, troubles);
+    }
+
     /// Looks at the files.
     pub(super) fn renew(&mut self) {
         let news = self.vault.look(SystemTime::now());

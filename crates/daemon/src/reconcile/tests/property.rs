@@ -91,7 +91,7 @@ proptest! {
                 Asked::Bind(to, ..) | Asked::Listen(to) =>
                     prop_assert!(!before.listeners.contains_key(&to)),
                 Asked::Alter | Asked::Rehearse | Asked::Install(_) => {}
-                Asked::Drain(_) => prop_assert!(false),
+                Asked::Drain(_) | Asked::Cut(_) => prop_assert!(false),
             }
         }
         for (address, listener) in &after.listeners {

@@ -7,6 +7,7 @@ use toml::de::DeValue;
 use super::super::address::{Host, ServerAddress};
 use super::super::finding::Trouble;
 use super::super::value::Value;
+use super::packets;
 
 /// Addresses that one service may listen on, and sources that one pool may use.
 const MOST: usize = 1_024;
@@ -21,6 +22,9 @@ pub fn listen(node: &DeValue<'_>) -> Result<Value, Trouble> {
     let texts = texts(node, LISTEN)?;
     if texts.is_empty() {
         return Err(Trouble::new("nothing to listen on").expected(LISTEN));
+    }
+    if texts.iter().any(|text| packets::has_spans(text)) {
+        return spans(&texts);
     }
     let mut list = Vec::with_capacity(texts.len());
     for text in texts {
@@ -38,6 +42,15 @@ pub fn listen(node: &DeValue<'_>) -> Result<Value, Trouble> {
         }
     }
     Ok(Value::Listen(list))
+}
+
+/// The same where one of them has several ports or any.
+fn spans(texts: &[&str]) -> Result<Value, Trouble> {
+    let mut list = Vec::with_capacity(texts.len());
+    for text in texts {
+        packets::spans(text, |host| local(host, LISTEN), &mut list)?;
+    }
+    Ok(Value::Spans(list))
 }
 
 /// One address and port of this machine.

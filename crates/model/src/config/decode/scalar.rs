@@ -12,6 +12,7 @@ use super::super::suggest::nearest;
 use super::super::unit::{Rate, Size, Time, UnitError};
 use super::super::value::Value;
 use super::address;
+use super::packets;
 
 /// Read a value, or say what is wrong with it.
 pub fn read(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
@@ -46,17 +47,22 @@ pub fn read(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
             bounded(kind, size, *min, *max)?;
             Ok(Value::Size(size))
         }
-        Kind::Rate { min, max } => {
+        Kind::Rate { min, max } | Kind::RateOr { min, max, .. } => {
             let Rate(rate) = quantity(kind, node, Rate)?;
             bounded(kind, rate, *min, *max)?;
             Ok(Value::Rate(rate))
         }
         Kind::Words(words) => word(kind, node, words),
+        Kind::WordList(words) => word_list(kind, node, words),
+        Kind::Texts { form, .. } => text_list(kind, node, *form),
         Kind::Text { form, .. } => form_of(*form, text.ok_or_else(|| wrong(kind, node))?),
         Kind::Mode => mode(kind, node),
         Kind::Listen => address::listen(node),
         Kind::Socket => address::socket(node),
-        Kind::Addresses => address::addresses(node),
+        Kind::Addresses | Kind::AddressesOr(_) => address::addresses(node),
+        Kind::Prefixes => packets::prefixes(node),
+        Kind::PortRange => packets::port_range(node),
+        Kind::Hours => packets::hours(node),
         Kind::Server => address::server(node),
         Kind::Status => status(kind, node),
         Kind::Files => files(kind, node),
@@ -78,7 +84,7 @@ pub fn expected(kind: &Kind) -> String {
         Kind::Size { min, max, .. } => {
             format!("a number of bytes with its unit, \"{}\" to \"{}\"", Size(*min), Size(*max))
         }
-        Kind::Rate { min, max } => {
+        Kind::Rate { min, max } | Kind::RateOr { min, max, .. } => {
             format!("a rate with its unit, \"{}\" to \"{}\"", Rate(*min), Rate(*max))
         }
         Kind::Words(words) => {
@@ -86,6 +92,16 @@ pub fn expected(kind: &Kind) -> String {
                 words.iter().filter(|word| word.available).map(|word| format!("\"{}\"", word.name));
             available.collect::<Vec<_>>().join(", ")
         }
+        Kind::WordList(words) => {
+            let words: Vec<String> = words.iter().map(|w| format!("\"{}\"", w.name)).collect();
+            format!("{}, or a list of them", words.join(", "))
+        }
+        Kind::Texts { form, .. } => format!("{}, or a list of them", form_text(*form)),
+        Kind::Prefixes => {
+            "a network such as \"10.0.0.0/8\" or \"2001:db8::/32\", or a list of them".to_owned()
+        }
+        Kind::PortRange => "a port or a range: 1024, \"1024-65535\"".to_owned(),
+        Kind::Hours => "a part of the day: \"22:00-06:00\"".to_owned(),
         Kind::Text { form, .. } => form_text(*form).to_owned(),
         Kind::Mode => "permissions in octal, such as \"0660\"".to_owned(),
         Kind::Listen => {
@@ -93,7 +109,9 @@ pub fn expected(kind: &Kind) -> String {
                 .to_owned()
         }
         Kind::Socket => "an address and port, such as \"127.0.0.1:9100\"".to_owned(),
-        Kind::Addresses => "an address without port, or a list of them".to_owned(),
+        Kind::Addresses | Kind::AddressesOr(_) => {
+            "an address without port, or a list of them".to_owned()
+        }
         Kind::Server => "an address or a name, and a port, such as \"10.0.0.11:8080\"".to_owned(),
         Kind::Files => "a path, or a list of them".to_owned(),
         Kind::Status => "statuses: 200, \"200-299\", or a list of them".to_owned(),
@@ -109,6 +127,8 @@ pub fn expected(kind: &Kind) -> String {
 pub fn unset(kind: &Kind) -> Option<&'static str> {
     match kind {
         Kind::Count { unset, .. } | Kind::Time { unset, .. } | Kind::Size { unset, .. } => *unset,
+        Kind::RateOr { unset, .. } | Kind::AddressesOr(unset) => Some(unset),
+        Kind::Texts { unset, .. } => *unset,
         Kind::Text { unset, .. } | Kind::Table { unset, .. } => *unset,
         _ => None,
     }
@@ -224,6 +244,47 @@ fn word(kind: &Kind, node: &DeValue<'_>, words: &'static [Word]) -> Result<Value
     }
 }
 
+/// The elements of a list, or the single value as a list of one; each only once.
+fn listed<'n, 't>(kind: &Kind, node: &'n DeValue<'t>) -> Result<Vec<&'n DeValue<'t>>, Trouble> {
+    let nodes: Vec<&DeValue<'_>> = match node {
+        DeValue::Array(list) => list.iter().map(|item| item.get_ref()).collect(),
+        single => vec![single],
+    };
+    if !(1..=64).contains(&nodes.len()) {
+        return Err(Trouble::new("1 to 64 of these fit here").expected(expected(kind)));
+    }
+    Ok(nodes)
+}
+
+fn word_list(kind: &Kind, node: &DeValue<'_>, words: &'static [Word]) -> Result<Value, Trouble> {
+    let mut list = Vec::new();
+    for node in listed(kind, node)? {
+        let Value::Word(word) = word(kind, node, words)? else { continue };
+        if list.contains(&word) {
+            return Err(
+                Trouble::new(format!("`{word}` stands here twice")).expected(expected(kind))
+            );
+        }
+        list.push(word);
+    }
+    Ok(Value::Words(Cow::Owned(list)))
+}
+
+fn text_list(kind: &Kind, node: &DeValue<'_>, form: Form) -> Result<Value, Trouble> {
+    let mut list = Vec::new();
+    for node in listed(kind, node)? {
+        let text = node.as_str().ok_or_else(|| wrong(kind, node))?;
+        form_of(form, text)?;
+        if list.iter().any(|known| known == text) {
+            return Err(
+                Trouble::new(format!("`{text}` stands here twice")).expected(expected(kind))
+            );
+        }
+        list.push(text.to_owned());
+    }
+    Ok(Value::Texts(list))
+}
+
 fn mode(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
     let octal = match (node.as_str(), node.as_integer()) {
         (Some(text), _) => u32::from_str_radix(text.trim_start_matches("0o"), 8).ok(),
@@ -268,17 +329,13 @@ fn status(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
     Ok(Value::Status(Cow::Owned(ranges)))
 }
 
-/// Paths that one key may list.
-const FILES: usize = 1_024;
-
 fn files(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
     let items: Vec<&DeValue<'_>> = match node {
-        DeValue::Array(array) if (1..=FILES).contains(&array.len()) => {
+        DeValue::Array(array) if (1..=1_024).contains(&array.len()) => {
             array.iter().map(|item| item.get_ref()).collect()
         }
         DeValue::Array(_) => {
-            let message = format!("1 to {FILES} paths fit here");
-            return Err(Trouble::new(message).expected(expected(kind)));
+            return Err(Trouble::new("1 to 1024 paths fit here").expected(expected(kind)));
         }
         single => vec![single],
     };

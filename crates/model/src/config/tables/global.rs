@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
 use super::super::value::Value;
-use super::{pool, service, socket};
+use super::{operate, pool, service, socket};
 
 /// `[global]`.
 pub static GLOBAL: Table = Table {
@@ -121,6 +121,8 @@ static CONTROL: Table = Table {
             Fallback::count(20),
             "Generations kept for rollback.",
         ),
+        operate::WRITE_BACK,
+        operate::AUDIT,
     ],
 };
 

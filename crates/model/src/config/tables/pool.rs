@@ -30,7 +30,9 @@ pub static POOL: Table = Table {
         Key::new(
             "all-down",
             Kind::Words(&[Word::of("refuse"), Word::of("spread")]),
-            Fallback::word("refuse"),
+            Fallback::Derived(
+                "`spread` when only packets are forwarded to the pool, else `refuse`",
+            ),
             "When no server may take work: refuse with the cause, or use every enabled server.",
         ),
         PROBE,
@@ -43,14 +45,17 @@ pub static POOL: Table = Table {
         WEIGHT,
         CONNECTIONS,
         Key::new("timeout", Kind::table(&TIMEOUT), Fallback::Inner, "Times towards servers.")
-            .inherited(),
+            .inherited()
+            .proxy(),
         Key::new("limit", Kind::table(&LIMIT), Fallback::Inner, "Limits towards servers.")
-            .inherited(),
+            .inherited()
+            .proxy(),
         Key::new(
             "source",
-            Kind::Addresses,
+            Kind::AddressesOr("client"),
             Fallback::Is(Value::Addresses(Vec::new())),
-            "Source addresses towards servers, used in turn; none: the kernel chooses.",
+            "Source addresses towards servers, used in turn; none: the kernel chooses. For `nat` services the return \
+             addresses, or `client`: servers see the client's own address and route back through this machine.",
         ),
         Key::new(
             "socket",
@@ -58,24 +63,26 @@ pub static POOL: Table = Table {
             Fallback::Inner,
             "What is set on connections to servers.",
         )
-        .inherited(),
+        .inherited()
+        .proxy(),
         Key::new(
             "retries",
             Kind::count(0, 10),
             Fallback::count(2),
             "Further attempts after a failed one that may be repeated.",
-        ),
+        )
+        .proxy(),
         Key::refused("hash-on", NOT_CARRIED),
         Key::refused("sticky", NOT_CARRIED),
         Key::refused("agent", NOT_CARRIED),
         tls::OF_POOL,
         Key::refused(
             "fin-timeout",
-            "it belongs to packet forwarding, which is not available in this build",
+            "packet forwarding has it in the service: `fin-timeout` in `[service.NAME]`",
         ),
         Key::refused(
             "stale-timeout",
-            "it belongs to packet forwarding, which is not available in this build",
+            "packet forwarding has it in the service: `stale-timeout` in `[service.NAME]`",
         ),
         Key::refused("listen", "listening is the service's: `listen` in `[service.NAME]`"),
         Key::refused("forward", "the method is the service's: `forward` in `[service.NAME]`"),

@@ -2,8 +2,8 @@
 
 use super::super::schema::{Fallback, Form, Key, Kind, Table, Word};
 use super::super::value::Value;
-use super::socket;
 use super::tls;
+use super::{packets, socket};
 
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
@@ -18,19 +18,21 @@ pub static SERVICE: Table = Table {
             Kind::Listen,
             Fallback::Required,
             "Where it listens: `\"203.0.113.10:80\"`, `\"[2001:db8::10]:80\"`, `\":80\"` for every address of both \
-             families, or a list.",
+             families, or a list. Where packets are forwarded also `\"203.0.113.10:80,443,8000-8010\"` and \
+             `\"203.0.113.10:*\"` for any port.",
         ),
         Key::new(
             "forward",
             Kind::Words(&[
                 Word::of("http"),
                 Word::of("tcp"),
-                Word::later("mac"),
-                Word::later("nat"),
-                Word::later("tunnel"),
+                Word::of("mac"),
+                Word::of("nat"),
+                Word::of("tunnel"),
             ]),
             Fallback::Required,
-            "The method: proxied requests or proxied bytes.",
+            "The method: proxied requests, proxied bytes, or packets: sent on with another MAC address, translated \
+             both ways, or put into a tunnel.",
         ),
         Key::new(
             "pool",
@@ -41,14 +43,16 @@ pub static SERVICE: Table = Table {
         Key::new("timeout", Kind::table(&TIMEOUT), Fallback::Inner, "Times towards clients.")
             .inherited(),
         Key::new("limit", Kind::table(&LIMIT), Fallback::Inner, "Limits towards clients.")
-            .inherited(),
+            .inherited()
+            .proxy(),
         Key::new(
             "socket",
             Kind::table(&socket::ALL),
             Fallback::Inner,
             "What is set on listeners and client connections.",
         )
-        .inherited(),
+        .inherited()
+        .proxy(),
         Key::new(
             "forwarded",
             Kind::table(&FORWARDED),
@@ -56,9 +60,15 @@ pub static SERVICE: Table = Table {
             "Which headers tell the server about the client.",
         )
         .http(),
-        Key::refused("rule", NOT_CARRIED),
+        packets::PROTOCOL,
+        packets::FIN_TIMEOUT,
+        packets::STALE_TIMEOUT,
+        packets::STICKY,
+        packets::TUNNEL,
+        packets::MSS_CLAMP,
+        packets::GUARD,
+        packets::RULE,
         tls::OF_SERVICE,
-        Key::refused("sticky", NOT_CARRIED),
         Key::refused("access-log", "there is one access log: `access-log` in `[global]`"),
         Key::refused("servers", "servers stand in a pool: `[pool.NAME]`"),
         Key::refused("balance", "choosing is the pool's: `balance` in `[pool.NAME]`"),
@@ -94,8 +104,13 @@ static TIMEOUT: Table = Table {
             Kind::time(0, DAY),
             Fallback::Derived("global.drain"),
             "How long exchanges of a removed or changed service may finish.",
-        ),
+        )
+        .proxy(),
         TUNNEL,
+        packets::EMBRYONIC,
+        packets::HALF_CLOSED,
+        packets::UDP,
+        packets::ICMP,
         Key::refused("connect", "connecting is the pool's: `timeout.connect` in `[pool.NAME]`"),
         Key::refused("first-byte", "waiting for a server is the pool's: `timeout.first-byte` in `[pool.NAME]`"),
         Key::refused("queue", "waiting for a server is the pool's: `timeout.queue` in `[pool.NAME]`"),
@@ -184,7 +199,8 @@ pub const TUNNEL: Key = Key::new(
     Kind::time(1, 7 * DAY),
     Fallback::millis(HOUR),
     "A tunnel (`tcp`, or an upgraded connection such as a WebSocket) with no byte either way.",
-);
+)
+.proxy();
 
 /// Bytes of a head; the buffer of 64 KiB keeps room for what we add.
 pub const HEADER_BYTES: Key = Key::new(

@@ -10,7 +10,8 @@ pub const OF_SERVICE: Key = Key::new(
     Kind::Table { table: &SERVICE, short: Short::Key("certificates"), unset: Some("off") },
     Fallback::unset("off"),
     "TLS towards clients. Short form: one certificate's file.",
-);
+)
+.proxy();
 
 /// `tls` of a pool.
 pub const OF_POOL: Key = Key::new(
@@ -18,7 +19,8 @@ pub const OF_POOL: Key = Key::new(
     Kind::Table { table: &POOL, short: Short::Key("verify"), unset: Some("off") },
     Fallback::unset("off"),
     "TLS towards servers. Short form: `\"on\"`, which verifies them by the system's authorities.",
-);
+)
+.proxy();
 
 static SERVICE: Table = Table {
     what: "TLS towards clients",

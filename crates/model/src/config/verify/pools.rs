@@ -10,7 +10,7 @@ use super::super::resolve::Uses;
 use super::super::section::Section;
 use super::super::tables::pool::POOL;
 use super::super::unit::Time;
-use super::method::http_only;
+use super::method::misfits;
 use super::sockets;
 use super::tls;
 
@@ -41,8 +41,12 @@ pub fn verify(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
             sink.error(pool.place_of("source"), &format!("{path}.source"), Trouble::new(message));
         }
     }
+    if pool.unset("source") && (uses.http || uses.tcp) {
+        let message = "`source = \"client\"` belongs to `forward = \"nat\"`; proxied services have `socket.transparent`";
+        sink.error(pool.place_of("source"), &format!("{path}.source"), Trouble::new(message));
+    }
     if uses.tcp && !uses.http {
-        http_only(&POOL, pool, &path, &mut |section, key, path| {
+        misfits(&POOL, pool, &path, &|key| key.http_only, &mut |section, key, path| {
             let trouble =
                 Trouble::new(format!("`{key}` has no effect: only `tcp` services use this pool"));
             sink.warning(section.place_of(key), path, trouble);

@@ -1,0 +1,249 @@
+//! The dispatcher: attaches one program to an interface and puts tenants into its slots, all pinned.
+//!
+//! An interface that another program holds is left alone. It does not know what tenants do.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::home::{Home, HomeError};
+use crate::interface::{Interface, InterfaceError};
+use crate::load::{LoadError, Loaded, Program, load};
+use crate::sys;
+use crate::table::{Table, TableError};
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/dispatch.bpf.o"));
+
+/// Where the links are pinned, by the names of interfaces.
+const LINKS: &str = "links";
+/// `XDP_FLAGS_SKB_MODE` of `linux/if_link.h`.
+const GENERIC: u32 = 1 << 1;
+/// `XDP_FLAGS_DRV_MODE`.
+const NATIVE: u32 = 1 << 2;
+
+/// Places in the order of call; the numbers of `bpf/tenant.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// Captures: sees everything first.
+    Tap = 0,
+    /// Bundles of links.
+    Links = 1,
+    /// The packet plane.
+    Balance = 2,
+}
+
+/// Where the program is to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// In the driver where it can, in the stack otherwise.
+    #[default]
+    Auto,
+    /// In the driver.
+    Native,
+    /// In the stack, after the kernel made its packet.
+    Generic,
+}
+
+/// Why the dispatcher does not stand before an interface.
+#[derive(Debug, Error)]
+pub enum AttachError {
+    /// The interface.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
+    /// Another program has the slot.
+    #[error(
+        "interface `{interface}` already runs the packet program `{name}` (number {id}): remove it with `ip link set dev {interface} xdp off`, or leave the interface out"
+    )]
+    Taken {
+        /// The interface.
+        interface: String,
+        /// The program's number.
+        id: u32,
+        /// The program's name.
+        name: String,
+    },
+    /// The driver cannot.
+    #[error("interface `{interface}` cannot run packet programs {place}: {remedy}")]
+    Refused {
+        /// The interface.
+        interface: String,
+        /// `in its driver` or `in the stack`.
+        place: &'static str,
+        /// What to do.
+        remedy: &'static str,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// A pin cannot be made, opened or removed.
+    #[error("cannot {act} `{}`", path.display())]
+    Pin {
+        /// What was attempted.
+        act: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+    /// The dispatcher itself.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The slots.
+    #[error(transparent)]
+    Slot(#[from] TableError),
+    /// The directory for pins.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+}
+
+/// An interface that the dispatcher stands before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// Its name.
+    pub interface: String,
+    /// Its number.
+    pub index: u32,
+    /// Whether the program runs in the driver.
+    pub native: bool,
+    /// Whether it stood there before.
+    pub adopted: bool,
+}
+
+/// The dispatcher, loaded.
+#[derive(Debug)]
+pub struct Dispatcher {
+    home: Home,
+    loaded: Loaded,
+}
+
+impl Dispatcher {
+    /// Loads it; slots that are pinned are kept.
+    pub fn open(home: &Home) -> Result<Dispatcher, AttachError> {
+        let loaded = load(
+            home,
+            &Program {
+                tenant: "dispatcher",
+                object: OBJECT,
+                version: 1,
+                fingerprint: 0,
+                sizes: &[],
+                only: &[],
+                replace: true,
+            },
+        )?;
+        Ok(Dispatcher { home: home.clone(), loaded })
+    }
+
+    /// Puts a tenant's program into its slot, in place of what is there. Interfaces have it at once.
+    pub fn install(&self, slot: Slot, program: impl AsFd) -> Result<(), AttachError> {
+        let fd = program.as_fd().as_raw_fd().unsigned_abs();
+        Ok(self.slots()?.set(&(slot as u32), &fd)?)
+    }
+
+    /// Empties a slot; `false` when it was empty.
+    pub fn uninstall(&self, slot: Slot) -> Result<bool, AttachError> {
+        Ok(self.slots()?.remove(&(slot as u32))?)
+    }
+
+    /// Stands before an interface. Where it stood already it goes on, with this build's program.
+    pub fn attach(&self, name: &str, mode: Mode) -> Result<Attached, AttachError> {
+        let interface = Interface::find(name)?;
+        let adopted = self.adopt(&interface)?;
+        if !adopted {
+            self.link(&interface, mode)?;
+        }
+        let native = interface.holder()?.is_some_and(|holder| holder.native);
+        Ok(Attached { interface: interface.name, index: interface.index, native, adopted })
+    }
+
+    /// Leaves an interface, which may be gone; `false` when it was not there.
+    pub fn detach(&self, name: &str) -> Result<bool, AttachError> {
+        let path = self.pin(name)?;
+        match std::fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(AttachError::Pin { act: "remove", path, source }),
+        }
+    }
+
+    /// Names of the interfaces that have a pinned link.
+    pub fn interfaces(&self) -> Result<Vec<String>, AttachError> {
+        let path = self.home.below(LINKS)?;
+        let failed = |source| AttachError::Pin { act: "list", path: path.clone(), source };
+        let mut out = Vec::new();
+        for entry in std::fs::read_dir(&path).map_err(failed)? {
+            out.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
+        }
+        out.sort();
+        Ok(out)
+    }
+
+    fn adopt(&self, interface: &Interface) -> Result<bool, AttachError> {
+        let path = self.pin(&interface.name)?;
+        let link = match sys::pinned(&path) {
+            Ok(link) => link,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(source) => return Err(AttachError::Pin { act: "open", path, source }),
+        };
+        // An interface that was removed and made anew has another number: its old link is of no use.
+        if sys::link_ifindex(link.as_fd()).ok() != Some(interface.index) {
+            self.detach(&interface.name)?;
+            return Ok(false);
+        }
+        let program = self.loaded.program("steelyard")?;
+        sys::link_update(link.as_fd(), program.as_fd()).map_err(|source| AttachError::Pin {
+            act: "renew",
+            path,
+            source,
+        })?;
+        Ok(true)
+    }
+
+    fn link(&self, interface: &Interface, mode: Mode) -> Result<(), AttachError> {
+        if let Some(holder) = interface.holder()? {
+            return Err(AttachError::Taken {
+                interface: interface.name.clone(),
+                id: holder.id,
+                name: holder.name,
+            });
+        }
+        let program = self.loaded.program("steelyard")?;
+        let tries: &[u32] = match mode {
+            Mode::Auto => &[NATIVE, GENERIC],
+            Mode::Native => &[NATIVE],
+            Mode::Generic => &[GENERIC],
+        };
+        let mut last = None;
+        for flags in tries {
+            match sys::link_xdp(program.as_fd(), interface.index, *flags) {
+                Ok(link) => {
+                    let path = self.pin(&interface.name)?;
+                    return sys::pin(link.as_fd(), &path).map_err(|source| AttachError::Pin {
+                        act: "make",
+                        path,
+                        source,
+                    });
+                }
+                Err(error) => last = Some((*flags, error)),
+            }
+        }
+        let (flags, source) = last.unwrap_or((GENERIC, io::ErrorKind::Unsupported.into()));
+        let (place, remedy) = if flags == NATIVE {
+            ("in its driver", "use mode \"auto\" or \"generic\"")
+        } else {
+            ("in the stack", "leave the interface out")
+        };
+        Err(AttachError::Refused { interface: interface.name.clone(), place, remedy, source })
+    }
+
+    fn slots(&self) -> Result<Table<u32, u32>, AttachError> {
+        Ok(self.loaded.table("slots")?)
+    }
+
+    fn pin(&self, name: &str) -> Result<PathBuf, AttachError> {
+        Ok(self.home.below(LINKS)?.join(name))
+    }
+}

@@ -1,0 +1,21 @@
+//! Loads, pins and versions BPF objects, and shares one XDP program per interface among ordered tenants.
+//!
+//! Everything is pinned under one directory ([`Home`]), so packets keep flowing while no process of ours lives. It
+//! knows no tenant's maps: those are the tenant's business.
+
+pub mod attach;
+pub mod home;
+pub mod interface;
+pub mod load;
+pub mod mapped;
+mod sys;
+pub mod table;
+pub mod value;
+
+pub use attach::{AttachError, Attached, Dispatcher, Mode, Slot};
+pub use home::{Home, HomeError};
+pub use interface::{Interface, InterfaceError};
+pub use load::{LoadError, Loaded, Program, load};
+pub use mapped::Mapped;
+pub use table::{Table, TableError};
+pub use value::Value;

@@ -1,0 +1,261 @@
+//! Loads one object of a tenant: its maps are pinned and found again, its ABI is checked, never guessed.
+//!
+//! A pinned map keeps its size; what does not fit is refused or, on request, replaced with everything in it lost.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use libbpf_rs::{MapCore, MapHandle, Object, ObjectBuilder, ProgramInput};
+use thiserror::Error;
+
+use crate::home::{Home, HomeError};
+use crate::table::{Table, TableError};
+use crate::value::Value;
+
+/// Name of the file beside the pins' directory that says which ABI the maps have.
+const MAPS: &str = "maps";
+
+/// What to load.
+#[derive(Clone, Copy, Debug)]
+pub struct Program<'a> {
+    /// Name of the tenant: a directory under the home.
+    pub tenant: &'a str,
+    /// The compiled object.
+    pub object: &'a [u8],
+    /// Raised when the meaning of maps changes.
+    pub version: u32,
+    /// Fingerprint of the maps' form.
+    pub fingerprint: u64,
+    /// Entries of maps that differ from what the object says. A map that is pinned already keeps its own.
+    pub sizes: &'a [(&'a str, u32)],
+    /// Programs to load; the others of the object are left out. Empty: all.
+    pub only: &'a [&'a str],
+    /// Whether maps of another ABI, or of other sizes, are thrown away.
+    pub replace: bool,
+}
+
+/// Why an object was not loaded.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// The directory for pins.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The maps that are pinned belong to another build.
+    #[error(
+        "the packet plane that runs has ABI {found}, this program has {expected}: its connections cannot be taken over; `steelyard stop` ends it, or start with `--replace`"
+    )]
+    Abi {
+        /// What is pinned.
+        found: String,
+        /// What was to be loaded.
+        expected: String,
+    },
+    /// The object is not one.
+    #[error("the packet program cannot be read")]
+    Open(#[source] libbpf_rs::Error),
+    /// A map cannot be set up.
+    #[error("map `{name}` of the packet program cannot be set up")]
+    Map {
+        /// The map.
+        name: String,
+        /// Why not.
+        #[source]
+        source: libbpf_rs::Error,
+    },
+    /// The kernel refused it.
+    #[error("the kernel refused the packet program")]
+    Kernel(#[source] libbpf_rs::Error),
+    /// The object lacks a map or program.
+    #[error("the packet program has no `{0}`")]
+    Missing(String),
+    /// The record of the ABI.
+    #[error(transparent)]
+    Table(#[from] TableError),
+}
+
+/// A loaded object; its maps stay when it is dropped, for they are pinned.
+#[derive(Debug)]
+pub struct Loaded {
+    object: Object,
+    /// Whether the maps were there before.
+    pub adopted: bool,
+}
+
+/// Version and fingerprint as they are pinned.
+struct Abi {
+    version: u32,
+    fingerprint: u64,
+}
+
+impl Value for Abi {
+    const SIZE: usize = 16;
+
+    fn write(&self, out: &mut [u8]) {
+        self.version.write(out);
+        out[4..8].fill(0);
+        self.fingerprint.write(&mut out[8..]);
+    }
+
+    fn read(bytes: &[u8]) -> Abi {
+        Abi { version: u32::read(bytes), fingerprint: u64::read(&bytes[8..]) }
+    }
+}
+
+impl Abi {
+    fn words(&self) -> String {
+        format!("{} ({:016x})", self.version, self.fingerprint)
+    }
+}
+
+/// Loads `program`, with the maps that are pinned for its tenant, or new ones that it pins.
+pub fn load(home: &Home, program: &Program<'_>) -> Result<Loaded, LoadError> {
+    let expected = Abi { version: program.version, fingerprint: program.fingerprint };
+    let info = home.root().join(program.tenant).join("abi");
+    let mut adopted = info.exists();
+    if adopted {
+        let map = MapHandle::from_pinned_path(&info)
+            .map_err(|source| LoadError::Map { name: "abi".to_owned(), source })?;
+        let found = Table::<u32, Abi>::new("abi", map)?.get(&0)?;
+        let same = found.as_ref().is_some_and(|found| {
+            found.version == expected.version && found.fingerprint == expected.fingerprint
+        });
+        if !same && !program.replace {
+            let found = found.map_or_else(|| "none".to_owned(), |found| found.words());
+            return Err(LoadError::Abi { found, expected: expected.words() });
+        }
+        adopted = same;
+    }
+    if !adopted {
+        home.remove(program.tenant)?;
+    }
+    let maps = home.below(&format!("{}/{MAPS}", program.tenant))?;
+    let object = open(home, program, &maps)?;
+    if !adopted {
+        pin_abi(&expected, &info)?;
+    }
+    Ok(Loaded { object, adopted })
+}
+
+fn open(home: &Home, program: &Program<'_>, maps: &Path) -> Result<Object, LoadError> {
+    // The ELF reader wants its bytes at an even place.
+    let aligned: Vec<u64> = program.object.chunks(8).map(word).collect();
+    let bytes: Vec<u8> = aligned.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let bytes = &bytes[..program.object.len()];
+    let mut open = ObjectBuilder::default().open_memory(bytes).map_err(LoadError::Open)?;
+    for mut map in open.maps_mut() {
+        let name = map.name().to_string_lossy().into_owned();
+        let failed = |source| LoadError::Map { name: name.clone(), source };
+        if name.contains('.') {
+            continue;
+        }
+        let pin = if name == "slots" { home.root().join("slots") } else { maps.join(&name) };
+        if let Some((_, entries)) = program.sizes.iter().find(|(sized, _)| *sized == name) {
+            map.set_max_entries(*entries).map_err(failed)?;
+        }
+        if pin.exists() {
+            let kept = MapHandle::from_pinned_path(&pin).map_err(failed)?;
+            map.set_max_entries(kept.max_entries()).map_err(failed)?;
+        }
+        map.set_pin_path(&pin).map_err(failed)?;
+    }
+    for mut one in open.progs_mut() {
+        let name = one.name().to_string_lossy().into_owned();
+        if !program.only.is_empty() && !program.only.contains(&name.as_str()) {
+            one.set_autoload(false);
+        }
+    }
+    open.load().map_err(LoadError::Kernel)
+}
+
+fn word(bytes: &[u8]) -> u64 {
+    let mut out = [0; 8];
+    out[..bytes.len()].copy_from_slice(bytes);
+    u64::from_ne_bytes(out)
+}
+
+fn pin_abi(abi: &Abi, path: &PathBuf) -> Result<(), LoadError> {
+    let failed = |source| LoadError::Map { name: "abi".to_owned(), source };
+    let options = libbpf_rs::libbpf_sys::bpf_map_create_opts {
+        sz: size_of::<libbpf_rs::libbpf_sys::bpf_map_create_opts>() as _,
+        ..Default::default()
+    };
+    let kind = libbpf_rs::MapType::Array;
+    let mut map = MapHandle::create(kind, Some("steelyard_abi"), 4, Abi::SIZE as u32, 1, &options)
+        .map_err(failed)?;
+    map.pin(path).map_err(failed)?;
+    Table::<u32, Abi>::new("abi", map)?.set(&0, abi)?;
+    Ok(())
+}
+
+impl Loaded {
+    /// A map by name, with the types of its entries.
+    pub fn table<K: Value, V: Value>(&self, name: &str) -> Result<Table<K, V>, LoadError> {
+        Ok(Table::new(name, self.map(name)?)?)
+    }
+
+    /// A map by name.
+    pub fn map(&self, name: &str) -> Result<MapHandle, LoadError> {
+        let found = self.object.maps().find(|map| map.name() == name);
+        let map = found.ok_or_else(|| LoadError::Missing(name.to_owned()))?;
+        MapHandle::try_from(&map).map_err(|source| LoadError::Map { name: name.to_owned(), source })
+    }
+
+    /// Entries of every map.
+    pub fn sizes(&self) -> BTreeMap<String, u32> {
+        let entry = |map: libbpf_rs::Map<'_>| {
+            (map.name().to_string_lossy().into_owned(), map.max_entries())
+        };
+        self.object.maps().map(entry).collect()
+    }
+
+    /// A program by name, to be put into a slot.
+    pub fn program(&self, name: &str) -> Result<Running<'_>, LoadError> {
+        let found = self.object.progs_mut().find(|program| program.name() == name);
+        found.map(Running).ok_or_else(|| LoadError::Missing(name.to_owned()))
+    }
+}
+
+/// A program in the kernel.
+pub struct Running<'a>(libbpf_rs::ProgramMut<'a>);
+
+/// What a trial run gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// The program's return value.
+    pub verdict: u32,
+    /// The packet afterwards.
+    pub packet: Vec<u8>,
+    /// Mean time of one run.
+    pub time: Duration,
+}
+
+impl Running<'_> {
+    /// Runs the program on a packet `repeat` times without sending anything. The packet is not reset in between.
+    pub fn trial(&self, packet: &[u8], ifindex: u32, repeat: u32) -> libbpf_rs::Result<Trial> {
+        let mut context = [0; 24];
+        let end = u32::try_from(packet.len()).unwrap_or(u32::MAX);
+        context[4..8].copy_from_slice(&end.to_ne_bytes());
+        context[12..16].copy_from_slice(&ifindex.to_ne_bytes());
+        let mut out = vec![0; packet.len() + ROOM];
+        let output = self.0.test_run(ProgramInput {
+            context_in: Some(&mut context),
+            data_in: Some(packet),
+            data_out: Some(&mut out),
+            repeat,
+            ..Default::default()
+        })?;
+        let packet = output.data.map(|data| data.to_vec()).unwrap_or_default();
+        Ok(Trial { verdict: output.return_value, packet, time: output.duration })
+    }
+}
+
+/// Bytes that a program may add to a packet in a trial.
+const ROOM: usize = 128;
+
+impl AsFd for Running<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

@@ -1,0 +1,39 @@
+//! An array map laid into memory: sweeping it costs no call to the kernel an entry.
+//!
+//! Words are read and exchanged atomically, because the datapath writes them at the same time. What they mean is the
+//! tenant's business.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use crate::sys;
+
+/// The words of a map made with `BPF_F_MMAPABLE`.
+#[derive(Debug)]
+pub struct Mapped {
+    region: sys::Region,
+}
+
+impl Mapped {
+    /// Lays `bytes` of the map (entries times their size) into memory.
+    pub fn new(map: impl AsFd, bytes: usize) -> io::Result<Mapped> {
+        Ok(Mapped { region: sys::Region::new(map.as_fd(), bytes)? })
+    }
+
+    /// How many 64-bit words there are.
+    pub fn words(&self) -> usize {
+        self.region.words()
+    }
+
+    /// The word at `index` (not bytes); 0 beyond the end.
+    pub fn load(&self, index: usize) -> u64 {
+        self.region.word(index).map_or(0, |word| word.load(std::sync::atomic::Ordering::Acquire))
+    }
+
+    /// Puts `new` where `old` is; `false` when something else was there.
+    pub fn exchange(&self, index: usize, old: u64, new: u64) -> bool {
+        use std::sync::atomic::Ordering::{AcqRel, Acquire};
+        let word = self.region.word(index);
+        word.is_some_and(|word| word.compare_exchange(old, new, AcqRel, Acquire).is_ok())
+    }
+}

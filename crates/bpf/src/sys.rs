@@ -1,0 +1,139 @@
+//! The calls to libbpf and the kernel that have no safe wrapper, each behind a safe function. No policy.
+
+#![allow(
+    unsafe_code,
+    reason = "raw links, pins, XDP queries and shared memory have no safe wrapper"
+)]
+
+use std::ffi::CString;
+use std::io;
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+
+use rustix::mm::{MapFlags, ProtFlags};
+
+/// What libbpf returns: a number, or a negative `errno`.
+fn checked(result: i32) -> io::Result<i32> {
+    if result < 0 { Err(io::Error::from_raw_os_error(-result)) } else { Ok(result) }
+}
+
+fn c_path(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other)
+}
+
+/// Attaches an XDP program through a link. `flags` are `XDP_FLAGS_…` of `linux/if_link.h`.
+pub fn link_xdp(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result<OwnedFd> {
+    let target = i32::try_from(ifindex).map_err(io::Error::other)?;
+    let options = libbpf_sys::bpf_link_create_opts {
+        sz: size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t,
+        flags,
+        ..Default::default()
+    };
+    // SAFETY: the options live for the call and say their own size; both numbers are checked by the kernel.
+    let fd = checked(unsafe {
+        libbpf_sys::bpf_link_create(program.as_raw_fd(), target, libbpf_sys::BPF_XDP, &options)
+    })?;
+    // SAFETY: a successful call gives a descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Puts another program behind a link, at once.
+pub fn link_update(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: no options are given, which libbpf allows; both descriptors are open for the call.
+    let done = unsafe {
+        libbpf_sys::bpf_link_update(link.as_raw_fd(), program.as_raw_fd(), std::ptr::null())
+    };
+    checked(done).map(drop)
+}
+
+/// Pins an object of BPF at a path of a BPF file system.
+pub fn pin(object: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
+    let path = c_path(path)?;
+    // SAFETY: the path is a terminated string that lives for the call.
+    checked(unsafe { libbpf_sys::bpf_obj_pin(object.as_raw_fd(), path.as_ptr()) }).map(drop)
+}
+
+/// Opens a pinned object.
+pub fn pinned(path: &Path) -> io::Result<OwnedFd> {
+    let path = c_path(path)?;
+    // SAFETY: the path is a terminated string that lives for the call.
+    let fd = checked(unsafe { libbpf_sys::bpf_obj_get(path.as_ptr()) })?;
+    // SAFETY: a successful call gives a descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// The interface that an XDP link is attached to; 0 when it is gone.
+pub fn link_ifindex(link: BorrowedFd<'_>) -> io::Result<u32> {
+    let mut info = libbpf_sys::bpf_link_info::default();
+    let mut size = size_of::<libbpf_sys::bpf_link_info>() as u32;
+    // SAFETY: the kernel writes at most `size` bytes, which is the size of `info`.
+    checked(unsafe {
+        libbpf_sys::bpf_link_get_info_by_fd(link.as_raw_fd(), &mut info, &mut size)
+    })?;
+    // SAFETY: every variant of the union is plain numbers, and all bytes were initialised; for an XDP link the
+    // kernel fills this variant.
+    Ok(unsafe { info.__bindgen_anon_1.xdp.ifindex })
+}
+
+/// How an interface's XDP slot is filled: `XDP_ATTACHED_…` of `linux/if_link.h`, and the program's number.
+pub fn xdp_state(ifindex: u32) -> io::Result<(u8, u32)> {
+    let index = i32::try_from(ifindex).map_err(io::Error::other)?;
+    let mut options = libbpf_sys::bpf_xdp_query_opts {
+        sz: size_of::<libbpf_sys::bpf_xdp_query_opts>() as libbpf_sys::size_t,
+        ..Default::default()
+    };
+    // SAFETY: the options live for the call and say their own size.
+    checked(unsafe { libbpf_sys::bpf_xdp_query(index, 0, &mut options) })?;
+    Ok((options.attach_mode, options.prog_id))
+}
+
+/// Shared memory of a map.
+#[derive(Debug)]
+pub struct Region {
+    start: NonNull<AtomicU64>,
+    bytes: usize,
+}
+
+// SAFETY: the memory stays mapped while the region lives, and is only reached through atomic words.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// Maps `bytes` of an array map for reading and writing.
+    pub fn new(map: BorrowedFd<'_>, bytes: usize) -> io::Result<Region> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: the kernel chooses an unused place, so no memory of ours is replaced.
+        let start = unsafe {
+            rustix::mm::mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, map, 0)
+        }?;
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Region { start, bytes })
+    }
+
+    /// Words in it.
+    pub fn words(&self) -> usize {
+        self.bytes / size_of::<AtomicU64>()
+    }
+
+    /// One word.
+    pub fn word(&self, index: usize) -> Option<&AtomicU64> {
+        if index >= self.words() {
+            return None;
+        }
+        // SAFETY: the index is within the mapping, which starts at a page and lives as long as `self`; all access
+        // to it is atomic.
+        Some(unsafe { self.start.add(index).as_ref() })
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: exactly the region that `new` mapped, and no word of it is borrowed any more.
+        let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}

@@ -1,0 +1,136 @@
+//! A map with the types of its key and value. What the values mean is not known here.
+
+use std::marker::PhantomData;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use libbpf_rs::{MapCore, MapFlags, MapHandle};
+use thiserror::Error;
+
+use crate::value::Value;
+
+/// Why a map was not read or written.
+#[derive(Debug, Error)]
+pub enum TableError {
+    /// The program has no such map.
+    #[error("the program has no map `{0}`")]
+    Missing(String),
+    /// Keys or values have another size: the program was built from another ABI.
+    #[error("map `{name}` holds {found} bytes a {part}, {expected} were expected")]
+    Size {
+        /// The map.
+        name: String,
+        /// `key` or `value`.
+        part: &'static str,
+        /// Bytes there.
+        found: usize,
+        /// Bytes expected.
+        expected: usize,
+    },
+    /// The kernel refused.
+    #[error("map `{name}`: cannot {act}")]
+    Kernel {
+        /// The map.
+        name: String,
+        /// What was attempted.
+        act: &'static str,
+        /// Why not.
+        #[source]
+        source: libbpf_rs::Error,
+    },
+}
+
+/// A map of `K` to `V`.
+#[derive(Debug)]
+pub struct Table<K, V> {
+    name: String,
+    map: MapHandle,
+    types: PhantomData<fn() -> (K, V)>,
+}
+
+impl<K: Value, V: Value> Table<K, V> {
+    /// Takes a map whose sizes must be those of the types.
+    pub fn new(name: &str, map: MapHandle) -> Result<Table<K, V>, TableError> {
+        let check = |part, found: u32, expected| {
+            let found = found as usize;
+            if found == expected {
+                return Ok(());
+            }
+            Err(TableError::Size { name: name.to_owned(), part, found, expected })
+        };
+        check("key", map.key_size(), K::SIZE)?;
+        check("value", map.value_size(), V::SIZE)?;
+        Ok(Table { name: name.to_owned(), map, types: PhantomData })
+    }
+
+    /// How many entries fit.
+    pub fn capacity(&self) -> u32 {
+        self.map.max_entries()
+    }
+
+    /// Reads one entry.
+    pub fn get(&self, key: &K) -> Result<Option<V>, TableError> {
+        let found = self.map.lookup(&key.bytes(), MapFlags::ANY);
+        Ok(found.map_err(|source| self.failed("read", source))?.map(|bytes| V::read(&bytes)))
+    }
+
+    /// Writes one entry, new or not.
+    pub fn set(&self, key: &K, value: &V) -> Result<(), TableError> {
+        let done = self.map.update(&key.bytes(), &value.bytes(), MapFlags::ANY);
+        done.map_err(|source| self.failed("write", source))
+    }
+
+    /// Writes many entries with one call to the kernel; `keys` and `values` are of one length.
+    pub fn set_all(&self, entries: &[(K, V)]) -> Result<(), TableError> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let mut keys = Vec::with_capacity(entries.len() * K::SIZE);
+        let mut values = Vec::with_capacity(entries.len() * V::SIZE);
+        for (key, value) in entries {
+            keys.extend(key.bytes());
+            values.extend(value.bytes());
+        }
+        let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+        let done = self.map.update_batch(&keys, &values, count, MapFlags::ANY, MapFlags::ANY);
+        done.map_err(|source| self.failed("write", source))
+    }
+
+    /// Removes one entry of a hash or tree; `false` when there was none.
+    pub fn remove(&self, key: &K) -> Result<bool, TableError> {
+        match self.map.delete(&key.bytes()) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == libbpf_rs::ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(self.failed("remove from", source)),
+        }
+    }
+
+    /// All keys at this moment.
+    pub fn keys(&self) -> Vec<K> {
+        self.map.keys().map(|key| K::read(&key)).collect()
+    }
+
+    /// One entry of a per-CPU map: a value for each CPU.
+    pub fn each_cpu(&self, key: &K) -> Result<Vec<V>, TableError> {
+        let found = self.map.lookup_percpu(&key.bytes(), MapFlags::ANY);
+        let found = found.map_err(|source| self.failed("read", source))?.unwrap_or_default();
+        Ok(found.iter().map(|bytes| V::read(bytes)).collect())
+    }
+
+    /// Sets one entry of a per-CPU map to the same value on every CPU.
+    pub fn set_each_cpu(&self, key: &K, value: &V) -> Result<(), TableError> {
+        let cpus = libbpf_rs::num_possible_cpus().map_err(|source| self.failed("write", source))?;
+        let values = vec![value.bytes(); cpus];
+        let done = self.map.update_percpu(&key.bytes(), &values, MapFlags::ANY);
+        done.map_err(|source| self.failed("write", source))
+    }
+
+    fn failed(&self, act: &'static str, source: libbpf_rs::Error) -> TableError {
+        TableError::Kernel { name: self.name.clone(), act, source }
+    }
+}
+
+impl<K, V> AsFd for Table<K, V> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.map.as_fd()
+    }
+}

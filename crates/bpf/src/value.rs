@@ -1,0 +1,46 @@
+//! Keys and values of maps as plain Rust values: to bytes and back. No map is touched here.
+
+/// A value of fixed size that a map holds.
+pub trait Value: Sized {
+    /// Bytes of it.
+    const SIZE: usize;
+
+    /// Writes it to the first `SIZE` bytes of `out`.
+    fn write(&self, out: &mut [u8]);
+
+    /// Reads it from the first `SIZE` bytes.
+    fn read(bytes: &[u8]) -> Self;
+
+    /// Its bytes.
+    fn bytes(&self) -> Vec<u8> {
+        let mut out = vec![0; Self::SIZE];
+        self.write(&mut out);
+        out
+    }
+}
+
+impl Value for u32 {
+    const SIZE: usize = 4;
+
+    fn write(&self, out: &mut [u8]) {
+        out[..4].copy_from_slice(&self.to_ne_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> u32 {
+        u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+    }
+}
+
+impl Value for u64 {
+    const SIZE: usize = 8;
+
+    fn write(&self, out: &mut [u8]) {
+        out[..8].copy_from_slice(&self.to_ne_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> u64 {
+        let mut word = [0; 8];
+        word.copy_from_slice(&bytes[..8]);
+        u64::from_ne_bytes(word)
+    }
+}

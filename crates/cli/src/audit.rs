@@ -1,0 +1,125 @@
+//! `steelyard audit`: who ordered what, when, and from what to what.
+
+use std::process::ExitCode;
+
+use api::types::{Audit, AuditRecord};
+
+use crate::ask::{Contact, wait};
+use crate::end::{End, Failure, finish, print_json};
+use crate::show::paint::{Colour, Paint};
+use crate::show::screen;
+use crate::show::table::{Align, Cell, Table};
+use crate::show::unit::moment;
+use crate::when::{When, now_ms, when};
+
+/// Show who changed what, when, and from what to what.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard audit                         everything that is kept
+  steelyard audit --since 2h
+  steelyard audit --since 2026-11-22T08:00 --json | jq '.records[] | select(.who | startswith(\"uid 0\"))'
+
+A record marked with * can be taken back with `steelyard undo NUMBER`, as long as nothing else changed the same since.")]
+pub struct Args {
+    /// Only from then on: 2h, 08:00, or 2026-11-22T08:00.
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    since: Option<When>,
+    #[command(flatten)]
+    contact: Contact,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.contact.json, wait(ask(args)))
+}
+
+async fn ask(args: &Args) -> Result<End, Failure> {
+    let since = args.since.map(|since| since.before(now_ms()));
+    let kept = args.contact.client().audit(since).await?;
+    if args.contact.json {
+        print_json(&kept)?;
+    } else {
+        screen::print(&render(&kept, screen::width(), Paint::for_stdout()))?;
+    }
+    Ok(End::Done)
+}
+
+fn render(kept: &Audit, width: usize, paint: Paint) -> String {
+    let columns = [
+        ("RECORD", Align::Right),
+        ("WHEN", Align::Left),
+        ("WHAT", Align::Left),
+        ("WHO", Align::Left),
+        ("BEFORE", Align::Left),
+        ("AFTER", Align::Left),
+    ];
+    let mut table = Table::new(&columns);
+    for record in &kept.records {
+        table.row(vec![
+            number(record),
+            moment(record.at_unix_ms).into(),
+            what(record).into(),
+            format!("{} by {}", record.who, record.way).into(),
+            record.before.as_str().into(),
+            record.after.as_str().into(),
+        ]);
+    }
+    let mut text = table.render(width, paint);
+    if kept.unreadable > 0 {
+        text.push_str(&format!("{} lines of the record cannot be read\n", kept.unreadable));
+    }
+    if kept.failures > 0 {
+        text.push_str(&format!("{} records could not be written\n", kept.failures));
+    }
+    text
+}
+
+fn number(record: &AuditRecord) -> Cell {
+    match record.reversible {
+        true => Cell::coloured(format!("{}*", record.id), Colour::Good),
+        false => record.id.to_string().into(),
+    }
+}
+
+fn what(record: &AuditRecord) -> String {
+    let AuditRecord { action, target, saved, undoes, .. } = record;
+    let undoes = undoes.map(|id| format!(" of record {id}")).unwrap_or_default();
+    let saved = if saved.is_some() { ", saved" } else { "" };
+    format!("{action}{undoes}: {target}{saved}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_a_line() {
+        let record = AuditRecord {
+            id: 7,
+            at_unix_ms: 1_772_283_909_000,
+            who: "uid 0 (root)".into(),
+            way: "api".into(),
+            action: "drain".into(),
+            target: "web/a".into(),
+            before: "up".into(),
+            after: "drain".into(),
+            saved: Some("/etc/s.toml".into()),
+            undoes: None,
+            reversible: true,
+        };
+        let undo = AuditRecord { id: 8, action: "undo".into(), undoes: Some(7), ..record.clone() };
+        let records = vec![record, AuditRecord { reversible: false, saved: None, ..undo }];
+        let text = render(&Audit { records, unreadable: 1, failures: 0 }, 200, Paint::fixed(false));
+        let expected = "\
+RECORD  WHEN                  WHAT                       WHO                  BEFORE  AFTER
+    7*  2026-02-28 13:05:09Z  drain: web/a, saved        uid 0 (root) by api  up      drain
+     8  2026-02-28 13:05:09Z  undo of record 7: web/a    uid 0 (root) by api  up      drain
+1 lines of the record cannot be read
+";
+        assert_eq!(
+            text.split_whitespace().collect::<Vec<_>>(),
+            expected.split_whitespace().collect::<Vec<_>>()
+        );
+    }
+}

@@ -1,0 +1,119 @@
+//! `steelyard doctor`: is this machine ready for what it is wanted for? The model judges; this asks and prints.
+
+mod read;
+mod render;
+
+use std::net::IpAddr;
+use std::process::ExitCode;
+
+use clap::{Subcommand, ValueEnum};
+use model::preflight::{Encapsulation, Finding, Verdict, Wanted, examine};
+use serde::Serialize;
+
+use crate::end::{End, Failure, finish, print_json};
+use crate::show::screen;
+
+/// Examine this machine: what is wrong for its task, and the exact commands that mend it.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum What {
+    Server(ServerArgs),
+}
+
+/// Examine a server of a service that is forwarded by packets; run it on that server.
+///
+/// With `mac` and `tunnel` the server answers clients itself, under the service's address: it must have that address,
+/// keep silent about it in its own network, and know a way back. A server of `nat` needs nothing of that.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard doctor server 198.51.100.10
+  steelyard doctor server 198.51.100.10 2001:db8:e::10 --forward tunnel --encapsulation gue
+  steelyard doctor server 198.51.100.10 --json | jq -r '.findings[].commands[]?' | sh
+
+Firewalls are not looked at. Commands last until the next start of the machine: write settings to /etc/sysctl.d, and
+addresses and routes where your distribution keeps them.
+
+Exit codes: 0 ready, 1 something is wrong, 2 the machine could not be read.")]
+pub struct ServerArgs {
+    /// Addresses of the services, as clients use them.
+    #[arg(required = true, value_name = "ADDRESS")]
+    pub service: Vec<IpAddr>,
+    /// How the services are forwarded.
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t = Forward::Mac)]
+    pub forward: Forward,
+    /// With --forward tunnel: how packets are wrapped.
+    #[arg(long, value_enum, value_name = "KIND", default_value_t = Kind::Ipip)]
+    pub encapsulation: Kind,
+    /// With --forward tunnel: the largest packet that the path from the balancer carries, in bytes; without it what
+    /// the server's link carries.
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1280..=65_535))]
+    pub path_mtu: Option<u32>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The methods in which a server takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Forward {
+    /// Direct return on the balancer's subnet.
+    Mac,
+    /// Direct return across routers.
+    Tunnel,
+}
+
+/// Kinds of encapsulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// A bare IP header.
+    Ipip,
+    /// IP and GRE.
+    Gre,
+    /// IP, UDP and GUE.
+    Gue,
+}
+
+impl From<Kind> for Encapsulation {
+    fn from(kind: Kind) -> Encapsulation {
+        match kind {
+            Kind::Ipip => Encapsulation::Ipip,
+            Kind::Gre => Encapsulation::Gre,
+            Kind::Gue => Encapsulation::Gue,
+        }
+    }
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Answer {
+    ready: bool,
+    wrong: usize,
+    findings: Vec<Finding>,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    match &args.what {
+        What::Server(args) => finish(args.json, server(args)),
+    }
+}
+
+fn server(args: &ServerArgs) -> Result<End, Failure> {
+    let tunnel = (args.forward == Forward::Tunnel).then(|| args.encapsulation.into());
+    let wanted = Wanted { services: args.service.clone(), tunnel, path_mtu: args.path_mtu };
+    let picture = read::picture().map_err(|error| Failure::Unusable(render::sentence(&error)))?;
+    let findings = examine(&picture, &wanted);
+    let wrong = findings.iter().filter(|finding| finding.verdict == Verdict::Wrong).count();
+    if args.json {
+        print_json(&Answer { ready: wrong == 0, wrong, findings })?;
+    } else {
+        screen::print(&render::text(&findings))?;
+    }
+    Ok(if wrong == 0 { End::Done } else { End::No })
+}

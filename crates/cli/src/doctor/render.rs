@@ -1,0 +1,86 @@
+//! Findings as people read them: a line each, and below what is wrong why, and what mends it.
+//!
+//! The commands are repeated together at the end, for a root shell.
+
+use model::preflight::{Finding, Verdict};
+
+/// All of them.
+pub fn text(findings: &[Finding]) -> String {
+    let mut out = String::new();
+    for Finding { check, verdict, about, found, why, commands } in findings {
+        let word = match verdict {
+            Verdict::Good => "good ",
+            Verdict::Wrong => "WRONG",
+        };
+        out.push_str(&format!("{word}  {:<16} {about}: {found}\n", check.name()));
+        if !why.is_empty() {
+            out.push_str(&format!("       {why}\n"));
+        }
+        for command in commands {
+            out.push_str(&format!("         {command}\n"));
+        }
+    }
+    let wrong: Vec<&Finding> =
+        findings.iter().filter(|finding| finding.verdict == Verdict::Wrong).collect();
+    if wrong.is_empty() {
+        out.push_str("this server is ready\n");
+        return out;
+    }
+    let mut commands: Vec<&String> = Vec::new();
+    for command in wrong.iter().flat_map(|finding| &finding.commands) {
+        if !commands.contains(&command) {
+            commands.push(command);
+        }
+    }
+    out.push_str(&format!("\n{} wrong; as root:\n", wrong.len()));
+    commands.iter().for_each(|command| out.push_str(&format!("  {command}\n")));
+    out
+}
+
+/// An error with its causes, in one sentence.
+pub fn sentence(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(&format!(": {inner}"));
+        cause = inner.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::preflight::Check;
+
+    #[test]
+    fn what_mends_is_said_beside_what_is_wrong_and_once_at_the_end() {
+        let finding = |about: &str, verdict, commands: &[&str]| Finding {
+            check: Check::ArpIgnore,
+            verdict,
+            about: about.to_owned(),
+            found: "arp_ignore 0".to_owned(),
+            why: if commands.is_empty() { String::new() } else { "it answers".to_owned() },
+            commands: commands.iter().map(ToString::to_string).collect(),
+        };
+        let good = finding("eth2", Verdict::Good, &[]);
+        assert_eq!(
+            text(std::slice::from_ref(&good)),
+            "good   arp-ignore       eth2: arp_ignore 0\nthis server is ready\n"
+        );
+        let set = "sysctl -w a=1";
+        let bad = ["eth0", "eth1"].map(|link| finding(link, Verdict::Wrong, &[set]));
+        let expected = "\
+WRONG  arp-ignore       eth0: arp_ignore 0
+       it answers
+         sysctl -w a=1
+WRONG  arp-ignore       eth1: arp_ignore 0
+       it answers
+         sysctl -w a=1
+
+2 wrong; as root:
+  sysctl -w a=1
+";
+        assert_eq!(text(&bad), expected);
+    }
+}

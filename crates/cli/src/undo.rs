@@ -1,0 +1,40 @@
+//! `steelyard undo`: takes an order back. Whether that is possible is the daemon's to say.
+
+use std::process::ExitCode;
+
+use crate::ask::{Contact, wait};
+use crate::end::{End, Failure, finish, print_json};
+use crate::show::screen;
+
+/// Take an order back: the latest that can be, or one by its number in `steelyard audit`.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard undo          the latest
+  steelyard undo 17       record 17 of `steelyard audit`
+
+It is refused when something else changed the same since. Connections that were cut stay cut.")]
+pub struct Args {
+    /// The record's number.
+    #[arg(value_name = "RECORD")]
+    id: Option<u64>,
+    #[command(flatten)]
+    contact: Contact,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.contact.json, wait(ask(args)))
+}
+
+async fn ask(args: &Args) -> Result<End, Failure> {
+    let record = args.contact.client().undo(args.id).await?;
+    if args.contact.json {
+        print_json(&record)?;
+    } else {
+        let of = record.undoes.map(|id| format!(" (record {id})")).unwrap_or_default();
+        let text = format!("{}{of}: taken back; it is now: {}\n", record.target, record.after);
+        screen::print(&text)?;
+    }
+    Ok(End::Done)
+}

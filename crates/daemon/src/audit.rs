@@ -1,0 +1,326 @@
+//! The record of orders: one JSON object a line in the state directory, the last ones in memory. Trouble with the disk is told
+//! and counted, never a failure of what was ordered.
+//!
+//! A line is written whole and synced; what a crash left of the last line is counted and skipped. It takes nothing
+//! back: `control::undo` does.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use api::types::AuditRecord;
+use serde::{Deserialize, Serialize};
+
+use crate::event::Events;
+use crate::keep;
+use crate::reconcile::memory::Remembered;
+use crate::reconcile::overlay::Manual;
+
+/// Records kept in memory.
+const RECORDS: usize = 10_000;
+/// Bytes of one record; the texts of a longer one are cut.
+const RECORD_BYTES: usize = 64 * 1024;
+
+/// A record and how it is taken back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Entry {
+    /// What is told.
+    #[serde(flatten)]
+    pub record: AuditRecord,
+    /// How it is taken back; `None`: it cannot be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reversal: Option<Reversal>,
+}
+
+/// How an order is taken back: what was before, and what must still be so.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reversal {
+    /// What operators said of a server.
+    Words {
+        /// Before.
+        before: Box<Remembered>,
+        /// After.
+        after: Box<Remembered>,
+    },
+    /// Whether a server is there.
+    Manual {
+        /// Its pool.
+        pool: String,
+        /// Its name.
+        name: String,
+        /// Before.
+        before: Box<Manual>,
+        /// After.
+        after: Box<Manual>,
+    },
+    /// The configuration.
+    Generation {
+        /// In force before.
+        before: u64,
+        /// In force after.
+        after: u64,
+    },
+}
+
+/// What is kept, for those who look.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// Oldest first.
+    pub records: Vec<AuditRecord>,
+    /// Lines that could not be read.
+    pub unreadable: u64,
+    /// Records that could not be written.
+    pub failures: u64,
+}
+
+/// The record.
+#[derive(Debug)]
+pub struct Audit {
+    path: Option<PathBuf>,
+    limit: u64,
+    entries: VecDeque<Entry>,
+    next: u64,
+    bytes: u64,
+    /// The file may end within a line.
+    torn: bool,
+    unreadable: u64,
+    failures: u64,
+    events: Events,
+}
+
+impl Audit {
+    /// Reads what the process before kept below `state`; `None`: nothing is kept on disk.
+    pub fn open(state: Option<&Path>, limit: u64, events: Events) -> Audit {
+        let mut audit = Audit {
+            path: state.map(|state| state.join("audit.jsonl")),
+            limit,
+            entries: VecDeque::new(),
+            next: 1,
+            bytes: 0,
+            torn: false,
+            unreadable: 0,
+            failures: 0,
+            events,
+        };
+        if let Some(path) = audit.path.clone() {
+            match std::fs::read(&path) {
+                Ok(bytes) => audit.adopt(&bytes),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => audit.trouble("read", &error),
+            }
+        }
+        audit
+    }
+
+    /// How large the file may grow from now on.
+    pub fn limit(&mut self, bytes: u64) {
+        self.limit = bytes;
+    }
+
+    /// Adds one; it gets the next number.
+    pub fn add(&mut self, record: AuditRecord, reversal: Option<Reversal>) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        let reversible = reversal.is_some();
+        let mut entry = Entry { record: AuditRecord { id, reversible, ..record }, reversal };
+        let mut line = serde_json::to_vec(&entry).unwrap_or_default();
+        if line.len() > RECORD_BYTES {
+            let short = |text: &String| text.chars().take(1_000).collect::<String>();
+            let AuditRecord { before, after, .. } = &entry.record;
+            let (before, after) = (short(before), short(after));
+            let record = AuditRecord { before, after, reversible: false, ..entry.record };
+            entry = Entry { record, reversal: None };
+            line = serde_json::to_vec(&entry).unwrap_or_default();
+        }
+        line.push(b'\n');
+        self.keep(entry);
+        if let Err(error) = self.write(&line) {
+            self.trouble("write", &error);
+        }
+        id
+    }
+
+    /// One by its number.
+    pub fn find(&self, id: u64) -> Option<&Entry> {
+        self.entries.iter().rev().find(|entry| entry.record.id == id)
+    }
+
+    /// The latest that can be taken back, was not, and did not take back another.
+    pub fn latest(&self) -> Option<&Entry> {
+        let undone = |id: u64| self.entries.iter().any(|it| it.record.undoes == Some(id));
+        self.entries.iter().rev().find(|entry| {
+            let record = &entry.record;
+            entry.reversal.is_some() && record.undoes.is_none() && !undone(record.id)
+        })
+    }
+
+    /// What is kept from this moment (Unix milliseconds) on.
+    pub fn kept(&self, since_unix_ms: u64) -> Kept {
+        let wanted = self.entries.iter().filter(|it| it.record.at_unix_ms >= since_unix_ms);
+        Kept {
+            records: wanted.map(|entry| entry.record.clone()).collect(),
+            unreadable: self.unreadable,
+            failures: self.failures,
+        }
+    }
+
+    /// Records that could not be written, or a file that could not be read.
+    pub fn failures(&self) -> u64 {
+        self.failures
+    }
+
+    fn adopt(&mut self, bytes: &[u8]) {
+        self.bytes = bytes.len() as u64;
+        self.torn = bytes.last().is_some_and(|last| *last != b'\n');
+        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            match serde_json::from_slice::<Entry>(line) {
+                Ok(entry) => {
+                    self.next = self.next.max(entry.record.id.saturating_add(1));
+                    self.keep(entry);
+                }
+                Err(_) => self.unreadable += 1,
+            }
+        }
+    }
+
+    fn keep(&mut self, entry: Entry) {
+        if self.entries.len() == RECORDS {
+            self.entries.pop_front();
+        }
+        self.entries.push_back(entry);
+    }
+
+    fn write(&mut self, line: &[u8]) -> io::Result<()> {
+        let Some(path) = self.path.clone() else { return Ok(()) };
+        if self.bytes + line.len() as u64 > self.limit {
+            return self.shorten(&path);
+        }
+        let mut file = match open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if let Some(directory) = path.parent() {
+                    std::fs::create_dir_all(directory)?;
+                }
+                open(&path)?
+            }
+            other => other?,
+        };
+        let mut whole = Vec::with_capacity(line.len() + 1);
+        if self.torn {
+            whole.push(b'\n');
+        }
+        whole.extend_from_slice(line);
+        // Until it is known to be whole the file may end anywhere.
+        self.torn = true;
+        file.write_all(&whole)?;
+        self.torn = false;
+        self.bytes += whole.len() as u64;
+        file.sync_data()
+    }
+
+    /// Writes the newer half anew.
+    fn shorten(&mut self, path: &Path) -> io::Result<()> {
+        let mut lines: VecDeque<Vec<u8>> = VecDeque::new();
+        let mut bytes = 0;
+        for entry in self.entries.iter().rev() {
+            let mut line = serde_json::to_vec(entry).unwrap_or_default();
+            line.push(b'\n');
+            bytes += line.len() as u64;
+            if bytes > self.limit / 2 && !lines.is_empty() {
+                break;
+            }
+            lines.push_front(line);
+        }
+        let text: Vec<u8> = lines.into_iter().flatten().collect();
+        keep::replace(path, &text)?;
+        self.bytes = text.len() as u64;
+        self.torn = false;
+        Ok(())
+    }
+
+    fn trouble(&mut self, what: &str, error: &io::Error) {
+        self.failures += 1;
+        let path = self.path.as_deref().unwrap_or(Path::new("")).display();
+        let text = format!("cannot {what} {path}: {error}; the record of orders has a gap there");
+        self.events.warn("audit-not-kept", text);
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).mode(0o640).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    fn record(action: &str) -> AuditRecord {
+        AuditRecord { action: action.into(), at_unix_ms: 5, ..AuditRecord::default() }
+    }
+
+    fn open_in(scratch: &Scratch) -> Audit {
+        Audit::open(Some(scratch.path()), 1 << 20, Events::quiet())
+    }
+
+    fn reversal() -> Option<Reversal> {
+        Some(Reversal::Generation { before: 1, after: 2 })
+    }
+
+    #[test]
+    fn numbers_go_on_after_a_restart_and_a_torn_line_costs_itself_alone() {
+        let scratch = Scratch::new("audit").unwrap();
+        let mut audit = open_in(&scratch);
+        assert_eq!((audit.add(record("a"), None), audit.add(record("b"), reversal())), (1, 2));
+        let path = scratch.path().join("audit.jsonl");
+        let whole = std::fs::read(&path).unwrap();
+        for end in 0..whole.len() {
+            std::fs::write(&path, &whole[..end]).unwrap();
+            let mut audit = open_in(&scratch);
+            let kept = audit.kept(0).records.len();
+            let id = audit.add(record("c"), None);
+            let again = open_in(&scratch).kept(0);
+            assert_eq!(again.records.len(), kept + 1, "{end}");
+            assert!(again.unreadable <= 1 && id as usize == kept + 1, "{end}");
+        }
+    }
+
+    #[test]
+    fn the_file_stays_below_its_limit_and_keeps_the_newest() {
+        let scratch = Scratch::new("audit").unwrap();
+        let mut audit = Audit::open(Some(scratch.path()), 4_096, Events::quiet());
+        for _ in 0..200 {
+            audit.add(record("drain"), None);
+            let size = std::fs::metadata(scratch.path().join("audit.jsonl")).unwrap().len();
+            assert!(size <= 4_096, "{size}");
+        }
+        let kept = open_in(&scratch).kept(0).records;
+        assert_eq!(kept.last().unwrap().id, 200);
+        assert!(kept.len() > 5);
+    }
+
+    #[test]
+    fn a_disk_that_takes_nothing_is_told_and_the_record_goes_on_in_memory() {
+        let scratch = Scratch::new("audit").unwrap();
+        std::fs::create_dir(scratch.path().join("audit.jsonl")).unwrap();
+        let mut audit = open_in(&scratch);
+        audit.add(record("a"), reversal());
+        assert!(audit.failures() >= 2);
+        assert_eq!(audit.kept(0).records.len(), 1);
+        assert!(audit.kept(6).records.is_empty());
+    }
+
+    #[test]
+    fn the_latest_is_the_one_that_was_not_taken_back() {
+        let mut audit = Audit::open(None, 1 << 20, Events::quiet());
+        let first = audit.add(record("a"), reversal());
+        let second = audit.add(record("b"), reversal());
+        audit.add(record("c"), None);
+        assert_eq!(audit.latest().unwrap().record.id, second);
+        audit.add(AuditRecord { undoes: Some(second), ..record("undo") }, reversal());
+        assert_eq!(audit.latest().unwrap().record.id, first);
+    }
+}

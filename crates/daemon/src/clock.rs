@@ -1,0 +1,20 @@
+//! Tells the control, once a second, that time has passed. What that changes is decided there.
+
+use std::time::Duration;
+
+use tokio::time::MissedTickBehavior;
+
+use crate::control::Control;
+
+/// How late a window may open or close.
+const STEP: Duration = Duration::from_secs(1);
+
+/// Until the daemon is gone.
+pub async fn run(control: Control) {
+    let mut every = tokio::time::interval(STEP);
+    every.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        every.tick().await;
+        control.tick().await;
+    }
+}

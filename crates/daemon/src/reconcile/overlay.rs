@@ -1,0 +1,262 @@
+//! Servers that are not as the file has them: added and removed by operators, found by sources. Pure: a checked
+//! configuration goes in, the one to put in force comes out.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use model::config::edit::{name_from, server_address};
+use model::config::{Admin, Checked, Config, Pool, Server, Weight};
+use serde::{Deserialize, Serialize};
+
+use super::server::address_text;
+use crate::control::origin::Origin;
+
+/// Servers of all pools together, whatever they come from: as many as one file may hold.
+pub const SERVERS: usize = 10_000;
+
+/// What differs from the file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Overlay {
+    /// Servers that operators added.
+    pub added: Vec<Added>,
+    /// Servers that operators removed.
+    pub removed: Vec<Removed>,
+    /// Servers that sources found, the last good answer of each pool.
+    pub found: Vec<Found>,
+}
+
+/// A server that an operator added.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Added {
+    /// Its pool.
+    pub pool: String,
+    /// Its name.
+    pub name: String,
+    /// Its address, as written.
+    pub address: String,
+    /// Its weight; `None`: the pool's.
+    pub weight: Option<u16>,
+    /// By whom.
+    pub by: Origin,
+    /// When.
+    pub at: SystemTime,
+}
+
+/// A server that an operator removed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Removed {
+    /// Its pool.
+    pub pool: String,
+    /// Its name.
+    pub name: String,
+    /// Its address: at another one it is another server.
+    pub address: String,
+    /// By whom.
+    pub by: Origin,
+    /// When.
+    pub at: SystemTime,
+}
+
+/// What a source found for a pool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Found {
+    /// The pool.
+    pub pool: String,
+    /// Its servers.
+    pub servers: Vec<FoundServer>,
+}
+
+/// A server that a source found.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct FoundServer {
+    /// Its address.
+    pub address: String,
+    /// Its name; `None`: as its address says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its weight; `None`: the pool's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u16>,
+}
+
+/// What operators said of one name: the two may not stand together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Manual {
+    /// It was added.
+    pub added: Option<Added>,
+    /// It was removed.
+    pub removed: Option<Removed>,
+}
+
+impl Overlay {
+    /// Nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty() && self.found.is_empty()
+    }
+
+    /// The configuration to put in force.
+    pub fn over(&self, checked: &Checked) -> Config {
+        let mut config = checked.config.clone();
+        if self.is_empty() {
+            return config;
+        }
+        for pool in config.pools.values_mut() {
+            if let Some(servers) = self.servers(pool, checked) {
+                *pool = Arc::new(Pool { servers, ..(**pool).clone() });
+            }
+        }
+        config
+    }
+
+    /// What operators said of this name.
+    pub fn manual(&self, pool: &str, name: &str) -> Manual {
+        let added = self.added.iter().find(|it| it.pool == pool && it.name == name);
+        let removed = self.removed.iter().find(|it| it.pool == pool && it.name == name);
+        Manual { added: added.cloned(), removed: removed.cloned() }
+    }
+
+    /// With something else said of this name.
+    pub fn with_manual(&self, pool: &str, name: &str, manual: Manual) -> Overlay {
+        let mut next = self.clone();
+        next.added.retain(|it| it.pool != pool || it.name != name);
+        next.removed.retain(|it| it.pool != pool || it.name != name);
+        next.added.extend(manual.added);
+        next.removed.extend(manual.removed);
+        next
+    }
+
+    /// With what a source found for this pool.
+    pub fn with_found(&self, pool: &str, servers: Vec<FoundServer>) -> Overlay {
+        let mut next = self.clone();
+        next.found.retain(|it| it.pool != pool);
+        if !servers.is_empty() {
+            next.found.push(Found { pool: pool.to_owned(), servers });
+            next.found.sort_by(|a, b| a.pool.cmp(&b.pool));
+        }
+        next
+    }
+
+    /// Without what has no meaning under this configuration: pools that are gone, names that the file has now, and
+    /// removals of servers that nothing has any more.
+    pub fn under(&self, checked: &Checked) -> Overlay {
+        let pools = &checked.config.pools;
+        let mut next = self.clone();
+        let written = |pool: &str, name: &str| {
+            pools.get(pool).and_then(|pool| pool.servers.iter().find(|it| it.name == name))
+        };
+        next.added
+            .retain(|it| pools.contains_key(&it.pool) && written(&it.pool, &it.name).is_none());
+        next.found.retain(|it| pools.contains_key(&it.pool));
+        next.removed.retain(|it| {
+            let in_file = written(&it.pool, &it.name)
+                .is_some_and(|server| address_text(&server.address) == it.address);
+            let found = next.found.iter().filter(|found| found.pool == it.pool);
+            in_file || found.flat_map(|found| &found.servers).any(|one| one.address == it.address)
+        });
+        next
+    }
+
+    /// The servers of a pool where they differ from the file.
+    fn servers(&self, pool: &Pool, checked: &Checked) -> Option<Vec<Arc<Server>>> {
+        let found = self.found.iter().filter(|it| it.pool == pool.name);
+        let found: Vec<&FoundServer> = found.flat_map(|it| &it.servers).collect();
+        let added: Vec<&Added> = self.added.iter().filter(|it| it.pool == pool.name).collect();
+        let removed: Vec<&Removed> =
+            self.removed.iter().filter(|it| it.pool == pool.name).collect();
+        if found.is_empty() && added.is_empty() && removed.is_empty() {
+            return None;
+        }
+        let template = checked.template(&pool.name)?;
+        let mut servers = pool.servers.clone();
+        let mut names: HashSet<String> = servers.iter().map(|it| it.name.clone()).collect();
+        let found = found.iter().map(|it| (it.name.clone(), it.address.as_str(), it.weight));
+        let added = added.iter().map(|it| (Some(it.name.clone()), it.address.as_str(), it.weight));
+        for (name, address, weight) in found.chain(added) {
+            let Ok(address) = server_address(address) else { continue };
+            let name = name.unwrap_or_else(|| name_from(&address));
+            let known = servers.iter().any(|it| it.name == name || it.address == address);
+            if !known && names.insert(name.clone()) {
+                let weight = weight.and_then(Weight::new).unwrap_or(template.weight);
+                let admin = Admin::Enabled;
+                servers.push(Arc::new(Server { name, address, weight, admin, ..template.clone() }));
+            }
+        }
+        servers.retain(|server| {
+            let gone = |it: &&&Removed| {
+                it.name == server.name && it.address == address_text(&server.address)
+            };
+            removed.iter().find(gone).is_none()
+        });
+        Some(servers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::config::load;
+
+    use super::*;
+    use crate::control::origin::Way;
+
+    const TEXT: &str = "[service.s]\nlisten = \"127.0.0.1:1\"\nforward = \"tcp\"\npool = \"web\"\n[pool.web]\nprobe = \
+         \"tcp\"\nweight = 5\nservers = [{ name = \"a\", address = \"10.0.0.1:80\", weight = 2 }, \"10.0.0.2:80\"]\n";
+
+    fn added(name: &str, address: &str) -> Added {
+        let (pool, name, address) = ("web".into(), name.into(), address.into());
+        let by = Origin::new("tester", Way::Api);
+        Added { pool, name, address, weight: None, by, at: SystemTime::UNIX_EPOCH }
+    }
+
+    fn removed(name: &str, address: &str) -> Removed {
+        let Added { pool, name, address, by, at, .. } = added(name, address);
+        Removed { pool, name, address, by, at }
+    }
+
+    fn names(overlay: &Overlay, text: &str) -> Vec<String> {
+        let config = overlay.over(&load(text, "x").unwrap());
+        config.pools["web"].servers.iter().map(|server| server.name.clone()).collect()
+    }
+
+    #[test]
+    fn what_is_added_takes_what_the_pool_says_of_its_servers() {
+        let overlay = Overlay { added: vec![added("c", "10.0.0.3:80")], ..Overlay::default() };
+        let checked = load(TEXT, "x").unwrap();
+        let config = overlay.over(&checked);
+        let new = &config.pools["web"].servers[2];
+        assert_eq!((new.name.as_str(), new.weight.get(), new.probe.is_some()), ("c", 5, true));
+        assert!(Arc::ptr_eq(&config.services["s"], &checked.config.services["s"]));
+    }
+
+    #[test]
+    fn sources_operators_and_the_file_do_not_double_each_other() {
+        let one = |address: &str| FoundServer { address: address.into(), name: None, weight: None };
+        let overlay = Overlay { added: vec![added("a", "10.0.0.9:80")], ..Overlay::default() }
+            .with_found("web", vec![one("10.0.0.1:80"), one("10.0.0.4:80"), one("rubbish")]);
+        assert_eq!(names(&overlay, TEXT), ["a", "10-0-0-2-80", "10-0-0-4-80"]);
+        let gone = Manual { removed: Some(removed("10-0-0-4-80", "10.0.0.4:80")), added: None };
+        let overlay = overlay.with_manual("web", "10-0-0-4-80", gone);
+        assert_eq!(names(&overlay, TEXT), ["a", "10-0-0-2-80"]);
+    }
+
+    #[test]
+    fn what_the_file_has_now_is_no_difference_any_more() {
+        let overlay = Overlay {
+            added: vec![added("c", "10.0.0.3:80"), added("d", "10.0.0.4:80")],
+            removed: vec![removed("a", "10.0.0.1:80"), removed("z", "10.0.0.8:80")],
+            found: Vec::new(),
+        };
+        let next = TEXT.replace("\"10.0.0.2:80\"", "{ name = \"c\", address = \"10.0.0.3:80\" }");
+        let left = overlay.under(&load(&next, "x").unwrap());
+        assert_eq!((left.added.len(), left.removed.len()), (1, 1));
+        assert_eq!(names(&left, &next), ["c", "d"]);
+        let moved = next.replace("10.0.0.1:80", "10.0.0.77:80");
+        assert_eq!(overlay.under(&load(&moved, "x").unwrap()).removed, []);
+    }
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
+/* The numbers that the datapath and user space share; see abi.h for the language. */
+#ifndef STEELYARD_WORDS_H
+#define STEELYARD_WORDS_H
+
+/// Raised by hand when the meaning of a map changes without its form; the form is fingerprinted by itself.
+#define ABI_VERSION 1
+/// A tick is 2^28 nanoseconds.
+#define TICK_SHIFT 28
+/// No service, server, pool, share, way or record.
+#define NONE 0xffffffff
+/// The scope of a guard that holds for every service.
+#define SCOPE_ALL 0xffffffff
+/// Entries of one bucket of a flow table: one cache line.
+#define WAYS_IN_BUCKET 4
+/// Ranges of ports under one any-port address.
+#define PORT_RANGES 8
+/// Rules that one service may have.
+#define RULES_LIMIT 32
+/// Steps along a schedule past servers that take nothing.
+#define PICK_STEPS 64
+/// Ports looked at for one new connection before it is refused for want of a port.
+#define PORT_STEPS 512
+/// Extension headers followed in one IPv6 packet.
+#define EXTENSIONS_LIMIT 8
+/// The first port of a return address that a share may use.
+#define FIRST_PORT 1025
+/// Ports of one share: 1025 to 65534.
+#define SHARE_PORTS 64510
+/// Outcomes counted by server.
+#define SERVER_OUTCOMES 16
+/// Outcomes counted by service.
+#define SERVICE_OUTCOMES 24
+/// Outcomes counted for the plane as a whole.
+#define PLANE_OUTCOMES 24
+/// Meters of one service, by `enum meter`.
+#define METERS 4
+/// Learned ways back to clients.
+#define LEARNED_LIMIT 4096
+
+/// Where a packet ends: each in exactly one of these. The first sixteen are counted by server.
+enum outcome {
+	/// Sent on to a server.
+	FORWARDED = 0,
+	/// An answer of a server, sent on to its client.
+	RETURNED = 1,
+	/// Handed to this host, where the server is.
+	COLLOCATED = 2,
+	/// An ICMP error about a connection, sent on to its server.
+	ERROR_FORWARDED = 3,
+	/// An ICMP error about a connection, sent on to its client.
+	ERROR_RETURNED = 4,
+	/// Dropped: no link address is known for the server or the way to the client.
+	NEIGHBOUR_UNKNOWN = 5,
+	/// Dropped: no free port is left towards the server.
+	NO_PORT = 6,
+	/// Dropped: the hop limit ran out here.
+	TTL_EXPIRED = 7,
+	/// Answered with 'too big': the packet does not fit the way and may not be fragmented.
+	TOO_BIG = 8,
+	/// Dropped: the packet does not fit the way, and its sender allows fragments, which are not made here.
+	OVERSIZE = 9,
+	/// Dropped: a client reuses a port before the closing time allows it (RFC 9293, RFC 6191).
+	PREMATURE_REUSE = 10,
+	/// Dropped: the table of connections is full.
+	TABLE_FULL = 11,
+	/// Answered with a reset: the connection's server was removed.
+	RESET_SENT = 12,
+	/// Dropped: the driver leaves no room before the packet for the tunnel's header.
+	NO_HEADROOM = 13,
+	/// Dropped: an answer whose connection is over or was never there.
+	ANSWER_WITHOUT_FLOW = 14,
+	/// Dropped: the kernel refused to change the packet's length.
+	RESIZE_FAILED = 15,
+	/// Dropped: no server can take it.
+	NO_SERVER = 16,
+	/// Dropped: the client is on the deny list, or not on the allow list.
+	DENIED = 17,
+	/// Dropped: the client is banned for a time.
+	BANNED = 18,
+	/// Dropped: more new connections a second than the service may have.
+	SYN_RATE = 19,
+	/// Dropped: more resets a second than the service may have.
+	RST_RATE = 20,
+	/// Dropped: more new connections a second than one client may have.
+	SOURCE_SYN_RATE = 21,
+	/// Dropped: more resets a second than one client may have.
+	SOURCE_RST_RATE = 22,
+	/// Dropped: the service has as many connections as it may have.
+	CONNECTION_CAP = 23,
+	/// Dropped: the client has as many connections as it may have.
+	SOURCE_CONNECTION_CAP = 24,
+	/// Dropped: more bytes a second than the service may have.
+	BANDWIDTH_CAP = 25,
+	/// Dropped: more bytes a second than one client may have.
+	SOURCE_BANDWIDTH_CAP = 26,
+	/// Dropped: too many half-open connections, and new ones come faster than allowed then.
+	HALF_OPEN_LIMIT = 27,
+	/// Answered with a SYN cookie.
+	COOKIE_SENT = 28,
+	/// Dropped: the acknowledgement of a SYN cookie that was never given.
+	COOKIE_BAD = 29,
+	/// Dropped by a rule of the service.
+	RULE_DROPPED = 30,
+	/// Dropped: a packet of a connection that is over or was never there.
+	NO_FLOW = 31,
+	/// Handed to this host, which proxies the service.
+	PROXIED = 32,
+	/// Dropped: a later fragment whose first one was not seen.
+	FRAGMENT_UNKNOWN = 40,
+	/// Handed to this host: not for a service.
+	NOT_OURS = 41,
+	/// Handed to this host: neither IPv4 nor IPv6.
+	NOT_IP = 42,
+	/// Dropped: ends inside a header.
+	TOO_SHORT = 43,
+	/// Dropped: a header contradicts itself.
+	BAD_HEADER = 44,
+	/// Handed to this host: more extension headers than are followed.
+	TOO_MANY_EXTENSIONS = 45,
+	/// Handed to this host: an ICMP error about no connection of ours.
+	ERROR_NOT_OURS = 46,
+	/// Dropped: a fragment that is impossible or would overlap a header.
+	BAD_FRAGMENT = 47,
+	/// Dropped: the plane has no configuration, or it contradicts itself.
+	NO_CONFIGURATION = 48,
+};
+
+/// How a service's packets reach its servers.
+enum method {
+	/// The destination's link address is rewritten; the server answers the client directly.
+	MAC = 0,
+	/// The packet is wrapped in another; the server answers the client directly.
+	TUNNEL = 1,
+	/// Addresses and ports are translated both ways.
+	NAT = 2,
+	/// The host proxies the service: only the guards act here.
+	HOST = 3,
+};
+
+/// What wraps a packet in a tunnel.
+enum wrap {
+	/// IP in IP (RFC 2003, RFC 2473).
+	IPIP = 0,
+	/// GRE without options (RFC 2784).
+	GRE = 1,
+	/// GUE variant 1: IP directly in UDP, whose source port carries the flow.
+	GUE = 2,
+};
+
+/// How a pool chooses.
+enum choose {
+	/// The next entry of the schedule.
+	TURN = 0,
+	/// The entry at the published hash of the client's masked address.
+	CLIENT = 1,
+};
+
+/// Where a connection is.
+enum state {
+	/// Nobody's.
+	FREE = 0,
+	/// Being filled in.
+	CLAIMED = 1,
+	/// A SYN was seen, its answer's acknowledgement not yet.
+	EMBRYONIC = 2,
+	/// Both sides talk.
+	ESTABLISHED = 3,
+	/// The client has said FIN.
+	CLIENT_CLOSED = 4,
+	/// The server has said FIN.
+	SERVER_CLOSED = 5,
+	/// Both have said FIN, or one RST: the closing time runs.
+	CLOSING = 6,
+	/// UDP.
+	DATAGRAM = 7,
+};
+
+/// The meters of a service.
+enum meter {
+	/// New connections.
+	METER_SYN = 0,
+	/// Resets.
+	METER_RST = 1,
+	/// Bytes.
+	METER_BYTES = 2,
+	/// New connections while too many are half-open.
+	METER_HALF_OPEN = 3,
+};
+
+/// What a guard says of its addresses.
+enum guard {
+	/// Let in.
+	GUARD_ALLOW = 0,
+	/// Keep out.
+	GUARD_DENY = 1,
+	/// Keep out until a time.
+	GUARD_BAN = 2,
+};
+
+/// What user space is told through the ring `events`.
+enum event {
+	/// A server's link address is wanted.
+	EVENT_NEIGHBOUR = 0,
+	/// A client's next hop's link address is wanted.
+	EVENT_CLIENT_NEIGHBOUR = 1,
+	/// A service has as many half-open connections as its alarm says.
+	EVENT_HALF_OPEN = 2,
+	/// No free port towards a server.
+	EVENT_NO_PORT = 3,
+	/// A table of connections is full, or gave up a living one.
+	EVENT_TABLE_FULL = 4,
+};
+
+/// `config.flags`: some address is a service for every port.
+#define CONFIG_ANY_PORT 1
+/// `config.flags`: some service has every address.
+#define CONFIG_ANY_ADDRESS 2
+/// `config.flags`: there are shares, so answers of servers come through here.
+#define CONFIG_NAT 4
+/// `config.flags`: there are shares that keep the client's address.
+#define CONFIG_CLIENT_SOURCE 8
+/// `config.flags`: there are guards for every service.
+#define CONFIG_GUARDS 16
+
+/// `service.flags`: the guards of this service are looked at.
+#define SERVICE_GUARDS 1
+/// `service.flags`: a client that no guard names is kept out.
+#define SERVICE_ALLOW_ONLY 2
+/// `service.flags`: some limit for one client is set.
+#define SERVICE_SOURCES 4
+/// `service.flags`: SYN cookies beyond the half-open limit (nat and host).
+#define SERVICE_COOKIES 8
+
+/// `server.flags`: takes new connections.
+#define SERVER_TAKES 1
+/// `server.flags`: forwards at all; without it the server's connections choose again, or are dropped.
+#define SERVER_SERVES 2
+/// `server.flags`: its connections are answered with a reset.
+#define SERVER_RESETS 4
+/// `server.flags`: its address is this host's.
+#define SERVER_LOCAL 8
+
+/// `way.state`: no link address is known; the kernel's tables are asked for each packet.
+#define WAY_UNKNOWN 0
+/// `way.state`: usable.
+#define WAY_OK 1
+
+/// `share.flags`: the client's address is kept; ports are not changed.
+#define SHARE_CLIENT 1
+
+/// `rule.flags`: the rule holds now.
+#define RULE_ON 1
+
+/// `interface.flags`: the program runs in the driver, so a frame is what was on the wire.
+#define INTERFACE_NATIVE 1
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
+/* Flows of the methods whose answers go past us (`mac`, `tunnel`): which server a packet's connection has, and what
+ * the client's packets say of its state. A connection that is not known chooses, with or without a SYN. */
+#ifndef STEELYARD_DIRECT_H
+#define STEELYARD_DIRECT_H
+
+#include "guard.h"
+#include "pick.h"
+
+#define STATE_SHIFT 28
+
+INLINE __u32 state_of(__u64 word)
+{
+	return (__u32)word >> STATE_SHIFT;
+}
+
+INLINE __u32 server_of(__u64 word)
+{
+	return (__u32)word & 0xfffffff;
+}
+
+/* The state after a packet of the client. */
+INLINE __u32 next_state(const struct cursor *c, __u32 state)
+{
+	if (!is_tcp(c))
+		return DATAGRAM;
+	if (c->tcp & RST)
+		return CLOSING;
+	if (c->tcp & SYN)
+		return state == ESTABLISHED ? ESTABLISHED : EMBRYONIC;
+	if (c->tcp & FIN)
+		return CLIENT_CLOSED;
+	return state == EMBRYONIC ? ESTABLISHED : state;
+}
+
+INLINE __u32 time_of(const struct service *service, __u32 state)
+{
+	switch (state) {
+	case EMBRYONIC:
+		return service->embryonic;
+	case CLIENT_CLOSED:
+	case SERVER_CLOSED:
+		return service->half_closed;
+	case CLOSING:
+		return service->closing;
+	case DATAGRAM:
+		return service->datagram;
+	default:
+		return service->idle;
+	}
+}
+
+INLINE void count_flow(struct cursor *c, int adopted)
+{
+	struct server_count *row = entry(server_counts, c->server);
+	struct gauge *gauge = entry(gauges, c->service);
+
+	if (row) {
+		row->flows++;
+		row->adopted += adopted;
+	}
+	if (gauge)
+		__sync_fetch_and_add(&gauge->new_flows, 1);
+}
+
+/* Half-open connections that came (1) or went (-1). */
+INLINE void count_half_open(struct cursor *c, __u32 change)
+{
+	struct gauge *gauge = entry(gauges, c->service);
+
+	if (gauge)
+		__sync_fetch_and_add(&gauge->new_half_open, change);
+}
+
+/* A server for a packet without a record, and the record. Ends the walk, or goes on with `c->server`. */
+GLOBAL int begin(struct cursor *c, const struct config *k, const struct service *service, __u64 print)
+{
+	__u32 state, server;
+	int done;
+
+	if (!c || !k || !service)
+		return XDP_DROP;
+	state = is_tcp(c) && !(c->tcp & SYN) && !(c->tcp & RST) ? ESTABLISHED : next_state(c, FREE);
+	if (opens(c) || !is_tcp(c)) {
+		done = admit(k, c, service);
+		if (done != GO_ON)
+			return done;
+	}
+	server = choose(k, c, service);
+	if (server == REFUSED)
+		return drop(c, RULE_DROPPED);
+	if (server == NONE)
+		return drop(c, NO_SERVER);
+	c->server = server;
+	if (insert(&flows, k->flow_mask, print,
+		   word_of(print, state << STATE_SHIFT | server, c->tick + time_of(service, state)), c->tick,
+		   1) == EVICTED) {
+		struct plane_count *plane = entry(plane_counts, 0);
+
+		if (plane)
+			plane->evicted++;
+	}
+	count_flow(c, is_tcp(c) && !opens(c));
+	if (state == EMBRYONIC)
+		count_half_open(c, 1);
+	return GO_ON;
+}
+
+/* Sets `c->server` to the connection's server. */
+INLINE int direct(struct cursor *c, const struct config *k, const struct service *service)
+{
+	__u64 print = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto), old, new;
+	__u64 *word = find(&flows, k->flow_mask, print);
+	__u32 state, next;
+
+	old = word ? read_word(word, print) : 0;
+	if (unlikely(!old))
+		return begin(c, k, service, print);
+	state = state_of(old);
+	c->server = server_of(old);
+	if (unlikely(left(old, c->tick) <= 0 ||
+		     !takes(c->server, opens(c) && state >= CLIENT_CLOSED ? SERVER_SERVES | SERVER_TAKES
+									  : SERVER_SERVES))) {
+		struct server *gone = entry(servers, c->server);
+
+		if (gone && gone->flags & SERVER_RESETS && is_tcp(c) && !opens(c))
+			return GO_ON;
+		forget(&flows, k->flow_mask, print, (__u32)old);
+		return begin(c, k, service, print);
+	}
+	next = next_state(c, state);
+	new = word_of(print, next << STATE_SHIFT | c->server, c->tick + time_of(service, next));
+	if (new != old && __sync_val_compare_and_swap(word, old, new) == old) {
+		if (state == EMBRYONIC && next != EMBRYONIC)
+			count_half_open(c, -1);
+		else if (state != EMBRYONIC && next == EMBRYONIC)
+			count_half_open(c, 1);
+	}
+	return GO_ON;
+}
+
+#endif

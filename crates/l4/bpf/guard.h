@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
+/* Who may come in, and how fast: allow and deny lists, bans, rates and caps by service and by client. */
+#ifndef STEELYARD_GUARD_H
+#define STEELYARD_GUARD_H
+
+#include "count.h"
+#include "pick.h"
+
+INLINE int listed(struct cursor *c, __u32 scope)
+{
+	struct guard_key key = { .prefix = 160, .scope = bpf_htonl(scope) };
+	struct guard_value *found;
+
+	copy16((struct addr *)key.addr, &c->src);
+	found = bpf_map_lookup_elem(&guards, &key);
+	if (!found)
+		return -1;
+	if (found->action == GUARD_BAN && (__s32)(found->until - c->tick) <= 0)
+		return -1;
+	return found->action;
+}
+
+/* Lists and bans, for each packet of a client. The service's own entry goes before the one for all. */
+GLOBAL int let_in(struct cursor *c, __u32 flags, __u32 all)
+{
+	int said = -1;
+
+	if (!c)
+		return XDP_DROP;
+	if (flags & SERVICE_GUARDS)
+		said = listed(c, c->service);
+	if (said < 0 && all & CONFIG_GUARDS)
+		said = listed(c, SCOPE_ALL);
+	if (said == GUARD_DENY || (said < 0 && flags & SERVICE_ALLOW_ONLY))
+		return drop(c, DENIED);
+	if (said == GUARD_BAN)
+		return drop(c, BANNED);
+	return GO_ON;
+}
+
+INLINE __u64 cost_of(const struct cursor *c, __u64 cost, __u32 meter)
+{
+	return meter == METER_BYTES ? cost * c->length >> 10 : cost;
+}
+
+/* One limit of the service and the same of one client, in this order. */
+INLINE int metered(struct cursor *c, const struct service *service, struct source_use *use, __u32 meter,
+		   __u32 outcome, __u32 source_outcome)
+{
+	struct used *used = entry(meters, c->service);
+
+	if (service->cost[meter] && used &&
+	    !within(&used->until[meter], c->ns, cost_of(c, service->cost[meter], meter), service->burst[meter]))
+		return drop(c, outcome);
+	if (use && service->source_cost[meter] &&
+	    !within(&use->used[meter], c->ns, cost_of(c, service->source_cost[meter], meter),
+		    service->source_burst[meter]))
+		return drop(c, source_outcome);
+	return GO_ON;
+}
+
+INLINE struct source_use *source_of(struct cursor *c, const struct service *service)
+{
+	struct source key = { .service = c->service };
+	struct source_use none = { 0 }, *use;
+	struct addr network = { { 0 } };
+
+	masked(&network, &c->src, service->source_mask4, service->source_mask6);
+	copy16((struct addr *)key.addr, &network);
+	use = bpf_map_lookup_elem(&sources, &key);
+	if (use)
+		return use;
+	bpf_map_update_elem(&sources, &key, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&sources, &key);
+}
+
+/* Rates that every packet of a client counts for: bytes and resets. */
+GLOBAL int slow_down(struct cursor *c, const struct service *service)
+{
+	struct source_use *use = NULL;
+	int done;
+
+	if (!c || !service)
+		return XDP_DROP;
+	if (service->flags & SERVICE_SOURCES)
+		use = source_of(c, service);
+	if (is_tcp(c) && c->tcp & RST) {
+		done = metered(c, service, use, METER_RST, RST_RATE, SOURCE_RST_RATE);
+		if (done != GO_ON)
+			return done;
+	}
+	return metered(c, service, use, METER_BYTES, BANDWIDTH_CAP, SOURCE_BANDWIDTH_CAP);
+}
+
+/* Whether too many connections are half-open; raises the alarm, once a second at most. */
+INLINE int flooded(struct cursor *c, const struct service *service, struct gauge *gauge)
+{
+	__s32 half_open = gauge->half_open + gauge->new_half_open;
+
+	if (service->half_open_alarm && half_open >= (__s32)service->half_open_alarm &&
+	    c->tick - gauge->alarm_tick >= 4) {
+		gauge->alarm_tick = c->tick;
+		tell(c, EVENT_HALF_OPEN, half_open, &c->dst);
+	}
+	return service->half_open_limit && half_open >= (__s32)service->half_open_limit;
+}
+
+/* What a new connection must pass: rates, caps, and the half-open limit. */
+GLOBAL int admit(const struct config *k, struct cursor *c, const struct service *service)
+{
+	struct source_use *use = NULL;
+	struct gauge *gauge;
+	int done;
+
+	if (!k || !c || !service)
+		return XDP_DROP;
+	gauge = entry(gauges, c->service);
+	if (!gauge)
+		return drop(c, NO_CONFIGURATION);
+	if (service->flags & SERVICE_SOURCES)
+		use = source_of(c, service);
+	done = metered(c, service, use, METER_SYN, SYN_RATE, SOURCE_SYN_RATE);
+	if (done != GO_ON)
+		return done;
+	if (service->connections && gauge->flows + gauge->new_flows >= service->connections)
+		return drop(c, CONNECTION_CAP);
+	if (use && service->source_connections) {
+		if (use->flows + use->new_flows >= service->source_connections)
+			return drop(c, SOURCE_CONNECTION_CAP);
+		__sync_fetch_and_add(&use->new_flows, 1);
+	}
+	if (flooded(c, service, gauge) && is_tcp(c))
+		return metered(c, service, NULL, METER_HALF_OPEN, HALF_OPEN_LIMIT, HALF_OPEN_LIMIT);
+	return GO_ON;
+}
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
+/* `mac`: the frame goes on to the server's link address; not a byte of the packet changes. */
+#ifndef STEELYARD_MAC_H
+#define STEELYARD_MAC_H
+
+#include "direct.h"
+#include "send.h"
+
+INLINE int mac(struct xdp_md *ctx, struct cursor *c, const struct server *server)
+{
+	struct way way;
+
+	if (unlikely(server->flags & SERVER_LOCAL))
+		return end(c, COLLOCATED, XDP_PASS);
+	if (unlikely(!way_to(ctx, c, server, &way)))
+		return drop(c, NEIGHBOUR_UNKNOWN);
+	if (unlikely(too_large(ctx, c->length, &way)))
+		return drop(c, OVERSIZE);
+	return end(c, FORWARDED, leave(ctx, &way));
+}
+
+#endif

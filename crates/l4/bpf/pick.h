@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
+/* Chooses a server for a new connection: the sticky table first, then the pool's schedule, by turn or by the client's
+ * hash. User space makes schedules (weighted round-robin or Maglev); here they are only walked. */
+#ifndef STEELYARD_PICK_H
+#define STEELYARD_PICK_H
+
+#include "flow.h"
+#include "hash.h"
+
+INLINE int takes(__u32 server, __u32 need)
+{
+	struct server *one = entry(servers, server);
+
+	return one && (one->flags & need) == need;
+}
+
+/* A walk along a schedule. */
+struct walk {
+	__u32 first;
+	__u32 length;
+	__u32 at;
+	__u32 refused;
+	__u32 found;
+};
+
+static long step(__u32 i, void *context)
+{
+	struct walk *walk = context;
+	__u32 *server;
+
+	if (walk->at >= walk->length)
+		walk->at = 0;
+	server = entry(schedule, walk->first + walk->at);
+	if (!server)
+		return 1;
+	walk->at++;
+	if (*server == walk->refused)
+		return 0;
+	if (takes(*server, SERVER_TAKES | SERVER_SERVES)) {
+		walk->found = *server;
+		return 1;
+	}
+	walk->refused = *server;
+	return 0;
+}
+
+/* Walks a schedule from `at` to the first server that takes connections. */
+INLINE __u32 along(const struct pool *pool, __u32 at)
+{
+	struct walk walk = { pool->first, pool->length, at, NONE, NONE };
+	__u32 *server = entry(schedule, pool->first + at);
+
+	if (likely(server && takes(*server, SERVER_TAKES | SERVER_SERVES)))
+		return *server;
+	bpf_loop(PICK_STEPS, step, &walk, 0);
+	return walk.found;
+}
+
+INLINE __u64 sticky_print(const struct config *k, const struct cursor *c, const struct pool *pool)
+{
+	struct addr network = { { 0 } }, scope = { { pool->sticky_scope, 0, MAPPED, pool->sticky_scope } };
+
+	masked(&network, &c->src, pool->sticky_mask4, pool->sticky_mask6);
+	return print_of(k, &network, &scope, 0, c->family, 0x10000);
+}
+
+/* A server of the pool, or `NONE`. */
+GLOBAL __u32 pick(const struct config *k, struct cursor *c, __u32 pool_index)
+{
+	struct pool *pool = entry(pools, pool_index);
+	__u32 chosen, at = 0, *turn;
+	__u64 print = 0, *word;
+
+	if (!pool || !pool->length || !k || !c)
+		return NONE;
+	if (pool->sticky) {
+		print = sticky_print(k, c, pool);
+		word = find(&sticky, k->sticky_mask, print);
+		if (word) {
+			__u64 old = read_word(word, print);
+			__u32 kept = old & 0xfffffff;
+
+			if (old && left(old, c->tick) > 0 && takes(kept, SERVER_TAKES | SERVER_SERVES)) {
+				__sync_val_compare_and_swap(word, old,
+							    word_of(print, kept, c->tick + pool->sticky));
+				return kept;
+			}
+			forget(&sticky, k->sticky_mask, print, (__u32)old);
+		}
+	}
+	if (pool->choose == CLIENT) {
+		struct addr network = { { 0 } };
+
+		masked(&network, &c->src, pool->mask4, pool->mask6);
+		at = client_hash(&network) % pool->length;
+	} else {
+		turn = entry(turns, pool_index);
+		if (turn)
+			at = __sync_fetch_and_add(turn, 1) % pool->length;
+	}
+	chosen = along(pool, at);
+	if (pool->sticky && chosen != NONE)
+		insert(&sticky, k->sticky_mask, print, word_of(print, chosen, c->tick + pool->sticky), c->tick, 1);
+	return chosen;
+}
+
+/* Whether a rule's rate has room; takes of it when it has. */
+INLINE int within(__u64 *used, __u64 now, __u64 cost, __u64 burst)
+{
+	__u64 old, until;
+
+	if (!cost)
+		return 1;
+	old = *(volatile __u64 *)used;
+	until = (old > now ? old : now) + cost;
+	if (until - now > burst + cost)
+		return 0;
+	__sync_val_compare_and_swap(used, old, until);
+	return 1;
+}
+
+INLINE int fits(const struct rule *rule, const struct cursor *c)
+{
+	const __u32 *client = (const __u32 *)rule->client, *mask = (const __u32 *)rule->client_mask;
+	__u16 sport = bpf_ntohs(c->sport), dport = bpf_ntohs(c->dport);
+
+	if (!(rule->flags & RULE_ON))
+		return 0;
+#pragma unroll
+	for (int i = 0; i < 4; i++) {
+		if ((c->src.w[i] & mask[i]) != client[i])
+			return 0;
+	}
+	return sport >= rule->client_from && sport <= rule->client_to && dport >= rule->port_from &&
+	       dport <= rule->port_to && (c->tos & rule->tos_mask) == rule->tos;
+}
+
+/* Chosen by no server: a rule said so. */
+#define REFUSED 0xfffffffe
+
+/* The look for a rule. */
+struct look {
+	const struct cursor *c;
+	__u32 first;
+	__u32 count;
+	__u32 pool;
+	__u32 pad;
+};
+
+static long try_rule(__u32 i, void *context)
+{
+	struct look *look = context;
+	__u32 at = look->first + i;
+	struct rule *rule;
+	struct pool *pool;
+	__u64 *used;
+
+	if (i >= look->count)
+		return 1;
+	rule = entry(rules, at);
+	used = entry(rule_used, at);
+	if (!rule || !used || !fits(rule, look->c))
+		return 0;
+	if (rule->pool != NONE) {
+		pool = entry(pools, rule->pool);
+		if (!pool || !pool->length)
+			return 0;
+	}
+	if (!within(used, look->c->ns, rule->cost, rule->burst))
+		return 0;
+	look->pool = rule->pool == NONE ? REFUSED : rule->pool;
+	return 1;
+}
+
+/* A server for a new connection: of the pool of the first rule that fits and has servers, else the service's own. */
+GLOBAL __u32 choose(const struct config *k, struct cursor *c, const struct service *service)
+{
+	struct look look = { .c = c, .pool = NONE };
+	__u32 chosen;
+
+	if (!k || !c || !service)
+		return NONE;
+	if (service->rule_count) {
+		look.first = service->rule_first;
+		look.count = service->rule_count;
+		bpf_loop(RULES_LIMIT, try_rule, &look, 0);
+		if (look.pool == REFUSED)
+			return REFUSED;
+		if (look.pool != NONE) {
+			chosen = pick(k, c, look.pool);
+			if (chosen != NONE)
+				return chosen;
+		}
+	}
+	return pick(k, c, service->pool);
+}
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
+/* Sends a packet on its way: writes the link addresses and names the interface. Ways come from user space; where one
+ * is not known the kernel's own tables are asked. */
+#ifndef STEELYARD_SEND_H
+#define STEELYARD_SEND_H
+
+#include "count.h"
+
+#ifndef AF_INET
+#define AF_INET 2
+#endif
+#ifndef AF_INET6
+#define AF_INET6 10
+#endif
+
+/* Asks the kernel for the way to `to`; 0 when it has it, else what it said (`BPF_FIB_LKUP_RET_…`). */
+GLOBAL int ask_kernel(struct xdp_md *ctx, struct cursor *c, const struct addr *to, struct way *way)
+{
+	struct bpf_fib_lookup fib = { 0 };
+	int said;
+
+	if (!to || !way || !c)
+		return -1;
+	fib.ifindex = ctx->ingress_ifindex;
+	if (to->w[2] == MAPPED && !to->w[0] && !to->w[1]) {
+		fib.family = AF_INET;
+		fib.ipv4_dst = to->w[3];
+	} else {
+		fib.family = AF_INET6;
+		copy16((struct addr *)fib.ipv6_dst, to);
+	}
+	said = bpf_fib_lookup(ctx, &fib, sizeof(fib), 0);
+	if (said != BPF_FIB_LKUP_RET_SUCCESS)
+		return said ? said : -1;
+	__builtin_memcpy(way->to, fib.dmac, 6);
+	__builtin_memcpy(way->from, fib.smac, 6);
+	way->ifindex = fib.ifindex;
+	way->mtu = 0;
+	way->state = WAY_OK;
+	return 0;
+}
+
+/* The way to a server; 0 when there is none, and user space is told. */
+INLINE int way_to(struct xdp_md *ctx, struct cursor *c, const struct server *server, struct way *way)
+{
+	struct way *known = entry(ways, server->way);
+
+	if (likely(known && known->state == WAY_OK)) {
+		*way = *known;
+		return 1;
+	}
+	if (ask_kernel(ctx, c, (const struct addr *)server->addr, way) == 0)
+		return 1;
+	tell(c, EVENT_NEIGHBOUR, 0, (const struct addr *)server->addr);
+	return 0;
+}
+
+/* Writes the link addresses and leaves. */
+INLINE int leave(struct xdp_md *ctx, const struct way *way)
+{
+	__u16 *link = bytes_at(ctx, 0, L3_MASK, 14);
+	const __u16 *to = (const __u16 *)way->to, *from = (const __u16 *)way->from;
+
+	if (!link)
+		return XDP_DROP;
+	link[0] = to[0];
+	link[1] = to[1];
+	link[2] = to[2];
+	link[3] = from[0];
+	link[4] = from[1];
+	link[5] = from[2];
+	if (way->ifindex == ctx->ingress_ifindex)
+		return XDP_TX;
+	return bpf_redirect(way->ifindex, 0);
+}
+
+/* Whether an IP packet of this length may be too large for a way. In the stack a frame may stand for many packets
+ * that the kernel will cut, so only lengths that came from a driver are judged. */
+INLINE int too_large(struct xdp_md *ctx, __u32 length, const struct way *way)
+{
+	struct interface *in;
+	__u32 index = ctx->ingress_ifindex;
+
+	if (likely(!way->mtu || length <= way->mtu))
+		return 0;
+	in = bpf_map_lookup_elem(&interfaces, &index);
+	return in && in->flags & INTERFACE_NATIVE;
+}
+
+#endif

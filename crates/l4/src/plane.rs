@@ -1,0 +1,220 @@
+//! Opens the packet plane: loads the datapath, adopts or makes its maps, and gives them out with their types.
+//!
+//! It writes only what must be there before the first packet: the masks of the tables and their secret. All else is
+//! written by whoever holds the plane, in the order that `bpf/README.md` gives.
+
+use std::io;
+
+use bpf::{Home, LoadError, Loaded, Program, Table, load};
+use thiserror::Error;
+
+use crate::abi;
+use crate::abi::{
+    Address, Bucket, Config, Fate, Fragment, Gauge, GuardKey, GuardValue, Hand, Interface,
+    PlaneCount, Pool, Record, Rule, Server, ServerCount, Service, ServiceCount, Share, Share4,
+    Share6, Source, SourceUse, Used, Vip, Vip4, Vip6, Way,
+};
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lb.bpf.o"));
+
+/// Name of the tenant: its pins lie under `HOME/balance`.
+pub const TENANT: &str = "balance";
+
+/// How many connections the tables hold. Flows of `mac` and `tunnel` take 32 bytes each, of `nat` 128.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Connections of `mac` and `tunnel`; beyond it the one that ends first is given up.
+    pub flows: u32,
+    /// Translated connections: the ports of all shares together.
+    pub records: u32,
+    /// Clients that stick to a server.
+    pub sticky: u32,
+    /// Packets whose fragments are under way.
+    pub fragments: u32,
+    /// Clients whose limits are kept.
+    pub sources: u32,
+}
+
+impl Default for Sizes {
+    fn default() -> Sizes {
+        Sizes {
+            flows: 1 << 18,
+            records: 1 << 17,
+            sticky: 1 << 14,
+            fragments: 1 << 12,
+            sources: 1 << 16,
+        }
+    }
+}
+
+/// The least and the most of each size.
+const LIMITS: (u32, u32) = (16, 1 << 26);
+
+impl Sizes {
+    /// Bytes that the tables take, all allocated at the start.
+    pub fn memory(&self) -> u64 {
+        let buckets = |connections: u32, slots: u32| u64::from(buckets(connections, slots)) * 64;
+        buckets(self.flows, 2)
+            + buckets(self.records, 4)
+            + u64::from(self.records) * 64
+            + buckets(self.sticky, 2)
+            + u64::from(self.fragments) * 128
+            + u64::from(self.sources) * 128
+    }
+}
+
+/// Buckets of four entries for so many connections with `slots` entries for each: a power of two.
+fn buckets(connections: u32, slots: u32) -> u32 {
+    (connections.clamp(LIMITS.0, LIMITS.1) * slots / 4).next_power_of_two()
+}
+
+/// Why the plane is not open.
+#[derive(Debug, Error)]
+pub enum OpenError {
+    /// Loading the datapath.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// Its first words.
+    #[error(transparent)]
+    Table(#[from] bpf::TableError),
+    /// No random secret could be had.
+    #[error("the kernel gives no random numbers for the secret of the tables")]
+    Random(#[source] io::Error),
+}
+
+/// The plane's maps, by the names that the datapath gives them.
+#[allow(missing_docs, reason = "bpf/README.md tells what each map means")]
+#[derive(Debug)]
+pub struct Plane {
+    loaded: Loaded,
+    pub config: Table<u32, Config>,
+    pub vips4: Table<Vip4, Vip>,
+    pub vips6: Table<Vip6, Vip>,
+    pub addresses: Table<Address, u32>,
+    pub services: Table<u32, Service>,
+    pub gauges: Table<u32, Gauge>,
+    pub meters: Table<u32, Used>,
+    pub pools: Table<u32, Pool>,
+    pub schedule: Table<u32, u32>,
+    pub servers: Table<u32, Server>,
+    pub ways: Table<u32, Way>,
+    pub learned: Table<u32, Way>,
+    pub shares4: Table<Share4, u32>,
+    pub shares6: Table<Share6, u32>,
+    pub shares: Table<u32, Share>,
+    pub share_list: Table<u32, u32>,
+    pub hands: Table<u32, Hand>,
+    pub records: Table<u32, Record>,
+    pub forward: Table<u32, Bucket>,
+    pub flows: Table<u32, Bucket>,
+    pub sticky: Table<u32, Bucket>,
+    pub fragments: Table<Fragment, Fate>,
+    pub guards: Table<GuardKey, GuardValue>,
+    pub sources: Table<Source, SourceUse>,
+    pub rules: Table<u32, Rule>,
+    pub rule_used: Table<u32, u64>,
+    pub interfaces: Table<u32, Interface>,
+    pub server_counts: Table<u32, ServerCount>,
+    pub service_counts: Table<u32, ServiceCount>,
+    pub plane_counts: Table<u32, PlaneCount>,
+}
+
+impl Plane {
+    /// Loads the datapath under a directory of pins. Tables that are pinned are adopted with their own sizes;
+    /// `replace` throws away those of another ABI instead of refusing.
+    pub fn open(home: &Home, sizes: &Sizes, replace: bool) -> Result<Plane, OpenError> {
+        let map_sizes = [
+            ("flows", buckets(sizes.flows, 2)),
+            ("forward", buckets(sizes.records, 4)),
+            ("records", sizes.records.clamp(LIMITS.0, LIMITS.1)),
+            ("sticky", buckets(sizes.sticky, 2)),
+            ("fragments", sizes.fragments.clamp(LIMITS.0, LIMITS.1)),
+            ("sources", sizes.sources.clamp(LIMITS.0, LIMITS.1)),
+        ];
+        let loaded = load(
+            home,
+            &Program {
+                tenant: TENANT,
+                object: OBJECT,
+                version: abi::ABI_VERSION,
+                fingerprint: abi::FINGERPRINT,
+                sizes: &map_sizes,
+                only: &["balance"],
+                replace,
+            },
+        )?;
+        let plane = Plane::of(loaded)?;
+        if !plane.loaded.adopted {
+            plane.begin()?;
+        }
+        Ok(plane)
+    }
+
+    /// Whether the tables were there before, with their connections.
+    pub fn adopted(&self) -> bool {
+        self.loaded.adopted
+    }
+
+    /// The program to put into the dispatcher's slot.
+    pub fn program(&self) -> Result<bpf::load::Running<'_>, LoadError> {
+        self.loaded.program("balance")
+    }
+
+    /// The ring of notices (`abi::Notice`), for `libbpf_rs`.
+    pub fn events(&self) -> Result<libbpf_rs::MapHandle, LoadError> {
+        self.loaded.map("events")
+    }
+
+    fn of(loaded: Loaded) -> Result<Plane, LoadError> {
+        Ok(Plane {
+            config: loaded.table("config")?,
+            vips4: loaded.table("vips4")?,
+            vips6: loaded.table("vips6")?,
+            addresses: loaded.table("addresses")?,
+            services: loaded.table("services")?,
+            gauges: loaded.table("gauges")?,
+            meters: loaded.table("meters")?,
+            pools: loaded.table("pools")?,
+            schedule: loaded.table("schedule")?,
+            servers: loaded.table("servers")?,
+            ways: loaded.table("ways")?,
+            learned: loaded.table("learned")?,
+            shares4: loaded.table("shares4")?,
+            shares6: loaded.table("shares6")?,
+            shares: loaded.table("shares")?,
+            share_list: loaded.table("share_list")?,
+            hands: loaded.table("hands")?,
+            records: loaded.table("records")?,
+            forward: loaded.table("forward")?,
+            flows: loaded.table("flows")?,
+            sticky: loaded.table("sticky")?,
+            fragments: loaded.table("fragments")?,
+            guards: loaded.table("guards")?,
+            sources: loaded.table("sources")?,
+            rules: loaded.table("rules")?,
+            rule_used: loaded.table("rule_used")?,
+            interfaces: loaded.table("interfaces")?,
+            server_counts: loaded.table("server_counts")?,
+            service_counts: loaded.table("service_counts")?,
+            plane_counts: loaded.table("plane_counts")?,
+            loaded,
+        })
+    }
+
+    fn begin(&self) -> Result<(), OpenError> {
+        let mut secret = [0; 32];
+        let got = rustix::rand::getrandom(&mut secret, rustix::rand::GetRandomFlags::empty());
+        if got.map_err(|error| OpenError::Random(error.into()))? < secret.len() {
+            return Err(OpenError::Random(io::ErrorKind::UnexpectedEof.into()));
+        }
+        let word = |at: usize| <u64 as bpf::Value>::read(&secret[at * 8..]);
+        let config = Config {
+            secret: [word(0), word(1), word(2), word(3)],
+            flow_mask: self.flows.capacity() - 1,
+            sticky_mask: self.sticky.capacity() - 1,
+            forward_mask: self.forward.capacity() - 1,
+            ..Config::default()
+        };
+        Ok(self.config.set(&0, &config)?)
+    }
+}

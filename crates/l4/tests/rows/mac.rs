@@ -1,0 +1,98 @@
+//! Rows of `mac`.
+
+use l4::abi::{Method, Outcome};
+
+use super::packet::{ACK, FIN, OURS, Packet, SYN, TCP, UDP, tcp, udp};
+use super::world::{DROP, PASS, REDIRECT, TX, World, link};
+
+const CLIENT4: &str = "192.0.2.7:4000";
+const VIP4: &str = "203.0.113.10:80";
+const CLIENT6: &str = "[2001:db8:1::7]:4000";
+const VIP6: &str = "[2001:db8:2::10]:80";
+
+/// Two services, one a family, TCP and UDP, with three servers each.
+fn world() -> Option<World> {
+    let world = World::new()?;
+    for (index, address) in [(0, "203.0.113.10"), (1, "2001:db8:2::10")] {
+        world.service(index, Method::Mac);
+        world.listen(address, 80, TCP, index);
+        world.listen(address, 80, UDP, index);
+    }
+    for (index, address) in
+        ["10.0.0.1", "10.0.0.2", "10.0.0.3", "fd00::1", "fd00::2", "fd00::3"].iter().enumerate()
+    {
+        world.server(index as u32, address, 0);
+    }
+    world.pool(0, &[0, 1, 2]);
+    world.pool(1, &[3, 4, 5]);
+    Some(world)
+}
+
+/// What must come out: the frame with other link addresses.
+fn towards(packet: &Packet, server: u32) -> Vec<u8> {
+    Packet { to: link(server), from: OURS, ..packet.clone() }.bytes()
+}
+
+#[test]
+fn each_shape_goes_on_unchanged() {
+    let Some(world) = world() else { return };
+    let v4 = tcp(CLIENT4, VIP4, SYN);
+    let v6 = tcp(CLIENT6, VIP6, SYN);
+    let rows = [
+        ("SYN", v4.clone(), 0),
+        ("the same flow's ACK", Packet { flags: ACK, ..v4.clone() }, 0),
+        ("IPv6 SYN", v6.clone(), 3),
+        ("IPv6 ACK", Packet { flags: ACK, ..v6.clone() }, 3),
+        ("UDP", udp(CLIENT4, VIP4), 1),
+        ("UDP again", udp(CLIENT4, VIP4), 1),
+        ("IPv6 UDP", udp(CLIENT6, VIP6), 4),
+        ("another client", tcp("192.0.2.8:4000", VIP4, SYN), 2),
+        ("one VLAN tag", Packet { tags: vec![(0x8100, 5)], ..v4.clone() }, 0),
+        ("two VLAN tags", Packet { tags: vec![(0x88a8, 5), (0x8100, 6)], ..v4.clone() }, 0),
+        ("IPv4 options", Packet { options: vec![1; 40], ..v4.clone() }, 0),
+        ("IPv6, one VLAN tag", Packet { tags: vec![(0x8100, 5)], ..v6.clone() }, 3),
+        (
+            "IPv6 extension headers",
+            Packet {
+                extensions: vec![(0, vec![0; 8]), (60, vec![0; 8]), (43, vec![0; 8])],
+                ..v6.clone()
+            },
+            3,
+        ),
+        ("FIN", Packet { flags: FIN | ACK, ..v4.clone() }, 0),
+    ];
+    for (text, packet, server) in rows {
+        let out = world.expect(text, &packet.bytes(), Outcome::Forwarded, TX);
+        assert_eq!(out, towards(&packet, server), "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_for_a_service_is_not_touched() {
+    let Some(world) = world() else { return };
+    let v4 = tcp(CLIENT4, VIP4, SYN);
+    let mut arp = v4.bytes();
+    arp[12..14].copy_from_slice(&[0x08, 0x06]);
+    let rows = [
+        ("another port", tcp(CLIENT4, "203.0.113.10:81", SYN).bytes(), Outcome::NotOurs),
+        ("another address", tcp(CLIENT4, "203.0.113.11:80", SYN).bytes(), Outcome::NotOurs),
+        ("another protocol", Packet { proto: 50, ..v4.clone() }.bytes(), Outcome::NotOurs),
+        ("IPv6 elsewhere", tcp(CLIENT6, "[2001:db8::1]:80", SYN).bytes(), Outcome::NotOurs),
+        ("ARP", arp, Outcome::NotIp),
+    ];
+    for (text, packet, outcome) in rows {
+        let out = world.expect(text, &packet, outcome, PASS);
+        assert_eq!(out, packet, "{text}");
+    }
+}
+
+#[test]
+fn ways_decide_how_it_leaves() {
+    let Some(world) = world() else { return };
+    let syn = tcp(CLIENT4, VIP4, SYN);
+    world.way(0, 7, 0, 1);
+    let out = world.expect("another interface", &syn.bytes(), Outcome::Forwarded, REDIRECT);
+    assert_eq!(out, towards(&syn, 0));
+    world.way(0, 1, 0, 0);
+    world.expect("unknown", &syn.bytes(), Outcome::NeighbourUnknown, DROP);
+}

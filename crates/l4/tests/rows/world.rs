@@ -1,0 +1,256 @@
+//! A plane to try packets on: its maps filled by hand, its clock stopped, its pins in a private place.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bpf::Home;
+use bpf::home::mount_at;
+use l4::abi::{self, Outcome, Pool, Server, Service, Vip, Vip4, Vip6, Way};
+use l4::{Plane, Sizes};
+
+use super::packet::Packet;
+
+pub const ABORTED: u32 = 0;
+pub const DROP: u32 = 1;
+pub const PASS: u32 = 2;
+pub const TX: u32 = 3;
+pub const REDIRECT: u32 = 4;
+
+/// Bytes of an address, IPv4 mapped.
+pub fn mapped(address: IpAddr) -> [u8; 16] {
+    match address {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped().octets(),
+        IpAddr::V6(v6) => v6.octets(),
+    }
+}
+
+pub fn ip(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+/// Link address of server `n`.
+pub fn link(n: u32) -> [u8; 6] {
+    [2, 0, 0, 1, 0, n as u8]
+}
+
+pub struct World {
+    pub plane: Plane,
+    place: PathBuf,
+    /// The stopped clock, ns.
+    pub now: u64,
+}
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+impl World {
+    /// A plane with small tables, or none where the test may not load programs.
+    pub fn new() -> Option<World> {
+        World::sized(&Sizes {
+            flows: 1 << 10,
+            records: 1 << 12,
+            sticky: 64,
+            fragments: 64,
+            sources: 64,
+        })
+    }
+
+    pub fn sized(sizes: &Sizes) -> Option<World> {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("steelyard-rows-{}-{number}", process::id());
+        let place = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&place).unwrap();
+        if let Err(error) = mount_at(&place) {
+            tests::skip::skip(&format!("loading packet programs needs root: {error}"));
+            return None;
+        }
+        let home = match Home::open(&place.join("home")) {
+            Ok(home) => home,
+            Err(error) => {
+                tests::skip::skip(&error.to_string());
+                return None;
+            }
+        };
+        let plane = Plane::open(&home, sizes, false).unwrap_or_else(|error| panic!("{error:?}"));
+        let world = World { plane, place, now: 1 << 40 };
+        world.set_clock();
+        Some(world)
+    }
+
+    fn set_clock(&self) {
+        let mut config = self.plane.config.get(&0).unwrap().unwrap();
+        config.clock_ns = self.now;
+        self.plane.config.set(&0, &config).unwrap();
+    }
+
+    /// Lets time pass, in ticks.
+    pub fn pass_ticks(&mut self, ticks: u64) {
+        self.now += ticks << abi::TICK_SHIFT;
+        self.set_clock();
+    }
+
+    pub fn pass_ns(&mut self, ns: u64) {
+        self.now += ns;
+        self.set_clock();
+    }
+
+    /// Sets bits of `config.flags`.
+    pub fn flag(&self, flags: u32) {
+        let mut config = self.plane.config.get(&0).unwrap().unwrap();
+        config.flags |= flags;
+        self.plane.config.set(&0, &config).unwrap();
+    }
+
+    /// A service with usual times, and a pool with the same index.
+    pub fn service(&self, index: u32, method: abi::Method) -> Service {
+        let service = Service {
+            method: method as u32,
+            pool: index,
+            embryonic: 20,
+            half_closed: 40,
+            closing: 100,
+            idle: 1000,
+            datagram: 200,
+            source_mask4: 32,
+            source_mask6: 128,
+            ..Service::default()
+        };
+        self.plane.services.set(&index, &service).unwrap();
+        service
+    }
+
+    /// Puts a service at an address and port.
+    pub fn listen(&self, address: &str, port: u16, proto: u8, service: u32) {
+        self.listen_ranges(address, port, proto, service, &[]);
+    }
+
+    pub fn listen_ranges(
+        &self,
+        address: &str,
+        port: u16,
+        proto: u8,
+        service: u32,
+        ranges: &[(u16, u16, u32)],
+    ) {
+        let mut vip = Vip { service, ranges: ranges.len() as u32, ..Vip::default() };
+        for (at, (from, to, owner)) in ranges.iter().enumerate() {
+            (vip.from[at], vip.to[at], vip.owner[at]) = (*from, *to, *owner);
+        }
+        match ip(address) {
+            IpAddr::V4(v4) => {
+                let key = Vip4 { addr: v4.octets(), port, proto, pad: 0 };
+                self.plane.vips4.set(&key, &vip).unwrap();
+            }
+            IpAddr::V6(v6) => {
+                let key = Vip6 { addr: v6.octets(), port, proto, pad: 0 };
+                self.plane.vips6.set(&key, &vip).unwrap();
+            }
+        }
+        self.plane.addresses.set(&abi::Address { addr: mapped(ip(address)) }, &1).unwrap();
+    }
+
+    /// A server with a way of the same index through interface 1.
+    pub fn server(&self, index: u32, address: &str, port: u16) -> Server {
+        let server = Server {
+            addr: mapped(ip(address)),
+            way: index,
+            port,
+            flags: (abi::SERVER_TAKES | abi::SERVER_SERVES) as u8,
+            ..Server::default()
+        };
+        self.plane.servers.set(&index, &server).unwrap();
+        self.way(index, 1, 0, abi::WAY_OK);
+        server
+    }
+
+    pub fn way(&self, index: u32, ifindex: u32, mtu: u32, state: u32) {
+        let from = super::packet::OURS;
+        let way = Way { to: link(index), from, ifindex, mtu, state };
+        self.plane.ways.set(&index, &way).unwrap();
+    }
+
+    /// Sets flags of a server.
+    pub fn server_flags(&self, index: u32, flags: u32) {
+        let mut server = self.plane.servers.get(&index).unwrap().unwrap();
+        server.flags = flags as u8;
+        self.plane.servers.set(&index, &server).unwrap();
+    }
+
+    /// A pool whose schedule is these servers, at `index * 256`.
+    pub fn pool(&self, index: u32, servers: &[u32]) -> Pool {
+        let first = index * 256;
+        for (at, server) in servers.iter().enumerate() {
+            self.plane.schedule.set(&(first + at as u32), server).unwrap();
+        }
+        let pool =
+            Pool { first, length: servers.len() as u32, mask4: 32, mask6: 128, ..Pool::default() };
+        self.plane.pools.set(&index, &pool).unwrap();
+        pool
+    }
+
+    /// Sends one packet through.
+    pub fn send(&self, packet: &Packet) -> (u32, Vec<u8>) {
+        self.send_bytes(&packet.bytes())
+    }
+
+    pub fn send_bytes(&self, packet: &[u8]) -> (u32, Vec<u8>) {
+        let trial = self.plane.program().unwrap().trial(packet, 0, 1).unwrap();
+        (trial.verdict, trial.packet)
+    }
+
+    /// Packets of an outcome, over all CPUs, families and rows.
+    pub fn count(&self, outcome: Outcome) -> u64 {
+        let number = outcome as u32;
+        let mut sum = 0;
+        if number < abi::SERVER_OUTCOMES {
+            let at = number as usize;
+            for index in 0..64 {
+                for row in self.plane.server_counts.each_cpu(&index).unwrap() {
+                    sum += row.packets4[at] + row.packets6[at];
+                }
+            }
+        } else if number < abi::SERVER_OUTCOMES + abi::SERVICE_OUTCOMES {
+            let at = (number - abi::SERVER_OUTCOMES) as usize;
+            for index in 0..16 {
+                for row in self.plane.service_counts.each_cpu(&index).unwrap() {
+                    sum += row.packets4[at] + row.packets6[at];
+                }
+            }
+        } else {
+            let at = (number - abi::SERVER_OUTCOMES - abi::SERVICE_OUTCOMES) as usize;
+            for row in self.plane.plane_counts.each_cpu(&0).unwrap() {
+                sum += row.packets4[at] + row.packets6[at] + row.others[at];
+            }
+        }
+        sum
+    }
+
+    pub fn received(&self) -> u64 {
+        self.plane.plane_counts.each_cpu(&0).unwrap().iter().map(|row| row.received).sum()
+    }
+
+    /// Sends a packet that must end in `outcome` and nowhere else; gives what came out.
+    pub fn expect(&self, text: &str, packet: &[u8], outcome: Outcome, verdict: u32) -> Vec<u8> {
+        let before: Vec<u64> = Outcome::ALL.iter().map(|one| self.count(*one)).collect();
+        let received = self.received();
+        let (got, out) = self.send_bytes(packet);
+        let counted: Vec<&str> = Outcome::ALL
+            .iter()
+            .zip(&before)
+            .filter(|(one, before)| self.count(**one) != **before)
+            .map(|(one, _)| one.name())
+            .collect();
+        assert_eq!(counted, [outcome.name()], "{text}");
+        assert_eq!(self.received(), received + 1, "{text}");
+        assert_eq!(got, verdict, "{text}: verdict");
+        out
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = rustix::mount::unmount(&self.place, rustix::mount::UnmountFlags::DETACH);
+        let _ = std::fs::remove_dir(&self.place);
+    }
+}

@@ -1,0 +1,106 @@
+//! Virtual cables between namespaces, and what their ends must be like for programs in the driver.
+//!
+//! On a cable whose ends are both programs' (native XDP), nobody completes checksums that a sender left to the
+//! device, and what a program transmits arrives only where a program is loaded at the other end. It gives no addresses.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::bpffs::BpfFsError;
+use super::name::fresh;
+use super::namespace::{Namespace, NamespaceError};
+use super::tool::{ToolError, find, said};
+
+/// Who computes checksums of what hosts send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Checksums {
+    /// The senders; the ends pass packets through programs. For programs in the driver.
+    #[default]
+    Computed,
+    /// The devices, in the end nobody, as virtual cables do unless told otherwise; large segments stay whole. Only
+    /// generic programs see such packets whole.
+    Offloaded,
+}
+
+/// Why a cable could not be laid.
+#[derive(Debug, Error)]
+pub enum LinkError {
+    /// A program refused.
+    #[error("a cable could not be laid")]
+    Tool(#[from] ToolError),
+    /// A namespace could not be entered or set.
+    #[error("a host could not be set up")]
+    Namespace(#[from] NamespaceError),
+    /// The program for the ends could not be written to a file.
+    #[error("the program for the ends of cables cannot be written to {file}")]
+    Program {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// No bpf file system.
+    #[error(transparent)]
+    BpfFs(#[from] BpfFsError),
+}
+
+/// The program that passes every packet, compiled.
+const PASS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pass.bpf.o"));
+
+/// One end of a cable.
+#[derive(Clone, Copy, Debug)]
+pub struct End<'a> {
+    /// Where.
+    pub namespace: &'a Namespace,
+    /// Its link's name there.
+    pub link: &'a str,
+}
+
+/// Lays a cable and brings both ends up; `b` is the end at the router.
+pub fn lay(a: End, b: End, mtu: u32, checksums: Checksums) -> Result<(), LinkError> {
+    let mut ip = std::process::Command::new(find("ip"));
+    ip.args(["link", "add", a.link, "netns", a.namespace.name(), "mtu", &mtu.to_string()]);
+    ip.args(["type", "veth", "peer", "name", b.link, "netns", b.namespace.name()]);
+    said(ip.args(["mtu", &mtu.to_string()]))?;
+    for end in [a, b] {
+        if checksums == Checksums::Computed {
+            let mut ethtool = end.namespace.command(find("ethtool"));
+            said(ethtool.args(["-K", end.link, "tx", "off", "gro", "on"]))?;
+        }
+        end.namespace.ip(&format!("link set {} up\n", end.link))?;
+    }
+    Ok(())
+}
+
+/// The program for the ends of cables, in a file for as long as this is kept.
+#[derive(Debug)]
+pub struct Pass {
+    file: PathBuf,
+}
+
+impl Pass {
+    /// Writes it.
+    pub fn new() -> Result<Pass, LinkError> {
+        let file = std::env::temp_dir().join(fresh("pass"));
+        let written = std::fs::write(&file, PASS);
+        written.map_err(|source| LinkError::Program { file: file.clone(), source })?;
+        Ok(Pass { file })
+    }
+
+    /// Loads it into the driver of this end.
+    pub fn load(&self, end: End) -> Result<(), LinkError> {
+        let file = self.file.display();
+        end.namespace
+            .ip(&format!("link set dev {} xdpdrv obj {file} sec xdp.frags\n", end.link))?;
+        Ok(())
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.file);
+    }
+}

@@ -1,0 +1,137 @@
+//! A network namespace with a name of its own, and ways to act inside it.
+//!
+//! Programs enter through nsenter(1): `ip netns exec` would hide what is mounted, bpf file systems among it. What
+//! links it has is decided elsewhere.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rustix::io::Errno;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use thiserror::Error;
+
+use super::name::fresh;
+use super::tool::{ToolError, fed, find, said};
+
+/// Where iproute2 keeps named namespaces.
+pub(super) const PLACE: &str = "/run/netns";
+
+/// Why a namespace could not be made or entered.
+#[derive(Debug, Error)]
+pub enum NamespaceError {
+    /// Only root may.
+    #[error("network namespaces need root")]
+    NotRoot,
+    /// A program refused.
+    #[error("a namespace could not be set up")]
+    Tool(#[from] ToolError),
+    /// Its file could not be opened.
+    #[error("the namespace {name} could not be opened")]
+    Open {
+        /// Its name.
+        name: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The kernel did not let the thread in.
+    #[error("the namespace {name} could not be entered")]
+    Enter {
+        /// Its name.
+        name: String,
+        /// Why.
+        #[source]
+        source: Errno,
+    },
+    /// A setting of the kernel's was refused.
+    #[error("{key} cannot be set to {value}")]
+    Setting {
+        /// The file below /proc/sys.
+        key: String,
+        /// What was to be written.
+        value: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A namespace; gone with its links when dropped.
+#[derive(Debug)]
+pub struct Namespace {
+    name: String,
+}
+
+impl Namespace {
+    /// A new one in which only the loopback is up.
+    pub fn new(role: &str) -> Result<Namespace, NamespaceError> {
+        if !rustix::process::geteuid().is_root() {
+            return Err(NamespaceError::NotRoot);
+        }
+        let name = fresh(role);
+        said(Command::new(find("ip")).args(["netns", "add", &name]))?;
+        let namespace = Namespace { name };
+        namespace.ip("link set lo up\n")?;
+        Ok(namespace)
+    }
+
+    /// Its name below /run/netns.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its file.
+    pub fn file(&self) -> PathBuf {
+        PathBuf::from(PLACE).join(&self.name)
+    }
+
+    /// A program inside, with the mounts and the directory of the caller.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(find("nsenter"));
+        let mut net = std::ffi::OsString::from("--net=");
+        net.push(self.file());
+        command.arg(net).arg("--").arg(program);
+        command
+    }
+
+    /// Runs lines of `ip` inside, such as `addr add 10.0.0.1/24 dev eth0`.
+    pub fn ip(&self, lines: &str) -> Result<String, ToolError> {
+        fed(Command::new(find("ip")).args(["-n", &self.name, "-batch", "-"]), lines)
+    }
+
+    /// Runs this on a thread inside: it, and everything that it starts, sees no other network.
+    pub fn within<T: Send>(&self, run: impl FnOnce() -> T + Send) -> Result<T, NamespaceError> {
+        let opened = File::open(self.file());
+        let place =
+            opened.map_err(|source| NamespaceError::Open { name: self.name.clone(), source })?;
+        let inside = || {
+            move_into_link_name_space(place.as_fd(), Some(LinkNameSpaceType::Network))
+                .map_err(|source| NamespaceError::Enter { name: self.name.clone(), source })?;
+            Ok(run())
+        };
+        let done = std::thread::scope(|scope| scope.spawn(inside).join());
+        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    /// Writes settings below /proc/sys, such as `net/ipv4/ip_forward`.
+    pub fn set(&self, settings: &[(&str, &str)]) -> Result<(), NamespaceError> {
+        self.within(|| {
+            settings.iter().try_for_each(|(key, value)| {
+                std::fs::write(format!("/proc/sys/{key}"), value).map_err(|source| {
+                    let (key, value) = ((*key).to_owned(), (*value).to_owned());
+                    NamespaceError::Setting { key, value, source }
+                })
+            })
+        })?
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = said(Command::new(find("ip")).args(["netns", "del", &self.name]));
+    }
+}

@@ -1,0 +1,100 @@
+//! A site as it is built: everyone reaches everyone they should, and nothing is left of it.
+//!
+//! Needs root; without it the reason is printed, and in the gate it fails.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that fails is told best by panicking"
+)]
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use lab::net::{
+    Arms, BpfFs, Checksums, Layout, Namespace, Node, SERVICE_V4, Site, find, said, sweep,
+};
+
+fn is_root() -> bool {
+    if rustix::process::geteuid().is_root() {
+        return true;
+    }
+    assert!(std::env::var("CI").is_err(), "skipped, which the gate does not accept: needs root");
+    println!("skipped: needs root");
+    false
+}
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A greeting from one host to another, and back.
+fn greets(from: &Node, to: &Namespace, at: IpAddr) {
+    let listener = to.within(|| TcpListener::bind((at, 0)).unwrap()).unwrap();
+    let address: SocketAddr = listener.local_addr().unwrap();
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            let (mut stream, peer) = listener.accept().unwrap();
+            let mut got = [0; 5];
+            stream.read_exact(&mut got).unwrap();
+            stream.write_all(&got).unwrap();
+            peer.ip()
+        });
+        let echo = from.within(|| {
+            let mut stream = TcpStream::connect_timeout(&address, PATIENCE).unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            stream.write_all(b"hello").unwrap();
+            let mut got = [0; 5];
+            stream.read_exact(&mut got).unwrap();
+            got
+        });
+        assert_eq!(&echo.unwrap(), b"hello");
+        assert_eq!(server.join().unwrap(), from.host.like(at));
+    });
+}
+
+#[test]
+fn everyone_reaches_everyone_in_both_versions() {
+    if !is_root() {
+        return;
+    }
+    for (arms, checksums, mtu) in
+        [(Arms::One, Checksums::Computed, 1500), (Arms::Two, Checksums::Offloaded, 9000)]
+    {
+        let layout = Layout { near: 1, far: 1, mtu, arms, checksums, ..Layout::default() };
+        let site = Site::open(&layout).unwrap();
+        let ends = site.servers.iter().chain([&site.balancer]);
+        for node in ends {
+            greets(&site.client, node, node.host.v4.into());
+            greets(&site.client, node, node.host.v6.into());
+            greets(node, &site.client, site.client.host.v4.into());
+        }
+        // Before anybody balances, the services' address is the balancer's.
+        greets(&site.client, &site.balancer, SERVICE_V4.into());
+        let names: Vec<String> = site.servers.iter().map(|node| node.name().to_owned()).collect();
+        drop(site);
+        for name in names {
+            assert!(!std::path::Path::new("/run/netns").join(&name).exists(), "{name} is left");
+        }
+    }
+}
+
+#[test]
+fn pins_are_kept_while_the_file_system_is_and_a_killed_run_is_swept_up() {
+    if !is_root() {
+        return;
+    }
+    let pins = BpfFs::mount().unwrap();
+    let dir = pins.path().to_owned();
+    std::fs::create_dir(dir.join("maps")).unwrap();
+    drop(pins);
+    assert!(!dir.exists());
+
+    // As left by a process with a number beyond the largest.
+    let name = format!("sylab-4194305-1-{}-client", std::process::id());
+    said(std::process::Command::new(find("ip")).args(["netns", "add", &name])).unwrap();
+    let living = Namespace::new("client").unwrap();
+    sweep();
+    assert!(!std::path::Path::new("/run/netns").join(&name).exists());
+    assert!(living.file().exists());
+}

@@ -1,0 +1,131 @@
+//! What only packet forwarding writes: port ranges, networks, parts of a day. It knows no key.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use toml::de::DeValue;
+
+use super::super::finding::Trouble;
+use super::super::packets::{Hours, Prefix, Span};
+use super::super::value::Value;
+
+/// Spans that one service may have, and networks that one list may have.
+const MOST: usize = 1_024;
+
+const PREFIX: &str = "a network such as \"10.0.0.0/8\" or \"2001:db8::/32\"";
+const PORT_RANGE: &str = "a port or a range: 1024, \"1024-65535\"";
+const HOURS: &str = "a part of the day: \"22:00-06:00\"";
+
+/// Whether a listening address is written in the form that `spans` reads: ports in a list or range, or any port.
+pub fn has_spans(text: &str) -> bool {
+    let ports = text.rsplit_once(':').map_or("", |(_, ports)| ports);
+    let digits = |c: char| c.is_ascii_digit() || matches!(c, ',' | '-' | '*');
+    !ports.is_empty() && ports.contains([',', '-', '*']) && ports.chars().all(digits)
+}
+
+/// One address with its ports: `10.0.0.1:80,443,8000-8010`, `10.0.0.1:*`, `:53,853`.
+pub fn spans(
+    text: &str,
+    address: impl Fn(&str) -> Result<IpAddr, Trouble>,
+    into: &mut Vec<Span>,
+) -> Result<(), Trouble> {
+    let (host, ports) = text.rsplit_once(':').unwrap_or((text, ""));
+    let hosts = match host {
+        "" | "*" => vec![Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()],
+        host => vec![address(host)?],
+    };
+    if ports == "*" {
+        if host.is_empty() || host == "*" {
+            let trouble = Trouble::new(
+                "every port of every address would take this machine's own traffic too",
+            );
+            return Err(trouble.expected("an address with any port, or a port of any address"));
+        }
+        into.extend(hosts.into_iter().map(Span::any_port));
+        return Ok(());
+    }
+    for part in ports.split(',') {
+        let wrong = || {
+            Trouble::new(format!("`{part}` is neither a port nor a range of ports"))
+                .expected("such as \"203.0.113.10:80,443,8000-8010\" or \"203.0.113.10:*\"")
+        };
+        let (first, last) = range(part).ok_or_else(wrong)?;
+        into.extend(hosts.iter().map(|address| Span { address: *address, first, last }));
+    }
+    if into.len() > MOST {
+        return Err(Trouble::new(format!("more than {MOST} addresses and port ranges")));
+    }
+    Ok(())
+}
+
+fn range(text: &str) -> Option<(u16, u16)> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let number = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        text.parse::<u16>().ok().filter(|port| digits && *port > 0)
+    };
+    number(first.trim()).zip(number(last.trim())).filter(|(first, last)| first <= last)
+}
+
+/// Networks: one or a list; an address alone is a network of one.
+pub fn prefixes(node: &DeValue<'_>) -> Result<Value, Trouble> {
+    let nodes: Vec<&DeValue<'_>> = match node {
+        DeValue::Array(list) => list.iter().map(|item| item.get_ref()).collect(),
+        other => vec![other],
+    };
+    if nodes.len() > MOST {
+        return Err(Trouble::new(format!("more than {MOST} networks")).expected(PREFIX));
+    }
+    let mut list = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let text = node.as_str().ok_or_else(|| Trouble::new("not a network").expected(PREFIX))?;
+        list.push(prefix(text)?);
+    }
+    Ok(Value::Prefixes(list))
+}
+
+fn prefix(text: &str) -> Result<Prefix, Trouble> {
+    let shown: String =
+        text.chars().take(60).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let wrong = || Trouble::new(format!("`{shown}` is not a network")).expected(PREFIX);
+    let (address, bits) = match text.split_once('/') {
+        Some((address, bits)) => (address, Some(bits.parse::<u8>().map_err(|_| wrong())?)),
+        None => (text, None),
+    };
+    let address: IpAddr = address.parse().map_err(|_| wrong())?;
+    let most = if address.is_ipv4() { 32 } else { 128 };
+    let prefix = Prefix::new(address, bits.unwrap_or(most)).ok_or_else(wrong)?;
+    if prefix.address() != address {
+        let trouble =
+            Trouble::new(format!("`{shown}` has bits beyond its length")).expected(PREFIX);
+        return Err(trouble.suggest(Some(format!("\"{prefix}\""))));
+    }
+    Ok(prefix)
+}
+
+/// A port or a range of ports.
+pub fn port_range(node: &DeValue<'_>) -> Result<Value, Trouble> {
+    let found = match node {
+        DeValue::Integer(number) => range(number.as_str()),
+        DeValue::String(text) => range(text),
+        _ => None,
+    };
+    found
+        .map(|(first, last)| Value::PortRange(first, last))
+        .ok_or_else(|| Trouble::new("neither a port nor a range of ports").expected(PORT_RANGE))
+}
+
+/// A part of the day.
+pub fn hours(node: &DeValue<'_>) -> Result<Value, Trouble> {
+    let minute = |text: &str| {
+        let (hour, minute) = text.trim().split_once(':')?;
+        let (hour, minute) = (hour.parse::<u16>().ok()?, minute.parse::<u16>().ok()?);
+        let good = minute < 60 && (hour < 24 || (hour == 24 && minute == 0));
+        good.then_some((hour * 60 + minute) % (24 * 60))
+    };
+    let text = node.as_str().unwrap_or_default();
+    let found = text.split_once('-').and_then(|(from, to)| minute(from).zip(minute(to)));
+    match found {
+        Some((from, to)) if from != to => Ok(Value::Hours(Hours { from, to })),
+        _ => Err(Trouble::new("not a part of the day").expected(HOURS)),
+    }
+}

@@ -1,0 +1,366 @@
+//! The checked configuration of packet forwarding: what `[packets]` and the packet keys of a service come to.
+//!
+//! Like `checked` it holds only what was judged before. How it is carried out is the packet plane's matter.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+
+/// `[packets]`: what the packet plane of this machine is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Packets {
+    /// Where packets are taken; `None`: where services' and return addresses are, and where servers are reached.
+    pub interfaces: Option<Vec<String>>,
+    /// How the program hangs on an interface.
+    pub mode: AttachMode,
+    /// Flows that fit at a time; the table is allocated whole.
+    pub flows: u32,
+    /// First fragments that are remembered at a time.
+    pub fragments: u32,
+    /// Directory of a BPF file system in which programs and maps outlive the process.
+    pub pins: PathBuf,
+    /// Return addresses of `nat` services whose pool names none.
+    pub returns: Vec<IpAddr>,
+}
+
+/// How a program hangs on an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AttachMode {
+    /// In the driver where it can, else in the kernel's generic hook.
+    Auto,
+    /// In the driver, or not at all.
+    Native,
+    /// In the generic hook.
+    Generic,
+}
+
+/// What a service that forwards packets has beside a proxied one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PacketService {
+    /// What it takes.
+    pub listen: Vec<Span>,
+    /// Of which protocols.
+    pub protocols: Protocols,
+    /// When a flow is forgotten.
+    pub timers: FlowTimers,
+    /// The same server for a client's later connections.
+    pub sticky: Option<Sticky>,
+    /// Pools for some clients, in order; the first that fits counts.
+    pub rules: Vec<PacketRule>,
+    /// Whom it takes, and how much.
+    pub guard: Guard,
+    /// How packets reach servers across routers (`tunnel`).
+    pub tunnel: Tunnel,
+    /// The largest segment size that either end is told (`nat`), bytes; `None`: as they say themselves.
+    pub mss: Option<u16>,
+}
+
+/// An address with one port, a range of ports, or any port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// The address; unspecified: every address of that family.
+    pub address: IpAddr,
+    /// The lowest port; 0: any port.
+    pub first: u16,
+    /// The highest port; that of `first` when there is one.
+    pub last: u16,
+}
+
+/// Which transport protocols.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Protocols {
+    /// RFC 9293.
+    pub tcp: bool,
+    /// RFC 768.
+    pub udp: bool,
+}
+
+/// When a flow without packets is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct FlowTimers {
+    /// After both ends, or a reset, have ended it; a translated port is not used again before. Default 30 s.
+    pub fin: Duration,
+    /// An established connection; default 300 s.
+    pub stale: Duration,
+    /// Before the handshake is complete; default 30 s.
+    pub embryonic: Duration,
+    /// After one end has closed; default 300 s.
+    pub half_closed: Duration,
+    /// UDP; default 120 s.
+    pub udp: Duration,
+    /// ICMP queries; default 2 s.
+    pub icmp: Duration,
+}
+
+/// A client's network keeps its server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Sticky {
+    /// So long after its last connection.
+    pub time: Duration,
+    /// Bits of an IPv4 address that count, default 32.
+    pub mask4: u8,
+    /// Bits of an IPv6 address that count, default 128.
+    pub mask6: u8,
+}
+
+/// A pool for the connections that fit; a condition that is empty or absent fits all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PacketRule {
+    /// Networks of clients.
+    pub client: Vec<Prefix>,
+    /// The client's port, inclusive.
+    pub client_port: Option<(u16, u16)>,
+    /// From and to which minute of the day, local time; a range may pass midnight.
+    pub hours: Option<Hours>,
+    /// The traffic class or type of service byte.
+    pub tos: Option<u8>,
+    /// Fits while the service gets more new connections a second than this.
+    pub rate: Option<u32>,
+    /// The pool.
+    pub pool: String,
+}
+
+/// A part of the day in minutes since midnight: from `from` until before `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Hours {
+    /// First minute.
+    pub from: u16,
+    /// The minute after the last; not above `from`: on the next day.
+    pub to: u16,
+}
+
+/// Whom a service takes, and how much. `None` is no limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Guard {
+    /// Only clients of these networks; empty: all.
+    pub allow: Vec<Prefix>,
+    /// No clients of these networks; the longer prefix of both lists decides.
+    pub deny: Vec<Prefix>,
+    /// A client above one of the `source` limits is refused for so long.
+    pub ban: Option<Duration>,
+    /// Connections that are not complete, above which the alarm stands.
+    pub half_open: Option<u32>,
+    /// Above `half_open` clients prove their address before they cost a flow (`nat`).
+    pub syn_cookies: bool,
+    /// Over all clients.
+    pub all: Caps,
+    /// For each client address.
+    pub source: Caps,
+}
+
+/// Limits of one kind of subject.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Caps {
+    /// Flows at a time.
+    pub connections: Option<u32>,
+    /// Connection requests a second.
+    pub syn_rate: Option<u32>,
+    /// Resets a second.
+    pub rst_rate: Option<u32>,
+    /// Bits a second from clients.
+    pub bandwidth: Option<u64>,
+}
+
+/// How packets reach servers across routers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Tunnel {
+    /// What is put around a packet.
+    pub kind: TunnelKind,
+    /// UDP port of the servers (`gue`); default 6080.
+    pub port: u16,
+    /// IPv4 source of the outer header; `None`: the address of the interface towards the server.
+    pub source4: Option<Ipv4Addr>,
+    /// The same for IPv6.
+    pub source6: Option<Ipv6Addr>,
+}
+
+/// What is put around a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TunnelKind {
+    /// An IP header (RFC 2003, RFC 2473).
+    Ipip,
+    /// An IP and a GRE header (RFC 2784).
+    Gre,
+    /// IP and UDP: generic UDP encapsulation, direct form (draft-ietf-intarea-gue, variant 1).
+    Gue,
+}
+
+/// A network: an address and the bits of it that count; the others are 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Prefix {
+    address: IpAddr,
+    bits: u8,
+}
+
+impl Prefix {
+    /// The network of an address; `None` when the family has fewer bits.
+    pub fn new(address: IpAddr, bits: u8) -> Option<Prefix> {
+        let address = match address {
+            IpAddr::V4(v4) if bits <= 32 => {
+                let mask = u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0);
+                IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & mask))
+            }
+            IpAddr::V6(v6) if bits <= 128 => {
+                let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
+                IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & mask))
+            }
+            _ => return None,
+        };
+        Some(Prefix { address, bits })
+    }
+
+    /// Its lowest address.
+    pub fn address(self) -> IpAddr {
+        self.address
+    }
+
+    /// How many bits count.
+    pub fn bits(self) -> u8 {
+        self.bits
+    }
+
+    /// Whether an address lies in it.
+    pub fn contains(self, address: IpAddr) -> bool {
+        address.is_ipv4() == self.address.is_ipv4() && Prefix::new(address, self.bits) == Some(self)
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}/{}", self.address, self.bits)
+    }
+}
+
+impl Serialize for Prefix {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl Span {
+    /// One address and port.
+    pub fn one(address: IpAddr, port: u16) -> Span {
+        Span { address, first: port, last: port }
+    }
+
+    /// Any port of an address.
+    pub fn any_port(address: IpAddr) -> Span {
+        Span::one(address, 0)
+    }
+
+    /// Whether it stands for any port.
+    pub fn is_any_port(self) -> bool {
+        self.first == 0
+    }
+
+    /// The port where there is exactly one.
+    pub fn single(self) -> Option<u16> {
+        (self.first == self.last && self.first != 0).then_some(self.first)
+    }
+
+    /// Whether both stand for a port of the same address, and neither is the wider wildcard.
+    pub fn collides(self, other: Span) -> bool {
+        self.address == other.address
+            && self.is_any_port() == other.is_any_port()
+            && self.first <= other.last
+            && other.first <= self.last
+    }
+}
+
+impl fmt::Display for Span {
+    /// As written in the file.
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.address {
+            IpAddr::V4(v4) => write!(to, "{v4}:")?,
+            IpAddr::V6(v6) => write!(to, "[{v6}]:")?,
+        }
+        match (self.first, self.last) {
+            (0, _) => to.write_str("*"),
+            (first, last) if first == last => write!(to, "{first}"),
+            (first, last) => write!(to, "{first}-{last}"),
+        }
+    }
+}
+
+impl Serialize for Span {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl fmt::Display for Hours {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (from, end) = (self.from, self.to);
+        write!(to, "{:02}:{:02}-{:02}:{:02}", from / 60, from % 60, end / 60, end % 60)
+    }
+}
+
+impl Hours {
+    /// Whether a minute of the day lies in it.
+    pub fn contains(self, minute: u16) -> bool {
+        if self.from < self.to {
+            (self.from..self.to).contains(&minute)
+        } else {
+            minute >= self.from || minute < self.to
+        }
+    }
+}
+
+impl TunnelKind {
+    /// As written.
+    pub fn name(self) -> &'static str {
+        match self {
+            TunnelKind::Ipip => "ipip",
+            TunnelKind::Gre => "gre",
+            TunnelKind::Gue => "gue",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_hold_their_addresses() {
+        let prefix = Prefix::new("10.1.2.3".parse().unwrap(), 8).unwrap();
+        assert_eq!(prefix.to_string(), "10.0.0.0/8");
+        assert!(prefix.contains("10.255.0.1".parse().unwrap()));
+        assert!(!prefix.contains("11.0.0.1".parse().unwrap()));
+        assert!(!prefix.contains("2001:db8::1".parse().unwrap()));
+        assert!(Prefix::new("::".parse().unwrap(), 0).unwrap().contains("::1".parse().unwrap()));
+        assert_eq!(Prefix::new("10.0.0.0".parse().unwrap(), 33), None);
+    }
+
+    #[test]
+    fn hours_pass_midnight() {
+        let night = Hours { from: 22 * 60, to: 6 * 60 };
+        let told: Vec<bool> = [22 * 60, 0, 359, 360, 1_319].map(|m| night.contains(m)).into();
+        assert_eq!(told, [true, true, true, false, false]);
+        assert_eq!(night.to_string(), "22:00-06:00");
+    }
+
+    #[test]
+    fn spans_collide_on_their_own_level_only() {
+        let at = |first, last| Span { address: [10, 0, 0, 1].into(), first, last };
+        assert!(at(80, 90).collides(at(90, 91)));
+        assert!(!at(80, 90).collides(at(91, 91)));
+        assert!(!at(0, 0).collides(at(80, 80)));
+        assert!(at(0, 0).collides(at(0, 0)));
+    }
+}

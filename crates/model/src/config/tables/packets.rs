@@ -1,0 +1,359 @@
+//! Describes `[packets]`, and the keys of a service that forwards packets.
+
+use std::borrow::Cow;
+
+use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
+use super::super::value::Value;
+
+const DAY: u64 = 86_400_000;
+
+/// `[packets]`.
+pub static PACKETS: Table = Table {
+    what: "the packets table",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "interfaces",
+            Kind::Texts { form: Form::Interface, unset: Some("auto") },
+            Fallback::unset("auto"),
+            "Where packets are taken; `auto`: where services' and return addresses are, and where servers are reached.",
+        ),
+        Key::new(
+            "mode",
+            Kind::Words(&[Word::of("auto"), Word::of("native"), Word::of("generic")]),
+            Fallback::word("auto"),
+            "In the driver, in the kernel's generic hook, or the first where it can and else the second.",
+        ),
+        Key::new(
+            "flows",
+            Kind::count(1_024, 67_108_864),
+            Fallback::count(1_048_576),
+            "Flows that fit at a time, for direct return and for `nat` each. Memory is taken at once, about 64 bytes for \
+             each of the first and 256 for each of the second; changing it makes the tables anew.",
+        ),
+        Key::new(
+            "fragments",
+            Kind::count(64, 1_048_576),
+            Fallback::count(8_192),
+            "First fragments that are remembered so that later ones follow; about 64 bytes each.",
+        ),
+        Key::new(
+            "pins",
+            Kind::Text { form: Form::File, unset: None },
+            Fallback::Is(Value::Text(Cow::Borrowed("/sys/fs/bpf/steelyard"))),
+            "Directory of a BPF file system where programs and tables outlive the process.",
+        ),
+        Key::new(
+            "return",
+            Kind::Addresses,
+            Fallback::Is(Value::Addresses(Vec::new())),
+            "Return addresses of `nat`: addresses of this machine, used by nothing else, from which servers see \
+             clients. For pools that set no `source`.",
+        ),
+    ],
+};
+
+/// Of which protocols.
+pub const PROTOCOL: Key = Key::new(
+    "protocol",
+    Kind::WordList(&[Word::of("tcp"), Word::of("udp")]),
+    Fallback::Is(Value::Words(Cow::Borrowed(&["tcp"]))),
+    "Which packets it takes: `\"tcp\"`, `\"udp\"`, or a list of both.",
+)
+.packets();
+
+/// Closing.
+pub const FIN_TIMEOUT: Key = Key::new(
+    "fin-timeout",
+    Kind::time(1_000, DAY),
+    Fallback::millis(30_000),
+    "How long a closed connection is remembered; its port towards the server is free after that.",
+)
+.packets();
+
+/// Idle.
+pub const STALE_TIMEOUT: Key = Key::new(
+    "stale-timeout",
+    Kind::time(1_000, 365 * DAY),
+    Fallback::millis(300_000),
+    "An open connection without a packet is forgotten after this; what comes later is discarded or chosen anew.",
+)
+.packets();
+
+/// Before the handshake is complete.
+pub const EMBRYONIC: Key = Key::new(
+    "embryonic",
+    Kind::time(1_000, DAY),
+    Fallback::millis(30_000),
+    "A connection before its handshake is complete.",
+)
+.packets();
+
+/// After one end has closed.
+pub const HALF_CLOSED: Key = Key::new(
+    "half-closed",
+    Kind::time(1_000, 7 * DAY),
+    Fallback::millis(300_000),
+    "A connection after one end has closed.",
+)
+.packets();
+
+/// UDP.
+pub const UDP: Key = Key::new(
+    "udp",
+    Kind::time(1_000, 7 * DAY),
+    Fallback::millis(120_000),
+    "A UDP flow without a packet.",
+)
+.packets();
+
+/// ICMP queries.
+pub const ICMP: Key = Key::new(
+    "icmp",
+    Kind::time(1_000, DAY),
+    Fallback::millis(2_000),
+    "An ICMP query without an answer.",
+)
+.packets();
+
+/// A client keeps its server.
+pub const STICKY: Key = Key::new(
+    "sticky",
+    Kind::Table { table: &STICKY_TABLE, short: Short::Key("time"), unset: Some("off") },
+    Fallback::unset("off"),
+    "A client's network keeps its server. Short form: the time.",
+)
+.packets();
+
+/// What is put around packets.
+pub const TUNNEL: Key = Key::new(
+    "tunnel",
+    Kind::Table { table: &TUNNEL_TABLE, short: Short::Key("kind"), unset: None },
+    Fallback::Inner,
+    "How packets reach servers across routers (`forward = \"tunnel\"`). Short form: the kind.",
+)
+.packets();
+
+/// Segment size.
+pub const MSS_CLAMP: Key = Key::new(
+    "mss-clamp",
+    Kind::count_or(88, 65_495, "off"),
+    Fallback::unset("off"),
+    "The largest segment size that client and server are told (`forward = \"nat\"`).",
+)
+.packets();
+
+/// Whom and how much.
+pub const GUARD: Key = Key::new(
+    "guard",
+    Kind::table(&GUARD_TABLE),
+    Fallback::Inner,
+    "Whom the service takes, and how much.",
+)
+.packets();
+
+/// Pools for some clients.
+pub const RULE: Key = Key::new(
+    "rule",
+    Kind::List { table: &RULE_TABLE, short: Short::None, most: 1_024 },
+    Fallback::Absent,
+    "Pools for some connections, in order; the first rule that fits counts, else the service's pool.",
+)
+.packets();
+
+static STICKY_TABLE: Table = Table {
+    what: "a sticky table",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "time",
+            Kind::time(1_000, 30 * DAY),
+            Fallback::Required,
+            "How long after its last connection a client keeps its server.",
+        ),
+        Key::new(
+            "mask4",
+            Kind::count(0, 32),
+            Fallback::count(32),
+            "Bits of an IPv4 address that count.",
+        ),
+        Key::new(
+            "mask6",
+            Kind::count(0, 128),
+            Fallback::count(128),
+            "Bits of an IPv6 address that count.",
+        ),
+    ],
+};
+
+static TUNNEL_TABLE: Table = Table {
+    what: "a tunnel",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "kind",
+            Kind::Words(&[Word::of("ipip"), Word::of("gre"), Word::of("gue")]),
+            Fallback::word("ipip"),
+            "An IP header (RFC 2003, RFC 2473), a GRE header as well (RFC 2784), or IP and UDP whose source port \
+             differs by flow.",
+        ),
+        Key::new(
+            "port",
+            Kind::count(1, 65_535),
+            Fallback::count(6_080),
+            "`gue`: UDP port of the servers.",
+        ),
+        Key::new(
+            "source",
+            Kind::Addresses,
+            Fallback::Is(Value::Addresses(Vec::new())),
+            "Outer source address, one a family; none: the address of the interface towards the server.",
+        ),
+    ],
+};
+
+static GUARD_TABLE: Table = Table {
+    what: "a guard",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "allow",
+            Kind::Prefixes,
+            Fallback::Is(Value::Prefixes(Vec::new())),
+            "Only clients of these networks; none written: all.",
+        ),
+        Key::new(
+            "deny",
+            Kind::Prefixes,
+            Fallback::Is(Value::Prefixes(Vec::new())),
+            "No clients of these networks; where both lists hold a client the longer prefix decides.",
+        ),
+        Key::new(
+            "ban",
+            Kind::time_or(1_000, DAY, "off"),
+            Fallback::unset("off"),
+            "How long a client that went above a `source` limit is refused.",
+        ),
+        Key::new(
+            "half-open",
+            Kind::count_or(1, 100_000_000, "off"),
+            Fallback::unset("off"),
+            "Connections without a complete handshake from which on the alarm stands.",
+        ),
+        Key::new(
+            "syn-cookies",
+            Kind::Flag,
+            Fallback::Is(Value::Flag(false)),
+            "While the alarm stands clients prove their address before they cost a flow (`forward = \"nat\"`).",
+        ),
+        CONNECTIONS,
+        SYN_RATE,
+        RST_RATE,
+        BANDWIDTH,
+        Key::new(
+            "source",
+            Kind::table(&SOURCE_TABLE),
+            Fallback::Inner,
+            "The same limits for each client address.",
+        ),
+    ],
+};
+
+static SOURCE_TABLE: Table = Table {
+    what: "limits of a client",
+    choices: &[],
+    keys: &[CONNECTIONS, SYN_RATE, RST_RATE, BANDWIDTH],
+};
+
+const CONNECTIONS: Key = Key::new(
+    "connections",
+    Kind::count_or(1, 100_000_000, "off"),
+    Fallback::unset("off"),
+    "Flows at a time.",
+);
+
+const SYN_RATE: Key = Key::new(
+    "syn-rate",
+    Kind::count_or(1, 100_000_000, "off"),
+    Fallback::unset("off"),
+    "Connection requests a second.",
+);
+
+const RST_RATE: Key = Key::new(
+    "rst-rate",
+    Kind::count_or(1, 100_000_000, "off"),
+    Fallback::unset("off"),
+    "Resets a second.",
+);
+
+const BANDWIDTH: Key = Key::new(
+    "bandwidth",
+    Kind::RateOr { min: 8_000, max: 10_000_000_000_000, unset: "off" },
+    Fallback::unset("off"),
+    "What clients may send.",
+);
+
+static RULE_TABLE: Table = Table {
+    what: "a rule",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "when",
+            Kind::table(&WHEN_TABLE),
+            Fallback::Inner,
+            "What must hold; nothing: always.",
+        ),
+        Key::new(
+            "pool",
+            Kind::Text { form: Form::Name, unset: None },
+            Fallback::Required,
+            "Name of the pool that takes the connection.",
+        ),
+    ],
+};
+
+const REQUESTS: &str =
+    "packets do not show requests, and rules of proxied services are not available in this build";
+
+static WHEN_TABLE: Table = Table {
+    what: "a condition",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "client",
+            Kind::Prefixes,
+            Fallback::Is(Value::Prefixes(Vec::new())),
+            "Networks of clients.",
+        ),
+        Key::new(
+            "client-port",
+            Kind::PortRange,
+            Fallback::Absent,
+            "The client's port, or a range of them.",
+        ),
+        Key::new(
+            "hours",
+            Kind::Hours,
+            Fallback::Absent,
+            "A part of the day, local time; it may pass midnight.",
+        ),
+        Key::new(
+            "tos",
+            Kind::count(0, 255),
+            Fallback::Absent,
+            "The type of service or traffic class byte.",
+        ),
+        Key::new(
+            "rate",
+            Kind::count(1, 100_000_000),
+            Fallback::Absent,
+            "Holds while the service gets more new connections a second than this.",
+        ),
+        Key::refused("host", REQUESTS),
+        Key::refused("path", REQUESTS),
+        Key::refused("method", REQUESTS),
+        Key::refused("header", REQUESTS),
+        Key::refused("cookie", REQUESTS),
+        Key::refused("sni", REQUESTS),
+    ],
+};

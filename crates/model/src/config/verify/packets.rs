@@ -1,0 +1,249 @@
+//! Judges services that forward packets: what the method can carry, and what does not fit together.
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+
+use super::super::address::Host;
+use super::super::decode::quoted;
+use super::super::finding::{Sink, Trouble};
+use super::super::packets::Span;
+use super::super::resolve::Effective;
+use super::super::schema::Key;
+use super::super::section::Section;
+use super::super::suggest::nearest;
+use super::super::tables::pool::POOL;
+use super::super::tables::service::SERVICE;
+use super::super::unit::Time;
+use super::method::{forwards_packets, misfits};
+
+/// Ways to choose that need no more than a packet's addresses and counted flows.
+const CHOICES: [&str; 4] = ["round-robin", "maglev", "source", "least-connections"];
+
+/// Judge every service that forwards packets, and the pools they use.
+pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
+    let pools: HashMap<&str, &Section> =
+        effective.pools.iter().map(|pool| (pool.name.as_str(), pool)).collect();
+    let mut judged = HashSet::new();
+    for service in effective.services.iter().filter(|one| forwards_packets(one)) {
+        let path = format!("service.{}", quoted(&service.name));
+        let method = service.text("forward").unwrap_or_default();
+        let misfit = |key: &Key| key.http_only || key.proxy_only;
+        misfits(&SERVICE, service, &path, &misfit, &mut |section, key, path| {
+            let message = format!(
+                "`{key}` belongs to proxied services; `forward = \"{method}\"` carries packets"
+            );
+            sink.error(section.place_of(key), path, Trouble::new(message));
+        });
+        methods(service, method, &path, sink);
+        guard(service, &path, sink);
+        timers(service, &path, sink);
+        let mut names: Vec<&str> = service.text("pool").into_iter().collect();
+        for (at, rule) in service.list("rule").iter().enumerate() {
+            let Some(name) = rule.text("pool") else { continue };
+            if pools.contains_key(name) {
+                names.push(name);
+            } else if whole {
+                unknown_pool(name, rule, &format!("{path}.rule[{at}].pool"), &pools, sink);
+            }
+        }
+        for pool in names.iter().filter_map(|name| pools.get(name)) {
+            if judged.insert(pool.name.as_str()) {
+                self::pool(pool, sink);
+            }
+            together(service, method, pool, sink);
+        }
+    }
+}
+
+fn unknown_pool(
+    name: &str,
+    rule: &Section,
+    path: &str,
+    pools: &HashMap<&str, &Section>,
+    sink: &mut Sink<'_, '_>,
+) {
+    let near = nearest(name, pools.keys().copied()).map(|name| format!("\"{name}\""));
+    let trouble = Trouble::new(format!("there is no pool `{name}`"))
+        .expected("the name of a table `[pool.NAME]`")
+        .suggest(near);
+    sink.error(rule.place_of("pool"), path, trouble);
+}
+
+/// Keys of one method that another cannot carry.
+fn methods(service: &Section, method: &str, path: &str, sink: &mut Sink<'_, '_>) {
+    let mut only = |key: &str, owner: &str, why: &str| {
+        if method != owner && service.wrote(key) {
+            let message = format!("`{key}` belongs to `forward = \"{owner}\"`: {why}");
+            sink.error(service.place_of(key), &format!("{path}.{key}"), Trouble::new(message));
+        }
+    };
+    only("tunnel", "tunnel", "packets of this service are not put into a tunnel");
+    only(
+        "mss-clamp",
+        "nat",
+        "answers go from the server to the client directly and are never seen here",
+    );
+    if service.table("tunnel").is_some_and(|t| t.wrote("port") && t.text("kind") != Some("gue")) {
+        let message = "`port` belongs to `kind = \"gue\"`";
+        let place = service.table("tunnel").map_or(service.place, |tunnel| tunnel.place_of("port"));
+        sink.error(place, &format!("{path}.tunnel.port"), Trouble::new(message));
+    }
+    let sources = service.table("tunnel").map_or(&[][..], |tunnel| tunnel.addresses("source"));
+    for v4 in [true, false] {
+        if sources.iter().filter(|address| address.is_ipv4() == v4).count() > 1 {
+            let message = "one outer source address for each family";
+            sink.error(
+                service.place_of("tunnel"),
+                &format!("{path}.tunnel.source"),
+                Trouble::new(message),
+            );
+        }
+    }
+}
+
+fn guard(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    let Some(guard) = service.table("guard") else { return };
+    let path = format!("{path}.guard");
+    if guard.flag("syn-cookies") {
+        if service.text("forward") != Some("nat") {
+            let trouble =
+                Trouble::new("SYN cookies need the answers, and direct return never shows them")
+                    .expected("`syn-rate` to limit the flood, or `forward = \"nat\"`");
+            sink.error(guard.place_of("syn-cookies"), &format!("{path}.syn-cookies"), trouble);
+        }
+        if guard.count::<u64>("half-open").is_none() {
+            let trouble =
+                Trouble::new("SYN cookies begin at the half-open threshold, and none is set");
+            sink.error(
+                guard.place_of("syn-cookies"),
+                &format!("{path}.syn-cookies"),
+                trouble.expected("`half-open`"),
+            );
+        }
+    }
+    let capped = guard.table("source").is_some_and(|source| {
+        ["connections", "syn-rate", "rst-rate", "bandwidth"]
+            .iter()
+            .any(|key| source.count::<u64>(key).is_some())
+    });
+    if guard.time("ban").is_some() && !capped {
+        let trouble = Trouble::new("`ban` follows a limit of `source`, and none is set");
+        sink.error(guard.place_of("ban"), &format!("{path}.ban"), trouble);
+    }
+}
+
+fn timers(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    let stale = service.time("stale-timeout");
+    let Some(((stale, fin), timeout)) =
+        stale.zip(service.time("fin-timeout")).zip(service.table("timeout"))
+    else {
+        return;
+    };
+    if stale < fin {
+        let message = format!(
+            "`stale-timeout` ({}) is shorter than `fin-timeout` ({}): an open connection would be forgotten before a closed one",
+            Time(stale),
+            Time(fin)
+        );
+        sink.warning(
+            service.place_of("stale-timeout"),
+            &format!("{path}.stale-timeout"),
+            Trouble::new(message),
+        );
+    }
+    if let Some(embryonic) = timeout.time("embryonic").filter(|time| *time > stale) {
+        let message = format!(
+            "`embryonic` ({}) is longer than `stale-timeout` ({})",
+            Time(embryonic),
+            Time(stale)
+        );
+        sink.warning(
+            timeout.place_of("embryonic"),
+            &format!("{path}.timeout.embryonic"),
+            Trouble::new(message),
+        );
+    }
+}
+
+/// What a pool cannot do for packets.
+fn pool(pool: &Section, sink: &mut Sink<'_, '_>) {
+    let path = format!("pool.{}", quoted(&pool.name));
+    if let Some(balance) = pool.table("balance")
+        && balance.wrote("by")
+        && !balance.broken("by")
+        && let Some(by) = balance.text("by").filter(|by| !CHOICES.contains(by))
+    {
+        let meant = if by == "least-request" { "\"least-connections\"" } else { "\"round-robin\"" };
+        let trouble = Trouble::new(format!("`{by}` needs more than packets show"))
+            .expected(format!("one of {}", CHOICES.join(", ")))
+            .suggest(Some(meant.to_owned()));
+        sink.error(balance.place_of("by"), &format!("{path}.balance"), trouble);
+    }
+    let misfit = |key: &Key| key.http_only || key.proxy_only;
+    misfits(&POOL, pool, &path, &misfit, &mut |section, key, path| {
+        let message = format!("`{key}` has no effect on packets that are forwarded to this pool");
+        sink.warning(section.place_of(key), path, Trouble::new(message));
+    });
+}
+
+/// What a service and its pool cannot do together.
+fn together(service: &Section, method: &str, pool: &Section, sink: &mut Sink<'_, '_>) {
+    let spans = service.spans("listen");
+    for (at, server) in pool.list("servers").iter().enumerate() {
+        let Some(address) = server.server("address") else { continue };
+        let path = format!("pool.{}.servers[{at}].address", quoted(&pool.name));
+        if method != "nat" {
+            direct(service, method, &spans, (server, address.port, &path), sink);
+        } else if let Host::Ip(ip) = &address.host {
+            let other = |span: &&Span| span.address.is_ipv4() != ip.is_ipv4();
+            if let Some(span) = spans.iter().find(other).filter(|_| spans.iter().all(|s| other(&s)))
+            {
+                let message = format!(
+                    "`nat` does not change the family: {span} of service `{}` cannot go to {ip}",
+                    service.name
+                );
+                sink.error(server.place_of("address"), &path, Trouble::new(message));
+            }
+        }
+    }
+    if method == "nat" {
+        returns(service, pool, sink);
+    }
+}
+
+/// Direct return: the server answers from the address and port that the client asked.
+fn direct(
+    service: &Section,
+    method: &str,
+    spans: &[Span],
+    (server, port, path): (&Section, u16, &str),
+    sink: &mut Sink<'_, '_>,
+) {
+    let ports: HashSet<u16> = spans.iter().filter_map(|span| span.single()).collect();
+    let [only] = ports.iter().collect::<Vec<_>>()[..] else { return };
+    if spans.iter().any(|span| span.single().is_none()) || *only == port {
+        return;
+    }
+    let trouble = Trouble::new(format!(
+        "direct return cannot change the port: service `{}` takes {only}, this server is at {port}",
+        service.name
+    ))
+    .expected(format!("port {only} here, or `forward = \"nat\"` in place of `\"{method}\"`"));
+    sink.error(server.place_of("address"), path, trouble);
+}
+
+fn returns(service: &Section, pool: &Section, sink: &mut Sink<'_, '_>) {
+    let path = format!("pool.{}.source", quoted(&pool.name));
+    let listens: Vec<IpAddr> = service.spans("listen").iter().map(|span| span.address).collect();
+    for address in pool.addresses("source") {
+        if listens.contains(address) {
+            let message = format!(
+                "{address} is where service `{}` listens: servers' answers could not be told from requests",
+                service.name
+            );
+            let trouble =
+                Trouble::new(message).expected("an address of this machine that nothing else uses");
+            sink.error(pool.place_of("source"), &path, trouble);
+        }
+    }
+}

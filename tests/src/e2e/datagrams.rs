@@ -1,0 +1,90 @@
+//! Servers that send every datagram back with their name before it, and a client that counts who answered.
+//!
+//! Each address has a socket of its own, so that answers leave from where they were asked.
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use lab::net::Namespace;
+
+/// Between two looks at whether to stop.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long a client waits for an answer before it asks again, as those who use datagrams must.
+const PATIENCE: Duration = Duration::from_millis(700);
+/// How often it asks.
+const TRIES: usize = 8;
+
+/// Such a server.
+#[derive(Debug)]
+pub struct Datagrams {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Datagrams {
+    /// On these addresses of a namespace.
+    pub fn start(inside: &Namespace, name: &str, addresses: &[SocketAddr]) -> Datagrams {
+        let stop = Arc::new(AtomicBool::new(false));
+        let serve = |address: &SocketAddr| {
+            let socket = UdpSocket::bind(address).unwrap_or_else(|e| panic!("{address}: {e}"));
+            socket.set_read_timeout(Some(LOOK)).unwrap();
+            let (stop, name) = (Arc::clone(&stop), name.to_owned());
+            std::thread::spawn(move || echo(&socket, &name, &stop))
+        };
+        let threads = inside.within(|| addresses.iter().map(serve).collect()).unwrap();
+        Datagrams { stop, threads }
+    }
+}
+
+impl Drop for Datagrams {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| {
+            let _ = thread.join();
+        });
+    }
+}
+
+fn echo(socket: &UdpSocket, name: &str, stop: &AtomicBool) {
+    let mut bytes = vec![0; 65_536];
+    while !stop.load(Ordering::Relaxed) {
+        // A time-out, or an error that an earlier answer met.
+        let Ok((length, from)) = socket.recv_from(&mut bytes) else { continue };
+        let answer = [name.as_bytes(), b":", &bytes[..length]].concat();
+        let _ = socket.send_to(&answer, from);
+    }
+}
+
+/// Asks so often from a namespace, each time from another port, and counts the answers by name; each must be whole.
+pub fn ask(
+    inside: &Namespace,
+    service: SocketAddr,
+    times: usize,
+    bytes: usize,
+) -> BTreeMap<String, usize> {
+    let mut answers = BTreeMap::new();
+    let one = |number: usize| {
+        let any: SocketAddr =
+            if service.is_ipv4() { ([0; 4], 0).into() } else { ([0u16; 8], 0).into() };
+        let socket = UdpSocket::bind(any).unwrap();
+        socket.connect(service).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let question = vec![b'a' + (number % 26) as u8; bytes];
+        let mut got = vec![0; 65_536];
+        for _ in 0..TRIES {
+            socket.send(&question).unwrap();
+            let Ok(length) = socket.recv(&mut got) else { continue };
+            let colon = got[..length].iter().position(|byte| *byte == b':').unwrap();
+            assert!(got[colon + 1..length] == question, "another datagram than was sent");
+            return String::from_utf8_lossy(&got[..colon]).into_owned();
+        }
+        panic!("no answer from {service} to {TRIES} datagrams");
+    };
+    let names: Vec<String> = inside.within(|| (0..times).map(one).collect()).unwrap();
+    names.into_iter().for_each(|name| *answers.entry(name).or_default() += 1);
+    answers
+}

@@ -1,0 +1,290 @@
+//! A site with servers that answer, a daemon between them and its client, and everything that is asked of them.
+//!
+//! Servers are `server0`, `server1`, …; each answers HTTP and datagrams on port 80. The daemon has a bpf file system
+//! of its own. It decides nothing about what is right.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use api::types::{Report, Status};
+use lab::load::{HttpPlan, Load, Pace, Persist, Plan, Protocol};
+use lab::net::{BpfFs, Layout, Namespace, Node, SERVICE_V4, SERVICE_V6, Site};
+use lab::origin::{Kind, Options, Origin};
+use rustix::process::Signal;
+use tokio::runtime::{Builder, Runtime};
+
+use super::balancer::program;
+use super::datagrams::{self, Datagrams};
+use super::dir::Dir;
+use super::place::{Said, said};
+use super::process::Process;
+use super::words::Words;
+use super::{tools, wait};
+
+/// The port of services and servers.
+pub const PORT: u16 = 80;
+
+/// A version of the Internet protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// 4.
+    V4,
+    /// 6.
+    V6,
+}
+
+/// Both.
+pub const BOTH: [Version; 2] = [Version::V4, Version::V6];
+
+impl Version {
+    /// The services' address.
+    pub fn service(self) -> SocketAddr {
+        let ip: IpAddr = match self {
+            Version::V4 => SERVICE_V4.into(),
+            Version::V6 => SERVICE_V6.into(),
+        };
+        SocketAddr::new(ip, PORT)
+    }
+
+    /// A host's address.
+    pub fn of(self, node: &Node) -> IpAddr {
+        node.host.like(self.service().ip())
+    }
+}
+
+/// Everything that runs.
+#[derive(Debug)]
+pub struct Plane {
+    daemon: Option<Process>,
+    origins: Vec<Option<Origin>>,
+    datagrams: Vec<Option<Datagrams>>,
+    words: Words,
+    api: api::Client,
+    runtime: Runtime,
+    dir: Dir,
+    pins: BpfFs,
+    /// The network.
+    pub site: Site,
+}
+
+impl Plane {
+    /// Builds the site, starts servers and the daemon, and waits until every server is up.
+    pub fn open(layout: &Layout, words: Words) -> Plane {
+        let mut plane = Plane::silent(layout, words);
+        plane.serve();
+        plane.start();
+        plane.all_up();
+        plane
+    }
+
+    /// The same without servers' programs and without the daemon.
+    pub fn silent(layout: &Layout, words: Words) -> Plane {
+        let site = Site::open(layout).unwrap_or_else(|error| panic!("no site: {error:?}"));
+        let pins = BpfFs::mount().unwrap_or_else(|error| panic!("no pins: {error:?}"));
+        let dir = Dir::new();
+        let plane = Plane {
+            daemon: None,
+            origins: Vec::new(),
+            datagrams: Vec::new(),
+            words,
+            api: api::Client::new(dir.join("sock")),
+            runtime: Builder::new_current_thread().enable_all().build().unwrap(),
+            dir,
+            pins,
+            site,
+        };
+        plane.write();
+        plane
+    }
+
+    /// Starts a program for HTTP and one for datagrams on every server.
+    pub fn serve(&mut self) {
+        for number in 0..self.site.servers.len() {
+            self.origins.push(None);
+            self.datagrams.push(None);
+            self.revive(number);
+        }
+    }
+
+    /// Starts a server's programs again.
+    pub fn revive(&mut self, number: usize) {
+        let node = &self.site.servers[number];
+        let name = format!("server{number}");
+        let options = Options {
+            listen: SocketAddr::from(([0u16; 8], PORT)),
+            ..Options::new(&name, Kind::Http { body: 128 })
+        };
+        let origin = node.within(|| Origin::start(options)).unwrap();
+        self.origins[number] = Some(origin.unwrap_or_else(|error| panic!("{error}")));
+        let own = [node.host.v4.into(), node.host.v6.into(), SERVICE_V4.into(), SERVICE_V6.into()];
+        let sockets = own.map(|ip: IpAddr| SocketAddr::new(ip, PORT));
+        self.datagrams[number] = Some(Datagrams::start(node, &name, &sockets));
+    }
+
+    /// Ends a server's programs; its kernel refuses what comes.
+    pub fn end(&mut self, number: usize) {
+        self.origins[number] = None;
+        self.datagrams[number] = None;
+    }
+
+    /// Starts the daemon and waits until it answers.
+    pub fn start(&mut self) {
+        assert!(self.daemon.is_none(), "one daemon at a time");
+        let mut command = self.site.balancer.command(program());
+        command.args(["run", "-c"]).arg(self.dir.join("steelyard.toml"));
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
+            command.env_remove(name);
+        }
+        let mut daemon = Process::start(command);
+        wait::until("steelyard run answers", || {
+            let ended = daemon.ended();
+            assert!(ended.is_none(), "steelyard run ended: {}", daemon.said());
+            self.try_status().is_some()
+        });
+        self.daemon = Some(daemon);
+    }
+
+    /// Its process.
+    pub fn daemon(&self) -> &Process {
+        self.daemon.as_ref().unwrap()
+    }
+
+    /// SIGKILL, and its end.
+    pub fn kill9(&mut self) {
+        let mut daemon = self.daemon.take().unwrap();
+        daemon.signal(Signal::KILL);
+        daemon.wait();
+    }
+
+    /// `steelyard stop` with these words, and its end.
+    pub fn stop(&mut self, words: &[&str]) {
+        let mut daemon = self.daemon.take().unwrap();
+        let said = self.verb(&[&["stop"], words].concat());
+        assert_eq!(said.code, 0, "{said:?}\n{}", daemon.said());
+        daemon.wait();
+    }
+
+    /// Takes this configuration up and waits until it is in force.
+    pub fn change(&mut self, change: impl FnOnce(&mut Words)) {
+        let before = self.status().generation;
+        change(&mut self.words);
+        self.write();
+        self.daemon().signal(Signal::HUP);
+        wait::until(&format!("a generation after {before}"), || {
+            let said = self.daemon().said();
+            assert!(!said.contains("reload-failed"), "{said}");
+            self.status().generation > before
+        });
+    }
+
+    /// The configuration in force.
+    pub fn words(&self) -> &Words {
+        &self.words
+    }
+
+    /// Writes the configuration; nobody is told.
+    fn write(&self) {
+        let text = self.words.text(&self.site, self.dir.path(), self.pins.path());
+        self.dir.write("steelyard.toml", text);
+    }
+
+    /// Where its bpf file system is.
+    pub fn pins(&self) -> &std::path::Path {
+        self.pins.path()
+    }
+
+    /// A verb of the program that speaks to this daemon.
+    pub fn verb(&self, words: &[&str]) -> Said {
+        let mut command = self.site.balancer.command(program());
+        command.args(words).env("STEELYARD_SOCKET", self.dir.join("sock"));
+        said(command)
+    }
+
+    /// A verb on a host of the site.
+    pub fn verb_on(node: &Namespace, words: &[&str]) -> Said {
+        let mut command = node.command(program());
+        command.args(words);
+        said(command)
+    }
+
+    fn try_status(&self) -> Option<Status> {
+        self.runtime.block_on(self.api.status()).ok()
+    }
+
+    /// States and reasons.
+    pub fn status(&self) -> Status {
+        self.try_status().unwrap_or_else(|| panic!("no status"))
+    }
+
+    /// Counts.
+    pub fn report(&self) -> Report {
+        self.runtime.block_on(self.api.report(None)).unwrap_or_else(|e| panic!("no report: {e}"))
+    }
+
+    /// Waits until every server of every pool is up.
+    pub fn all_up(&self) {
+        wait::until("every server up", || {
+            let status = self.status();
+            let mut servers = status.pools.iter().flat_map(|pool| &pool.servers);
+            servers.all(|server| format!("{:?}", server.state) == "Up")
+        });
+    }
+
+    /// Load from the client: HTTP over so many connections, with a pause after each answer.
+    pub fn load(&self, version: Version, persist: Persist, connections: usize) -> Load {
+        let target = version.service();
+        let get = Protocol::Http(HttpPlan::get("shop.example", "/"));
+        let plan = Plan {
+            persist,
+            pace: Pace::Closed { connections, think: Duration::from_millis(4) },
+            timeout: wait::DEADLINE,
+            grace: wait::DEADLINE,
+            ..Plan::new(target, get, connections)
+        };
+        let started = self.site.client.within(|| Load::start(plan)).unwrap();
+        started.unwrap_or_else(|error| panic!("no load: {error}"))
+    }
+
+    /// So many requests by curl, a connection each; answers counted by the server that gave them.
+    pub fn curl(&self, version: Version, requests: usize) -> BTreeMap<String, usize> {
+        let url = format!("http://{}/", version.service());
+        let mut command = self.site.client.command(tools::program("curl"));
+        command.args(["-sS", "--max-time", "20", "-H", "Connection: close"]);
+        for _ in 0..requests {
+            command.args(["-o", "/dev/null", "-w", "%{http_code} %header{x-origin}\\n", &url]);
+        }
+        let answers = said(command);
+        assert_eq!(answers.code, 0, "{answers:?}\n{}", self.told());
+        let mut by_name = BTreeMap::new();
+        for line in answers.out.lines() {
+            let name = line.strip_prefix("200 ").unwrap_or_else(|| panic!("{line}"));
+            *by_name.entry(name.to_owned()).or_default() += 1;
+        }
+        by_name
+    }
+
+    /// So many datagrams of this size, each from a port of its own; answers counted by server.
+    pub fn datagrams(
+        &self,
+        version: Version,
+        times: usize,
+        bytes: usize,
+    ) -> BTreeMap<String, usize> {
+        datagrams::ask(&self.site.client, version.service(), times, bytes)
+    }
+
+    /// What the daemon has said, for messages of failed tests.
+    pub fn told(&self) -> String {
+        self.daemon.as_ref().map(Process::said).unwrap_or_default()
+    }
+}
+
+/// Whether packets can be forwarded here; otherwise the reason is told.
+pub fn ready() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        crate::skip::skip("network namespaces and BPF programs need root");
+    }
+    root
+}

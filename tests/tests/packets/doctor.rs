@@ -1,0 +1,73 @@
+//! `steelyard doctor server`: what it finds is so, and its commands mend it.
+
+use lab::net::{Layout, Namespace, Site, find, said};
+use serde_json::Value;
+use tests::e2e::place::Said;
+use tests::e2e::plane::{Plane, ready};
+
+const SERVICES: [&str; 2] = ["198.51.100.10", "2001:db8:e::10"];
+
+fn doctor(server: &Namespace, words: &[&str]) -> (i32, Value) {
+    let all = [&["doctor", "server", "--json"], &SERVICES[..], words].concat();
+    let Said { code, out, err } = Plane::verb_on(server, &all);
+    (code, serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}{err}")))
+}
+
+/// What is wrong, and all commands against it.
+fn wrong(answer: &Value) -> (Vec<String>, Vec<String>) {
+    let findings = answer["findings"].as_array().unwrap().iter();
+    let wrong: Vec<&Value> = findings.filter(|finding| finding["verdict"] == "wrong").collect();
+    let commands = wrong.iter().flat_map(|finding| finding["commands"].as_array().unwrap());
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    (wrong.iter().map(|finding| text(&finding["check"])).collect(), commands.map(text).collect())
+}
+
+#[test]
+fn a_server_of_direct_return_is_ready_and_its_commands_mend_it_when_it_is_not() {
+    if !ready() {
+        return;
+    }
+    let site = Site::open(&Layout { near: 1, ..Layout::default() }).unwrap();
+    let server = &site.servers[0];
+    let (code, answer) = doctor(server, &[]);
+    assert_eq!((code, &answer["ready"]), (0, &Value::Bool(true)), "{answer:#}");
+
+    // An alias with the mask of its network, an address where everyone asks for it, and talk about it.
+    server
+        .ip("addr del 198.51.100.10/32 dev lo\naddr add 198.51.100.10/24 dev lo\n\
+             addr del 2001:db8:e::10/128 dev lo\naddr add 2001:db8:e::10/64 dev eth0 nodad\n")
+        .unwrap();
+    server
+        .set(&[("net/ipv4/conf/all/arp_ignore", "0"), ("net/ipv4/conf/all/arp_announce", "0")])
+        .unwrap();
+    let (code, answer) = doctor(server, &[]);
+    assert_eq!(code, 1);
+    let (checks, commands) = wrong(&answer);
+    let expected = ["extra-route", "service-address", "arp-ignore", "arp-announce"];
+    assert_eq!(checks, expected, "{answer:#}");
+    let people = Plane::verb_on(server, &["doctor", "server", SERVICES[0]]);
+    assert!(people.code == 1 && people.out.contains("3 wrong; as root:"), "{people:?}");
+
+    for command in &commands {
+        let mut shell = server.command(find("sh"));
+        said(shell.args(["-c", command])).unwrap_or_else(|error| panic!("{error}"));
+    }
+    let (code, answer) = doctor(server, &[]);
+    assert_eq!(code, 0, "{answer:#}");
+}
+
+#[test]
+fn a_server_of_tunnels_needs_unpacking_and_room() {
+    if !ready() {
+        return;
+    }
+    let site = Site::open(&Layout { near: 1, ..Layout::default() }).unwrap();
+    let server = &site.servers[0];
+    let (code, answer) = doctor(server, &["--forward", "tunnel", "--encapsulation", "gre"]);
+    assert_eq!(code, 1);
+    assert_eq!(wrong(&answer).0, ["decapsulation", "segment-size", "segment-size"], "{answer:#}");
+    site.segments(server, 1396).unwrap();
+    let (_, answer) = doctor(server, &["--forward", "tunnel", "--encapsulation", "gre"]);
+    assert_eq!(wrong(&answer).0, ["decapsulation"], "{answer:#}");
+    assert_eq!(Plane::verb_on(server, &["doctor", "server", "shop"]).code, 2, "no address");
+}

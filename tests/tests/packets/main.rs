@@ -1,0 +1,12 @@
+//! Packets through the whole: client, router, balancer and servers in namespaces, with programs of others.
+//!
+//! Each test has a site of its own. They need root; without it they say so, and in the gate they fail.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the whole program is a test, which the lints cannot see"
+)]
+
+mod doctor;
