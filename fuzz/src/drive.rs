@@ -1,6 +1,7 @@
 //! Runs a target with seeds and with mutations of them, and tells a failure so that one line repeats it.
 //!
-//! `STEELYARD_FUZZ_RUNS` sets how many mutations each target gets; `STEELYARD_FUZZ_SEED` sets the first number of them.
+//! `STEELYARD_FUZZ_TIMES` multiplies how many mutations each target gets, `STEELYARD_FUZZ_RUNS` sets it for all alike;
+//! `STEELYARD_FUZZ_SEED` sets the first number of them.
 
 use crate::mutate::{Draw, mutate};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +15,7 @@ pub struct Target<'a> {
     pub seeds: &'a [Vec<u8>],
     /// What mutations insert.
     pub words: &'a [&'a [u8]],
-    /// Mutations when `STEELYARD_FUZZ_RUNS` is not set: about a second's worth in a debug build.
+    /// Mutations when nothing is set: about a second's worth in a debug build, so that all targets take about as long.
     pub runs: u64,
 }
 
@@ -25,7 +26,7 @@ pub struct Target<'a> {
 /// With the target's name, the number of the mutation and the escaped input, when the target does.
 pub fn drive(target: Target, judge: impl Fn(&[u8])) {
     let Target { name, seeds, words, runs } = target;
-    let runs = setting("STEELYARD_FUZZ_RUNS", runs);
+    let runs = setting("STEELYARD_FUZZ_RUNS", runs * setting("STEELYARD_FUZZ_TIMES", 1));
     let first = setting("STEELYARD_FUZZ_SEED", 0);
     for seed in seeds {
         run(name, "a seed", seed, &judge);

@@ -8,11 +8,13 @@ mod calendar;
 mod close;
 mod escape;
 mod id;
+mod learn;
 mod line;
 mod record;
 
 pub use batch::LogBatch;
 pub use close::{attempt_failed, close};
 pub use id::Ids;
+pub use learn::learn;
 pub use line::{Names, Protocol, Wall, line};
 pub use record::Record;

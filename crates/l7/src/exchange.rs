@@ -19,6 +19,7 @@ use crate::account::{self, Record};
 use crate::after::After;
 use crate::census::OpenExchange;
 use crate::cuts::Cuts;
+use crate::hash_on;
 use crate::incoming::Incoming;
 use crate::local::{LocalPool, LocalServer, LocalService};
 use crate::meter::Meter;
@@ -148,6 +149,7 @@ impl<N: Net> Exchange<'_, N> {
         let Parties { worker, client, peer, service } = self.parties;
         let want = Want {
             client: peer.ip(),
+            key: self.key(),
             tried: &self.failed,
             again: self.again,
             careful: !self.incoming.idempotent,
@@ -227,6 +229,17 @@ impl<N: Net> Exchange<'_, N> {
         }
     }
 
+    /// What the pool's policy hashes, where it is not the address.
+    fn key(&self) -> Option<u64> {
+        let pool = self.pool.view.borrow();
+        hash_on::key(
+            &pool.config.hash_on,
+            &self.incoming.head,
+            self.incoming.target,
+            self.parties.peer,
+        )
+    }
+
     fn counters(&self) -> &model::live::ServiceCounters {
         &self.view.live.slots[self.parties.worker.index].counters
     }
@@ -236,6 +249,9 @@ impl<N: Net> Exchange<'_, N> {
             let view = server.view.borrow();
             let slot = &view.live.slots[self.parties.worker.index];
             account::attempt_failed(failure.fault.cause, failure.sent, slot);
+            if self.pool.view.borrow().config.balance.wants_times() {
+                view.live.pace.failed(self.parties.worker.rt.now());
+            }
         }
     }
 
@@ -318,6 +334,10 @@ impl<N: Net> Exchange<'_, N> {
         let worker = self.parties.worker;
         let said = self.incoming.said(self.parties.peer);
         worker.close(&self.view, server, &mut self.record, &said);
+        if let Some(server) = server {
+            let balance = self.pool.view.borrow().config.balance;
+            account::learn(balance, &self.record, &server.view.borrow().live.pace, worker.rt.now());
+        }
         self.incoming.body.release(worker);
         worker.buffers.give(std::mem::take(&mut self.incoming.head));
     }

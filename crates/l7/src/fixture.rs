@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::{
-    Admin, AllDown, Balance, Fanout, Forward, Forwarded, Host, Initial, Limits, Pool, PoolLimits,
-    PoolTimeouts, Server, ServerAddress, Service, ServiceTimeouts, SocketOptions, Weight,
+    Admin, AllDown, Balance, Fanout, Forward, Forwarded, HashOn, Host, Initial, Limits, Pool,
+    PoolLimits, PoolTimeouts, Priority, Server, ServerAddress, Service, ServiceTimeouts,
+    SocketOptions, Weight,
 };
 use model::id::{PoolId, ServerId, ServiceId};
 use model::live::{ServerLive, ServiceLive};
@@ -53,6 +54,11 @@ fn pool(servers: &[ServerView]) -> Pool {
         socket: SocketOptions::default(),
         retries: 2,
         tls: None,
+        hash_on: HashOn::Address,
+        judge: None,
+        slow_start: None,
+        spill_over: None,
+        locality: None,
     }
 }
 
@@ -64,6 +70,8 @@ fn server(at: usize, address: SocketAddr) -> ServerView {
         admin: Admin::Enabled,
         probe: None,
         connections: None,
+        priority: Priority::FIRST,
+        locality: None,
     };
     ServerView {
         id: ServerId(at as u32),

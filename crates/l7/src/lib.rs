@@ -16,6 +16,7 @@ mod exchange;
 mod fixture;
 mod flow;
 mod front;
+mod hash_on;
 mod incoming;
 mod kept;
 mod local;

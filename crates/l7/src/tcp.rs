@@ -14,6 +14,7 @@ use crate::account::{self, Record};
 use crate::census::OpenConnection;
 use crate::cuts::Cuts;
 use crate::front;
+use crate::hash_on;
 use crate::local::LocalService;
 use crate::meter::Meter;
 use crate::patience::Patience;
@@ -66,6 +67,8 @@ pub async fn serve<N: Net>(
     record.add(&ended.moved);
     record.cause = ended.cause;
     worker.close(&view, Some(&server), &mut record, &Said::tcp(peer));
+    let balance = service.pool.borrow().view.borrow().config.balance;
+    account::learn(balance, &record, &server.view.borrow().live.pace, worker.rt.now());
     if ended.cause.is_some() {
         // The other side learns in the same way that it did not end well.
         let Lent { connection, .. } = lent;
@@ -88,6 +91,7 @@ async fn lend<N: Net>(
     loop {
         let want = Want {
             client: peer.ip(),
+            key: hash_on::of_connection(&pool.view.borrow().config.hash_on, peer),
             tried: &failed,
             again: None,
             careful: false,
@@ -117,11 +121,11 @@ async fn lend<N: Net>(
                 let view = service.view.borrow().clone();
                 view.live.slots[worker.index].counters.retried.add(1);
                 if let Some(server) = server {
-                    account::attempt_failed(
-                        cause,
-                        false,
-                        &server.view.borrow().live.slots[worker.index],
-                    );
+                    let live = server.view.borrow().live.clone();
+                    account::attempt_failed(cause, false, &live.slots[worker.index]);
+                    if pool.view.borrow().config.balance.wants_times() {
+                        live.pace.failed(worker.rt.now());
+                    }
                     failed.push(server.id);
                 }
                 record.again();

@@ -69,6 +69,8 @@ pub struct NotLent<N: Net> {
 pub struct Want<'a, N: Net> {
     /// The client.
     pub client: IpAddr,
+    /// The hash of what the pool's `hash-on` names, where it is not the address and the request has it.
+    pub key: Option<u64>,
     /// Servers that failed already.
     pub tried: &'a [ServerId],
     /// Only this server, on a new connection: a replay.
@@ -267,7 +269,7 @@ fn choose<N: Net>(
             return Choice::Server(index);
         }
     }
-    let ask = Ask { client: want.client, tried: want.tried };
+    let ask = Ask { client: want.client, key: want.key, tried: want.tried, now: worker.rt.now() };
     pool.chooser.borrow_mut().pick(view, &ask, &mut worker.rng.borrow_mut())
 }
 

@@ -13,6 +13,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::net::IpAddr;
 
 use model::config::Balance;
+use model::moment::Moment;
 use model::pick::{Ask, Choice, Chooser, Rng};
 use model::snapshot::PoolView;
 
@@ -114,7 +115,7 @@ fn simulate(scene: &Scene, balance: Balance, load: f64) -> (u64, u64) {
                 arrived += 1;
                 let worker = run.rng.below(WORKERS) as usize;
                 let client = IpAddr::from((run.rng.below(CLIENTS) as u32).to_be_bytes());
-                let ask = Ask { client, tried: &[] };
+                let ask = Ask::of(client, Moment(now * 1000));
                 if let Choice::Server(at) = choosers[worker].pick(&run.view, &ask, &mut run.rng) {
                     run.arrive(at, now);
                 }

@@ -7,9 +7,10 @@ mod view;
 
 use std::hint::black_box;
 use std::net::IpAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use model::config::Balance;
+use model::moment::Moment;
 use model::pick::{Ask, Choice, Chooser, Rng};
 use model::snapshot::ServerState;
 
@@ -27,8 +28,15 @@ fn main() {
     let policies = [
         Balance::RoundRobin,
         Balance::LeastRequest,
+        Balance::LeastConnections,
+        Balance::LeastBandwidth,
+        Balance::Fastest,
+        Balance::LeastLoaded,
+        Balance::PeakEwma,
+        Balance::Prequal,
         Balance::Random,
         Balance::Maglev { size: 16_381 },
+        Balance::BoundedHash { size: 16_381, load_factor: 125 },
         Balance::Source { mask4: 24, mask6: 64 },
     ];
     println!("{SERVERS} servers           ns a choice    us a refresh");
@@ -47,9 +55,12 @@ fn measure(balance: Balance, weights: &[u16]) -> (u128, u128) {
     let mut rng = Rng::new(1);
     let began = Instant::now();
     for number in 0..CHOICES {
-        let ask = Ask { client: IpAddr::from(number.to_be_bytes()), tried: &[] };
+        let now = Moment(u64::from(number) * 1000);
+        let ask = Ask::of(IpAddr::from(number.to_be_bytes()), now);
         if let Choice::Server(at) = black_box(chooser.pick(&view, &ask, &mut rng)) {
-            let flying = &view.servers[at].live.in_flight;
+            let live = &view.servers[at].live;
+            live.pace.answered(Duration::from_micros(u64::from(number % 1000)), now);
+            let flying = &live.in_flight;
             if flying.up() > 3 {
                 (0..4).for_each(|_| flying.down());
             }

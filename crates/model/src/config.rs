@@ -2,6 +2,7 @@
 //! it means (`Config`, valid by construction), what changed (`diff`). It reads no file: text comes in.
 
 pub mod address;
+pub mod balance;
 pub mod checked;
 pub mod diff;
 pub mod edit;
@@ -27,9 +28,10 @@ mod value;
 mod verify;
 
 pub use address::{Host, ServerAddress};
+pub use balance::{Balance, HashOn, Judge, Priority};
 pub use checked::{
-    AccessFormat, AccessLog, AccessTarget, AllDown, Balance, Config, Control, Fanout, Forwarded,
-    Global, Initial, Metrics, Pool, Probe, ProbeKind, Server, Service,
+    AccessFormat, AccessLog, AccessTarget, AllDown, Config, Control, Fanout, Forwarded, Global,
+    Initial, Metrics, Pool, Probe, ProbeKind, Server, Service,
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
 pub use diff::{

@@ -5,7 +5,8 @@
 //! followed by one tag byte, the result is the 64-bit SipHash-2-4 of the message. Test vectors are in
 //! `tests/vectors/maglev.json`. Since the key is public this protects nothing against chosen values.
 
-use std::net::IpAddr;
+use std::hash::Hasher;
+use std::net::{IpAddr, SocketAddr};
 
 use siphasher::sip::SipHasher24;
 
@@ -22,6 +23,10 @@ pub enum Use {
     Stride = 1,
     /// A client's place in a table. The value is its address: 4 or 16 bytes in network order.
     Client = 2,
+    /// A client's place by address and port. The value is the address, then the port in network order.
+    ClientPort = 3,
+    /// A request's place by one of its parts. The value is the part's bytes.
+    Part = 4,
 }
 
 /// Hashes the name of a server.
@@ -49,6 +54,28 @@ pub fn client(address: IpAddr) -> u64 {
     SipHasher24::new_with_key(KEY).hash(&message[..length])
 }
 
+/// Hashes a client's address and port.
+#[inline]
+pub fn client_port(client: SocketAddr) -> u64 {
+    let mut hasher = SipHasher24::new_with_key(KEY);
+    match client.ip().to_canonical() {
+        IpAddr::V4(v4) => hasher.write(&v4.octets()),
+        IpAddr::V6(v6) => hasher.write(&v6.octets()),
+    }
+    hasher.write(&client.port().to_be_bytes());
+    hasher.write(&[Use::ClientPort as u8]);
+    hasher.finish()
+}
+
+/// Hashes a part of a request.
+#[inline]
+pub fn part(bytes: &[u8]) -> u64 {
+    let mut hasher = SipHasher24::new_with_key(KEY);
+    hasher.write(bytes);
+    hasher.write(&[Use::Part as u8]);
+    hasher.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +86,15 @@ mod tests {
         let key: [u8; 16] = std::array::from_fn(|at| at as u8);
         let message: [u8; 15] = std::array::from_fn(|at| at as u8);
         assert_eq!(SipHasher24::new_with_key(&key).hash(&message), 0xa129_ca61_49be_45e5);
+    }
+
+    #[test]
+    fn what_is_written_in_pieces_is_the_whole() {
+        assert_eq!(part(b"shop"), SipHasher24::new_with_key(KEY).hash(b"shop\x04"));
+        let one: SocketAddr = "192.0.2.1:258".parse().unwrap();
+        let bytes = [192, 0, 2, 1, 1, 2, 3];
+        assert_eq!(client_port(one), SipHasher24::new_with_key(KEY).hash(&bytes));
+        assert_eq!(client_port(one), client_port("[::ffff:192.0.2.1]:258".parse().unwrap()));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 pub mod count;
 pub mod histogram;
+pub mod pace;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,6 +13,7 @@ use crate::cause::Cause;
 use crate::load;
 pub use count::Count;
 pub use histogram::{Histogram, HistogramSum};
+pub use pace::Pace;
 
 /// Rules of HTTP grammar that can be counted separately; `wire` has fewer.
 pub const DEFECTS: usize = 64;
@@ -265,6 +267,8 @@ pub struct ServerLive {
     pub in_flight: Shared,
     /// Connections open now, shelved ones included: what the cap limits.
     pub connections: Shared,
+    /// How long it takes to answer; kept only while its pool's policy asks for it.
+    pub pace: Pace,
     /// How often its connections were ordered to be cut: an attempt that began under another number ends.
     pub cuts: Shared,
     /// What the server says of its own load.
@@ -279,6 +283,7 @@ impl ServerLive {
         ServerLive {
             in_flight: Shared::default(),
             connections: Shared::default(),
+            pace: Pace::default(),
             cuts: Shared::default(),
             load: load::Cell::default(),
             slots: (0..workers).map(|_| ServerSlot::default()).collect(),

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use api::types::{
     Draining, Evidence, PoolStatus, ServerStatus, ServiceState, ServiceStatus, Source, Status,
 };
-use model::config::{Admin, AllDown, Balance, Host};
+use model::config::{Admin, AllDown, Host};
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
 
 use super::certificates;
@@ -164,7 +164,7 @@ fn pool(
     });
     PoolStatus {
         name: view.config.name.clone(),
-        balance: balance(view.config.balance),
+        balance: view.config.balance.name().into(),
         servers: servers.collect(),
     }
 }
@@ -219,17 +219,6 @@ fn address(facts: &ServerFacts) -> String {
         Host::Ip(ip) => std::net::SocketAddr::new(*ip, port).to_string(),
         Host::Name(name) => format!("{name}:{port}"),
     }
-}
-
-fn balance(balance: Balance) -> String {
-    match balance {
-        Balance::RoundRobin => "round-robin",
-        Balance::LeastRequest => "least-request",
-        Balance::Random => "random",
-        Balance::Maglev { .. } => "maglev",
-        Balance::Source { .. } => "source",
-    }
-    .into()
 }
 
 fn draining(picture: &Picture, services: &[ServiceStatus]) -> Vec<Draining> {

@@ -1,5 +1,6 @@
 //! From settings in force to the checked configuration. Everything was judged before: this only changes the form.
 
+mod balance;
 mod inner;
 mod packets;
 mod tls;
@@ -10,9 +11,9 @@ use std::sync::Arc;
 
 use super::address::{Host, ServerAddress};
 use super::checked::{
-    AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Balance, Config, Control, Fanout,
-    Forwarded, Global, Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Probe, ProbeKind,
-    Server, Service, ServiceTimeouts, Weight,
+    AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Config, Control, Fanout, Forwarded,
+    Global, Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Probe, ProbeKind, Server,
+    Service, ServiceTimeouts, Weight,
 };
 use super::forward::Forward;
 use super::resolve::Effective;
@@ -120,7 +121,12 @@ fn pool(section: &Section) -> Pool {
     let servers = section.list("servers").iter().map(|section| Arc::new(server(section)));
     Pool {
         name: section.name.clone(),
-        balance: inner(section, "balance", balance),
+        balance: inner(section, "balance", balance::balance),
+        hash_on: balance::hash_on(section),
+        judge: balance::judge(section),
+        slow_start: section.time("slow-start"),
+        spill_over: section.count("spill-over"),
+        locality: balance::locality(section),
         initial: match section.text("initial") {
             Some("unknown") => Initial::Unknown,
             Some("down") => Initial::Down,
@@ -154,18 +160,6 @@ fn pool(section: &Section) -> Pool {
     }
 }
 
-fn balance(section: &Section) -> Balance {
-    match section.text("by") {
-        Some("least-request") => Balance::LeastRequest,
-        Some("random") => Balance::Random,
-        Some("maglev") => Balance::Maglev { size: section.number("size") },
-        Some("source") => {
-            Balance::Source { mask4: section.number("mask4"), mask6: section.number("mask6") }
-        }
-        _ => Balance::RoundRobin,
-    }
-}
-
 /// A server in force.
 pub fn server(section: &Section) -> Server {
     let nowhere = || ServerAddress { host: Host::Name(String::new()), port: 0 };
@@ -173,6 +167,8 @@ pub fn server(section: &Section) -> Server {
         name: section.text("name").unwrap_or_default().to_owned(),
         address: section.server("address").cloned().unwrap_or_else(nowhere),
         weight: section.count("weight").and_then(Weight::new).unwrap_or(Weight::ONE),
+        priority: balance::priority(section),
+        locality: balance::locality(section),
         admin: match section.text("state") {
             Some("drain") => Admin::Drain,
             Some("disabled") => Admin::Disabled,

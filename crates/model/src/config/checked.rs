@@ -12,6 +12,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::address::ServerAddress;
+use super::balance::{Balance, HashOn, Judge, Priority};
 use super::forward::Forward;
 use super::packets::{PacketService, Packets};
 use super::socket::SocketOptions;
@@ -205,6 +206,16 @@ pub struct Pool {
     pub name: String,
     /// How a server is chosen.
     pub balance: Balance,
+    /// What hashes are over.
+    pub hash_on: HashOn,
+    /// The judge of weights; `None`: they stay as written.
+    pub judge: Option<Judge>,
+    /// How long a server takes from a tenth of its share to the whole.
+    pub slow_start: Option<Duration>,
+    /// Percent of the first priority's capacity below which the next one helps; `None`: when none is left.
+    pub spill_over: Option<u8>,
+    /// Where we are.
+    pub locality: Option<String>,
     /// What a server is before its first evidence.
     pub initial: Initial,
     /// What happens when no server may take work.
@@ -260,30 +271,6 @@ pub struct PoolLimits {
     pub header_count: u16,
 }
 
-/// How a server is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Balance {
-    /// Smooth weighted round-robin (default for `tcp`).
-    RoundRobin,
-    /// Power of two choices over exchanges in flight, by weight (default for `http`).
-    LeastRequest,
-    /// Weighted random.
-    Random,
-    /// Maglev table over the client's address, of this prime size.
-    Maglev {
-        /// Table size, prime; default 16,381.
-        size: u32,
-    },
-    /// Maglev over the client's address masked to these prefix lengths.
-    Source {
-        /// IPv4 prefix length, default 32.
-        mask4: u8,
-        /// IPv6 prefix length, default 128.
-        mask6: u8,
-    },
-}
-
 /// What a server is before its first evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -316,6 +303,10 @@ pub struct Server {
     pub address: ServerAddress,
     /// Its share.
     pub weight: Weight,
+    /// Its rank among the servers of the pool.
+    pub priority: Priority,
+    /// Where it is; `None`: near.
+    pub locality: Option<String>,
     /// What the operator wrote in the file.
     pub admin: Admin,
     /// Its probe, after inheritance.

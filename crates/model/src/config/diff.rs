@@ -116,6 +116,11 @@ keys! {
     /// A key of a pool; `Order` when the same servers stand in another order.
     PoolKey of Pool besides (name, servers) and Order = "order":
     Balance = "balance" => balance,
+    HashOn = "hash-on" => hash_on,
+    Judge = "judge" => judge,
+    SlowStart = "slow-start" => slow_start,
+    SpillOver = "spill-over" => spill_over,
+    Locality = "locality" => locality,
     Initial = "initial" => initial,
     AllDown = "all-down" => all_down,
     Probe = "probe" => probe,
@@ -131,6 +136,8 @@ keys! {
     /// A key of a server.
     ServerKey of Server besides (name, address):
     Weight = "weight" => weight,
+    Priority = "priority" => priority,
+    Locality = "locality" => locality,
     State = "state" => admin,
     Probe = "probe" => probe,
     Connections = "connections" => connections,

@@ -7,6 +7,7 @@ use super::decode::address::name_from;
 use super::schema::{Fallback, Key, Kind, Table};
 use super::section::{Origin, Section, Setting, Slot};
 use super::source::Place;
+use super::tables::balance::OWNED;
 use super::tables::{global::GLOBAL, packets::PACKETS, pool::POOL, pool::SERVER, service::SERVICE};
 use super::value::Value;
 
@@ -164,8 +165,8 @@ fn settle_balance(balance: &mut Section, uses: Uses) {
         balance.set("by", Value::Word(word), Origin::Derived(why));
     }
     let by = balance.text("by").unwrap_or_default().to_owned();
-    for (key, owner) in [("size", "maglev"), ("mask4", "source"), ("mask6", "source")] {
-        if by != owner && !balance.wrote(key) {
+    for (key, owners) in OWNED {
+        if !owners.contains(&by.as_str()) && !balance.wrote(key) {
             balance.clear(key);
         }
     }

@@ -213,6 +213,8 @@ pub enum Form {
     RequestPath,
     /// A Host header's value (RFC 9110 §7.2).
     Host,
+    /// A token: the name of a header, a cookie or a parameter (RFC 9110 §5.6.2).
+    Token,
 }
 
 impl Table {

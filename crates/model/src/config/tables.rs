@@ -1,5 +1,6 @@
 //! The whole configuration, described once. The tables below it describe its parts.
 
+pub mod balance;
 pub mod global;
 pub mod operate;
 pub mod packets;

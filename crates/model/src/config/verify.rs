@@ -1,6 +1,7 @@
 //! Judges how settings relate: what is missing, what contradicts, what cannot be meant. It looks at settings in
 //! force, so that an inherited value is judged where it acts.
 
+pub mod balance;
 pub mod listeners;
 pub mod method;
 pub mod packets;

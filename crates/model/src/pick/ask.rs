@@ -5,15 +5,27 @@
 use std::net::IpAddr;
 
 use crate::id::ServerId;
+use crate::moment::Moment;
 
 /// What is known when a server is wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask<'a> {
     /// The client's address: what `maglev` and `source` hash.
     pub client: IpAddr,
+    /// The hash of what `hash-on` names (`model::hash`); `None`: it is the address, or the request lacks it.
+    pub key: Option<u64>,
     /// Servers that this exchange has tried already. None of them is chosen while an untried one may take work,
     /// or could if it were not at its connection cap.
     pub tried: &'a [ServerId],
+    /// Now, on the worker's clock: what ages measured times.
+    pub now: Moment,
+}
+
+impl<'a> Ask<'a> {
+    /// The first attempt for a client.
+    pub fn of(client: IpAddr, now: Moment) -> Ask<'a> {
+        Ask { client, key: None, tried: &[], now }
+    }
 }
 
 /// The answer.

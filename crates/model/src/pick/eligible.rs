@@ -1,11 +1,14 @@
-//! Who may be chosen at all.
+//! Who may be chosen at all: the same for every policy and for both planes.
 //!
-//! Once per snapshot: servers that take work by state, weight and address. First those that are up; if there is
-//! none, those without evidence (`unknown`); if there is none, what the pool's all-down policy says. Draining and
-//! disabled servers never. At each choice: servers tried before and servers at their connection cap. It does not
-//! order or weigh the rest: the policies do.
+//! Once per snapshot: servers that take work by state, weight and address. First those that are up, by rank: the
+//! lowest priority, within it those of our own locality, then the next while too little capacity is up. If none is
+//! up, those without evidence (`unknown`), by rank too; then servers of last resort; if there is none either, what
+//! the pool's all-down policy says. Draining and disabled servers never. At each choice: servers tried before and
+//! servers at their connection cap. It does not order or weigh the rest: the policies do.
 
-use crate::config::AllDown;
+use std::collections::BTreeMap;
+
+use crate::config::{AllDown, Priority};
 use crate::id::ServerId;
 use crate::snapshot::{PoolView, ServerState, ServerView};
 
@@ -13,7 +16,7 @@ use super::ask::{Ask, Choice};
 
 /// One server that may be chosen. Policies speak of it by its position among the eligible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot {
+pub struct Slot {
     /// Index in `PoolView::servers`.
     pub index: usize,
     /// Its id.
@@ -26,34 +29,60 @@ pub(super) struct Slot {
 
 /// The servers that one snapshot lets take work, in the order of the view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Eligible {
+pub struct Eligible {
     /// In the order of the view.
     pub slots: Vec<Slot>,
+    /// Why these.
+    pub turn: Turn,
 }
 
+/// Whose turn it is in a pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Turn {
+    /// Nobody's.
+    #[default]
+    Nobody,
+    /// Of servers that are up, to this priority.
+    Up(Priority),
+    /// Nothing is up: of servers without evidence, to this priority.
+    Unknown(Priority),
+    /// No other server may take work: of those of last resort.
+    LastResort,
+    /// Not even of those: of every enabled server, as `all-down = "spread"` says.
+    AllDown,
+}
+
+/// Rank, then whether it is elsewhere.
+type Level = (Priority, bool);
+
 impl Eligible {
+    /// Whoever may take work in this picture of the pool.
     pub fn of(view: &PoolView) -> Eligible {
-        let those = |wanted: &[ServerState]| -> Vec<Slot> {
-            view.servers
-                .iter()
-                .enumerate()
-                .filter(|(_, server)| takes_work(server) && wanted.contains(&server.state))
-                .map(|(index, server)| Slot {
-                    index,
-                    id: server.id,
-                    weight: server.weight.get(),
-                    cap: server.config.connections,
-                })
-                .collect()
+        for state in [ServerState::Up, ServerState::Unknown] {
+            if let Some((priority, slots)) = by_level(view, state) {
+                let turn = if state == ServerState::Up {
+                    Turn::Up(priority)
+                } else {
+                    Turn::Unknown(priority)
+                };
+                return Eligible { slots, turn };
+            }
+        }
+        let reserve = |server: &ServerView| {
+            server.config.priority == Priority::LAST_RESORT
+                && matches!(server.state, ServerState::Up | ServerState::Unknown)
         };
-        let mut slots = those(&[ServerState::Up]);
-        if slots.is_empty() {
-            slots = those(&[ServerState::Unknown]);
+        let slots = slots(view, reserve);
+        if !slots.is_empty() {
+            return Eligible { slots, turn: Turn::LastResort };
         }
-        if slots.is_empty() && view.config.all_down == AllDown::Spread {
-            slots = those(&[ServerState::Down]);
+        if view.config.all_down == AllDown::Spread {
+            let slots = self::slots(view, |server| server.state == ServerState::Down);
+            if !slots.is_empty() {
+                return Eligible { slots, turn: Turn::AllDown };
+            }
         }
-        Eligible { slots }
+        Eligible::default()
     }
 
     /// Whether the server at this position may take this exchange now.
@@ -97,6 +126,55 @@ impl Eligible {
             _ => Choice::AllAtCap,
         }
     }
+}
+
+/// Servers in a state, level by level until enough capacity is among them; with the last priority that was needed.
+fn by_level(view: &PoolView, state: ServerState) -> Option<(Priority, Vec<Slot>)> {
+    // Weight in force may be the judge's: capacity is what the file says.
+    let capacity = |server: &ServerView| u64::from(server.config.weight.get()).max(1);
+    let mut able: BTreeMap<Level, u64> = BTreeMap::new();
+    for server in view.servers.iter().filter(|it| it.state == state && takes_work(it)) {
+        if server.config.priority != Priority::LAST_RESORT {
+            *able.entry(level(view, server)).or_default() += capacity(server);
+        }
+    }
+    let first = view.servers.iter().map(|server| level(view, server)).min()?;
+    let whole: u64 =
+        view.servers.iter().filter(|server| level(view, server) == first).map(capacity).sum();
+    let percent = u64::from(view.config.spill_over.unwrap_or(0));
+    let mut sum = 0;
+    let mut last = None;
+    for (level, capacity) in able {
+        sum += capacity;
+        last = Some(level);
+        if sum * 100 >= whole * percent {
+            break;
+        }
+    }
+    let last = last?;
+    let chosen = |server: &ServerView| server.state == state && level(view, server) <= last;
+    Some((last.0, slots(view, chosen)))
+}
+
+fn level(view: &PoolView, server: &ServerView) -> Level {
+    let here = view.config.locality.as_ref();
+    let elsewhere = match (&server.config.locality, here) {
+        (Some(there), Some(here)) => there != here,
+        _ => false,
+    };
+    (server.config.priority, elsewhere)
+}
+
+fn slots(view: &PoolView, wanted: impl Fn(&ServerView) -> bool) -> Vec<Slot> {
+    let able = view.servers.iter().enumerate();
+    let able = able.filter(|(_, server)| takes_work(server) && wanted(server));
+    able.map(|(index, server)| Slot {
+        index,
+        id: server.id,
+        weight: server.weight.get(),
+        cap: server.config.connections,
+    })
+    .collect()
 }
 
 fn takes_work(server: &ServerView) -> bool {

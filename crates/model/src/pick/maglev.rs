@@ -12,10 +12,8 @@
 //!    largest weight; turns are taken in the sorted order. At its turn a server takes the first entry of its
 //!    permutation that nobody has. The construction ends with the last free entry.
 //!
-//! A client has the entry `hash(address, Client) mod M`; when its server cannot take the exchange the client steps
+//! A client has the entry `hash(address, Client) mod M`, or that of the hash of what `hash-on` names; when its server cannot take the exchange the client steps
 //! to the next entries, in turn. Connections are not remembered here: `sticky` tables are another matter.
-
-use std::net::IpAddr;
 
 use crate::hash::{self, Use};
 use crate::snapshot::PoolView;
@@ -49,26 +47,47 @@ impl Maglev {
         }
     }
 
-    /// The choice for a client with this address; `ask.client` may be a wider one.
+    /// The choice for a key: the hash of a client's address, or of what `hash-on` names.
     #[inline]
-    pub fn pick(&self, eligible: &Eligible, view: &PoolView, ask: &Ask, client: IpAddr) -> Choice {
+    pub fn pick(&self, eligible: &Eligible, view: &PoolView, ask: &Ask, key: u64) -> Choice {
         let size = self.entries.len();
         if size == 0 {
             return Choice::None;
         }
-        let first = (hash::client(client) % size as u64) as usize;
+        match self.walk(eligible, view, ask, key, |_| true) {
+            Some(at) => eligible.choice(at),
+            None => {
+                let first = (key % size as u64) as usize;
+                eligible.scan(view, ask, self.entries[first] as usize + 1)
+            }
+        }
+    }
+
+    /// The first server from the key's entry on that may take the exchange and of which this is so; `None`: it is
+    /// not among the next entries.
+    #[inline]
+    pub fn walk(
+        &self,
+        eligible: &Eligible,
+        view: &PoolView,
+        ask: &Ask,
+        key: u64,
+        so: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        let size = self.entries.len();
+        let first = key.checked_rem(size as u64)? as usize;
         let mut refused = None;
         for step in 0..STEPS.min(size) {
             let at = self.entries[(first + step) % size] as usize;
             if refused == Some(at) {
                 continue;
             }
-            if eligible.takes(view, ask, at) {
-                return eligible.choice(at);
+            if eligible.takes(view, ask, at) && so(at) {
+                return Some(at);
             }
             refused = Some(at);
         }
-        eligible.scan(view, ask, self.entries[first] as usize + 1)
+        None
     }
 }
 

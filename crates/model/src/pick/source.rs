@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use crate::hash;
 use crate::snapshot::PoolView;
 
 use super::ask::{Ask, Choice};
@@ -33,7 +34,8 @@ impl Source {
 
     #[inline]
     pub fn pick(&self, eligible: &Eligible, view: &PoolView, ask: &Ask) -> Choice {
-        self.maglev.pick(eligible, view, ask, network(ask.client, self.mask4, self.mask6))
+        let network = network(ask.client, self.mask4, self.mask6);
+        self.maglev.pick(eligible, view, ask, hash::client(network))
     }
 }
 

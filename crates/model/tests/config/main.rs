@@ -17,5 +17,6 @@ mod hostile;
 mod mistakes;
 mod packets;
 mod shared;
+mod sharing;
 mod ten;
 mod warned;

@@ -70,7 +70,6 @@ const KEYS: &[Row] = &[
     row(service!("sticky = \"1h\"\n"), "service.s.sticky", "packet forwarding"),
     row(service!("balance = \"random\"\n"), "service.s.balance", "the pool's"),
     row(service!("timeout = { connect = \"1s\" }\n"), "service.s.timeout.connect", "the pool's"),
-    row(pool!("hash-on = \"x\"\n"), "pool.p.hash-on", "not available in this build"),
     row(pool!("sticky = \"x\"\n"), "pool.p.sticky", "not available in this build"),
     row(pool!("fin-timeout = \"30s\"\n"), "pool.p.fin-timeout", "in the service"),
     row(pool!("socket = { backlog = 10 }\n"), "pool.p.socket.backlog", "socket` of a service"),
@@ -128,12 +127,6 @@ const VALUES: &[Row] = &[
         "\"append\"",
     ),
     near(pool!("balance = \"round_robin\"\n"), "pool.p.balance", "not a word", "\"round-robin\""),
-    row(pool!("balance = \"least-connections\"\n"), "pool.p.balance", "known, but not available"),
-    row(
-        pool!("balance = { by = \"peak-ewma\" }\n"),
-        "pool.p.balance.by",
-        "known, but not available",
-    ),
     row(pool!("balance = []\n"), "pool.p.balance", "a list is not a balance"),
     near(pool!("probe = \"tpc\"\n"), "pool.p.probe", "a string is not a probe", "\"tcp\""),
     near(

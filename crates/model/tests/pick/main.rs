@@ -8,6 +8,8 @@ mod view;
 mod eligible;
 mod load;
 mod maglev;
+mod measured;
+mod ranks;
 mod round_robin;
 mod simulation;
 
@@ -15,15 +17,23 @@ use std::net::IpAddr;
 
 use model::config::Balance;
 use model::id::ServerId;
+use model::moment::Moment;
 use model::pick::{Ask, Choice, Chooser, Rng};
 use model::snapshot::PoolView;
 
 /// Every policy.
-pub const POLICIES: [Balance; 5] = [
+pub const POLICIES: [Balance; 12] = [
     Balance::RoundRobin,
     Balance::LeastRequest,
+    Balance::LeastConnections,
+    Balance::LeastBandwidth,
+    Balance::Fastest,
+    Balance::LeastLoaded,
+    Balance::PeakEwma,
+    Balance::Prequal,
     Balance::Random,
     Balance::Maglev { size: 251 },
+    Balance::BoundedHash { size: 251, load_factor: 125 },
     Balance::Source { mask4: 24, mask6: 64 },
 ];
 
@@ -45,7 +55,7 @@ pub fn pick_after(
     tried: &[ServerId],
     rng: &mut Rng,
 ) -> Choice {
-    chooser.pick(view, &Ask { client: client(number), tried }, rng)
+    chooser.pick(view, &Ask { tried, ..Ask::of(client(number), Moment(0)) }, rng)
 }
 
 /// How often each server was chosen in this many choices by as many clients.

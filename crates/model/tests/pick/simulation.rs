@@ -112,7 +112,7 @@ fn run(seed: u64, balance: Balance) {
 fn random_events_keep_the_rules() {
     // `source` is `maglev` with a table that takes long to make again for each event.
     for seed in 0..4 {
-        for balance in &super::POLICIES[..4] {
+        for balance in &super::POLICIES[..super::POLICIES.len() - 1] {
             run(seed, *balance);
         }
     }

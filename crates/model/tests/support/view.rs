@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::{
-    Admin, AllDown, Balance, Host, Initial, Pool, PoolLimits, PoolTimeouts, Server, ServerAddress,
-    SocketOptions, Weight,
+    Admin, AllDown, Balance, HashOn, Host, Initial, Pool, PoolLimits, PoolTimeouts, Priority,
+    Server, ServerAddress, SocketOptions, Weight,
 };
 use model::id::{PoolId, ServerId};
 use model::live::ServerLive;
@@ -40,6 +40,8 @@ fn server((at, weight): (usize, &u16)) -> ServerView {
             admin: Admin::Enabled,
             probe: None,
             connections: None,
+            priority: Priority::FIRST,
+            locality: None,
         }),
         address: Some(SocketAddr::new(ip, 80)),
         state: ServerState::Up,
@@ -70,5 +72,10 @@ fn config(balance: Balance, servers: &[ServerView]) -> Pool {
         socket: SocketOptions::default(),
         retries: 2,
         tls: None,
+        hash_on: HashOn::Address,
+        judge: None,
+        slow_start: None,
+        spill_over: None,
+        locality: None,
     }
 }

@@ -17,7 +17,8 @@ use std::rc::Rc;
 use tokio::io::AsyncWriteExt;
 use wire::http1::{BodyKind, Chunked, Emit, Limits, Request, Slots, parse_request};
 
-/// Mutated streams beside the corpus itself, unless `STEELYARD_FUZZ_RUNS` says how many.
+/// Mutated streams beside the corpus itself, unless `STEELYARD_FUZZ_RUNS` says how many; `STEELYARD_FUZZ_TIMES` gives a
+/// multiple of it.
 const STREAMS: u64 = 30_000;
 
 /// A request as one of the two saw it.
@@ -51,6 +52,11 @@ enum End {
     Refused,
 }
 
+fn setting(name: &str) -> Option<u64> {
+    let value = std::env::var(name).ok()?;
+    Some(value.parse().unwrap_or_else(|_| panic!("{name} is a number, not {value}")))
+}
+
 #[test]
 fn hyper_finds_the_same_requests() {
     let seeds: Vec<Vec<u8>> = reader::load("requests")
@@ -60,9 +66,8 @@ fn hyper_finds_the_same_requests() {
         .collect();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let mut draw = Draw::new(1);
-    let runs = std::env::var("STEELYARD_FUZZ_RUNS").ok();
-    let streams =
-        runs.map_or(STREAMS, |runs| runs.parse().expect("STEELYARD_FUZZ_RUNS is a number"));
+    let streams = setting("STEELYARD_FUZZ_RUNS")
+        .unwrap_or_else(|| STREAMS * setting("STEELYARD_FUZZ_TIMES").unwrap_or(1));
     let (mut compared, mut table) = (0, BTreeMap::new());
     for at in 0..seeds.len() as u64 + streams {
         let stream = match seeds.get(at as usize) {

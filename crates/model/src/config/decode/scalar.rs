@@ -368,6 +368,10 @@ fn form_of(form: Form, text: &str) -> Result<Value, Trouble> {
         Form::Host => {
             (1..=255).contains(&text.len()) && visible(text) && !text.contains(['/', '?', '#', '@'])
         }
+        Form::Token => {
+            let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+            (1..=255).contains(&text.len()) && text.bytes().all(token)
+        }
     };
     if good {
         return Ok(Value::Text(Cow::Owned(text.to_owned())));
@@ -393,5 +397,6 @@ fn form_text(form: Form) -> &'static str {
         Form::Congestion => "the kernel's name of a congestion control, such as \"bbr\"",
         Form::RequestPath => "a path with a leading `/`, such as \"/healthz\"",
         Form::Host => "a host, with its port where it has one",
+        Form::Token => "a name of letters, digits and `!#$%&'*+-.^_|~`",
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
 use super::super::value::Value;
-use super::{operate, pool, service, socket};
+use super::{balance, operate, pool, service, socket};
 
 /// `[global]`.
 pub static GLOBAL: Table = Table {
@@ -65,6 +65,7 @@ pub static GLOBAL: Table = Table {
             Fallback::Inner,
             "Default socket settings of services and pools.",
         ),
+        balance::HERE,
     ],
 };
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::super::schema::{Fallback, Form, Key, Kind, OBJECTS, Short, Table, Word};
 use super::super::value::Value;
+use super::balance;
 use super::service::{self, NOT_CARRIED};
 use super::socket;
 use super::tls;
@@ -15,12 +16,12 @@ pub static POOL: Table = Table {
     what: "a pool",
     choices: &[],
     keys: &[
-        Key::new(
-            "balance",
-            Kind::Table { table: &BALANCE, short: Short::Key("by"), unset: None },
-            Fallback::Inner,
-            "How a server is chosen. Short form: the word alone.",
-        ),
+        balance::BALANCE,
+        balance::HASH_ON,
+        balance::JUDGE,
+        balance::SLOW_START,
+        balance::SPILL_OVER,
+        balance::HERE,
         Key::new(
             "initial",
             Kind::Words(&[Word::of("up"), Word::of("unknown"), Word::of("down")]),
@@ -72,7 +73,6 @@ pub static POOL: Table = Table {
             "Further attempts after a failed one that may be repeated.",
         )
         .proxy(),
-        Key::refused("hash-on", NOT_CARRIED),
         Key::refused("sticky", NOT_CARRIED),
         Key::refused("agent", NOT_CARRIED),
         tls::OF_POOL,
@@ -107,6 +107,10 @@ pub static SERVER: Table = Table {
             "Where it is: `\"10.0.0.11:8080\"`, `\"[2001:db8::11]:8080\"` or `\"name.example:8080\"`.",
         ),
         WEIGHT.inherited(),
+        balance::PRIORITY,
+        balance::BACKUP,
+        balance::LAST_RESORT,
+        balance::LOCALITY,
         Key::new(
             "state",
             Kind::Words(&[Word::of("enabled"), Word::of("drain"), Word::of("disabled")]),
@@ -115,54 +119,6 @@ pub static SERVER: Table = Table {
         ),
         CONNECTIONS.inherited(),
         PROBE.inherited(),
-    ],
-};
-
-/// How a server is chosen; only the first five words are carried.
-static BALANCE: Table = Table {
-    what: "a balance",
-    choices: &[],
-    keys: &[
-        Key::new(
-            "by",
-            Kind::Words(&[
-                Word::of("round-robin"),
-                Word::of("least-request"),
-                Word::of("random"),
-                Word::of("maglev"),
-                Word::of("source"),
-                Word::later("least-connections"),
-                Word::later("least-bandwidth"),
-                Word::later("fastest"),
-                Word::later("least-loaded"),
-                Word::later("peak-ewma"),
-                Word::later("prequal"),
-                Word::later("bounded-hash"),
-            ]),
-            Fallback::Derived(
-                "`least-request` when an `http` service uses the pool, else `round-robin`",
-            ),
-            "Smooth weighted round-robin; the less busy of two drawn servers; weighted random; Maglev over the \
-             client's address; Maglev over the client's network.",
-        ),
-        Key::new(
-            "size",
-            Kind::count(3, 5_000_011),
-            Fallback::count(16_381),
-            "`maglev`: the table's size, a prime.",
-        ),
-        Key::new(
-            "mask4",
-            Kind::count(0, 32),
-            Fallback::count(32),
-            "`source`: bits of an IPv4 address that count.",
-        ),
-        Key::new(
-            "mask6",
-            Kind::count(0, 128),
-            Fallback::count(128),
-            "`source`: bits of an IPv6 address that count.",
-        ),
     ],
 };
 

@@ -17,13 +17,13 @@ pub fn misfits(
     say: &mut dyn FnMut(&Section, &str, &str),
 ) {
     for key in table.keys {
-        let path = format!("{path}.{}", key.name);
+        let path = || format!("{path}.{}", key.name);
         if misfit(key) && section.wrote(key.name) {
-            say(section, key.name, &path);
+            say(section, key.name, &path());
         } else if let (Kind::Table { table: inner, .. }, Some(below)) =
             (&key.kind, section.table(key.name))
         {
-            misfits(inner, below, &path, misfit, say);
+            misfits(inner, below, &path(), misfit, say);
         }
     }
 }

@@ -18,9 +18,7 @@ use super::tls;
 pub fn verify(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
     let path = format!("pool.{}", quoted(&pool.name));
     servers(pool, &path, sink);
-    if let Some(balance) = pool.table("balance") {
-        self::balance(balance, pool.list("servers").len(), &format!("{path}.balance"), sink);
-    }
+    super::balance::verify(pool, uses, &path, sink);
     if let Some(probe) = pool.table("probe") {
         self::probe(probe, &format!("{path}.probe"), sink);
     }
@@ -96,37 +94,6 @@ fn servers(pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
     }
 }
 
-fn balance(balance: &Section, servers: usize, path: &str, sink: &mut Sink<'_, '_>) {
-    let by = balance.text("by").unwrap_or_default();
-    for (key, owner) in [("size", "maglev"), ("mask4", "source"), ("mask6", "source")] {
-        if balance.wrote(key) && by != owner && !balance.broken("by") {
-            let message = format!("`{key}` belongs to `by = \"{owner}\"`, and this is `{by}`");
-            sink.error(balance.place_of(key), &format!("{path}.{key}"), Trouble::new(message));
-        }
-    }
-    let Some(size) = balance.count::<u32>("size").filter(|_| by == "maglev") else { return };
-    let key = format!("{path}.size");
-    let place = balance.place_of("size");
-    if !prime(size) {
-        let trouble =
-            Trouble::new(format!("{size} is not a prime number")).expected("a prime number");
-        sink.error(
-            place,
-            &key,
-            trouble.found(size.to_string()).suggest(next_prime(size).map(|next| next.to_string())),
-        );
-    } else if (size as usize) < servers {
-        let trouble = Trouble::new(format!("a table of {size} has no room for {servers} servers"));
-        sink.error(place, &key, trouble.expected(format!("a prime of at least {}", servers * 100)));
-    } else if (size as usize) < servers * 100 {
-        // Maglev (NSDI 2016, §5.3): below a hundred entries a server the shares differ by more than one percent.
-        let trouble =
-            Trouble::new(format!("a table of {size} gives {servers} servers uneven shares"));
-        let better = u32::try_from(servers * 100).ok().and_then(next_prime);
-        sink.warning(place, &key, trouble.suggest(better.map(|size| format!("size = {size}"))));
-    }
-}
-
 fn probe(probe: &Section, path: &str, sink: &mut Sink<'_, '_>) {
     if probe.setting("tcp").is_none() && probe.setting("http").is_none() {
         let trouble = Trouble::new("the probe does not say what to do")
@@ -182,34 +149,5 @@ fn source(pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
                 format!("{source} reaches no server of this pool: none has an {family} address");
             sink.error(pool.place_of("source"), &format!("{path}.source"), Trouble::new(message));
         }
-    }
-}
-
-fn next_prime(from: u32) -> Option<u32> {
-    (from..=5_000_011).find(|number| prime(*number))
-}
-
-fn prime(number: u32) -> bool {
-    let number = u64::from(number);
-    number >= 2
-        && (2..)
-            .take_while(|divisor| divisor * divisor <= number)
-            .all(|divisor| number % divisor != 0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn primes_are_told_and_found() {
-        for number in [2, 3, 5, 251, 16_381, 65_537, 5_000_011] {
-            assert!(prime(number), "{number}");
-        }
-        for number in [0, 1, 4, 16_383, 16_384, 65_535] {
-            assert!(!prime(number), "{number}");
-        }
-        assert_eq!(next_prime(16_384), Some(16_411));
-        assert_eq!(next_prime(5_000_012), None);
     }
 }

@@ -1,0 +1,63 @@
+//! What an ended exchange teaches about its server's pace, for policies that look at times.
+//!
+//! An answer teaches how long its first byte took; an error of the server teaches that quickness is worth nothing.
+//! What ended for other reasons (the client went, our limit) teaches nothing.
+
+use model::cause::Side;
+use model::config::Balance;
+use model::live::Pace;
+use model::moment::Moment;
+
+use super::record::Record;
+
+/// Adds a closed exchange to its server's pace.
+pub fn learn(balance: Balance, record: &Record, pace: &Pace, now: Moment) {
+    if !balance.wants_times() {
+        return;
+    }
+    let theirs = record.cause.map(|cause| matches!(cause.side(), Side::Server | Side::Network));
+    let error = !record.by_us && record.status >= 500;
+    match record.thinking() {
+        _ if theirs == Some(true) || error => pace.failed(now),
+        _ if theirs == Some(false) => {}
+        Some(took) if balance == Balance::PeakEwma => pace.answered_peak(took, now),
+        Some(took) => pace.answered(took, now),
+        None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::cause::Cause;
+
+    use super::*;
+
+    /// What a first measurement of this exchange leaves behind, in milliseconds.
+    fn learned(balance: Balance, cause: Option<Cause>, status: u16, by_us: bool) -> Option<u32> {
+        let at = |millis: u64| Moment(millis * 1_000_000);
+        let mut record = Record::begin(at(0), at(0));
+        (record.request_sent, record.first_byte) = (Some(at(1)), Some(at(8)));
+        (record.cause, record.status, record.by_us) = (cause, status, by_us);
+        let pace = Pace::default();
+        learn(balance, &record, &pace, at(9));
+        pace.mean().map(|mean| (mean.micros / 1e3).round() as u32)
+    }
+
+    #[test]
+    fn answers_teach_and_errors_are_slow() {
+        let fastest = Balance::Fastest;
+        for (what, cause, status, by_us, want) in [
+            ("an answer", None, 200, false, Some(7)),
+            ("not found is an answer", None, 404, false, Some(7)),
+            ("an error of the server", None, 503, false, Some(100)),
+            ("a reset by the server", Some(Cause::ServerReset), 0, false, Some(100)),
+            ("a connect that took too long", Some(Cause::ConnectTimeout), 504, true, Some(100)),
+            ("the client went", Some(Cause::ClientReset), 200, false, None),
+            ("our limit", Some(Cause::QueueFull), 503, true, None),
+        ] {
+            assert_eq!(learned(fastest, cause, status, by_us), want, "{what}");
+        }
+        assert_eq!(learned(Balance::PeakEwma, None, 200, false), Some(7));
+        assert_eq!(learned(Balance::RoundRobin, None, 200, false), None, "nobody asks");
+    }
+}

@@ -1,0 +1,74 @@
+//! The power of two choices (Mitzenmacher, "The power of two choices in randomized load balancing"): two servers are
+//! drawn in proportion to their weights, and the better of them takes the exchange; between equals the first drawn.
+//!
+//! Drawing by weight matters: drawn evenly, a server could not get more than its chance of being drawn (19 % of ten
+//! servers), whatever its weight. What is better, the policy says.
+
+use crate::snapshot::PoolView;
+
+use super::ask::{Ask, Choice};
+use super::eligible::Eligible;
+use super::rng::Rng;
+use super::weighted::Weighted;
+
+/// Draws for the first candidate before every server is looked at in turn.
+const FIRST: usize = 8;
+/// Draws for a second candidate that differs from the first. Few: where one server holds nearly all the weight
+/// the others must not be compared with it at every choice, they would get far more than their share.
+const SECOND: usize = 2;
+/// Where the measure alone could starve a server, one choice in so many asks nothing but the weights: each server
+/// is measured again and again, and has at least this part of its share.
+pub(super) const EXPLORE: u64 = 16;
+
+/// Servers to draw from.
+#[derive(Clone, Debug)]
+pub(super) struct Two {
+    weighted: Weighted,
+}
+
+impl Two {
+    pub fn new(eligible: &Eligible) -> Two {
+        let weights: Vec<u16> = eligible.slots.iter().map(|slot| slot.weight).collect();
+        Two { weighted: Weighted::new(&weights) }
+    }
+
+    /// One server, by weight alone.
+    pub fn one(&self, rng: &mut Rng) -> usize {
+        self.weighted.draw(rng)
+    }
+
+    /// The better of two; `better(second, first)`, both positions among the eligible.
+    #[inline]
+    pub fn pick(
+        &self,
+        eligible: &Eligible,
+        view: &PoolView,
+        ask: &Ask,
+        rng: &mut Rng,
+        better: impl FnOnce(usize, usize) -> bool,
+    ) -> Choice {
+        let first =
+            (0..FIRST).map(|_| self.weighted.draw(rng)).find(|at| eligible.takes(view, ask, *at));
+        let Some(first) = first else {
+            return eligible.scan(view, ask, self.weighted.draw(rng));
+        };
+        let second = self.second(first, rng).filter(|at| eligible.takes(view, ask, *at));
+        match second {
+            Some(second) if better(second, first) => eligible.choice(second),
+            _ => eligible.choice(first),
+        }
+    }
+
+    fn second(&self, first: usize, rng: &mut Rng) -> Option<usize> {
+        let count = self.weighted.len();
+        if !self.weighted.even {
+            return (0..SECOND).map(|_| self.weighted.draw(rng)).find(|at| *at != first);
+        }
+        (count > 1).then(|| (first + 1 + rng.below(count as u64 - 1) as usize) % count)
+    }
+}
+
+/// Now and then, and only then, nothing but the weights are asked.
+pub(super) fn explores(rng: &mut Rng) -> bool {
+    rng.below(EXPLORE) == 0
+}

@@ -1,0 +1,190 @@
+//! Priorities, backups, localities, spill-over and the last resort: whose turn it is.
+
+use std::sync::Arc;
+
+use model::config::{AllDown, Balance, Pool, Priority, Server, Weight};
+use model::pick::eligible::{Eligible, Turn};
+use model::pick::{Choice, Chooser, Rng};
+use model::snapshot::{PoolView, ServerState};
+
+use super::{POLICIES, pick, view::pool};
+
+const DOWN: ServerState = ServerState::Down;
+const UNKNOWN: ServerState = ServerState::Unknown;
+const UP: ServerState = ServerState::Up;
+
+/// Priority (10 backup, 11 last resort), weight, locality, state.
+type Given = (u8, u16, Option<&'static str>, ServerState);
+
+/// What it is, the servers, the spill-over, who is chosen and why.
+type Row<'a> = (&'a str, &'a [Given], Option<u8>, &'a [usize], Turn);
+
+fn made(given: &[Given], spill: Option<u8>, here: Option<&str>, all_down: AllDown) -> PoolView {
+    let mut view = pool(Balance::RoundRobin, &given.iter().map(|it| it.1).collect::<Vec<_>>());
+    view.config = Arc::new(Pool {
+        all_down,
+        spill_over: spill,
+        locality: here.map(str::to_owned),
+        ..(*view.config).clone()
+    });
+    for (server, (priority, weight, there, state)) in view.servers.iter_mut().zip(given) {
+        server.state = *state;
+        server.weight = Weight::new(*weight).unwrap();
+        server.config = Arc::new(Server {
+            priority: match priority {
+                10 => Priority::BACKUP,
+                11 => Priority::LAST_RESORT,
+                number => Priority::new(*number).unwrap(),
+            },
+            locality: there.map(str::to_owned),
+            ..(*server.config).clone()
+        });
+    }
+    view
+}
+
+fn turn(view: &PoolView) -> (Vec<usize>, Turn) {
+    let eligible = Eligible::of(view);
+    (eligible.slots.iter().map(|slot| slot.index).collect(), eligible.turn)
+}
+
+fn two(number: u8) -> Turn {
+    Turn::Up(Priority::new(number).unwrap())
+}
+
+fn priorities() -> Vec<Row<'static>> {
+    vec![
+        ("the first alone", &[(1, 1, None, UP), (2, 1, None, UP)], None, &[0], two(1)),
+        ("numbers need not begin at 1", &[(7, 1, None, UP), (9, 1, None, UP)], None, &[0], two(7)),
+        ("the next when none is up", &[(1, 1, None, DOWN), (2, 1, None, UP)], None, &[1], two(2)),
+        (
+            "half is enough without a threshold",
+            &[(1, 1, None, UP), (1, 1, None, DOWN), (2, 1, None, UP)],
+            None,
+            &[0],
+            two(1),
+        ),
+        (
+            "half is too little for 70 %",
+            &[(1, 1, None, UP), (1, 1, None, DOWN), (2, 1, None, UP), (3, 1, None, UP)],
+            Some(70),
+            &[0, 2],
+            two(2),
+        ),
+        (
+            "the next, and still too little",
+            &[(1, 10, None, UP), (1, 90, None, DOWN), (2, 10, None, UP), (3, 9, None, UP)],
+            Some(50),
+            &[0, 2, 3],
+            two(3),
+        ),
+        (
+            "just enough is enough",
+            &[(1, 7, None, UP), (1, 3, None, DOWN), (2, 1, None, UP)],
+            Some(70),
+            &[0],
+            two(1),
+        ),
+        (
+            "drained capacity is missing too",
+            &[(1, 1, None, ServerState::Drain), (1, 1, None, UP), (10, 1, None, UP)],
+            Some(60),
+            &[1, 2],
+            Turn::Up(Priority::BACKUP),
+        ),
+    ]
+}
+
+fn reserves_and_places() -> Vec<Row<'static>> {
+    vec![
+        (
+            "a backup before the unknown",
+            &[(1, 1, None, UNKNOWN), (10, 1, None, UP)],
+            None,
+            &[1],
+            Turn::Up(Priority::BACKUP),
+        ),
+        (
+            "the unknown by rank",
+            &[(10, 1, None, UNKNOWN), (3, 1, None, UNKNOWN), (11, 1, None, UP)],
+            None,
+            &[1],
+            Turn::Unknown(Priority::new(3).unwrap()),
+        ),
+        (
+            "the last resort is not spilled over to",
+            &[(1, 1, None, UP), (1, 9, None, DOWN), (11, 1, None, UP)],
+            Some(90),
+            &[0],
+            two(1),
+        ),
+        (
+            "the last resort, even unknown",
+            &[(1, 1, None, DOWN), (11, 1, None, UNKNOWN)],
+            None,
+            &[1],
+            Turn::LastResort,
+        ),
+        ("nobody", &[(1, 1, None, DOWN), (11, 1, None, DOWN)], None, &[], Turn::Nobody),
+        (
+            "near first",
+            &[(1, 1, Some("y"), UP), (1, 1, Some("x"), UP), (1, 1, None, UP)],
+            None,
+            &[1, 2],
+            two(1),
+        ),
+        (
+            "far before the next priority",
+            &[(1, 1, Some("x"), DOWN), (1, 1, Some("y"), UP), (2, 1, Some("x"), UP)],
+            None,
+            &[1],
+            two(1),
+        ),
+        (
+            "far helps near when little is left",
+            &[(1, 4, Some("x"), DOWN), (1, 1, Some("x"), UP), (1, 1, Some("y"), UP)],
+            Some(30),
+            &[1, 2],
+            two(1),
+        ),
+    ]
+}
+
+#[test]
+fn rows() {
+    for (what, given, spill, want, whose) in [priorities(), reserves_and_places()].concat() {
+        let view = made(given, spill, Some("x"), AllDown::Refuse);
+        assert_eq!(turn(&view), (want.to_vec(), whose), "{what}");
+    }
+}
+
+#[test]
+fn all_down_is_everybody_enabled() {
+    let given = [(1, 1, None, DOWN), (2, 1, None, DOWN), (10, 1, None, ServerState::Disabled)];
+    let spread = made(&given, None, None, AllDown::Spread);
+    assert_eq!(turn(&spread), (vec![0, 1], Turn::AllDown));
+    assert_eq!(turn(&made(&given, None, None, AllDown::Refuse)), (vec![], Turn::Nobody));
+}
+
+#[test]
+fn every_policy_keeps_to_the_turn_and_gives_back() {
+    let given = [(1, 2, None, UP), (1, 1, None, UP), (10, 1, None, UP)];
+    for balance in POLICIES {
+        let mut view = made(&given, None, None, AllDown::Refuse);
+        view.config = Arc::new(Pool { balance, ..(*view.config).clone() });
+        let mut chooser = Chooser::new(&view, 3);
+        let mut rng = Rng::new(3);
+        let mut chosen = |view: &PoolView, chooser: &mut Chooser| {
+            let picks = (0..64).map(|number| pick(chooser, view, number << 12, &mut rng));
+            let backup = picks.map(|choice| usize::from(choice == Choice::Server(2)));
+            backup.sum::<usize>()
+        };
+        assert_eq!(chosen(&view, &mut chooser), 0, "{balance:?}");
+        (view.servers[0].state, view.servers[1].state) = (DOWN, DOWN);
+        chooser.refresh(&view);
+        assert_eq!(chosen(&view, &mut chooser), 64, "{balance:?}");
+        view.servers[1].state = UP;
+        chooser.refresh(&view);
+        assert_eq!(chosen(&view, &mut chooser), 0, "{balance:?}");
+    }
+}
