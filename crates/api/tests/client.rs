@@ -6,35 +6,20 @@
     reason = "a test that fails is told best by panicking"
 )]
 
+#[path = "support/place.rs"]
+mod place;
+#[path = "support/played.rs"]
+mod played;
+
 use std::future::Future;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use api::types::{Applied, Problem, ServerAction, Status};
 use api::{CallError, Client};
+use place::Place;
+use played::{socket, whole};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
-
-/// A directory of this test's own, removed at the end.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(name: &str) -> Self {
-        let dir = std::env::temp_dir().join(format!("steelyard-api-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        Place(dir)
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.0.join("control.sock")
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 /// Runs `talk` for the first connection and `ask` against it.
 async fn against<T, A, F, G>(name: &str, talk: T, ask: A) -> G::Output
@@ -45,8 +30,8 @@ where
     G: Future,
 {
     let place = Place::new(name);
-    let listener = UnixListener::bind(place.socket()).unwrap();
-    let client = Client::new(place.socket()).with_deadline(Duration::from_secs(20));
+    let listener = UnixListener::bind(socket(&place)).unwrap();
+    let client = Client::new(socket(&place)).with_deadline(Duration::from_secs(20));
     let (answer, ()) = tokio::join!(ask(client), async {
         let (stream, _) = listener.accept().await.unwrap();
         talk(stream).await;
@@ -54,25 +39,15 @@ where
     answer
 }
 
-/// Reads the request's head and as much body as it announces.
 async fn read_request(stream: &mut UnixStream) -> String {
     let mut seen = Vec::new();
     loop {
-        let text = String::from_utf8_lossy(&seen).into_owned();
-        if let Some(head) = text.find("\r\n\r\n") {
-            let length = text
-                .to_ascii_lowercase()
-                .split("content-length: ")
-                .nth(1)
-                .and_then(|rest| rest.split("\r\n").next()?.parse::<usize>().ok())
-                .unwrap_or(0);
-            if seen.len() >= head + 4 + length {
-                return text;
-            }
+        if let Some(request) = whole(&seen) {
+            return request;
         }
         let mut some = [0; 4096];
         let n = stream.read(&mut some).await.unwrap();
-        assert!(n > 0, "the client closed early: {text}");
+        assert!(n > 0, "the client closed early: {}", seen.escape_ascii());
         seen.extend_from_slice(&some[..n]);
     }
 }
@@ -101,11 +76,11 @@ async fn status_given(name: &str, bytes: &str) -> Result<Status, CallError> {
 #[tokio::test]
 async fn a_socket_that_is_absent_says_so_and_what_to_do() {
     let place = Place::new("absent");
-    let error = Client::new(place.socket()).status().await.unwrap_err();
+    let error = Client::new(socket(&place)).status().await.unwrap_err();
     assert!(matches!(error, CallError::Absent { .. }), "{error:?}");
     let text = error.to_string();
     assert!(
-        text.starts_with(&format!("no daemon at {}: is it running?", place.socket().display())),
+        text.starts_with(&format!("no daemon at {}: is it running?", socket(&place).display())),
         "{text}"
     );
 }
@@ -113,16 +88,16 @@ async fn a_socket_that_is_absent_says_so_and_what_to_do() {
 #[tokio::test]
 async fn a_socket_that_its_daemon_left_behind_is_told_from_an_absent_one() {
     let place = Place::new("gone");
-    drop(UnixListener::bind(place.socket()).unwrap());
-    let error = Client::new(place.socket()).status().await.unwrap_err();
+    drop(UnixListener::bind(socket(&place)).unwrap());
+    let error = Client::new(socket(&place)).status().await.unwrap_err();
     assert!(matches!(error, CallError::Gone { .. }), "{error:?}");
 }
 
 #[tokio::test]
 async fn a_plain_file_in_its_place_is_nobody_listening() {
     let place = Place::new("file");
-    std::fs::write(place.socket(), "not a socket").unwrap();
-    let error = Client::new(place.socket()).status().await.unwrap_err();
+    std::fs::write(socket(&place), "not a socket").unwrap();
+    let error = Client::new(socket(&place)).status().await.unwrap_err();
     assert!(matches!(error, CallError::Gone { .. }), "{error:?}");
 }
 

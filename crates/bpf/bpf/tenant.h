@@ -11,7 +11,7 @@
 #define SLOT_TAP 0
 #define SLOT_LINKS 1
 #define SLOT_BALANCE 2
-#define SLOT_SPARE 3
+#define SLOT_DECAP 3
 #define SLOTS 4
 
 struct {

@@ -32,6 +32,8 @@ pub enum Slot {
     Links = 1,
     /// The packet plane.
     Balance = 2,
+    /// What a server unwraps.
+    Decap = 3,
 }
 
 /// Where the program is to run.

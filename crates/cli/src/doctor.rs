@@ -7,10 +7,12 @@ use std::net::IpAddr;
 use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
-use model::preflight::{Encapsulation, Finding, Verdict, Wanted, examine};
+use model::preflight::{Finding, Verdict, Wanted, examine};
 use serde::Serialize;
+use std::path::PathBuf;
 
-use crate::end::{End, Failure, finish, print_json};
+use crate::decap::{self, Kind};
+use crate::end::{End, Failure, finish, print_json, sentence};
 use crate::show::screen;
 
 /// Examine this machine: what is wrong for its task, and the exact commands that mend it.
@@ -54,6 +56,9 @@ pub struct ServerArgs {
     /// the server's link carries.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1280..=65_535))]
     pub path_mtu: Option<u32>,
+    /// With --forward tunnel: where the pins of `steelyard decap` lie.
+    #[arg(long, value_name = "DIR", default_value = decap::PINS)]
+    pub pins: PathBuf,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -66,27 +71,6 @@ pub enum Forward {
     Mac,
     /// Direct return across routers.
     Tunnel,
-}
-
-/// Kinds of encapsulation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
-    /// A bare IP header.
-    Ipip,
-    /// IP and GRE.
-    Gre,
-    /// IP, UDP and GUE.
-    Gue,
-}
-
-impl From<Kind> for Encapsulation {
-    fn from(kind: Kind) -> Encapsulation {
-        match kind {
-            Kind::Ipip => Encapsulation::Ipip,
-            Kind::Gre => Encapsulation::Gre,
-            Kind::Gue => Encapsulation::Gue,
-        }
-    }
 }
 
 /// What `--json` prints.
@@ -107,7 +91,7 @@ pub fn run(args: &Args) -> ExitCode {
 fn server(args: &ServerArgs) -> Result<End, Failure> {
     let tunnel = (args.forward == Forward::Tunnel).then(|| args.encapsulation.into());
     let wanted = Wanted { services: args.service.clone(), tunnel, path_mtu: args.path_mtu };
-    let picture = read::picture().map_err(|error| Failure::Unusable(render::sentence(&error)))?;
+    let picture = read::picture(&args.pins).map_err(|error| Failure::Unusable(sentence(&error)))?;
     let findings = examine(&picture, &wanted);
     let wrong = findings.iter().filter(|finding| finding.verdict == Verdict::Wrong).count();
     if args.json {

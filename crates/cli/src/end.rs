@@ -126,6 +126,17 @@ pub fn print_findings(findings: &[Finding], unlisted: u64) {
     say(&all.to_string());
 }
 
+/// An error with its causes, in one sentence.
+pub fn sentence(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(&format!(": {inner}"));
+        cause = inner.source();
+    }
+    text
+}
+
 /// Prints an error as a sentence to standard error.
 pub fn complain(error: &dyn std::error::Error) {
     say(&format!("steelyard: {error}\n"));

@@ -12,6 +12,7 @@ mod apply;
 mod audit;
 mod check;
 mod completions;
+mod decap;
 mod doctor;
 mod generations;
 mod man;
@@ -61,6 +62,7 @@ enum Verb {
     Undo(undo::Args),
     Stop(stop::Args),
     Doctor(doctor::Args),
+    Decap(decap::Args),
     Try(try_::Args),
     Completions(completions::Args),
     #[command(hide = true)]
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         Verb::Undo(args) => undo::run(&args),
         Verb::Stop(args) => stop::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
+        Verb::Decap(args) => decap::run(&args),
         Verb::Try(args) => try_::run(args),
         Verb::Completions(args) => completions::run(&args, Program::command()),
         Verb::Man(args) => man::run(&args, Program::command()),

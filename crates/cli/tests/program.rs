@@ -6,6 +6,11 @@
     reason = "a test that fails is told best by panicking"
 )]
 
+#[path = "../../api/tests/support/place.rs"]
+mod place;
+#[path = "../../api/tests/support/played.rs"]
+mod played;
+
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -13,38 +18,19 @@ use std::process::{Command, Output, Stdio};
 use std::thread::JoinHandle;
 
 use api::types::{Applied, Generations, Problem, Stopping};
+use place::Place;
+use played::{socket, whole};
 use serde_json::{Value, json};
 
-/// A directory of this test's own, removed at the end.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(name: &str) -> Self {
-        let dir = std::env::temp_dir().join(format!("steelyard-cli-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
-        Place(dir)
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.0.join("control.sock")
-    }
-
-    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::write(&path, bytes).unwrap();
-        path
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn file(place: &Place, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = place.path().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
 }
 
 /// Plays the daemon for as many calls as there are answers; returns what was asked.
 fn daemon(place: &Place, answers: Vec<(u16, Value)>) -> JoinHandle<Vec<String>> {
-    let listener = UnixListener::bind(place.socket()).unwrap();
+    let listener = UnixListener::bind(socket(place)).unwrap();
     std::thread::spawn(move || {
         answers
             .into_iter()
@@ -69,19 +55,12 @@ fn daemon(place: &Place, answers: Vec<(u16, Value)>) -> JoinHandle<Vec<String>> 
 fn read_request(stream: &mut UnixStream) -> String {
     let mut seen = Vec::new();
     loop {
-        let text = String::from_utf8_lossy(&seen).into_owned();
-        if let Some(head) = text.find("\r\n\r\n") {
-            let length = text
-                .split("content-length: ")
-                .nth(1)
-                .and_then(|rest| rest.split("\r\n").next()?.parse().ok());
-            if seen.len() >= head + 4 + length.unwrap_or(0usize) {
-                return text;
-            }
+        if let Some(request) = whole(&seen) {
+            return request;
         }
         let mut some = [0; 4096];
         let n = stream.read(&mut some).unwrap();
-        assert!(n > 0, "closed early: {text}");
+        assert!(n > 0, "closed early: {}", seen.escape_ascii());
         seen.extend_from_slice(&some[..n]);
     }
 }
@@ -125,19 +104,19 @@ fn usage_errors_are_2_and_help_is_0() {
         (&["server", "drain", "web"], 2),
         (&["rollback", "x"], 2),
     ] {
-        let (found, out, err) = parts(&steelyard(&place.socket(), words));
+        let (found, out, err) = parts(&steelyard(&socket(&place), words));
         assert_eq!(found, code, "{words:?}: {out}{err}");
         assert_eq!(out.is_empty(), code != 0, "{words:?}: {out}{err}");
         assert_eq!(err.is_empty(), code == 0, "{words:?}: {out}{err}");
     }
-    let (_, _, err) = parts(&steelyard(&place.socket(), &["stauts"]));
+    let (_, _, err) = parts(&steelyard(&socket(&place), &["stauts"]));
     assert!(err.contains("status"), "{err}");
 }
 
 #[test]
 fn without_a_daemon_every_verb_says_so_and_is_2() {
     let place = Place::new("absent");
-    let file = place.file("x.toml", b"");
+    let file = file(&place, "x.toml", b"");
     let file = file.to_str().unwrap();
     for words in [
         &["status"][..],
@@ -150,12 +129,12 @@ fn without_a_daemon_every_verb_says_so_and_is_2() {
         &["plan-change", file],
         &["apply", file],
     ] {
-        let (code, out, err) = parts(&steelyard(&place.socket(), words));
+        let (code, out, err) = parts(&steelyard(&socket(&place), words));
         assert_eq!((code, out.as_str()), (2, ""), "{words:?}: {err}");
-        let start = format!("steelyard: no daemon at {}: is it running?", place.socket().display());
+        let start = format!("steelyard: no daemon at {}: is it running?", socket(&place).display());
         assert!(err.starts_with(&start) && err.lines().count() == 1, "{words:?}: {err}");
     }
-    let (code, out, err) = parts(&steelyard(&place.socket(), &["status", "--json"]));
+    let (code, out, err) = parts(&steelyard(&socket(&place), &["status", "--json"]));
     assert_eq!((code, err.as_str()), (2, ""));
     let problem: Problem = serde_json::from_str(&out).unwrap();
     assert!(problem.detail.starts_with("no daemon at"), "{out}");
@@ -164,13 +143,13 @@ fn without_a_daemon_every_verb_says_so_and_is_2() {
 #[test]
 fn files_that_cannot_be_read_are_2() {
     let place = Place::new("files");
-    let not_text = place.file("bad.toml", b"ab\xff");
+    let not_text = file(&place, "bad.toml", b"ab\xff");
     for (file, said) in [
-        (place.0.join("absent.toml"), "No such file"),
-        (place.0.clone(), "Is a directory"),
+        (place.path().join("absent.toml"), "No such file"),
+        (place.path().to_owned(), "Is a directory"),
         (not_text, "byte 2 is not UTF-8"),
     ] {
-        let (code, _, err) = parts(&steelyard(&place.socket(), &["apply", file.to_str().unwrap()]));
+        let (code, _, err) = parts(&steelyard(&socket(&place), &["apply", file.to_str().unwrap()]));
         assert_eq!(code, 2, "{err}");
         assert!(
             err.starts_with(&format!("steelyard: cannot read {}: ", file.display()))
@@ -184,14 +163,14 @@ fn files_that_cannot_be_read_are_2() {
 fn status_is_shown_without_colours_when_nobody_looks() {
     let place = Place::new("status");
     let asked = daemon(&place, vec![(200, status()), (200, status()), (200, status())]);
-    let (code, out, err) = parts(&steelyard(&place.socket(), &["status"]));
+    let (code, out, err) = parts(&steelyard(&socket(&place), &["status"]));
     assert_eq!((code, err.as_str()), (0, ""));
     assert!(out.contains("up 3s: tcp connected in 1 ms") && !out.contains('\x1b'), "{out}");
-    let (code, out, _) = parts(&steelyard(&place.socket(), &["status", "--json"]));
+    let (code, out, _) = parts(&steelyard(&socket(&place), &["status", "--json"]));
     assert_eq!(code, 0);
     let value: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(value["pools"][0]["servers"][0]["reason"]["text"], "tcp connected in 1 ms");
-    let (code, out, err) = parts(&steelyard(&place.socket(), &["status", "shop"]));
+    let (code, out, err) = parts(&steelyard(&socket(&place), &["status", "shop"]));
     assert_eq!((code, out.as_str()), (1, ""));
     assert_eq!(err, "steelyard: no service or pool is called 'shop'; there are: web\n");
     assert!(
@@ -208,7 +187,7 @@ fn watching_as_json_gives_an_object_a_line_until_the_daemon_goes() {
     let place = Place::new("watch");
     let asked = daemon(&place, vec![(200, status()), (200, status())]);
     let (code, out, err) =
-        parts(&steelyard(&place.socket(), &["status", "--watch", "--json", "--interval", "1ms"]));
+        parts(&steelyard(&socket(&place), &["status", "--watch", "--json", "--interval", "1ms"]));
     assert_eq!((code, err.as_str()), (2, ""), "{out}");
     asked.join().unwrap();
     let objects: Vec<Value> =
@@ -221,7 +200,7 @@ fn watching_as_json_gives_an_object_a_line_until_the_daemon_goes() {
 #[test]
 fn findings_print_as_the_model_prints_them() {
     let place = Place::new("findings");
-    let file = place.file("x.toml", b"[pool.web]\nbalance = 3\n");
+    let file = file(&place, "x.toml", b"[pool.web]\nbalance = 3\n");
     let findings = json!([{
         "severity": "error", "file": "x.toml", "line": 2, "column": 11, "key": "pool.web.balance",
         "message": "not a policy", "found": "3", "expected": "a policy", "excerpt": "balance = 3", "width": 1
@@ -232,12 +211,12 @@ fn findings_print_as_the_model_prints_them() {
     });
     let asked = daemon(&place, vec![(422, problem.clone()), (422, problem)]);
     let words = ["apply", "--if-generation", "7", file.to_str().unwrap()];
-    let (code, out, err) = parts(&steelyard(&place.socket(), &words));
+    let (code, out, err) = parts(&steelyard(&socket(&place), &words));
     assert_eq!((code, out.as_str()), (1, ""));
     let expected: Vec<model::config::Finding> = serde_json::from_value(findings).unwrap();
     assert_eq!(err, model::config::Findings { findings: expected, unlisted: 2 }.to_string());
     let (code, out, _) =
-        parts(&steelyard(&place.socket(), &["plan-change", "--json", file.to_str().unwrap()]));
+        parts(&steelyard(&socket(&place), &["plan-change", "--json", file.to_str().unwrap()]));
     assert_eq!(code, 1);
     assert_eq!(serde_json::from_str::<Problem>(&out).unwrap().findings.len(), 1);
     let asked = asked.join().unwrap();
@@ -248,34 +227,34 @@ fn findings_print_as_the_model_prints_them() {
 #[test]
 fn check_needs_no_daemon_and_says_what_apply_would() {
     let place = Place::new("check");
-    let good = place.file("good.toml", GOOD.as_bytes());
+    let good = file(&place, "good.toml", GOOD.as_bytes());
     let (code, out, err) =
-        parts(&steelyard(&place.socket(), &["check", "-c", good.to_str().unwrap()]));
+        parts(&steelyard(&socket(&place), &["check", "-c", good.to_str().unwrap()]));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    let bad = place.file("bad.toml", GOOD.replace("listen", "lisen").as_bytes());
+    let bad = file(&place, "bad.toml", GOOD.replace("listen", "lisen").as_bytes());
     let name = bad.to_str().unwrap();
-    let (code, _, err) = parts(&steelyard(&place.socket(), &["check", "-c", name]));
+    let (code, _, err) = parts(&steelyard(&socket(&place), &["check", "-c", name]));
     assert_eq!(code, 1);
     let findings = model::config::load(&GOOD.replace("listen", "lisen"), name).unwrap_err();
     assert_eq!(err, findings.to_string());
     let problem = Problem { findings: findings.findings, ..Problem::default() };
     let asked = daemon(&place, vec![(422, serde_json::to_value(problem).unwrap())]);
-    assert_eq!(parts(&steelyard(&place.socket(), &["apply", name])).2, err);
+    assert_eq!(parts(&steelyard(&socket(&place), &["apply", name])).2, err);
     asked.join().unwrap();
 }
 
 #[test]
 fn a_daemon_that_cannot_start_says_why() {
     let place = Place::new("run");
-    let absent = place.0.join("absent.toml");
+    let absent = place.path().join("absent.toml");
     let (code, out, err) =
-        parts(&steelyard(&place.socket(), &["run", "-c", absent.to_str().unwrap()]));
+        parts(&steelyard(&socket(&place), &["run", "-c", absent.to_str().unwrap()]));
     assert_eq!((code, out.as_str()), (2, ""), "{err}");
     assert!(err.starts_with(&format!("steelyard: cannot read {}: ", absent.display())), "{err}");
     let text = GOOD.replace("pool =", "poll =");
-    let bad = place.file("bad.toml", text.as_bytes());
+    let bad = file(&place, "bad.toml", text.as_bytes());
     let name = bad.to_str().unwrap();
-    let (code, out, err) = parts(&steelyard(&place.socket(), &["run", "-c", name]));
+    let (code, out, err) = parts(&steelyard(&socket(&place), &["run", "-c", name]));
     assert_eq!((code, out.as_str()), (1, ""), "{err}");
     assert_eq!(err, model::config::load(&text, name).unwrap_err().to_string());
 }
@@ -292,16 +271,16 @@ servers = [\"10.0.0.1:80\"]
 #[test]
 fn changes_and_generations_are_told() {
     let place = Place::new("changes");
-    let file = place.file("x.toml", b"");
+    let file = file(&place, "x.toml", b"");
     let applied = Applied { generation: 8, changed: true, confirmed: true, ..Applied::default() };
     let applied = serde_json::to_value(applied).unwrap();
     let none = serde_json::to_value(Generations::default()).unwrap();
     let asked = daemon(&place, vec![(200, applied.clone()), (200, applied), (200, none)]);
-    let (code, out, _) = parts(&steelyard(&place.socket(), &["apply", file.to_str().unwrap()]));
+    let (code, out, _) = parts(&steelyard(&socket(&place), &["apply", file.to_str().unwrap()]));
     assert_eq!((code, out.as_str()), (0, "generation 8 is in force\n"));
-    let (code, out, _) = parts(&steelyard(&place.socket(), &["rollback", "4"]));
+    let (code, out, _) = parts(&steelyard(&socket(&place), &["rollback", "4"]));
     assert_eq!((code, out.as_str()), (0, "generation 8 is in force\n"));
-    assert_eq!(parts(&steelyard(&place.socket(), &["generations"])).0, 0);
+    assert_eq!(parts(&steelyard(&socket(&place), &["generations"])).0, 0);
     assert!(asked.join().unwrap()[1].starts_with("POST /v1/rollback?generation=4 HTTP/1.1\r\n"));
 }
 
@@ -321,7 +300,7 @@ fn an_order_that_some_servers_refuse_is_done_in_part() {
         let place = Place::new(name);
         let asked = daemon(&place, answers);
         let (found, out, err) =
-            parts(&steelyard(&place.socket(), &["server", "drain", "web/x,web/a"]));
+            parts(&steelyard(&socket(&place), &["server", "drain", "web/x,web/a"]));
         assert_eq!((found, err.as_str()), (code, printed), "{name}");
         assert_eq!(out.contains("web/a"), code != 1, "{name}: {out}");
         let asked = asked.join().unwrap();
@@ -335,7 +314,7 @@ fn stop_waits_until_the_daemon_is_gone() {
     let place = Place::new("stop");
     let stopping = Stopping { limit_ms: 20_000, connections: 3, in_flight: 1 };
     let asked = daemon(&place, vec![(200, serde_json::to_value(stopping).unwrap())]);
-    let (code, out, err) = parts(&steelyard(&place.socket(), &["stop", "--limit", "20s"]));
+    let (code, out, err) = parts(&steelyard(&socket(&place), &["stop", "--limit", "20s"]));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.starts_with("draining: 3 connections, 1 in flight, at most 20s;"), "{out}");
     assert!(out.ends_with("\nstopped\n"), "{out}");
@@ -351,7 +330,7 @@ fn a_reader_that_has_gone_is_no_error() {
         drop(reader);
         let child = Command::new(env!("CARGO_BIN_EXE_steelyard"))
             .args(words)
-            .env("STEELYARD_SOCKET", place.socket())
+            .env("STEELYARD_SOCKET", socket(&place))
             .stdout(writer)
             .stderr(Stdio::piped())
             .spawn()
@@ -366,13 +345,13 @@ fn a_reader_that_has_gone_is_no_error() {
 fn completions_and_manual_pages_know_the_verbs() {
     let place = Place::new("man");
     for shell in ["bash", "zsh", "fish"] {
-        let (code, out, _) = parts(&steelyard(&place.socket(), &["completions", shell]));
+        let (code, out, _) = parts(&steelyard(&socket(&place), &["completions", shell]));
         assert_eq!(code, 0);
         assert!(out.contains("plan-change"), "{shell}");
     }
-    assert_eq!(parts(&steelyard(&place.socket(), &["man", place.0.to_str().unwrap()])).0, 0);
-    let page = std::fs::read_to_string(place.0.join("steelyard-status.1")).unwrap();
+    assert_eq!(parts(&steelyard(&socket(&place), &["man", place.path().to_str().unwrap()])).0, 0);
+    let page = std::fs::read_to_string(place.path().join("steelyard-status.1")).unwrap();
     assert!(page.contains("STEELYARD_SOCKET"), "{page}");
-    let (code, _, err) = parts(&steelyard(&place.socket(), &["man", "/nonexistent/dir"]));
+    let (code, _, err) = parts(&steelyard(&socket(&place), &["man", "/nonexistent/dir"]));
     assert_eq!(code, 2, "{err}");
 }

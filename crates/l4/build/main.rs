@@ -11,7 +11,7 @@ use std::{env, fs};
 
 use libbpf_cargo::SkeletonBuilder;
 
-const PROGRAMS: [&str; 1] = ["lb"];
+const PROGRAMS: [&str; 2] = ["lb", "decap"];
 const HEADERS: [&str; 3] = ["words", "shapes", "counts"];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -3,6 +3,7 @@
 //! It decides nothing about configurations or health; that comes in as plain writes to its maps.
 
 pub mod abi;
+pub mod decap;
 pub mod plane;
 
 pub use plane::{OpenError, Plane, Sizes};

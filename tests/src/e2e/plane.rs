@@ -11,6 +11,7 @@ use api::types::{Report, Status};
 use lab::load::{HttpPlan, Load, Pace, Persist, Plan, Protocol};
 use lab::net::{BpfFs, Layout, Namespace, Node, SERVICE_V4, SERVICE_V6, Site};
 use lab::origin::{Kind, Options, Origin};
+use model::snapshot::ServerState;
 use rustix::process::Signal;
 use tokio::runtime::{Builder, Runtime};
 
@@ -227,7 +228,7 @@ impl Plane {
         wait::until("every server up", || {
             let status = self.status();
             let mut servers = status.pools.iter().flat_map(|pool| &pool.servers);
-            servers.all(|server| format!("{:?}", server.state) == "Up")
+            servers.all(|server| server.state == ServerState::Up)
         });
     }
 

@@ -9,4 +9,5 @@
     reason = "the whole program is a test, which the lints cannot see"
 )]
 
+mod decap;
 mod doctor;

@@ -1,9 +1,10 @@
-//! Takes the picture of this machine: links, addresses and routes from ip(8), settings from /proc/sys.
+//! Takes the picture of this machine: links, addresses and routes from ip(8), settings from /proc/sys, pins.
 //!
 //! It judges nothing. What `ip` prints is foreign: a field that is missing or odd is left out, never guessed.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::Path;
 use std::process::Command;
 
 use lab::net::{ToolError, find, said};
@@ -18,6 +19,9 @@ pub enum ReadError {
     /// ip(8) cannot be run.
     #[error("this machine's network cannot be read")]
     Tool(#[from] ToolError),
+    /// The pins of our own decapsulator.
+    #[error(transparent)]
+    Decap(#[from] l4::decap::DecapError),
     /// It printed something else than its JSON.
     #[error("`ip {arguments}` printed something unexpected")]
     Json {
@@ -30,14 +34,15 @@ pub enum ReadError {
 }
 
 /// The picture as of now.
-pub fn picture() -> Result<Picture, ReadError> {
+pub fn picture(pins: &Path) -> Result<Picture, ReadError> {
     let links: Vec<RawLink> = ask(&["-j", "-d", "addr", "show"])?;
     let mut routes = Vec::new();
     for family in ["-4", "-6"] {
         let raw: Vec<RawRoute> = ask(&["-j", family, "route", "show", "table", "all"])?;
         routes.extend(raw.into_iter().filter_map(|raw| route(raw, family == "-6")));
     }
-    let decapsulators = links.iter().filter_map(kernel_tunnel).collect();
+    let shown = l4::decap::show(pins)?.into_iter().flat_map(ours);
+    let decapsulators = links.iter().filter_map(kernel_tunnel).chain(shown).collect();
     let named = links.into_iter().map(|raw| (raw.ifname.clone(), link(raw)));
     Ok(Picture { links: named.collect(), routes, all: settings("all"), decapsulators })
 }
@@ -137,6 +142,13 @@ fn route(raw: RawRoute, v6: bool) -> Option<Route> {
         table: raw.table.unwrap_or_else(|| "main".to_owned()),
         advmss: advmss.and_then(|bytes| u32::try_from(bytes).ok()),
     })
+}
+
+/// Our own decapsulator, on each of its interfaces.
+fn ours(shown: l4::decap::Shown) -> impl Iterator<Item = Decapsulator> {
+    let takes = shown.settings.takes;
+    let names = shown.interfaces.into_iter().map(|(name, _)| name);
+    names.map(move |link| Decapsulator { link: Some(link), takes: takes.clone() })
 }
 
 /// A tunnel of the kernel's own that unpacks.

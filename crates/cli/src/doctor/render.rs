@@ -37,17 +37,6 @@ pub fn text(findings: &[Finding]) -> String {
     out
 }
 
-/// An error with its causes, in one sentence.
-pub fn sentence(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text.push_str(&format!(": {inner}"));
-        cause = inner.source();
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

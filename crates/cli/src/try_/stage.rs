@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use super::look::{Clients, Look, Server};
 use super::story::Deed;
-use crate::end::Failure;
+use crate::end::{Failure, sentence};
 
 /// The servers: pool and name, in the order of their numbers.
 const SERVERS: [(&str, &str); 6] =
@@ -278,11 +278,5 @@ fn echo_plan(at: &Reserved, rate: u32) -> Plan {
 }
 
 fn unusable(what: &str, error: &dyn std::error::Error) -> Failure {
-    let mut text = format!("{what} could not be had: {error}");
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text.push_str(&format!(": {inner}"));
-        cause = inner.source();
-    }
-    Failure::Unusable(text)
+    Failure::Unusable(format!("{what} could not be had: {}", sentence(error)))
 }

@@ -1,0 +1,286 @@
+//! `steelyard decap` on a server: what comes wrapped in any way is answered, and what may not come is not.
+//!
+//! Wrapped packets are made here by hand, so that no balancer is needed.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::time::Duration;
+
+use lab::net::{Layout, Node, SERVICE_V4, SERVICE_V6, Site};
+use rustix::net::{AddressFamily, Protocol, SendFlags, SocketType, sendto, socket};
+use serde_json::Value;
+use tests::e2e::datagrams::Datagrams;
+use tests::e2e::plane::{BOTH, PORT, Plane, Version, ready};
+use tests::e2e::wait;
+
+/// How long an answer is waited for before the packet is sent again.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrap {
+    Ipip,
+    Gre,
+    Gue,
+    /// GUE with a header of its own.
+    GueHeader,
+}
+
+/// The sum of RFC 1071 over these bytes.
+fn sum(bytes: &[u8]) -> u16 {
+    let words =
+        bytes.chunks(2).map(|two| u32::from(two[0]) << 8 | two.get(1).map_or(0, |b| u32::from(*b)));
+    let mut sum: u32 = words.sum();
+    while sum >> 16 > 0 {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+/// A datagram from here to there as an IP packet, marked with this ECN code point.
+fn packet(from: SocketAddr, to: SocketAddr, payload: &[u8], ecn: u8) -> Vec<u8> {
+    let length = (8 + payload.len()) as u16;
+    let mut udp =
+        [from.port().to_be_bytes(), to.port().to_be_bytes(), length.to_be_bytes(), [0; 2]].concat();
+    udp.extend_from_slice(payload);
+    let (addresses, mut ip) = match (from.ip(), to.ip()) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => {
+            let total = (20 + length).to_be_bytes();
+            let mut ip = vec![0x45, ecn, total[0], total[1], 0, 1, 0x40, 0, 64, 17, 0, 0];
+            let addresses = [from.octets(), to.octets()].concat();
+            ip.extend_from_slice(&addresses);
+            let check = sum(&ip).to_be_bytes();
+            ip[10..12].copy_from_slice(&check);
+            (addresses, ip)
+        }
+        (IpAddr::V6(from), IpAddr::V6(to)) => {
+            let total = length.to_be_bytes();
+            let mut ip = vec![0x60, ecn << 4, 0, 0, total[0], total[1], 17, 64];
+            let addresses = [from.octets(), to.octets()].concat();
+            ip.extend_from_slice(&addresses);
+            (addresses, ip)
+        }
+        _ => panic!("one version a packet"),
+    };
+    let pseudo = [&addresses[..], &[0, 17], &length.to_be_bytes(), &udp].concat();
+    let check = sum(&pseudo).to_be_bytes();
+    udp[6..8].copy_from_slice(&check);
+    ip.extend_from_slice(&udp);
+    ip
+}
+
+/// Sends an inner packet to a server, wrapped; on a thread inside the client.
+fn send(wrap: Wrap, outer: IpAddr, inner: &[u8]) {
+    let v4 = inner[0] >> 4 == 4;
+    let (proto, head): (u32, &[u8]) = match wrap {
+        Wrap::Ipip => (if v4 { 4 } else { 41 }, &[]),
+        Wrap::Gre if v4 => (47, &[0, 0, 0x08, 0x00]),
+        Wrap::Gre => (47, &[0, 0, 0x86, 0xdd]),
+        Wrap::Gue => (17, &[]),
+        Wrap::GueHeader => (17, if v4 { &[0, 4, 0, 0] } else { &[0, 41, 0, 0] }),
+    };
+    let bytes = [head, inner].concat();
+    if proto == 17 {
+        let any: SocketAddr =
+            if outer.is_ipv4() { ([0; 4], 0).into() } else { ([0u16; 8], 0).into() };
+        UdpSocket::bind(any).unwrap().send_to(&bytes, (outer, 6080)).unwrap();
+        return;
+    }
+    let family = if outer.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let protocol = Protocol::from_raw(proto.try_into().unwrap());
+    let raw = socket(family, SocketType::RAW, Some(protocol)).unwrap();
+    sendto(&raw, &bytes, SendFlags::empty(), &SocketAddr::new(outer, 0)).unwrap();
+}
+
+/// Sends until it is answered; the answer must be the server's.
+fn answered(client: &Node, wrap: Wrap, outer: IpAddr, version: Version) {
+    let inside = || {
+        let socket = UdpSocket::bind((version.of(client), 0)).unwrap();
+        let own = socket.local_addr().unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        let inner = packet(own, version.service(), b"wrapped", 0);
+        let mut got = [0; 64];
+        wait::some(&format!("an answer to {wrap:?} in {outer} of {version:?}"), || {
+            send(wrap, outer, &inner);
+            let (length, from) = socket.recv_from(&mut got).ok()?;
+            Some((from, got[..length].to_vec()))
+        })
+    };
+    let (from, answer) = client.within(inside).unwrap();
+    assert_eq!((from, &answer[..]), (version.service(), &b"server0:wrapped"[..]));
+}
+
+struct Server {
+    site: Site,
+    pins: lab::net::BpfFs,
+    _datagrams: Datagrams,
+}
+
+impl Server {
+    fn new() -> Server {
+        let site = Site::open(&Layout { near: 0, far: 1, ..Layout::default() }).unwrap();
+        let addresses =
+            [SERVICE_V4.into(), SERVICE_V6.into()].map(|ip: IpAddr| SocketAddr::new(ip, PORT));
+        let datagrams = Datagrams::start(&site.servers[0], "server0", &addresses);
+        Server { site, pins: lab::net::BpfFs::mount().unwrap(), _datagrams: datagrams }
+    }
+
+    fn verb(&self, words: &[&str]) -> tests::e2e::place::Said {
+        let pins = self.pins.path().join("decap");
+        let words = [words, &["--pins", pins.to_str().unwrap()]].concat();
+        Plane::verb_on(&self.site.servers[0], &words)
+    }
+
+    fn load(&self, words: &[&str]) {
+        let said = self.verb(&[&["decap", "load", "--interface", "eth0"], words].concat());
+        assert_eq!(said.code, 0, "{said:?}");
+    }
+
+    fn shown(&self) -> Value {
+        let said = self.verb(&["decap", "show", "--json"]);
+        serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {said:?}"))
+    }
+}
+
+#[test]
+fn every_wrap_is_taken_off_in_every_pair_of_versions() {
+    if !ready() {
+        return;
+    }
+    let server = Server::new();
+    assert_eq!(server.verb(&["decap", "show"]).code, 1, "nothing is loaded");
+    server.load(&[]);
+    let (node, client) = (&server.site.servers[0], &server.site.client);
+    for outer in BOTH {
+        for version in BOTH {
+            for wrap in [Wrap::Ipip, Wrap::Gre, Wrap::Gue, Wrap::GueHeader] {
+                answered(client, wrap, outer.of(node), version);
+            }
+        }
+    }
+    let shown = server.shown();
+    assert_eq!((&shown["loaded"], &shown["dropped"]["malformed"]), (&true.into(), &0.into()));
+    for (kind, least) in [("ipip", 4), ("gre", 4), ("gue", 8)] {
+        assert!(shown["unwrapped"][kind].as_u64().unwrap() >= least, "{shown:#}");
+    }
+    // The doctor finds it.
+    let doctor =
+        server.verb(&["doctor", "server", "198.51.100.10", "--forward", "tunnel", "--json"]);
+    let findings: Value = serde_json::from_str(&doctor.out).unwrap();
+    let of = |check: &str| {
+        findings["findings"].as_array().unwrap().iter().find(|f| f["check"] == check).cloned()
+    };
+    assert_eq!(of("decapsulation").unwrap()["verdict"], "good", "{findings:#}");
+
+    assert_eq!(server.verb(&["decap", "unload", "--interface", "eth0"]).code, 0);
+    assert_eq!(server.verb(&["decap", "unload", "--interface", "eth0"]).code, 1, "it is gone");
+    assert!(!node.ip("link show eth0\n").unwrap().contains("xdp"));
+    assert!(!server.pins.path().join("decap").exists(), "pins are left");
+}
+
+#[test]
+fn foreign_senders_and_broken_packets_are_counted_and_dropped() {
+    if !ready() {
+        return;
+    }
+    let server = Server::new();
+    server.load(&["--from", "10.10.0.0/24", "--from", "2001:db8:a::/64"]);
+    let (node, client) = (&server.site.servers[0], &server.site.client);
+    let outer = Version::V4.of(node);
+    let own = SocketAddr::new(Version::V4.of(client), 4_000);
+    let inner = packet(own, Version::V4.service(), b"wrapped", 0);
+    let counted = |what: &str, at: &[&str], send: &dyn Fn()| {
+        let figure =
+            || at.iter().fold(server.shown(), |value, key| value[key].clone()).as_u64().unwrap();
+        let before = figure();
+        wait::until(what, || {
+            send();
+            figure() > before
+        });
+    };
+    counted("a foreign sender is counted", &["dropped", "foreign-source"], &|| {
+        client.within(|| send(Wrap::Ipip, outer, &inner)).unwrap();
+    });
+    server.load(&["--takes", "ipip,gre"]);
+    counted("a packet cut short is counted", &["dropped", "malformed"], &|| {
+        client.within(|| send(Wrap::Ipip, outer, &inner[..12])).unwrap();
+    });
+    counted("something else than IP is counted", &["dropped", "malformed"], &|| {
+        let mut odd = inner.clone();
+        odd[0] = 0x65;
+        let raw = [&[0, 0, 0x08, 0x00][..], &odd].concat();
+        client.within(|| raw_gre(outer, &raw)).unwrap();
+    });
+    counted("a form that is not taken is handed on", &["not-taken"], &|| {
+        let raw = [&[0x20, 0, 0x08, 0x00, 0, 0, 0, 7][..], &inner].concat();
+        client.within(|| raw_gre(outer, &raw)).unwrap();
+    });
+    counted(
+        "congestion that is hidden from the sender is counted",
+        &["dropped", "congested"],
+        &|| {
+            client.within(|| send_marked(outer, &inner)).unwrap();
+        },
+    );
+    // A kind that is off is nobody's: its packets go to the host, which has no use for them.
+    client.within(|| send(Wrap::Gue, outer, &inner)).unwrap();
+    answered(client, Wrap::Ipip, outer, Version::V4);
+    assert_eq!(server.shown()["unwrapped"]["gue"], 0);
+}
+
+/// Sends a wrapped packet on which a router has marked congestion.
+fn send_marked(outer: IpAddr, inner: &[u8]) {
+    let number: u32 = if inner[0] >> 4 == 4 { 4 } else { 41 };
+    let protocol = Some(Protocol::from_raw(number.try_into().unwrap()));
+    let raw = socket(AddressFamily::INET, SocketType::RAW, protocol).unwrap();
+    rustix::net::sockopt::set_ip_tos(&raw, 3).unwrap();
+    sendto(&raw, inner, SendFlags::empty(), &SocketAddr::new(outer, 0)).unwrap();
+}
+
+/// The mark of a router goes on to an inner packet that can carry it, in a sum that stays right.
+#[test]
+fn a_mark_of_congestion_is_handed_on() {
+    if !ready() {
+        return;
+    }
+    let server = Server::new();
+    server.load(&[]);
+    let (node, client) = (&server.site.servers[0], &server.site.client);
+    let outer = Version::V4.of(node);
+    for version in BOTH {
+        for ecn in [1, 2] {
+            let inside = || {
+                let socket = UdpSocket::bind((version.of(client), 0)).unwrap();
+                let own = socket.local_addr().unwrap();
+                let inner = packet(own, version.service(), b"marked", ecn);
+                socket.set_read_timeout(Some(PATIENCE)).unwrap();
+                wait::some("an answer", || {
+                    send_marked(outer, &inner);
+                    socket.recv(&mut [0; 64]).ok()
+                })
+            };
+            client.within(inside).unwrap();
+        }
+    }
+    assert_eq!(server.shown()["dropped"]["congested"], 0);
+}
+
+fn raw_gre(outer: IpAddr, bytes: &[u8]) {
+    let raw = socket(
+        AddressFamily::INET,
+        SocketType::RAW,
+        Some(Protocol::from_raw(47.try_into().unwrap())),
+    );
+    sendto(raw.unwrap(), bytes, SendFlags::empty(), &SocketAddr::new(outer, 0)).unwrap();
+}
+
+#[test]
+fn what_cannot_be_loaded_is_said() {
+    if !ready() {
+        return;
+    }
+    let server = Server::new();
+    let missing = server.verb(&["decap", "load", "--interface", "eth7"]);
+    assert!(missing.code == 2 && missing.err.contains("eth7"), "{missing:?}");
+    server.site.occupy(&server.site.servers[0]).unwrap();
+    let taken = server.verb(&["decap", "load", "--interface", "eth0"]);
+    assert!(taken.code == 2 && taken.err.contains("pass"), "{taken:?}");
+}
