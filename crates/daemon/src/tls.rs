@@ -3,5 +3,6 @@
 //! What they are made into is the request plane's; nothing of a key is ever said.
 
 pub mod files;
+pub mod told;
 pub mod vault;
 pub mod watch;

@@ -31,6 +31,7 @@ mod refuse;
 mod relay;
 mod rt;
 mod said;
+mod seal;
 mod shelf;
 #[cfg(test)]
 mod simulation;

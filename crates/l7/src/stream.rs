@@ -3,7 +3,7 @@
 //! It keeps no bytes of its own: whoever reads has the buffer. Under TLS (`sealed`) a session stands between it and
 //! the socket. Dropping it closes the connection.
 
-pub mod sealed;
+mod sealed;
 
 use std::cell::{Cell, OnceCell};
 use std::io;
@@ -13,6 +13,7 @@ use std::task::Poll;
 use model::moment::Moment;
 
 use crate::rt::{Expired, Net, Readiness, Rt, Source};
+use crate::seal::Sealed;
 
 /// A connected (or connecting) socket.
 pub struct Stream<N: Net> {
@@ -20,7 +21,7 @@ pub struct Stream<N: Net> {
     sock: N::Sock,
     source: Rc<Source>,
     token: u64,
-    sealed: OnceCell<Box<sealed::Sealed>>,
+    sealed: OnceCell<Box<Sealed>>,
     resetting: Cell<bool>,
 }
 

@@ -23,7 +23,7 @@ use crate::outside::{Outside, PlaneOptions};
 use crate::ports::Ports;
 use crate::rt::{Net, Rt};
 use crate::said::Said;
-use crate::stream::sealed::SealedScratch;
+use crate::seal::SealedScratch;
 use spare::Spare;
 
 /// Between two looks at the shelves and the log.

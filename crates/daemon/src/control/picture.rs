@@ -13,7 +13,7 @@ use model::snapshot::{ServerState, Snapshot};
 use serde::{Deserialize, Serialize};
 
 use super::origin::Origin;
-use crate::tls::vault::Told;
+use crate::tls::told::Told;
 
 /// What is in force.
 #[derive(Clone, Debug)]

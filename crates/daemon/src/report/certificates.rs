@@ -6,7 +6,7 @@ use api::types::CertificateStatus;
 
 use super::vitals::unix_ms;
 use crate::control::Picture;
-use crate::tls::vault::{Told, ends_soon};
+use crate::tls::told::{Told, ends_soon};
 
 /// Those of a service.
 pub fn of(picture: &Picture, service: &str) -> Vec<CertificateStatus> {

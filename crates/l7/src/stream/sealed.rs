@@ -3,7 +3,7 @@
 //! What a write has taken but the socket has not is told as written only when it was sent, so that whoever writes
 //! sees the same back-pressure as without TLS. It judges no certificate.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 
@@ -12,67 +12,13 @@ use model::moment::Moment;
 use super::{Read, Stream, Wrote};
 use crate::census::Counting;
 use crate::rt::{Expired, Net, Readiness};
-use crate::tls::session::{RECORD, SEAL, SEALED, Session};
-
-/// What one worker's connections under TLS read into and compose in, one at a time.
-pub struct SealedScratch {
-    input: Box<[u8]>,
-    output: Box<[u8]>,
-}
-
-/// Bytes read at a time, with what was kept of an unfinished message.
-const INPUT: usize = 128 * 1024;
-
-/// The least that is read at a time: a whole record.
-const LEAST: usize = RECORD;
-
-impl Default for SealedScratch {
-    fn default() -> Self {
-        SealedScratch {
-            input: vec![0; INPUT].into_boxed_slice(),
-            output: vec![0; SEALED].into_boxed_slice(),
-        }
-    }
-}
-
-/// The TLS of a stream.
-pub(super) struct Sealed {
-    session: RefCell<Session>,
-    scratch: Rc<RefCell<SealedScratch>>,
-    census: Counting,
-    reported: std::cell::Cell<usize>,
-    /// What a client has proven, as lines of a request's head.
-    identity: OnceCell<Vec<u8>>,
-    written: std::cell::Cell<u64>,
-}
-
-impl Sealed {
-    fn report(&self, session: &Session) {
-        let now = session.held();
-        let before = self.reported.replace(now);
-        if now != before {
-            self.census.0.held.change(before, now);
-        }
-    }
-}
-
-impl Drop for Sealed {
-    fn drop(&mut self) {
-        self.census.0.held.change(self.reported.get(), 0);
-    }
-}
+use crate::seal::{INPUT, LEAST, Sealed, SealedScratch};
+use crate::tls::session::{SEAL, Session};
 
 impl<N: Net> Stream<N> {
     /// Puts TLS on it.
     pub fn seal(&self, session: Session, scratch: Rc<RefCell<SealedScratch>>, census: Counting) {
-        let sealed = Sealed {
-            session: RefCell::new(session),
-            scratch,
-            census,
-            reported: std::cell::Cell::new(0),
-            identity: OnceCell::new(),
-            written: std::cell::Cell::new(0),
-        };
+        let sealed = Sealed::new(session, scratch, census);
         // There is at most one: a second would be the same connection shaking hands twice.
         let _ = self.sealed.set(Box::new(sealed));
     }

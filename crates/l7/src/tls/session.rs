@@ -3,15 +3,17 @@
 //! It keeps only what nobody has taken yet: the beginning of a record, plaintext that did not fit, ciphertext that
 //! the socket did not take. An idle connection holds none of these. It has no socket and reads no clock of its own.
 
+mod write;
+
 use std::sync::Arc;
 
 use rustls::client::UnbufferedClientConnection;
 use rustls::pki_types::ServerName;
 use rustls::server::UnbufferedServerConnection;
-use rustls::unbuffered::{
-    ConnectionState, EncodeError, EncryptError, UnbufferedStatus, WriteTraffic,
-};
+use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
 use rustls::{ClientConfig, CommonState, Error, HandshakeKind, ServerConfig};
+
+use self::write::{WriteAny, to_used};
 
 /// Ciphertext that one record has at most (RFC 8446 §5.2), with its header.
 pub const RECORD: usize = 5 + 16 * 1024 + 256;
@@ -315,27 +317,6 @@ const NO_ROOM: &str = "no room for what is to be sent first";
 /// Room for an alert as a record.
 const ALERT: usize = 64;
 
-enum WriteAny<'a> {
-    Server(WriteTraffic<'a, rustls::server::ServerConnectionData>),
-    Client(WriteTraffic<'a, rustls::client::ClientConnectionData>),
-}
-
-impl WriteAny<'_> {
-    fn encrypt(&mut self, plain: &[u8], to: &mut [u8]) -> Result<usize, EncryptError> {
-        match self {
-            WriteAny::Server(it) => it.encrypt(plain, to),
-            WriteAny::Client(it) => it.encrypt(plain, to),
-        }
-    }
-
-    fn queue_close_notify(&mut self, to: &mut [u8]) -> Result<usize, EncryptError> {
-        match self {
-            WriteAny::Server(it) => it.queue_close_notify(to),
-            WriteAny::Client(it) => it.queue_close_notify(to),
-        }
-    }
-}
-
 /// Where steps of the machine put what they give.
 struct Outcome<'a> {
     plain: &'a mut Vec<u8>,
@@ -401,8 +382,4 @@ fn one<Data>(
         Ok(_) => Next::Stop,
         Err(error) => Next::Failed(error),
     }
-}
-
-fn to_used(result: Result<usize, EncryptError>) -> Result<usize, Error> {
-    result.map_err(|error| Error::General(error.to_string()))
 }

@@ -331,14 +331,12 @@ fn status(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
 
 fn files(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
     let items: Vec<&DeValue<'_>> = match node {
-        DeValue::Array(array) if (1..=1_024).contains(&array.len()) => {
-            array.iter().map(|item| item.get_ref()).collect()
-        }
-        DeValue::Array(_) => {
-            return Err(Trouble::new("1 to 1024 paths fit here").expected(expected(kind)));
-        }
+        DeValue::Array(array) => array.iter().map(|item| item.get_ref()).collect(),
         single => vec![single],
     };
+    if !(1..=1_024).contains(&items.len()) {
+        return Err(Trouble::new("1 to 1024 paths fit here").expected(expected(kind)));
+    }
     let path = |item: &DeValue<'_>| {
         let text = item.as_str().ok_or_else(|| wrong(kind, item))?;
         form_of(Form::File, text).map(|_| text.to_owned())
