@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use crate::routes;
 use crate::types::{
     Applied, Audit, AuditRecord, Events, Generations, PlanChange, Report, ServerChanged,
-    ServerOrder, Status, Stopping,
+    ServerOrder, ServersExplained, Status, Stopping,
 };
 
 /// How long a question may take, unless set.
@@ -68,6 +68,15 @@ impl Client {
         let ceiling =
             Ceiling { time: self.ceiling.time + interval.unwrap_or_default(), ..self.ceiling };
         self.json(Call { verb: Verb::Get, path, content_type: "", body: Vec::new() }, ceiling).await
+    }
+
+    /// Why a server of a pool, or with `*` each of them, has its weight.
+    pub async fn explain_server(
+        &self,
+        pool: &str,
+        name: &str,
+    ) -> Result<ServersExplained, CallError> {
+        self.get(routes::explain_server(pool, name)).await
     }
 
     /// The generations that are kept.

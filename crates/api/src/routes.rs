@@ -26,6 +26,8 @@ pub const ROLLBACK: &str = "/v1/rollback";
 /// POST of [`ServerOrder`](crate::types::ServerOrder): [`ServerChanged`](crate::types::ServerChanged).
 /// `name` may be `*`.
 pub const SERVER: &str = "/v1/servers/{pool}/{name}";
+/// GET: [`ServersExplained`](crate::types::ServersExplained). `name` may be `*`.
+pub const EXPLAIN_SERVER: &str = "/v1/explain/servers/{pool}/{name}";
 /// POST with [`StopQuery`](crate::types::StopQuery): [`Stopping`](crate::types::Stopping).
 pub const STOP: &str = "/v1/stop";
 /// GET with [`AuditQuery`](crate::types::AuditQuery): [`Audit`](crate::types::Audit).
@@ -48,6 +50,11 @@ pub const CONFIG_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The path of [`SERVER`] for one selector.
 pub fn server(pool: &str, name: &str) -> String {
     SERVER.replace("{pool}", &encode(pool)).replace("{name}", &encode(name))
+}
+
+/// The path of [`EXPLAIN_SERVER`] for one selector.
+pub fn explain_server(pool: &str, name: &str) -> String {
+    EXPLAIN_SERVER.replace("{pool}", &encode(pool)).replace("{name}", &encode(name))
 }
 
 /// `route` with a query of those pairs that have a value.

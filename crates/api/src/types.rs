@@ -6,6 +6,7 @@ pub mod audit;
 pub mod certificate;
 pub mod change;
 pub mod event;
+pub mod explain;
 pub mod problem;
 pub mod report;
 pub mod server;
@@ -18,6 +19,9 @@ pub use change::{
     PoolChanged, PoolChanges, RollbackQuery, StopQuery, Stopping,
 };
 pub use event::{Event, Events, Level};
+pub use explain::{
+    JudgeExplained, OperatorWeight, ServerExplained, ServersExplained, WeightExplained,
+};
 pub use problem::Problem;
 pub use report::{
     Bytes, CauseCount, Connections, Counter, Descriptors, NamedCount, PhaseTimes, PoolReport,

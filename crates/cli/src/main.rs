@@ -14,6 +14,7 @@ mod check;
 mod completions;
 mod decap;
 mod doctor;
+mod explain;
 mod generations;
 mod man;
 mod plan_change;
@@ -58,6 +59,7 @@ enum Verb {
     Status(status::Args),
     Report(report::Args),
     Server(server::Args),
+    Explain(explain::Args),
     Audit(audit::Args),
     Undo(undo::Args),
     Stop(stop::Args),
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
         Verb::Status(args) => status::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Server(args) => server::run(&args),
+        Verb::Explain(args) => explain::run(&args),
         Verb::Audit(args) => audit::run(&args),
         Verb::Undo(args) => undo::run(&args),
         Verb::Stop(args) => stop::run(&args),

@@ -25,6 +25,7 @@ pub use order::{
 };
 pub use origin::{Origin, Way};
 pub use picture::{
-    Hand, Judged, Judgement, ListenerFacts, Maintain, Picture, Quiesce, Resolved, ServerFacts, Word,
+    Hand, Judged, Judgement, ListenerFacts, Maintain, Picture, Quiesce, Resolved, ServerFacts,
+    Share, Word,
 };
 pub use word::{Operate, Operated, SaveError, ServerWord, SetServerError, UndoError, Undone};

@@ -21,6 +21,7 @@ use crate::clock;
 use crate::control::actor::{Actor, Parts};
 use crate::control::{ApplyError, Change, Control, Leave};
 use crate::event::Events;
+use crate::judge;
 use crate::listeners::{Keeper, Kernel, Listeners};
 use crate::metrics;
 use crate::outside::Ears;
@@ -125,11 +126,17 @@ impl House {
             access: Arc::clone(&access),
             probes: Arc::clone(&prober.counts),
             board: Arc::clone(&prober.board),
+            weighed: Arc::default(),
             samples: Samples::default(),
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(actor.run());
         tasks.spawn(prober.run(control.clone()));
+        tasks.spawn(judge::run(
+            control.clone(),
+            Arc::clone(&vitals.board),
+            Arc::clone(&vitals.weighed),
+        ));
         tasks.spawn(resolve::run(control.clone()));
         tasks.spawn(clock::run(control.clone()));
         tasks.spawn(tls::watch::run(control.clone()));

@@ -10,6 +10,7 @@ pub mod embed;
 pub mod event;
 pub mod generations;
 pub mod house;
+pub mod judge;
 mod keep;
 pub mod listeners;
 pub mod local_time;

@@ -5,6 +5,7 @@
 
 mod certificates;
 pub mod counts;
+pub mod explain;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod sample;

@@ -84,6 +84,7 @@ fn router(context: Arc<Context>) -> Router {
 fn small() -> Router<Arc<Context>> {
     Router::new()
         .route(routes::STATUS, get(look::status))
+        .route(routes::EXPLAIN_SERVER, get(look::explain_server))
         .route(routes::REPORT, get(look::report))
         .route(routes::METRICS, get(look::metrics))
         .route(routes::CONFIG, get(look::config))

@@ -65,7 +65,9 @@ struct cursor {
 	__u8 marks;
 	__u8 tos;
 	__u8 ttl;
-	__u16 pad;
+	/* Bytes of the TCP header. */
+	__u8 tcp_size;
+	__u8 pad;
 	__u32 fragment_id;
 	/* TCP's sequence number, in host order. */
 	__u32 seq;

@@ -2,8 +2,8 @@
 /* The packet plane's walk, from top to bottom: parse, find the service, guard, find or choose the server, forward,
  * count. Each verb has its header; this file only calls them in order. */
 #include "tenant.h"
-#include "mac.h"
-#include "service.h"
+#include "frag.h"
+#include "icmp.h"
 
 INLINE void read_clock(const struct config *k, struct cursor *c)
 {
@@ -11,14 +11,29 @@ INLINE void read_clock(const struct config *k, struct cursor *c)
 	c->tick = c->ns >> TICK_SHIFT;
 }
 
-INLINE int serve(struct xdp_md *ctx, struct cursor *c, const struct config *k)
+/* A client's packet to its server. */
+INLINE int go(struct xdp_md *ctx, struct cursor *c, const struct config *k, const struct service *service)
 {
-	struct service *service = entry(services, c->service);
-	struct server *server;
+	struct server *server = entry(servers, c->server);
+
+	if (unlikely(!server))
+		return drop(c, NO_CONFIGURATION);
+	if (unlikely(server->flags & SERVER_RESETS && !(server->flags & SERVER_SERVES) && is_tcp(c)))
+		return reset(ctx, c);
+	if (unlikely(c->marks & FIRST_FRAGMENT))
+		remember(c, FORWARDED);
+	if (service->method == MAC)
+		return mac(ctx, c, server);
+	if (service->method == NAT)
+		return nat_out(ctx, c, server);
+	return tunnel(ctx, c, k, server, FORWARDED);
+}
+
+/* Guards, and whether the host has the service. */
+INLINE int enter(struct cursor *c, const struct config *k, const struct service *service)
+{
 	int done;
 
-	if (unlikely(!service))
-		return drop(c, NO_CONFIGURATION);
 	if (unlikely(service->flags & (SERVICE_GUARDS | SERVICE_ALLOW_ONLY) || k->flags & CONFIG_GUARDS)) {
 		done = let_in(c, service->flags, k->flags);
 		if (done != GO_ON)
@@ -29,16 +44,60 @@ INLINE int serve(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 		if (done != GO_ON)
 			return done;
 	}
-	if (service->method == HOST)
-		return end(c, PROXIED, PASS_ON);
-	done = direct(c, k, service);
+	return GO_ON;
+}
+
+INLINE int serve(struct xdp_md *ctx, struct cursor *c, const struct config *k)
+{
+	struct service *service = entry(services, c->service);
+	int done;
+
+	if (unlikely(!service))
+		return drop(c, NO_CONFIGURATION);
+	done = enter(c, k, service);
 	if (unlikely(done != GO_ON))
 		return done;
-	server = entry(servers, c->server);
-	if (unlikely(!server))
-		return drop(c, NO_CONFIGURATION);
-	return mac(ctx, c, server);
+	if (unlikely(service->method == HOST)) {
+		if (c->marks & FIRST_FRAGMENT)
+			remember(c, NOT_OURS);
+		if (opens(c)) {
+			done = admit(k, c, service);
+			if (done != GO_ON)
+				return done;
+		}
+		return end(c, PROXIED, PASS_ON);
+	}
+	done = service->method == NAT ? find_record(ctx, c, k, service) : direct(c, k, service);
+	if (unlikely(done != GO_ON))
+		return done;
+	if (unlikely(c->tcp & SYN && service->mss))
+		clamp(ctx, c, service->mss);
+	return go(ctx, c, k, service);
 }
+
+/* Fragments after the first. */
+INLINE int follow(struct xdp_md *ctx, struct cursor *c, const struct config *k)
+{
+	int verdict = XDP_DROP, outcome = recall(c, &verdict);
+	struct service *service;
+
+	if (outcome < 0)
+		return verdict;
+	if (outcome == RETURNED)
+		return nat_back(ctx, c);
+	service = entry(services, c->service);
+	return service ? go(ctx, c, k, service) : drop(c, NO_CONFIGURATION);
+}
+
+int errors(struct xdp_md *ctx);
+
+/* Programs that the walk goes on in, with a stack of their own. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__array(values, int(struct xdp_md *));
+} parts SEC(".maps") = { .values = { [0] = &errors } };
 
 INLINE int walk(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 {
@@ -46,11 +105,28 @@ INLINE int walk(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 
 	if (unlikely(done != GO_ON))
 		return done;
-	if (unlikely(c->marks & LATER_FRAGMENT || (c->proto != IPPROTO_TCP && c->proto != IPPROTO_UDP)))
+	if (unlikely(c->marks & LATER_FRAGMENT))
+		return follow(ctx, c, k);
+	if (unlikely(c->proto != IPPROTO_TCP && c->proto != IPPROTO_UDP)) {
+		if (c->proto == (c->family == 4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
+			bpf_tail_call_static(ctx, &parts, 0);
 		return end(c, NOT_OURS, PASS_ON);
+	}
 	c->service = service_of(c, &c->dst, c->dport, k->flags);
 	if (c->service != NONE)
 		return serve(ctx, c, k);
+	if (k->flags & CONFIG_NAT) {
+		done = answered(ctx, c, k);
+		if (done == GO_ON) {
+			if (c->marks & FIRST_FRAGMENT)
+				remember(c, RETURNED);
+			return nat_back(ctx, c);
+		}
+		if (done != PASS_ON)
+			return done;
+	}
+	if (unlikely(c->marks & FIRST_FRAGMENT))
+		remember(c, NOT_OURS);
 	return end(c, NOT_OURS, PASS_ON);
 }
 
@@ -67,6 +143,25 @@ int balance(struct xdp_md *ctx)
 	plane->received++;
 	read_clock(k, &c);
 	verdict = walk(ctx, &c, k);
+	if (verdict == PASS_ON)
+		return pass_on(ctx, SLOT_BALANCE + 1);
+	return verdict;
+}
+
+/* The walk of an ICMP packet. */
+SEC("xdp.frags")
+int errors(struct xdp_md *ctx)
+{
+	struct cursor c = { .service = NONE, .server = NONE, .record = NONE };
+	struct config *k = entry(config, 0);
+	int verdict;
+
+	if (!k)
+		return XDP_ABORTED;
+	read_clock(k, &c);
+	verdict = parse(ctx, &c);
+	if (verdict == GO_ON)
+		verdict = icmp(ctx, &c, k);
 	if (verdict == PASS_ON)
 		return pass_on(ctx, SLOT_BALANCE + 1);
 	return verdict;

@@ -4,7 +4,7 @@
 #define STEELYARD_MAC_H
 
 #include "direct.h"
-#include "send.h"
+#include "reply.h"
 
 INLINE int mac(struct xdp_md *ctx, struct cursor *c, const struct server *server)
 {
@@ -15,7 +15,7 @@ INLINE int mac(struct xdp_md *ctx, struct cursor *c, const struct server *server
 	if (unlikely(!way_to(ctx, c, server, &way)))
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (unlikely(too_large(ctx, c->length, &way)))
-		return drop(c, OVERSIZE);
+		return too_big(ctx, c, way.mtu);
 	return end(c, FORWARDED, leave(ctx, &way));
 }
 

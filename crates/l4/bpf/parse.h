@@ -41,6 +41,7 @@ INLINE int parse_ports(struct xdp_md *ctx, struct cursor *c)
 		c->sport = tcp->source;
 		c->dport = tcp->dest;
 		c->tcp = ((__u8 *)tcp)[13];
+		c->tcp_size = tcp->doff * 4;
 		c->seq = bpf_ntohl(tcp->seq);
 	} else if (c->proto == IPPROTO_UDP) {
 		struct udphdr *udp = bytes_at(ctx, c->l4, L4_MASK, sizeof(*udp));

@@ -139,7 +139,7 @@ impl Plane {
                 version: abi::ABI_VERSION,
                 fingerprint: abi::FINGERPRINT,
                 sizes: &map_sizes,
-                only: &["balance"],
+                only: &["balance", "errors"],
                 replace,
             },
         )?;

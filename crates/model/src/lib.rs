@@ -16,3 +16,4 @@ pub mod pick;
 pub mod preflight;
 pub mod retry;
 pub mod snapshot;
+pub mod weigh;

@@ -161,6 +161,10 @@ impl Actor {
             }),
             Order::Resolution(resolution) => self
                 .server(resolution.server, |facts| server::resolved(facts, resolution.found, now)),
+            Order::Shares(shares) => {
+                self.book = self.book.with_shares(&shares);
+                self.keep_words();
+            }
             other => return Some(other),
         };
         None
@@ -186,7 +190,7 @@ impl Actor {
             Order::LookAtCertificates => self.renew(),
             Order::TakeBack => self.handing = false,
             Order::Leave(how, back) => drop(back.send(self.leave(how))),
-            Order::Verdict(_) | Order::Resolution(_) => {}
+            Order::Verdict(_) | Order::Resolution(_) | Order::Shares(_) => {}
         }
     }
 

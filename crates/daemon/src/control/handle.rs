@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::Findings;
+use model::id::ServerId;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::order::{
@@ -16,7 +17,7 @@ use super::order::{
     Verdict,
 };
 use super::origin::Origin;
-use super::picture::{Picture, ServerFacts};
+use super::picture::{Picture, ServerFacts, Share};
 use super::word::{Operate, Operated, ServerWord, SetServerError, UndoError, Undone};
 use crate::audit::Kept;
 use crate::event::Events;
@@ -60,6 +61,8 @@ pub enum Order {
     Resolution(Resolution),
     /// Look whether files of certificates have changed.
     LookAtCertificates,
+    /// What the judge and slow start make of weights.
+    Shares(Vec<(ServerId, Option<Share>)>),
     /// Hand everything to the process that takes over.
     HandOver(oneshot::Sender<Result<Handed, ApplyError>>),
     /// It has given up: go on as before.
@@ -231,6 +234,11 @@ impl Control {
     /// The process that was taking over has given up: changes are possible again.
     pub async fn take_back(&self) {
         let _ = self.orders.send(Order::TakeBack).await;
+    }
+
+    /// Gives servers other shares of the work; servers that are gone are passed over.
+    pub async fn shares(&self, shares: Vec<(ServerId, Option<Share>)>) {
+        let _ = self.orders.send(Order::Shares(shares)).await;
     }
 
     /// Begins to leave; returns when no new connection is accepted any more, with how long exchanges may finish.

@@ -87,8 +87,28 @@ pub struct ServerFacts {
     pub reason: String,
     /// Since when it has that state.
     pub since: SystemTime,
-    /// Its weight now.
+    /// Its weight, as the file or an operator says.
     pub weight: Weight,
+    /// What the judge and slow start make of it; `None`: it stands.
+    pub share: Option<Share>,
+}
+
+/// What the judge and slow start make of a server's weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The judge's weight; `None`: the pool has no judge.
+    pub judge: Option<u16>,
+    /// Percent of its share that slow start lets it have.
+    pub percent: u16,
+    /// The weight in force: on a scale of its pool.
+    pub weight: Weight,
+}
+
+impl ServerFacts {
+    /// The weight in force. An operator's 0 is nobody else's to change.
+    pub fn weight_in_force(&self) -> Weight {
+        self.share.filter(|_| self.weight.get() > 0).map_or(self.weight, |share| share.weight)
+    }
 }
 
 /// Where a server is.

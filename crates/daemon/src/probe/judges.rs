@@ -169,6 +169,7 @@ impl Judges {
         let (what, result) = match outcome {
             Outcome::Seen { what, took } => {
                 one(&self.counts.passed);
+                self.board.took(ticket.server, took);
                 let text = format!("{what} in {}", time(took));
                 (what, Ok(Seen { text }))
             }

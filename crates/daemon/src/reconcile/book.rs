@@ -3,7 +3,7 @@
 //!
 //! It opens nothing and tells nobody: `step` and `act` do.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -15,7 +15,7 @@ use model::snapshot::{PoolView, ServerView, ServiceView, Snapshot};
 
 use super::memory::{self, Memory};
 use super::server;
-use crate::control::picture::ServerFacts;
+use crate::control::picture::{ServerFacts, Share};
 
 /// Everything in force.
 #[derive(Clone, Debug)]
@@ -138,6 +138,25 @@ impl Book {
         let view = pool_view(Some(old), old.id, &old.config, views.collect());
         next.pools.insert(pool_name, view);
         Some(next)
+    }
+
+    /// The state after the judge or slow start gave servers other shares; unknown servers are passed over.
+    pub fn with_shares(&self, shares: &[(ServerId, Option<Share>)]) -> Book {
+        let mut next = self.clone();
+        let mut pools = BTreeSet::new();
+        for (id, share) in shares {
+            let Some(entry) = next.servers.get_mut(id) else { continue };
+            entry.facts = Arc::new(ServerFacts { share: *share, ..(*entry.facts).clone() });
+            pools.insert(entry.facts.pool_name.clone());
+        }
+        for name in pools {
+            let Some(old) = self.pools.get(&name) else { continue };
+            let views =
+                old.servers.iter().filter_map(|view| Some(view_of(next.servers.get(&view.id)?)));
+            let view = pool_view(Some(old), old.id, &old.config, views.collect());
+            next.pools.insert(name, view);
+        }
+        next
     }
 
     /// Whether workers would see a difference between the two.
@@ -269,7 +288,7 @@ fn view_of(entry: &ServerEntry) -> ServerView {
         config: Arc::clone(&entry.facts.config),
         address: entry.facts.resolved.address(),
         state: entry.facts.state,
-        weight: entry.facts.weight,
+        weight: entry.facts.weight_in_force(),
         live: Arc::clone(&entry.live),
     }
 }

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::overlay::Overlay;
 use super::server;
 use crate::control::origin::Origin;
-use crate::control::picture::{Hand, Judged, Maintain, Quiesce, Resolved, ServerFacts, Word};
+use crate::control::picture::{
+    Hand, Judged, Maintain, Quiesce, Resolved, ServerFacts, Share, Word,
+};
 
 /// The form of what is kept; another one is not understood.
 pub const VERSION: u32 = 1;
@@ -50,6 +52,9 @@ pub struct Remembered {
     /// A window of maintenance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maintain: Option<Maintain>,
+    /// The weight that the judge gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<u16>,
     /// Its health, for a process that takes over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<Judged>,
@@ -79,10 +84,12 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// Operators' words alone: what a restart keeps.
+    /// Operators' words and the judge's weights: what a restart keeps.
     pub fn words<'a>(servers: impl Iterator<Item = &'a ServerFacts>) -> Memory {
-        let all = servers.filter(|facts| facts.hand != Hand::default()).map(words_of);
-        Memory::sorted(all.collect())
+        let judge = |facts: &ServerFacts| facts.share.and_then(|share| share.judge);
+        let all = servers.filter(|facts| facts.hand != Hand::default() || judge(facts).is_some());
+        let kept = |facts| Remembered { share: judge(facts), ..words_of(facts) };
+        Memory::sorted(all.map(kept).collect())
     }
 
     /// Everything: what a process that takes over starts with.
@@ -113,6 +120,10 @@ impl Memory {
 pub fn recall(facts: &mut ServerFacts, memory: &Memory, now: SystemTime) {
     let Some(old) = memory.of(&facts.pool_name, &facts.config) else { return };
     say(facts, old);
+    facts.share = old.share.map(|judge| {
+        let weight = server::weight(judge);
+        Share { judge: Some(judge), percent: 100, weight }
+    });
     if let Some(judged) = old.judged.clone().filter(|judged| judged.evidence) {
         facts.judged = judged;
     }
@@ -125,7 +136,7 @@ pub fn recall(facts: &mut ServerFacts, memory: &Memory, now: SystemTime) {
 
 /// What operators said of a server, as it is written down.
 pub fn words_of(facts: &ServerFacts) -> Remembered {
-    Remembered { judged: None, resolved: None, ..remember(facts) }
+    Remembered { share: None, judged: None, resolved: None, ..remember(facts) }
 }
 
 /// What operators said of a server is from now on this and nothing else.
@@ -166,6 +177,7 @@ fn remember(facts: &ServerFacts) -> Remembered {
             by,
             at,
         }),
+        share: facts.share.and_then(|share| share.judge),
         judged: Some(facts.judged.clone()),
         resolved: facts.resolved.address(),
     }

@@ -38,6 +38,7 @@ pub fn new(
         reason: String::new(),
         since: now,
         weight: config.weight,
+        share: None,
     };
     settle(&mut facts, now);
     facts.since = now;

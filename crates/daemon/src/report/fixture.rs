@@ -122,6 +122,7 @@ fn snapshot(
                 reason: "no evidence yet".into(),
                 since: now,
                 weight: server.weight,
+                share: None,
             };
             views.push(ServerView {
                 id: facts.id,

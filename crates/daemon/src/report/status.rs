@@ -169,7 +169,11 @@ fn pool(
     }
 }
 
-fn server_status(view: &ServerView, facts: &ServerFacts, note: Option<Note>) -> ServerStatus {
+pub(super) fn server_status(
+    view: &ServerView,
+    facts: &ServerFacts,
+    note: Option<Note>,
+) -> ServerStatus {
     ServerStatus {
         name: view.config.name.clone(),
         address: address(facts),

@@ -12,6 +12,7 @@ use rustix::process::{Resource, getrlimit};
 use super::sample::{Sample, Samples, step};
 use crate::access::{AccessCounts, AccessLog};
 use crate::control::{Control, Picture};
+use crate::judge::weighed::Weighed;
 use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
 
@@ -32,6 +33,8 @@ pub struct Vitals {
     pub probes: Arc<ProbeCounts>,
     /// The newest evidence of each server.
     pub board: Arc<Board>,
+    /// The arithmetic of weights.
+    pub weighed: Arc<Weighed>,
     /// What rates are measured against.
     pub samples: Samples,
 }

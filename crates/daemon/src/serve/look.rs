@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use api::types::report::INTERVAL_MS_MAX;
-use api::types::{Event, Events, Generation, Generations, Level, Report, ReportQuery, Status};
+use api::types::{
+    Event, Events, Generation, Generations, Level, Report, ReportQuery, ServersExplained, Status,
+};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
@@ -28,6 +30,31 @@ pub(super) async fn status(State(context): Held) -> Json<Status> {
         |server| vitals.board.read(server.id),
         SystemTime::now(),
     ))
+}
+
+pub(super) async fn explain_server(
+    State(context): Held,
+    Path((pool, name)): Path<(String, String)>,
+) -> Result<Json<ServersExplained>, Refusal> {
+    let vitals = &context.vitals;
+    let picture = vitals.control.picture();
+    let (board, weighed) = (&vitals.board, &vitals.weighed);
+    report::explain::explain(&picture, board, weighed, &pool, &name, SystemTime::now())
+        .map(Json)
+        .ok_or_else(|| {
+            let near: Vec<String> = picture
+                .servers
+                .values()
+                .map(|facts| format!("{}/{}", facts.pool_name, facts.config.name))
+                .filter(|known| known.split('/').any(|part| part == pool || part == name))
+                .collect();
+            let hint = if near.is_empty() {
+                String::new()
+            } else {
+                format!("; there are {}", near.join(", "))
+            };
+            Refusal::new(404, "no-server", format!("there is no server '{pool}/{name}'{hint}"))
+        })
 }
 
 pub(super) async fn report(

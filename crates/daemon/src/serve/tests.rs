@@ -52,6 +52,7 @@ async fn daemon() -> Daemon {
         access,
         probes: prober.counts,
         board: prober.board,
+        weighed: Default::default(),
         samples: Samples::default(),
     };
     let stopped = Arc::<Mutex<Vec<_>>>::default();

@@ -226,7 +226,9 @@ struct share {
 struct hand {
 	/// Ports handed out or passed over so far.
 	__u64 turn;
-	__u64 pad[7];
+	/// Turns among the shares of a server whose first this is.
+	__u64 share_turn;
+	__u64 pad[6];
 };
 
 /// Value of `records`: one translated connection. A cache line.

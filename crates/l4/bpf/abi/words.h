@@ -68,10 +68,8 @@ enum outcome {
 	RESET_SENT = 12,
 	/// Dropped: the driver leaves no room before the packet for the tunnel's header.
 	NO_HEADROOM = 13,
-	/// Dropped: an answer whose connection is over or was never there.
-	ANSWER_WITHOUT_FLOW = 14,
 	/// Dropped: the kernel refused to change the packet's length.
-	RESIZE_FAILED = 15,
+	RESIZE_FAILED = 14,
 	/// Dropped: no server can take it.
 	NO_SERVER = 16,
 	/// Dropped: the client is on the deny list, or not on the allow list.
@@ -124,6 +122,8 @@ enum outcome {
 	BAD_FRAGMENT = 47,
 	/// Dropped: the plane has no configuration, or it contradicts itself.
 	NO_CONFIGURATION = 48,
+	/// Dropped: an answer whose connection is over or was never there.
+	ANSWER_WITHOUT_FLOW = 49,
 };
 
 /// How a service's packets reach its servers.

@@ -4,5 +4,6 @@
 #![allow(dead_code, reason = "a toolbox of which each row takes what it needs")]
 
 mod mac;
+mod nat;
 mod packet;
 mod world;

@@ -170,6 +170,54 @@ impl World {
         self.plane.ways.set(&index, &way).unwrap();
     }
 
+    /// Shares of a server for TCP and UDP, one a return address; `ports` records each from `first` on.
+    pub fn share(&self, server: u32, backs: &[&str], first: u32, ports: u32) {
+        let mut entry = self.plane.servers.get(&server).unwrap().unwrap();
+        (entry.share_first, entry.share_count) = (server * 8, 0);
+        for back in backs {
+            for proto in [6, 17] {
+                let index = entry.share_first + entry.share_count;
+                let first = first + entry.share_count * ports;
+                self.one_share(index, &entry, back, first, ports, proto);
+                entry.share_count += 1;
+            }
+        }
+        self.plane.servers.set(&server, &entry).unwrap();
+        self.flag(abi::CONFIG_NAT);
+    }
+
+    fn one_share(
+        &self,
+        index: u32,
+        server: &Server,
+        back: &str,
+        first: u32,
+        ports: u32,
+        proto: u8,
+    ) {
+        let client = back == "client";
+        let back = if client { [0; 16] } else { mapped(ip(back)) };
+        let flags = if client { abi::SHARE_CLIENT } else { 0 };
+        let share = abi::Share { back, first, ports, flags, proto: proto.into() };
+        self.plane.shares.set(&index, &share).unwrap();
+        self.plane.share_list.set(&index, &index).unwrap();
+        let port = server.port;
+        if server.addr[..10] == [0; 10] {
+            let four = |bytes: [u8; 16]| [bytes[12], bytes[13], bytes[14], bytes[15]];
+            let (server, back) = (four(server.addr), four(back));
+            let key = abi::Share4 { server, back, port, proto, pad: 0 };
+            self.plane.shares4.set(&key, &index).unwrap();
+        } else {
+            let key = abi::Share6 { server: server.addr, back, port, proto, pad: 0 };
+            self.plane.shares6.set(&key, &index).unwrap();
+        }
+        if !client {
+            self.plane.addresses.set(&abi::Address { addr: back }, &2).unwrap();
+        } else {
+            self.flag(abi::CONFIG_CLIENT_SOURCE);
+        }
+    }
+
     /// Sets flags of a server.
     pub fn server_flags(&self, index: u32, flags: u32) {
         let mut server = self.plane.servers.get(&index).unwrap().unwrap();

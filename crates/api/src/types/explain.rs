@@ -1,0 +1,94 @@
+//! Why servers have the weights and the work that they have: what `steelyard explain server` shows.
+//!
+//! Everything that a weight was made of is here, in the order in which it was made. It explains no request.
+
+use model::weigh::Row;
+use serde::{Deserialize, Serialize};
+
+use super::status::ServerStatus;
+
+/// Answer of `GET /v1/explain/servers/{pool}/{name}`; `name` may be `*`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ServersExplained {
+    /// The pool.
+    pub pool: String,
+    /// Its policy.
+    pub balance: String,
+    /// Whose turn it is in the pool, in a sentence.
+    pub turn: String,
+    /// When this was made.
+    pub now_unix_ms: u64,
+    /// The servers that were asked for.
+    pub servers: Vec<ServerExplained>,
+}
+
+/// One server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ServerExplained {
+    /// State with its evidence, connections, since when.
+    pub server: ServerStatus,
+    /// `priority 1`, `backup`, `last resort`.
+    pub rank: String,
+    /// Whether new work may come to it now.
+    pub takes_work: bool,
+    /// Its part of the weights of all that take work, percent.
+    pub share_percent: f64,
+    /// How its weight came about.
+    pub weight: WeightExplained,
+    /// What its last good probe took, milliseconds.
+    pub probe_ms: Option<f64>,
+    /// Its mean time to the first byte, milliseconds; only while the policy looks at it.
+    pub answer_ms: Option<f64>,
+    /// The load that it reports, 0–1.
+    pub load: Option<f64>,
+    /// By which way it reports it.
+    pub load_source: Option<String>,
+}
+
+/// How a weight came about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct WeightExplained {
+    /// In the file.
+    pub configured: u16,
+    /// An operator's word, and whose.
+    pub operator: Option<OperatorWeight>,
+    /// The judge's arithmetic; absent when the pool has no judge or it has not judged this server yet.
+    pub judge: Option<JudgeExplained>,
+    /// The judge's weight; absent when the pool has no judge.
+    pub judged: Option<u16>,
+    /// Percent of its share that slow start lets it have.
+    pub slow_start_percent: u16,
+    /// What workers use.
+    pub in_force: u16,
+}
+
+/// An operator's word about a weight.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct OperatorWeight {
+    /// The weight.
+    pub weight: u16,
+    /// Whose word.
+    pub by: String,
+    /// When.
+    pub at_unix_ms: u64,
+}
+
+/// The judge's arithmetic for one server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct JudgeExplained {
+    /// What went in and what came out.
+    pub row: Row,
+    /// The say of exchanges in flight, exchanges begun, latency and load, percent.
+    pub proportions: [u8; 4],
+    /// The change of all weights of the pool, percent of their sum.
+    pub change_percent: f64,
+    /// A change must exceed it to be published.
+    pub sensitivity_percent: u8,
+    /// When it was made.
+    pub at_unix_ms: u64,
+}

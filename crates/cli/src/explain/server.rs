@@ -1,0 +1,219 @@
+//! `steelyard explain server`: the state of a server with its evidence, and the arithmetic of its weight.
+//!
+//! Every number comes from the daemon; nothing is calculated here.
+
+use std::process::ExitCode;
+
+use api::types::{JudgeExplained, ServerExplained, ServersExplained, WeightExplained};
+
+use crate::ask::{Contact, wait};
+use crate::end::{End, Failure, finish, print_json};
+use crate::show::paint::Paint;
+use crate::show::plain::plain;
+use crate::show::screen;
+use crate::show::table::{Align, Table};
+use crate::show::unit::{count, span};
+
+/// Why a server has its state, its weight and its work.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard explain server web/a     state and evidence, and how its weight came about
+  steelyard explain server web       the weights of a whole pool as a table
+  steelyard explain server web/a --json")]
+pub struct Args {
+    /// POOL/NAME, or POOL for all of its servers.
+    #[arg(value_name = "POOL[/NAME]")]
+    server: String,
+    #[command(flatten)]
+    contact: Contact,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.contact.json, wait(show(args)))
+}
+
+async fn show(args: &Args) -> Result<End, Failure> {
+    let (pool, name) = args.server.split_once('/').unwrap_or((&args.server, "*"));
+    let explained = args.contact.client().explain_server(pool, name).await?;
+    if args.contact.json {
+        print_json(&explained)?;
+    } else if name == "*" {
+        screen::print(&table(&explained, screen::width(), Paint::for_stdout()))?;
+    } else {
+        let text: Vec<String> =
+            explained.servers.iter().map(|server| story(&explained, server)).collect();
+        screen::print(&text.join("\n"))?;
+    }
+    Ok(End::Done)
+}
+
+/// The pool's weights side by side.
+fn table(explained: &ServersExplained, width: usize, paint: Paint) -> String {
+    let mut table = Table::new(&[
+        ("SERVER", Align::Left),
+        ("STATE", Align::Left),
+        ("RANK", Align::Left),
+        ("WEIGHT", Align::Right),
+        ("NEW", Align::Right),
+        ("SHARE", Align::Right),
+        ("ACTIVE", Align::Right),
+        ("BEGUN", Align::Right),
+        ("PROBE", Align::Right),
+        ("LOAD", Align::Right),
+    ]);
+    for server in &explained.servers {
+        let row = server.weight.judge.as_ref().map(|judge| &judge.row);
+        let text = |number: Option<f64>, unit: &str, digits: usize| {
+            number.map_or_else(|| "-".to_owned(), |number| format!("{number:.digits$}{unit}"))
+        };
+        let active = row.map_or(f64::from(server.server.in_flight), |row| row.reading.active);
+        table.row(vec![
+            format!("{}/{}", explained.pool, server.server.name).into(),
+            server.server.state.name().into(),
+            server.rank.as_str().into(),
+            server.weight.in_force.to_string().into(),
+            row.map_or_else(|| "-".to_owned(), |row| row.wanted.to_string()).into(),
+            format!("{:.1}%", server.share_percent).into(),
+            format!("{active:.1}").into(),
+            text(row.map(|row| row.reading.new), "", 0).into(),
+            text(server.probe_ms, " ms", 1).into(),
+            text(server.load.map(|load| load * 100.0), "%", 0).into(),
+        ]);
+    }
+    format!(
+        "{}: {}; {}\n{}",
+        explained.pool,
+        explained.balance,
+        explained.turn,
+        table.render(width, paint)
+    )
+}
+
+/// One server, line by line.
+fn story(explained: &ServersExplained, it: &ServerExplained) -> String {
+    let age = |at: u64| span(explained.now_unix_ms.saturating_sub(at));
+    let server = &it.server;
+    let mut lines = vec![
+        format!("{}/{} at {}", explained.pool, server.name, plain(&server.address)),
+        format!("  state    {} for {}", server.state.name(), age(server.since_unix_ms)),
+        format!(
+            "  because  {} ({}, {} ago)",
+            plain(&server.reason.text),
+            source(server.reason.source),
+            age(server.reason.at_unix_ms)
+        ),
+        format!("  turn     {}; {}", it.rank, explained.turn),
+    ];
+    lines.push(if it.takes_work {
+        format!("  work     takes {:.1} % of what is given out by weight", it.share_percent)
+    } else {
+        "  work     takes none now".to_owned()
+    });
+    let mut policy = format!("  policy   {}", explained.balance);
+    if let Some(answer) = it.answer_ms {
+        policy.push_str(&format!(", answers in {answer:.1} ms on average"));
+    }
+    if let (Some(load), Some(source)) = (it.load, &it.load_source) {
+        policy.push_str(&format!(", says by {source} that it is loaded to {:.0} %", load * 100.0));
+    }
+    lines.push(policy);
+    lines.push(format!(
+        "  has      {} in flight, {} connections open{}",
+        count(u64::from(server.in_flight)),
+        count(u64::from(server.connections)),
+        server.cap.map(|cap| format!(", of at most {}", count(u64::from(cap)))).unwrap_or_default()
+    ));
+    lines.extend(weight(&it.weight, age));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn source(source: api::types::Source) -> String {
+    format!("{source:?}").to_lowercase()
+}
+
+fn weight(weight: &WeightExplained, age: impl Fn(u64) -> String) -> Vec<String> {
+    let mut lines = vec![format!("  weight   {} in force", weight.in_force)];
+    lines.push(format!("    {} in the file", weight.configured));
+    if let Some(word) = &weight.operator {
+        lines.push(format!(
+            "    {} by {}, {} ago",
+            word.weight,
+            plain(&word.by),
+            age(word.at_unix_ms)
+        ));
+    }
+    if let Some(judge) = &weight.judge {
+        lines.extend(arithmetic(judge, &age));
+    }
+    if let Some(judged) = weight.judged {
+        lines.push(format!("    {judged} by the judge"));
+    }
+    if weight.slow_start_percent < 100 {
+        lines.push(format!(
+            "    {} % of its share by slow start; the pool's weights are scaled up meanwhile",
+            weight.slow_start_percent
+        ));
+    }
+    lines
+}
+
+fn arithmetic(judge: &JudgeExplained, age: &impl Fn(u64) -> String) -> Vec<String> {
+    let row = &judge.row;
+    let unknown = || "not known".to_owned();
+    let values = [
+        ("in flight", format!("{:.1}", row.reading.active)),
+        ("begun", format!("{:.0}", row.reading.new)),
+        ("probe", row.reading.latency_ms.map_or_else(unknown, |it| format!("{it:.1} ms"))),
+        ("load", row.reading.load.map_or_else(unknown, |it| format!("{:.0} %", it * 100.0))),
+    ];
+    let mut lines =
+        vec![format!("    judged {} ago, from base {:.2}:", age(judge.at_unix_ms), row.base)];
+    for (((name, value), say), ratio) in values.iter().zip(judge.proportions).zip(row.ratios) {
+        if say > 0 {
+            lines.push(format!("      {say:>3} % {name:<10} {value:>10}  room {ratio:.2}"));
+        }
+    }
+    let verdict = if judge.change_percent > f64::from(judge.sensitivity_percent) {
+        "more"
+    } else {
+        "not more"
+    };
+    lines.push(format!(
+        "      factor {:.2}, target {:.2}, level {:.2} after a step of {:.2} of the way",
+        row.factor, row.target, row.kept.level, row.kept.step
+    ));
+    lines.push(format!(
+        "      {} → {} wanted; the pool's weights change by {:.1} %, {verdict} than {} %: {} published",
+        row.before, row.wanted, judge.change_percent, judge.sensitivity_percent, row.kept.published
+    ));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arithmetic_reads_from_top_to_bottom() {
+        let json = r#"{
+            "row": {
+                "reading": {"configured": 1, "active": 3.0, "new": 40.0, "latency_ms": null, "load": 0.25},
+                "base": 10.0, "ratios": [1.5, 0.9, 1.0, 1.2], "factor": 1.2, "target": 12.5, "before": 10,
+                "wanted": 11, "kept": {"level": 11.2, "step": 0.66, "side": 1, "published": 10}
+            },
+            "proportions": [50, 25, 0, 25], "change-percent": 4.5, "sensitivity-percent": 5, "at-unix-ms": 1000
+        }"#;
+        let judge: JudgeExplained = serde_json::from_str(json).unwrap();
+        let text = arithmetic(&judge, &|_| "1 s".to_owned()).join("\n");
+        let expected = "    judged 1 s ago, from base 10.00:\n       \
+             50 % in flight         3.0  room 1.50\n       \
+             25 % begun              40  room 0.90\n       \
+             25 % load             25 %  room 1.20\n      \
+             factor 1.20, target 12.50, level 11.20 after a step of 0.66 of the way\n      \
+             10 → 11 wanted; the pool's weights change by 4.5 %, not more than 5 %: 10 published";
+        assert_eq!(text, expected);
+    }
+}

@@ -1,0 +1,3 @@
+//! Tests of judging, in a file of their own.
+
+mod sharing;

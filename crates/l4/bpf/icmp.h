@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
+/* ICMP errors about a connection go where the connection goes: towards its server, or back to its client, with the
+ * quoted packet translated for `nat` so that its receiver knows it. Everything else of ICMP is the host's. */
+#ifndef STEELYARD_ICMP_H
+#define STEELYARD_ICMP_H
+
+#include "answer.h"
+#include "mac.h"
+#include "service.h"
+#include "tunnel.h"
+
+/* What an error needs besides its cursor; too much for the stack. */
+struct quoted {
+	struct cursor in;
+	struct ends ours;
+	struct ends outer;
+	struct ends to;
+};
+
+PER_CPU(quotes, struct quoted, 1);
+
+/* Errors: RFC 792, RFC 1812 §4.3; RFC 4443 §2.1. */
+INLINE int is_error(const struct cursor *c, __u8 kind)
+{
+	return c->family == 4 ? kind == 3 || kind == 11 || kind == 12 : kind >= 1 && kind <= 4;
+}
+
+/* Reads the quoted packet's ends into `in`; 0 when it cannot be one of ours. */
+GLOBAL int parse_quoted(struct xdp_md *ctx, struct cursor *c, struct cursor *in)
+{
+	__u32 at, l4;
+	__be16 *ports;
+
+	if (!c || !in)
+		return 0;
+	at = c->l4 + ICMP_HEADER;
+	in->family = c->family;
+	in->l3 = at;
+	if (c->family == 4) {
+		struct iphdr *ip = bytes_at(ctx, at, L4_MASK, sizeof(*ip));
+
+		if (!ip || ip->version != 4 || ip->ihl < 5 || ip->frag_off & bpf_htons(0x1fff))
+			return 0;
+		in->src.w[0] = in->src.w[1] = in->dst.w[0] = in->dst.w[1] = 0;
+		in->src.w[2] = in->dst.w[2] = MAPPED;
+		in->src.w[3] = ip->saddr;
+		in->dst.w[3] = ip->daddr;
+		in->proto = ip->protocol;
+		l4 = at + ip->ihl * 4;
+	} else {
+		struct ipv6hdr *ip = bytes_at(ctx, at, L4_MASK, sizeof(*ip));
+
+		if (!ip || ip->version != 6)
+			return 0;
+		copy16(&in->src, &ip->saddr);
+		copy16(&in->dst, &ip->daddr);
+		in->proto = ip->nexthdr;
+		l4 = at + sizeof(*ip);
+	}
+	if (in->proto != IPPROTO_TCP && in->proto != IPPROTO_UDP)
+		return 0;
+	ports = bytes_at(ctx, l4, L4_MASK, 8);
+	if (!ports)
+		return 0;
+	in->l4 = l4;
+	in->sport = ports[0];
+	in->dport = ports[1];
+	return 1;
+}
+
+/* Puts other ends into the quoted packet; gives what the ICMP checksum must take up. */
+INLINE int translate_quoted(struct xdp_md *ctx, const struct cursor *in, const struct ends *to, __u64 *change)
+{
+	__u64 sum = address_change(in, to), own;
+	__u32 offset = in->proto == IPPROTO_TCP ? 16 : 6;
+	__be16 *ports, old;
+	__u16 *check;
+
+	*change = sum;
+	if (in->family == 4) {
+		struct iphdr *ip = bytes_at(ctx, in->l3, L4_MASK, sizeof(*ip));
+
+		if (!ip)
+			return 0;
+		old = ip->check;
+		ip->check = adjusted(old, sum);
+		*change = swapped16(*change, old, ip->check);
+		ip->saddr = to->src.w[3];
+		ip->daddr = to->dst.w[3];
+	} else {
+		struct ipv6hdr *ip = bytes_at(ctx, in->l3, L4_MASK, sizeof(*ip));
+
+		if (!ip)
+			return 0;
+		copy16((struct addr *)&ip->saddr, &to->src);
+		copy16((struct addr *)&ip->daddr, &to->dst);
+	}
+	ports = bytes_at(ctx, in->l4, L4_MASK, 4);
+	if (!ports)
+		return 0;
+	ports[0] = to->sport;
+	ports[1] = to->dport;
+	own = swapped16(swapped16(0, in->sport, to->sport), in->dport, to->dport);
+	*change += own;
+	check = bytes_at(ctx, in->l4 + offset, L4_MASK, 2);
+	if (check && (*check || in->proto == IPPROTO_TCP)) {
+		old = *check;
+		*check = adjusted(old, sum + own);
+		*change = swapped16(*change, old, *check);
+	}
+	return 1;
+}
+
+/* Translates an error: `outer` are to be its own ends, `to` those of the packet it quotes. */
+GLOBAL int translate_error(struct xdp_md *ctx, struct cursor *c, const struct quoted *q)
+{
+	struct icmp_header *icmp;
+	__u64 change = 0;
+
+	if (!c || !q)
+		return 0;
+	if (!translate_quoted(ctx, &q->in, &q->to, &change) || !rewrite_ip(ctx, c, &q->outer))
+		return 0;
+	if (c->family == 6)
+		change += address_change(c, &q->outer);
+	icmp = bytes_at(ctx, c->l4, L4_MASK, sizeof(*icmp));
+	if (!icmp)
+		return 0;
+	icmp->check = adjusted(icmp->check, change);
+	return 1;
+}
+
+INLINE void turned(const struct ends *a, struct ends *b)
+{
+	b->src = a->dst;
+	b->dst = a->src;
+	b->sport = a->dport;
+	b->dport = a->sport;
+}
+
+/* The quoted packet was on its way to a client: the error is for the server that sent it. */
+GLOBAL int error_to_server(struct xdp_md *ctx, struct cursor *c, struct quoted *q, const struct config *k)
+{
+	struct cursor *in = &q->in;
+	struct service *service;
+	struct record *record;
+	struct server *server;
+	struct way way;
+	__u64 print, *word, old;
+
+	if (!c || !q || !k)
+		return XDP_DROP;
+	service = entry(services, c->service);
+	if (!service || service->method == HOST)
+		return end(c, ERROR_NOT_OURS, PASS_ON);
+	print = print_of(k, &in->dst, &in->src, in->dport, in->sport, in->proto);
+	if (service->method == NAT)
+		word = find(&forward, k->forward_mask, print);
+	else
+		word = find(&flows, k->flow_mask, print);
+	old = word ? read_word(word, print) : 0;
+	if (!old)
+		return end(c, ERROR_NOT_OURS, PASS_ON);
+	c->server = service->method == NAT ? NONE : server_of(old);
+	if (service->method == NAT) {
+		c->record = (__u32)old;
+		record = entry(records, c->record);
+		if (!record || !living(record->word, c->tick) ||
+		    !same((const struct addr *)record->client, &in->dst) || record->client_port != in->dport ||
+		    !same((const struct addr *)record->addr, &in->src) || record->port != in->sport)
+			return end(c, ERROR_NOT_OURS, PASS_ON);
+		c->server = record->server;
+	}
+	server = entry(servers, c->server);
+	if (!server)
+		return drop(c, NO_CONFIGURATION);
+	if (service->method == TUNNEL)
+		return tunnel(ctx, c, k, server, ERROR_FORWARDED);
+	if (server->flags & SERVER_LOCAL)
+		return end(c, COLLOCATED, XDP_PASS);
+	if (!way_to(ctx, c, server, &way))
+		return drop(c, NEIGHBOUR_UNKNOWN);
+	if (service->method == NAT) {
+		if (c->ttl <= 1)
+			return drop(c, TTL_EXPIRED);
+		if (!server_ends(c, server, &q->ours))
+			return drop(c, NO_CONFIGURATION);
+		turned(&q->ours, &q->to);
+		q->outer.src = c->src;
+		q->outer.dst = q->ours.dst;
+		q->outer.hop = 1;
+		if (!translate_error(ctx, c, q))
+			return drop(c, NO_CONFIGURATION);
+	}
+	return end(c, ERROR_FORWARDED, leave(ctx, &way));
+}
+
+/* The quoted packet was on its way to a server: the error is for the client that it came from. */
+GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *q, const struct config *k)
+{
+	struct cursor *in = &q->in;
+	struct record *record;
+	struct server *server;
+	struct way way;
+	int ours = 0;
+
+	if (!c || !q || !k)
+		return XDP_DROP;
+	c->record = record_of(k, &in->dst, &in->src, in->dport, in->sport, in->proto, &ours);
+	record = c->record == NONE ? NULL : entry(records, c->record);
+	if (!record || !living(record->word, c->tick) || !serves(record, &in->dst, in->dport))
+		return end(c, ERROR_NOT_OURS, PASS_ON);
+	c->server = record->server;
+	server = entry(servers, c->server);
+	if (!server)
+		return drop(c, NO_CONFIGURATION);
+	c->service = server->service;
+	if (c->ttl <= 1)
+		return drop(c, TTL_EXPIRED);
+	copy16(&q->to.src, record->client);
+	q->to.sport = record->client_port;
+	copy16(&q->to.dst, record->addr);
+	q->to.dport = record->port;
+	/* What the server says is said in the service's name; a router on the way keeps its own. */
+	q->outer.src = same(&c->src, &in->dst) ? q->to.dst : c->src;
+	q->outer.dst = q->to.src;
+	q->outer.hop = 1;
+	if (!way_back(ctx, c, &q->outer.dst, &record->back_way, &way))
+		return drop(c, NEIGHBOUR_UNKNOWN);
+	if (!translate_error(ctx, c, q))
+		return drop(c, NO_CONFIGURATION);
+	return end(c, ERROR_RETURNED, leave(ctx, &way));
+}
+
+/* Ends the walk of every ICMP packet. */
+GLOBAL int icmp(struct xdp_md *ctx, struct cursor *c, const struct config *k)
+{
+	struct icmp_header *header;
+	struct quoted *q = entry(quotes, 0);
+
+	if (!c || !k || !q)
+		return XDP_DROP;
+	header = bytes_at(ctx, c->l4, L4_MASK, sizeof(*header));
+	if (!header)
+		return drop(c, TOO_SHORT);
+	if (!is_error(c, header->kind))
+		return end(c, NOT_OURS, PASS_ON);
+	if (!parse_quoted(ctx, c, &q->in))
+		return end(c, ERROR_NOT_OURS, PASS_ON);
+	c->service = service_of(&q->in, &q->in.src, q->in.sport, k->flags);
+	if (c->service != NONE)
+		return error_to_server(ctx, c, q, k);
+	if (k->flags & CONFIG_NAT)
+		return error_to_client(ctx, c, q, k);
+	return end(c, ERROR_NOT_OURS, PASS_ON);
+}
+
+#endif

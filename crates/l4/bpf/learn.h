@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
+/* Ways back to clients: each connection remembers one, and the kernel's tables are asked anew once a second. What the
+ * client's own packet showed serves until the kernel has an answer. */
+#ifndef STEELYARD_LEARN_H
+#define STEELYARD_LEARN_H
+
+#include "send.h"
+
+#define LEARNED_NONE 0xfff
+#define LEARNED_PROBES 8
+/* Ticks after which the kernel is asked again. */
+#define LEARNED_TICKS 4
+
+INLINE int same_way(const struct way *a, const struct way *b)
+{
+	const __u16 *x = (const __u16 *)a, *y = (const __u16 *)b;
+
+	return a->ifindex == b->ifindex && x[0] == y[0] && x[1] == y[1] && x[2] == y[2] && x[3] == y[3] &&
+	       x[4] == y[4] && x[5] == y[5];
+}
+
+/* The index of a way among those learned, which it joins; `LEARNED_NONE` when there is no room. */
+GLOBAL __u32 learn(const struct way *way)
+{
+	__u32 hash;
+
+	if (!way)
+		return LEARNED_NONE;
+	hash = ((__u32)way->to[3] << 16 | (__u32)way->to[4] << 8 | way->to[5]) * 0x9e3779b1 + way->ifindex * 0x85ebca6b;
+	hash >>= 20;
+	for (__u32 i = 0; i < LEARNED_PROBES; i++) {
+		__u32 at = (hash + i) & (LEARNED_LIMIT - 1);
+		struct way *slot = entry(learned, at);
+
+		if (!slot)
+			return LEARNED_NONE;
+		if (at == LEARNED_NONE)
+			continue;
+		if (slot->state == WAY_UNKNOWN && __sync_val_compare_and_swap(&slot->state, WAY_UNKNOWN, 2) == 0) {
+			__builtin_memcpy(slot->to, way->to, 6);
+			__builtin_memcpy(slot->from, way->from, 6);
+			slot->ifindex = way->ifindex;
+			slot->mtu = way->mtu;
+			__sync_lock_test_and_set(&slot->state, WAY_OK);
+			return at;
+		}
+		if (slot->state == WAY_OK && same_way(slot, way))
+			return at;
+	}
+	return LEARNED_NONE;
+}
+
+INLINE __u32 back_way(__u32 index, __u32 tick)
+{
+	return index | tick << 12;
+}
+
+/* What the client's packet shows, marked as old, so that the kernel is asked for the first answer. */
+GLOBAL __u32 shown_way(struct xdp_md *ctx, struct cursor *c)
+{
+	__u8 *link = bytes_at(ctx, 0, L3_MASK, 14);
+	struct way way = { .ifindex = ctx->ingress_ifindex, .state = WAY_OK };
+
+	if (!link || !c)
+		return LEARNED_NONE;
+	__builtin_memcpy(way.to, link + 6, 6);
+	__builtin_memcpy(way.from, link, 6);
+	return back_way(learn(&way), c->tick - LEARNED_TICKS);
+}
+
+/* The way to a client, remembered in `memory`. 0 when none is known. */
+INLINE int way_back(struct xdp_md *ctx, struct cursor *c, const struct addr *client, __u32 *memory, struct way *way)
+{
+	__u32 old = *memory, index = old & 0xfff;
+	struct way *known;
+
+	if (unlikely(((c->tick - (old >> 12)) & 0xfffff) >= LEARNED_TICKS)) {
+		int said = ask_kernel(ctx, c, client, way);
+
+		if (said == 0)
+			index = learn(way);
+		else if (said == BPF_FIB_LKUP_RET_NO_NEIGH)
+			tell(c, EVENT_CLIENT_NEIGHBOUR, 0, client);
+		*memory = back_way(index, c->tick);
+		if (said == 0)
+			return 1;
+	}
+	known = index == LEARNED_NONE ? NULL : entry(learned, index);
+	if (!known)
+		return 0;
+	*way = *known;
+	return 1;
+}
+
+#endif

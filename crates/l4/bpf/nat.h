@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
+/* `nat`: both directions come through here. A connection has a record, found from its client's side by key and from
+ * its server's side by share and port. */
+#ifndef STEELYARD_NAT_H
+#define STEELYARD_NAT_H
+
+#include "learn.h"
+#include "options.h"
+#include "ports.h"
+#include "reply.h"
+
+#define record_state(word) ((word) & 0xff)
+
+/* What a connection's sides have said. */
+INLINE __u32 after_client(const struct cursor *c, __u32 state)
+{
+	if (!is_tcp(c))
+		return DATAGRAM;
+	if (c->tcp & RST)
+		return CLOSING;
+	if (c->tcp & FIN)
+		return state == SERVER_CLOSED || state == CLOSING ? CLOSING : CLIENT_CLOSED;
+	return state == EMBRYONIC && !(c->tcp & SYN) ? ESTABLISHED : state;
+}
+
+INLINE __u32 after_server(const struct cursor *c, __u32 state)
+{
+	if (!is_tcp(c))
+		return DATAGRAM;
+	if (c->tcp & RST)
+		return CLOSING;
+	if (c->tcp & FIN)
+		return state == CLIENT_CLOSED || state == CLOSING ? CLOSING : SERVER_CLOSED;
+	return state;
+}
+
+/* Writes state and deadline when they changed. A closing connection's time runs on unless a side closes again. */
+INLINE void keep(struct cursor *c, const struct service *service, struct record *record, __u64 old, __u32 next)
+{
+	__u32 state = record_state(old);
+	__u64 new;
+
+	if (state == CLOSING && next == CLOSING && !(c->tcp & (FIN | RST)))
+		return;
+	new = record_word(c->tick + time_of(service, next), c->proto, next);
+	if (likely(new == old) || __sync_val_compare_and_swap(&record->word, old, new) != old)
+		return;
+	if (state == EMBRYONIC && next != EMBRYONIC)
+		count_half_open(c, -1);
+	else if (state != EMBRYONIC && next == EMBRYONIC)
+		count_half_open(c, 1);
+}
+
+/* Remembers where the client's numbers end, for whoever uses its port next. */
+GLOBAL int note_end(struct xdp_md *ctx, struct cursor *c, struct record *record)
+{
+	__u32 stamp;
+
+	if (!c || !record)
+		return 0;
+	record->end = c->seq + (c->length - (c->l4 - c->l3) - c->tcp_size) + !!(c->tcp & FIN) + !!(c->tcp & SYN);
+	stamp = stamp_of(ctx, c);
+	record->stamp = stamp;
+	return 1;
+}
+
+/* Whether a SYN may open a connection whose closing time still runs (RFC 9293 §3.6.1, RFC 6191 §2). */
+GLOBAL int may_reuse(struct xdp_md *ctx, struct cursor *c, const struct record *record)
+{
+	__u32 stamp;
+
+	if (!c || !record)
+		return 0;
+	stamp = stamp_of(ctx, c);
+	if (stamp && record->stamp && stamp != record->stamp)
+		return (__s32)(stamp - record->stamp) > 0;
+	return (__s32)(c->seq - record->end) > 0;
+}
+
+/* Whether a record is this client's, in every bit of its key. */
+INLINE int is_of(const struct record *record, const struct cursor *c)
+{
+	return same((const struct addr *)record->client, &c->src) && same((const struct addr *)record->addr, &c->dst) &&
+	       record->client_port == c->sport && record->port == c->dport;
+}
+
+/* A new connection: chooses a server and takes a port. Ends the walk, or goes on with `c->record`. */
+GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config *k, const struct service *service)
+{
+	__u32 state = DATAGRAM, index;
+	struct record *record;
+	struct server *server;
+	struct share *share;
+	__u64 print;
+	int done;
+
+	if (!c || !k || !service)
+		return XDP_DROP;
+	if (is_tcp(c)) {
+		if (!opens(c))
+			return drop(c, NO_FLOW);
+		state = EMBRYONIC;
+	}
+	done = admit(k, c, service);
+	if (done != GO_ON)
+		return done;
+	c->server = choose(k, c, service);
+	if (c->server == REFUSED)
+		return drop(c, RULE_DROPPED);
+	server = entry(servers, c->server);
+	if (c->server == NONE || !server)
+		return drop(c, NO_SERVER);
+	if (server->flags & SERVER_LOCAL)
+		return GO_ON;
+	index = take_port(c, k, server);
+	record = entry(records, index);
+	if (index == NONE || !record) {
+		tell(c, EVENT_NO_PORT, 0, (const struct addr *)server->addr);
+		return drop(c, NO_PORT);
+	}
+	copy16((struct addr *)record->client, &c->src);
+	copy16((struct addr *)record->addr, &c->dst);
+	record->client_port = c->sport;
+	record->port = c->dport;
+	record->server = c->server;
+	record->end = c->seq;
+	record->stamp = 0;
+	record->back_way = shown_way(ctx, c);
+	print = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto);
+	if (insert(&forward, k->forward_mask, print, word_of(print, index, 1), c->tick, 0) == FULL) {
+		record->word = 0;
+		tell(c, EVENT_TABLE_FULL, 0, &c->dst);
+		return drop(c, TABLE_FULL);
+	}
+	share = entry(shares, record->share);
+	if (share && share->flags & SHARE_CLIENT) {
+		print = print_of(k, (const struct addr *)server->addr, &c->src,
+				 server->port ? server->port : c->dport, c->sport, c->proto | ANSWERS);
+		insert(&forward, k->forward_mask, print, word_of(print, index, 1), c->tick, 0);
+	}
+	__sync_lock_test_and_set(&record->word, record_word(c->tick + time_of(service, state), c->proto, state));
+	count_flow(c, 0);
+	if (state == EMBRYONIC)
+		count_half_open(c, 1);
+	c->record = index;
+	return GO_ON;
+}
+
+/* The client's side. Ends the walk, or goes on with `c->server` and `c->record`. */
+INLINE int find_record(struct xdp_md *ctx, struct cursor *c, const struct config *k, const struct service *service)
+{
+	__u64 print = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto), old;
+	__u64 *word = find(&forward, k->forward_mask, print);
+	struct record *record;
+	__u32 state;
+
+	if (!word || !(old = read_word(word, print)))
+		return open_record(ctx, c, k, service);
+	c->record = (__u32)old;
+	record = entry(records, c->record);
+	if (!record)
+		return drop(c, NO_CONFIGURATION);
+	old = *(volatile __u64 *)&record->word;
+	state = record_state(old);
+	c->server = record->server;
+	if (unlikely(!living(old, c->tick) || state == CLAIMED || !is_of(record, c) ||
+		     !takes(c->server, SERVER_SERVES))) {
+		struct server *gone = entry(servers, c->server);
+
+		if (living(old, c->tick) && gone && gone->flags & SERVER_RESETS && is_tcp(c) && !opens(c))
+			return GO_ON;
+		forget(&forward, k->forward_mask, print, c->record);
+		return open_record(ctx, c, k, service);
+	}
+	if (unlikely(opens(c) && state >= CLIENT_CLOSED && state <= CLOSING)) {
+		if (!may_reuse(ctx, c, record))
+			return drop(c, PREMATURE_REUSE);
+		if (!takes(c->server, SERVER_TAKES)) {
+			forget(&forward, k->forward_mask, print, c->record);
+			return open_record(ctx, c, k, service);
+		}
+		keep(c, service, record, old, EMBRYONIC);
+		count_flow(c, 0);
+		return GO_ON;
+	}
+	if (unlikely(c->tcp & (FIN | RST)))
+		note_end(ctx, c, record);
+	keep(c, service, record, old, after_client(c, state));
+	return GO_ON;
+}
+
+/* What the ends of a client's packet are towards its server. */
+INLINE int server_ends(const struct cursor *c, const struct server *server, struct ends *to)
+{
+	struct record *record = entry(records, c->record);
+	struct share *share = record ? entry(shares, record->share) : NULL;
+
+	if (!record || !share)
+		return 0;
+	if (share->flags & SHARE_CLIENT) {
+		copy16(&to->src, record->client);
+		to->sport = record->client_port;
+	} else {
+		copy16(&to->src, share->back);
+		to->sport = bpf_htons(FIRST_PORT + (c->record - share->first));
+	}
+	copy16(&to->dst, server->addr);
+	to->dport = server->port ? server->port : record->port;
+	to->hop = 1;
+	return 1;
+}
+
+INLINE int nat_out(struct xdp_md *ctx, struct cursor *c, const struct server *server)
+{
+	struct ends to;
+	struct way way;
+
+	if (unlikely(server->flags & SERVER_LOCAL))
+		return end(c, COLLOCATED, XDP_PASS);
+	if (unlikely(c->ttl <= 1))
+		return drop(c, TTL_EXPIRED);
+	if (unlikely(!way_to(ctx, c, server, &way)))
+		return drop(c, NEIGHBOUR_UNKNOWN);
+	if (unlikely(too_large(ctx, c->length, &way)))
+		return too_big(ctx, c, way.mtu);
+	if (unlikely(!server_ends(c, server, &to) || !translate(ctx, c, &to)))
+		return drop(c, NO_CONFIGURATION);
+	return end(c, FORWARDED, leave(ctx, &way));
+}
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
+/* Answers a packet ourselves: 'too big' (RFC 792, RFC 1191, RFC 4443 §3.2) and resets (RFC 9293 §3.10.7.1). The packet
+ * itself becomes the answer and leaves where it came from. */
+#ifndef STEELYARD_REPLY_H
+#define STEELYARD_REPLY_H
+
+#include "send.h"
+#include "translate.h"
+
+/* Bytes of the packet that 'too big' quotes: an IPv4 header with all options and eight more; for IPv6 more is wanted. */
+#define QUOTE4 68
+#define QUOTE6 128
+#define ICMP_HEADER 8
+/* A link header with two tags. */
+#define LINK_BYTES 22
+
+struct icmp_header {
+	__u8 kind;
+	__u8 code;
+	__sum16 check;
+	__be32 rest;
+};
+
+/* Lays the link header, which begins at `at`, to the packet's start; with `turn` its ends change places. */
+INLINE int move_link(struct xdp_md *ctx, __u32 at, int turn)
+{
+	__u16 words[LINK_BYTES / 2], *from = bytes_at(ctx, at, 127, LINK_BYTES), *to;
+
+	if (!from)
+		return 0;
+#pragma unroll
+	for (int i = 0; i < LINK_BYTES / 2; i++)
+		words[i] = from[i];
+	to = bytes_at(ctx, 0, 127, LINK_BYTES);
+	if (!to)
+		return 0;
+#pragma unroll
+	for (int i = 0; i < LINK_BYTES / 2; i++)
+		to[i] = words[turn && i < 6 ? (i + 3) % 6 : i];
+	return 1;
+}
+
+INLINE void outer_v4(struct iphdr *ip, __u32 src, __u32 dst, __u32 length, __u8 proto, __u8 tos, int whole)
+{
+	__u64 sum;
+
+	ip->version = 4;
+	ip->ihl = 5;
+	ip->tos = tos;
+	ip->tot_len = bpf_htons(length);
+	ip->id = 0;
+	ip->frag_off = whole ? bpf_htons(0x4000) : 0;
+	ip->ttl = 64;
+	ip->protocol = proto;
+	ip->check = 0;
+	ip->saddr = src;
+	ip->daddr = dst;
+	sum = bpf_csum_diff(NULL, 0, (__be32 *)ip, sizeof(*ip), 0);
+	ip->check = ~folded(sum);
+}
+
+INLINE void outer_v6(struct ipv6hdr *ip, const struct addr *src, const struct addr *dst, __u32 payload, __u8 proto,
+		     __u8 tos, __u32 label)
+{
+	*(__be32 *)ip = bpf_htonl(6U << 28 | (__u32)tos << 20 | (label & 0xfffff));
+	ip->payload_len = bpf_htons(payload);
+	ip->nexthdr = proto;
+	ip->hop_limit = 64;
+	copy16((struct addr *)&ip->saddr, src);
+	copy16((struct addr *)&ip->daddr, dst);
+}
+
+/* The sum of a pseudo header, in network order (RFC 8200 §8.1, RFC 9293 §3.1). */
+INLINE __u64 pseudo(const struct addr *a, const struct addr *b, __u32 length, __u32 proto, int family)
+{
+	__u64 sum = (__u64)bpf_htonl(length) + bpf_htonl(proto);
+
+	if (family == 4)
+		return sum + a->w[3] + b->w[3];
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+		sum += (__u64)a->w[i] + b->w[i];
+	return sum;
+}
+
+/* From whom an error of ours comes: the interface's address, or the service's. */
+INLINE void error_source(struct xdp_md *ctx, const struct cursor *c, struct addr *from)
+{
+	__u32 index = ctx->ingress_ifindex;
+	struct interface *in = bpf_map_lookup_elem(&interfaces, &index);
+	const struct addr *ours = in ? (const struct addr *)(c->family == 4 ? in->addr4 : in->addr6) : NULL;
+
+	*from = ours && ours->w[3] ? *ours : c->dst;
+}
+
+INLINE int quoted_v4(struct xdp_md *ctx, struct cursor *c, const struct addr *from, __u32 mtu)
+{
+	struct iphdr *ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(*ip) + ICMP_HEADER + QUOTE4);
+	struct icmp_header *icmp = (void *)(ip + 1);
+
+	if (!ip)
+		return 0;
+	outer_v4(ip, from->w[3], c->src.w[3], sizeof(*ip) + ICMP_HEADER + QUOTE4, IPPROTO_ICMP, 0, 0);
+	icmp->kind = 3;
+	icmp->code = 4;
+	icmp->check = 0;
+	icmp->rest = bpf_htonl(mtu & 0xffff);
+	icmp->check = ~folded(bpf_csum_diff(NULL, 0, (__be32 *)icmp, ICMP_HEADER + QUOTE4, 0));
+	return 1;
+}
+
+INLINE int quoted_v6(struct xdp_md *ctx, struct cursor *c, const struct addr *from, __u32 mtu)
+{
+	struct ipv6hdr *ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(*ip) + ICMP_HEADER + QUOTE6);
+	struct icmp_header *icmp = (void *)(ip + 1);
+	__u64 sum;
+
+	if (!ip)
+		return 0;
+	outer_v6(ip, from, &c->src, ICMP_HEADER + QUOTE6, IPPROTO_ICMPV6, 0, 0);
+	icmp->kind = 2;
+	icmp->code = 0;
+	icmp->check = 0;
+	icmp->rest = bpf_htonl(mtu);
+	sum = bpf_csum_diff(NULL, 0, (__be32 *)icmp, ICMP_HEADER + QUOTE6, 0);
+	icmp->check = ~folded(sum + pseudo(from, &c->src, ICMP_HEADER + QUOTE6, IPPROTO_ICMPV6, 6));
+	return 1;
+}
+
+/* Ends the walk of a packet that does not fit a way of `mtu`. */
+GLOBAL int too_big(struct xdp_md *ctx, struct cursor *c, __u32 mtu)
+{
+	__u32 quote, more, frame = bpf_xdp_get_buff_len(ctx);
+	struct addr from;
+
+	if (!c)
+		return XDP_DROP;
+	if (!(c->marks & KEEP_WHOLE) || c->marks & LATER_FRAGMENT)
+		return drop(c, OVERSIZE);
+	quote = c->l3 + (c->family == 4 ? QUOTE4 : QUOTE6);
+	more = ICMP_HEADER + (c->family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+	if (frame < quote)
+		return drop(c, OVERSIZE);
+	error_source(ctx, c, &from);
+	if (bpf_xdp_adjust_tail(ctx, (int)quote - (int)frame) || bpf_xdp_adjust_head(ctx, -(int)more))
+		return drop(c, RESIZE_FAILED);
+	if (!move_link(ctx, more, 1))
+		return drop(c, RESIZE_FAILED);
+	if (!(c->family == 4 ? quoted_v4(ctx, c, &from, mtu) : quoted_v6(ctx, c, &from, mtu)))
+		return drop(c, RESIZE_FAILED);
+	return end(c, TOO_BIG, XDP_TX);
+}
+
+/* Ends the walk of a segment whose connection is to end: its sender gets a reset. */
+GLOBAL int reset(struct xdp_md *ctx, struct cursor *c)
+{
+	struct tcphdr *tcp;
+	__u32 size, frame = bpf_xdp_get_buff_len(ctx), data, ack, seq;
+	__u64 sum;
+	void *ip;
+
+	if (!c || c->tcp & RST)
+		return c ? drop(c, NO_FLOW) : XDP_DROP;
+	tcp = bytes_at(ctx, c->l4, L4_MASK, sizeof(*tcp));
+	if (!tcp)
+		return drop(c, RESIZE_FAILED);
+	ack = tcp->ack_seq;
+	data = c->length - (c->l4 - c->l3) - c->tcp_size + !!(c->tcp & FIN) + !!(c->tcp & SYN);
+	seq = c->seq + data;
+	size = c->family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	if (bpf_xdp_adjust_tail(ctx, (int)(c->l3 + size + sizeof(*tcp)) - (int)frame) || !move_link(ctx, 0, 1))
+		return drop(c, RESIZE_FAILED);
+	ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(struct iphdr) + sizeof(*tcp));
+	if (!ip)
+		return drop(c, RESIZE_FAILED);
+	if (c->family == 4) {
+		outer_v4(ip, c->dst.w[3], c->src.w[3], sizeof(struct iphdr) + sizeof(*tcp), IPPROTO_TCP, 0, 1);
+		tcp = ip + sizeof(struct iphdr);
+	} else {
+		ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(struct ipv6hdr) + sizeof(*tcp));
+		if (!ip)
+			return drop(c, RESIZE_FAILED);
+		outer_v6(ip, &c->dst, &c->src, sizeof(*tcp), IPPROTO_TCP, 0, 0);
+		tcp = ip + sizeof(struct ipv6hdr);
+	}
+	__builtin_memset(tcp, 0, sizeof(*tcp));
+	tcp->source = c->dport;
+	tcp->dest = c->sport;
+	tcp->doff = 5;
+	tcp->rst = 1;
+	if (c->tcp & ACK) {
+		tcp->seq = ack;
+	} else {
+		tcp->ack = 1;
+		tcp->ack_seq = bpf_htonl(seq);
+	}
+	sum = bpf_csum_diff(NULL, 0, (__be32 *)tcp, sizeof(*tcp), 0);
+	tcp->check = ~folded(sum + pseudo(&c->dst, &c->src, sizeof(*tcp), IPPROTO_TCP, c->family));
+	return end(c, RESET_SENT, XDP_TX);
+}
+
+#endif

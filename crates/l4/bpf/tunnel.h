@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
+/* `tunnel`: the packet goes to the server inside another one: IP in IP of all four pairs of families, GRE, or GUE,
+ * whose source port carries the flow so that routers and receive queues spread it. */
+#ifndef STEELYARD_TUNNEL_H
+#define STEELYARD_TUNNEL_H
+
+#include "direct.h"
+#include "reply.h"
+
+struct gre_header {
+	__be16 flags;
+	__be16 kind;
+};
+
+INLINE __u32 wrap_bytes(__u32 wrap)
+{
+	return wrap == GUE ? sizeof(struct udphdr) : wrap == GRE ? sizeof(struct gre_header) : 0;
+}
+
+INLINE __u8 wrap_proto(const struct cursor *c, __u32 wrap)
+{
+	if (wrap == GUE)
+		return IPPROTO_UDP;
+	if (wrap == GRE)
+		return IPPROTO_GRE;
+	return c->family == 4 ? IPPROTO_IPIP : IPPROTO_IPV6;
+}
+
+/* The router's share: one hop less in the packet inside (RFC 2003 §3.1, RFC 2473 §3.1). */
+INLINE int hop_down(struct xdp_md *ctx, struct cursor *c)
+{
+	if (c->family == 4) {
+		struct iphdr *ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(*ip));
+		__u16 *hop, old;
+
+		if (!ip)
+			return 0;
+		hop = (__u16 *)&ip->ttl;
+		old = *hop;
+		ip->ttl--;
+		ip->check = adjusted(ip->check, swapped16(0, old, *hop));
+	} else {
+		struct ipv6hdr *ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(*ip));
+
+		if (!ip)
+			return 0;
+		ip->hop_limit--;
+	}
+	return 1;
+}
+
+/* Writes what stands between the outer header and the packet. */
+INLINE int write_wrap(struct xdp_md *ctx, struct cursor *c, const struct server *server, __u32 at, __u32 entropy)
+{
+	if (server->wrap == GRE) {
+		struct gre_header *gre = bytes_at(ctx, at, L4_MASK, sizeof(*gre));
+
+		if (!gre)
+			return 0;
+		gre->flags = 0;
+		gre->kind = c->family == 4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
+	} else if (server->wrap == GUE) {
+		struct udphdr *udp = bytes_at(ctx, at, L4_MASK, sizeof(*udp));
+
+		if (!udp)
+			return 0;
+		udp->source = bpf_htons(0xc000 | (entropy & 0x3fff));
+		udp->dest = server->wrap_port;
+		udp->len = bpf_htons(c->length + sizeof(*udp));
+		/* Tunnels may go without (RFC 6935). */
+		udp->check = 0;
+	}
+	return 1;
+}
+
+INLINE int write_outer(struct xdp_md *ctx, struct cursor *c, const struct server *server, int v4, __u32 entropy)
+{
+	__u32 extra = wrap_bytes(server->wrap), at = c->l3 - 2;
+	__be16 *kind = bytes_at(ctx, at, L3_MASK, 2);
+	__u8 proto = wrap_proto(c, server->wrap);
+
+	if (!kind)
+		return 0;
+	*kind = v4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
+	if (v4) {
+		struct iphdr *ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(*ip));
+
+		if (!ip)
+			return 0;
+		outer_v4(ip, ((const struct addr *)server->outer)->w[3], ((const struct addr *)server->addr)->w[3],
+			 c->length + extra + sizeof(*ip), proto, c->tos, c->marks & KEEP_WHOLE);
+		return write_wrap(ctx, c, server, c->l3 + sizeof(*ip), entropy);
+	} else {
+		struct ipv6hdr *ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(*ip));
+
+		if (!ip)
+			return 0;
+		outer_v6(ip, (const struct addr *)server->outer, (const struct addr *)server->addr, c->length + extra,
+			 proto, c->tos, entropy);
+		return write_wrap(ctx, c, server, c->l3 + sizeof(*ip), entropy);
+	}
+}
+
+GLOBAL int tunnel(struct xdp_md *ctx, struct cursor *c, const struct config *k, const struct server *server,
+		  __u32 outcome)
+{
+	__u32 more, entropy;
+	struct way way;
+	int v4;
+
+	if (!c || !k || !server)
+		return XDP_DROP;
+	v4 = ((const struct addr *)server->addr)->w[2] == MAPPED && !((const struct addr *)server->addr)->w[0];
+	more = (v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr)) + wrap_bytes(server->wrap);
+	entropy = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto) >> 12;
+	if (unlikely(server->flags & SERVER_LOCAL))
+		return end(c, COLLOCATED, XDP_PASS);
+	if (unlikely(c->ttl <= 1))
+		return drop(c, TTL_EXPIRED);
+	if (unlikely(!way_to(ctx, c, server, &way)))
+		return drop(c, NEIGHBOUR_UNKNOWN);
+	if (unlikely(too_large(ctx, c->length + more, &way)))
+		return too_big(ctx, c, way.mtu - more);
+	if (unlikely(c->length + more > 0xffff))
+		return drop(c, OVERSIZE);
+	if (unlikely(!hop_down(ctx, c)))
+		return drop(c, RESIZE_FAILED);
+	if (unlikely(bpf_xdp_adjust_head(ctx, -(int)more)))
+		return drop(c, NO_HEADROOM);
+	if (unlikely(!move_link(ctx, more, 0) || !write_outer(ctx, c, server, v4, entropy)))
+		return drop(c, RESIZE_FAILED);
+	return end(c, outcome, leave(ctx, &way));
+}
+
+#endif

@@ -1,0 +1,208 @@
+//! Rows of `nat`: translation both ways, states and their times, reuse of ports, removed servers.
+
+use l4::abi::{self, Method, Outcome};
+
+use super::packet::{ACK, FIN, Packet, RST, SYN, Seen, TCP, THEIRS, UDP, read_ip, tcp, udp};
+use super::world::{DROP, TX, World, ip, link};
+
+const CLIENT4: &str = "192.0.2.7:4000";
+const VIP4: &str = "203.0.113.10:80";
+const CLIENT6: &str = "[2001:db8:1::7]:4000";
+const VIP6: &str = "[2001:db8:2::10]:80";
+
+/// A service a family with one server each, on port 8080, and one return address.
+fn world() -> Option<World> {
+    let world = World::new()?;
+    for (index, address, server, back) in [
+        (0, "203.0.113.10", "10.0.0.1", "10.0.0.254"),
+        (1, "2001:db8:2::10", "fd00::1", "fd00::fe"),
+    ] {
+        world.service(index, Method::Nat);
+        world.listen(address, 80, TCP, index);
+        world.listen(address, 80, UDP, index);
+        let mut entry = world.server(index, server, 8080);
+        entry.service = index;
+        world.plane.servers.set(&index, &entry).unwrap();
+        world.share(index, &[back], index * 1024, 256);
+        world.pool(index, &[index]);
+    }
+    Some(world)
+}
+
+/// Sends a client's packet and reads what the server gets.
+fn out(world: &World, text: &str, packet: &Packet) -> Seen {
+    read_ip(&world.expect(text, &packet.bytes(), Outcome::Forwarded, TX)[14..])
+}
+
+/// The server's answer to what it got.
+fn answer(seen: &Seen, flags: u8) -> Packet {
+    let end = |address, port| std::net::SocketAddr::new(address, port).to_string();
+    let (from, to) = (end(seen.dst, seen.dport), end(seen.src, seen.sport));
+    if seen.proto == TCP { tcp(&from, &to, flags) } else { udp(&from, &to) }
+}
+
+/// Sends a server's answer and reads what the client gets.
+fn back(world: &World, text: &str, packet: &Packet) -> (Vec<u8>, Seen) {
+    let frame = world.expect(text, &packet.bytes(), Outcome::Returned, TX);
+    let seen = read_ip(&frame[14..]);
+    (frame, seen)
+}
+
+#[test]
+fn both_ways_are_translated() {
+    let Some(world) = world() else { return };
+    let rows = [
+        ("TCP", tcp(CLIENT4, VIP4, SYN), "10.0.0.1", "10.0.0.254", 0),
+        ("UDP", udp(CLIENT4, VIP4), "10.0.0.1", "10.0.0.254", 0),
+        (
+            "UDP unsummed",
+            Packet { unsummed: true, ..udp(CLIENT4, VIP4) },
+            "10.0.0.1",
+            "10.0.0.254",
+            0,
+        ),
+        (
+            "options",
+            Packet { options: vec![1; 8], ..tcp(CLIENT4, VIP4, SYN) },
+            "10.0.0.1",
+            "10.0.0.254",
+            0,
+        ),
+        ("IPv6 TCP", tcp(CLIENT6, VIP6, SYN), "fd00::1", "fd00::fe", 1),
+        ("IPv6 UDP", udp(CLIENT6, VIP6), "fd00::1", "fd00::fe", 1),
+    ];
+    for (text, packet, server, return_address, index) in rows {
+        let frame = world.expect(text, &packet.bytes(), Outcome::Forwarded, TX);
+        assert_eq!(frame[..6], link(index), "{text}");
+        let seen = read_ip(&frame[14..]);
+        assert_eq!((seen.src, seen.dst), (ip(return_address), ip(server)), "{text}");
+        assert_eq!((seen.dport, seen.ttl), (8080, 63), "{text}");
+        assert!(seen.sport >= 1025, "{text}");
+        let reply = answer(&seen, SYN | ACK);
+        let (frame, seen) = back(&world, text, &reply);
+        assert_eq!(frame[..6], THEIRS, "{text}: to whom it came from");
+        let ends = (seen.src, seen.sport, seen.dst, seen.dport);
+        assert_eq!(ends, (packet.dst, packet.dport, packet.src, packet.sport), "{text}");
+        assert_eq!(seen.transport[reply_payload(&seen)..], packet.payload, "{text}");
+    }
+}
+
+fn reply_payload(seen: &Seen) -> usize {
+    if seen.proto == TCP { 20 } else { 8 }
+}
+
+#[test]
+fn an_unknown_packet_opens_nothing() {
+    let Some(world) = world() else { return };
+    for (text, flags) in [("ACK", ACK), ("FIN", FIN | ACK), ("RST", RST), ("SYN ACK", SYN | ACK)] {
+        let packet = tcp(CLIENT4, VIP4, flags).bytes();
+        assert_eq!(world.expect(text, &packet, Outcome::NoFlow, DROP), packet);
+    }
+    let stray = tcp("10.0.0.1:8080", "10.0.0.254:1025", ACK);
+    world.expect("an answer to nothing", &stray.bytes(), Outcome::AnswerWithoutFlow, DROP);
+    let beyond = tcp("10.0.0.1:8080", "10.0.0.254:9999", ACK);
+    world.expect("no port of the share", &beyond.bytes(), Outcome::AnswerWithoutFlow, DROP);
+}
+
+/// A connection that both sides closed; gives its SYN and what the server got of it.
+fn closed(world: &World) -> (Packet, Seen) {
+    let syn = tcp(CLIENT4, VIP4, SYN);
+    let seen = out(world, "SYN", &syn);
+    back(world, "SYN ACK", &answer(&seen, SYN | ACK));
+    out(world, "ACK", &Packet { flags: ACK, seq: 1006, ..syn.clone() });
+    out(world, "FIN", &Packet { flags: FIN | ACK, seq: 1006, ..syn.clone() });
+    back(world, "FIN back", &answer(&seen, FIN | ACK));
+    (syn, seen)
+}
+
+#[test]
+fn a_port_is_used_again_only_by_the_rules() {
+    let Some(mut world) = world() else { return };
+    let (syn, seen) = closed(&world);
+    let old = Packet { seq: 900, ..syn.clone() };
+    world.expect("an old SYN", &old.bytes(), Outcome::PrematureReuse, DROP);
+    let new = Packet { seq: 5000, ..syn.clone() };
+    assert_eq!(out(&world, "a newer SYN", &new).sport, seen.sport);
+    world.pass_ticks(21);
+    let again = Packet { seq: 1, ..syn };
+    assert_ne!(out(&world, "after its time a SYN gets another port", &again).sport, seen.sport);
+}
+
+#[test]
+fn each_state_has_its_own_time() {
+    let Some(mut world) = world() else { return };
+    let syn = tcp(CLIENT4, VIP4, SYN);
+    let ack = Packet { flags: ACK, ..syn.clone() };
+    let late = |world: &mut World, text: &str, ticks: u64, packet: &Packet| {
+        world.pass_ticks(ticks - 1);
+        let kept = world.count(Outcome::NoFlow);
+        world.pass_ticks(1);
+        world.expect(text, &packet.bytes(), Outcome::NoFlow, DROP);
+        assert_eq!(world.count(Outcome::NoFlow), kept + 1);
+    };
+    out(&world, "SYN", &syn);
+    late(&mut world, "half-open", 20, &ack);
+    out(&world, "SYN", &syn);
+    out(&world, "ACK", &ack);
+    world.pass_ticks(999);
+    out(&world, "idle, not yet", &ack);
+    late(&mut world, "idle", 1000, &ack);
+    closed(&world);
+    world.pass_ticks(99);
+    out(&world, "closing, not yet", &ack);
+    late(&mut world, "closing runs on", 1, &ack);
+    let (query, reply) = (udp(CLIENT4, VIP4), out(&world, "UDP", &udp(CLIENT4, VIP4)));
+    world.pass_ticks(199);
+    back(&world, "UDP, not yet", &answer(&reply, 0));
+    world.pass_ticks(200);
+    let stray = answer(&reply, 0).bytes();
+    world.expect("UDP", &stray, Outcome::AnswerWithoutFlow, DROP);
+    out(&world, "UDP opens anew", &query);
+}
+
+#[test]
+fn the_client_may_keep_its_address() {
+    let Some(world) = world() else { return };
+    world.share(0, &["client"], 2048, 64);
+    let syn = tcp(CLIENT4, VIP4, SYN);
+    let seen = out(&world, "SYN", &syn);
+    assert_eq!((seen.src, seen.sport, seen.dport), (syn.src, 4000, 8080));
+    let (_, seen) = back(&world, "answer", &answer(&seen, SYN | ACK));
+    assert_eq!((seen.src, seen.sport, seen.dport), (syn.dst, 80, 4000));
+    let other = tcp("10.0.0.1:8080", "192.0.2.99:4000", ACK).bytes();
+    let text = "the server's own business";
+    world.expect(text, &other, Outcome::NotOurs, super::world::PASS);
+}
+
+#[test]
+fn removed_servers_drain_or_reset() {
+    let Some(world) = world() else { return };
+    let syn = tcp(CLIENT4, VIP4, SYN);
+    let ack = Packet { flags: ACK, ..syn.clone() };
+    let seen = out(&world, "SYN", &syn);
+    world.server_flags(0, abi::SERVER_SERVES);
+    out(&world, "a drained server's flow goes on", &ack);
+    back(&world, "both ways", &answer(&seen, ACK));
+    let other = tcp("192.0.2.8:4000", VIP4, SYN);
+    world.expect("nobody takes it", &other.bytes(), Outcome::NoServer, DROP);
+    world.server_flags(0, abi::SERVER_RESETS);
+    let frame = world.expect("reset", &ack.bytes(), Outcome::ResetSent, TX);
+    let reset = read_ip(&frame[14..]);
+    assert_eq!((reset.src, reset.dst, reset.sport), (syn.dst, syn.src, 80));
+    assert_eq!((reset.transport[13], frame.len()), (RST, 54));
+    assert_eq!(reset.transport[4..8], 2000u32.to_be_bytes());
+    world.server_flags(0, 0);
+    world.expect("down", &ack.bytes(), Outcome::NoFlow, DROP);
+}
+
+#[test]
+fn hops_and_ports_run_out() {
+    let Some(world) = world() else { return };
+    let syn = tcp(CLIENT4, VIP4, SYN);
+    world.expect("hops", &Packet { ttl: 1, ..syn.clone() }.bytes(), Outcome::TtlExpired, DROP);
+    world.share(0, &["10.0.0.253"], 3000, 2);
+    for port in [1, 2] {
+        out(&world, "a port", &Packet { sport: port, ..syn.clone() });
+    }
+    world.expect("none left", &Packet { sport: 3, ..syn }.bytes(), Outcome::NoPort, DROP);
+}

@@ -1,0 +1,252 @@
+//! The judge of weights: from what servers have to do and how they do it to the weights that they should have.
+//!
+//! At each interval every server is compared with its pool. For each measure — exchanges in flight, exchanges begun,
+//! probe latency, reported load — a ratio says how much more than its present part the server could take; above 1 is
+//! room. The pool's proportions mix the ratios into a factor, the factor times the server's base is its target, and
+//! the weight goes a part of the way:
+//!
+//! ```text
+//!   base   = configured weight ÷ largest configured × bound ÷ 2
+//!   ratio  = √(base's share ÷ share of what is in flight, or begun)    each root's inside within ¼ and 4
+//!          = √(mean latency ÷ latency),  √(free part ÷ mean free part)
+//!   target = base × Σ proportion × ratio ÷ 100, all targets scaled to the sum of bases, within 1 and bound
+//!   level  = level + (target − level) × step,    step ≤ 100 ÷ smoothing
+//! ```
+//!
+//! Weights act on what is measured next, so a judge that follows every target swings. A server whose target changed
+//! sides takes half the step from then on, one whose target stays on its side takes longer steps again: a loop that
+//! overshoots calms down by itself; the roots leave it less to calm. One measure alone, close to the pool's limit, can
+//! still make weights move by a few to and fro: mix it with exchanges begun, which pull towards the base. What is not known (no probe, a lost agent) counts as average. Levels rounded are
+//! published only when they differ from what was published by more than the sensitivity (strictly). The judge never
+//! gives 0: that is an operator's word.
+//!
+//! It reads no clock and no counter, and says nothing of health. Servers that may take no work now are not given to
+//! it: nothing can be learned from what nobody sends them.
+
+pub mod ramp;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::Judge;
+
+/// Ratios stay within this and its inverse: one interval's accident must not throw a server out.
+const MOST: f64 = 4.0;
+/// Steps are halved at most so often.
+const HALVINGS: i32 = 3;
+/// A target nearer than this part of the bound is reached.
+const NEAR: f64 = 0.02;
+/// Counts above this are no counts.
+const MOST_COUNTED: f64 = 1e12;
+/// Added to both sides of a comparison of latencies, milliseconds: below it differences are noise.
+const LATENCY_FLOOR_MS: f64 = 1.0;
+/// Added to both sides of a comparison of free parts.
+const FREE_FLOOR: f64 = 0.05;
+
+/// What was measured of one server in the last interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Its weight as the file or an operator says, above 0.
+    pub configured: u16,
+    /// Exchanges (`tcp`: connections; packets: flows) in flight, on average.
+    pub active: f64,
+    /// Exchanges begun.
+    pub new: f64,
+    /// What its probe took, milliseconds; `None`: not probed.
+    pub latency_ms: Option<f64>,
+    /// What it says of its load, 0–1; `None`: nothing.
+    pub load: Option<f64>,
+}
+
+/// What the judge keeps of a server from one interval to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// The weight before rounding.
+    pub level: f64,
+    /// The part of the way that it goes at the next interval.
+    pub step: f64,
+    /// Where its target lay: 1 above, −1 below, 0 reached.
+    pub side: i8,
+    /// What is published.
+    pub published: u16,
+}
+
+/// One server's arithmetic, for those who ask why.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// What went in.
+    pub reading: Reading,
+    /// The weight of a server that is like the others.
+    pub base: f64,
+    /// Room by exchanges in flight, exchanges begun, latency, load; 1 is average.
+    pub ratios: [f64; 4],
+    /// The ratios mixed by the proportions.
+    pub factor: f64,
+    /// Where the weight goes.
+    pub target: f64,
+    /// What was published before.
+    pub before: u16,
+    /// The level rounded: published if the change of all is large enough.
+    pub wanted: u16,
+    /// What is kept.
+    pub kept: Level,
+}
+
+/// A judgement over the servers of a pool.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Judgement {
+    /// In the order of the readings.
+    pub rows: Vec<Row>,
+    /// The change of the weights in percent of their sum.
+    pub change: f64,
+    /// It exceeds the sensitivity: `kept.published` is what was wanted, else what was published before.
+    pub publish: bool,
+}
+
+/// Judges the servers that take work. `before`: what was kept of each, `None` for one that is new here.
+pub fn judge(settings: &Judge, servers: &[(Reading, Option<Level>)]) -> Judgement {
+    let servers: Vec<_> = servers.iter().map(|(reading, level)| (sane(reading), *level)).collect();
+    let means = Means::of(&servers);
+    let largest = servers.iter().map(|(reading, _)| reading.configured).max().unwrap_or(1).max(1);
+    let half = f64::from(settings.bound) / 2.0;
+    let base = |reading: &Reading| f64::from(reading.configured) / f64::from(largest) * half;
+    let bases: f64 = servers.iter().map(|(reading, _)| base(reading)).sum();
+    let mut rows: Vec<Row> = servers
+        .iter()
+        .map(|(reading, before)| {
+            let base = base(reading);
+            let ratios = means.ratios(reading, base / bases.max(f64::MIN_POSITIVE));
+            let factor = mix(settings, ratios);
+            let fresh = Level {
+                level: base.max(1.0),
+                step: full_step(settings),
+                side: 0,
+                published: rounded(base, settings.bound),
+            };
+            let kept = before.unwrap_or(fresh);
+            let (target, before, wanted) = (base * factor, kept.published, kept.published);
+            Row { reading: *reading, base, ratios, factor, target, before, wanted, kept }
+        })
+        .collect();
+    let targets: f64 = rows.iter().map(|row| row.target).sum();
+    for row in &mut rows {
+        let scaled = row.target * bases / targets.max(f64::MIN_POSITIVE);
+        row.target = scaled.clamp(1.0, f64::from(settings.bound));
+        row.kept = toward(settings, row.kept, row.target);
+        row.wanted = rounded(row.kept.level, settings.bound);
+    }
+    let change = change(&rows);
+    let publish = change > f64::from(settings.sensitivity);
+    if publish {
+        rows.iter_mut().for_each(|row| row.kept.published = row.wanted);
+    }
+    Judgement { rows, change, publish }
+}
+
+/// What a level of another process, or of other settings, is worth here: the published weight goes on.
+pub fn resumed(settings: &Judge, published: u16) -> Level {
+    let published = published.clamp(1, settings.bound);
+    Level { level: f64::from(published), step: full_step(settings), side: 0, published }
+}
+
+/// What a pool has on average.
+struct Means {
+    servers: f64,
+    active: f64,
+    new: f64,
+    latency_ms: Option<f64>,
+    free: Option<f64>,
+}
+
+impl Means {
+    fn of(servers: &[(Reading, Option<Level>)]) -> Means {
+        let readings = || servers.iter().map(|(reading, _)| reading);
+        Means {
+            servers: servers.len() as f64,
+            active: readings().map(|reading| reading.active).sum(),
+            new: readings().map(|reading| reading.new).sum(),
+            latency_ms: mean(readings().filter_map(|reading| reading.latency_ms)),
+            free: mean(readings().filter_map(|reading| reading.load).map(free)),
+        }
+    }
+
+    /// `share`: the server's part of all bases.
+    fn ratios(&self, reading: &Reading, share: f64) -> [f64; 4] {
+        // One exchange a server is taken for granted, so that few exchanges say little.
+        let part = |own: f64, all: f64| {
+            let taken = (own + share * self.servers) / (all + self.servers);
+            within(share / taken.max(f64::MIN_POSITIVE))
+        };
+        let latency = match (self.latency_ms, reading.latency_ms) {
+            (Some(mean), Some(own)) => within((mean + LATENCY_FLOOR_MS) / (own + LATENCY_FLOOR_MS)),
+            _ => 1.0,
+        };
+        let load = match (self.free, reading.load) {
+            (Some(mean), Some(load)) => within((free(load) + FREE_FLOOR) / (mean + FREE_FLOOR)),
+            _ => 1.0,
+        };
+        [part(reading.active, self.active), part(reading.new, self.new), latency, load]
+    }
+}
+
+fn mix(settings: &Judge, ratios: [f64; 4]) -> f64 {
+    let says = [settings.active, settings.new, settings.latency, settings.agent];
+    says.iter().zip(ratios).map(|(say, ratio)| f64::from(*say) * ratio / 100.0).sum()
+}
+
+fn toward(settings: &Judge, before: Level, target: f64) -> Level {
+    let full = full_step(settings);
+    let apart = target - before.level;
+    let near = apart.abs() <= NEAR * f64::from(settings.bound);
+    let side = if near { 0 } else { apart.signum() as i8 };
+    let step = match side * before.side {
+        -1 => before.step / 2.0,
+        1 => before.step * 1.5,
+        _ => before.step,
+    };
+    let step = step.clamp(full * 0.5f64.powi(HALVINGS), full);
+    // What is near keeps its side: a swing that dies out is remembered as one.
+    let side = if near { before.side } else { side };
+    Level { level: before.level + apart * step, step, side, published: before.published }
+}
+
+fn full_step(settings: &Judge) -> f64 {
+    100.0 / f64::from(settings.smoothing.max(100))
+}
+
+/// Percent of the published sum by which the wanted weights differ.
+fn change(rows: &[Row]) -> f64 {
+    let published: u64 = rows.iter().map(|row| u64::from(row.before)).sum();
+    let moved: u64 = rows.iter().map(|row| u64::from(row.wanted.abs_diff(row.before))).sum();
+    moved as f64 * 100.0 / published.max(1) as f64
+}
+
+/// Numbers that a counter cannot give are none.
+fn sane(reading: &Reading) -> Reading {
+    let known = |number: &f64| number.is_finite();
+    let count =
+        |number: f64| if number.is_finite() { number.clamp(0.0, MOST_COUNTED) } else { 0.0 };
+    Reading {
+        configured: reading.configured,
+        active: count(reading.active),
+        new: count(reading.new),
+        latency_ms: reading.latency_ms.filter(known).map(count),
+        load: reading.load.filter(known),
+    }
+}
+
+fn rounded(level: f64, bound: u16) -> u16 {
+    level.round().clamp(1.0, f64::from(bound)) as u16
+}
+
+fn within(ratio: f64) -> f64 {
+    ratio.clamp(1.0 / MOST, MOST).sqrt()
+}
+
+fn free(load: f64) -> f64 {
+    1.0 - load.clamp(0.0, 1.0)
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}

@@ -1,0 +1,300 @@
+//! The judge of weights: rows of its arithmetic, and simulations in which what it decides acts on what it sees.
+
+#![allow(clippy::unwrap_used, reason = "a test says what it expected and stops")]
+
+use std::time::Duration;
+
+use model::config::Judge;
+use model::pick::Rng;
+use model::weigh::{Level, Reading, judge, resumed};
+
+const DEFAULT: Judge = Judge {
+    active: 50,
+    new: 50,
+    latency: 0,
+    agent: 0,
+    every: Duration::from_secs(2),
+    sensitivity: 5,
+    smoothing: 150,
+    bound: 20,
+};
+
+fn says(active: u8, new: u8, latency: u8, agent: u8) -> Judge {
+    Judge { active, new, latency, agent, ..DEFAULT }
+}
+
+fn reading(configured: u16, active: f64, new: f64) -> Reading {
+    Reading { configured, active, new, ..Reading::default() }
+}
+
+fn level(published: u16) -> Option<Level> {
+    Some(resumed(&DEFAULT, published))
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() < 0.01
+}
+
+#[test]
+fn servers_alike_have_half_the_bound() {
+    let alike = [(reading(1, 8.0, 100.0), None); 3];
+    let judgement = judge(&DEFAULT, &alike);
+    for row in &judgement.rows {
+        assert_eq!((row.wanted, row.kept.published), (10, 10));
+        assert_eq!(row.ratios, [1.0; 4]);
+        assert!(close(row.target, 10.0));
+    }
+    assert!(!judgement.publish, "nothing changed");
+}
+
+#[test]
+fn configured_weights_are_what_is_compared_with() {
+    let fitting = [(reading(3, 30.0, 300.0), None), (reading(1, 10.0, 100.0), None)];
+    let judgement = judge(&DEFAULT, &fitting);
+    assert!(close(judgement.rows[0].base, 10.0) && close(judgement.rows[1].base, 10.0 / 3.0));
+    assert!(judgement.rows.iter().all(|row| close(row.factor, 1.0)), "{judgement:?}");
+    assert_eq!(judgement.rows.iter().map(|row| row.wanted).collect::<Vec<_>>(), [10, 3]);
+}
+
+#[test]
+fn rows_of_the_arithmetic() {
+    // 18 in flight at one, none at the other. With one a server for granted: 19/20 and 1/20 of all, base share 1/2.
+    let judgement =
+        judge(&says(100, 0, 0, 0), &[(reading(1, 18.0, 0.0), None), (reading(1, 0.0, 0.0), None)]);
+    let [busy, idle] = &judgement.rows[..] else { panic!() };
+    assert!(
+        close(busy.ratios[0], (10.0f64 / 19.0).sqrt()) && close(idle.ratios[0], 2.0),
+        "{judgement:?}"
+    );
+    let root = (10.0f64 / 19.0).sqrt();
+    let targets = 10.0 * (root + 2.0);
+    assert!(close(busy.target, 10.0 * root * 20.0 / targets));
+    assert!(close(busy.kept.level, 10.0 + (busy.target - 10.0) / 1.5), "two thirds of the way");
+
+    let latency =
+        |millis: f64| Reading { configured: 1, latency_ms: Some(millis), ..Reading::default() };
+    let rows = judge(&says(0, 0, 100, 0), &[(latency(9.0), None), (latency(29.0), None)]).rows;
+    assert!(
+        close(rows[0].ratios[2], 2.0f64.sqrt()) && close(rows[1].ratios[2], (2.0f64 / 3.0).sqrt())
+    );
+
+    let load = |load: f64| Reading { configured: 1, load: Some(load), ..Reading::default() };
+    let rows = judge(&says(0, 0, 0, 100), &[(load(0.05), None), (load(0.85), None)]).rows;
+    assert!(
+        close(rows[0].ratios[3], (1.0f64 / 0.6).sqrt())
+            && close(rows[1].ratios[3], (0.2f64 / 0.6).sqrt()),
+        "{rows:?}"
+    );
+}
+
+#[test]
+fn what_is_not_known_is_average() {
+    let known =
+        Reading { configured: 1, latency_ms: Some(5.0), load: Some(0.9), ..Reading::default() };
+    let unknown = Reading { configured: 1, ..Reading::default() };
+    let rows = judge(&says(0, 0, 50, 50), &[(known, None), (unknown, None)]).rows;
+    assert!(rows.iter().all(|row| row.wanted == 10), "{rows:?}");
+}
+
+#[test]
+fn a_change_must_exceed_the_sensitivity() {
+    // Sums of 100 as in the books: a change of 5 is not published, one of 6 is.
+    let scale = Judge { bound: 200, smoothing: 100, ..says(0, 0, 100, 0) };
+    for (published, want) in [(95, false), (94, true)] {
+        // Alone, a server's target is its base, 100.
+        let one = [(reading(1, 0.0, 0.0), Some(resumed(&scale, published)))];
+        let judgement = judge(&scale, &one);
+        let moved = f64::from(100 - published) * 100.0 / f64::from(published);
+        assert!(close(judgement.change, moved));
+        assert_eq!(judgement.publish, moved > 5.0);
+        assert_eq!(judgement.publish, want || moved > 5.0);
+    }
+    let exact = [(reading(1, 0.0, 0.0), Some(resumed(&scale, 100))); 1];
+    let up = Judge { sensitivity: 5, ..scale };
+    let five = Level { level: 105.0, step: 0.0, side: 0, published: 100 };
+    let six = Level { level: 118.0, step: 0.0, side: 0, published: 100 };
+    assert!(!judge(&up, &exact).publish);
+    // Steps are never shorter than an eighth: 105 comes down to 104.4, 118 to 115.8.
+    assert!(!judge(&up, &[(reading(1, 0.0, 0.0), Some(five))]).publish);
+    assert!(judge(&up, &[(reading(1, 0.0, 0.0), Some(six))]).publish);
+}
+
+#[test]
+fn it_never_gives_zero_and_never_more_than_the_bound() {
+    let strange = [f64::NAN, -5.0, 0.0, 1e300, f64::INFINITY];
+    let mut rng = Rng::new(5);
+    for _ in 0..2000 {
+        let mut odd = |normal: f64| match rng.below(12) {
+            at @ 0..5 => strange[at as usize],
+            _ => rng.below(100) as f64 * normal,
+        };
+        let servers: Vec<(Reading, Option<Level>)> = (0..5)
+            .map(|at| {
+                let reading = Reading {
+                    configured: 1 + at,
+                    active: odd(1.0),
+                    new: odd(10.0),
+                    latency_ms: Some(odd(1.0)).filter(|_| at != 1),
+                    load: Some(odd(0.01)).filter(|_| at != 2),
+                };
+                (reading, level(7).filter(|_| at != 3))
+            })
+            .collect();
+        for row in judge(&says(25, 25, 25, 25), &servers).rows {
+            assert!((1..=20).contains(&row.wanted), "{row:?}");
+            assert!(row.kept.level.is_finite() && row.kept.step > 0.0, "{row:?}");
+        }
+    }
+}
+
+/// A pool in fluid form: what the judge sees follows from the weights that it gave.
+struct World {
+    /// Exchanges that each server can do in an interval.
+    speeds: Vec<f64>,
+    /// Exchanges that come in an interval.
+    arriving: f64,
+    backlog: Vec<f64>,
+    weights: Vec<u16>,
+    kept: Vec<Option<Level>>,
+    rng: Option<Rng>,
+}
+
+impl World {
+    fn new(speeds: &[f64], rng: Option<Rng>) -> World {
+        let count = speeds.len();
+        World {
+            speeds: speeds.to_vec(),
+            arriving: 0.0,
+            backlog: vec![0.0; count],
+            weights: vec![10; count],
+            kept: vec![None; count],
+            rng,
+        }
+    }
+
+    fn interval(&mut self, settings: &Judge) {
+        let sum: f64 = self.weights.iter().map(|weight| f64::from(*weight)).sum();
+        let servers: Vec<_> = (0..self.speeds.len())
+            .map(|at| {
+                let mut new = self.arriving * f64::from(self.weights[at]) / sum;
+                if let Some(rng) = &mut self.rng {
+                    // About Poisson: the sum of uniform draws has its variance.
+                    let draws = (0..12)
+                        .map(|_| rng.below(1 << 20) as f64 / f64::from(1 << 20))
+                        .sum::<f64>();
+                    new = (new + (draws - 6.0) * new.sqrt()).max(0.0);
+                }
+                let speed = self.speeds[at];
+                let busy = new / speed;
+                self.backlog[at] = (self.backlog[at] + new - speed).max(0.0);
+                // A server has a hundredth of its speed in work at once when it is full; then it queues.
+                let queued = busy.min(0.98) / (1.0 - busy.min(0.98));
+                let active =
+                    queued.min(speed / 4.0) + busy.min(1.0) * speed / 100.0 + self.backlog[at];
+                let latency_ms = Some(20.0 * 100.0 / speed * (1.0 + queued));
+                let load = Some(busy.min(1.0));
+                (Reading { configured: 1, active, new, latency_ms, load }, self.kept[at])
+            })
+            .collect();
+        let judgement = judge(settings, &servers);
+        for (at, row) in judgement.rows.iter().enumerate() {
+            self.kept[at] = Some(row.kept);
+            self.weights[at] = row.kept.published;
+        }
+    }
+
+    /// The weights after each of so many intervals.
+    fn run(&mut self, settings: &Judge, intervals: usize) -> Vec<Vec<u16>> {
+        (0..intervals)
+            .map(|_| {
+                self.interval(settings);
+                self.weights.clone()
+            })
+            .collect()
+    }
+}
+
+/// How often a server's weight passes from one side of its steady value to the other, ignoring a weight of one
+/// beside it, which is rounding.
+fn crossings(weights: &[u16], steady: u16) -> usize {
+    let sides =
+        weights.iter().filter(|weight| weight.abs_diff(steady) > 1).map(|weight| *weight > steady);
+    let sides: Vec<bool> = sides.collect();
+    sides.windows(2).filter(|pair| pair[0] != pair[1]).count()
+}
+
+/// Mixes in which no measure that runs away near the limit stands alone.
+const MIXES: [(u8, u8, u8, u8); 4] =
+    [(50, 50, 0, 0), (0, 100, 0, 0), (25, 25, 50, 0), (25, 25, 0, 50)];
+
+#[test]
+fn after_a_step_in_load_weights_settle_within_ten_intervals_without_swinging() {
+    for speeds in
+        [vec![100.0; 3], vec![100.0, 100.0, 50.0], vec![100.0, 20.0], vec![100.0, 80.0, 60.0, 40.0]]
+    {
+        let capacity: f64 = speeds.iter().sum();
+        for mix in MIXES {
+            let settings = says(mix.0, mix.1, mix.2, mix.3);
+            for (low, high) in [(0.2, 0.6), (0.3, 0.85), (0.8, 0.3)] {
+                let mut world = World::new(&speeds, None);
+                world.arriving = capacity * low;
+                world.run(&settings, 40);
+                world.arriving = capacity * high;
+                let seen = world.run(&settings, 60);
+                let steady = &seen[59];
+                for server in 0..speeds.len() {
+                    let of: Vec<u16> = seen.iter().map(|weights| weights[server]).collect();
+                    let what = format!("{speeds:?} {mix:?} {low}→{high} server {server}: {of:?}");
+                    assert!(
+                        of[10..].iter().all(|weight| weight.abs_diff(steady[server]) <= 1),
+                        "{what}"
+                    );
+                    assert!(crossings(&of, steady[server]) <= 2, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_server_that_slows_down_loses_weight_and_gets_it_back() {
+    for mix in [(50, 50, 0, 0), (25, 25, 50, 0), (25, 25, 0, 50)] {
+        let settings = says(mix.0, mix.1, mix.2, mix.3);
+        let mut world = World::new(&[100.0; 4], None);
+        world.arriving = 200.0;
+        assert_eq!(world.run(&settings, 20)[19], [10; 4]);
+        world.speeds[2] = 40.0;
+        let slow = world.run(&settings, 20)[19].clone();
+        assert!(slow[2] + 2 <= slow[0], "{mix:?}: {slow:?}");
+        world.speeds[2] = 100.0;
+        let again = world.run(&settings, 20)[19].clone();
+        assert!(again.iter().all(|weight| weight.abs_diff(10) <= 1), "{mix:?}: {again:?}");
+    }
+}
+
+#[test]
+fn noise_does_not_make_it_swing() {
+    for seed in 0..8 {
+        let mut world = World::new(&[400.0; 5], Some(Rng::new(seed)));
+        world.arriving = 1200.0;
+        let seen = world.run(&DEFAULT, 200);
+        let all = seen[20..].iter().flatten();
+        let (low, high) = (all.clone().min().unwrap(), all.max().unwrap());
+        assert!(*low >= 8 && *high <= 12, "seed {seed}: {low} to {high}");
+    }
+}
+
+#[test]
+fn what_was_published_goes_on_after_a_restart() {
+    let mut world = World::new(&[100.0, 100.0, 30.0], None);
+    world.arriving = 150.0;
+    let steady = world.run(&DEFAULT, 40)[39].clone();
+    world.kept = steady.iter().map(|weight| Some(resumed(&DEFAULT, *weight))).collect();
+    let after = world.run(&DEFAULT, 5);
+    for weights in &after {
+        assert!(
+            weights.iter().zip(&steady).all(|(a, b)| a.abs_diff(*b) <= 1),
+            "{steady:?} {after:?}"
+        );
+    }
+}
