@@ -3,6 +3,7 @@
 //! Each call opens its own connection and has a deadline. It neither retries nor caches; whoever watches calls again.
 
 pub mod call;
+mod stream;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,8 +13,8 @@ use serde::de::DeserializeOwned;
 
 use crate::routes;
 use crate::types::{
-    Applied, Audit, AuditRecord, Events, Generations, PlanChange, Report, ServerChanged,
-    ServerOrder, ServersExplained, Status, Stopping,
+    Applied, Audit, AuditRecord, Event, Events, Generations, History, PlanChange, Report,
+    ServerChanged, ServerOrder, ServersExplained, Status, Stopping,
 };
 
 /// How long a question may take, unless set.
@@ -89,6 +90,11 @@ impl Client {
         self.get(routes::EVENTS.to_owned()).await
     }
 
+    /// Gives each event from now on to `each`, until that says no more or the daemon goes.
+    pub async fn follow(&self, each: impl FnMut(Event) -> bool) -> Result<(), CallError> {
+        stream::follow(&self.socket, each).await
+    }
+
     /// The whole effective configuration as TOML.
     pub async fn config(&self) -> Result<String, CallError> {
         let call = Call {
@@ -136,6 +142,18 @@ impl Client {
     ) -> Result<ServerChanged, CallError> {
         let body = serde_json::to_vec(&order.into()).map_err(CallError::Encode)?;
         self.order(routes::server(pool, name), routes::JSON, body).await
+    }
+
+    /// What was between two moments; without an end, until now.
+    pub async fn history(
+        &self,
+        since_unix_ms: u64,
+        until_unix_ms: Option<u64>,
+    ) -> Result<History, CallError> {
+        let since = Some(since_unix_ms.to_string());
+        let pairs =
+            [("since-unix-ms", since), ("until-unix-ms", until_unix_ms.map(|at| at.to_string()))];
+        self.get(routes::with_query(routes::HISTORY, &pairs)).await
     }
 
     /// The record of orders, from a moment on.

@@ -30,6 +30,8 @@ pub const SERVER: &str = "/v1/servers/{pool}/{name}";
 pub const EXPLAIN_SERVER: &str = "/v1/explain/servers/{pool}/{name}";
 /// POST with [`StopQuery`](crate::types::StopQuery): [`Stopping`](crate::types::Stopping).
 pub const STOP: &str = "/v1/stop";
+/// GET with [`HistoryQuery`](crate::types::HistoryQuery): [`History`](crate::types::History).
+pub const HISTORY: &str = "/v1/history";
 /// GET with [`AuditQuery`](crate::types::AuditQuery): [`Audit`](crate::types::Audit).
 pub const AUDIT: &str = "/v1/audit";
 /// POST with [`UndoQuery`](crate::types::UndoQuery): the [`AuditRecord`](crate::types::AuditRecord) of the undoing.
@@ -37,6 +39,11 @@ pub const UNDO: &str = "/v1/undo";
 /// GET: [`Events`](crate::types::Events).
 pub const EVENTS: &str = "/v1/events";
 
+/// GET: events from now on, as server-sent events; each one's data is an [`Event`](crate::types::Event).
+pub const EVENTS_STREAM: &str = "/v1/events/stream";
+
+/// Content type of streams of events.
+pub const EVENT_STREAM: &str = "text/event-stream";
 /// Content type of configurations.
 pub const TOML: &str = "application/toml";
 /// Content type of bodies and answers.

@@ -7,6 +7,7 @@ pub mod certificate;
 pub mod change;
 pub mod event;
 pub mod explain;
+pub mod history;
 pub mod problem;
 pub mod report;
 pub mod server;
@@ -22,6 +23,7 @@ pub use event::{Event, Events, Level};
 pub use explain::{
     JudgeExplained, OperatorWeight, ServerExplained, ServersExplained, WeightExplained,
 };
+pub use history::{History, HistoryQuery, HistoryRow, Worst};
 pub use problem::Problem;
 pub use report::{
     Bytes, CauseCount, Connections, Counter, Descriptors, NamedCount, PhaseTimes, PoolReport,

@@ -252,7 +252,7 @@ impl Running<'_> {
 }
 
 /// Bytes that a program may add to a packet in a trial.
-const ROOM: usize = 128;
+const ROOM: usize = 512;
 
 impl AsFd for Running<'_> {
     fn as_fd(&self) -> BorrowedFd<'_> {

@@ -15,6 +15,7 @@ mod completions;
 mod decap;
 mod doctor;
 mod explain;
+mod follow;
 mod generations;
 mod man;
 mod plan_change;
@@ -59,6 +60,7 @@ enum Verb {
     Status(status::Args),
     Report(report::Args),
     Server(server::Args),
+    Watch(follow::Args),
     Explain(explain::Args),
     Audit(audit::Args),
     Undo(undo::Args),
@@ -90,6 +92,7 @@ fn main() -> ExitCode {
         Verb::Status(args) => status::run(args),
         Verb::Report(args) => report::run(args),
         Verb::Server(args) => server::run(&args),
+        Verb::Watch(args) => follow::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Audit(args) => audit::run(&args),
         Verb::Undo(args) => undo::run(&args),

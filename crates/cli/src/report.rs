@@ -1,5 +1,6 @@
 //! `steelyard report`: what passed through, what was discarded and why, and whose time it took.
 
+mod past;
 mod render;
 
 use std::process::ExitCode;
@@ -12,6 +13,7 @@ use crate::end::{End, Failure, finish, json_line, print_json};
 use crate::show::paint::Paint;
 use crate::show::screen;
 use crate::watch::watch;
+use crate::when::{When, now_ms, when};
 
 /// Show totals, rates, discards by reason and times; every balance shows what it cannot account for.
 #[derive(Clone, Debug, clap::Args)]
@@ -20,6 +22,7 @@ Examples:
   steelyard report                    since the start; rates over the daemon's last interval
   steelyard report --interval 5s      rates and times over the next five seconds
   steelyard report shop --watch       one service, again and again, until Ctrl-C
+  steelyard report --since 2h         totals, rates, states and the worst minutes of the last two hours
   steelyard report --json | jq .total.requests.unaccounted
 
 Totals count since the daemon's start. 'unaccounted' is what a balance cannot explain: 0, or what moved
@@ -34,6 +37,12 @@ pub struct Args {
     /// Watch for this long first (at most 60s), and report rates and times over just that.
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub interval: Option<Duration>,
+    /// What was since then, from the history on disk: 2h, 08:00, or 2026-11-22T08:00.
+    #[arg(long, value_name = "WHEN", value_parser = when, conflicts_with_all = ["watch", "interval"])]
+    pub since: Option<When>,
+    /// With --since: until when; without it, now.
+    #[arg(long, value_name = "WHEN", value_parser = when, requires = "since")]
+    pub until: Option<When>,
     #[command(flatten)]
     contact: Contact,
 }
@@ -61,6 +70,17 @@ async fn show(args: Args) -> Result<End, Failure> {
     let client = args.contact.client();
     let only = args.only.as_deref();
     let json = args.contact.json;
+    if let Some(since) = args.since {
+        let now = now_ms();
+        let until = args.until.map(|until| until.before(now));
+        let history = client.history(since.before(now), until).await?;
+        if json {
+            print_json(&history)?;
+        } else {
+            screen::print(&past::render(&history, only, screen::width(), Paint::for_stdout()))?;
+        }
+        return Ok(End::Done);
+    }
     if args.watch {
         let every = args.interval.unwrap_or(STEP);
         return watch(every, !json, || frame(&client, only, Some(every), json)).await;

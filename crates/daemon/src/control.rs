@@ -5,6 +5,7 @@
 
 pub mod actor;
 mod force;
+mod found;
 pub mod handle;
 mod operate;
 pub mod order;
@@ -20,8 +21,8 @@ mod words;
 
 pub use handle::{Control, Handed};
 pub use order::{
-    Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution, RollbackError,
-    Verdict,
+    Applied, ApplyError, Change, Found, Generation, Gone, Leave, Planned, Resolution,
+    RollbackError, Verdict,
 };
 pub use origin::{Origin, Way};
 pub use picture::{

@@ -3,7 +3,7 @@
 //! Saying something never blocks: lines go through a bounded queue to a thread of their own, and what finds it
 //! full is counted. Exchanges are not events: the access log has them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
@@ -46,6 +46,9 @@ pub struct Event {
     pub what: &'static str,
     /// A sentence for people.
     pub text: String,
+    /// What it is about, for programs.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub about: BTreeMap<&'static str, String>,
 }
 
 /// The form of a line.
@@ -72,6 +75,7 @@ struct Shared {
     kept: Mutex<VecDeque<Event>>,
     followers: broadcast::Sender<Event>,
     dropped: AtomicU64,
+    counted: Mutex<BTreeMap<&'static str, u64>>,
 }
 
 enum Message {
@@ -121,23 +125,24 @@ impl Events {
     fn made(form: Form, journal: bool, queue: Option<SyncSender<Message>>) -> Events {
         let (followers, _) = broadcast::channel(KEPT);
         let kept = Mutex::new(VecDeque::with_capacity(KEPT));
-        let dropped = AtomicU64::new(0);
-        Events { shared: Arc::new(Shared { form, journal, queue, kept, followers, dropped }) }
+        let (dropped, counted) = (AtomicU64::new(0), Mutex::default());
+        let shared = Shared { form, journal, queue, kept, followers, dropped, counted };
+        Events { shared: Arc::new(shared) }
     }
 
     /// Good to know.
     pub fn info(&self, what: &'static str, text: impl Into<String>) {
-        self.say(Level::Info, what, text.into());
+        self.tell(Level::Info, what, text, &[]);
     }
 
     /// Something to look at.
     pub fn warn(&self, what: &'static str, text: impl Into<String>) {
-        self.say(Level::Warning, what, text.into());
+        self.tell(Level::Warning, what, text, &[]);
     }
 
     /// Something that was asked for could not be done.
     pub fn error(&self, what: &'static str, text: impl Into<String>) {
-        self.say(Level::Error, what, text.into());
+        self.tell(Level::Error, what, text, &[]);
     }
 
     /// The last events, oldest first.
@@ -164,11 +169,21 @@ impl Events {
         }
     }
 
-    fn say(&self, level: Level, what: &'static str, mut text: String) {
+    /// Says something with what it is about, for programs.
+    pub fn tell(
+        &self,
+        level: Level,
+        what: &'static str,
+        text: impl Into<String>,
+        about: &[(&'static str, String)],
+    ) {
+        let mut text = text.into();
         cut(&mut text);
+        *self.counted().entry(what).or_default() += 1;
+        let about = about.iter().cloned().collect();
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at_ms = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-        let event = Event { at_ms, level, what, text };
+        let event = Event { at_ms, level, what, text, about };
         if let Some(queue) = &self.shared.queue {
             let line = line(&event, self.shared.form, self.shared.journal);
             if let Err(TrySendError::Full(_)) = queue.try_send(Message::Line(line)) {
@@ -182,6 +197,15 @@ impl Events {
             kept.pop_front();
         }
         kept.push_back(event);
+    }
+
+    /// How many of each kind there were.
+    pub fn counts(&self) -> Vec<(&'static str, u64)> {
+        self.counted().iter().map(|(what, count)| (*what, *count)).collect()
+    }
+
+    fn counted(&self) -> MutexGuard<'_, BTreeMap<&'static str, u64>> {
+        self.shared.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn kept(&self) -> MutexGuard<'_, VecDeque<Event>> {
@@ -270,7 +294,13 @@ mod tests {
 
     #[test]
     fn the_journal_gets_priorities() {
-        let event = Event { at_ms: 0, level: Level::Warning, what: "w", text: "a\nb".to_owned() };
+        let event = Event {
+            at_ms: 0,
+            level: Level::Warning,
+            what: "w",
+            text: "a\nb".to_owned(),
+            about: BTreeMap::new(),
+        };
         assert_eq!(line(&event, Form::Text, true), b"<4>warning w: a\n<4>  b\n");
     }
 

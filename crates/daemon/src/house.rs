@@ -17,10 +17,13 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::access::{self, AccessLog};
+use crate::alarm;
 use crate::clock;
 use crate::control::actor::{Actor, Parts};
 use crate::control::{ApplyError, Change, Control, Leave};
 use crate::event::Events;
+use crate::history::Annals;
+use crate::hook;
 use crate::judge;
 use crate::listeners::{Keeper, Kernel, Listeners};
 use crate::metrics;
@@ -32,6 +35,7 @@ use crate::report::sample::Samples;
 use crate::report::vitals::Vitals;
 use crate::resolve;
 use crate::serve::{self, Context, bind::Bound};
+use crate::source;
 use crate::tls;
 
 /// Our name in Via.
@@ -91,6 +95,7 @@ pub struct House {
     pub access: Arc<AccessLog>,
     plane: Arc<Plane>,
     vitals: Arc<Vitals>,
+    annals: Arc<Annals>,
     tasks: JoinSet<()>,
     api: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
     asked: (mpsc::Sender<Option<Duration>>, mpsc::Receiver<Option<Duration>>),
@@ -114,6 +119,7 @@ impl House {
 
         let mut listeners = Listeners::new(Box::new(Kernel), keeper, workers);
         listeners.inherit(inherited);
+        let annals = Arc::new(Annals::new(state.clone()));
         let engine: Arc<dyn Engine> = Arc::new(Carrier(Arc::clone(&plane)));
         let parts = Parts { engine, listeners, workers, state, file, before, events };
         let (control, actor) = Actor::begin(parts, change).await?;
@@ -139,11 +145,15 @@ impl House {
         ));
         tasks.spawn(resolve::run(control.clone()));
         tasks.spawn(clock::run(control.clone()));
+        tasks.spawn(source::run(control.clone()));
+        tasks.spawn(hook::run(control.clone()));
+        tasks.spawn(alarm::run(Arc::clone(&vitals)));
+        tasks.spawn(Arc::clone(&annals).run(Arc::clone(&vitals)));
         tasks.spawn(tls::watch::run(control.clone()));
         tasks.spawn(access::follow(control.clone(), Arc::clone(&access)));
         tasks.spawn(Arc::clone(&vitals).run_samples());
         let asked = mpsc::channel(1);
-        Ok(House { control, access, plane, vitals, tasks, api: None, asked })
+        Ok(House { control, access, plane, vitals, annals, tasks, api: None, asked })
     }
 
     /// Opens the API to whoever may use the socket, and the metrics.
@@ -151,6 +161,7 @@ impl House {
         let asked = self.asked.0.clone();
         let context = Context {
             vitals: Arc::clone(&self.vitals),
+            annals: Arc::clone(&self.annals),
             // Being asked twice is being asked.
             stop: Box::new(move |limit| {
                 let _ = asked.try_send(limit);

@@ -3,12 +3,15 @@
 //! It forwards nothing itself: `l7` does.
 
 pub mod access;
+mod alarm;
 pub mod audit;
 mod clock;
 pub mod control;
 pub mod embed;
 pub mod event;
 pub mod generations;
+pub mod history;
+mod hook;
 pub mod house;
 pub mod judge;
 mod keep;
@@ -24,6 +27,7 @@ mod rights;
 mod run;
 mod scratch;
 pub mod serve;
+mod source;
 pub mod systemd;
 pub mod tls;
 pub mod upgrade;

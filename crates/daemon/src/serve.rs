@@ -11,6 +11,7 @@ mod look;
 mod orders;
 mod peer;
 mod refusal;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -86,9 +87,11 @@ fn small() -> Router<Arc<Context>> {
         .route(routes::STATUS, get(look::status))
         .route(routes::EXPLAIN_SERVER, get(look::explain_server))
         .route(routes::REPORT, get(look::report))
+        .route(routes::HISTORY, get(look::history))
         .route(routes::METRICS, get(look::metrics))
         .route(routes::CONFIG, get(look::config))
-        .route(routes::EVENTS, get(look::events))
+        .route(routes::EVENTS, get(stream::events))
+        .route(routes::EVENTS_STREAM, get(stream::stream))
         .route(routes::GENERATIONS, get(look::generations))
         .route(routes::ROLLBACK, post(change::rollback))
         .route(routes::SERVER, post(orders::server))

@@ -81,7 +81,8 @@ INLINE int way_back(struct xdp_md *ctx, struct cursor *c, const struct addr *cli
 			index = learn(way);
 		else if (said == BPF_FIB_LKUP_RET_NO_NEIGH)
 			tell(c, EVENT_CLIENT_NEIGHBOUR, 0, client);
-		*memory = back_way(index, c->tick);
+		/* What could not be remembered is asked for again. */
+		*memory = back_way(index, index == LEARNED_NONE ? c->tick - LEARNED_TICKS : c->tick);
 		if (said == 0)
 			return 1;
 	}

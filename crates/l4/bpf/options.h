@@ -74,6 +74,7 @@ GLOBAL int clamp(struct xdp_md *ctx, struct cursor *c, __u32 mss)
 	__u16 old, new = mss;
 	struct tcphdr *tcp;
 	__u8 *option;
+	int partial;
 	__u32 at;
 
 	if (!c)
@@ -85,11 +86,18 @@ GLOBAL int clamp(struct xdp_md *ctx, struct cursor *c, __u32 mss)
 	old = option[2] << 8 | option[3];
 	if (old <= new)
 		return 0;
+	partial = is_partial(ctx, c);
+	option = bytes_at(ctx, at, L4_MASK, 4);
+	if (!option)
+		return 0;
 	option[2] = new >> 8;
 	option[3] = new & 0xff;
 	tcp = bytes_at(ctx, c->l4, L4_MASK, sizeof(*tcp));
 	if (!tcp)
 		return 0;
+	/* A device sums it later. */
+	if (partial)
+		return 1;
 	/* At an odd place the two bytes belong to different words of the sum: their order is the other one. */
 	if (at & 1)
 		tcp->check = adjusted(tcp->check, swapped16(0, old, new));

@@ -70,19 +70,6 @@ INLINE void outer_v6(struct ipv6hdr *ip, const struct addr *src, const struct ad
 	copy16((struct addr *)&ip->daddr, dst);
 }
 
-/* The sum of a pseudo header, in network order (RFC 8200 §8.1, RFC 9293 §3.1). */
-INLINE __u64 pseudo(const struct addr *a, const struct addr *b, __u32 length, __u32 proto, int family)
-{
-	__u64 sum = (__u64)bpf_htonl(length) + bpf_htonl(proto);
-
-	if (family == 4)
-		return sum + a->w[3] + b->w[3];
-#pragma unroll
-	for (int i = 0; i < 4; i++)
-		sum += (__u64)a->w[i] + b->w[i];
-	return sum;
-}
-
 /* From whom an error of ours comes: the interface's address, or the service's. */
 INLINE void error_source(struct xdp_md *ctx, const struct cursor *c, struct addr *from)
 {

@@ -3,7 +3,7 @@
 #ifndef STEELYARD_TRANSLATE_H
 #define STEELYARD_TRANSLATE_H
 
-#include "cursor.h"
+#include "partial.h"
 
 /* What a packet's ends are to be. */
 struct ends {
@@ -14,32 +14,6 @@ struct ends {
 	/* Whether the hop limit goes down. */
 	__u32 hop;
 };
-
-/* Sums of what goes and what comes, in one's complement; words in network order as they lie. */
-INLINE __u64 swapped(__u64 sum, __u32 old, __u32 new)
-{
-	return sum + (__u32)~old + new;
-}
-
-INLINE __u64 swapped16(__u64 sum, __u16 old, __u16 new)
-{
-	return sum + (__u16)~old + new;
-}
-
-INLINE __u16 folded(__u64 sum)
-{
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return sum;
-}
-
-/* A checksum after a change (RFC 1624, equation 3). */
-INLINE __u16 adjusted(__u16 check, __u64 sum)
-{
-	return ~folded(sum + (__u16)~check);
-}
 
 /* The change that new addresses make. */
 INLINE __u64 address_change(const struct cursor *c, const struct ends *to)
@@ -89,16 +63,36 @@ INLINE int rewrite_ip(struct xdp_md *ctx, const struct cursor *c, const struct e
 	return 1;
 }
 
+/* The same where the sum is to be finished by a device: only the pseudo header is in it, and not inverted. */
+INLINE int translate_partial(struct xdp_md *ctx, struct cursor *c, const struct ends *to, __u64 change)
+{
+	__be16 *ports = bytes_at(ctx, c->l4, L4_MASK, 4);
+	__u16 *check = bytes_at(ctx, c->l4 + check_offset(c), L4_MASK, 2);
+
+	if (!ports || !check)
+		return 0;
+	ports[0] = to->sport;
+	ports[1] = to->dport;
+	*check = folded(change + *check);
+	return 1;
+}
+
 /* Writes new ends into a packet; 0 when it is shorter than it was. A later fragment has no ports. */
 GLOBAL int translate(struct xdp_md *ctx, struct cursor *c, const struct ends *to)
 {
 	__u64 sum;
+	int partial;
 
-	if (!c || !to || !rewrite_ip(ctx, c, to))
+	if (!c || !to)
+		return 0;
+	partial = is_partial(ctx, c);
+	if (!rewrite_ip(ctx, c, to))
 		return 0;
 	if (c->marks & LATER_FRAGMENT)
 		return 1;
 	sum = address_change(c, to);
+	if (unlikely(partial))
+		return translate_partial(ctx, c, to, sum);
 	sum = swapped16(sum, c->sport, to->sport);
 	sum = swapped16(sum, c->dport, to->dport);
 	if (c->proto == IPPROTO_TCP) {

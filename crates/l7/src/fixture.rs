@@ -40,6 +40,7 @@ fn pool(servers: &[ServerView]) -> Pool {
         initial: Initial::Up,
         all_down: AllDown::Refuse,
         probe: None,
+        discovery: None,
         servers: servers.iter().map(|view| view.config.clone()).collect(),
         timeout: PoolTimeouts {
             connect: Duration::from_secs(3),
@@ -68,6 +69,7 @@ fn server(at: usize, address: SocketAddr) -> ServerView {
         address: ServerAddress { host: Host::Ip(address.ip()), port: address.port() },
         weight: Weight::ONE,
         admin: Admin::Enabled,
+        schedule: Vec::new(),
         probe: None,
         connections: None,
         priority: Priority::FIRST,

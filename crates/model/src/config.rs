@@ -10,6 +10,7 @@ pub mod explain;
 pub mod finding;
 pub mod forward;
 pub mod load;
+pub mod operate;
 pub mod packets;
 pub mod reference;
 pub mod socket;
@@ -30,8 +31,8 @@ mod verify;
 pub use address::{Host, ServerAddress};
 pub use balance::{Balance, HashOn, Judge, Priority};
 pub use checked::{
-    AccessFormat, AccessLog, AccessTarget, AllDown, Config, Control, Fanout, Forwarded, Global,
-    Initial, Metrics, Pool, Probe, ProbeKind, Server, Service,
+    AccessFormat, AccessLog, AccessTarget, AllDown, Config, Fanout, Forwarded, Global, Initial,
+    Metrics, Pool, Probe, ProbeKind, Server, Service,
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
 pub use diff::{
@@ -41,6 +42,7 @@ pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
 pub use forward::Forward;
 pub use load::{Checked, explain, load};
+pub use operate::{Control, Discovery, HistoryKeep, Hook, Place, Records, Scheduled};
 pub use packets::{
     AttachMode, Caps, FlowTimers, Guard, Hours, PacketRule, PacketService, Packets, Prefix,
     Protocols, Span, Sticky, Tunnel, TunnelKind,

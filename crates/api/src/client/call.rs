@@ -227,23 +227,7 @@ async fn exchange(
     ceiling: Ceiling,
 ) -> Result<(StatusCode, String, Bytes), CallError> {
     let path = call.path.clone();
-    let failed = |source: hyper::Error| {
-        let socket = socket.to_owned();
-        if source.is_parse() {
-            CallError::NotHttp { socket, source }
-        } else {
-            CallError::Closed { socket, path: path.clone() }
-        }
-    };
-    let stream =
-        UnixStream::connect(socket).await.map_err(|source| connect_error(socket, source))?;
-    let (mut sender, connection) =
-        http1::handshake::<_, Full<Bytes>>(TokioIo::new(stream)).await.map_err(failed)?;
-    let _driver = Driver(tokio::spawn(async move {
-        // What ends the connection early is reported by the request that needed it.
-        let _ = connection.await;
-    }));
-    let response = sender.send_request(request(call)?).await.map_err(failed)?;
+    let (response, _driver) = asked(socket, call).await?;
     let status = response.status();
     let content_type = media_type(&response);
     match Limited::new(response.into_body(), ceiling.bytes).collect().await {
@@ -252,14 +236,42 @@ async fn exchange(
             Err(CallError::TooLarge { path, limit: ceiling.bytes })
         }
         Err(error) => match error.downcast::<hyper::Error>() {
-            Ok(source) => Err(failed(*source)),
+            Ok(source) => Err(failure(socket, &path, *source)),
             Err(_) => Err(CallError::Closed { socket: socket.to_owned(), path }),
         },
     }
 }
 
+/// Connects and asks; the answer's body is still to be read, and ends when the driver is dropped.
+pub(super) async fn asked(
+    socket: &Path,
+    call: Call,
+) -> Result<(Response<Incoming>, Driver), CallError> {
+    let path = call.path.clone();
+    let failed = |source: hyper::Error| failure(socket, &path, source);
+    let stream =
+        UnixStream::connect(socket).await.map_err(|source| connect_error(socket, source))?;
+    let (mut sender, connection) =
+        http1::handshake::<_, Full<Bytes>>(TokioIo::new(stream)).await.map_err(failed)?;
+    let driver = Driver(tokio::spawn(async move {
+        // What ends the connection early is reported by the request that needed it.
+        let _ = connection.await;
+    }));
+    let response = sender.send_request(request(call)?).await.map_err(failed)?;
+    Ok((response, driver))
+}
+
+fn failure(socket: &Path, path: &str, source: hyper::Error) -> CallError {
+    let (socket, path) = (socket.to_owned(), path.to_owned());
+    if source.is_parse() {
+        CallError::NotHttp { socket, source }
+    } else {
+        CallError::Closed { socket, path }
+    }
+}
+
 /// Ends the connection's task when the call ends.
-struct Driver(JoinHandle<()>);
+pub(super) struct Driver(JoinHandle<()>);
 
 impl Drop for Driver {
     fn drop(&mut self) {
@@ -286,7 +298,7 @@ fn request(call: Call) -> Result<Request<Full<Bytes>>, CallError> {
 }
 
 /// The answer's media type without parameters, in lower case.
-fn media_type(response: &Response<Incoming>) -> String {
+pub(super) fn media_type(response: &Response<Incoming>) -> String {
     let value =
         response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     value.split(';').next().unwrap_or("").trim().to_ascii_lowercase()

@@ -2,6 +2,8 @@
 //!
 //! Events repeat nothing that `status` would not also tell; who missed some reads `status`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Answer of `GET /v1/events`: the latest, oldest first.
@@ -24,6 +26,9 @@ pub struct Event {
     pub what: String,
     /// A sentence for people.
     pub text: String,
+    /// What it is about, for programs: `pool`, `server`, `state`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub about: BTreeMap<String, String>,
 }
 
 /// How grave an event is.

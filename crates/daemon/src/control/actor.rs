@@ -2,8 +2,10 @@
 //!
 //! What follows from a change is `reconcile`'s; this file says in which order it is asked and what is told to whom.
 
+mod hand;
 mod renew;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -13,7 +15,7 @@ use model::id::ServerId;
 use tokio::sync::{mpsc, watch};
 
 use super::force::{Force, needs_restart};
-use super::handle::{Control, Handed, Order};
+use super::handle::{Control, Order};
 use super::order::{Applied, ApplyError, Change, Leave, Planned, RollbackError};
 use super::origin::{Origin, Way};
 use super::picture::{Picture, ServerFacts};
@@ -62,6 +64,7 @@ pub struct Actor {
     vault: Vault,
     pub(super) overlay: Overlay,
     pub(super) audit: Audit,
+    pub(super) sources: BTreeMap<String, String>,
     pub(super) file: Option<PathBuf>,
     publish: watch::Sender<Arc<Picture>>,
     inbox: mpsc::Receiver<Order>,
@@ -124,6 +127,7 @@ impl Actor {
             vault,
             overlay,
             audit,
+            sources: BTreeMap::new(),
             file,
             publish,
             inbox,
@@ -131,6 +135,7 @@ impl Actor {
             leaving,
         };
         actor.after_change(done.confirmed);
+        actor.tick();
         Ok((control, actor))
     }
 
@@ -185,6 +190,7 @@ impl Actor {
             Order::Operate(order, back) => drop(back.send(self.operate(*order).await)),
             Order::Undo(id, origin, back) => drop(back.send(self.undo(id, origin).await)),
             Order::Audit(since, back) => drop(back.send(self.audit.kept(since))),
+            Order::Found(found) => self.found(found).await,
             Order::Tick => self.tick(),
             Order::HandOver(back) => drop(back.send(self.hand_over())),
             Order::LookAtCertificates => self.renew(),
@@ -220,6 +226,7 @@ impl Actor {
         let book = secured(book, &vault.materials());
         let done =
             act::carry_out(&*self.engine, &mut self.listeners, &self.book, book, number).await?;
+        tell::pools(&self.events, &self.book, &done.book);
         self.book = done.book;
         self.overlay = overlay;
         self.keep_vault(vault, &troubles);
@@ -299,21 +306,6 @@ impl Actor {
         Ok(self.apply(change, Some(repeats)).await?)
     }
 
-    fn hand_over(&mut self) -> Result<Handed, ApplyError> {
-        self.may_change()?;
-        let sockets = self.listeners.copies()?;
-        self.handing = true;
-        let facts = self.book.servers.values().map(|entry| &*entry.facts);
-        Ok(Handed {
-            generation: self.force.generation,
-            text: Arc::clone(&self.force.text),
-            file: Arc::clone(&self.force.file),
-            origin: self.force.origin.clone(),
-            memory: Memory::everything(facts).with(&self.overlay),
-            sockets,
-        })
-    }
-
     fn leave(&mut self, how: Leave) -> Duration {
         let limit = how.limit.unwrap_or(self.force.config.global.drain);
         if how.handed {
@@ -359,9 +351,10 @@ impl Actor {
         self.publish();
     }
 
-    fn publish(&mut self) {
+    pub(super) fn publish(&mut self) {
         let failures = self.generations.failed() + self.words.failures() + self.audit.failures();
         let picture = self.force.picture(&self.book, &self.listeners, failures, self.leaving);
+        let picture = Picture { sources: self.sources.clone(), ..picture };
         self.publish.send_replace(Arc::new(picture));
     }
 
@@ -378,6 +371,7 @@ impl Actor {
         let number = self.force.generation;
         let done =
             act::carry_out(&*self.engine, &mut self.listeners, &self.book, book, number).await?;
+        tell::pools(&self.events, &self.book, &done.book);
         self.book = done.book;
         self.overlay = overlay;
         if let Some(config) = &self.book.config {

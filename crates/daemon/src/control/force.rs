@@ -1,5 +1,6 @@
 //! What is in force beside servers and listeners, and the picture made of all of it. It changes nothing.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -73,6 +74,7 @@ impl Force {
             needs_restart: needs_restart(&self.first, &self.config),
             leaving,
             state_failures,
+            sources: BTreeMap::new(),
         }
     }
 }
@@ -80,7 +82,16 @@ impl Force {
 /// Keys of the process that differ from those that it was started under and that it cannot change while it runs.
 pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
     // Names every field, so that a new one cannot be forgotten here. What is not compared is followed.
-    let Global { workers, connections, access_log, control, metrics: _, drain: _ } = &first.global;
+    let Global {
+        workers,
+        connections,
+        access_log,
+        control,
+        metrics: _,
+        drain: _,
+        hooks: _,
+        history: _,
+    } = &first.global;
     let new = &now.global;
     let off = |target: &AccessTarget| *target == AccessTarget::Off;
     let differ = [

@@ -13,8 +13,8 @@ use model::id::ServerId;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::order::{
-    Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution, RollbackError,
-    Verdict,
+    Applied, ApplyError, Change, Found, Generation, Gone, Leave, Planned, Resolution,
+    RollbackError, Verdict,
 };
 use super::origin::Origin;
 use super::picture::{Picture, ServerFacts, Share};
@@ -53,6 +53,8 @@ pub enum Order {
     Undo(Option<u64>, Origin, oneshot::Sender<Result<Undone, UndoError>>),
     /// The record of orders, from this moment (Unix milliseconds) on.
     Audit(u64, oneshot::Sender<Kept>),
+    /// What a source of servers said.
+    Found(Found),
     /// Time has passed.
     Tick,
     /// What probes found out.
@@ -200,6 +202,11 @@ impl Control {
     /// The daemon is stopping.
     pub async fn audit(&self, since_unix_ms: u64) -> Result<Kept, Gone> {
         self.ask(|back| Order::Audit(since_unix_ms, back)).await
+    }
+
+    /// Tells what a source of servers said.
+    pub async fn found(&self, found: Found) {
+        let _ = self.orders.send(Order::Found(found)).await;
     }
 
     /// Says that time has passed: windows open and close, limits end.

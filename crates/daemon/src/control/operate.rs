@@ -19,8 +19,10 @@ use super::record::words;
 use super::word::{Operate, Operated, SaveError, ServerWord, SetServerError};
 use crate::audit::Reversal;
 use crate::keep;
+use crate::local_time::offset_seconds;
 use crate::reconcile::overlay::{Added, Manual, Removed, SERVERS};
 use crate::reconcile::server::{self, address_text, summary};
+use crate::report::vitals::unix_ms;
 
 /// How long a quiesce may be, and how far ahead a window may lie.
 const FAR: Duration = Duration::from_secs(366 * 86_400);
@@ -58,7 +60,9 @@ impl Actor {
     /// Windows open and close, limits end.
     pub(super) fn tick(&mut self) {
         let now = SystemTime::now();
-        let due = |facts: &ServerFacts| server::ticked(facts, now);
+        let utc = i64::try_from(unix_ms(now) / 1000).unwrap_or(0);
+        let local = utc + offset_seconds(utc);
+        let due = |facts: &ServerFacts| server::ticked(facts, now, local);
         let entries = self.book.servers.iter();
         let due: Vec<(ServerId, ServerFacts)> =
             entries.filter_map(|(id, entry)| Some((*id, due(&entry.facts)?))).collect();

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::origin::Origin;
 use super::picture::Judgement;
+use crate::reconcile::overlay::FoundServer;
 
 /// A configuration to put in force.
 #[derive(Clone, Debug)]
@@ -149,6 +150,19 @@ pub struct Resolution {
     pub server: ServerId,
     /// Its address, or why there is none.
     pub found: Result<SocketAddr, String>,
+}
+
+/// What a source of servers said.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// For which pool.
+    pub pool: String,
+    /// Where, for messages: `dns web.internal`.
+    pub place: String,
+    /// The servers, or why the last good answer stands.
+    pub servers: Result<Vec<FoundServer>, String>,
+    /// Servers that were too many.
+    pub left_out: usize,
 }
 
 /// How to leave.

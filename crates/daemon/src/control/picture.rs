@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use model::config::{Admin, Checked, Config, Server, Weight};
+use model::config::{Admin, Checked, Config, Scheduled, Server, Weight};
 use model::id::{ListenerId, PoolId, ServerId, ServiceId};
 use model::snapshot::{ServerState, Snapshot};
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,8 @@ pub struct Picture {
     pub leaving: bool,
     /// Attempts to keep generations or operators' words on disk that failed.
     pub state_failures: u64,
+    /// Sources of servers whose last answer was not believed, by pool: why.
+    pub sources: BTreeMap<String, String>,
 }
 
 impl Picture {
@@ -81,6 +83,8 @@ pub struct ServerFacts {
     pub judged: Judged,
     /// What an operator said, where that differs from the file.
     pub hand: Hand,
+    /// What the schedule wants of it now.
+    pub clock: Option<Scheduled>,
     /// What all of it comes to.
     pub state: ServerState,
     /// Why, in a sentence.
@@ -170,6 +174,8 @@ pub struct Hand {
     pub quiesce: Option<Quiesce>,
     /// It is or will be in maintenance.
     pub maintain: Option<Maintain>,
+    /// It was enabled against what the schedule wanted; until that ends.
+    pub despite: bool,
 }
 
 /// A server takes no new client; those that it has may stay until the limit.

@@ -1,13 +1,15 @@
 //! What the daemon says about changes. It changes nothing.
 
 use model::id::ServerId;
+use model::snapshot::ServerState;
 
 use super::force::{Force, needs_restart};
 use super::picture::ServerFacts;
-use crate::event::Events;
+use crate::event::{Events, Level};
 use crate::listeners::Listeners;
 use crate::reconcile::act;
 use crate::reconcile::book::Book;
+use crate::reconcile::server::address_text;
 
 /// A generation is in force.
 pub(super) fn in_force(events: &Events, force: &Force, confirmed: bool) {
@@ -56,13 +58,60 @@ pub(super) fn fewer_sockets(events: &Events, book: &Book, listeners: &Listeners)
     }
 }
 
-/// A server's state changed, if it did.
+/// A server's state changed, if it did; and with it its pool's, if that is so.
 pub(super) fn server_state(events: &Events, id: ServerId, old: &Book, new: &Book) {
-    let (Some(old), Some(new)) = (old.servers.get(&id), new.servers.get(&id)) else { return };
-    if old.facts.state != new.facts.state {
-        let ServerFacts { pool_name, config, state, reason, .. } = &*new.facts;
-        let (was, is) = (old.facts.state.name(), state.name());
-        let text = format!("{pool_name}/{}: {was} → {is}: {reason}", config.name);
-        events.info("server-state", text);
+    let (Some(old_entry), Some(new_entry)) = (old.servers.get(&id), new.servers.get(&id)) else {
+        return;
+    };
+    let (old_facts, facts) = (&old_entry.facts, &new_entry.facts);
+    if old_facts.state == facts.state {
+        return;
     }
+    let ServerFacts { pool_name, config, state, reason, .. } = &**facts;
+    let (was, is) = (old_facts.state.name(), state.name());
+    let text = format!("{pool_name}/{}: {was} → {is}: {reason}", config.name);
+    let (level, what) = match state {
+        ServerState::Up => (Level::Info, "server-up"),
+        ServerState::Down => (Level::Warning, "server-down"),
+        ServerState::Unknown => (Level::Info, "server-unknown"),
+        ServerState::Drain => (Level::Info, "server-drain"),
+        ServerState::Disabled => (Level::Info, "server-disabled"),
+    };
+    let left = takers(new, pool_name);
+    let about = [
+        ("pool", pool_name.clone()),
+        ("server", config.name.clone()),
+        ("address", address_text(&config.address)),
+        ("was", was.to_owned()),
+        ("state", is.to_owned()),
+        ("reason", reason.clone()),
+        ("left", left.to_string()),
+    ];
+    events.tell(level, what, text, &about);
+    pool(events, pool_name, takers(old, pool_name), left);
+}
+
+/// Pools that a change left without a server that takes work, or gave one back.
+pub(super) fn pools(events: &Events, old: &Book, new: &Book) {
+    for name in new.pools.keys().filter(|name| old.pools.contains_key(*name)) {
+        pool(events, name, takers(old, name), takers(new, name));
+    }
+}
+
+fn pool(events: &Events, name: &str, before: usize, after: usize) {
+    let about = [("pool", name.to_owned()), ("left", after.to_string())];
+    if before > 0 && after == 0 {
+        let text = format!("{name}: no server takes work any more");
+        events.tell(Level::Warning, "pool-empty", text, &about);
+    }
+    if before == 0 && after > 0 {
+        events.tell(Level::Info, "pool-back", format!("{name}: a server takes work again"), &about);
+    }
+}
+
+/// Servers of a pool that take work, or would if none were up.
+fn takers(book: &Book, pool: &str) -> usize {
+    let servers = book.pools.get(pool).map_or(&[][..], |view| &view.servers);
+    let takes = |state| matches!(state, ServerState::Up | ServerState::Unknown);
+    servers.iter().filter(|it| takes(it.state) && it.weight.get() > 0).count()
 }

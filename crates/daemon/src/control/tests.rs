@@ -203,7 +203,9 @@ async fn verdicts_that_wait_make_one_snapshot() {
     world.control.generations().await.unwrap();
     assert!(matches!(world.fake.take()[..], [Asked::Install(_)]));
     assert_eq!(world.control.picture().server("web", "a").unwrap().reason, "because");
-    assert_eq!(world.whats().iter().filter(|what| **what == "server-state").count(), 4);
+    let of = |what: &str| world.whats().iter().filter(|it| **it == what).count();
+    assert_eq!((of("server-down"), of("server-up")), (2, 2));
+    assert_eq!((of("pool-empty"), of("pool-back")), (1, 1), "each once");
 }
 
 #[tokio::test]

@@ -59,6 +59,8 @@ pub(super) fn encode(
     one(to, "steelyard_kernel_tcp", Some(Unit::Bytes), "Memory of all TCP sockets here.", kernel)?;
     let help = "Attempts to keep generations or operators' words on disk that failed.";
     counter(to, ("steelyard_state_failures", None, help), facts.state_failures)?;
+    let rows = facts.events.iter().map(|(what, count)| ([("what", *what)], *count));
+    counters(to, ("steelyard_events", None, "Events by kind."), rows)?;
     log(facts, to)?;
     probes(facts, to)?;
     ports(facts, to)

@@ -52,6 +52,9 @@ pub struct Remembered {
     /// A window of maintenance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maintain: Option<Maintain>,
+    /// It was enabled against what the schedule wanted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub despite: bool,
     /// The weight that the judge gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<u16>,
@@ -159,6 +162,7 @@ fn say(facts: &mut ServerFacts, old: &Remembered) {
     }
     facts.hand.quiesce.clone_from(&old.quiesce);
     facts.hand.maintain.clone_from(&old.maintain);
+    facts.hand.despite = old.despite;
 }
 
 fn remember(facts: &ServerFacts) -> Remembered {
@@ -170,6 +174,7 @@ fn remember(facts: &ServerFacts) -> Remembered {
         address: server::address_text(&facts.config.address),
         admin: admin.map(|Word { value, over, by, at }| Said { value, over, by, at }),
         quiesce: facts.hand.quiesce.clone(),
+        despite: facts.hand.despite,
         maintain: facts.hand.maintain.clone(),
         weight: weight.map(|Word { value, over, by, at }| Said {
             value: value.get(),

@@ -153,7 +153,8 @@ impl Overlay {
         };
         next.added
             .retain(|it| pools.contains_key(&it.pool) && written(&it.pool, &it.name).is_none());
-        next.found.retain(|it| pools.contains_key(&it.pool));
+        let looked_up = |pool: &String| pools.get(pool).is_some_and(|it| it.discovery.is_some());
+        next.found.retain(|it| looked_up(&it.pool));
         next.removed.retain(|it| {
             let in_file = written(&it.pool, &it.name)
                 .is_some_and(|server| address_text(&server.address) == it.address);

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use model::calendar::Civil;
-use model::config::{Admin, Host, Initial, Pool, Server, ServerAddress, Weight};
+use model::config::{Admin, Host, Initial, Pool, Scheduled, Server, ServerAddress, Weight};
 use model::id::{PoolId, ServerId};
+use model::schedule;
 use model::snapshot::ServerState;
 
 use crate::control::origin::Origin;
@@ -34,6 +35,7 @@ pub fn new(
         resolved,
         judged: initial(pool, now),
         hand: Hand::default(),
+        clock: None,
         state: ServerState::Unknown,
         reason: String::new(),
         since: now,
@@ -75,6 +77,7 @@ pub fn told(old: &ServerFacts, word: ServerWord, by: Origin, now: SystemTime) ->
             facts.hand.admin = admin(Admin::Enabled);
             facts.hand.quiesce = None;
             facts.hand.maintain = None;
+            facts.hand.despite = facts.clock.is_some();
         }
         ServerWord::Drain => {
             facts.hand.admin = admin(Admin::Drain);
@@ -102,11 +105,17 @@ pub fn told(old: &ServerFacts, word: ServerWord, by: Origin, now: SystemTime) ->
 }
 
 /// After time has passed: windows open and close, a quiesce becomes a drain. `None`: nothing of that.
-pub fn ticked(old: &ServerFacts, now: SystemTime) -> Option<ServerFacts> {
-    if old.hand.quiesce.is_none() && old.hand.maintain.is_none() {
+pub fn ticked(old: &ServerFacts, now: SystemTime, local_seconds: i64) -> Option<ServerFacts> {
+    let scheduled = !old.config.schedule.is_empty() || old.clock.is_some();
+    if old.hand.quiesce.is_none() && old.hand.maintain.is_none() && !scheduled {
         return None;
     }
     let mut facts = old.clone();
+    facts.clock = schedule::wanted(&old.config.schedule, local_seconds).copied();
+    if facts.clock != old.clock {
+        // At a start the clock's word is read again, and what was said against it stands.
+        facts.hand.despite &= old.clock.is_none() && facts.clock.is_some();
+    }
     facts.hand.maintain.take_if(|window| window.over(now));
     if let Some(Quiesce { by, .. }) = facts.hand.quiesce.take_if(|it| it.until <= now)
         && wanted(old) == Admin::Enabled
@@ -189,6 +198,9 @@ pub(super) fn settle(facts: &mut ServerFacts, now: SystemTime) {
         Admin::Enabled if facts.hand.quiesce.is_some() => {
             (ServerState::Drain, facts.hand.quiesce.as_ref().map(quiesced).unwrap_or_default())
         }
+        Admin::Enabled if facts.clock.is_some() && !facts.hand.despite => {
+            facts.clock.as_ref().map_or((ServerState::Drain, String::new()), by_clock)
+        }
         Admin::Enabled => match &facts.resolved {
             Resolved::NotYet => (ServerState::Unknown, "its name is being looked up".to_owned()),
             Resolved::Failed(why) => (ServerState::Down, why.clone()),
@@ -201,6 +213,13 @@ pub(super) fn settle(facts: &mut ServerFacts, now: SystemTime) {
     facts.state = state;
     facts.reason = reason;
     facts.weight = facts.hand.weight.as_ref().map_or(facts.config.weight, |word| word.value);
+}
+
+fn by_clock(rule: &Scheduled) -> (ServerState, String) {
+    match rule.what {
+        Admin::Disabled => (ServerState::Disabled, format!("disabled by schedule {}", rule.hours)),
+        _ => (ServerState::Drain, format!("drained by schedule {}", rule.hours)),
+    }
 }
 
 fn in_maintenance(window: &Maintain) -> String {

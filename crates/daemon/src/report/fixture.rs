@@ -52,6 +52,7 @@ pub fn picture(text: &str, workers: usize) -> Picture {
         certificates: Arc::default(),
         leaving: false,
         state_failures: 0,
+        sources: std::collections::BTreeMap::new(),
     }
 }
 
@@ -112,6 +113,7 @@ fn snapshot(
                     evidence: false,
                 },
                 hand: Hand::default(),
+                clock: None,
                 state: match (server.admin, pool.initial) {
                     (Admin::Drain, _) => ServerState::Drain,
                     (Admin::Disabled, _) => ServerState::Disabled,

@@ -200,8 +200,10 @@ fn evidence(facts: &ServerFacts, note: Option<Note>) -> Evidence {
     if let Some(word) = facts.hand.admin.as_ref().filter(|word| word.value != Admin::Enabled) {
         return of(Source::Operator, &facts.reason, word.at);
     }
-    if facts.config.admin != Admin::Enabled && facts.hand.admin.is_none() {
-        return of(Source::Configuration, &facts.reason, facts.since);
+    if matches!(facts.state, ServerState::Drain | ServerState::Disabled) {
+        let by_hand = facts.hand.maintain.is_some() || facts.hand.quiesce.is_some();
+        let source = if by_hand { Source::Operator } else { Source::Configuration };
+        return of(source, &facts.reason, facts.since);
     }
     if !matches!(facts.resolved, Resolved::At(_)) {
         return of(Source::Resolver, &facts.reason, facts.since);
@@ -270,6 +272,11 @@ fn warnings(picture: &Picture, facts: &Facts, now: SystemTime) -> Vec<String> {
             row.left, row.destination
         ));
     }
+    out.extend(
+        picture.sources.iter().map(|(pool, why)| {
+            format!("pool {pool} keeps the servers that were found last: {why}")
+        }),
+    );
     if facts.state_failures > 0 {
         out.push(format!(
             "{} attempts to keep generations on disk failed: a restart may not know the last ones",

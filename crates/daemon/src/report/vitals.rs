@@ -56,6 +56,8 @@ pub struct Facts {
     pub probes: ProbeSums,
     /// Lines about the daemon itself that were not written.
     pub events_dropped: u64,
+    /// Events by kind.
+    pub events: Vec<(&'static str, u64)>,
     /// Attempts to keep generations or operators' words on disk that failed.
     pub state_failures: u64,
     /// Source ports.
@@ -83,6 +85,7 @@ impl Vitals {
             access: self.access.counts(),
             probes: self.probes.read(),
             events_dropped: self.control.events().dropped(),
+            events: self.control.events().counts(),
             state_failures: picture.state_failures,
             ports: (self.ports)(),
             open: (self.open)(),

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use api::types::report::INTERVAL_MS_MAX;
 use api::types::{
-    Event, Events, Generation, Generations, Level, Report, ReportQuery, ServersExplained, Status,
+    Generation, Generations, History, HistoryQuery, Report, ReportQuery, ServersExplained, Status,
 };
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -92,19 +92,21 @@ pub(super) async fn config(State(context): Held) -> Response {
     ([(header::CONTENT_TYPE, api::routes::TOML)], text).into_response()
 }
 
-pub(super) async fn events(State(context): Held) -> Json<Events> {
-    let recent = context.vitals.control.events().recent().into_iter();
-    let events = recent.map(|event| Event {
-        at_unix_ms: event.at_ms,
-        level: match event.level {
-            crate::event::Level::Info => Level::Info,
-            crate::event::Level::Warning => Level::Warning,
-            crate::event::Level::Error => Level::Error,
-        },
-        what: event.what.into(),
-        text: event.text,
-    });
-    Json(Events { events: events.collect() })
+pub(super) async fn history(
+    State(context): Held,
+    query: Result<Query<HistoryQuery>, QueryRejection>,
+) -> Result<Json<History>, Refusal> {
+    let Query(query) = query?;
+    let now = unix_ms(SystemTime::now());
+    let until = query.until_unix_ms.unwrap_or(now).min(now);
+    if query.since_unix_ms >= until {
+        let detail = "the time between since-unix-ms and until-unix-ms is empty, or is to come";
+        return Err(Refusal::new(400, "query", detail));
+    }
+    let found = context.annals.between(query.since_unix_ms, until).await;
+    found.map(Json).map_err(|error| {
+        Refusal::new(500, "history", format!("the history cannot be read: {error}"))
+    })
 }
 
 pub(super) async fn generations(State(context): Held) -> Result<Json<Generations>, Refusal> {

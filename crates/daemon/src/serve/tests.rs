@@ -58,7 +58,8 @@ async fn daemon() -> Daemon {
     let stopped = Arc::<Mutex<Vec<_>>>::default();
     let stops = stopped.clone();
     let stop: super::Stop = Box::new(move |limit| stops.lock().unwrap().push(limit));
-    let context = Arc::new(Context { vitals: Arc::new(vitals), stop });
+    let annals = Arc::new(crate::history::Annals::new(None));
+    let context = Arc::new(Context { vitals: Arc::new(vitals), annals, stop });
     let bound = bind::bind(&path, 0o600, bind::Over::Dead).unwrap();
     let (end, until) = oneshot::channel::<()>();
     let served = tokio::spawn(super::run(bound, context, async move { drop(until.await) }));

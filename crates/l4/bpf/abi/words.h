@@ -94,10 +94,6 @@ enum outcome {
 	SOURCE_BANDWIDTH_CAP = 26,
 	/// Dropped: too many half-open connections, and new ones come faster than allowed then.
 	HALF_OPEN_LIMIT = 27,
-	/// Answered with a SYN cookie.
-	COOKIE_SENT = 28,
-	/// Dropped: the acknowledgement of a SYN cookie that was never given.
-	COOKIE_BAD = 29,
 	/// Dropped by a rule of the service.
 	RULE_DROPPED = 30,
 	/// Dropped: a packet of a connection that is over or was never there.

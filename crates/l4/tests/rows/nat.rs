@@ -2,7 +2,9 @@
 
 use l4::abi::{self, Method, Outcome};
 
-use super::packet::{ACK, FIN, Packet, RST, SYN, Seen, TCP, THEIRS, UDP, read_ip, tcp, udp};
+use super::packet::{
+    ACK, FIN, Packet, RST, SYN, Seen, TCP, THEIRS, UDP, checksum, pseudo, read_ip, tcp, udp,
+};
 use super::world::{DROP, TX, World, ip, link};
 
 const CLIENT4: &str = "192.0.2.7:4000";
@@ -205,4 +207,42 @@ fn hops_and_ports_run_out() {
         out(&world, "a port", &Packet { sport: port, ..syn.clone() });
     }
     world.expect("none left", &Packet { sport: 3, ..syn }.bytes(), Outcome::NoPort, DROP);
+}
+
+/// The packet as the stack has it before a device finishes its checksum: the field holds the pseudo header's sum.
+fn unfinished(packet: &Packet) -> Vec<u8> {
+    let mut bytes = packet.bytes();
+    let header = if packet.src.is_ipv4() { 20 } else { 40 };
+    let transport = bytes.len() - 14 - header;
+    let head = pseudo(packet.src, packet.dst, packet.proto, transport);
+    let at = 14 + header + if packet.proto == TCP { 16 } else { 6 };
+    bytes[at..at + 2].copy_from_slice(&(!checksum(&[&head])).to_be_bytes());
+    bytes
+}
+
+#[test]
+fn a_checksum_that_a_device_finishes_stays_one() {
+    let Some(world) = world() else { return };
+    for packet in [tcp(CLIENT4, VIP4, SYN), udp(CLIENT4, VIP4), tcp(CLIENT6, VIP6, SYN)] {
+        let text = format!("{} {}", packet.src, packet.proto);
+        let bytes = unfinished(&packet);
+        let out = world.expect(&text, &bytes, Outcome::Forwarded, TX);
+        let header = if packet.src.is_ipv4() { 20 } else { 40 };
+        let at = 14 + header + if packet.proto == TCP { 16 } else { 6 };
+        let mut finished = out.clone();
+        let sum = checksum(&[&out[14 + header..]]);
+        finished[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+        read_ip(&finished[14..]);
+    }
+    // A whole checksum that is by chance the pseudo header's sum is still a whole one.
+    let mut chance = tcp(CLIENT4, VIP4, SYN);
+    chance.payload = vec![0; 8];
+    let head = pseudo(chance.src, chance.dst, TCP, 28);
+    let same = (!checksum(&[&head])).to_be_bytes();
+    let mut bytes = (0..=u16::MAX).map(|word| {
+        chance.payload[0..2].copy_from_slice(&word.to_be_bytes());
+        chance.bytes()
+    });
+    let found = bytes.find(|bytes| bytes[50..52] == same).unwrap();
+    read_ip(&world.expect("by chance", &found, Outcome::Forwarded, TX)[14..]);
 }

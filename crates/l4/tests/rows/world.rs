@@ -1,7 +1,7 @@
 //! A plane to try packets on: its maps filled by hand, its clock stopped, its pins in a private place.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -12,7 +12,6 @@ use l4::{Plane, Sizes};
 
 use super::packet::Packet;
 
-pub const ABORTED: u32 = 0;
 pub const DROP: u32 = 1;
 pub const PASS: u32 = 2;
 pub const TX: u32 = 3;
@@ -247,31 +246,38 @@ impl World {
         (trial.verdict, trial.packet)
     }
 
-    /// Packets of an outcome, over all CPUs, families and rows.
-    pub fn count(&self, outcome: Outcome) -> u64 {
-        let number = outcome as u32;
-        let mut sum = 0;
-        if number < abi::SERVER_OUTCOMES {
-            let at = number as usize;
-            for index in 0..64 {
-                for row in self.plane.server_counts.each_cpu(&index).unwrap() {
-                    sum += row.packets4[at] + row.packets6[at];
-                }
+    /// Packets by outcome, in the order of `Outcome::ALL`, over all CPUs, families and rows.
+    pub fn counts(&self) -> Vec<u64> {
+        let mut by_number = [0; 64];
+        for index in 0..16 {
+            for row in self.plane.server_counts.each_cpu(&index).unwrap() {
+                add(&mut by_number[..16], &[&row.packets4, &row.packets6]);
             }
-        } else if number < abi::SERVER_OUTCOMES + abi::SERVICE_OUTCOMES {
-            let at = (number - abi::SERVER_OUTCOMES) as usize;
-            for index in 0..16 {
-                for row in self.plane.service_counts.each_cpu(&index).unwrap() {
-                    sum += row.packets4[at] + row.packets6[at];
-                }
-            }
-        } else {
-            let at = (number - abi::SERVER_OUTCOMES - abi::SERVICE_OUTCOMES) as usize;
-            for row in self.plane.plane_counts.each_cpu(&0).unwrap() {
-                sum += row.packets4[at] + row.packets6[at] + row.others[at];
+            for row in self.plane.service_counts.each_cpu(&index).unwrap() {
+                add(&mut by_number[16..40], &[&row.packets4, &row.packets6]);
             }
         }
-        sum
+        for row in self.plane.plane_counts.each_cpu(&0).unwrap() {
+            add(&mut by_number[40..], &[&row.packets4, &row.packets6, &row.others]);
+        }
+        Outcome::ALL.iter().map(|one| by_number[*one as usize]).collect()
+    }
+
+    pub fn count(&self, outcome: Outcome) -> u64 {
+        let at = Outcome::ALL.iter().position(|one| *one == outcome).unwrap();
+        self.counts()[at]
+    }
+
+    /// Outcomes whose counts differ from `before`.
+    pub fn moved(&self, before: &[u64]) -> Vec<Outcome> {
+        let now = self.counts();
+        let moved = Outcome::ALL.iter().zip(now.iter().zip(before));
+        moved.filter(|(_, (now, before))| now != before).map(|(one, _)| *one).collect()
+    }
+
+    /// Where the pins' file system is mounted.
+    pub fn place(&self) -> &Path {
+        &self.place
     }
 
     pub fn received(&self) -> u64 {
@@ -280,19 +286,20 @@ impl World {
 
     /// Sends a packet that must end in `outcome` and nowhere else; gives what came out.
     pub fn expect(&self, text: &str, packet: &[u8], outcome: Outcome, verdict: u32) -> Vec<u8> {
-        let before: Vec<u64> = Outcome::ALL.iter().map(|one| self.count(*one)).collect();
+        let before = self.counts();
         let received = self.received();
         let (got, out) = self.send_bytes(packet);
-        let counted: Vec<&str> = Outcome::ALL
-            .iter()
-            .zip(&before)
-            .filter(|(one, before)| self.count(**one) != **before)
-            .map(|(one, _)| one.name())
-            .collect();
-        assert_eq!(counted, [outcome.name()], "{text}");
+        assert_eq!(self.moved(&before), [outcome], "{text}");
         assert_eq!(self.received(), received + 1, "{text}");
         assert_eq!(got, verdict, "{text}: verdict");
         out
+    }
+}
+
+/// Adds each row of counters to the sums.
+fn add(sums: &mut [u64], rows: &[&[u64]]) {
+    for row in rows {
+        sums.iter_mut().zip(*row).for_each(|(sum, count)| *sum += count);
     }
 }
 

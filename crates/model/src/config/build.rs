@@ -2,6 +2,7 @@
 
 mod balance;
 mod inner;
+mod operate;
 mod packets;
 mod tls;
 
@@ -11,11 +12,12 @@ use std::sync::Arc;
 
 use super::address::{Host, ServerAddress};
 use super::checked::{
-    AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Config, Control, Fanout, Forwarded,
-    Global, Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Probe, ProbeKind, Server,
-    Service, ServiceTimeouts, Weight,
+    AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Config, Fanout, Forwarded, Global,
+    Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Probe, ProbeKind, Server, Service,
+    ServiceTimeouts, Weight,
 };
 use super::forward::Forward;
+use super::operate::Control;
 use super::resolve::Effective;
 use super::section::Section;
 use super::socket::{KeepAlive, PathHint, SocketOptions};
@@ -65,6 +67,8 @@ fn global(section: &Section) -> Global {
         }),
         metrics: metrics.map(|listen| Metrics { listen: *listen }),
         drain: section.span("drain"),
+        hooks: section.list("hook").iter().map(operate::hook).collect(),
+        history: section.table("history").map(operate::history),
     }
 }
 
@@ -138,6 +142,7 @@ fn pool(section: &Section) -> Pool {
             AllDown::Refuse
         },
         servers: servers.collect(),
+        discovery: section.table("servers-from").map(operate::discovery),
         probe,
         timeout: inner(section, "timeout", |timeout| PoolTimeouts {
             connect: timeout.span("connect"),
@@ -174,6 +179,7 @@ pub fn server(section: &Section) -> Server {
             Some("disabled") => Admin::Disabled,
             _ => Admin::Enabled,
         },
+        schedule: section.list("schedule").iter().filter_map(operate::scheduled).collect(),
         probe: section.table("probe").map(probe),
         connections: section.count("connections"),
     }

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::address::ServerAddress;
 use super::balance::{Balance, HashOn, Judge, Priority};
 use super::forward::Forward;
+use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
 use super::socket::SocketOptions;
 use super::tls::{PoolTls, ServiceTls};
@@ -48,6 +49,10 @@ pub struct Global {
     pub metrics: Option<Metrics>,
     /// How long SIGTERM lets exchanges finish; default 30 s.
     pub drain: Duration,
+    /// Programs that are told of events.
+    pub hooks: Vec<Hook>,
+    /// How much history is kept; `None`: none.
+    pub history: Option<HistoryKeep>,
 }
 
 /// Which exchanges are logged, how and where.
@@ -84,24 +89,6 @@ pub enum AccessTarget {
     Stdout,
     /// A file, reopened on SIGUSR1.
     File(PathBuf),
-}
-
-/// The local API.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Control {
-    /// Unix socket; default `/run/steelyard/control.sock`.
-    pub socket: PathBuf,
-    /// File mode of the socket; default 0o660.
-    pub mode: u32,
-    /// Where generations and states are kept; default `/var/lib/steelyard`.
-    pub state: PathBuf,
-    /// Orders about servers are written back to the file, unless they say otherwise.
-    pub write_back: bool,
-    /// Bytes of the record of orders.
-    pub audit: u64,
-    /// Generations kept for rollback; default 20.
-    pub generations: u32,
 }
 
 /// The Prometheus endpoint.
@@ -224,6 +211,8 @@ pub struct Pool {
     pub probe: Option<Probe>,
     /// Servers in the order written; names are unique.
     pub servers: Vec<Arc<Server>>,
+    /// Where more of them are found.
+    pub discovery: Option<Discovery>,
     /// Times towards servers.
     pub timeout: PoolTimeouts,
     /// Limits.
@@ -309,6 +298,8 @@ pub struct Server {
     pub locality: Option<String>,
     /// What the operator wrote in the file.
     pub admin: Admin,
+    /// What the clock wants of it.
+    pub schedule: Vec<Scheduled>,
     /// Its probe, after inheritance.
     pub probe: Option<Probe>,
     /// Connections at a time over all workers; `None`: no cap.

@@ -88,6 +88,8 @@ keys! {
     Control = "control" => control,
     Metrics = "metrics" => metrics,
     Drain = "drain" => drain,
+    Hook = "hook" => hooks,
+    History = "history" => history,
 }
 keys! {
     /// A key of `[packets]`.
@@ -123,6 +125,7 @@ keys! {
     Locality = "locality" => locality,
     Initial = "initial" => initial,
     AllDown = "all-down" => all_down,
+    Discovery = "servers-from" => discovery,
     Probe = "probe" => probe,
     Timeout = "timeout" => timeout,
     Limit = "limit" => limit,
@@ -139,6 +142,7 @@ keys! {
     Priority = "priority" => priority,
     Locality = "locality" => locality,
     State = "state" => admin,
+    Schedule = "schedule" => schedule,
     Probe = "probe" => probe,
     Connections = "connections" => connections,
 }

@@ -136,7 +136,7 @@ impl Origins {
                         self.section(
                             inner,
                             &format!("{path}[{at}]"),
-                            &format!("[[{path}]]"),
+                            &format!("[[{}]]", without_indices(&path)),
                             shown,
                             visit,
                         );

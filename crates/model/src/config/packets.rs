@@ -136,7 +136,7 @@ pub struct PacketRule {
 pub struct Hours {
     /// First minute.
     pub from: u16,
-    /// The minute after the last; not above `from`: on the next day.
+    /// The minute after the last; not above `from`: on the next day. The same as `from`: the whole day.
     pub to: u16,
 }
 
@@ -306,6 +306,10 @@ impl Serialize for Span {
 impl fmt::Display for Hours {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (from, end) = (self.from, self.to);
+        if from == end {
+            // The whole day has no other form.
+            return write!(to, "{}-{}", from / 60, (from / 60 + 23) % 24);
+        }
         write!(to, "{:02}:{:02}-{:02}:{:02}", from / 60, from % 60, end / 60, end % 60)
     }
 }

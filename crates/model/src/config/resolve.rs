@@ -227,6 +227,14 @@ fn settle_value(table: &Table, key: &Key, chain: &[Layer<'_>]) -> Option<Setting
     for layer in chain {
         if let Some(setting) = layer.section.setting(key.name) {
             let origin = layer.origin(setting);
+            if let (Kind::List { table, .. }, Slot::List(list)) = (&key.kind, &setting.slot)
+                && !std::ptr::eq(*table, &SERVER)
+            {
+                // What an element inherits is settled by whoever knows from where.
+                let own = |one| [Layer { section: one, tier: layer.tier }];
+                let list = list.iter().map(|one| settle(table, &own(one), true)).collect();
+                return Some(Setting { slot: Slot::List(list), origin });
+            }
             return Some(Setting { slot: setting.slot.clone(), origin });
         }
         // A nearer choice of another kind: what was chosen further away does not reach us.

@@ -4,12 +4,13 @@
 pub mod balance;
 pub mod listeners;
 pub mod method;
+pub mod operate;
 pub mod packets;
 pub mod pools;
 pub mod sockets;
 pub mod tls;
 
-use super::decode::quoted;
+use super::decode::{quoted, scalar};
 use super::finding::{Sink, Trouble};
 use super::resolve::Effective;
 use super::schema::{Fallback, Kind, Table};
@@ -43,6 +44,12 @@ fn missing(effective: &Effective, sink: &mut Sink<'_, '_>) {
     for pool in &effective.pools {
         let path = format!("pool.{}", quoted(&pool.name));
         required(&POOL, pool, &path, sink);
+        if pool.setting("servers").is_none() && pool.setting("servers-from").is_none() {
+            let expected = POOL.find("servers").map(|(_, key)| scalar::expected(&key.kind));
+            let trouble = Trouble::new("a pool needs `servers`").found("nothing");
+            let trouble = trouble.expected(expected.unwrap_or_default());
+            sink.error(pool.place, &format!("{path}.servers"), trouble);
+        }
         for (at, server) in pool.list("servers").iter().enumerate() {
             required(&SERVER, server, &format!("{path}.servers[{at}]"), sink);
         }
@@ -60,7 +67,7 @@ fn required(table: &'static Table, section: &Section, path: &str, sink: &mut Sin
         if setting.is_none() && matches!(key.default, Fallback::Required) {
             let trouble = Trouble::new(format!("{} needs `{}`", table.what, key.name))
                 .found("nothing")
-                .expected(super::decode::scalar::expected(&key.kind));
+                .expected(scalar::expected(&key.kind));
             sink.error(section.place, &format!("{path}.{}", key.name), trouble);
         }
         if let (Kind::Table { table: inner, .. }, Some(Slot::Table(below))) =
@@ -68,7 +75,7 @@ fn required(table: &'static Table, section: &Section, path: &str, sink: &mut Sin
         {
             required(inner, below, &format!("{path}.{}", key.name), sink);
         }
-        if let (Kind::List { table: inner, .. }, "rule") = (&key.kind, key.name) {
+        if let (Kind::List { table: inner, .. }, "rule" | "hook") = (&key.kind, key.name) {
             for (at, below) in section.list(key.name).iter().enumerate() {
                 required(inner, below, &format!("{path}.{}[{at}]", key.name), sink);
             }
@@ -108,6 +115,7 @@ fn references(effective: &Effective, sink: &mut Sink<'_, '_>) {
 }
 
 fn global(effective: &Effective, sink: &mut Sink<'_, '_>) {
+    operate::hooks(&effective.global, sink);
     if let Some(socket) = effective.global.table("socket") {
         sockets::verify(socket, "global.socket", sink);
     }

@@ -38,6 +38,7 @@ fn server((at, weight): (usize, &u16)) -> ServerView {
             address: ServerAddress { host: Host::Ip(ip), port: 80 },
             weight,
             admin: Admin::Enabled,
+            schedule: Vec::new(),
             probe: None,
             connections: None,
             priority: Priority::FIRST,
@@ -58,6 +59,7 @@ fn config(balance: Balance, servers: &[ServerView]) -> Pool {
         initial: Initial::Up,
         all_down: AllDown::Refuse,
         probe: None,
+        discovery: None,
         servers: servers.iter().map(|server| server.config.clone()).collect(),
         timeout: PoolTimeouts {
             connect: span,

@@ -13,7 +13,8 @@ const MOST: usize = 1_024;
 
 const PREFIX: &str = "a network such as \"10.0.0.0/8\" or \"2001:db8::/32\"";
 const PORT_RANGE: &str = "a port or a range: 1024, \"1024-65535\"";
-const HOURS: &str = "a part of the day: \"22:00-06:00\"";
+const HOURS: &str =
+    "a part of the day: \"22:00-06:00\", or by whole hours, the last included: \"22-5\"";
 
 /// Whether a listening address is written in the form that `spans` reads: ports in a list or range, or any port.
 pub fn has_spans(text: &str) -> bool {
@@ -122,8 +123,15 @@ pub fn hours(node: &DeValue<'_>) -> Result<Value, Trouble> {
         let good = minute < 60 && (hour < 24 || (hour == 24 && minute == 0));
         good.then_some((hour * 60 + minute) % (24 * 60))
     };
+    let hour = |text: &str| text.trim().parse::<u16>().ok().filter(|hour| *hour < 24);
     let text = node.as_str().unwrap_or_default();
-    let found = text.split_once('-').and_then(|(from, to)| minute(from).zip(minute(to)));
+    let parts = text.split_once('-');
+    // Whole hours, the last one included.
+    let hours = parts.and_then(|(from, to)| hour(from).zip(hour(to)));
+    if let Some((from, to)) = hours {
+        return Ok(Value::Hours(Hours { from: from * 60, to: (to + 1) % 24 * 60 }));
+    }
+    let found = parts.and_then(|(from, to)| minute(from).zip(minute(to)));
     match found {
         Some((from, to)) if from != to => Ok(Value::Hours(Hours { from, to })),
         _ => Err(Trouble::new("not a part of the day").expected(HOURS)),

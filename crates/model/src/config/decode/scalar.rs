@@ -101,7 +101,7 @@ pub fn expected(kind: &Kind) -> String {
             "a network such as \"10.0.0.0/8\" or \"2001:db8::/32\", or a list of them".to_owned()
         }
         Kind::PortRange => "a port or a range: 1024, \"1024-65535\"".to_owned(),
-        Kind::Hours => "a part of the day: \"22:00-06:00\"".to_owned(),
+        Kind::Hours => "a part of the day: \"22:00-06:00\" or \"22-5\"".to_owned(),
         Kind::Text { form, .. } => form_text(*form).to_owned(),
         Kind::Mode => "permissions in octal, such as \"0660\"".to_owned(),
         Kind::Listen => {

@@ -65,6 +65,8 @@ pub static GLOBAL: Table = Table {
             Fallback::Inner,
             "Default socket settings of services and pools.",
         ),
+        operate::HOOK,
+        operate::HISTORY,
         balance::HERE,
     ],
 };

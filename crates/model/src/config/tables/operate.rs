@@ -1,6 +1,6 @@
 //! Describes the keys for operating by hand and by the clock.
 
-use super::super::schema::{Fallback, Key, Kind};
+use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
 use super::super::value::Value;
 
 /// Whether orders about servers reach the file.
@@ -18,3 +18,205 @@ pub const AUDIT: Key = Key::new(
     Fallback::Is(Value::Size(8 * 1024 * 1024)),
     "The record of who ordered what: so large it may be; then its older half goes.",
 );
+
+/// Programs that are told of events.
+pub const HOOK: Key = Key::new(
+    "hook",
+    Kind::List { table: &HOOK_TABLE, short: Short::None, most: 64 },
+    Fallback::Absent,
+    "Programs that are told of events.",
+);
+
+/// How much history is kept.
+pub const HISTORY: Key = Key::new(
+    "history",
+    Kind::Table { table: &HISTORY_TABLE, short: Short::Key("size"), unset: Some("off") },
+    Fallback::Inner,
+    "Rates and states kept on disk, for `report --since`. Short form: how large.",
+);
+
+/// What the clock wants of servers.
+pub const SCHEDULE: Key = Key::new(
+    "schedule",
+    Kind::List { table: &SCHEDULE_TABLE, short: Short::None, most: 1_000 },
+    Fallback::Absent,
+    "What the clock wants of the server, local time. In a pool: for its servers that set none.",
+);
+
+/// Where servers are found.
+pub const SERVERS_FROM: Key = Key::new(
+    "servers-from",
+    Kind::Table { table: &SERVERS_FROM_TABLE, short: Short::None, unset: None },
+    Fallback::Absent,
+    "Where servers are found, besides those in `servers`.",
+);
+
+/// The days of the week.
+pub static DAYS: [Word; 7] = [
+    Word::of("mon"),
+    Word::of("tue"),
+    Word::of("wed"),
+    Word::of("thu"),
+    Word::of("fri"),
+    Word::of("sat"),
+    Word::of("sun"),
+];
+
+/// Kinds of events that a hook may name.
+pub static EVENTS: [Word; 27] = [
+    Word::of("all"),
+    Word::of("server-up"),
+    Word::of("server-down"),
+    Word::of("server-unknown"),
+    Word::of("server-drain"),
+    Word::of("server-disabled"),
+    Word::of("server-set"),
+    Word::of("pool-empty"),
+    Word::of("pool-back"),
+    Word::of("alarm-on"),
+    Word::of("alarm-off"),
+    Word::of("half-open-alarm"),
+    Word::of("half-open-clear"),
+    Word::of("certificate-expires"),
+    Word::of("agent-lost"),
+    Word::of("source-changed"),
+    Word::of("source-failed"),
+    Word::of("source-clamped"),
+    Word::of("source-ports-low"),
+    Word::of("no-descriptor"),
+    Word::of("applied"),
+    Word::of("undone"),
+    Word::of("reload-failed"),
+    Word::of("audit-not-kept"),
+    Word::of("words-not-kept"),
+    Word::of("generations-not-kept"),
+    Word::of("history-not-kept"),
+];
+
+static HOOK_TABLE: Table = Table {
+    what: "a hook",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "name",
+            Kind::Text { form: Form::Name, unset: None },
+            Fallback::Required,
+            "Its name, for messages.",
+        ),
+        Key::new(
+            "run",
+            Kind::Text { form: Form::File, unset: None },
+            Fallback::Required,
+            "The program, by its whole path. No shell reads it; the event is in its environment.",
+        ),
+        Key::new(
+            "on",
+            Kind::WordList(&EVENTS),
+            Fallback::Required,
+            "Kinds of events; `all`: every kind but those about hooks.",
+        ),
+        Key::new(
+            "timeout",
+            Kind::time(10, 600_000),
+            Fallback::millis(10_000),
+            "It is killed, with all that it started, after so long.",
+        ),
+        Key::new("at-once", Kind::count(1, 64), Fallback::count(4), "So many may run at a time."),
+        Key::new("queue", Kind::count(0, 1_024), Fallback::count(64), "So many events may wait."),
+    ],
+};
+
+static HISTORY_TABLE: Table = Table {
+    what: "the history",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "size",
+            Kind::size(64 * 1024, 64 << 30),
+            Fallback::Is(Value::Size(64 << 20)),
+            "Bytes on disk; then the oldest goes.",
+        ),
+        Key::new(
+            "keep",
+            Kind::time(3_600_000, 3_660 * 86_400_000),
+            Fallback::millis(30 * 86_400_000),
+            "How long.",
+        ),
+        Key::new(
+            "step",
+            Kind::time(1_000, 3_600_000),
+            Fallback::millis(60_000),
+            "Between two records; what is older than two days is kept in steps of fifteen.",
+        ),
+    ],
+};
+
+static SCHEDULE_TABLE: Table = Table {
+    what: "a schedule",
+    choices: &[&["drain"], &["disable"]],
+    keys: &[
+        Key::new(
+            "drain",
+            Kind::Hours,
+            Fallback::Absent,
+            "It finishes what it has during these hours: `\"22:00-06:00\"`, or by whole hours, the last included: \
+             `\"22-5\"`.",
+        ),
+        Key::new("disable", Kind::Hours, Fallback::Absent, "It takes nothing during these hours."),
+        Key::new(
+            "days",
+            Kind::WordList(&DAYS),
+            Fallback::Absent,
+            "On which days the hours begin; none: on all.",
+        ),
+    ],
+};
+
+static SERVERS_FROM_TABLE: Table = Table {
+    what: "a source of servers",
+    choices: &[&["dns", "type", "port", "resolver"], &["file"]],
+    keys: &[
+        Key::new(
+            "dns",
+            Kind::Text { form: Form::Host, unset: None },
+            Fallback::Absent,
+            "A name: each of its records is a server. It is asked for again when its time to live ends.",
+        ),
+        Key::new(
+            "type",
+            Kind::Words(&[Word::of("a"), Word::of("aaaa"), Word::of("srv")]),
+            Fallback::Derived("`a`"),
+            "`dns`: which records.",
+        ),
+        Key::new(
+            "port",
+            Kind::count(1, 65_535),
+            Fallback::Absent,
+            "`dns`: the servers' port; SRV records bring their own.",
+        ),
+        Key::new(
+            "resolver",
+            Kind::Socket,
+            Fallback::Absent,
+            "`dns`: whom to ask; none: those of /etc/resolv.conf.",
+        ),
+        Key::new(
+            "file",
+            Kind::Text { form: Form::File, unset: None },
+            Fallback::Absent,
+            "A file with `ADDRESS:PORT [weight=N] [name=NAME]` a line, read again when it changes.",
+        ),
+        Key::new(
+            "min",
+            Kind::count(1, 10_000),
+            Fallback::count(1),
+            "An answer with fewer servers is not believed: the last good one stands.",
+        ),
+        Key::new(
+            "max",
+            Kind::count(1, 10_000),
+            Fallback::count(256),
+            "Servers taken from one answer; further ones are left out, with a warning.",
+        ),
+    ],
+};

@@ -6,8 +6,8 @@ use super::super::schema::{Fallback, Form, Key, Kind, OBJECTS, Short, Table, Wor
 use super::super::value::Value;
 use super::balance;
 use super::service::{self, NOT_CARRIED};
-use super::socket;
 use super::tls;
+use super::{operate, socket};
 
 const DAY: u64 = 86_400_000;
 
@@ -40,9 +40,11 @@ pub static POOL: Table = Table {
         Key::new(
             "servers",
             Kind::List { table: &SERVER, short: Short::Key("address"), most: OBJECTS },
-            Fallback::Required,
+            Fallback::Derived("required where `servers-from` is not written"),
             "Its servers, at least one: tables, or in short their addresses.",
         ),
+        operate::SERVERS_FROM,
+        operate::SCHEDULE,
         WEIGHT,
         CONNECTIONS,
         Key::new("timeout", Kind::table(&TIMEOUT), Fallback::Inner, "Times towards servers.")
@@ -117,6 +119,7 @@ pub static SERVER: Table = Table {
             Fallback::word("enabled"),
             "What the operator wants of it: judged by its health, finish what it has, or take nothing.",
         ),
+        operate::SCHEDULE.inherited(),
         CONNECTIONS.inherited(),
         PROBE.inherited(),
     ],

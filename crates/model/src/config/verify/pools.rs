@@ -11,8 +11,8 @@ use super::super::section::Section;
 use super::super::tables::pool::POOL;
 use super::super::unit::Time;
 use super::method::misfits;
-use super::sockets;
 use super::tls;
+use super::{operate, sockets};
 
 /// Judge a pool in force.
 pub fn verify(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
@@ -26,6 +26,13 @@ pub fn verify(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
         // A probe that is the pool's was judged there.
         if let Some(probe) = server.table("probe").filter(|_| server.wrote("probe")) {
             self::probe(probe, &format!("{path}.servers[{at}].probe"), sink);
+        }
+    }
+    operate::discovery(pool, &path, sink);
+    operate::schedule(pool, &path, sink);
+    for (at, server) in pool.list("servers").iter().enumerate() {
+        if server.wrote("schedule") {
+            operate::schedule(server, &format!("{path}.servers[{at}]"), sink);
         }
     }
     initial(pool, &path, sink);
@@ -55,7 +62,9 @@ pub fn verify(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
 fn servers(pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
     let servers = pool.list("servers");
     let key = format!("{path}.servers");
-    if servers.is_empty() && pool.setting("servers").is_some() && !pool.broken("servers") {
+    let found = pool.setting("servers-from").is_some();
+    if servers.is_empty() && !found && pool.setting("servers").is_some() && !pool.broken("servers")
+    {
         let trouble = Trouble::new("the pool has no server").expected("at least one server");
         sink.error(pool.place_of("servers"), &key, trouble);
     }

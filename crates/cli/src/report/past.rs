@@ -1,0 +1,183 @@
+//! What was, as text: totals, rates, a line of the time for each service and server, the worst moments.
+
+use api::types::{History, HistoryRow};
+
+use crate::show::paint::Paint;
+use crate::show::table::{Align, Table};
+use crate::show::unit::{bytes, count, micros, moment, rate, span};
+
+/// The heights of a line.
+const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The whole text. `only`: this service or pool.
+pub fn render(history: &History, only: Option<&str>, width: usize, paint: Paint) -> String {
+    let History { since_unix_ms, until_unix_ms, covered_ms, .. } = history;
+    let mut text = format!(
+        "{} to {}: {} of {} are covered by {} records\n",
+        moment(*since_unix_ms),
+        moment(*until_unix_ms),
+        span(*covered_ms),
+        span(until_unix_ms.saturating_sub(*since_unix_ms)),
+        count(history.records),
+    );
+    if history.unreadable_bytes > 0 {
+        text.push_str(&format!("{} of it cannot be read\n", bytes(history.unreadable_bytes)));
+    }
+    if history.failures > 0 {
+        text.push_str(&format!("{} records could not be written\n", count(history.failures)));
+    }
+    let wanted = |row: &&HistoryRow| {
+        only.is_none_or(|only| {
+            let mut parts = row.name.split('/').skip(1);
+            parts.next() == Some(only)
+        })
+    };
+    let rows: Vec<&HistoryRow> = history.rows.iter().filter(wanted).collect();
+    let of = |kind: &str| -> Vec<&HistoryRow> {
+        rows.iter().filter(|row| row.name.starts_with(kind)).copied().collect()
+    };
+    services(&of("service/"), &mut text, width, paint);
+    servers(&of("server/"), &mut text, width, paint);
+    worst(&rows, &mut text);
+    text
+}
+
+fn services(rows: &[&HistoryRow], text: &mut String, width: usize, paint: Paint) {
+    if rows.is_empty() {
+        return;
+    }
+    let columns = [
+        ("SERVICE", Align::Left),
+        ("REQUESTS", Align::Right),
+        ("A SECOND", Align::Right),
+        ("FAILED", Align::Right),
+        ("5XX", Align::Right),
+        ("SENT", Align::Right),
+        ("MOST OPEN", Align::Right),
+        ("SLOWEST", Align::Right),
+        ("REQUESTS OVER THE TIME", Align::Left),
+    ];
+    let mut table = Table::new(&columns);
+    for row in rows {
+        let number = |what: &str| row.numbers.get(what).copied().unwrap_or(0);
+        table.row(vec![
+            name(row).into(),
+            count(number("requests")).into(),
+            rate(row.rates.get("requests").copied().unwrap_or(0.0)).into(),
+            count(number("failed")).into(),
+            count(number("server-errors")).into(),
+            bytes(number("sent-bytes")).into(),
+            count(number("open")).into(),
+            micros(number("slowest-us")).into(),
+            line(&row.line, None).into(),
+        ]);
+    }
+    text.push('\n');
+    text.push_str(&table.render(width, paint));
+}
+
+fn servers(rows: &[&HistoryRow], text: &mut String, width: usize, paint: Paint) {
+    if rows.is_empty() {
+        return;
+    }
+    let columns = [
+        ("SERVER", Align::Left),
+        ("REQUESTS", Align::Right),
+        ("UP", Align::Right),
+        ("DOWN", Align::Right),
+        ("DRAINED", Align::Right),
+        ("NO CONNECTION", Align::Right),
+        ("5XX", Align::Right),
+        ("UP OVER THE TIME", Align::Left),
+    ];
+    let mut table = Table::new(&columns);
+    for row in rows {
+        let number = |what: &str| row.numbers.get(what).copied().unwrap_or(0);
+        table.row(vec![
+            name(row).into(),
+            count(number("requests")).into(),
+            span(number("up-ms")).into(),
+            span(number("down-ms")).into(),
+            span(number("drain-ms") + number("disabled-ms")).into(),
+            count(number("connect-failed")).into(),
+            count(number("server-errors")).into(),
+            line(&row.line, Some(1.0)).into(),
+        ]);
+    }
+    text.push('\n');
+    text.push_str(&table.render(width, paint));
+}
+
+fn worst(rows: &[&HistoryRow], text: &mut String) {
+    let all: Vec<_> =
+        rows.iter().flat_map(|row| row.worst.iter().map(move |one| (row, one))).collect();
+    if all.is_empty() {
+        return;
+    }
+    text.push_str("\nThe worst moments\n");
+    for (row, one) in all {
+        let number = if one.what.ends_with("-ms") {
+            format!("{} for {}", one.what.trim_end_matches("-ms"), span(one.count))
+        } else {
+            format!("{} {}", count(one.count), one.what)
+        };
+        let (at, long) = (moment(one.at_unix_ms), span(one.span_ms));
+        text.push_str(&format!("  {at}  {}: {number} within {long}\n", name(row)));
+    }
+}
+
+fn name(row: &HistoryRow) -> &str {
+    row.name.split_once('/').map_or(row.name.as_str(), |(_, name)| name)
+}
+
+/// A line of heights; blank where nothing is known. `most`: what the full height is, else the highest value.
+fn line(parts: &[Option<f64>], most: Option<f64>) -> String {
+    let most = most.unwrap_or_else(|| parts.iter().flatten().fold(0.0, |a: f64, b| a.max(*b)));
+    let height = |value: f64| {
+        let share = if most > 0.0 { value / most } else { 0.0 };
+        let at = (share * (HEIGHTS.len() - 1) as f64).round() as usize;
+        HEIGHTS[at.min(HEIGHTS.len() - 1)]
+    };
+    let text: String = parts.iter().map(|part| part.map_or(' ', height)).collect();
+    text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use api::types::Worst;
+
+    use super::*;
+
+    #[test]
+    fn lines_rise_and_have_gaps() {
+        assert_eq!(line(&[Some(0.0), Some(5.0), None, Some(10.0), None], None), "▁▅ █");
+        assert_eq!(line(&[Some(0.5), Some(1.0)], Some(1.0)), "▅█");
+        assert_eq!(line(&[Some(0.0)], None), "▁");
+    }
+
+    #[test]
+    fn one_service_and_its_worst_moment() {
+        let worst =
+            vec![Worst { at_unix_ms: 60_000, span_ms: 60_000, what: "failed".into(), count: 7 }];
+        let row = HistoryRow {
+            name: "service/shop".into(),
+            numbers: [("requests".into(), 1_200), ("failed".into(), 7)].into(),
+            rates: [("requests".into(), 20.0)].into(),
+            line: vec![Some(1.0), Some(2.0)],
+            worst,
+            ..HistoryRow::default()
+        };
+        let other = HistoryRow { name: "service/blog".into(), ..HistoryRow::default() };
+        let history = History {
+            until_unix_ms: 120_000,
+            covered_ms: 60_000,
+            records: 1,
+            rows: vec![row, other],
+            ..History::default()
+        };
+        let text = render(&history, Some("shop"), 200, Paint::fixed(false));
+        assert!(text.contains("1m of 2m are covered by 1 records"), "{text}");
+        assert!(text.contains("1,200") && text.contains("▅█") && !text.contains("blog"), "{text}");
+        assert!(text.contains("shop: 7 failed within 1m"), "{text}");
+    }
+}

@@ -1,0 +1,196 @@
+//! Keeps rates and states: each step a record of what moved since the last, given to `store`, which keeps it on disk.
+//!
+//! What was is put together again by `digest`. Trouble with the disk is told and counted; nothing waits for it.
+
+pub mod digest;
+pub mod store;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use api::types::History;
+use model::history::{Record, Row};
+use model::id::ServerId;
+use model::snapshot::{ServerState, Snapshot};
+use tokio::time::Instant;
+
+use crate::control::Control;
+use crate::report::sample::Sample;
+use crate::report::sums::{ServerSums, ServiceSums};
+use crate::report::vitals::{Facts, Vitals, unix_ms};
+use store::Store;
+
+/// Between two looks at states.
+const LOOK: Duration = Duration::from_secs(2);
+/// Rows of one record; the servers beyond are left out, and counted.
+const ROWS: usize = 20_000;
+/// Further failures between two warnings.
+const QUIET: u64 = 60;
+
+/// The history of a daemon.
+pub struct Annals {
+    store: Option<Arc<Mutex<Store>>>,
+    failures: AtomicU64,
+    clipped: AtomicU64,
+}
+
+impl Annals {
+    /// Below this directory; `None`: none is kept.
+    pub fn new(state: Option<PathBuf>) -> Annals {
+        let store = state.map(|state| Arc::new(Mutex::new(Store::new(state.join("history")))));
+        Annals { store, failures: AtomicU64::new(0), clipped: AtomicU64::new(0) }
+    }
+
+    /// Keeps records until the daemon is gone.
+    pub async fn run(self: Arc<Annals>, vitals: Arc<Vitals>) {
+        let mut before: Option<Sample> = None;
+        let mut states: HashMap<ServerId, [u64; 5]> = HashMap::new();
+        let (mut began, mut looked) = (Instant::now(), Instant::now());
+        loop {
+            let picture = vitals.control.picture();
+            let Some(keep) = picture.config.global.history else {
+                (before, began) = (None, Instant::now());
+                tokio::time::sleep(LOOK).await;
+                continue;
+            };
+            let first = before.is_none();
+            tokio::time::sleep(if first { Duration::ZERO } else { keep.step.min(LOOK) }).await;
+            let (picture, now) = (vitals.control.picture(), Instant::now());
+            stay(&picture.snapshot, now - looked, &mut states);
+            looked = now;
+            if !first && now - began < keep.step {
+                continue;
+            }
+            let sample = vitals.sample(&picture);
+            if let Some(old) = before.replace(sample)
+                && let Some(new) = &before
+            {
+                let facts = vitals.facts(&picture);
+                let (rows, clipped) = rows(&picture.snapshot, &old, new, &states, &facts);
+                self.clipped.fetch_add(clipped, Ordering::Relaxed);
+                let at = unix_ms(SystemTime::now()) / 1000;
+                let span = u32::try_from((now - began).as_secs().max(1)).unwrap_or(u32::MAX);
+                self.write(&vitals.control, Record { at, span, rows }, keep).await;
+            }
+            states.clear();
+            began = now;
+        }
+    }
+
+    async fn write(&self, control: &Control, record: Record, keep: model::config::HistoryKeep) {
+        let Some(store) = self.store.clone() else { return };
+        let write =
+            move || store.lock().unwrap_or_else(PoisonError::into_inner).add(&record, &keep);
+        // A disk that hangs holds up this task alone.
+        let why = match tokio::task::spawn_blocking(write).await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        let before = self.failures.fetch_add(1, Ordering::Relaxed);
+        if before % QUIET == 0 {
+            let text = format!("a record of history is lost: {why}; {} so far", before + 1);
+            control.events().warn("history-not-kept", text);
+        }
+    }
+
+    /// What was between two moments, in milliseconds since 1970.
+    pub async fn between(
+        &self,
+        since_unix_ms: u64,
+        until_unix_ms: u64,
+    ) -> std::io::Result<History> {
+        let failures = self.failures.load(Ordering::Relaxed);
+        let Some(store) = self.store.clone() else { return Ok(History::default()) };
+        let read = move || {
+            let store = store.lock().unwrap_or_else(PoisonError::into_inner).reader();
+            let read = store.read(since_unix_ms / 1000, until_unix_ms / 1000)?;
+            Ok(History { failures, ..digest::digest(read, since_unix_ms, until_unix_ms) })
+        };
+        tokio::task::spawn_blocking(read).await.map_err(std::io::Error::other)?
+    }
+}
+
+/// Adds the time that each server has been in its state.
+fn stay(snapshot: &Snapshot, time: Duration, states: &mut HashMap<ServerId, [u64; 5]>) {
+    let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    for view in snapshot.pools.values().flat_map(|pool| &pool.servers) {
+        let at = match view.state {
+            ServerState::Up => 0,
+            ServerState::Down => 1,
+            ServerState::Unknown => 2,
+            ServerState::Drain => 3,
+            ServerState::Disabled => 4,
+        };
+        states.entry(view.id).or_default()[at] += millis;
+    }
+}
+
+/// A record's rows, and how many were too many.
+fn rows(
+    snapshot: &Snapshot,
+    old: &Sample,
+    new: &Sample,
+    states: &HashMap<ServerId, [u64; 5]>,
+    facts: &Facts,
+) -> (Vec<Row>, u64) {
+    let connections = u64::from(facts.open.connections);
+    let numbers = vec![facts.resident_bytes, facts.descriptors.in_use, connections];
+    let mut rows = vec![Row { name: "process".to_owned(), numbers }];
+    let (no_service, no_server) = (ServiceSums::default(), ServerSums::default());
+    for view in snapshot.services.values() {
+        let Some(sums) = new.services.get(&view.id) else { continue };
+        let before = old.services.get(&view.id).unwrap_or(&no_service);
+        rows.push(Row {
+            name: format!("service/{}", view.config.name),
+            numbers: service(before, sums),
+        });
+    }
+    for pool in snapshot.pools.values() {
+        for view in &pool.servers {
+            let sums = new.servers.get(&view.id).map_or(&no_server, AsRef::as_ref);
+            let before = old.servers.get(&view.id).map_or(&no_server, AsRef::as_ref);
+            let mut numbers = server(before, sums, u64::from(view.live.in_flight.get()));
+            numbers.extend(states.get(&view.id).copied().unwrap_or_default());
+            let name = format!("server/{}/{}", pool.config.name, view.config.name);
+            rows.push(Row { name, numbers });
+        }
+    }
+    let clipped = rows.len().saturating_sub(ROWS) as u64;
+    rows.truncate(ROWS);
+    (rows, clipped)
+}
+
+/// In the order of `model::history::SERVICE`.
+fn service(old: &ServiceSums, new: &ServiceSums) -> Vec<u64> {
+    let (was, is) = (&old.counters, &new.counters);
+    let slowest = new.phases[4].since(&old.phases[4]).quantile(1.0).unwrap_or_default();
+    let grown = |was: u64, is: u64| is.saturating_sub(was);
+    let failed = |of: &model::live::ServiceCounters| of.answered_by_us.get() + of.aborted.get();
+    vec![
+        grown(was.accepted.get(), is.accepted.get()),
+        grown(was.refused.get(), is.refused.get()),
+        grown(was.requests.get(), is.requests.get()),
+        grown(failed(was), failed(is)),
+        grown(was.status_5xx.get(), is.status_5xx.get()),
+        grown(was.client_in.get(), is.client_in.get()),
+        grown(was.client_out.get(), is.client_out.get()),
+        u64::from(new.open),
+        u64::try_from(slowest.as_micros()).unwrap_or(u64::MAX),
+    ]
+}
+
+/// In the order of `model::history::SERVER`, without the times in states.
+fn server(old: &ServerSums, new: &ServerSums, in_flight: u64) -> Vec<u64> {
+    let (was, is) = (&old.counters, &new.counters);
+    let grown = |was: u64, is: u64| is.saturating_sub(was);
+    vec![
+        grown(was.requests.get(), is.requests.get()),
+        grown(was.connect_failed.get(), is.connect_failed.get()),
+        grown(was.status_5xx.get(), is.status_5xx.get()),
+        in_flight,
+    ]
+}

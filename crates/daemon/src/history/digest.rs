@@ -1,0 +1,159 @@
+//! Records of a stretch of time → totals, rates, lines and the worst moments. Pure.
+
+use std::collections::BTreeMap;
+
+use api::types::{History, HistoryRow, Worst};
+use model::history::{Merge, Record, Row, kinds, merge};
+
+use super::store::Found;
+
+/// Parts of a line.
+const PARTS: usize = 60;
+/// Worst records told of each row.
+const WORST: usize = 3;
+/// Rows told; the rest, which had least, is left out.
+const ROWS: usize = 2_000;
+
+/// Puts it together.
+pub fn digest(found: Found, since_unix_ms: u64, until_unix_ms: u64) -> History {
+    let Found { records, unreadable } = found;
+    let covered_ms: u64 = records.iter().map(span_ms).sum();
+    let mut rows: BTreeMap<&str, Vec<(&Record, &Row)>> = BTreeMap::new();
+    for record in &records {
+        for row in &record.rows {
+            rows.entry(&row.name).or_default().push((record, row));
+        }
+    }
+    let one = |(name, of): (&&str, &Vec<_>)| row(name, of, since_unix_ms, until_unix_ms);
+    let mut rows: Vec<HistoryRow> = rows.iter().map(one).collect();
+    if rows.len() > ROWS {
+        rows.sort_by_key(|row| std::cmp::Reverse(row.numbers.get("requests").copied()));
+        rows.truncate(ROWS);
+        rows.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    History {
+        since_unix_ms,
+        until_unix_ms,
+        covered_ms,
+        records: records.len() as u64,
+        unreadable_bytes: unreadable,
+        failures: 0,
+        rows,
+    }
+}
+
+fn span_ms(record: &Record) -> u64 {
+    u64::from(record.span) * 1000
+}
+
+fn row(name: &str, of: &[(&Record, &Row)], since: u64, until: u64) -> HistoryRow {
+    let mut sum = Row { name: name.to_owned(), numbers: Vec::new() };
+    of.iter().for_each(|(_, row)| merge(&mut sum, row));
+    let seconds = of.iter().map(|(record, _)| u64::from(record.span)).sum::<u64>().max(1);
+    let named = || kinds(name).iter().zip(&sum.numbers);
+    let rates = named().filter(|((_, how), _)| *how == Merge::Sum);
+    let up = name.starts_with("server/");
+    HistoryRow {
+        name: name.to_owned(),
+        numbers: named().map(|((what, _), number)| ((*what).to_owned(), *number)).collect(),
+        rates: rates
+            .map(|((what, _), number)| ((*what).to_owned(), *number as f64 / seconds as f64))
+            .collect(),
+        line_of: match () {
+            () if up => "share of time up",
+            () if name == "process" => "connections",
+            () => "requests a second",
+        }
+        .to_owned(),
+        line: line(name, of, since, until),
+        worst: worst(name, of),
+    }
+}
+
+fn line(name: &str, of: &[(&Record, &Row)], since: u64, until: u64) -> Vec<Option<f64>> {
+    let length = until.saturating_sub(since).max(1);
+    let mut parts: Vec<Option<(f64, f64)>> = vec![None; PARTS];
+    for (record, row) in of {
+        let middle = (record.at * 1000).saturating_sub(span_ms(record) / 2).saturating_sub(since);
+        let at = usize::try_from(u128::from(middle) * PARTS as u128 / u128::from(length));
+        let Some(part) = parts.get_mut(at.unwrap_or(PARTS).min(PARTS - 1)) else { continue };
+        let number = |what: &str| {
+            let at = kinds(name).iter().position(|(known, _)| *known == what);
+            at.and_then(|at| row.numbers.get(at)).copied().unwrap_or(0) as f64
+        };
+        let (above, below) = match name.split('/').next() {
+            Some("server") => {
+                let states = ["up-ms", "down-ms", "unknown-ms", "drain-ms", "disabled-ms"];
+                (number("up-ms"), states.iter().map(|state| number(state)).sum())
+            }
+            Some("process") => (number("connections"), 1.0),
+            _ => (number("requests"), f64::from(record.span)),
+        };
+        let known = part.unwrap_or((0.0, 0.0));
+        *part = Some((known.0 + above, known.1 + below));
+    }
+    let value = |part: Option<(f64, f64)>| part.filter(|it| it.1 > 0.0).map(|it| it.0 / it.1);
+    parts.into_iter().map(value).collect()
+}
+
+/// The records with the most trouble.
+fn worst(name: &str, of: &[(&Record, &Row)]) -> Vec<Worst> {
+    let bad = ["failed", "server-errors", "refused", "connect-failed", "down-ms"];
+    let mut all: Vec<Worst> = Vec::new();
+    for (record, row) in of {
+        let named = kinds(name).iter().zip(&row.numbers);
+        let bads = named.filter(|((what, _), number)| bad.contains(what) && **number > 0);
+        if let Some(((what, _), count)) = bads.max_by_key(|(_, number)| **number) {
+            all.push(Worst {
+                at_unix_ms: record.at * 1000,
+                span_ms: span_ms(record),
+                what: (*what).to_owned(),
+                count: *count,
+            });
+        }
+    }
+    all.sort_by_key(|one| std::cmp::Reverse(one.count));
+    all.truncate(WORST);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(at: u64, requests: u64, failed: u64, down: u64) -> Record {
+        let service = vec![1, 0, requests, failed, 0, 10, 20, 5, 900];
+        let server = vec![requests, 0, 0, 1, 60_000 - down, down, 0, 0, 0];
+        let row = |name: &str, numbers| Row { name: name.into(), numbers };
+        let rows = vec![row("service/shop", service), row("server/web/a", server)];
+        Record { at, span: 60, rows }
+    }
+
+    #[test]
+    fn an_hour_is_told_with_its_worst_minutes() {
+        let records: Vec<Record> = (1..=60)
+            .map(|minute| match minute {
+                30 => record(minute * 60, 600, 50, 60_000),
+                31 => record(minute * 60, 600, 7, 30_000),
+                _ => record(minute * 60, 1_200, 0, 0),
+            })
+            .collect();
+        let history = digest(Found { records, unreadable: 3 }, 0, 3_600_000);
+        assert_eq!((history.covered_ms, history.records), (3_600_000, 60));
+        let shop = history.rows.iter().find(|row| row.name == "service/shop").unwrap();
+        assert_eq!((shop.numbers["requests"], shop.numbers["failed"]), (58 * 1_200 + 1_200, 57));
+        assert!((shop.rates["requests"] - 70_800.0 / 3_600.0).abs() < 1e-9);
+        assert_eq!((shop.line.len(), shop.line[0], shop.line[29]), (60, Some(20.0), Some(10.0)));
+        let worst: Vec<u64> = shop.worst.iter().map(|it| it.at_unix_ms / 60_000).collect();
+        assert_eq!((worst, shop.worst[0].count), (vec![30, 31], 50));
+        let server = history.rows.iter().find(|row| row.name == "server/web/a").unwrap();
+        assert_eq!(&server.line[28..32], [Some(1.0), Some(0.0), Some(0.5), Some(1.0)]);
+        assert_eq!(server.numbers["down-ms"], 90_000);
+    }
+
+    #[test]
+    fn nothing_is_nothing() {
+        let history = digest(Found::default(), 10, 5);
+        assert!(history.rows.is_empty() && history.covered_ms == 0);
+    }
+}

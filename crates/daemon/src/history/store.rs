@@ -1,0 +1,320 @@
+//! Files of history: one is written at a time, older ones become coarser, the oldest go. It knows nothing of what is measured.
+//!
+//! A process never appends to a file of another one: a torn end stays where a crash left it, and readers stop there.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use model::config::HistoryKeep;
+use model::history::{MAGIC, Record, frame, merge, read};
+
+/// A file is closed after so many seconds.
+const TURN: u64 = 6 * 3600;
+/// A file is closed at this share of all that may be kept.
+const SHARE: u64 = 16;
+/// What is older than so many seconds is kept coarser.
+const FINE: u64 = 2 * 86_400;
+/// So many records become one.
+const COARSER: u64 = 15;
+/// Bytes of one file that are read.
+const FILE_BYTES: u64 = 8 << 30;
+
+/// The directory.
+#[derive(Debug)]
+pub struct Store {
+    directory: PathBuf,
+    open: Option<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    file: File,
+    path: PathBuf,
+    since: u64,
+    bytes: u64,
+}
+
+/// One who reads; writing goes on meanwhile.
+#[derive(Debug)]
+pub struct Reader(PathBuf);
+
+/// What was read.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Records, by time.
+    pub records: Vec<Record>,
+    /// Bytes that could not be read.
+    pub unreadable: u64,
+}
+
+impl Store {
+    /// In this directory, which is made when something is kept.
+    pub fn new(directory: PathBuf) -> Store {
+        Store { directory, open: None }
+    }
+
+    /// One who reads.
+    pub fn reader(&self) -> Reader {
+        Reader(self.directory.clone())
+    }
+
+    /// Keeps a record.
+    ///
+    /// # Errors
+    /// The disk is full, or the directory cannot be written; what was kept before stays.
+    pub fn add(&mut self, record: &Record, keep: &HistoryKeep) -> io::Result<()> {
+        let bytes = frame(record).ok_or_else(|| io::Error::other("the record is too large"))?;
+        let full = self.open.as_ref().is_some_and(|open| {
+            record.at.saturating_sub(open.since) >= TURN || open.bytes >= keep.size / SHARE
+        });
+        if full {
+            self.open = None;
+        }
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => {
+                self.tidy(record.at, keep)?;
+                self.begin(record.at)?
+            }
+        };
+        // After a failure the file may end anywhere: another one is begun then.
+        open.file.write_all(&bytes)?;
+        open.file.sync_data()?;
+        open.bytes += bytes.len() as u64;
+        self.open = Some(open);
+        Ok(())
+    }
+
+    fn begin(&self, at: u64) -> io::Result<Open> {
+        std::fs::create_dir_all(&self.directory)?;
+        for number in 0..1_000 {
+            let name = format!("fine-{at:012}-{}-{number}.hist", std::process::id());
+            let path = self.directory.join(name);
+            let made = OpenOptions::new().append(true).create_new(true).mode(0o640).open(&path);
+            match made {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(mut file) => {
+                    file.write_all(&MAGIC).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
+                    return Ok(Open { file, path, since: at, bytes: MAGIC.len() as u64 });
+                }
+            }
+        }
+        Err(io::Error::other("every name for a file of history is taken"))
+    }
+
+    /// Makes old files coarser, and removes the oldest until the rest fits.
+    fn tidy(&self, now: u64, keep: &HistoryKeep) -> io::Result<()> {
+        let mut files = files(&self.directory)?;
+        for at in 0..files.len() {
+            let ends = end(&files, at, now);
+            if files[at].fine && ends.saturating_add(FINE) < now {
+                // Coarser is a saving: where it fails the fine file stays.
+                if let Ok(path) = coarsen(&files[at].path) {
+                    files[at].bytes = std::fs::metadata(&path)?.len();
+                    files[at].path = path;
+                }
+            }
+        }
+        let mut bytes: u64 = files.iter().map(|file| file.bytes).sum();
+        // Room for the file that is about to begin.
+        let most = keep.size - keep.size / SHARE * 2;
+        let old = now.saturating_sub(keep.keep.as_secs());
+        for (at, file) in files.iter().enumerate() {
+            let ends = end(&files, at, now);
+            if ends < old || bytes > most {
+                std::fs::remove_file(&file.path)?;
+                bytes = bytes.saturating_sub(file.bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// The file that is written now.
+    pub fn path(&self) -> Option<&Path> {
+        self.open.as_ref().map(|open| open.path.as_path())
+    }
+}
+
+impl Reader {
+    /// Records whose end lies between two moments, seconds since 1970.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn read(&self, since: u64, until: u64) -> io::Result<Found> {
+        let mut found = Found::default();
+        let files = files(&self.0)?;
+        for (at, file) in files.iter().enumerate() {
+            let over = files.get(at + 1).is_some_and(|next| next.since + TURN < since);
+            if over || file.since > until {
+                continue;
+            }
+            match whole(&file.path) {
+                Ok(bytes) => {
+                    let reading = read(&bytes, since);
+                    found.unreadable += reading.torn as u64;
+                    found.records.extend(reading.records.into_iter().filter(|it| it.at <= until));
+                }
+                // It was made coarser or removed meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(_) => found.unreadable += file.bytes,
+            }
+        }
+        found.records.sort_by_key(|record| record.at);
+        Ok(found)
+    }
+}
+
+struct Kept {
+    path: PathBuf,
+    since: u64,
+    fine: bool,
+    bytes: u64,
+}
+
+/// The files of a directory, the oldest first; none when there is no directory.
+fn files(directory: &Path) -> io::Result<Vec<Kept>> {
+    let entries = match std::fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Some(stem) = name.strip_suffix(".hist") else { continue };
+        let mut parts = stem.split('-');
+        let (kind, since) = (parts.next(), parts.next().and_then(|it| it.parse().ok()));
+        let (Some("fine" | "coarse"), Some(since)) = (kind, since) else { continue };
+        let bytes = std::fs::metadata(&path).map_or(0, |it| it.len());
+        files.push(Kept { fine: kind == Some("fine"), path, since, bytes });
+    }
+    files.sort_by(|a, b| (a.since, &a.path).cmp(&(b.since, &b.path)));
+    Ok(files)
+}
+
+/// When the last record of a file was written, at the latest.
+fn end(files: &[Kept], at: usize, now: u64) -> u64 {
+    let next = files.get(at + 1).map_or(now, |next| next.since);
+    files.get(at).map_or(next, |file| next.min(file.since.saturating_add(TURN)))
+}
+
+fn whole(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(FILE_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Writes a file's records anew, several of them as one; the path of the new file, which stands in its stead.
+fn coarsen(fine: &Path) -> io::Result<PathBuf> {
+    let name =
+        fine.file_name().unwrap_or_default().to_string_lossy().replacen("fine-", "coarse-", 1);
+    let path = fine.with_file_name(name);
+    let mut bytes = MAGIC.to_vec();
+    for record in coarser(&read(&whole(fine)?, 0).records) {
+        bytes.extend(frame(&record).ok_or_else(|| io::Error::other("too large"))?);
+    }
+    crate::keep::replace(&path, &bytes)?;
+    std::fs::remove_file(fine)?;
+    Ok(path)
+}
+
+/// Several records as one: counts added up, levels at their highest.
+fn coarser(records: &[Record]) -> Vec<Record> {
+    let mut out = Vec::new();
+    for some in records.chunks(usize::try_from(COARSER).unwrap_or(1)) {
+        let mut rows: BTreeMap<&str, model::history::Row> = BTreeMap::new();
+        for row in some.iter().flat_map(|record| &record.rows) {
+            match rows.get_mut(row.name.as_str()) {
+                Some(known) => merge(known, row),
+                None => drop(rows.insert(&row.name, row.clone())),
+            }
+        }
+        let span = some.iter().map(|record| record.span).fold(0, u32::saturating_add);
+        let at = some.last().map_or(0, |record| record.at);
+        out.push(Record { at, span, rows: rows.into_values().collect() });
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use model::history::Row;
+
+    use super::*;
+    use crate::scratch::Scratch;
+
+    const KEEP: HistoryKeep = HistoryKeep {
+        size: 256 * 1024,
+        keep: Duration::from_secs(30 * 86_400),
+        step: Duration::from_secs(60),
+    };
+
+    fn record(at: u64) -> Record {
+        let numbers = vec![1, 0, 5, 0, 0, 100, 100, at % 7, 9];
+        Record { at, span: 60, rows: vec![Row { name: "service/shop".into(), numbers }] }
+    }
+
+    fn bytes(directory: &Path) -> u64 {
+        files(directory).unwrap().iter().map(|file| file.bytes).sum()
+    }
+
+    #[test]
+    fn a_month_fits_and_adds_up() {
+        let scratch = Scratch::new("history").unwrap();
+        let mut store = Store::new(scratch.path().join("h"));
+        let minutes = 10 * 24 * 60;
+        for minute in 1..=minutes {
+            store.add(&record(minute * 60), &KEEP).unwrap();
+            assert!(bytes(&scratch.path().join("h")) <= KEEP.size, "minute {minute}");
+        }
+        let found = store.reader().read(0, u64::MAX / 2).unwrap();
+        assert_eq!(found.unreadable, 0);
+        let requests: u64 = found.records.iter().map(|it| it.rows[0].numbers[2]).sum();
+        let covered: u64 = found.records.iter().map(|it| u64::from(it.span)).sum();
+        assert_eq!(requests * 60, covered * 5, "nothing that is kept is counted twice or lost");
+        let fine = found.records.iter().filter(|it| it.span == 60).count() as u64;
+        assert!(fine >= FINE / 60 && (found.records.len() as u64) < minutes / 2);
+        let last = store.reader().read(minutes * 60, minutes * 60).unwrap();
+        assert_eq!(last.records, [record(minutes * 60)]);
+    }
+
+    #[test]
+    fn what_is_too_old_goes() {
+        let scratch = Scratch::new("history").unwrap();
+        let keep = HistoryKeep { keep: Duration::from_secs(3600), ..KEEP };
+        for at in [1_000, 1_000_000] {
+            // Each process begins a file of its own.
+            Store::new(scratch.path().into()).add(&record(at), &keep).unwrap();
+        }
+        let mut store = Store::new(scratch.path().into());
+        store.add(&record(1_000_060), &keep).unwrap();
+        let found = store.reader().read(0, 2_000_000).unwrap().records;
+        assert_eq!(found, [record(1_000_000), record(1_000_060)]);
+    }
+
+    #[test]
+    fn a_crash_costs_the_last_record_and_a_full_disk_nothing_before() {
+        let scratch = Scratch::new("history").unwrap();
+        let mut store = Store::new(scratch.path().into());
+        store.add(&record(60), &KEEP).unwrap();
+        store.add(&record(120), &KEEP).unwrap();
+        let path = store.path().unwrap().to_owned();
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+        let mut next = Store::new(scratch.path().into());
+        next.add(&record(180), &KEEP).unwrap();
+        let found = next.reader().read(0, 1_000).unwrap();
+        assert_eq!(found.records, [record(60), record(180)]);
+        assert!(found.unreadable > 0);
+        let blocked = scratch.path().join("file");
+        std::fs::write(&blocked, "").unwrap();
+        assert!(Store::new(blocked.join("h")).add(&record(1), &KEEP).is_err());
+    }
+}

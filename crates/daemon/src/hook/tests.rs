@@ -1,0 +1,90 @@
+//! Hooks against real programs: told, failing, hanging, shouting, too many, and none for trouble of their own.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::scratch::Scratch;
+
+fn script(scratch: &Scratch, name: &str, text: &str) -> PathBuf {
+    let path = scratch.path().join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+async fn ran(scratch: &Scratch, text: &str, limit: Duration) -> Ran {
+    let path = script(scratch, "hook", text);
+    child::run(&path, &[("STEELYARD_EVENT".to_owned(), "server-down".to_owned())], limit).await
+}
+
+const LONG: Duration = Duration::from_secs(30);
+
+#[tokio::test]
+async fn a_program_is_run_as_it_is_and_its_end_is_known() {
+    let scratch = Scratch::new("hook").unwrap();
+    let done = ran(&scratch, "echo \"$STEELYARD_EVENT $HOME\"", LONG).await;
+    assert!(matches!(&done, Ran::Done { said } if said == b"server-down \n"), "{done:?}");
+    let failed = ran(&scratch, "echo no >&2; exit 3", LONG).await;
+    let Ran::Failed { why, said } = failed else { panic!("{failed:?}") };
+    assert!(why.contains('3') && said == b"no\n", "{why}");
+    let none = child::run(&scratch.path().join("none"), &[], LONG).await;
+    assert!(matches!(none, Ran::Failed { .. }));
+}
+
+#[tokio::test]
+async fn what_hangs_is_killed_with_all_that_it_started() {
+    let scratch = Scratch::new("hook").unwrap();
+    let file = scratch.path().join("pid");
+    let text = format!("sleep 600 &\necho $! > {}\nwait", file.display());
+    let began = Instant::now();
+    let ended = ran(&scratch, &text, Duration::from_millis(800)).await;
+    assert!(matches!(ended, Ran::TooLong { .. }), "{ended:?}");
+    assert!(began.elapsed() < LONG);
+    let pid = std::fs::read_to_string(file).unwrap();
+    let alive = || {
+        std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
+            .is_ok_and(|stat| !stat.contains(") Z "))
+    };
+    for _ in 0..500 {
+        if !alive() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{pid} lives");
+}
+
+#[tokio::test]
+async fn what_shouts_is_heard_in_part() {
+    let scratch = Scratch::new("hook").unwrap();
+    let done = ran(&scratch, "head -c 3000000 /dev/zero", LONG).await;
+    assert!(matches!(&done, Ran::Done { said } if said.len() == 16 * 1024), "{done:?}");
+}
+
+#[tokio::test]
+async fn what_is_too_much_is_dropped_and_told() {
+    let events = Events::quiet();
+    let hook = Hook {
+        name: "h".into(),
+        run: "/bin/true".into(),
+        on: vec!["all"],
+        timeout: LONG,
+        at_once: 1,
+        queue: 1,
+    };
+    events.info("server-down", "x");
+    let event = Arc::new(events.recent()[0].clone());
+    let mut bench = Bench::default();
+    let mut running = JoinSet::new();
+    for _ in 0..3 {
+        take(&events, &hook, &mut bench, Arc::clone(&event), &mut running);
+    }
+    assert_eq!((bench.running, bench.waiting.len()), (1, 1));
+    let last = events.recent().pop().unwrap();
+    assert_eq!(last.what, "hook-dropped");
+    assert!(wants(&hook, &event) && !wants(&hook, &last), "no hook about hooks");
+    assert_eq!(events.counts(), [("hook-dropped", 1), ("server-down", 1)]);
+    while running.join_next().await.is_some() {}
+}

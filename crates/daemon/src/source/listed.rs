@@ -1,0 +1,154 @@
+//! A list of servers as text: `ADDRESS:PORT [weight=N] [name=NAME]` a line with `#` before comments, or JSON. Pure.
+
+use model::config::Weight;
+use model::config::edit::server_address;
+use serde::Deserialize;
+
+use crate::reconcile::overlay::FoundServer;
+
+/// Servers of one list.
+const SERVERS: usize = 10_000;
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Item {
+    Address(String),
+    Table(Table),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    address: String,
+    weight: Option<u16>,
+    name: Option<String>,
+}
+
+/// The servers of a list, or the first mistake with its line.
+pub(super) fn servers(text: &str) -> Result<Vec<FoundServer>, String> {
+    if text.trim_start().starts_with('[') && serde_json::from_str::<serde_json::Value>(text).is_ok()
+    {
+        let items: Vec<Item> = serde_json::from_str(text)
+            .map_err(|error| format!("neither addresses nor tables with `address`: {error}"))?;
+        let numbered = items.into_iter().enumerate();
+        return numbered
+            .map(|(at, item)| of_item(item).map_err(|why| format!("element {at}: {why}")))
+            .collect();
+    }
+    let mut servers = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        servers.push(of_line(line).map_err(|why| format!("line {}: {why}", at + 1))?);
+        if servers.len() > SERVERS {
+            return Err(format!("line {}: more than {SERVERS} servers", at + 1));
+        }
+    }
+    Ok(servers)
+}
+
+fn of_item(item: Item) -> Result<FoundServer, String> {
+    let Table { address, weight, name } = match item {
+        Item::Address(address) => Table { address, weight: None, name: None },
+        Item::Table(table) => table,
+    };
+    checked(&address, weight, name)
+}
+
+fn of_line(line: &str) -> Result<FoundServer, String> {
+    let mut words = line.split_whitespace();
+    let address = words.next().unwrap_or_default();
+    let (mut weight, mut name) = (None, None);
+    for word in words {
+        match word.split_once('=') {
+            Some(("weight", number)) => {
+                let wrong = || format!("'{number}' is not a weight, 0-{}", Weight::MAX);
+                weight = Some(number.parse().map_err(|_| wrong())?);
+            }
+            Some(("name", text)) => name = Some(text.to_owned()),
+            _ => return Err(format!("'{}' is neither weight=N nor name=NAME", clipped(word))),
+        }
+    }
+    checked(address, weight, name)
+}
+
+fn checked(
+    address: &str,
+    weight: Option<u16>,
+    name: Option<String>,
+) -> Result<FoundServer, String> {
+    let address = server_address(address)?.to_string();
+    if let Some(weight) = weight.filter(|weight| *weight > Weight::MAX) {
+        return Err(format!("{weight} is not a weight, 0-{}", Weight::MAX));
+    }
+    let plain = |name: &String| {
+        name.len() <= 255
+            && name.split('-').all(|part| {
+                !part.is_empty()
+                    && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+            })
+    };
+    if let Some(name) = name.as_ref().filter(|name| !plain(name)) {
+        return Err(format!(
+            "'{}' is not a name: lower-case letters, digits, single '-'",
+            clipped(name)
+        ));
+    }
+    Ok(FoundServer { address, name, weight })
+}
+
+fn clipped(text: &str) -> String {
+    text.chars().take(40).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn one(address: &str, name: Option<&str>, weight: Option<u16>) -> FoundServer {
+        FoundServer { address: address.into(), name: name.map(str::to_owned), weight }
+    }
+
+    #[test]
+    fn lines_and_json_say_the_same() {
+        let lines =
+            "# web\n10.0.0.1:80\n\n[2001:db8::1]:81 weight=3 name=b # second\nweb.internal:80\n";
+        let json = r#" ["10.0.0.1:80", {"address": "[2001:db8::1]:81", "weight": 3, "name": "b"}, "web.internal:80"]"#;
+        let expected = vec![
+            one("10.0.0.1:80", None, None),
+            one("[2001:db8::1]:81", Some("b"), Some(3)),
+            one("web.internal:80", None, None),
+        ];
+        assert_eq!(servers(lines).unwrap(), expected);
+        assert_eq!(servers(json).unwrap(), expected);
+        assert_eq!(servers("# nothing\n").unwrap(), []);
+    }
+
+    #[test]
+    fn mistakes_have_their_line() {
+        for (text, place) in [
+            ("10.0.0.1:80\n10.0.0.2\n", "line 2: "),
+            ("10.0.0.1:80 wight=3\n", "line 1: "),
+            ("10.0.0.1:80 weight=300\n", "line 1: "),
+            ("10.0.0.1:80 weight=x\n", "line 1: "),
+            ("\n\n10.0.0.1:80 name=A\n", "line 3: "),
+            ("[\"10.0.0.1:80\", \"x\"]", "element 1: "),
+            ("[3]", "neither"),
+            ("<html>", "line 1: "),
+        ] {
+            let error = servers(text).unwrap_err();
+            assert!(error.starts_with(place), "{text:?}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(\\PC|[\n=#\\[\\]]){0,120}") {
+            let _ = servers(&text);
+        }
+    }
+}

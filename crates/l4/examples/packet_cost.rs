@@ -1,0 +1,197 @@
+//! Nanoseconds that the datapath takes for a packet, through the kernel's test run: hits of 1, 100,000 and a million
+//! flows for each method, and SYNs. Prints JSON. It needs root, and sends nothing.
+//!
+//! `cargo run --release -p l4 --example packet_cost [-- ROUNDS]`. Many flows are many calls of one run each, whose
+//! own cost (a packet that is for nobody) is taken off; caches are as cold as so many flows make them.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bpf::Home;
+use bpf::home::mount_at;
+use l4::abi::{self, Method, Pool, Server, Service, Share, Share4, Vip, Vip4, Way};
+use l4::{Plane, Sizes};
+
+/// Servers behind each service.
+const SERVERS: u32 = 16;
+/// Packets timed for each row.
+const SAMPLES: u32 = 200_000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let rounds = std::env::args().nth(1).map_or(Ok(3), |text| text.parse())?;
+    let place = Place::new()?;
+    let home = Home::open(&place.0.join("home"))?;
+    let sizes = Sizes { flows: 1 << 21, records: 1 << 20, ..Sizes::default() };
+    let plane = Plane::open(&home, &sizes, false)?;
+    fill(&plane)?;
+    let mut rows = Vec::new();
+    for _ in 0..rounds {
+        for method in [Method::Mac, Method::Tunnel, Method::Nat] {
+            for flows in [1u32, 65_536, 100_000, 1_000_000] {
+                if method == Method::Nat && flows > 1 << 19 {
+                    continue;
+                }
+                rows.push((format!("{}-{flows}", method.name()), hit(&plane, method, flows)?));
+            }
+            rows.push((format!("{}-syn", method.name()), syn(&plane, method)?));
+        }
+    }
+    print(&rows);
+    Ok(())
+}
+
+/// Medians by row, as JSON.
+fn print(rows: &[(String, f64)]) {
+    let mut names: Vec<&str> = rows.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let line = |name: &&str| {
+        let mut of: Vec<f64> =
+            rows.iter().filter(|(one, _)| one == name).map(|(_, ns)| *ns).collect();
+        of.sort_by(f64::total_cmp);
+        format!("  \"{name}\": {:.1}", of[of.len() / 2])
+    };
+    let lines: Vec<String> = names.iter().map(line).collect();
+    println!("{{\n{}\n}}", lines.join(",\n"));
+}
+
+/// One service for each method at 203.0.113.METHOD, port 80.
+fn fill(plane: &Plane) -> Result<(), Box<dyn Error>> {
+    for method in [Method::Mac, Method::Tunnel, Method::Nat] {
+        let number = method as u32;
+        let service = Service {
+            method: number,
+            pool: number,
+            embryonic: 4000,
+            half_closed: 4000,
+            closing: 4000,
+            idle: 4000,
+            datagram: 4000,
+            ..Service::default()
+        };
+        plane.services.set(&number, &service)?;
+        let first = number * SERVERS;
+        for index in first..first + SERVERS {
+            plane.schedule.set(&index, &index)?;
+            plane.ways.set(
+                &index,
+                &Way { to: [2; 6], from: [4; 6], ifindex: 1, mtu: 1500, state: abi::WAY_OK },
+            )?;
+            serve(plane, index, number)?;
+        }
+        plane.pools.set(&number, &Pool { first, length: SERVERS, ..Pool::default() })?;
+        let key = Vip4 { addr: [203, 0, 113, number as u8], port: 80, proto: 6, pad: 0 };
+        plane.vips4.set(&key, &Vip { service: number, ..Vip::default() })?;
+    }
+    let mut config = plane.config.get(&0)?.unwrap_or_default();
+    config.flags = abi::CONFIG_NAT;
+    Ok(plane.config.set(&0, &config)?)
+}
+
+/// A server with one share.
+fn serve(plane: &Plane, index: u32, service: u32) -> Result<(), Box<dyn Error>> {
+    let mut addr = [0; 16];
+    addr[10..].copy_from_slice(&[0xff, 0xff, 10, 0, 0, index as u8 + 1]);
+    let mut outer = addr;
+    outer[15] = 250;
+    let at = index % SERVERS;
+    let share = if service == Method::Nat as u32 { at } else { abi::NONE };
+    plane.servers.set(
+        &index,
+        &Server {
+            addr,
+            outer,
+            way: index,
+            share_first: share,
+            share_count: u32::from(share != abi::NONE),
+            flags: (abi::SERVER_TAKES | abi::SERVER_SERVES) as u8,
+            service,
+            ..Server::default()
+        },
+    )?;
+    if share != abi::NONE {
+        let mut back = addr;
+        back[15] = 254;
+        let ports = abi::SHARE_PORTS;
+        plane.shares.set(&at, &Share { back, first: at * ports, ports, flags: 0, proto: 6 })?;
+        plane.share_list.set(&at, &at)?;
+        let server = [10, 0, 0, index as u8 + 1];
+        let key = Share4 { server, back: [10, 0, 0, 254], port: 0, proto: 6, pad: 0 };
+        plane.shares4.set(&key, &at)?;
+    }
+    Ok(())
+}
+
+/// A TCP packet of flow `n` to the method's service.
+fn packet(method: u32, n: u32, flags: u8) -> Vec<u8> {
+    let mut out = vec![4, 4, 4, 4, 4, 4, 2, 2, 2, 2, 2, 2, 8, 0, 0x45, 0, 0, 40, 0, 0, 0x40, 0];
+    out.extend([64, 6, 0, 0, 172, (n >> 28) as u8 + 16, (n >> 20) as u8, (n >> 12) as u8]);
+    out.extend([203, 0, 113, method as u8]);
+    out.extend(((n & 0xfff) as u16 + 1024).to_be_bytes());
+    out.extend([0, 80, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, flags, 1, 0, 0, 0, 0, 0]);
+    out.extend([0; 10]);
+    out
+}
+
+const SYN: u8 = 2;
+const ACK: u8 = 16;
+
+/// Mean ns of runs of one packet each, which the kernel times itself.
+fn timed(plane: &Plane, mut next: impl FnMut(u32) -> Vec<u8>) -> Result<f64, Box<dyn Error>> {
+    let program = plane.program()?;
+    let mut sum = Duration::ZERO;
+    for n in 0..SAMPLES {
+        sum += program.trial(&next(n), 0, 1)?.time;
+    }
+    Ok(sum.as_nanos() as f64 / f64::from(SAMPLES))
+}
+
+/// A hit among so many flows, in an order without pattern.
+fn hit(plane: &Plane, method: Method, flows: u32) -> Result<f64, Box<dyn Error>> {
+    let program = plane.program()?;
+    for n in 0..flows {
+        program.trial(&packet(method as u32, n, SYN), 0, 1)?;
+    }
+    if flows == 1 && method == Method::Mac {
+        let ack = packet(method as u32, 0, ACK);
+        return Ok(program.trial(&ack, 0, SAMPLES * 10)?.time.as_nanos() as f64);
+    }
+    let order = |n: u32| ((u64::from(n) * 2_654_435_761) % u64::from(flows)) as u32;
+    let all = timed(plane, |n| packet(method as u32, order(n), ACK))?;
+    Ok(all - nothing(plane)?)
+}
+
+/// A SYN of a flow that is not known.
+fn syn(plane: &Plane, method: Method) -> Result<f64, Box<dyn Error>> {
+    let all = timed(plane, |n| packet(method as u32, n + (1 << 24), SYN))?;
+    Ok(all - nothing(plane)?)
+}
+
+/// What a run costs by itself: a packet that is no IP.
+fn nothing(plane: &Plane) -> Result<f64, Box<dyn Error>> {
+    let mut none = packet(0, 0, 0);
+    none[12] = 9;
+    timed(plane, |_| none.clone())
+}
+
+/// A private BPF file system.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Result<Place, Box<dyn Error>> {
+        let place = std::env::temp_dir().join(format!("steelyard-cost-{}", std::process::id()));
+        std::fs::create_dir_all(&place)?;
+        mount_at(Path::new(&place))?;
+        Ok(Place(place))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = rustix::mount::unmount(&self.0, rustix::mount::UnmountFlags::DETACH);
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}

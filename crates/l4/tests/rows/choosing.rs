@@ -1,0 +1,213 @@
+//! Rows of choosing: turns, Maglev as `model` makes it, sticky clients, rules, wildcards, and that flows stay.
+
+use l4::abi::{self, Choose, Method, Outcome, Rule};
+
+use super::packet::{ACK, FIN, Packet, SYN, TCP, UDP, tcp, udp};
+use super::world::{DROP, TX, World, ip, link, mapped};
+
+const VIP4: &str = "203.0.113.10:80";
+const VIP6: &str = "[2001:db8:2::10]:80";
+
+fn world() -> Option<World> {
+    let world = World::new()?;
+    for (index, address) in [(0, "203.0.113.10"), (1, "2001:db8:2::10")] {
+        world.service(index, Method::Mac);
+        world.listen(address, 80, TCP, index);
+        world.listen(address, 80, UDP, index);
+    }
+    for server in 0..8 {
+        world.server(server, &format!("10.0.0.{}", server + 1), 0);
+    }
+    world.pool(0, &[0, 1, 2]);
+    world.pool(1, &[3, 4, 5]);
+    Some(world)
+}
+
+/// The server that a packet goes to.
+fn chosen(world: &World, packet: &Packet) -> u32 {
+    let out = world.expect("choice", &packet.bytes(), Outcome::Forwarded, TX);
+    (0..64).find(|server| out[..6] == link(*server)).unwrap()
+}
+
+fn from(client: &str) -> Packet {
+    tcp(client, if client.starts_with('[') { VIP6 } else { VIP4 }, SYN)
+}
+
+#[test]
+fn turns_follow_the_schedule() {
+    let Some(world) = world() else { return };
+    world.pool(0, &[0, 1, 0, 2]);
+    let turn = |n: u16| chosen(&world, &Packet { sport: n, ..from("192.0.2.7:1") });
+    let got: Vec<u32> = (1..=8).map(turn).collect();
+    assert_eq!(got, [0, 1, 0, 2, 0, 1, 0, 2]);
+    world.server_flags(0, abi::SERVER_SERVES);
+    let got: Vec<u32> = (11..=14).map(turn).collect();
+    assert!(!got.contains(&0), "{got:?}");
+    assert_eq!(turn(1), 0, "a drained server keeps its flows");
+    for server in 0..3 {
+        world.server_flags(server, 0);
+    }
+    let new = Packet { sport: 99, ..from("192.0.2.7:1") };
+    world.expect("nobody", &new.bytes(), Outcome::NoServer, DROP);
+}
+
+#[test]
+fn a_flow_stays_whatever_changes() {
+    let Some(mut world) = world() else { return };
+    let flows: Vec<Packet> = (1..=30).map(|n| Packet { sport: n, ..from("192.0.2.7:1") }).collect();
+    let first: Vec<u32> = flows.iter().map(|flow| chosen(&world, flow)).collect();
+    world.pool(0, &[2, 2, 2, 1]);
+    for (flow, server) in flows.iter().zip(&first) {
+        let ack = Packet { flags: ACK, ..flow.clone() };
+        assert_eq!(chosen(&world, &ack), *server);
+        assert_eq!(chosen(&world, flow), *server, "a SYN moves no living flow");
+    }
+    let gone = flows.iter().zip(&first).find(|(_, server)| **server == 0).unwrap().0;
+    world.server_flags(0, 0);
+    let ack = Packet { flags: ACK, ..gone.clone() };
+    assert_ne!(chosen(&world, &ack), 0, "a server that is gone serves no flow");
+    let fin = Packet { flags: FIN | ACK, ..flows[1].clone() };
+    chosen(&world, &fin);
+    world.pass_ticks(41);
+    world.pool(0, &[2]);
+    assert_eq!(chosen(&world, &flows[1]), 2, "a closed one chooses anew");
+}
+
+#[test]
+fn maglev_is_the_one_of_the_model() {
+    let Some(world) = world() else { return };
+    let members: Vec<(String, u16)> =
+        (0..3).map(|n| (format!("server-{n}"), n as u16 + 1)).collect();
+    for (index, mask4, mask6) in [(0, 32, 128), (0, 24, 64), (1, 32, 128), (1, 24, 64)] {
+        let table = model::pick::maglev::table(&members, 251);
+        let mut pool = world.pool(index, &table);
+        (pool.choose, pool.mask4, pool.mask6) = (Choose::Client as u32, mask4, mask6);
+        world.plane.pools.set(&index, &pool).unwrap();
+        for n in 1..40u16 {
+            let client = if index == 0 {
+                format!("192.0.{}.{n}:{n}", n % 3)
+            } else {
+                format!("[2001:db8:{}::{n}]:{n}", n % 3)
+            };
+            let packet = Packet { sport: 1000 + u16::from(mask4) * 50 + n, ..from(&client) };
+            let bits = if index == 0 { mask4 } else { mask6 };
+            let at = model::hash::client(masked(packet.src, bits)) % 251;
+            assert_eq!(chosen(&world, &packet), table[at as usize], "{client}/{bits}");
+        }
+    }
+}
+
+fn masked(address: std::net::IpAddr, bits: u8) -> std::net::IpAddr {
+    match address {
+        std::net::IpAddr::V4(v4) => (v4 & std::net::Ipv4Addr::from_bits(!0 << (32 - bits))).into(),
+        std::net::IpAddr::V6(v6) => {
+            (v6 & std::net::Ipv6Addr::from_bits(!0 << (128 - u32::from(bits)))).into()
+        }
+    }
+}
+
+#[test]
+fn clients_stick_for_a_time_that_is_renewed() {
+    let Some(mut world) = world() else { return };
+    for index in [0, 1] {
+        let servers = if index == 0 { [0, 1, 2] } else { [3, 4, 5] };
+        let mut pool = world.pool(index, &servers);
+        (pool.sticky, pool.sticky_mask4, pool.sticky_mask6) = (10, 24, 64);
+        pool.sticky_scope = index + 1;
+        world.plane.pools.set(&index, &pool).unwrap();
+    }
+    for (a, b, other) in [
+        ("192.0.2.7:1", "192.0.2.99:5", "192.0.3.7:1"),
+        ("[2001:db8:1::1]:1", "[2001:db8:1::2]:1", "[2001:db8:1:1::1]:1"),
+    ] {
+        let first = chosen(&world, &from(a));
+        assert_eq!(chosen(&world, &from(b)), first, "{b}: the same network");
+        assert_ne!(chosen(&world, &from(other)), first, "{other}: its turn");
+        world.pass_ticks(9);
+        assert_eq!(chosen(&world, &Packet { sport: 6, ..from(b) }), first);
+        world.pass_ticks(9);
+        assert_eq!(chosen(&world, &Packet { sport: 7, ..from(b) }), first, "renewed");
+        world.server_flags(first, abi::SERVER_SERVES);
+        let moved = chosen(&world, &Packet { sport: 8, ..from(b) });
+        assert_ne!(moved, first, "its server takes nothing");
+        assert_eq!(chosen(&world, &Packet { sport: 9, ..from(b) }), moved);
+    }
+}
+
+/// A rule that everything fits.
+fn rule(pool: u32) -> Rule {
+    Rule {
+        client_to: u16::MAX,
+        port_to: u16::MAX,
+        flags: abi::RULE_ON as u8,
+        pool,
+        ..Rule::default()
+    }
+}
+
+#[test]
+fn the_first_rule_that_fits_decides() {
+    let Some(mut world) = world() else { return };
+    for pool in 2..6 {
+        world.pool(pool, &[pool + 1]);
+    }
+    world.pool(6, &[]);
+    let mut prefix = rule(2);
+    prefix.client = mapped(ip("198.51.100.0"));
+    prefix.client_mask = [0xff; 16];
+    prefix.client_mask[15] = 0;
+    let ports = Rule { client_from: 100, client_to: 200, ..rule(3) };
+    let tos = Rule { tos: 0xb8, tos_mask: 0xfc, ..rule(4) };
+    let rate = Rule { client_from: 300, client_to: 400, cost: 1 << 30, burst: 0, ..rule(5) };
+    let off = Rule { flags: 0, ..rule(5) };
+    let refuse = Rule { client_from: 500, client_to: 500, ..rule(abi::NONE) };
+    let rules = [prefix, ports, rule(6), tos, rate, off, refuse];
+    for (at, rule) in rules.iter().enumerate() {
+        world.plane.rules.set(&(at as u32 + 40), rule).unwrap();
+    }
+    let mut service = world.plane.services.get(&0).unwrap().unwrap();
+    (service.rule_first, service.rule_count) = (40, rules.len() as u32);
+    world.plane.services.set(&0, &service).unwrap();
+    assert_eq!(chosen(&world, &from("198.51.100.9:1")), 3, "client prefix");
+    assert_eq!(chosen(&world, &from("192.0.2.1:150")), 4, "client port");
+    let marked = Packet { tos: 0xb8, ..from("192.0.2.1:1") };
+    assert_eq!(chosen(&world, &marked), 5, "TOS; the rule without servers did not count");
+    assert_eq!(chosen(&world, &from("192.0.2.1:300")), 6, "within the rate");
+    assert!(chosen(&world, &from("192.0.2.1:301")) < 3, "beyond it the service's own pool");
+    world.pass_ns(1 << 30);
+    assert_eq!(chosen(&world, &from("192.0.2.1:302")), 6, "a second later");
+    let refused = from("192.0.2.1:500");
+    world.expect("refused", &refused.bytes(), Outcome::RuleDropped, DROP);
+}
+
+#[test]
+fn the_most_specific_service_wins() {
+    let Some(world) = world() else { return };
+    for service in 2..7 {
+        world.service(service, Method::Mac);
+        world.pool(service, &[service]);
+        world.server(service, "10.0.0.9", 0);
+    }
+    world.flag(abi::CONFIG_ANY_PORT | abi::CONFIG_ANY_ADDRESS);
+    let ranges = [(8000, 8010, 3), (8005, 9000, 4)];
+    world.listen_ranges("203.0.113.10", 0, TCP, 2, &ranges);
+    world.listen("0.0.0.0", 443, TCP, 5);
+    world.listen("0.0.0.0", 0, UDP, 6);
+    world.listen("::", 443, TCP, 5);
+    let to = |address: &str| tcp("192.0.2.7:1", address, SYN);
+    assert!(chosen(&world, &to(VIP4)) < 3, "address and port");
+    let rows = [
+        ("any port", to("203.0.113.10:81"), 2),
+        ("a range", to("203.0.113.10:8005"), 3),
+        ("the second range", to("203.0.113.10:8011"), 4),
+        ("the address before the port", to("203.0.113.10:443"), 2),
+        ("any address", to("198.51.100.77:443"), 5),
+        ("any address, IPv6", tcp("[2001:db8::1]:1", "[2001:db8::2]:443", SYN), 5),
+        ("anything", udp("192.0.2.7:1", "198.51.100.77:53"), 6),
+    ];
+    for (text, packet, server) in rows {
+        assert_eq!(chosen(&world, &packet), server, "{text}");
+    }
+    let stray = to("198.51.100.77:80").bytes();
+    world.expect("nothing", &stray, Outcome::NotOurs, super::world::PASS);
+}

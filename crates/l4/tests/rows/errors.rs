@@ -1,0 +1,212 @@
+//! Rows of ICMP: errors follow their connection both ways, 'too big' is said by us, echo is the host's.
+
+use std::net::IpAddr;
+
+use l4::abi::{self, Interface, Method, Outcome};
+
+use super::packet::{Packet, SYN, TCP, UDP, checksum, pseudo, read_ip, tcp, udp};
+use super::world::{DROP, PASS, TX, World, ip, link};
+
+const CLIENT4: &str = "192.0.2.7:4000";
+const VIP4: &str = "203.0.113.10:80";
+const CLIENT6: &str = "[2001:db8:1::7]:4000";
+const VIP6: &str = "[2001:db8:2::10]:80";
+
+fn world(method: Method) -> Option<World> {
+    let world = World::new()?;
+    for (index, vip, server, back) in [
+        (0, "203.0.113.10", "10.0.0.1", "10.0.0.254"),
+        (1, "2001:db8:2::10", "fd00::1", "fd00::fe"),
+    ] {
+        world.service(index, method);
+        world.listen(vip, 80, TCP, index);
+        world.listen(vip, 80, UDP, index);
+        let mut entry = world.server(index, server, 0);
+        entry.service = index;
+        world.plane.servers.set(&index, &entry).unwrap();
+        world.share(index, &[back], index * 512, 64);
+        world.pool(index, &[index]);
+    }
+    Some(world)
+}
+
+/// An ICMP message with a right checksum.
+fn icmp(src: &str, dst: &str, kind: u8, code: u8, quoted: &[u8]) -> Packet {
+    let end =
+        |text: &str| if text.contains(':') { format!("[{text}]:0") } else { format!("{text}:0") };
+    let mut packet = udp(&end(src), &end(dst));
+    let v4 = packet.src.is_ipv4();
+    packet.proto = if v4 { 1 } else { 58 };
+    let mut message = [&[kind, code, 0, 0, 0, 0, 5, 0], quoted].concat();
+    let head = pseudo(packet.src, packet.dst, 58, message.len());
+    let sum = if v4 { checksum(&[&message]) } else { checksum(&[&head, &message]) };
+    message[2..4].copy_from_slice(&sum.to_be_bytes());
+    packet.payload = message;
+    packet
+}
+
+/// Verifies an ICMP message's checksums and takes the quoted packet out.
+fn quoted(frame: &[u8]) -> (IpAddr, IpAddr, Vec<u8>) {
+    let seen = read_ip(&frame[14..]);
+    let head = pseudo(seen.src, seen.dst, 58, seen.transport.len());
+    let sum = if seen.proto == 1 {
+        checksum(&[&seen.transport])
+    } else {
+        checksum(&[&head, &seen.transport])
+    };
+    assert_eq!(sum, 0, "ICMP checksum");
+    (seen.src, seen.dst, seen.transport[8..].to_vec())
+}
+
+/// A packet from the service to the client, as a router on its way quotes it.
+fn on_its_way(vip: &str, client: &str, tcp_: bool) -> Vec<u8> {
+    if tcp_ { tcp(vip, client, 16).ip() } else { udp(vip, client).ip() }
+}
+
+#[test]
+fn errors_reach_the_server_of_the_connection() {
+    for method in [Method::Mac, Method::Nat] {
+        let Some(world) = world(method) else { return };
+        for (vip, client, router, server, kinds) in [
+            (VIP4, CLIENT4, "198.51.100.1", 0, [(3, 4), (3, 1), (11, 0), (12, 0)]),
+            (VIP6, CLIENT6, "2001:db8:9::1", 1, [(2, 0), (1, 3), (3, 0), (4, 0)]),
+        ] {
+            let address = vip.trim_end_matches(":80").trim_matches(['[', ']']);
+            for over_tcp in [true, false] {
+                let first = if over_tcp { tcp(client, vip, SYN) } else { udp(client, vip) };
+                world.expect("flow", &first.bytes(), Outcome::Forwarded, TX);
+                for (kind, code) in kinds {
+                    let text = format!("{} {vip} {kind}/{code} {over_tcp}", method.name());
+                    let message = on_its_way(vip, client, over_tcp);
+                    let packet = icmp(router, address, kind, code, &message);
+                    let out = world.expect(&text, &packet.bytes(), Outcome::ErrorForwarded, TX);
+                    assert_eq!(out[..6], link(server), "{text}");
+                    let (src, dst, inner) = quoted(&out);
+                    assert_eq!(src, ip(router), "{text}");
+                    if method == Method::Mac {
+                        assert_eq!((dst, inner), (ip(address), message), "{text}");
+                        continue;
+                    }
+                    let inner = read_ip(&inner);
+                    let (own, back) = if server == 0 {
+                        ("10.0.0.1", "10.0.0.254")
+                    } else {
+                        ("fd00::1", "fd00::fe")
+                    };
+                    assert_eq!((dst, inner.src, inner.dst), (ip(own), ip(own), ip(back)), "{text}");
+                    assert_eq!(inner.sport, 80, "{text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_about_ours_reach_the_client() {
+    let Some(world) = world(Method::Nat) else { return };
+    for (client, vip, server, router, kind) in
+        [(CLIENT4, VIP4, "10.0.0.1", "10.0.0.77", 3), (CLIENT6, VIP6, "fd00::1", "fd00::77", 1)]
+    {
+        let first = udp(client, vip);
+        let out = world.expect("flow", &first.bytes(), Outcome::Forwarded, TX);
+        let back = read_ip(&out[14..]).src.to_string();
+        for from in [server, router] {
+            let packet = icmp(from, &back, kind, 4, &out[14..]);
+            let out = world.expect(from, &packet.bytes(), Outcome::ErrorReturned, TX);
+            let (src, dst, inner) = quoted(&out);
+            assert_eq!(dst, first.src, "{from}");
+            let says = if from == server { first.dst } else { ip(from) };
+            assert_eq!(src, says, "{from}: a server speaks in the service's name");
+            let inner = read_ip(&inner);
+            let ends = (inner.src, inner.sport, inner.dst, inner.dport);
+            assert_eq!(ends, (first.src, first.sport, first.dst, first.dport), "{from}");
+        }
+    }
+}
+
+#[test]
+fn other_icmp_is_the_hosts() {
+    let Some(world) = world(Method::Nat) else { return };
+    let ours = on_its_way(VIP4, CLIENT4, true);
+    let strange = on_its_way("198.51.100.9:80", CLIENT4, true);
+    let rows = [
+        ("echo", icmp("192.0.2.7", "203.0.113.10", 8, 0, b"ping"), Outcome::NotOurs, PASS),
+        (
+            "IPv6 echo",
+            icmp("2001:db8::1", "2001:db8:2::10", 128, 0, b"ping"),
+            Outcome::NotOurs,
+            PASS,
+        ),
+        (
+            "neighbour",
+            icmp("2001:db8::1", "2001:db8:2::10", 135, 0, &[0; 20]),
+            Outcome::NotOurs,
+            PASS,
+        ),
+        ("no flow", icmp("192.0.2.1", "203.0.113.10", 3, 4, &ours), Outcome::ErrorNotOurs, PASS),
+        (
+            "no service",
+            icmp("192.0.2.1", "203.0.113.10", 3, 4, &strange),
+            Outcome::ErrorNotOurs,
+            PASS,
+        ),
+        (
+            "quotes little",
+            icmp("192.0.2.1", "203.0.113.10", 3, 4, &ours[..20]),
+            Outcome::ErrorNotOurs,
+            PASS,
+        ),
+        (
+            "quotes nothing",
+            icmp("192.0.2.1", "203.0.113.10", 3, 4, &[]),
+            Outcome::ErrorNotOurs,
+            PASS,
+        ),
+    ];
+    for (text, packet, outcome, verdict) in rows {
+        let out = world.expect(text, &packet.bytes(), outcome, verdict);
+        assert_eq!(out, packet.bytes(), "{text}");
+    }
+    let mut short = icmp("192.0.2.1", "203.0.113.10", 3, 4, &ours);
+    short.payload.truncate(3);
+    world.expect("no header", &short.bytes(), Outcome::TooShort, DROP);
+}
+
+#[test]
+fn too_big_is_said_where_a_packet_may_not_be_cut() {
+    for method in [Method::Mac, Method::Nat, Method::Tunnel] {
+        let Some(world) = world(method) else { return };
+        let native = Interface { flags: abi::INTERFACE_NATIVE, mtu: 1500, ..Interface::default() };
+        world.plane.interfaces.set(&1, &native).unwrap();
+        let mut entry = world.plane.servers.get(&0).unwrap().unwrap();
+        entry.outer = super::world::mapped(ip("10.0.0.250"));
+        world.plane.servers.set(&0, &entry).unwrap();
+        for (index, packet) in [udp(CLIENT4, VIP4), udp(CLIENT6, VIP6)].into_iter().enumerate() {
+            world.way(index as u32, 1, 1400, 1);
+            let large = Packet { payload: vec![7; 1380], ..packet.clone() };
+            let fits = Packet { payload: vec![7; 1300], ..packet.clone() };
+            let text = format!("{} {index}", method.name());
+            world.expect(&text, &fits.bytes(), Outcome::Forwarded, TX);
+            let out = world.expect(&text, &large.bytes(), Outcome::TooBig, TX);
+            assert_eq!(out[..6], large.from, "{text}: back to whom it came from");
+            let (src, dst, inner) = quoted(&out);
+            assert_eq!((src, dst), (packet.dst, packet.src), "{text}");
+            assert_eq!(inner, large.ip()[..inner.len()], "{text}: quotes the packet");
+            assert!(inner.len() >= 68, "{text}");
+            let outer = [20, 40][index];
+            let room = if method == Method::Tunnel { 1400 - outer } else { 1400 };
+            let at = 14 + outer + if index == 0 { 6 } else { 4 };
+            let said = if index == 0 {
+                u32::from(u16::from_be_bytes([out[at], out[at + 1]]))
+            } else {
+                u32::from_be_bytes([out[at], out[at + 1], out[at + 2], out[at + 3]])
+            };
+            assert_eq!(said as usize, room, "{text}: the room there is");
+        }
+        let cut = Packet { payload: vec![7; 1390], keep_whole: false, ..udp(CLIENT4, VIP4) };
+        world.expect("may be cut", &cut.bytes(), Outcome::Oversize, DROP);
+        world.plane.interfaces.remove(&1).unwrap();
+        let whole = Packet { payload: vec![7; 1390], ..udp(CLIENT4, VIP4) };
+        world.expect("in the stack", &whole.bytes(), Outcome::Forwarded, TX);
+    }
+}

@@ -1,0 +1,113 @@
+//! The checked configuration of operating: control, hooks, history, schedules, and where servers are found.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::checked::Admin;
+use super::packets::Hours;
+
+/// The local API.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Control {
+    /// Unix socket; default `/run/steelyard/control.sock`.
+    pub socket: PathBuf,
+    /// File mode of the socket; default 0o660.
+    pub mode: u32,
+    /// Where generations and states are kept; default `/var/lib/steelyard`.
+    pub state: PathBuf,
+    /// Orders about servers are written back to the file, unless they say otherwise.
+    pub write_back: bool,
+    /// Bytes of the record of orders.
+    pub audit: u64,
+    /// Generations kept for rollback; default 20.
+    pub generations: u32,
+}
+
+/// A program that is told of events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Hook {
+    /// Its name.
+    pub name: String,
+    /// The program; run as it is, never by a shell.
+    pub run: PathBuf,
+    /// Kinds of events; `all` among them: every kind.
+    pub on: Vec<&'static str>,
+    /// It is killed after so long.
+    pub timeout: Duration,
+    /// So many may run at a time.
+    pub at_once: usize,
+    /// So many events may wait.
+    pub queue: usize,
+}
+
+/// How much history is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct HistoryKeep {
+    /// Bytes on disk.
+    pub size: u64,
+    /// How long.
+    pub keep: Duration,
+    /// Between two records.
+    pub step: Duration,
+}
+
+/// Something that the clock wants of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Scheduled {
+    /// What: `Drain` or `Disabled`.
+    pub what: Admin,
+    /// At which part of the day, local time.
+    pub hours: Hours,
+    /// On which days it begins: bit 0 is Monday.
+    pub days: u8,
+}
+
+/// Where servers of a pool are found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Discovery {
+    /// Where.
+    pub place: Place,
+    /// An answer with fewer servers is not believed.
+    pub min: usize,
+    /// Servers taken from one answer.
+    pub max: usize,
+}
+
+/// A place where servers are found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// A name.
+    Dns {
+        /// The name.
+        name: String,
+        /// Which records.
+        records: Records,
+        /// The servers' port; SRV records bring their own.
+        port: u16,
+        /// Whom to ask; `None`: as the system does.
+        resolver: Option<SocketAddr>,
+    },
+    /// A file that is watched.
+    File(PathBuf),
+}
+
+/// Which records of a name are servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Records {
+    /// IPv4 addresses.
+    A,
+    /// IPv6 addresses.
+    Aaaa,
+    /// Names with ports, weights and priorities (RFC 2782).
+    Srv,
+}
