@@ -169,8 +169,10 @@ impl Client {
     }
 
     /// Drains and ends the daemon; the answer comes when draining begins.
-    pub async fn stop(&self, limit: Option<Duration>) -> Result<Stopping, CallError> {
-        let path = routes::with_query(routes::STOP, &[("limit-ms", limit.map(millis))]);
+    pub async fn stop(&self, limit: Option<Duration>, detach: bool) -> Result<Stopping, CallError> {
+        let detach = detach.then(|| "true".to_owned());
+        let query = [("limit-ms", limit.map(millis)), ("detach", detach)];
+        let path = routes::with_query(routes::STOP, &query);
         self.order(path, "", Vec::new()).await
     }
 

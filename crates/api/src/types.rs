@@ -5,9 +5,11 @@
 pub mod audit;
 pub mod certificate;
 pub mod change;
+pub mod counter;
 pub mod event;
 pub mod explain;
 pub mod history;
+pub mod packets;
 pub mod problem;
 pub mod report;
 pub mod server;
@@ -19,16 +21,20 @@ pub use change::{
     Applied, ApplyQuery, Changed, Changes, Generation, Generations, KeyChange, PlanChange,
     PoolChanged, PoolChanges, RollbackQuery, StopQuery, Stopping,
 };
+pub use counter::Counter;
 pub use event::{Event, Events, Level};
 pub use explain::{
     JudgeExplained, OperatorWeight, ServerExplained, ServersExplained, WeightExplained,
 };
 pub use history::{History, HistoryQuery, HistoryRow, Worst};
+pub use packets::{
+    Neighbour, PacketInterface, PacketOutcome, PacketServer, PacketService, PacketsReport,
+    PacketsStatus,
+};
 pub use problem::Problem;
 pub use report::{
-    Bytes, CauseCount, Connections, Counter, Descriptors, NamedCount, PhaseTimes, PoolReport,
-    PortReport, Process, Report, ReportQuery, Requests, ServerReport, ServiceCounts, ServiceReport,
-    Statuses,
+    Bytes, CauseCount, Connections, Descriptors, NamedCount, PhaseTimes, PoolReport, PortReport,
+    Process, Report, ReportQuery, Requests, ServerReport, ServiceCounts, ServiceReport, Statuses,
 };
 pub use server::{ServerAction, ServerChange, ServerChanged, ServerOrder};
 pub use status::{

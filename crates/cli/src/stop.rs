@@ -18,7 +18,8 @@ use crate::show::unit;
 Examples:
   steelyard stop               wait for exchanges as long as the configuration says
   steelyard stop --limit 5s    cut what is left after five seconds
-  steelyard stop --no-wait     return when draining has begun")]
+  steelyard stop --no-wait     return when draining has begun
+  steelyard stop --detach      the kernel goes on forwarding packets")]
 pub struct Args {
     /// How long exchanges may finish; without it, the configured `drain`.
     #[arg(long, value_name = "TIME", value_parser = span)]
@@ -26,6 +27,9 @@ pub struct Args {
     /// Do not wait for the end.
     #[arg(long)]
     pub no_wait: bool,
+    /// Leave the packet plane running; without it every trace of it is removed.
+    #[arg(long)]
+    pub detach: bool,
     #[command(flatten)]
     contact: Contact,
 }
@@ -36,7 +40,7 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 async fn stop(args: &Args) -> Result<End, Failure> {
-    let stopping = args.contact.client().stop(args.limit).await?;
+    let stopping = args.contact.client().stop(args.limit, args.detach).await?;
     if args.contact.json {
         print_json(&stopping)?;
     } else {

@@ -12,6 +12,7 @@ pub mod order;
 pub mod origin;
 pub mod picture;
 mod record;
+pub mod sighting;
 mod tell;
 #[cfg(test)]
 mod tests;
@@ -21,12 +22,13 @@ mod words;
 
 pub use handle::{Control, Handed};
 pub use order::{
-    Applied, ApplyError, Change, Found, Generation, Gone, Leave, Planned, Resolution,
-    RollbackError, Verdict,
+    Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution, RollbackError,
+    Verdict,
 };
 pub use origin::{Origin, Way};
 pub use picture::{
     Hand, Judged, Judgement, ListenerFacts, Maintain, Picture, Quiesce, Resolved, ServerFacts,
     Share, Word,
 };
+pub use sighting::Found;
 pub use word::{Operate, Operated, SaveError, ServerWord, SetServerError, UndoError, Undone};

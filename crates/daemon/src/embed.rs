@@ -149,7 +149,7 @@ impl Embedded {
     /// Ends it: exchanges may finish within `limit`. Returns what was cut.
     pub async fn stop(self, limit: Duration) -> Open {
         let Embedded { house, scratch, .. } = self;
-        let how = Leave { handed: false, limit: Some(limit) };
+        let how = Leave { handed: false, limit: Some(limit), detach: false };
         let left = house.leave(how, std::future::pending()).await;
         drop(scratch);
         left

@@ -91,7 +91,7 @@ impl Annals {
             Err(error) => error.to_string(),
         };
         let before = self.failures.fetch_add(1, Ordering::Relaxed);
-        if before % QUIET == 0 {
+        if before.is_multiple_of(QUIET) {
             let text = format!("a record of history is lost: {why}; {} so far", before + 1);
             control.events().warn("history-not-kept", text);
         }

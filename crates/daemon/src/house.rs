@@ -28,13 +28,14 @@ use crate::judge;
 use crate::listeners::{Keeper, Kernel, Listeners};
 use crate::metrics;
 use crate::outside::Ears;
+use crate::packets;
 use crate::probe;
 use crate::reconcile::engine::Engine;
 use crate::reconcile::memory::Memory;
 use crate::report::sample::Samples;
 use crate::report::vitals::Vitals;
 use crate::resolve;
-use crate::serve::{self, Context, bind::Bound};
+use crate::serve::{self, Asked, Context, bind::Bound};
 use crate::source;
 use crate::tls;
 
@@ -94,11 +95,12 @@ pub struct House {
     /// The access log.
     pub access: Arc<AccessLog>,
     plane: Arc<Plane>,
+    packets: packets::Handle,
     vitals: Arc<Vitals>,
     annals: Arc<Annals>,
     tasks: JoinSet<()>,
     api: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
-    asked: (mpsc::Sender<Option<Duration>>, mpsc::Receiver<Option<Duration>>),
+    asked: (mpsc::Sender<Asked>, mpsc::Receiver<Asked>),
 }
 
 impl House {
@@ -124,6 +126,7 @@ impl House {
         let parts = Parts { engine, listeners, workers, state, file, before, events };
         let (control, actor) = Actor::begin(parts, change).await?;
 
+        let packets = packets::Handle::start(control.clone());
         let (ports, open) = (Arc::downgrade(&plane), Arc::downgrade(&plane));
         let vitals = Arc::new(Vitals {
             control: control.clone(),
@@ -132,6 +135,7 @@ impl House {
             access: Arc::clone(&access),
             probes: Arc::clone(&prober.counts),
             board: Arc::clone(&prober.board),
+            packets: packets.view(),
             weighed: Arc::default(),
             samples: Samples::default(),
         });
@@ -153,7 +157,7 @@ impl House {
         tasks.spawn(access::follow(control.clone(), Arc::clone(&access)));
         tasks.spawn(Arc::clone(&vitals).run_samples());
         let asked = mpsc::channel(1);
-        Ok(House { control, access, plane, vitals, annals, tasks, api: None, asked })
+        Ok(House { control, access, plane, packets, vitals, annals, tasks, api: None, asked })
     }
 
     /// Opens the API to whoever may use the socket, and the metrics.
@@ -163,8 +167,8 @@ impl House {
             vitals: Arc::clone(&self.vitals),
             annals: Arc::clone(&self.annals),
             // Being asked twice is being asked.
-            stop: Box::new(move |limit| {
-                let _ = asked.try_send(limit);
+            stop: Box::new(move |ask| {
+                let _ = asked.try_send(ask);
             }),
         };
         let (end, ended) = oneshot::channel::<()>();
@@ -181,10 +185,10 @@ impl House {
         self.tasks.spawn(metrics::listen::run(Arc::clone(&self.vitals)));
     }
 
-    /// Waits until somebody asks, by the API, that the process leave; with how long exchanges may finish.
-    pub async fn asked_to_leave(&mut self) -> Option<Duration> {
+    /// Waits until somebody asks, by the API, that the process leave.
+    pub async fn asked_to_leave(&mut self) -> Asked {
         // We hold a sender ourselves: it is never closed.
-        self.asked.1.recv().await.flatten()
+        self.asked.1.recv().await.unwrap_or_default()
     }
 
     /// What is open now.
@@ -196,6 +200,10 @@ impl House {
     /// was cut.
     pub async fn leave(mut self, how: Leave, cut: impl Future<Output = ()>) -> Open {
         let control = self.control.clone();
+        // The process that takes over waits for the maps; packets go on meanwhile.
+        if how.detach || how.handed {
+            self.packets.end(packets::order::End::Detach).await;
+        }
         let mut left = Open::default();
         if let Ok(limit) = control.leave(how).await {
             let deadline = Instant::now() + limit;
@@ -211,6 +219,7 @@ impl House {
             let _ = end.send(());
             let _ = tokio::time::timeout(LAST, api).await;
         }
+        self.packets.end(packets::order::End::Remove).await;
         self.tasks.shutdown().await;
         // When somebody is looking at it this moment, the workers end with the process.
         if let Ok(plane) = Arc::try_unwrap(self.plane) {

@@ -19,6 +19,7 @@ pub mod listeners;
 pub mod local_time;
 pub mod metrics;
 mod outside;
+pub mod packets;
 pub mod probe;
 pub mod reconcile;
 pub mod report;

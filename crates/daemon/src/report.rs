@@ -8,6 +8,7 @@ pub mod counts;
 pub mod explain;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub mod packets;
 pub mod sample;
 pub mod status;
 pub mod sums;
@@ -84,6 +85,7 @@ pub fn report(
         services,
         pools: views.into_iter().map(|view| pool(view)).collect(),
         ports: facts.ports.iter().map(port).collect(),
+        packets: packets::report(&facts.packets, snapshot),
     }
 }
 

@@ -182,7 +182,9 @@ impl Start {
         let house = House::build(plan).await?;
         if let Err(error) = taken.ready().await {
             // What we have accepted meanwhile is finished.
-            house.leave(Leave { handed: true, limit: None }, std::future::pending()).await;
+            house
+                .leave(Leave { handed: true, limit: None, detach: true }, std::future::pending())
+                .await;
             return Err(error.into());
         }
         Ok((house, doors(&control, Over::Living)?))

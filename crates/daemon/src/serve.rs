@@ -29,7 +29,7 @@ use axum::routing::{get, post};
 use tokio::net::UnixListener;
 
 use bind::{Bound, Place};
-pub use context::{Context, Stop};
+pub use context::{Asked, Context, Stop};
 use guard::{Guarded, Terms};
 use peer::Peer;
 use refusal::Refusal;

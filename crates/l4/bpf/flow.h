@@ -94,15 +94,33 @@ INLINE int claim(__u64 *slot, __u64 old, __u64 print, __u64 word)
 #define EVICTED 2
 #define FULL 0
 
-/* Enters a key that is not there: into a free or expired entry; else, with `evict`, into the one that ends first. */
+/* Whether the key's second bucket has fewer entries than its first. Filling the emptier one first keeps both from
+ * being full long before the table is (Azar et al., "Balanced Allocations", 1994). */
+INLINE int second_is_emptier(void *map, __u32 mask, __u64 print)
+{
+	__u32 a = bucket_at(print, mask, 0), b = bucket_at(print, mask, 1);
+	struct bucket *first = bpf_map_lookup_elem(map, &a), *second = bpf_map_lookup_elem(map, &b);
+	int more = 0;
+
+	if (!first || !second)
+		return 0;
+#pragma unroll
+	for (int i = 0; i < WAYS_IN_BUCKET; i++)
+		more += !!first->print[i] - !!second->print[i];
+	return more > 0;
+}
+
+/* Enters a key that is not there: into a free or expired entry; else, with `evict`, into the one that ends first.
+ * Where nothing gives way the emptier bucket is filled first. */
 INLINE int insert(void *map, __u32 mask, __u64 print, __u64 word, __u32 tick, int evict)
 {
 	__u64 *oldest = NULL, oldest_print = 0;
+	int turned = !evict && second_is_emptier(map, mask, print);
 	__s32 least = 0x7fffffff;
 
 #pragma unroll
 	for (int second = 0; second < 2; second++) {
-		__u32 at = bucket_at(print, mask, second);
+		__u32 at = bucket_at(print, mask, second != turned);
 		struct bucket *bucket = bpf_map_lookup_elem(map, &at);
 
 		if (!bucket)

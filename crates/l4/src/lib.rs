@@ -1,9 +1,16 @@
 //! The packet plane: an XDP datapath in C (`bpf/`), and what user space needs to talk to it.
 //!
-//! It decides nothing about configurations or health; that comes in as plain writes to its maps.
+//! It decides nothing about configurations or health; that comes in as pictures and plain writes to its maps.
 
 pub mod abi;
+pub mod apply;
+pub mod counts;
 pub mod decap;
+pub mod hops;
+pub mod layout;
+pub mod plan;
 pub mod plane;
+pub mod sweep;
+pub mod write;
 
 pub use plane::{OpenError, Plane, Sizes};

@@ -42,6 +42,12 @@ use random::Random;
 use round_robin::RoundRobin;
 use source::Source;
 
+/// Who may take new work now, by index into the pool's servers, with the weight of each: for a plane that chooses by a
+/// table of its own.
+pub fn eligible(view: &PoolView) -> Vec<(usize, u16)> {
+    Eligible::of(view).slots.iter().map(|slot| (slot.index, slot.weight)).collect()
+}
+
 /// One worker's way of choosing among the servers of one pool.
 #[derive(Clone, Debug)]
 pub struct Chooser {

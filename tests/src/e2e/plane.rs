@@ -223,10 +223,19 @@ impl Plane {
         self.runtime.block_on(self.api.report(None)).unwrap_or_else(|e| panic!("no report: {e}"))
     }
 
-    /// Waits until every server of every pool is up.
+    /// Waits until every server of every pool is up, and the plane stands before its links and knows its servers' ones.
     pub fn all_up(&self) {
         wait::until("every server up", || {
             let status = self.status();
+            let packets = serde_json::to_value(&status.packets).unwrap();
+            let all = |list: &str, so: &dyn Fn(&serde_json::Value) -> bool| {
+                packets[list].as_array().is_some_and(|all| !all.is_empty() && all.iter().all(so))
+            };
+            let stands = all("interfaces", &|one| one["mode"].is_string())
+                && all("neighbours", &|one| one["state"] == "ok");
+            if self.words.is_packets() && !stands {
+                return false;
+            }
             let mut servers = status.pools.iter().flat_map(|pool| &pool.servers);
             servers.all(|server| server.state == ServerState::Up)
         });

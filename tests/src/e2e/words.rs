@@ -20,6 +20,8 @@ pub struct Words {
     pub returns: usize,
     /// Where packets are taken; none: the balancer's links.
     pub links: Vec<&'static str>,
+    /// Whether a return address is named that is nobody's: 10.10.0.77.
+    pub foreign_return: bool,
     /// Lines of `[packets]` besides.
     pub packets: String,
     /// Lines of the services.
@@ -38,9 +40,10 @@ impl Words {
             servers: servers.to_vec(),
             returns: 1,
             links: Vec::new(),
+            foreign_return: false,
             packets: String::new(),
             service: String::new(),
-            pool: "probe = { tcp = true, every = \"200ms\", timeout = \"150ms\" }\n".to_owned(),
+            pool: "probe = { tcp = true, every = \"300ms\", timeout = \"250ms\" }\n".to_owned(),
             more: String::new(),
         }
     }
@@ -76,7 +79,7 @@ impl Words {
     }
 
     /// Whether packets are forwarded, not proxied.
-    fn is_packets(&self) -> bool {
+    pub fn is_packets(&self) -> bool {
         matches!(self.forward, "mac" | "nat" | "tunnel")
     }
 
@@ -89,6 +92,7 @@ impl Words {
         let returns: Vec<String> = returns
             .flat_map(|host| [format!("\"{}\"", host.v4), format!("\"{}\"", host.v6)])
             .collect();
+        let returns = if self.foreign_return { vec!["\"10.10.0.77\"".to_owned()] } else { returns };
         let own = site.balancer_links();
         let links = if self.links.is_empty() { own } else { self.links.as_slice() };
         let links: Vec<String> = links.iter().map(|link| format!("\"{link}\"")).collect();

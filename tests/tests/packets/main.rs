@@ -9,5 +9,9 @@
     reason = "the whole program is a test, which the lints cannot see"
 )]
 
+mod alive;
+mod beside;
+mod change;
 mod decap;
 mod doctor;
+mod methods;

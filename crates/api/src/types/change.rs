@@ -153,6 +153,8 @@ pub struct Generation {
 pub struct StopQuery {
     /// How long exchanges may finish; absent: the configured drain.
     pub limit_ms: Option<u64>,
+    /// Packets go on being forwarded by the kernel.
+    pub detach: bool,
 }
 
 /// Answer of `POST /v1/stop`, given at once: draining has begun, and the socket closes when it is over.

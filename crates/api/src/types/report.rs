@@ -10,6 +10,8 @@ use model::cause::Side;
 use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 
+use super::counter::Counter;
+
 /// Query of `GET /v1/report`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
@@ -43,23 +45,9 @@ pub struct Report {
     pub ports: Vec<PortReport>,
     /// What belongs to the process.
     pub process: Process,
-}
-
-/// A number and how fast it grew.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Counter {
-    /// Since the start.
-    pub total: u64,
-    /// A second, over the interval.
-    pub rate: f64,
-}
-
-impl AddAssign for Counter {
-    fn add_assign(&mut self, other: Counter) {
-        self.total += other.total;
-        self.rate += other.rate;
-    }
+    /// The packet plane; absent where no service forwards packets.
+    #[serde(default)]
+    pub packets: Option<super::packets::PacketsReport>,
 }
 
 /// A service.

@@ -9,6 +9,7 @@ use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 
 use super::certificate::CertificateStatus;
+use super::packets::PacketsStatus;
 
 /// Answer of `GET /v1/status`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +35,9 @@ pub struct Status {
     pub pools: Vec<PoolStatus>,
     /// What is on its way out: parts of older generations with work still under way.
     pub draining: Vec<Draining>,
+    /// The packet plane; absent where no service forwards packets.
+    #[serde(default)]
+    pub packets: Option<PacketsStatus>,
     /// What an operator should know now, each a whole sentence.
     pub warnings: Vec<String>,
 }

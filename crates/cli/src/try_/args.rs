@@ -2,7 +2,9 @@
 //!
 //! What they lead to is in `show`.
 
-/// Watch real requests being balanced while servers are killed: no root, no files, nothing left behind.
+/// Watch real requests being balanced while servers are killed: nothing is left behind.
+///
+/// It needs neither root nor files, except with --packets.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Six servers, a balancer and their clients run inside this one process, on loopback ports that the kernel chooses.
@@ -11,11 +13,15 @@ Examples:
   steelyard try                    a live table; k kills a server, r revives it, q quits
   steelyard try | cat              a line a second; a server is killed and revived by the clock
   steelyard try --once             eight seconds with a summary; exit code 1 if a request failed
+  steelyard try --packets --once   in namespaces: what each forwarding method costs, with and without a balancer
   steelyard try --once --json | jq '.\"failed-requests\"'")]
 pub struct Args {
     /// A bounded demonstration: kill a server, revive it, drain another, then a summary.
     #[arg(long)]
     pub once: bool,
+    /// As root: one service forwarded as mac, nat, tunnel and http in turn, with what each costs.
+    #[arg(long, conflicts_with = "rate")]
+    pub packets: bool,
     /// HTTP requests a second; a fifth as many messages go through the tcp service.
     #[arg(long, value_name = "PER-SECOND", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(5..=100_000))]
     pub rate: u32,

@@ -2,8 +2,8 @@
 //! leaves the last good one.
 
 use super::actor::Actor;
-use super::order::Found;
 use super::origin::{Origin, Way};
+use super::sighting::Found;
 use crate::event::Level;
 
 /// Servers that a message names.

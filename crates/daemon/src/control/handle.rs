@@ -13,11 +13,12 @@ use model::id::ServerId;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::order::{
-    Applied, ApplyError, Change, Found, Generation, Gone, Leave, Planned, Resolution,
-    RollbackError, Verdict,
+    Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution, RollbackError,
+    Verdict,
 };
 use super::origin::Origin;
 use super::picture::{Picture, ServerFacts, Share};
+use super::sighting::Found;
 use super::word::{Operate, Operated, ServerWord, SetServerError, UndoError, Undone};
 use crate::audit::Kept;
 use crate::event::Events;

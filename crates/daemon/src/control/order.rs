@@ -10,7 +10,6 @@ use thiserror::Error;
 
 use super::origin::Origin;
 use super::picture::Judgement;
-use crate::reconcile::overlay::FoundServer;
 
 /// A configuration to put in force.
 #[derive(Clone, Debug)]
@@ -152,19 +151,6 @@ pub struct Resolution {
     pub found: Result<SocketAddr, String>,
 }
 
-/// What a source of servers said.
-#[derive(Clone, Debug)]
-pub struct Found {
-    /// For which pool.
-    pub pool: String,
-    /// Where, for messages: `dns web.internal`.
-    pub place: String,
-    /// The servers, or why the last good answer stands.
-    pub servers: Result<Vec<FoundServer>, String>,
-    /// Servers that were too many.
-    pub left_out: usize,
-}
-
 /// How to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leave {
@@ -172,6 +158,8 @@ pub struct Leave {
     pub handed: bool,
     /// How long exchanges may finish; `None`: `global.drain`.
     pub limit: Option<Duration>,
+    /// The packet plane goes on in the kernel; otherwise every trace of it is removed.
+    pub detach: bool,
 }
 
 /// The daemon is on its way out and takes no orders.

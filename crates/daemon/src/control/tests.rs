@@ -271,7 +271,7 @@ async fn leaving_stops_listeners_and_refuses_changes() {
     for (handed, rest) in [(false, true), (true, false)] {
         let world = World::start(TEXT, None).await;
         let limit = Some(Duration::from_secs(7));
-        let given = world.control.leave(Leave { handed, limit }).await.unwrap();
+        let given = world.control.leave(Leave { handed, limit, detach: false }).await.unwrap();
         assert_eq!(given, Duration::from_secs(7));
         let asked = world.fake.take();
         assert!(

@@ -28,7 +28,7 @@ pub fn status(
 ) -> Status {
     let (now_unix_ms, since_unix_ms) = (unix_ms(now), unix_ms(picture.started));
     let mut services: Vec<_> =
-        picture.snapshot.services.values().map(|view| service(picture, view)).collect();
+        picture.snapshot.services.values().map(|view| service(picture, facts, view)).collect();
     services.sort_by(|a, b| a.name.cmp(&b.name));
     let mut pools: Vec<_> =
         picture.snapshot.pools.values().map(|view| pool(picture, view, &note)).collect();
@@ -44,12 +44,14 @@ pub fn status(
         draining: draining(picture, &services),
         services,
         pools,
+        packets: super::packets::status(&facts.packets, picture),
         warnings: warnings(picture, facts, now),
     }
 }
 
-fn service(picture: &Picture, view: &ServiceView) -> ServiceStatus {
-    let (state, reason) = service_state(picture, view);
+fn service(picture: &Picture, facts: &Facts, view: &ServiceView) -> ServiceStatus {
+    let (state, reason) = service_state(picture, facts, view);
+    let flows = facts.packets.flows.get(&view.config.name).map_or(0, |one| u64::from(one.flows));
     let servers = picture.snapshot.pools.get(&view.pool).map_or(&[][..], |pool| &pool.servers);
     let changed = servers
         .iter()
@@ -64,8 +66,8 @@ fn service(picture: &Picture, view: &ServiceView) -> ServiceStatus {
         state,
         reason,
         since_unix_ms: unix_ms(changed.unwrap_or(picture.started)),
-        open: u64::from(view.live.open.get()),
-        in_flight: u64::from(view.live.in_flight.get()),
+        open: u64::from(view.live.open.get()) + flows,
+        in_flight: u64::from(view.live.in_flight.get()) + flows,
         certificates: certificates::of(picture, &view.config.name),
     }
 }
@@ -78,12 +80,14 @@ fn listening(view: &ServiceView) -> Vec<String> {
     }
 }
 
-fn service_state(picture: &Picture, view: &ServiceView) -> (ServiceState, String) {
+fn service_state(picture: &Picture, facts: &Facts, view: &ServiceView) -> (ServiceState, String) {
     if picture.leaving {
         return (ServiceState::Draining, "the process is on its way out".into());
     }
-    if view.config.packets.is_some() {
-        return (ServiceState::Down, "the packet plane does not run".into());
+    if view.config.packets.is_some()
+        && let Some(obstacle) = super::packets::obstacle(&facts.packets, &view.config.name)
+    {
+        return obstacle;
     }
     let missing =
         view.config.listen.iter().find(|address| !picture.listeners.contains_key(address));

@@ -13,6 +13,7 @@ use super::sample::{Sample, Samples, step};
 use crate::access::{AccessCounts, AccessLog};
 use crate::control::{Control, Picture};
 use crate::judge::weighed::Weighed;
+use crate::packets::view::View;
 use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
 
@@ -33,6 +34,8 @@ pub struct Vitals {
     pub probes: Arc<ProbeCounts>,
     /// The newest evidence of each server.
     pub board: Arc<Board>,
+    /// The packet plane.
+    pub packets: tokio::sync::watch::Receiver<Arc<View>>,
     /// The arithmetic of weights.
     pub weighed: Arc<Weighed>,
     /// What rates are measured against.
@@ -64,6 +67,8 @@ pub struct Facts {
     pub ports: Vec<PortUse>,
     /// What the workers have open and keep.
     pub open: Open,
+    /// The packet plane.
+    pub packets: Arc<View>,
     /// Memory of all TCP sockets, bytes, as the kernel counts it.
     pub kernel_tcp_bytes: u64,
 }
@@ -82,6 +87,7 @@ impl Vitals {
             workers: picture.workers,
             descriptors: descriptors(),
             resident_bytes: resident_bytes(),
+            packets: Arc::clone(&self.packets.borrow()),
             access: self.access.counts(),
             probes: self.probes.read(),
             events_dropped: self.control.events().dropped(),

@@ -95,15 +95,17 @@ impl Process {
         loop {
             tokio::select! {
                 signal = signals.next() => match signal {
-                    Signal::Leave => return Leave { handed: false, limit: None },
+                    Signal::Leave => return Leave { handed: false, limit: None, detach: true },
                     Signal::Reload => self.reload().await,
                     Signal::Reopen => self.house.access.reopen(),
                     Signal::Upgrade => self.upgrade(),
                 },
-                limit = self.house.asked_to_leave() => return Leave { handed: false, limit },
+                asked = self.house.asked_to_leave() => {
+                    return Leave { handed: false, limit: asked.limit, detach: asked.detach };
+                }
                 Some(pid) = self.handed.recv() => {
                     self.events.info("handed-over", format!("process {pid} has taken over; we finish what we have"));
-                    return Leave { handed: true, limit: None };
+                    return Leave { handed: true, limit: None, detach: true };
                 }
                 ended = ended(&mut self.child) => {
                     self.child = None;

@@ -16,7 +16,7 @@ use axum::extract::rejection::{QueryRejection, StringRejection};
 use axum::extract::{ConnectInfo, Query, State};
 use model::config::Diff;
 
-use super::context::Context;
+use super::context::{Asked, Context};
 use super::peer::Peer;
 use super::refusal::Refusal;
 use crate::control::{Change, Way};
@@ -87,7 +87,7 @@ pub(super) async fn stop(
         (open + u64::from(view.live.open.get()), under_way + u64::from(view.live.in_flight.get()))
     });
     let limit = query.limit_ms.map(Duration::from_millis);
-    (context.stop)(limit);
+    (context.stop)(Asked { limit, detach: query.detach });
     let limit_ms = limit.unwrap_or(picture.config.global.drain).as_millis();
     Ok(Json(Stopping {
         limit_ms: u64::try_from(limit_ms).unwrap_or(u64::MAX),

@@ -6,8 +6,17 @@ use std::time::Duration;
 use crate::history::Annals;
 use crate::report::vitals::Vitals;
 
-/// Called when the process is asked to leave, with how long exchanges may finish.
-pub type Stop = Box<dyn Fn(Option<Duration>) + Send + Sync>;
+/// How the process is asked to leave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// How long exchanges may finish; `None`: as configured.
+    pub limit: Option<Duration>,
+    /// Packets go on being forwarded.
+    pub detach: bool,
+}
+
+/// Called when the process is asked to leave.
+pub type Stop = Box<dyn Fn(Asked) + Send + Sync>;
 
 /// What the routes act on.
 pub struct Context {

@@ -33,7 +33,7 @@ struct Daemon {
     path: PathBuf,
     orders: mpsc::Receiver<Order>,
     _publish: watch::Sender<Arc<Picture>>,
-    stopped: Arc<Mutex<Vec<Option<Duration>>>>,
+    stopped: Arc<Mutex<Vec<super::Asked>>>,
     end: Option<oneshot::Sender<()>>,
     served: tokio::task::JoinHandle<std::io::Result<()>>,
     _scratch: Scratch,
@@ -46,6 +46,7 @@ async fn daemon() -> Daemon {
     let (prober, _observer) = prober();
     let access = Arc::new(AccessLog::start(&AccessTarget::Off, Box::new(drop)).unwrap());
     let vitals = Vitals {
+        packets: tokio::sync::watch::channel(Default::default()).1,
         control,
         ports: Box::new(Vec::new),
         open: Box::new(l7::Open::default),
@@ -57,7 +58,7 @@ async fn daemon() -> Daemon {
     };
     let stopped = Arc::<Mutex<Vec<_>>>::default();
     let stops = stopped.clone();
-    let stop: super::Stop = Box::new(move |limit| stops.lock().unwrap().push(limit));
+    let stop: super::Stop = Box::new(move |ask| stops.lock().unwrap().push(ask));
     let annals = Arc::new(crate::history::Annals::new(None));
     let context = Arc::new(Context { vitals: Arc::new(vitals), annals, stop });
     let bound = bind::bind(&path, 0o600, bind::Over::Dead).unwrap();
@@ -205,7 +206,10 @@ async fn stop_is_passed_on_and_the_file_goes_with_the_server() {
     let (code, _, body) = ask(daemon.path.clone(), "POST", "/v1/stop?limit-ms=1500", "").await;
     let stopping: api::types::Stopping = serde_json::from_str(&body).unwrap();
     assert_eq!((code, stopping.limit_ms), (200, 1500));
-    assert_eq!(*daemon.stopped.lock().unwrap(), [Some(Duration::from_millis(1500))]);
+    assert_eq!(
+        *daemon.stopped.lock().unwrap(),
+        [super::Asked { limit: Some(Duration::from_millis(1500)), detach: false }]
+    );
     drop(daemon.end.take());
     daemon.served.await.unwrap().unwrap();
     assert!(!daemon.path.exists());

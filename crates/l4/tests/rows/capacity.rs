@@ -86,6 +86,23 @@ fn closing_times_bound_the_rate_of_connections() {
 }
 
 #[test]
+fn as_many_connections_fit_as_there_are_records() {
+    let Some(world) = world(&["10.0.0.254"]) else { return };
+    // Half the buckets: twice as crowded as `Sizes` makes them.
+    let mut config = world.plane.config.get(&0).unwrap().unwrap();
+    config.forward_mask /= 2;
+    world.plane.config.set(&0, &config).unwrap();
+    let mut packet = tcp("192.0.2.7:1", VIP4, SYN).bytes();
+    let program = world.plane.program().unwrap();
+    for n in 0..abi::SHARE_PORTS {
+        syn(&mut packet, n);
+        program.trial(&packet, 0, 1).unwrap();
+    }
+    assert_eq!(world.count(Outcome::TableFull), 0);
+    assert_eq!(world.count(Outcome::Forwarded), u64::from(abi::SHARE_PORTS));
+}
+
+#[test]
 fn a_full_table_is_named() {
     let Some(world) = world(&["10.0.0.254"]) else { return };
     let mut config = world.plane.config.get(&0).unwrap().unwrap();

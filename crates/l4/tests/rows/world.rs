@@ -36,7 +36,7 @@ pub fn link(n: u32) -> [u8; 6] {
 
 pub struct World {
     pub plane: Plane,
-    place: PathBuf,
+    place: Place,
     /// The stopped clock, ns.
     pub now: u64,
 }
@@ -64,7 +64,8 @@ impl World {
             tests::skip::skip(&format!("loading packet programs needs root: {error}"));
             return None;
         }
-        let home = match Home::open(&place.join("home")) {
+        let place = Place(place);
+        let home = match Home::open(&place.0.join("home")) {
             Ok(home) => home,
             Err(error) => {
                 tests::skip::skip(&error.to_string());
@@ -277,7 +278,7 @@ impl World {
 
     /// Where the pins' file system is mounted.
     pub fn place(&self) -> &Path {
-        &self.place
+        &self.place.0
     }
 
     pub fn received(&self) -> u64 {
@@ -303,9 +304,12 @@ fn add(sums: &mut [u64], rows: &[&[u64]]) {
     }
 }
 
-impl Drop for World {
+/// A private BPF file system; gone with the test, whether it passes or panics.
+struct Place(PathBuf);
+
+impl Drop for Place {
     fn drop(&mut self) {
-        let _ = rustix::mount::unmount(&self.place, rustix::mount::UnmountFlags::DETACH);
-        let _ = std::fs::remove_dir(&self.place);
+        let _ = rustix::mount::unmount(&self.0, rustix::mount::UnmountFlags::DETACH);
+        let _ = std::fs::remove_dir(&self.0);
     }
 }

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::address::ServerAddress;
 use super::balance::{Balance, HashOn, Judge, Priority};
 use super::forward::Forward;
+pub use super::operate::Admin;
 use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
 use super::socket::SocketOptions;
@@ -325,19 +326,6 @@ impl Weight {
     pub fn get(self) -> u16 {
         self.0
     }
-}
-
-/// What an operator wants of a server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Admin {
-    /// Judged by its health alone.
-    #[default]
-    Enabled,
-    /// Finishes what it has.
-    Drain,
-    /// Takes nothing.
-    Disabled,
 }
 
 /// An active check.

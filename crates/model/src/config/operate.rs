@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::checked::Admin;
 use super::packets::Hours;
 
 /// The local API.
@@ -110,4 +109,17 @@ pub enum Records {
     Aaaa,
     /// Names with ports, weights and priorities (RFC 2782).
     Srv,
+}
+
+/// What an operator wants of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Admin {
+    /// Judged by its health alone.
+    #[default]
+    Enabled,
+    /// Finishes what it has.
+    Drain,
+    /// Takes nothing.
+    Disabled,
 }

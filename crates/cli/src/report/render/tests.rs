@@ -106,6 +106,7 @@ fn sample() -> Report {
         left,
     };
     Report {
+        packets: None,
         generation: 7,
         now_unix_ms: 1_772_283_909_000,
         uptime_ms: 18_120_000,

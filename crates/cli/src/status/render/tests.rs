@@ -54,6 +54,7 @@ fn sample() -> Status {
     let up = server("a", ServerState::Up, 192_000, "http GET /healthz 200 in 1 ms");
     let refused = "http GET /healthz: connection refused, 3 times in a row since 12:04:05";
     Status {
+        packets: None,
         version: "0.1.0".into(),
         generation: 7,
         now_unix_ms: NOW,

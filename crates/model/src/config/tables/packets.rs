@@ -335,7 +335,7 @@ static WHEN_TABLE: Table = Table {
             "hours",
             Kind::Hours,
             Fallback::Absent,
-            "A part of the day, local time; it may pass midnight.",
+            "A part of the day (UTC); it may pass midnight.",
         ),
         Key::new(
             "tos",
@@ -347,7 +347,7 @@ static WHEN_TABLE: Table = Table {
             "rate",
             Kind::count(1, 100_000_000),
             Fallback::Absent,
-            "Holds while the service gets more new connections a second than this.",
+            "At most so many new connections a second; those beyond go on to the next rule.",
         ),
         Key::refused("host", REQUESTS),
         Key::refused("path", REQUESTS),

@@ -1,0 +1,125 @@
+//! What is said of the packet plane in `status` and `report`. Nothing but data.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::counter::Counter;
+
+/// The packet plane.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PacketsStatus {
+    /// Why nothing is forwarded at all; absent: it is.
+    pub broken: Option<String>,
+    /// Its connections were there before this process.
+    pub adopted: bool,
+    /// Bytes that its tables take.
+    pub memory_bytes: u64,
+    /// Where packets are taken.
+    pub interfaces: Vec<PacketInterface>,
+    /// Next hops of servers.
+    pub neighbours: Vec<Neighbour>,
+}
+
+/// An interface.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PacketInterface {
+    /// Its name.
+    pub name: String,
+    /// `native` (in the driver) or `generic`; absent: not attached.
+    pub mode: Option<String>,
+    /// Why it is not attached.
+    pub problem: Option<String>,
+}
+
+/// The next hop of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Neighbour {
+    /// The server's address.
+    pub address: IpAddr,
+    /// `ok`, `trying`, `error`, `no-interface`, `down` or `local`.
+    pub state: String,
+    /// More about it.
+    pub reason: Option<String>,
+    /// Servers at this address: `POOL/NAME`.
+    pub servers: Vec<String>,
+}
+
+/// Packets by where they ended. Each packet is in exactly one outcome.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PacketsReport {
+    /// Packets that arrived.
+    pub received: Counter,
+    /// Packets that ended in one of the outcomes.
+    pub accounted: Counter,
+    /// Received and in no outcome; a few while packets arrive, since counters are read one after the other.
+    pub unaccounted: i64,
+    /// All outcomes that happened.
+    pub outcomes: Vec<PacketOutcome>,
+    /// Living connections given up for new ones.
+    pub evicted: Counter,
+    /// Notices that were lost.
+    pub events_lost: Counter,
+    /// By service.
+    pub services: Vec<PacketService>,
+}
+
+/// Packets that ended in one way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PacketOutcome {
+    /// Its name: `forwarded`, `no-port`.
+    pub name: String,
+    /// All of them.
+    pub count: Counter,
+    /// IPv4 packets.
+    pub v4: u64,
+    /// IPv6 packets.
+    pub v6: u64,
+    /// Other packets.
+    pub other: u64,
+}
+
+/// A service that forwards packets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PacketService {
+    /// Its name.
+    pub name: String,
+    /// Its method.
+    pub forward: String,
+    /// Connections under way; one a client, also where both directions come through here.
+    pub flows: u32,
+    /// Those without a complete handshake.
+    pub half_open: u32,
+    /// Half-open connections are at the threshold.
+    pub alarm: bool,
+    /// Where its packets ended, servers' included.
+    pub outcomes: Vec<PacketOutcome>,
+    /// By server.
+    pub servers: Vec<PacketServer>,
+}
+
+/// A server of such a service.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PacketServer {
+    /// `POOL/NAME`.
+    pub name: String,
+    /// Connections under way.
+    pub flows: u32,
+    /// Connections that chose it.
+    pub connections: Counter,
+    /// Of these, those that chose without a SYN.
+    pub adopted: Counter,
+    /// Bytes towards it.
+    pub bytes_in: Counter,
+    /// Bytes towards clients; 0 where it answers them directly.
+    pub bytes_out: Counter,
+    /// Where its packets ended.
+    pub outcomes: Vec<PacketOutcome>,
+}

@@ -1,0 +1,105 @@
+//! `steelyard try --packets`: one service, forwarded by each method in turn under real load, in a network of its own.
+//!
+//! Client, router, balancer and four servers are namespaces of this machine; all of them are gone at the end. The
+//! figures compare methods on this machine; nothing else may be concluded from them.
+
+mod cost;
+mod stage;
+mod table;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use self::stage::Stage;
+use self::table::Row;
+use super::args::Args;
+use crate::end::{End, Failure, print_json};
+use crate::show::screen;
+
+/// How a service is reached, in the order in which it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Without a balancer: the client asks a server itself.
+    Direct,
+    /// Direct return on the same subnet.
+    Mac,
+    /// Both directions translated.
+    Nat,
+    /// Direct return across routers.
+    Tunnel,
+    /// Proxied requests.
+    Http,
+}
+
+impl Method {
+    /// All of them.
+    pub const ALL: [Method; 5] =
+        [Method::Direct, Method::Mac, Method::Nat, Method::Tunnel, Method::Http];
+
+    /// The word of the configuration; `direct` is none.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Direct => "direct",
+            Method::Mac => "mac",
+            Method::Nat => "nat",
+            Method::Tunnel => "tunnel",
+            Method::Http => "http",
+        }
+    }
+}
+
+/// Load on each method, in each form.
+const SHORT: Duration = Duration::from_millis(1_500);
+/// The same where somebody watches.
+const LONG: Duration = Duration::from_secs(4);
+
+/// Shows it.
+pub async fn show(args: Args) -> Result<End, Failure> {
+    let stopped = Arc::new(AtomicBool::new(false));
+    watch(&stopped)?;
+    let mut stage = Stage::open().await?;
+    let mut rows: Vec<Row> = Vec::new();
+    let span = if args.once { SHORT } else { LONG };
+    if !args.json {
+        screen::print(&table::head())?;
+    }
+    for method in Method::ALL {
+        if stopped.load(Ordering::Relaxed) {
+            break;
+        }
+        stage.forward_by(method).await?;
+        for persist in table::PERSISTS {
+            let row = stage.measure(method, persist, span).await?;
+            if !args.json {
+                screen::print(&row.line())?;
+            }
+            rows.push(row);
+        }
+    }
+    stage.close().await;
+    let failed: u64 = rows.iter().map(|row| row.failed).sum();
+    if args.json {
+        print_json(&rows)?;
+    } else {
+        screen::print(&table::foot(failed))?;
+    }
+    Ok(if failed == 0 { End::Done } else { End::No })
+}
+
+/// Notes when the process is told to end.
+fn watch(stopped: &Arc<AtomicBool>) -> Result<(), Failure> {
+    for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()] {
+        let mut heard = signal(kind)?;
+        let stopped = Arc::clone(stopped);
+        tokio::spawn(async move {
+            if heard.recv().await.is_some() {
+                stopped.store(true, Ordering::Relaxed);
+            }
+        });
+    }
+    Ok(())
+}

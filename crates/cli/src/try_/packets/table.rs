@@ -1,0 +1,114 @@
+//! The figures of a method, as a line of the table and as JSON.
+//!
+//! It measures nothing.
+
+use std::time::Duration;
+
+use lab::load::{Persist, Report};
+use serde::Serialize;
+
+use super::Method;
+use crate::show::unit::{count, micros, rate};
+
+/// Connections that are kept, then one for each request.
+pub const PERSISTS: [Persist; 2] = [Persist::KeepAlive, Persist::PerRequest];
+
+/// One measurement.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Row {
+    /// The method.
+    pub method: Method,
+    /// Whether connections served many requests.
+    pub kept: bool,
+    /// Requests answered.
+    pub answered: u64,
+    /// Requests failed.
+    pub failed: u64,
+    /// Answered requests a second.
+    pub per_second: f64,
+    /// Processor time of the whole machine for each answered request, microseconds: client and servers included.
+    pub cpu_us: Option<f64>,
+    /// Half of the answers took at most so long, microseconds.
+    pub p50_us: u64,
+    /// 99 % took at most so long, microseconds.
+    pub p99_us: u64,
+}
+
+impl Row {
+    /// Of a load that has ended, and what the machine was busy meanwhile.
+    pub fn new(method: Method, persist: Persist, report: &Report, busy: Option<Duration>) -> Row {
+        let each = |busy: Duration| busy.as_secs_f64() * 1e6 / report.answered as f64;
+        Row {
+            method,
+            kept: persist == Persist::KeepAlive,
+            answered: report.answered,
+            failed: report.failed,
+            per_second: report.answered_per_second,
+            cpu_us: busy.filter(|_| report.answered > 0).map(each),
+            p50_us: report.latency.p50_us as u64,
+            p99_us: report.latency.p99_us as u64,
+        }
+    }
+
+    /// Its line.
+    pub fn line(&self) -> String {
+        let connections = if self.kept { "kept" } else { "one each" };
+        let cpu = self.cpu_us.map_or("-".to_owned(), |us| format!("{us:.1} us"));
+        format!(
+            "{:<8}{:<12}{:>12}{:>14}{:>10}{:>10}{:>8}\n",
+            self.method.name(),
+            connections,
+            rate(self.per_second),
+            cpu,
+            micros(self.p50_us),
+            micros(self.p99_us),
+            count(self.failed)
+        )
+    }
+}
+
+/// The headings.
+pub fn head() -> String {
+    format!(
+        "a client, a router, the balancer and four servers in namespaces of this machine\n\n\
+         {:<8}{:<12}{:>12}{:>14}{:>10}{:>10}{:>8}\n",
+        "forward", "connections", "requests/s", "CPU/request", "p50", "p99", "failed"
+    )
+}
+
+/// What the figures mean.
+pub fn foot(failed: u64) -> String {
+    format!(
+        "\nCPU/request is the whole machine's, client and servers included; direct is without a balancer, so that\n\
+         what a method costs is its difference to direct. failed requests: {}\n",
+        count(failed)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_stand_under_their_headings() {
+        let row = Row {
+            method: Method::Tunnel,
+            kept: false,
+            answered: 1,
+            failed: 0,
+            per_second: 23_456.0,
+            cpu_us: Some(41.27),
+            p50_us: 310,
+            p99_us: 2_400,
+        };
+        let head = head();
+        let columns = head.lines().last().unwrap();
+        let line = row.line();
+        assert_eq!(
+            line.trim_end(),
+            "tunnel  one each          23,456       41.3 us    310 us    2.4 ms       0"
+        );
+        assert_eq!(line.trim_end().len(), columns.len());
+    }
+}

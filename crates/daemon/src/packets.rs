@@ -1,0 +1,70 @@
+//! The packet plane under the daemon: one thread owns it, follows the pictures, keeps next hops fresh, counts, and
+//! shows how things stand.
+//!
+//! The plane lives in the kernel: it goes on when this thread ends, unless it is told to take everything down. Without
+//! a service that forwards packets nothing is loaded and no right is needed.
+
+pub mod attach;
+pub mod facts;
+pub mod netlink;
+pub mod order;
+mod shows;
+pub mod site;
+mod task;
+pub mod view;
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::control::Control;
+use order::{End, Order};
+use view::View;
+
+/// How long the thread may take to end.
+const END: Duration = Duration::from_secs(5);
+
+/// The packet plane, as others see it.
+#[derive(Debug)]
+pub struct Handle {
+    view: watch::Receiver<Arc<View>>,
+    orders: mpsc::Sender<Order>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Handle {
+    /// Starts the thread, which follows `control`.
+    pub fn start(control: Control) -> Handle {
+        let (show, view) = watch::channel(Arc::new(View::default()));
+        let (orders, inbox) = mpsc::channel(1);
+        let events = control.events().clone();
+        let thread = std::thread::Builder::new().name("packets".to_owned());
+        let thread = thread.spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            match runtime {
+                Ok(runtime) => runtime.block_on(task::run(control, inbox, show)),
+                Err(error) => events.error("packets-failed", format!("no runtime: {error}")),
+            }
+        });
+        Handle { view, orders, thread: thread.ok() }
+    }
+
+    /// How things stand.
+    pub fn view(&self) -> watch::Receiver<Arc<View>> {
+        self.view.clone()
+    }
+
+    /// Ends the thread; what a second call says does not count any more.
+    pub async fn end(&mut self, end: End) {
+        let Some(thread) = self.thread.take() else { return };
+        let (done, told) = oneshot::channel();
+        if self.orders.send(Order { end, done }).await.is_ok() {
+            let _ = tokio::time::timeout(END, told).await;
+        }
+        if thread.is_finished() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Asks the kernel for links, addresses, routes and neighbours, and listens to what changes. It decides nothing.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::{BoxStream, TryStreamExt};
+use l4::hops::{Heard, Link, Request, Route};
+use rtnetlink::packet_core::NetlinkPayload;
+use rtnetlink::packet_route::address::AddressAttribute;
+use rtnetlink::packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use rtnetlink::packet_route::neighbour::{
+    NeighbourAddress, NeighbourAttribute, NeighbourFlags, NeighbourMessage, NeighbourState,
+};
+use rtnetlink::packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
+use rtnetlink::packet_route::{AddressFamily, RouteNetlinkMessage};
+use rtnetlink::{Handle, MulticastGroup, RouteMessageBuilder, new_multicast_connection};
+use tokio::task::JoinHandle;
+
+/// The kernel answers at once; a socket that does not is given up.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// What changed.
+#[derive(Clone, Debug)]
+pub enum News {
+    /// A neighbour.
+    Neighbour(u32, IpAddr, Heard),
+    /// A link, an address or a route.
+    Other,
+}
+
+/// A connection to the kernel.
+pub struct Kernel {
+    handle: Handle,
+    news: BoxStream<'static, News>,
+    pump: JoinHandle<()>,
+}
+
+/// An address of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// The interface.
+    pub ifindex: u32,
+    /// The address.
+    pub ip: IpAddr,
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        self.pump.abort();
+    }
+}
+
+impl Kernel {
+    /// Connects and begins to listen.
+    ///
+    /// # Errors
+    /// There is no such socket.
+    pub fn connect() -> io::Result<Kernel> {
+        let groups = [
+            MulticastGroup::Link,
+            MulticastGroup::Neigh,
+            MulticastGroup::Ipv4Ifaddr,
+            MulticastGroup::Ipv6Ifaddr,
+            MulticastGroup::Ipv4Route,
+            MulticastGroup::Ipv6Route,
+        ];
+        let (connection, handle, messages) = new_multicast_connection(&groups)?;
+        let pump = tokio::spawn(connection);
+        let news = messages.filter_map(|(message, _)| async move {
+            match message.payload {
+                NetlinkPayload::InnerMessage(inner) => news(inner),
+                _ => None,
+            }
+        });
+        Ok(Kernel { handle, news: news.boxed(), pump })
+    }
+
+    /// The next change; `None` when the connection is lost.
+    pub async fn next(&mut self) -> Option<News> {
+        self.news.next().await
+    }
+
+    /// All interfaces by number.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn links(&self) -> io::Result<HashMap<u32, Link>> {
+        let all = self.handle.link().get().execute().try_collect::<Vec<_>>();
+        let all = within(all).await?;
+        Ok(all
+            .into_iter()
+            .filter_map(|message| Some((message.header.index, link(message)?)))
+            .collect())
+    }
+
+    /// All addresses of this machine.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn addresses(&self) -> io::Result<Vec<Address>> {
+        let all = within(self.handle.address().get().execute().try_collect::<Vec<_>>()).await?;
+        let mut out = Vec::new();
+        for message in all {
+            let (mut local, mut plain) = (None, None);
+            for attribute in &message.attributes {
+                match attribute {
+                    AddressAttribute::Local(ip) => local = Some(*ip),
+                    AddressAttribute::Address(ip) => plain = Some(*ip),
+                    _ => {}
+                }
+            }
+            let ifindex = message.header.index;
+            out.extend(local.or(plain).map(|ip| Address { ifindex, ip }));
+        }
+        Ok(out)
+    }
+
+    /// All neighbours.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn neighbours(&self) -> io::Result<Vec<(u32, IpAddr, Heard)>> {
+        let all = within(self.handle.neighbours().get().execute().try_collect::<Vec<_>>()).await?;
+        Ok(all.iter().filter_map(|message| neighbour(message, false)).collect())
+    }
+
+    /// The way to an address.
+    pub async fn route(&self, ip: IpAddr) -> Route {
+        let bits = if ip.is_ipv4() { 32 } else { 128 };
+        let question = RouteMessageBuilder::<IpAddr>::new().destination_prefix(ip, bits);
+        let Ok(question) = question else { return Route::None("no such address".to_owned()) };
+        let mut answers = self.handle.route().get(question.build()).execute().boxed();
+        match tokio::time::timeout(ANSWER, answers.try_next()).await {
+            Ok(Ok(Some(message))) => route(ip, &message),
+            Ok(Ok(None)) | Err(_) => Route::None("the kernel does not answer".to_owned()),
+            Ok(Err(_)) => Route::None(format!("no route to {ip}")),
+        }
+    }
+
+    /// Asks for a neighbour's link address. What comes of it is told as news.
+    pub async fn request(&self, request: Request) {
+        let done = match request {
+            Request::Route(_) => return,
+            Request::Use(ifindex, ip) => within(self.used(ifindex, ip)).await,
+            Request::Confirm(ifindex, ip) => {
+                let probe = self.handle.neighbours().add(ifindex, ip).replace();
+                within(probe.state(NeighbourState::Probe).execute()).await
+            }
+            Request::Renew(ifindex, ip) => {
+                let mut message = NeighbourMessage::default();
+                message.header.family =
+                    if ip.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+                message.header.ifindex = ifindex;
+                message.attributes.push(NeighbourAttribute::Destination(match ip {
+                    IpAddr::V4(v4) => NeighbourAddress::Inet(v4),
+                    IpAddr::V6(v6) => NeighbourAddress::Inet6(v6),
+                }));
+                // It may be gone already.
+                let _ = within(self.handle.neighbours().del(message).execute()).await;
+                within(self.used(ifindex, ip)).await
+            }
+        };
+        // A neighbour that cannot be asked for is not known: that is what the state says.
+        drop(done);
+    }
+
+    fn used(
+        &self,
+        ifindex: u32,
+        ip: IpAddr,
+    ) -> impl Future<Output = Result<(), rtnetlink::Error>> + use<> {
+        let request = self.handle.neighbours().add(ifindex, ip).replace();
+        request.state(NeighbourState::None).flags(NeighbourFlags::Use).execute()
+    }
+}
+
+async fn within<T>(ask: impl Future<Output = Result<T, rtnetlink::Error>>) -> io::Result<T> {
+    match tokio::time::timeout(ANSWER, ask).await {
+        Ok(answer) => answer.map_err(io::Error::other),
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+fn news(message: RouteNetlinkMessage) -> Option<News> {
+    let told = |(ifindex, ip, heard)| News::Neighbour(ifindex, ip, heard);
+    match message {
+        RouteNetlinkMessage::NewNeighbour(message) => neighbour(&message, false).map(told),
+        RouteNetlinkMessage::DelNeighbour(message) => neighbour(&message, true).map(told),
+        RouteNetlinkMessage::NewLink(_)
+        | RouteNetlinkMessage::DelLink(_)
+        | RouteNetlinkMessage::NewAddress(_)
+        | RouteNetlinkMessage::DelAddress(_)
+        | RouteNetlinkMessage::NewRoute(_)
+        | RouteNetlinkMessage::DelRoute(_) => Some(News::Other),
+        _ => None,
+    }
+}
+
+fn neighbour(message: &NeighbourMessage, gone: bool) -> Option<(u32, IpAddr, Heard)> {
+    let (mut ip, mut link) = (None, None);
+    for attribute in &message.attributes {
+        match attribute {
+            NeighbourAttribute::Destination(NeighbourAddress::Inet(v4)) => {
+                ip = Some(IpAddr::V4(*v4))
+            }
+            NeighbourAttribute::Destination(NeighbourAddress::Inet6(v6)) => {
+                ip = Some(IpAddr::V6(*v6));
+            }
+            NeighbourAttribute::LinkLayerAddress(bytes) => {
+                link = <[u8; 6]>::try_from(bytes.as_slice()).ok();
+            }
+            _ => {}
+        }
+    }
+    let heard = match (message.header.state, link) {
+        _ if gone => Heard::Nothing,
+        (
+            NeighbourState::Reachable | NeighbourState::Permanent | NeighbourState::Noarp,
+            Some(link),
+        ) => Heard::Confirmed(link),
+        (NeighbourState::Stale | NeighbourState::Delay | NeighbourState::Probe, Some(link)) => {
+            Heard::Old(link)
+        }
+        _ => Heard::Nothing,
+    };
+    Some((message.header.ifindex, ip?, heard))
+}
+
+fn link(message: LinkMessage) -> Option<Link> {
+    let flags = message.header.flags;
+    let (mut name, mut address, mut mtu) = (None, None, 0);
+    for attribute in message.attributes {
+        match attribute {
+            LinkAttribute::IfName(text) => name = Some(text),
+            LinkAttribute::Address(bytes) => address = <[u8; 6]>::try_from(bytes.as_slice()).ok(),
+            LinkAttribute::Mtu(bytes) => mtu = bytes,
+            _ => {}
+        }
+    }
+    if flags.contains(LinkFlags::Loopback) {
+        address = None;
+    }
+    let up = flags.contains(LinkFlags::Up) && flags.contains(LinkFlags::LowerUp);
+    Some(Link { name: name?, address, mtu, up })
+}
+
+fn route(to: IpAddr, message: &RouteMessage) -> Route {
+    match message.header.kind {
+        RouteType::Local => return Route::Local,
+        RouteType::Unicast => {}
+        other => return Route::None(format!("the route to {to} is of kind {other:?}")),
+    }
+    let (mut ifindex, mut next, mut source) = (None, to, None);
+    let ip = |address: &RouteAddress| match address {
+        RouteAddress::Inet(v4) => Some(IpAddr::V4(*v4)),
+        RouteAddress::Inet6(v6) => Some(IpAddr::V6(*v6)),
+        _ => None,
+    };
+    for attribute in &message.attributes {
+        match attribute {
+            RouteAttribute::Oif(index) => ifindex = Some(*index),
+            RouteAttribute::Gateway(address) => next = ip(address).unwrap_or(next),
+            RouteAttribute::PrefSource(address) => source = ip(address),
+            _ => {}
+        }
+    }
+    match ifindex {
+        Some(ifindex) => Route::Via { ifindex, next, source },
+        None => Route::None(format!("the route to {to} has no interface")),
+    }
+}

@@ -1,0 +1,319 @@
+//! The open packet plane with everything that keeps it true: planner, next hops, interfaces, sweep.
+//!
+//! It is driven by `task`; each method does one thing now.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::File;
+use std::io;
+use std::net::IpAddr;
+use std::path::Path;
+
+use bpf::{Dispatcher, Home, Mode, Slot};
+use l4::hops::{Hops, Request};
+use l4::plan::{Planner, facts::Facts};
+use l4::sweep::{Census, Sweeper};
+use l4::write::Write;
+use l4::{Plane, Sizes, abi, apply};
+use model::config::{AttachMode, Config};
+use model::moment::Moment;
+use model::snapshot::Snapshot;
+
+use super::view::InterfaceView;
+
+/// The open plane.
+pub struct Site {
+    home: Home,
+    dispatcher: Dispatcher,
+    plane: Plane,
+    sweeper: Sweeper,
+    installed: bool,
+    sizes: Sizes,
+    /// How to change the maps.
+    pub planner: Planner,
+    /// Ways to servers.
+    pub hops: Hops,
+    /// What the sweep counted last.
+    pub census: Census,
+    /// Services that are not forwarded, and why.
+    pub obstacles: BTreeMap<String, String>,
+    known: BTreeMap<IpAddr, abi::Way>,
+    attached: BTreeMap<String, (Mode, u32)>,
+    written: HashMap<u32, abi::Interface>,
+    /// Held as long as this process writes to the maps.
+    _lock: File,
+}
+
+/// Why the plane is not open.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Rights, kernel or the directory for pins.
+    #[error(transparent)]
+    Home(#[from] bpf::HomeError),
+    /// The dispatcher.
+    #[error(transparent)]
+    Attach(#[from] bpf::AttachError),
+    /// The plane itself.
+    #[error(transparent)]
+    Plane(#[from] l4::OpenError),
+    /// The maps cannot be read.
+    #[error(transparent)]
+    Table(#[from] bpf::TableError),
+    /// The tables cannot be laid into memory.
+    #[error("the tables of connections cannot be laid into memory: {0}")]
+    Map(#[source] io::Error),
+    /// Another process has it.
+    #[error(
+        "another process writes to the packet plane in `{0}`: stop it, or let this one take over"
+    )]
+    Held(String),
+}
+
+impl Site {
+    /// Opens the plane under a configuration, or takes over the one that runs.
+    ///
+    /// # Errors
+    /// See `OpenError`; a plane that runs goes on.
+    pub fn open(config: &Config) -> Result<Site, OpenError> {
+        let pins = &config.packets.pins;
+        let home = Home::open(pins)?;
+        let lock = lock(pins)?;
+        let dispatcher = Dispatcher::open(&home)?;
+        let sizes = sizes(config);
+        let plane = Plane::open(&home, &sizes, false)?;
+        let mut planner = Planner::new(&apply::capacity(&plane));
+        let mut known = BTreeMap::new();
+        if plane.adopted() {
+            let found = apply::found(&plane)?;
+            known = apply::ways(&plane, &found)?;
+            planner.recover(found);
+        }
+        let sweeper = Sweeper::new(&plane).map_err(OpenError::Map)?;
+        Ok(Site {
+            home,
+            dispatcher,
+            plane,
+            sweeper,
+            installed: false,
+            sizes,
+            planner,
+            hops: Hops::default(),
+            census: Census::default(),
+            obstacles: BTreeMap::new(),
+            known,
+            attached: BTreeMap::new(),
+            written: HashMap::new(),
+            _lock: lock,
+        })
+    }
+
+    /// Whether the tables were there before.
+    pub fn adopted(&self) -> bool {
+        self.plane.adopted()
+    }
+
+    /// Bytes that the tables take.
+    pub fn memory(&self) -> u64 {
+        self.sizes.memory()
+    }
+
+    /// Brings the maps to what a snapshot says.
+    ///
+    /// # Errors
+    /// A map refused; what was written before stands.
+    pub fn change(
+        &mut self,
+        snapshot: &Snapshot,
+        config: &Config,
+        facts: &Facts,
+    ) -> Result<(), bpf::TableError> {
+        let change = self.planner.change(snapshot, &config.packets, facts);
+        apply::apply(&self.plane, &change.writes)?;
+        let packets = |name: &String| {
+            config.services.get(name).is_some_and(|service| service.packets.is_some())
+        };
+        // A service that is in force has no obstacle any more; one that was not looked at keeps its own.
+        self.obstacles.retain(|name, _| packets(name) && self.planner.service(name).is_none());
+        self.obstacles.extend(change.obstacles);
+        self.hops.want(&self.planner.ways(), &self.known);
+        Ok(())
+    }
+
+    /// Writes ways that changed.
+    ///
+    /// # Errors
+    /// A map refused.
+    pub fn write_ways(&mut self) -> Result<(), bpf::TableError> {
+        let writes: Vec<Write> =
+            self.hops.changed().into_iter().map(|(at, way)| Write::Way(at, way)).collect();
+        apply::apply(&self.plane, &writes)
+    }
+
+    /// What is to be asked about next hops.
+    pub fn ask(&mut self, now: Moment) -> Vec<Request> {
+        self.hops.tick(now)
+    }
+
+    /// Stands before these interfaces and no others; those that cannot be had do not keep the rest from working.
+    pub fn attach(
+        &mut self,
+        wanted: &BTreeSet<String>,
+        mode: AttachMode,
+        interface: impl Fn(u32) -> abi::Interface,
+    ) -> Vec<InterfaceView> {
+        let mode = match mode {
+            AttachMode::Auto => Mode::Auto,
+            AttachMode::Native => Mode::Native,
+            AttachMode::Generic => Mode::Generic,
+        };
+        let mut views = Vec::new();
+        if let Err(error) = self.install() {
+            return vec![failed("*", &chain(&error))];
+        }
+        for name in self.dispatcher.interfaces().unwrap_or_default() {
+            let other = self.attached.get(&name).is_some_and(|(before, _)| *before != mode);
+            if !wanted.contains(&name) || other {
+                let _ = self.dispatcher.detach(&name);
+                self.attached.remove(&name);
+            }
+        }
+        for name in wanted {
+            match self.dispatcher.attach(name, mode) {
+                Ok(attached) => {
+                    let native = attached.native;
+                    let mut value = interface(attached.index);
+                    value.flags |= if native { abi::INTERFACE_NATIVE } else { 0 };
+                    self.attached.insert(name.clone(), (mode, attached.index));
+                    views.push(match self.describe(attached.index, value) {
+                        Ok(()) => InterfaceView {
+                            name: name.clone(),
+                            mode: Some(if native { "native" } else { "generic" }),
+                            problem: None,
+                        },
+                        Err(error) => failed(name, &chain(&error)),
+                    });
+                }
+                Err(error) => views.push(failed(name, &chain(&error))),
+            }
+        }
+        views
+    }
+
+    /// Puts this build's program in place of what runs; once, after the maps are right.
+    fn install(&mut self) -> Result<(), OpenError> {
+        if self.installed {
+            return Ok(());
+        }
+        let program = self.plane.program().map_err(l4::OpenError::from)?;
+        self.dispatcher.install(Slot::Balance, &program)?;
+        self.installed = true;
+        Ok(())
+    }
+
+    fn describe(&mut self, index: u32, value: abi::Interface) -> Result<(), bpf::TableError> {
+        if self.written.get(&index) != Some(&value) {
+            self.plane.interfaces.set(&index, &value)?;
+            self.written.insert(index, value);
+        }
+        Ok(())
+    }
+
+    /// Counts connections, and gives back what servers that left had.
+    ///
+    /// # Errors
+    /// A map refused.
+    pub fn sweep(&mut self, tick: u32, services: &[u32]) -> Result<(), bpf::TableError> {
+        let census = self.sweeper.census(tick);
+        l4::sweep::gauge(&self.plane, &census, &self.planner.owners(), services)?;
+        let flows = |at: u32| census.servers.get(&at).copied().unwrap_or(0);
+        let (change, forgotten) = self.planner.reclaim(flows);
+        self.sweeper.unstick(&forgotten);
+        apply::apply(&self.plane, &change.writes)?;
+        self.census = census;
+        Ok(())
+    }
+
+    /// Reads the counters of these services and of all servers.
+    ///
+    /// # Errors
+    /// A map cannot be read.
+    pub fn counts(&self, services: &[u32]) -> Result<l4::counts::Counts, bpf::TableError> {
+        let mut servers: Vec<u32> = self.planner.owners().into_keys().collect();
+        servers.sort_unstable();
+        l4::counts::read(&self.plane, services, &servers)
+    }
+
+    /// Removes every trace: interfaces, programs, tables.
+    ///
+    /// # Errors
+    /// A pin cannot be removed.
+    pub fn remove(self) -> Result<(), OpenError> {
+        take_down(&self.dispatcher, &self.home)
+    }
+}
+
+/// Removes every trace of a plane that is not open here, if there is one.
+///
+/// # Errors
+/// A pin cannot be removed.
+pub fn remove_pinned(pins: &Path) -> Result<bool, OpenError> {
+    if !pins.join(l4::plane::TENANT).exists() {
+        return Ok(false);
+    }
+    let home = Home::open(pins)?;
+    let _lock = lock(pins)?;
+    take_down(&Dispatcher::open(&home)?, &home)?;
+    Ok(true)
+}
+
+fn take_down(dispatcher: &Dispatcher, home: &Home) -> Result<(), OpenError> {
+    for name in dispatcher.interfaces()? {
+        dispatcher.detach(&name)?;
+    }
+    dispatcher.uninstall(Slot::Balance)?;
+    home.clear()?;
+    Ok(())
+}
+
+/// One process at a time writes: the lock goes with the process.
+fn lock(pins: &Path) -> Result<File, OpenError> {
+    let held = || OpenError::Held(pins.display().to_string());
+    let directory = File::open(pins).map_err(|_| held())?;
+    let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+    rustix::fs::flock(&directory, exclusive).map_err(|_| held())?;
+    Ok(directory)
+}
+
+fn sizes(config: &Config) -> Sizes {
+    let packets = &config.packets;
+    let nat = config.services.values().any(|one| one.forward == model::config::Forward::Nat);
+    let direct = config.services.values().any(|one| {
+        matches!(one.forward, model::config::Forward::Mac | model::config::Forward::Tunnel)
+    });
+    let base = Sizes::default();
+    Sizes {
+        // A service may change its method later: what is not used now gets the default and no less.
+        flows: if direct { packets.flows } else { packets.flows.min(base.flows) },
+        records: if nat { packets.flows } else { packets.flows.min(base.records) },
+        fragments: packets.fragments,
+        ..base
+    }
+}
+
+fn failed(name: &str, problem: &str) -> InterfaceView {
+    InterfaceView { name: name.to_owned(), mode: None, problem: Some(problem.to_owned()) }
+}
+
+/// An error with what it came from.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        let more = inner.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        source = inner.source();
+    }
+    text
+}

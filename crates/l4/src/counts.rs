@@ -1,0 +1,141 @@
+//! Reads the counters of the datapath and sums them over CPUs. Every packet is in exactly one outcome; whether the sum
+//! is what was received is said, not assumed.
+
+use std::collections::BTreeMap;
+
+use bpf::TableError;
+
+use crate::abi::{self, Outcome};
+use crate::plane::Plane;
+
+/// Packets of both families.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packets {
+    /// IPv4.
+    pub v4: u64,
+    /// IPv6.
+    pub v6: u64,
+    /// Neither.
+    pub other: u64,
+}
+
+impl Packets {
+    /// All of them.
+    pub fn sum(&self) -> u64 {
+        self.v4 + self.v6 + self.other
+    }
+}
+
+/// Packets by outcome; outcomes that never happened are left out.
+pub type Outcomes = BTreeMap<Outcome, Packets>;
+
+/// What a server got and gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServerCounts {
+    /// Packets by outcome.
+    pub outcomes: Outcomes,
+    /// Bytes towards the server.
+    pub bytes_in: u64,
+    /// Bytes towards clients.
+    pub bytes_out: u64,
+    /// Connections that chose it.
+    pub flows: u64,
+    /// Of these, those that chose without a SYN.
+    pub adopted: u64,
+}
+
+/// All counters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets that arrived.
+    pub received: u64,
+    /// Packets that belong to no service.
+    pub plane: Outcomes,
+    /// Packets of a service that reached no server, by index of service.
+    pub services: BTreeMap<u32, Outcomes>,
+    /// Packets of a server, by index of server.
+    pub servers: BTreeMap<u32, ServerCounts>,
+    /// Notices that were lost.
+    pub events_lost: u64,
+    /// Living connections given up for new ones.
+    pub evicted: u64,
+}
+
+impl Counts {
+    /// Packets that ended somewhere.
+    pub fn accounted(&self) -> u64 {
+        let sum = |outcomes: &Outcomes| outcomes.values().map(Packets::sum).sum::<u64>();
+        let services: u64 = self.services.values().map(sum).sum();
+        let servers: u64 = self.servers.values().map(|one| sum(&one.outcomes)).sum();
+        sum(&self.plane) + services + servers
+    }
+
+    /// All packets by outcome.
+    pub fn total(&self) -> Outcomes {
+        let mut total = self.plane.clone();
+        let more = self.services.values().chain(self.servers.values().map(|one| &one.outcomes));
+        for outcomes in more {
+            add(&mut total, outcomes);
+        }
+        total
+    }
+}
+
+/// Adds outcomes to others.
+pub fn add(total: &mut Outcomes, more: &Outcomes) {
+    for (outcome, packets) in more {
+        let sum = total.entry(*outcome).or_default();
+        sum.v4 += packets.v4;
+        sum.v6 += packets.v6;
+        sum.other += packets.other;
+    }
+}
+
+/// Reads the counters of these services and servers, and of the plane.
+///
+/// # Errors
+/// A map cannot be read.
+pub fn read(plane: &Plane, services: &[u32], servers: &[u32]) -> Result<Counts, TableError> {
+    let mut counts = Counts::default();
+    // What arrived is read last, so that no packet seems to have ended that never came.
+    for at in servers {
+        let rows = plane.server_counts.each_cpu(at)?;
+        let mut one = ServerCounts::default();
+        for row in &rows {
+            enter(&mut one.outcomes, 0, &row.packets4, &row.packets6, &[]);
+            one.bytes_in += row.bytes_in;
+            one.bytes_out += row.bytes_out;
+            one.flows += row.flows;
+            one.adopted += row.adopted;
+        }
+        counts.servers.insert(*at, one);
+    }
+    for at in services {
+        let rows = plane.service_counts.each_cpu(at)?;
+        let mut outcomes = Outcomes::new();
+        for row in &rows {
+            enter(&mut outcomes, abi::SERVER_OUTCOMES, &row.packets4, &row.packets6, &[]);
+        }
+        counts.services.insert(*at, outcomes);
+    }
+    let first = abi::SERVER_OUTCOMES + abi::SERVICE_OUTCOMES;
+    for row in plane.plane_counts.each_cpu(&0)? {
+        enter(&mut counts.plane, first, &row.packets4, &row.packets6, &row.others);
+        counts.received += row.received;
+        counts.events_lost += row.events_lost;
+        counts.evicted += row.evicted;
+    }
+    Ok(counts)
+}
+
+fn enter(outcomes: &mut Outcomes, first: u32, v4: &[u64], v6: &[u64], others: &[u64]) {
+    for (outcome, at) in (first..).zip(0..v4.len()) {
+        let other = others.get(at).copied().unwrap_or(0);
+        let (v4, v6) = (v4[at], v6.get(at).copied().unwrap_or(0));
+        let Some(outcome) = Outcome::of(outcome).filter(|_| v4 + v6 + other > 0) else { continue };
+        let sum = outcomes.entry(outcome).or_default();
+        sum.v4 += v4;
+        sum.v6 += v6;
+        sum.other += other;
+    }
+}

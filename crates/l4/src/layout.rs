@@ -1,0 +1,316 @@
+//! Which index of which map belongs to what. Pure: it hands out numbers and takes them back, and touches no map.
+//!
+//! An index is not given again while something may still point at it: whoever frees one knows that nothing does.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::Hash;
+use std::net::IpAddr;
+
+use thiserror::Error;
+
+/// Why nothing more fits.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the packet plane has room for {limit} {what} and no more")]
+pub struct Full {
+    /// What there are too many of.
+    pub what: &'static str,
+    /// How many fit.
+    pub limit: u32,
+}
+
+/// Names and their indexes.
+#[derive(Clone, Debug)]
+pub struct Indexes<K> {
+    what: &'static str,
+    limit: u32,
+    next: u32,
+    free: BTreeSet<u32>,
+    known: HashMap<K, u32>,
+}
+
+impl<K: Hash + Eq + Clone> Indexes<K> {
+    /// `limit` indexes from 0 on.
+    pub fn new(what: &'static str, limit: u32) -> Indexes<K> {
+        Indexes { what, limit, next: 0, free: BTreeSet::new(), known: HashMap::new() }
+    }
+
+    /// The index of a name, if it has one.
+    pub fn find(&self, name: &K) -> Option<u32> {
+        self.known.get(name).copied()
+    }
+
+    /// The index of a name, which gets one if it has none.
+    pub fn take(&mut self, name: &K) -> Result<u32, Full> {
+        if let Some(index) = self.known.get(name) {
+            return Ok(*index);
+        }
+        let index = match self.free.pop_first() {
+            Some(index) => index,
+            None if self.next < self.limit => {
+                self.next += 1;
+                self.next - 1
+            }
+            None => return Err(Full { what: self.what, limit: self.limit }),
+        };
+        self.known.insert(name.clone(), index);
+        Ok(index)
+    }
+
+    /// Notes an index that was found in use.
+    pub fn adopt(&mut self, name: K, index: u32) {
+        while self.next <= index && self.next < self.limit {
+            self.free.insert(self.next);
+            self.next += 1;
+        }
+        self.free.remove(&index);
+        self.known.insert(name, index);
+    }
+
+    /// Gives the index of one name to another.
+    pub fn rename(&mut self, old: &K, new: K) {
+        if let Some(index) = self.known.remove(old) {
+            self.known.insert(new, index);
+        }
+    }
+
+    /// Takes an index back.
+    pub fn release(&mut self, name: &K) -> Option<u32> {
+        let index = self.known.remove(name)?;
+        self.free.insert(index);
+        Some(index)
+    }
+
+    /// Every name with its index.
+    pub fn iter(&self) -> impl Iterator<Item = (&K, u32)> {
+        self.known.iter().map(|(name, index)| (name, *index))
+    }
+
+    /// How many are in use.
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// None is in use.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+}
+
+/// Consecutive entries of one array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Region {
+    /// The first.
+    pub first: u32,
+    /// How many.
+    pub length: u32,
+}
+
+/// Hands out regions of an array.
+#[derive(Clone, Debug)]
+pub struct Regions {
+    what: &'static str,
+    limit: u32,
+    /// Free regions by their first entry; neighbours are merged.
+    free: BTreeMap<u32, u32>,
+}
+
+impl Regions {
+    /// All of `limit` entries are free.
+    pub fn new(what: &'static str, limit: u32) -> Regions {
+        Regions { what, limit, free: BTreeMap::from([(0, limit)]) }
+    }
+
+    /// The first region that is long enough. An empty one costs nothing.
+    pub fn take(&mut self, length: u32) -> Result<Region, Full> {
+        if length == 0 {
+            return Ok(Region::default());
+        }
+        let fits =
+            self.free.iter().find(|(_, room)| **room >= length).map(|(at, room)| (*at, *room));
+        let Some((first, room)) = fits else {
+            return Err(Full { what: self.what, limit: self.limit });
+        };
+        self.free.remove(&first);
+        if room > length {
+            self.free.insert(first + length, room - length);
+        }
+        Ok(Region { first, length })
+    }
+
+    /// Marks a region that was found in use.
+    pub fn adopt(&mut self, region: Region) {
+        let Region { first, length } = region;
+        if length == 0 {
+            return;
+        }
+        let around = self.free.range(..=first).next_back().map(|(at, room)| (*at, *room));
+        let Some((at, room)) = around.filter(|(at, room)| first + length <= at + room) else {
+            return;
+        };
+        self.free.remove(&at);
+        if first > at {
+            self.free.insert(at, first - at);
+        }
+        if at + room > first + length {
+            self.free.insert(first + length, at + room - first - length);
+        }
+    }
+
+    /// Takes a region back.
+    pub fn release(&mut self, region: Region) {
+        let Region { mut first, mut length } = region;
+        if length == 0 {
+            return;
+        }
+        if let Some((at, room)) = self.free.range(..first).next_back().map(|(a, r)| (*a, *r))
+            && at + room == first
+        {
+            self.free.remove(&at);
+            (first, length) = (at, length + room);
+        }
+        if let Some(room) = self.free.remove(&(first + length)) {
+            length += room;
+        }
+        self.free.insert(first, length);
+    }
+
+    /// Entries that are free.
+    pub fn room(&self) -> u32 {
+        self.free.values().sum()
+    }
+}
+
+/// Ports of a return address towards a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ShareKey {
+    /// The server.
+    pub server: IpAddr,
+    /// The server's port; 0: all ports.
+    pub port: u16,
+    /// The return address; `None`: the client's address is kept.
+    pub back: Option<IpAddr>,
+    /// 6 or 17.
+    pub protocol: u8,
+}
+
+/// One server of one service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ServerKey {
+    /// Index of the service.
+    pub service: u32,
+    /// Its address.
+    pub address: IpAddr,
+    /// Its port; 0 where the client's is kept.
+    pub port: u16,
+}
+
+/// Entries of the maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Services.
+    pub services: u32,
+    /// Pools of services.
+    pub pools: u32,
+    /// Servers of services.
+    pub servers: u32,
+    /// Next hops.
+    pub ways: u32,
+    /// Shares.
+    pub shares: u32,
+    /// Mentions of shares by servers.
+    pub share_list: u32,
+    /// Translated connections.
+    pub records: u32,
+    /// Entries of schedules.
+    pub schedule: u32,
+    /// Rules.
+    pub rules: u32,
+}
+
+/// All indexes in use.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// Services by name.
+    pub services: Indexes<String>,
+    /// Pools by service and position.
+    pub pools: Indexes<(u32, u32)>,
+    /// Servers.
+    pub servers: Indexes<ServerKey>,
+    /// Next hops by server address.
+    pub ways: Indexes<IpAddr>,
+    /// Shares.
+    pub shares: Indexes<ShareKey>,
+    /// Records of each share.
+    pub records: HashMap<ShareKey, Region>,
+    /// Free records.
+    pub record_room: Regions,
+    /// Free entries of schedules.
+    pub schedule: Regions,
+    /// Free entries of the lists of shares.
+    pub share_list: Regions,
+    /// Free rules.
+    pub rules: Regions,
+}
+
+impl Layout {
+    /// Nothing is in use.
+    pub fn new(capacity: &Capacity) -> Layout {
+        Layout {
+            services: Indexes::new("services", capacity.services),
+            pools: Indexes::new("pools", capacity.pools),
+            servers: Indexes::new("servers", capacity.servers),
+            ways: Indexes::new("addresses of servers", capacity.ways),
+            shares: Indexes::new("pairs of a return address and a server", capacity.shares),
+            records: HashMap::new(),
+            record_room: Regions::new(
+                "translated connections (`flows` in `[packets]`)",
+                capacity.records,
+            ),
+            schedule: Regions::new("entries of schedules", capacity.schedule),
+            share_list: Regions::new("pairs of a return address and a server", capacity.share_list),
+            rules: Regions::new("rules", capacity.rules),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indexes_are_kept_and_used_again_when_freed() {
+        let mut names = Indexes::new("names", 3);
+        assert_eq!([names.take(&"a"), names.take(&"b"), names.take(&"a")], [Ok(0), Ok(1), Ok(0)]);
+        assert_eq!(names.release(&"a"), Some(0));
+        assert_eq!((names.take(&"c"), names.take(&"d")), (Ok(0), Ok(2)));
+        assert_eq!(names.take(&"e").unwrap_err().limit, 3);
+    }
+
+    #[test]
+    fn adopted_indexes_are_not_given_again() {
+        let mut names = Indexes::new("names", 4);
+        names.adopt("x", 2);
+        assert_eq!([names.take(&"a"), names.take(&"b"), names.take(&"c")], [Ok(0), Ok(1), Ok(3)]);
+        names.rename(&"x", "y");
+        assert_eq!(names.find(&"y"), Some(2));
+    }
+
+    #[test]
+    fn regions_merge_again() {
+        let mut room = Regions::new("entries", 10);
+        let (a, b) = (room.take(4).unwrap(), room.take(6).unwrap());
+        assert!(room.take(1).is_err());
+        room.release(a);
+        room.release(b);
+        assert_eq!(room.take(10), Ok(Region { first: 0, length: 10 }));
+    }
+
+    #[test]
+    fn adopted_regions_are_not_given_again() {
+        let mut room = Regions::new("entries", 10);
+        room.adopt(Region { first: 3, length: 2 });
+        assert_eq!(room.take(3), Ok(Region { first: 0, length: 3 }));
+        assert_eq!(room.take(5), Ok(Region { first: 5, length: 5 }));
+        assert_eq!(room.room(), 0);
+    }
+}

@@ -1,0 +1,20 @@
+//! What has to be written into the maps so that they say what a snapshot says. Pure: pictures go in, ordered writes
+//! come out; only services that changed are looked at.
+//!
+//! Servers that left keep their index until no flow points at it; `reclaim` is told by the sweep.
+
+mod change;
+pub mod facts;
+pub mod form;
+mod guards;
+mod leaving;
+mod merge;
+pub mod part;
+pub mod recover;
+mod rules;
+mod schedule;
+mod shares;
+mod state;
+mod vips;
+
+pub use state::{Change, Planner};

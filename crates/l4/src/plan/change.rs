@@ -1,0 +1,206 @@
+//! From one snapshot to the next: which services changed, and what follows for all of them together. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use model::config::Packets;
+use model::snapshot::{PoolView, ServiceView, Snapshot};
+
+use super::facts::Facts;
+use super::form::{self, VipKey};
+use super::part::{Obstacle, Part, Source, part};
+use super::state::{Change, Freed, Planner, Standing};
+use super::vips::{self, Listening};
+use crate::abi;
+use crate::write::{Write, order};
+
+/// The name of the service that stands for what this host proxies.
+const HOST: &str = "\u{0}host";
+
+/// In `addresses`: of a service.
+const ADDRESS_SERVICE: u32 = 1;
+/// In `addresses`: a return address.
+const ADDRESS_RETURN: u32 = 2;
+
+impl Planner {
+    /// The writes from what stands in the maps to `snapshot`.
+    pub fn change(&mut self, snapshot: &Snapshot, plane: &Packets, facts: &Facts) -> Change {
+        // The minute matters to services with hours alone, and the flows to nobody yet.
+        let still = |a: &Facts, b: &Facts| {
+            a.local == b.local
+                && a.busy == b.busy
+                && a.sources == b.sources
+                && a.routed == b.routed
+                && a.broken == b.broken
+        };
+        let anew = !still(&self.facts, facts) || self.plane.as_ref() != Some(plane);
+        self.facts = facts.clone();
+        self.plane = Some(plane.clone());
+        self.give_back();
+        let mut change = Change::default();
+        let mut wanted: BTreeSet<&str> = BTreeSet::new();
+        let mut touched = false;
+        for view in snapshot.services.values().filter(|view| view.config.packets.is_some()) {
+            let name = view.config.name.as_str();
+            wanted.insert(name);
+            let pools = pools_of(snapshot, view);
+            if let Some(old) = self.standing.get(name)
+                && !anew
+                && same(old, view, &pools, facts.minute)
+            {
+                continue;
+            }
+            touched = true;
+            match self.make(view, &pools, plane, facts) {
+                Ok(part) => self.put(view, pools, part, &mut change),
+                Err(obstacle) => {
+                    change.obstacles.insert(name.to_owned(), obstacle.to_string());
+                    self.take_out(name, &mut change);
+                }
+            }
+        }
+        let gone: Vec<String> =
+            self.standing.keys().filter(|name| !wanted.contains(name.as_str())).cloned().collect();
+        for name in gone {
+            touched = true;
+            self.take_out(&name, &mut change);
+            self.retire_service(&name);
+        }
+        self.forget_recovered();
+        if touched || self.flags.is_none() {
+            self.listen(snapshot, &mut change);
+        }
+        order(&mut change.writes);
+        change
+    }
+
+    fn make(
+        &mut self,
+        view: &ServiceView,
+        pools: &[Arc<PoolView>],
+        plane: &Packets,
+        facts: &Facts,
+    ) -> Result<Part, Obstacle> {
+        if let Some(why) = &facts.broken {
+            return Err(Obstacle::Plane(why.clone()));
+        }
+        let Some(packets) = &view.config.packets else {
+            return Err(Obstacle::Plane("it forwards no packets".to_owned()));
+        };
+        self.claim_recovered(&view.config.name, packets);
+        let index = self.layout.services.take(&view.config.name)?;
+        let source = Source { view, packets, pools, plane, facts };
+        part(index, &source, &mut self.layout)
+    }
+
+    fn give_back(&mut self) {
+        let Freed { schedule, lists, rules } = std::mem::take(&mut self.freed);
+        schedule.into_iter().for_each(|region| self.layout.schedule.release(region));
+        lists.into_iter().for_each(|region| self.layout.share_list.release(region));
+        rules.into_iter().for_each(|region| self.layout.rules.release(region));
+    }
+
+    /// What is listened on, over all services, and what there is at all.
+    fn listen(&mut self, snapshot: &Snapshot, change: &mut Change) {
+        let mut all: Vec<Listening> = self.standing.values().filter_map(listening).collect();
+        let (mut vips, _) = vips::vips(&all);
+        if vips::flags(&vips) != 0 {
+            self.except_proxies(snapshot, &mut all, change);
+        }
+        let (full, refused) = vips::vips(&all);
+        vips = full;
+        for (name, obstacle) in refused {
+            change.obstacles.insert(name, obstacle.to_string());
+        }
+        for (key, vip) in &vips {
+            if self.vips.get(key) != Some(vip) {
+                change.writes.push(match vips::split(*key) {
+                    Ok(v4) => Write::Vip4(v4, *vip),
+                    Err(v6) => Write::Vip6(v6, *vip),
+                });
+            }
+        }
+        for key in self.vips.keys().filter(|key| !vips.contains_key(key)) {
+            change.writes.push(match vips::split(*key) {
+                Ok(v4) => Write::DropVip4(v4),
+                Err(v6) => Write::DropVip6(v6),
+            });
+        }
+        self.addresses(&vips, change);
+        let flags = vips::flags(&vips) | self.share_flags();
+        self.vips = vips;
+        if self.flags != Some(flags) {
+            self.flags = Some(flags);
+            change.writes.push(Write::Flags(flags));
+        }
+    }
+
+    /// Addresses whose fragments are looked at: of services, and those that servers answer to.
+    fn addresses(&mut self, vips: &BTreeMap<VipKey, abi::Vip>, change: &mut Change) {
+        let mut now: BTreeMap<IpAddr, u32> = BTreeMap::new();
+        for key in vips.keys().filter(|key| !key.address.is_unspecified()) {
+            *now.entry(key.address).or_default() |= ADDRESS_SERVICE;
+        }
+        for back in self.share_needs.keys().iter().filter_map(|share| share.back) {
+            *now.entry(back).or_default() |= ADDRESS_RETURN;
+        }
+        let form = |ip: &IpAddr| abi::Address { addr: form::address(*ip) };
+        for (ip, kinds) in &now {
+            if self.addresses.get(ip) != Some(kinds) {
+                change.writes.push(Write::Address(form(ip), *kinds));
+            }
+        }
+        let gone = self.addresses.keys().filter(|ip| !now.contains_key(ip));
+        change.writes.extend(gone.map(|ip| Write::DropAddress(form(ip))));
+        self.addresses = now;
+    }
+
+    /// Where a wildcard would take a proxy's packets too, the proxy's own addresses are entered as the host's.
+    fn except_proxies(
+        &mut self,
+        snapshot: &Snapshot,
+        all: &mut Vec<Listening>,
+        change: &mut Change,
+    ) {
+        use model::config::{Protocols, Span};
+        let sockets = snapshot.services.values().flat_map(|view| &view.config.listen);
+        let spans: Vec<Span> = sockets.map(|at| Span::one(at.ip(), at.port())).collect();
+        let Ok(service) = self.layout.services.take(&HOST.to_owned()) else { return };
+        let method = abi::Method::Host as u32;
+        let host = abi::Service { method, pool: abi::NONE, ..abi::Service::default() };
+        change.writes.push(Write::Service(service, host));
+        let protocols = Protocols { tcp: true, udp: false };
+        all.push(Listening { service, name: HOST.to_owned(), spans, protocols });
+    }
+}
+
+fn listening(standing: &Standing) -> Option<Listening> {
+    let packets = standing.view.config.packets.as_ref()?;
+    Some(Listening {
+        service: standing.part.index,
+        name: standing.view.config.name.clone(),
+        spans: packets.listen.clone(),
+        protocols: packets.protocols,
+    })
+}
+
+/// The pool of a service, then those of its rules, each once.
+fn pools_of(snapshot: &Snapshot, view: &ServiceView) -> Vec<Arc<PoolView>> {
+    let mut pools: Vec<Arc<PoolView>> =
+        snapshot.pools.get(&view.pool).cloned().into_iter().collect();
+    let rules = view.config.packets.iter().flat_map(|packets| &packets.rules);
+    for rule in rules {
+        let known = pools.iter().any(|pool| pool.config.name == rule.pool);
+        let found = snapshot.pools.values().find(|pool| pool.config.name == rule.pool);
+        pools.extend(found.filter(|_| !known).cloned());
+    }
+    pools
+}
+
+fn same(old: &Standing, view: &Arc<ServiceView>, pools: &[Arc<PoolView>], minute: u16) -> bool {
+    Arc::ptr_eq(&old.view, view)
+        && old.pools.len() == pools.len()
+        && old.pools.iter().zip(pools).all(|(a, b)| Arc::ptr_eq(a, b))
+        && (!old.part.timed || old.minute == minute)
+}

@@ -1,0 +1,72 @@
+//! Values of the model in the form of the maps. Pure.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::time::Duration;
+
+use crate::abi;
+
+/// An address as 16 bytes, IPv4 mapped into IPv6.
+pub fn address(ip: IpAddr) -> [u8; 16] {
+    match ip {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped().octets(),
+        IpAddr::V6(v6) => v6.octets(),
+    }
+}
+
+/// The address of 16 bytes.
+pub fn from_address(bytes: [u8; 16]) -> IpAddr {
+    IpAddr::V6(Ipv6Addr::from(bytes)).to_canonical()
+}
+
+/// A time in ticks, at least one, rounded up.
+pub fn ticks(time: Duration) -> u32 {
+    let ticks = time.as_nanos().div_ceil(1 << abi::TICK_SHIFT);
+    u32::try_from(ticks).unwrap_or(u32::MAX).clamp(1, 1 << 23)
+}
+
+/// What one of `rate` a second costs in ns; 0 for no limit.
+pub fn cost(rate: Option<u32>) -> u64 {
+    rate.map_or(0, |rate| (1_000_000_000 / u64::from(rate.max(1))).max(1))
+}
+
+/// What 1024 bytes cost in ns at a number of bits a second; 0 for no limit.
+pub fn byte_cost(bits: Option<u64>) -> u64 {
+    bits.map_or(0, |bits| (8 * 1_024 * 1_000_000_000 / bits.max(1)).max(1))
+}
+
+/// Key of an address, port and protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VipKey {
+    /// The address; unspecified for every address of its family.
+    pub address: IpAddr,
+    /// The port; 0 for any.
+    pub port: u16,
+    /// 6 or 17.
+    pub protocol: u8,
+}
+
+/// The number of TCP.
+pub const TCP: u8 = 6;
+/// The number of UDP.
+pub const UDP: u8 = 17;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_back() {
+        for text in ["192.0.2.1", "2001:db8::1"] {
+            let ip: IpAddr = text.parse().unwrap();
+            assert_eq!(from_address(address(ip)), ip);
+        }
+    }
+
+    #[test]
+    fn times_and_rates() {
+        assert_eq!(ticks(Duration::from_secs(30)), 112);
+        assert_eq!(ticks(Duration::ZERO), 1);
+        assert_eq!((cost(None), cost(Some(1_000))), (0, 1_000_000));
+        assert_eq!(byte_cost(Some(8_192)), 1_000_000_000);
+    }
+}

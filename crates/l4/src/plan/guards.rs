@@ -1,0 +1,26 @@
+//! Allow and deny lists of a service in the form of the map. Pure.
+
+use std::collections::BTreeMap;
+
+use model::config::Guard;
+
+use super::form::address;
+use super::rules::mapped_bits;
+use crate::abi;
+
+/// Guards by prefix length and address; where both lists name a network it is denied.
+pub fn guards(guard: &Guard) -> BTreeMap<(u32, [u8; 16]), abi::GuardValue> {
+    let allow = guard.allow.iter().map(|prefix| (prefix, abi::Guard::GuardAllow));
+    let deny = guard.deny.iter().map(|prefix| (prefix, abi::Guard::GuardDeny));
+    let entry = |(prefix, action): (&model::config::Prefix, abi::Guard)| {
+        // The scope's 32 bits always count.
+        let key = (32 + mapped_bits(*prefix), address(prefix.address()));
+        (key, abi::GuardValue { action: action as u32, until: 0 })
+    };
+    allow.chain(deny).map(entry).collect()
+}
+
+/// The key of a guard of a service.
+pub fn key(service: u32, (prefix, addr): (u32, [u8; 16])) -> abi::GuardKey {
+    abi::GuardKey { prefix, scope: service, addr }
+}

@@ -1,0 +1,341 @@
+//! What one service comes to in the maps. Pure: indexes come from the layout, nothing is written.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use model::config::{Balance, Forward, PacketService, Packets, Service, TunnelKind};
+use model::pick::{self, maglev};
+use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
+
+use super::facts::Facts;
+use super::form::{TCP, UDP, address, byte_cost, cost, ticks};
+use super::guards::guards;
+use super::rules::rules;
+use super::schedule::turns;
+use crate::abi;
+use crate::layout::{Full, Layout, Region, ServerKey, ShareKey};
+
+/// Entries of the table of `balance = "source"`: as in the request plane.
+const SOURCE_TABLE: u32 = 16_381;
+
+/// One service as it stands in the maps, or is to.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    /// Index of the service.
+    pub index: u32,
+    /// The service.
+    pub service: abi::Service,
+    /// Pools by their index: the value, with its region still to be found, and its entries.
+    pub pools: BTreeMap<u32, (abi::Pool, Vec<u32>)>,
+    /// Where the entries of each pool stand.
+    pub schedules: HashMap<u32, Region>,
+    /// Servers by index.
+    pub servers: BTreeMap<u32, (ServerKey, abi::Server)>,
+    /// Shares of each server.
+    pub shares: BTreeMap<u32, Vec<ShareKey>>,
+    /// Where the list of each server's shares stands.
+    pub lists: HashMap<u32, Region>,
+    /// Rules.
+    pub rules: Vec<abi::Rule>,
+    /// Where they stand.
+    pub rules_at: Region,
+    /// Guards by prefix length and address.
+    pub guards: BTreeMap<(u32, [u8; 16]), abi::GuardValue>,
+    /// Whether a rule depends on the time of day.
+    pub timed: bool,
+}
+
+/// Why a service cannot be forwarded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    /// The maps are full.
+    #[error(transparent)]
+    Full(#[from] Full),
+    /// NAT has no address to come back to.
+    #[error(
+        "nat needs a return address of the servers' family (IPv{family}) and none is set: write `source` in pool `{pool}` or `return` in `[packets]`"
+    )]
+    NoReturn {
+        /// The pool.
+        pool: String,
+        /// 4 or 6.
+        family: u8,
+    },
+    /// A return address is not ours.
+    #[error(
+        "return address {0} is on no interface of this machine: add it (`ip address add {0} dev …`) or take it out of the configuration"
+    )]
+    NotOurs(IpAddr),
+    /// Something else answers at a return address.
+    #[error(
+        "return address {address} is used by {user}: servers' answers would be mixed with its packets; give nat an address of its own"
+    )]
+    Busy {
+        /// The address.
+        address: IpAddr,
+        /// What uses it.
+        user: String,
+    },
+    /// Too many rules.
+    #[error(
+        "its rules come to {found}, counting each network, and {} are the most",
+        abi::RULES_LIMIT
+    )]
+    Rules {
+        /// How many.
+        found: usize,
+    },
+    /// Too many ranges under one address.
+    #[error("{address} has more than {} ranges of ports in all", abi::PORT_RANGES)]
+    Ranges {
+        /// The address.
+        address: IpAddr,
+    },
+    /// The plane does not run.
+    #[error("{0}")]
+    Plane(String),
+}
+
+/// What a part is made from.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    /// The service.
+    pub view: &'a ServiceView,
+    /// Its packet keys.
+    pub packets: &'a PacketService,
+    /// Its pool, then those of its rules, each once.
+    pub pools: &'a [Arc<PoolView>],
+    /// The plane's configuration.
+    pub plane: &'a Packets,
+    /// Facts of the moment.
+    pub facts: &'a Facts,
+}
+
+/// Makes the part of a service with this index.
+pub fn part(index: u32, source: &Source<'_>, layout: &mut Layout) -> Result<Part, Obstacle> {
+    let mut part = Part { index, ..Part::default() };
+    let mut pools = HashMap::new();
+    for (ordinal, view) in source.pools.iter().enumerate() {
+        let ordinal = u32::try_from(ordinal).unwrap_or(u32::MAX);
+        let servers = servers(&mut part, source, view, layout)?;
+        let at = layout.pools.take(&(index, ordinal))?;
+        let mut pool = pool(view, source, &servers);
+        pool.0.sticky_scope = index << 5 | ordinal & 31;
+        part.pools.insert(at, pool);
+        pools.insert(view.config.name.as_str(), at);
+    }
+    let all = rules(source.packets, &pools, source.facts.minute);
+    if all.len() > abi::RULES_LIMIT as usize {
+        return Err(Obstacle::Rules { found: all.len() });
+    }
+    part.rules = all;
+    part.timed = source.packets.rules.iter().any(|rule| rule.hours.is_some());
+    part.guards = guards(&source.packets.guard);
+    part.service = service(source, &part, pools.get(source.view.config.pool.as_str()).copied());
+    Ok(part)
+}
+
+fn service(source: &Source<'_>, part: &Part, pool: Option<u32>) -> abi::Service {
+    let (config, packets) = (&*source.view.config, source.packets);
+    let (guard, timers) = (&packets.guard, &packets.timers);
+    let direct = config.forward != Forward::Nat;
+    let mut flags = 0;
+    flags |= if part.guards.is_empty() { 0 } else { abi::SERVICE_GUARDS };
+    flags |= if guard.allow.is_empty() { 0 } else { abi::SERVICE_ALLOW_ONLY | abi::SERVICE_GUARDS };
+    let caps = &guard.source;
+    let limited = caps.connections.is_some()
+        || caps.syn_rate.is_some()
+        || caps.rst_rate.is_some()
+        || caps.bandwidth.is_some();
+    flags |= if limited { abi::SERVICE_SOURCES } else { 0 };
+    flags |= if guard.syn_cookies { abi::SERVICE_COOKIES } else { 0 };
+    // Without the answers a flood can only be slowed down: to what would be half-open at the threshold.
+    let slowed = guard.half_open.filter(|_| direct);
+    let per_second = slowed.map(|most| {
+        let seconds = u32::try_from(timers.embryonic.as_secs()).unwrap_or(u32::MAX).max(1);
+        (most / seconds).max(1)
+    });
+    let second = |rate: Option<u32>| if rate.is_some() { 1_000_000_000 } else { 0 };
+    let bytes = |rate: Option<u64>| if rate.is_some() { 250_000_000 } else { 0 };
+    abi::Service {
+        flags,
+        method: method(config),
+        pool: pool.unwrap_or(abi::NONE),
+        rule_count: u32::try_from(part.rules.len()).unwrap_or(u32::MAX),
+        embryonic: ticks(timers.embryonic),
+        half_closed: ticks(timers.half_closed),
+        closing: ticks(timers.fin),
+        idle: ticks(timers.stale),
+        datagram: ticks(timers.udp),
+        mss: packets.mss.map_or(0, u32::from),
+        connections: guard.all.connections.unwrap_or(0),
+        source_connections: caps.connections.unwrap_or(0),
+        half_open_alarm: guard.half_open.unwrap_or(0),
+        half_open_limit: guard.half_open.filter(|_| direct || guard.syn_cookies).unwrap_or(0),
+        source_mask4: 32,
+        source_mask6: 128,
+        cost: [
+            cost(guard.all.syn_rate),
+            cost(guard.all.rst_rate),
+            byte_cost(guard.all.bandwidth),
+            cost(per_second),
+        ],
+        burst: [
+            second(guard.all.syn_rate),
+            second(guard.all.rst_rate),
+            bytes(guard.all.bandwidth),
+            second(per_second),
+        ],
+        source_cost: [cost(caps.syn_rate), cost(caps.rst_rate), byte_cost(caps.bandwidth), 0],
+        source_burst: [second(caps.syn_rate), second(caps.rst_rate), bytes(caps.bandwidth), 0],
+        ..abi::Service::default()
+    }
+}
+
+fn method(config: &Service) -> u32 {
+    let method = match config.forward {
+        Forward::Mac => abi::Method::Mac,
+        Forward::Tunnel => abi::Method::Tunnel,
+        Forward::Nat => abi::Method::Nat,
+        Forward::Http | Forward::Tcp => abi::Method::Host,
+    };
+    method as u32
+}
+
+/// Enters the servers of a pool into the part; their indexes by position in the pool.
+fn servers(
+    part: &mut Part,
+    source: &Source<'_>,
+    pool: &PoolView,
+    layout: &mut Layout,
+) -> Result<Vec<Option<u32>>, Obstacle> {
+    let mut indexes = Vec::with_capacity(pool.servers.len());
+    for view in &pool.servers {
+        let Some(at) = view.address else {
+            indexes.push(None);
+            continue;
+        };
+        let nat = source.view.config.forward == Forward::Nat;
+        let one = source.packets.listen.iter().all(|span| span.single().is_some())
+            && source.packets.listen.windows(2).all(|two| two[0].first == two[1].first);
+        let port = if nat && one { at.port() } else { 0 };
+        let key = ServerKey { service: part.index, address: at.ip(), port };
+        let index = layout.servers.take(&key)?;
+        let mut server = server(view, &key, source);
+        server.way = layout.ways.take(&at.ip())?;
+        if nat {
+            part.shares.insert(index, shares(&key, source, pool)?);
+        }
+        part.servers.insert(index, (key, server));
+        indexes.push(Some(index));
+    }
+    Ok(indexes)
+}
+
+fn server(view: &ServerView, key: &ServerKey, source: &Source<'_>) -> abi::Server {
+    let tunnel = &source.packets.tunnel;
+    let own = match key.address {
+        IpAddr::V4(_) => tunnel.source4.map(IpAddr::V4),
+        IpAddr::V6(_) => tunnel.source6.map(IpAddr::V6),
+    };
+    let outer = own.or_else(|| source.facts.sources.get(&key.address).copied());
+    let mut flags = match view.state {
+        ServerState::Disabled => abi::SERVER_RESETS,
+        ServerState::Drain => abi::SERVER_SERVES,
+        ServerState::Up | ServerState::Down | ServerState::Unknown => {
+            abi::SERVER_SERVES | abi::SERVER_TAKES
+        }
+    };
+    if source.view.config.forward == Forward::Mac && source.facts.routed.contains(&key.address) {
+        // A router would get the frame and not know what to do with it.
+        flags = 0;
+    }
+    if source.facts.local.contains(&key.address) {
+        flags |= abi::SERVER_LOCAL;
+    }
+    let wrap = match tunnel.kind {
+        TunnelKind::Ipip => abi::Wrap::Ipip,
+        TunnelKind::Gre => abi::Wrap::Gre,
+        TunnelKind::Gue => abi::Wrap::Gue,
+    };
+    abi::Server {
+        addr: address(key.address),
+        outer: outer.map(address).unwrap_or_default(),
+        port: key.port,
+        wrap_port: tunnel.port,
+        flags: u8::try_from(flags).unwrap_or_default(),
+        wrap: u8::try_from(wrap as u32).unwrap_or_default(),
+        service: key.service,
+        ..abi::Server::default()
+    }
+}
+
+/// The shares of a server: one for each return address of its family.
+fn shares(
+    key: &ServerKey,
+    source: &Source<'_>,
+    pool: &PoolView,
+) -> Result<Vec<ShareKey>, Obstacle> {
+    let protocols = source.packets.protocols;
+    let protocols = [(protocols.tcp, TCP), (protocols.udp, UDP)];
+    let each = |back| {
+        let share =
+            move |protocol| ShareKey { server: key.address, port: key.port, back, protocol };
+        protocols.into_iter().filter(|(has, _)| *has).map(move |(_, protocol)| share(protocol))
+    };
+    if pool.config.source_client {
+        return Ok(each(None).collect());
+    }
+    let backs =
+        if pool.config.source.is_empty() { &source.plane.returns } else { &pool.config.source };
+    let ours: Vec<IpAddr> =
+        backs.iter().copied().filter(|back| back.is_ipv4() == key.address.is_ipv4()).collect();
+    if ours.is_empty() {
+        let family = if key.address.is_ipv4() { 4 } else { 6 };
+        return Err(Obstacle::NoReturn { pool: pool.config.name.clone(), family });
+    }
+    for back in &ours {
+        if !source.facts.local.contains(back) {
+            return Err(Obstacle::NotOurs(*back));
+        }
+        if let Some(user) = source.facts.busy.get(back) {
+            return Err(Obstacle::Busy { address: *back, user: user.clone() });
+        }
+    }
+    Ok(ours.into_iter().flat_map(|back| each(Some(back))).collect())
+}
+
+/// The value of a pool and the entries of its schedule.
+fn pool(view: &PoolView, source: &Source<'_>, indexes: &[Option<u32>]) -> (abi::Pool, Vec<u32>) {
+    let mut pool = abi::Pool { mask4: 32, mask6: 128, ..abi::Pool::default() };
+    if let Some(sticky) = source.packets.sticky {
+        pool.sticky = ticks(sticky.time);
+        (pool.sticky_mask4, pool.sticky_mask6) = (sticky.mask4, sticky.mask6);
+    }
+    let eligible = pick::eligible(view);
+    let index = |at: usize| indexes.get(at).copied().flatten();
+    let members = || eligible.iter().filter_map(|(at, weight)| Some((*at, index(*at)?, *weight)));
+    let hashed = |size: u32| {
+        let names: Vec<(String, u16)> = members()
+            .map(|(at, _, weight)| (view.servers[at].config.name.clone(), weight))
+            .collect();
+        let targets: Vec<u32> = members().map(|(_, index, _)| index).collect();
+        let table = maglev::table(&names, size);
+        table.into_iter().filter_map(|at| targets.get(at as usize).copied()).collect::<Vec<u32>>()
+    };
+    let entries = match view.config.balance {
+        Balance::Maglev { size } => {
+            pool.choose = abi::Choose::Client as u32;
+            hashed(size)
+        }
+        Balance::Source { mask4, mask6 } => {
+            pool.choose = abi::Choose::Client as u32;
+            (pool.mask4, pool.mask6) = (mask4, mask6);
+            hashed(SOURCE_TABLE)
+        }
+        _ => turns(&members().map(|(_, index, weight)| (index, weight.into())).collect::<Vec<_>>()),
+    };
+    pool.length = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+    (pool, entries)
+}

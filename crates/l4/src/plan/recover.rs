@@ -1,0 +1,113 @@
+//! Finds indexes again in maps that outlived their process, so that flows keep their servers. Pure: what was read
+//! comes in.
+
+use std::collections::BTreeMap;
+
+use model::config::PacketService;
+
+use super::form::{TCP, UDP, VipKey, from_address};
+use super::state::{Leaving, Planner, placeholder};
+use crate::abi;
+use crate::layout::{Region, ServerKey, ShareKey};
+
+/// What stood in the maps.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Which service each address belongs to.
+    pub vips: BTreeMap<VipKey, abi::Vip>,
+    /// Servers in use.
+    pub servers: BTreeMap<u32, abi::Server>,
+    /// Shares with their index.
+    pub shares: Vec<(ShareKey, u32, abi::Share)>,
+    /// Lists of shares, by the first entry.
+    pub lists: BTreeMap<u32, Vec<u32>>,
+    /// Pools in use.
+    pub pools: BTreeMap<u32, abi::Pool>,
+    /// Rules of services in use.
+    pub rules: Vec<Region>,
+}
+
+impl Planner {
+    /// Takes over what was found. Everything is written anew by the next change; what that does not claim leaves.
+    pub fn recover(&mut self, found: Found) {
+        for vip in found.vips.values() {
+            let ranges = vip.owner.iter().take(vip.ranges as usize).copied();
+            for service in ranges.chain([vip.service]).filter(|service| *service != abi::NONE) {
+                self.layout.services.adopt(placeholder(service), service);
+            }
+        }
+        for server in found.servers.values() {
+            self.layout.services.adopt(placeholder(server.service), server.service);
+        }
+        for (key, index, share) in &found.shares {
+            self.layout.shares.adopt(*key, *index);
+            let region = Region { first: share.first, length: share.ports };
+            self.layout.record_room.adopt(region);
+            self.layout.records.insert(*key, region);
+        }
+        for (index, pool) in &found.pools {
+            // No service has this name: the index is free again once all pools are written anew.
+            self.layout.pools.adopt((u32::MAX, *index), *index);
+            self.layout.schedule.adopt(Region { first: pool.first, length: pool.length });
+        }
+        found.rules.iter().for_each(|region| self.layout.rules.adopt(*region));
+        for (index, server) in &found.servers {
+            self.recover_server(*index, server, &found);
+        }
+        self.vips = found.vips;
+        self.recovered = Some((found.pools, found.rules));
+    }
+
+    fn recover_server(&mut self, index: u32, server: &abi::Server, found: &Found) {
+        let address = from_address(server.addr);
+        let key = ServerKey { service: server.service, address, port: server.port };
+        self.layout.servers.adopt(key, index);
+        self.layout.ways.adopt(address, server.way);
+        self.way_needs.add(address);
+        let list = Region { first: server.share_first, length: server.share_count };
+        self.layout.share_list.adopt(list);
+        let named = found.lists.get(&list.first).into_iter().flatten();
+        let shares: Vec<ShareKey> = named
+            .filter_map(|share| found.shares.iter().find(|(_, at, _)| at == share))
+            .map(|(key, _, _)| *key)
+            .collect();
+        shares.iter().for_each(|share| self.share_needs.add(*share));
+        let leaving = Leaving { key, server: *server, shares, list, quiet: 0 };
+        self.leaving.insert(index, leaving);
+    }
+
+    /// A service that listens where a recovered one did is that one.
+    pub(super) fn claim_recovered(&mut self, name: &str, packets: &PacketService) {
+        if self.recovered.is_none() || self.layout.services.find(&name.to_owned()).is_some() {
+            return;
+        }
+        let protocols = [(packets.protocols.tcp, TCP), (packets.protocols.udp, UDP)];
+        for span in &packets.listen {
+            for protocol in protocols.iter().filter(|(has, _)| *has).map(|(_, number)| *number) {
+                let key = |port| VipKey { address: span.address, port, protocol };
+                let exact = self.vips.get(&key(span.first)).map(|vip| vip.service);
+                let ranged = self.vips.get(&key(0)).and_then(|vip| {
+                    let at = (0..vip.ranges as usize).find(|at| vip.from[*at] == span.first)?;
+                    Some(vip.owner[at])
+                });
+                let found = [exact, ranged].into_iter().flatten().find(|at| *at != abi::NONE);
+                if let Some(service) = found {
+                    self.layout.services.rename(&placeholder(service), name.to_owned());
+                    if self.layout.services.find(&name.to_owned()).is_some() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// After the first change: what nobody claimed is given back with the next one.
+    pub(super) fn forget_recovered(&mut self) {
+        let Some((pools, rules)) = self.recovered.take() else { return };
+        for (index, pool) in pools {
+            self.layout.pools.release(&(u32::MAX, index));
+            self.freed.schedule.push(Region { first: pool.first, length: pool.length });
+        }
+        self.freed.rules.extend(rules);
+    }
+}

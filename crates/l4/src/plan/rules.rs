@@ -1,0 +1,65 @@
+//! Rules of a service in the form of the map: one for each network of a condition. Pure.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use model::config::{PacketRule, PacketService, Prefix};
+
+use super::form::{address, cost};
+use crate::abi;
+
+/// The rules in their order; `pools` are the indexes by name.
+pub fn rules(packets: &PacketService, pools: &HashMap<&str, u32>, minute: u16) -> Vec<abi::Rule> {
+    packets.rules.iter().flat_map(|rule| one(rule, pools, minute)).collect()
+}
+
+fn one(rule: &PacketRule, pools: &HashMap<&str, u32>, minute: u16) -> Vec<abi::Rule> {
+    let (client_from, client_to) = rule.client_port.unwrap_or((0, u16::MAX));
+    let on = rule.hours.is_none_or(|hours| hours.contains(minute));
+    let base = abi::Rule {
+        client_from,
+        client_to,
+        port_from: 0,
+        port_to: u16::MAX,
+        tos: rule.tos.unwrap_or(0),
+        tos_mask: if rule.tos.is_some() { u8::MAX } else { 0 },
+        flags: if on { u8::try_from(abi::RULE_ON).unwrap_or(1) } else { 0 },
+        pool: pools.get(rule.pool.as_str()).copied().unwrap_or(abi::NONE),
+        cost: cost(rule.rate),
+        burst: if rule.rate.is_some() { 1_000_000_000 } else { 0 },
+        ..abi::Rule::default()
+    };
+    if rule.client.is_empty() {
+        return vec![base];
+    }
+    let of = |prefix: &Prefix| {
+        let client_mask = mask(*prefix);
+        abi::Rule { client: address(prefix.address()), client_mask, ..base }
+    };
+    rule.client.iter().map(of).collect()
+}
+
+/// The bits of a mapped address that count.
+pub fn mask(prefix: Prefix) -> [u8; 16] {
+    let bits = mapped_bits(prefix);
+    u128::MAX.checked_shl(128 - bits).unwrap_or(0).to_be_bytes()
+}
+
+/// How many bits of a mapped address count.
+pub fn mapped_bits(prefix: Prefix) -> u32 {
+    let before = if matches!(prefix.address(), IpAddr::V4(_)) { 96 } else { 0 };
+    before + u32::from(prefix.bits())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_of_both_families() {
+        let prefix = |text: &str, bits| Prefix::new(text.parse().unwrap(), bits).unwrap();
+        assert_eq!(mask(prefix("10.0.0.0", 8))[11..14], [255, 255, 0]);
+        assert_eq!(mask(prefix("2001:db8::", 32))[3..5], [255, 0]);
+        assert_eq!(mask(prefix("::", 0)), [0; 16]);
+    }
+}

@@ -1,0 +1,136 @@
+//! What the planner keeps: the maps as they were left, by service, and what is on its way out. Pure data with the
+//! questions that others ask of it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use model::config::Packets;
+use model::snapshot::{PoolView, ServiceView};
+
+use super::facts::{Facts, Needs};
+use super::form::VipKey;
+use super::part::Part;
+use crate::abi;
+use crate::layout::{Capacity, Layout, Region, ServerKey, ShareKey};
+use crate::write::Write;
+
+/// The name of a service that has none.
+pub(super) fn placeholder(service: u32) -> String {
+    format!("\u{0}{service}")
+}
+
+/// A server that left.
+#[derive(Clone, Debug)]
+pub(super) struct Leaving {
+    /// Its key.
+    pub key: ServerKey,
+    /// Its value in the map.
+    pub server: abi::Server,
+    /// Shares that its flows may use.
+    pub shares: Vec<ShareKey>,
+    /// Its list of them.
+    pub list: Region,
+    /// Sweeps in a row that saw no flow.
+    pub quiet: u8,
+}
+
+/// What a change comes to.
+#[derive(Clone, Debug, Default)]
+pub struct Change {
+    /// Writes in the order in which they are safe.
+    pub writes: Vec<Write>,
+    /// Services that are not forwarded, and why.
+    pub obstacles: BTreeMap<String, String>,
+}
+
+/// A service in force, with what it was made from.
+#[derive(Debug)]
+pub(super) struct Standing {
+    pub(super) part: Part,
+    pub(super) view: Arc<ServiceView>,
+    pub(super) pools: Vec<Arc<PoolView>>,
+    pub(super) minute: u16,
+}
+
+/// The state of the maps as they were left, and how to change it.
+#[derive(Debug)]
+pub struct Planner {
+    pub(super) layout: Layout,
+    pub(super) standing: BTreeMap<String, Standing>,
+    pub(super) vips: BTreeMap<VipKey, abi::Vip>,
+    pub(super) addresses: BTreeMap<IpAddr, u32>,
+    pub(super) flags: Option<u32>,
+    pub(super) leaving: BTreeMap<u32, Leaving>,
+    pub(super) share_needs: Needs<ShareKey>,
+    pub(super) way_needs: Needs<IpAddr>,
+    pub(super) facts: Facts,
+    pub(super) plane: Option<Packets>,
+    /// Given back with the next change: until this one is carried out the maps still point there.
+    pub(super) freed: Freed,
+    /// Pools and rules found in the maps, until the first change.
+    pub(super) recovered: Option<(BTreeMap<u32, abi::Pool>, Vec<Region>)>,
+}
+
+/// Regions that the change under way gives up.
+#[derive(Debug, Default)]
+pub(super) struct Freed {
+    pub(super) schedule: Vec<Region>,
+    pub(super) lists: Vec<Region>,
+    pub(super) rules: Vec<Region>,
+}
+
+impl Planner {
+    /// For maps in which nothing stands.
+    pub fn new(capacity: &Capacity) -> Planner {
+        Planner {
+            layout: Layout::new(capacity),
+            standing: BTreeMap::new(),
+            vips: BTreeMap::new(),
+            addresses: BTreeMap::new(),
+            flags: None,
+            leaving: BTreeMap::new(),
+            share_needs: Needs::default(),
+            way_needs: Needs::default(),
+            facts: Facts::default(),
+            plane: None,
+            freed: Freed::default(),
+            recovered: None,
+        }
+    }
+
+    /// Addresses of servers to which a way is needed, with its index.
+    pub fn ways(&self) -> Vec<(IpAddr, u32)> {
+        let needed = self.way_needs.keys();
+        needed.into_iter().filter_map(|ip| Some((ip, self.layout.ways.find(&ip)?))).collect()
+    }
+
+    /// Index of a service that is in force.
+    pub fn service(&self, name: &str) -> Option<u32> {
+        self.standing.get(name).map(|standing| standing.part.index)
+    }
+
+    /// Index of a server of a service in force.
+    pub fn server(&self, service: &str, address: std::net::SocketAddr) -> Option<u32> {
+        let part = &self.standing.get(service)?.part;
+        let found = part.servers.iter().find(|(_, (key, _))| {
+            key.address == address.ip() && (key.port == address.port() || key.port == 0)
+        });
+        found.map(|(index, _)| *index)
+    }
+
+    /// Servers that left and whose index something may still point at.
+    pub fn leaving(&self) -> Vec<u32> {
+        self.leaving.keys().copied().collect()
+    }
+
+    /// The service of every server in the maps, by the server's index.
+    pub fn owners(&self) -> HashMap<u32, u32> {
+        let standing = self
+            .standing
+            .values()
+            .flat_map(|one| one.part.servers.keys().map(|server| (*server, one.part.index)));
+        let leaving = self.leaving.iter().map(|(index, one)| (*index, one.server.service));
+        standing.chain(leaving).collect()
+    }
+}

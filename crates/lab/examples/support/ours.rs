@@ -1,0 +1,143 @@
+//! Our datapath with one service and a hundred servers, its maps written by hand, its pins in a file system of its own.
+//!
+//! The tables are as large as those that it is compared with.
+
+use std::error::Error;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use bpf::Home;
+use l4::abi::{self, Address, Pool, Server, Service, Share, Share4, Vip, Vip4, Way};
+use l4::{Plane, Sizes};
+use lab::net::BpfFs;
+
+use super::vary::{SERVICE, Sent};
+
+/// Servers of `mac` and `tunnel`; `nat` has one, so that a share is filled.
+const SERVERS: u32 = 100;
+/// The return address of `nat`.
+const BACK: [u8; 4] = [10, 10, 0, 250];
+
+/// A forwarding method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Another link address.
+    Mac,
+    /// IP in IP, as Katran does.
+    Tunnel,
+    /// Both ways translated.
+    Nat,
+}
+
+impl Method {
+    /// As in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Mac => "mac",
+            Method::Tunnel => "tunnel",
+            Method::Nat => "nat",
+        }
+    }
+
+    /// What it must do to a packet.
+    pub fn sent(self) -> Sent {
+        match self {
+            Method::Mac => Sent::Relinked,
+            Method::Tunnel => Sent::Wrapped,
+            Method::Nat => Sent::Translated,
+        }
+    }
+}
+
+/// The plane.
+pub struct Ours {
+    /// How it forwards.
+    pub method: Method,
+    plane: Plane,
+    program: OwnedFd,
+    _pins: BpfFs,
+}
+
+impl Ours {
+    /// Opens and fills one.
+    pub fn new(method: Method) -> Result<Ours, Box<dyn Error>> {
+        let pins = BpfFs::mount()?;
+        let home = Home::open(&pins.path().join("plane"))?;
+        let sizes = Sizes { flows: 4 << 20, records: 1 << 17, ..Sizes::default() };
+        let plane = Plane::open(&home, &sizes, false)?;
+        let program = plane.program()?.as_fd().try_clone_to_owned()?;
+        let ours = Ours { method, plane, program, _pins: pins };
+        ours.fill()?;
+        Ok(ours)
+    }
+
+    /// Its program.
+    pub fn program(&self) -> BorrowedFd<'_> {
+        self.program.as_fd()
+    }
+
+    fn fill(&self) -> Result<(), Box<dyn Error>> {
+        let (plane, number) = (&self.plane, if self.method == Method::Nat { 1 } else { SERVERS });
+        for server in 0..number {
+            let ip = Ipv4Addr::new(10, 10, 0, 1 + server as u8);
+            let to = [2, 0, 0, 1, 0, server as u8];
+            let way = Way { to, from: [2, 0, 0, 0, 0, 1], ifindex: 1, mtu: 0, state: abi::WAY_OK };
+            plane.ways.set(&server, &way)?;
+            let mut entry = Server {
+                addr: mapped(ip),
+                outer: mapped(BACK.into()),
+                way: server,
+                flags: (abi::SERVER_TAKES | abi::SERVER_SERVES) as u8,
+                wrap: abi::Wrap::Ipip as u8,
+                ..Server::default()
+            };
+            if self.method == Method::Nat {
+                entry.port = 8080;
+                entry.share_count = 1;
+                self.share(ip, entry.port)?;
+            }
+            plane.servers.set(&server, &entry)?;
+            plane.schedule.set(&server, &server)?;
+        }
+        let pool = Pool { length: number, mask4: 32, mask6: 128, ..Pool::default() };
+        plane.pools.set(&0, &pool)?;
+        let method = match self.method {
+            Method::Mac => abi::Method::Mac,
+            Method::Tunnel => abi::Method::Tunnel,
+            Method::Nat => abi::Method::Nat,
+        };
+        let service = Service {
+            method: method as u32,
+            // Nothing ends while it is measured.
+            embryonic: 1 << 20,
+            half_closed: 1 << 20,
+            closing: 1 << 20,
+            idle: 1 << 20,
+            datagram: 1 << 20,
+            ..Service::default()
+        };
+        plane.services.set(&0, &service)?;
+        plane.addresses.set(&Address { addr: mapped(SERVICE.into()) }, &1)?;
+        let key = Vip4 { addr: SERVICE, port: 80, proto: 6, pad: 0 };
+        Ok(plane.vips4.set(&key, &Vip::default())?)
+    }
+
+    fn share(&self, server: Ipv4Addr, port: u16) -> Result<(), Box<dyn Error>> {
+        let plane = &self.plane;
+        let back = mapped(BACK.into());
+        let share = Share { back, ports: abi::SHARE_PORTS, proto: 6, ..Share::default() };
+        plane.shares.set(&0, &share)?;
+        plane.share_list.set(&0, &0)?;
+        let key = Share4 { server: server.octets(), back: BACK, port, proto: 6, pad: 0 };
+        plane.shares4.set(&key, &0)?;
+        plane.addresses.set(&Address { addr: back }, &2)?;
+        let mut config = plane.config.get(&0)?.ok_or("the plane has no configuration")?;
+        config.flags |= abi::CONFIG_NAT;
+        Ok(plane.config.set(&0, &config)?)
+    }
+}
+
+/// Bytes of an address, mapped.
+fn mapped(ip: Ipv4Addr) -> [u8; 16] {
+    ip.to_ipv6_mapped().octets()
+}

@@ -1,0 +1,150 @@
+//! Drives a program with packets of many flows: `bpf/vary.bpf.c`, which the kernel's test run repeats.
+//!
+//! It knows nothing of what it drives but its descriptor.
+
+use std::error::Error;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput};
+
+/// Bytes of a packet.
+pub const LENGTH: usize = 64;
+/// The flag that opens a connection.
+pub const SYN: u8 = 2;
+/// Where the service is: 198.51.100.10, port 80.
+pub const SERVICE: [u8; 4] = [198, 51, 100, 10];
+
+/// XDP_TX and XDP_REDIRECT: sent on.
+const SENT: [u32; 2] = [3, 4];
+
+static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/vary.bpf.o"));
+
+/// What a program must do to a packet: figures of one that does less would be worth nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// Only link addresses changed.
+    Relinked,
+    /// The packet came out wrapped in an IPv4 header of 20 bytes.
+    Wrapped,
+    /// Its source address and its destination changed.
+    Translated,
+}
+
+/// What is driven.
+#[derive(Debug)]
+pub struct Aim<'a> {
+    /// The program.
+    pub program: BorrowedFd<'a>,
+    /// Whether it takes packets of several pieces.
+    pub frags: bool,
+    /// What it must do.
+    pub sent: Sent,
+}
+
+/// The driver.
+#[derive(Debug)]
+pub struct Vary {
+    object: Object,
+    frags: bool,
+}
+
+impl Vary {
+    /// Loads it.
+    pub fn new() -> Result<Vary, Box<dyn Error>> {
+        let object = ObjectBuilder::default().open_memory(OBJECT)?.load()?;
+        Ok(Vary { object, frags: false })
+    }
+
+    /// Aims at a program.
+    pub fn aim(&mut self, aim: &Aim) -> Result<(), Box<dyn Error>> {
+        self.frags = aim.frags;
+        let fd = aim.program.as_raw_fd().to_ne_bytes();
+        self.update(if aim.frags { "frags" } else { "plain" }, &fd)
+    }
+
+    /// Aims at one of its own programs.
+    pub fn aim_at_own(&mut self, name: &str) -> Result<(), Box<dyn Error>> {
+        let program = self.object.progs_mut().find(|program| program.name() == name);
+        let program = program.ok_or(format!("no program {name}"))?;
+        let fd = program.as_fd().as_raw_fd().to_ne_bytes();
+        self.frags = false;
+        self.update("plain", &fd)
+    }
+
+    /// Sends so many packets of so many flows; mean nanoseconds. Each must be sent on.
+    pub fn run(
+        &self,
+        packet: &[u8; LENGTH],
+        flows: u32,
+        in_order: bool,
+        packets: u32,
+    ) -> Result<f64, Box<dyn Error>> {
+        let plan = [
+            &flows.to_ne_bytes()[..],
+            &u32::from(in_order).to_ne_bytes(),
+            &0u64.to_ne_bytes(),
+            packet,
+        ];
+        self.update("plans", &plan.concat())?;
+        let program = self.program()?;
+        let input =
+            ProgramInput { data_in: Some(packet), repeat: packets, ..ProgramInput::default() };
+        let output = program.test_run(input)?;
+        if !SENT.contains(&output.return_value) {
+            return Err(format!("a packet was not sent on: verdict {}", output.return_value).into());
+        }
+        // The kernel gives whole nanoseconds.
+        Ok(output.duration.as_nanos() as f64)
+    }
+
+    /// Fails unless a packet comes out as it must.
+    pub fn acts(&self, sent: Sent) -> Result<(), Box<dyn Error>> {
+        let before = packet(SYN);
+        self.run(&before, 1, true, 1)?;
+        let mut out = [0; 2 * LENGTH];
+        let program = self.program()?;
+        let input = ProgramInput {
+            data_in: Some(&before),
+            data_out: Some(&mut out),
+            ..ProgramInput::default()
+        };
+        let output = program.test_run(input)?;
+        let after = output.data.map(|data| data.to_vec()).unwrap_or_default();
+        let address = |bytes: &[u8], at: usize| bytes.get(at..at + 4).map(<[u8]>::to_vec);
+        let service = Some(SERVICE.to_vec());
+        let moved = after.get(..6) != before.get(..6);
+        let right = match sent {
+            Sent::Relinked => after.len() == LENGTH && address(&after, 30) == service && moved,
+            Sent::Wrapped => after.len() == LENGTH + 20 && address(&after, 50) == service && moved,
+            Sent::Translated => after.len() == LENGTH && address(&after, 30) != service && moved,
+        };
+        if right { Ok(()) } else { Err(format!("it does not do this: {sent:?}").into()) }
+    }
+
+    fn program(&self) -> Result<libbpf_rs::ProgramMut<'_>, Box<dyn Error>> {
+        let name = if self.frags { "vary_frags" } else { "vary_plain" };
+        let program = self.object.progs_mut().find(|program| program.name() == name);
+        Ok(program.ok_or(format!("no program {name}"))?)
+    }
+
+    fn update(&self, map: &str, value: &[u8]) -> Result<(), Box<dyn Error>> {
+        let found = self.object.maps().find(|one| one.name() == map);
+        let found = found.ok_or(format!("no map {map}"))?;
+        Ok(found.update(&0u32.to_ne_bytes(), value, MapFlags::ANY)?)
+    }
+}
+
+/// A TCP packet for the service over IPv4, with these flags besides ACK; its source is the driver's to fill in.
+pub fn packet(flags: u8) -> [u8; LENGTH] {
+    let mut bytes = [0; LENGTH];
+    bytes[..6].copy_from_slice(&[2, 0, 0, 0, 0, 1]);
+    bytes[6..12].copy_from_slice(&[2, 0, 0, 0, 0, 9]);
+    bytes[12..14].copy_from_slice(&[0x08, 0x00]);
+    bytes[14..24].copy_from_slice(&[0x45, 0, 0, 50, 0, 1, 0x40, 0, 64, 6]);
+    bytes[30..34].copy_from_slice(&SERVICE);
+    bytes[36..38].copy_from_slice(&80u16.to_be_bytes());
+    bytes[46] = 5 << 4;
+    bytes[47] = if flags == SYN { SYN } else { 16 };
+    bytes[48..50].copy_from_slice(&1024u16.to_be_bytes());
+    bytes
+}

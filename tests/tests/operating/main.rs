@@ -1,0 +1,14 @@
+//! Operating by hand and by others: orders that act, are recorded and taken back; servers that are found; programs that
+//! are told; what was.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the whole program is a test, which the lints cannot see"
+)]
+
+mod found;
+mod orders;
+mod past;
+mod told;

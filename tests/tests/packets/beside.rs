@@ -1,0 +1,91 @@
+//! What lives beside the plane: proxied services on the same address, and programs of others.
+//!
+//! What cannot be had is said with a remedy, and the rest works.
+
+use lab::net::Layout;
+use tests::e2e::place::said;
+use tests::e2e::plane::{Plane, Version, ready};
+use tests::e2e::tools::program;
+use tests::e2e::wait;
+use tests::e2e::words::Words;
+
+fn near() -> Layout {
+    Layout { near: 2, ..Layout::default() }
+}
+
+/// A proxied service on the same address.
+const PROXIED: &str = "\
+[service.proxied]
+listen = \"198.51.100.10:8080\"
+forward = \"http\"
+pool = \"proxied\"
+[pool.proxied]
+servers = [\"10.10.0.11:80\"]
+";
+
+fn proxied_answers(plane: &Plane) {
+    let mut curl = plane.site.client.command(program("curl"));
+    curl.args(["-sS", "--max-time", "20", "http://198.51.100.10:8080/"]);
+    let answer = said(curl);
+    assert_eq!((answer.code, answer.out.len()), (0, 128), "{answer:?}\n{}", plane.told());
+}
+
+#[test]
+fn proxied_services_and_what_is_for_the_host_pass_by() {
+    if !ready() {
+        return;
+    }
+    let plane = Plane::open(&near(), Words::new("mac", &[0, 1]).more(PROXIED));
+    proxied_answers(&plane);
+    assert_eq!(plane.curl(Version::V4, 6).len(), 2);
+    let mut ping = plane.site.client.command(program("ping"));
+    ping.args(["-c", "2", "-i", "0.2", "-W", "5", "198.51.100.10"]);
+    assert_eq!(said(ping).code, 0);
+}
+
+/// Waits until the daemon has said this, and sees the rest at work.
+fn is_told_and_the_rest_works(plane: &Plane, words: &[&str]) {
+    wait::until(&format!("told: {words:?}"), || {
+        let said = format!("{}{:?}", plane.told(), plane.status());
+        words.iter().all(|word| said.contains(word))
+    });
+    proxied_answers(plane);
+}
+
+#[test]
+fn a_link_that_is_taken_by_another_program_is_told_with_the_remedy() {
+    if !ready() {
+        return;
+    }
+    let mut plane = Plane::silent(&near(), Words::new("mac", &[0, 1]).more(PROXIED));
+    plane.serve();
+    plane.site.occupy(&plane.site.balancer).unwrap();
+    plane.start();
+    is_told_and_the_rest_works(&plane, &["eth0", "pass"]);
+}
+
+#[test]
+fn a_link_that_is_missing_is_told() {
+    if !ready() {
+        return;
+    }
+    let words = Words::new("mac", &[0, 1]).links(&["eth7"]).more(PROXIED);
+    let mut plane = Plane::silent(&near(), words);
+    plane.serve();
+    plane.start();
+    is_told_and_the_rest_works(&plane, &["eth7"]);
+}
+
+#[test]
+fn a_return_address_that_is_not_ours_is_told() {
+    if !ready() {
+        return;
+    }
+    // Beyond those that the balancer has.
+    let mut words = Words::new("nat", &[0, 1]).more(PROXIED);
+    words.foreign_return = true;
+    let mut plane = Plane::silent(&near(), words);
+    plane.serve();
+    plane.start();
+    is_told_and_the_rest_works(&plane, &["10.10.0.77"]);
+}
