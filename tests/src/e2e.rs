@@ -12,6 +12,7 @@
 )]
 
 pub mod balancer;
+pub mod certificate;
 pub mod client;
 pub mod datagrams;
 pub mod dir;

@@ -3,6 +3,7 @@
 //! Readers ignore keys that they do not know, so that an older client understands a newer daemon.
 
 pub mod audit;
+pub mod certificate;
 pub mod change;
 pub mod counter;
 pub mod event;
@@ -15,6 +16,7 @@ pub mod server;
 pub mod status;
 
 pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery};
+pub use certificate::CertificateStatus;
 pub use change::{
     Applied, ApplyQuery, Changed, Changes, Generation, Generations, KeyChange, PlanChange,
     PoolChanged, PoolChanges, RollbackQuery, StopQuery, Stopping,

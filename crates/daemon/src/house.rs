@@ -38,6 +38,7 @@ use crate::report::vitals::Vitals;
 use crate::resolve;
 use crate::serve::{self, Asked, Context, bind::Bound};
 use crate::source;
+use crate::tls;
 
 /// Our name in Via.
 const NODE: &str = "steelyard";
@@ -156,6 +157,7 @@ impl House {
         tasks.spawn(hook::run(control.clone()));
         tasks.spawn(alarm::run(Arc::clone(&vitals)));
         tasks.spawn(Arc::clone(&annals).run(Arc::clone(&vitals)));
+        tasks.spawn(tls::watch::run(control.clone()));
         tasks.spawn(access::follow(control.clone(), Arc::clone(&access)));
         tasks.spawn(Arc::clone(&vitals).run_samples());
         let asked = mpsc::channel(1);

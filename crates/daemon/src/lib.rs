@@ -30,6 +30,7 @@ mod scratch;
 pub mod serve;
 mod source;
 pub mod systemd;
+pub mod tls;
 pub mod upgrade;
 
 pub use embed::{EmbedError, Embedded};

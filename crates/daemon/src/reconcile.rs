@@ -10,6 +10,7 @@ pub mod engine;
 pub mod fake;
 pub mod memory;
 pub mod overlay;
+pub mod secure;
 pub mod server;
 pub mod step;
 #[cfg(test)]

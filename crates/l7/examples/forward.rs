@@ -54,6 +54,7 @@ fn snapshot(config: &Config) -> Snapshot {
         id: ServiceId(0),
         config: config.services["all"].clone(),
         pool: PoolId(0),
+        tls: None,
         live: Arc::new(ServiceLive::new(1)),
     };
     Snapshot {
@@ -67,7 +68,7 @@ fn snapshot(config: &Config) -> Snapshot {
 fn pool(config: &Arc<Pool>) -> PoolView {
     let servers =
         config.servers.iter().enumerate().map(|(at, config)| server(at, config)).collect();
-    PoolView { id: PoolId(0), config: config.clone(), servers }
+    PoolView { id: PoolId(0), config: config.clone(), tls: None, servers }
 }
 
 fn server(at: usize, config: &Arc<Server>) -> ServerView {

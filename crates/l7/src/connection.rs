@@ -5,6 +5,7 @@
 
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::Duration;
 
 use model::cause::Cause;
 use model::snapshot::ServiceView;
@@ -14,6 +15,7 @@ use crate::account::Record;
 use crate::after::After;
 use crate::census::OpenConnection;
 use crate::exchange::{self, Parties};
+use crate::front;
 use crate::incoming::{self, Incoming};
 use crate::local::LocalService;
 use crate::refuse::{self, Answer};
@@ -21,6 +23,9 @@ use crate::rt::{Expired, Net, Readiness, Rt};
 use crate::said::Said;
 use crate::stream::{Read, Stream};
 use crate::worker::Worker;
+
+/// How long the last bytes of a connection under TLS may wait for room.
+const PARTING: Duration = Duration::from_secs(5);
 
 /// Bytes read at a time while a head is expected.
 const HEAD_READ: usize = 16 * 1024;
@@ -48,6 +53,7 @@ pub async fn serve<N: Net>(
     _open: OpenConnection,
 ) {
     client.mine();
+    let Some(client) = front::open(&worker, client, peer, &service).await else { return };
     let mut held = Vec::new();
     let mut first = true;
     loop {
@@ -60,7 +66,7 @@ pub async fn serve<N: Net>(
         let after = Box::pin(turn(parties, local, &mut held)).await;
         match after {
             After::Next if !service.gone.get() => {}
-            After::Next | After::Close => return,
+            After::Next | After::Close => return client.finish(worker.rt.now() + PARTING).await,
             After::Reset => return client.reset(),
             After::Linger => return refuse::linger(&worker, client).await,
         }
@@ -120,7 +126,7 @@ async fn next<N: Net>(
             let limits = incoming::limits(&view.config);
             if http1::may_complete(held, seen, &limits) {
                 let bytes = std::mem::take(held);
-                match incoming::read(worker, &view.config, peer, local, &bytes, held) {
+                match incoming::read(worker, &view.config, client, (peer, local), &bytes, held) {
                     Ok(Some(incoming)) => {
                         return Ok(Some((incoming, Record::begin(began, worker.rt.now()))));
                     }
@@ -184,7 +190,7 @@ fn fill<N: Net>(
         held.extend_from_slice(bytes);
         return Ok(Filled::Some);
     }
-    match incoming::read(worker, &view.config, peer, local, bytes, held) {
+    match incoming::read(worker, &view.config, client, (peer, local), bytes, held) {
         Ok(Some(incoming)) => {
             let now = worker.rt.look();
             Ok(Filled::Request(incoming, Record::begin(now, now)))

@@ -183,7 +183,7 @@ impl<N: Net> Exchange<'_, N> {
             whole: self.whole,
             cut_at: &service.cut_at,
             cuts: &cuts,
-            sent_before: lent.connection.sent,
+            sent_before: lent.connection.stream.written().unwrap_or(lent.connection.sent),
         };
         let mut relay = Relay::new(ends, meter, &mut self.incoming, &mut self.record);
         let ended = std::future::poll_fn(|_| relay.poll()).await;

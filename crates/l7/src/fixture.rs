@@ -21,9 +21,10 @@ pub fn snapshot(servers: &[SocketAddr]) -> Snapshot {
         id: ServiceId(0),
         config: Arc::new(service()),
         pool: PoolId(0),
+        tls: None,
         live: Arc::new(ServiceLive::new(1)),
     };
-    let pool = PoolView { id: PoolId(0), config: Arc::new(pool(&servers)), servers };
+    let pool = PoolView { id: PoolId(0), config: Arc::new(pool(&servers)), tls: None, servers };
     Snapshot {
         generation: 1,
         version: 1,
@@ -54,6 +55,7 @@ fn pool(servers: &[ServerView]) -> Pool {
         source_client: false,
         socket: SocketOptions::default(),
         retries: 2,
+        tls: None,
         hash_on: HashOn::Address,
         judge: None,
         slow_start: None,
@@ -108,5 +110,6 @@ fn service() -> Service {
         },
         socket: SocketOptions::default(),
         forwarded: Forwarded { x_forwarded: Fanout::Append, forwarded: Fanout::Keep, via: true },
+        tls: None,
     }
 }

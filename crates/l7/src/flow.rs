@@ -16,6 +16,10 @@ use crate::worker::Worker;
 /// Bodies with at least this much to go are spliced: below it a pipe costs more than it saves.
 pub const SPLICE_FROM: u64 = 64 * 1024;
 
+/// Bytes read at a time where one side is under TLS, as two records. What a receiver does not take is then kept twice, as
+/// it came and as it goes.
+const SEALED: usize = 30 * 1024;
+
 /// Bytes moved through a pipe at a time.
 const SPLICE: usize = 256 * 1024;
 
@@ -168,6 +172,10 @@ impl<N: Net> Flow<N> {
         to: &Stream<N>,
         excess: &mut Vec<u8>,
     ) -> Step {
+        if from.is_sealed() || to.is_sealed() {
+            self.may_splice = false;
+            self.most = self.most.min(SEALED);
+        }
         let step = self.moves(worker, from, to, excess);
         self.report(worker);
         step

@@ -7,13 +7,15 @@ use std::net::SocketAddr;
 
 use model::config::{Fanout, Service};
 use wire::http1::{
-    self, BodyKind, Chunked, Defect, Emit, Limits, Request, RequestEdits, Slots, Treatment, Version,
+    self, BodyKind, Chunked, Defect, Emit, Identity, Limits, Request, RequestEdits, Slots,
+    Treatment, Version,
 };
 
 use crate::account::Protocol;
 use crate::flow::{Flow, Framing};
 use crate::rt::Net;
 use crate::said::Said;
+use crate::stream::Stream;
 use crate::worker::Worker;
 
 /// A request ready to be sent.
@@ -64,8 +66,8 @@ impl<N: Net> Incoming<N> {
 pub fn read<N: Net>(
     worker: &Worker<N>,
     service: &Service,
-    peer: SocketAddr,
-    local: SocketAddr,
+    client: &Stream<N>,
+    (peer, local): (SocketAddr, SocketAddr),
     bytes: &[u8],
     rest: &mut Vec<u8>,
 ) -> Result<Option<Incoming<N>>, Defect> {
@@ -76,11 +78,12 @@ pub fn read<N: Net>(
     let edits = RequestEdits {
         client: peer,
         local,
-        scheme: "http",
+        scheme: if client.is_sealed() { "https" } else { "http" },
         x_forwarded: treatment(service.forwarded.x_forwarded),
         forwarded: treatment(service.forwarded.forwarded),
         via: service.forwarded.via.then_some(worker.options.node.as_str()),
         keep_upgrade: request.upgrade.is_some(),
+        identity: identity(service, client),
     };
     http1::emit_request(&request, &edits, &mut head);
     // An upload keeps less than its answer, so that both together stay within the limit.
@@ -107,6 +110,12 @@ pub fn read<N: Net>(
     rest.clear();
     rest.extend_from_slice(left);
     Ok(Some(incoming))
+}
+
+/// What servers are told of the client's certificate, where clients are asked for one.
+fn identity<'a, N: Net>(service: &'a Service, client: &'a Stream<N>) -> Option<Identity<'a>> {
+    let asked = service.tls.as_ref()?.client.as_ref()?;
+    Some(Identity { prefix: &asked.headers, lines: client.identity() })
 }
 
 /// The limits of a service's heads, as the codec wants them.

@@ -5,6 +5,7 @@
 mod accept;
 mod account;
 mod after;
+mod back;
 mod buffers;
 mod census;
 mod connected;
@@ -14,6 +15,7 @@ mod exchange;
 #[cfg(test)]
 mod fixture;
 mod flow;
+mod front;
 mod hash_on;
 mod incoming;
 mod kept;
@@ -23,12 +25,14 @@ mod outside;
 mod patience;
 mod plane;
 mod ports;
+mod proof;
 mod queue;
 mod refuse;
 mod relay;
 mod reported;
 mod rt;
 mod said;
+mod seal;
 mod shelf;
 #[cfg(test)]
 mod simulation;
@@ -36,6 +40,7 @@ pub mod socket;
 mod stream;
 mod sys;
 mod tcp;
+pub mod tls;
 mod tunnel;
 mod upstream;
 mod worker;

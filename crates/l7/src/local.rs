@@ -12,7 +12,9 @@ use std::sync::Arc;
 use model::id::{PoolId, ServerId, ServiceId};
 use model::moment::Moment;
 use model::pick::Chooser;
-use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, Snapshot};
+use model::snapshot::{Material, PoolView, ServerState, ServerView, ServiceView, Snapshot};
+
+use rustls::ClientConfig;
 
 use crate::queue::Queue;
 use crate::rt::Net;
@@ -26,6 +28,8 @@ pub struct LocalServer<N: Net> {
     pub view: RefCell<ServerView>,
     /// Its idle connections.
     pub shelf: RefCell<Shelf<N>>,
+    /// TLS towards it, with the sessions that this worker remembers.
+    pub tls: RefCell<Option<Arc<ClientConfig>>>,
     /// The last connect from this worker failed.
     pub failing: Cell<bool>,
     /// No longer in the configuration, or it may not take new work: its connections are not shelved again.
@@ -56,6 +60,8 @@ pub struct LocalService<N: Net> {
     pub gone: Cell<bool>,
     /// When what is left of it is cut.
     pub cut_at: Cell<Moment>,
+    /// Handshakes under way.
+    pub handshaking: Cell<u32>,
 }
 
 /// Everything that one worker serves.
@@ -106,6 +112,7 @@ impl<N: Net> Local<N> {
                         pool: RefCell::new(pool),
                         gone: Cell::new(false),
                         cut_at: Cell::new(Moment::NEVER),
+                        handshaking: Cell::new(0),
                     };
                     self.services.insert(*id, Rc::new(service));
                 }
@@ -146,6 +153,7 @@ impl<N: Net> LocalPool<N> {
         if Arc::ptr_eq(&self.view.borrow(), view) {
             return;
         }
+        let same_tls = same(&self.view.borrow().tls, &view.tls);
         let mut servers = self.servers.borrow_mut();
         let mut before: HashMap<ServerId, Rc<LocalServer<N>>> =
             servers.drain(..).map(|server| (server.id, server)).collect();
@@ -153,6 +161,11 @@ impl<N: Net> LocalPool<N> {
             servers.push(match before.remove(&server.id) {
                 Some(stays) => {
                     stays.refresh(server);
+                    if !same_tls {
+                        // What is kept was verified by other words.
+                        stays.shelf.borrow_mut().clear();
+                        *stays.tls.borrow_mut() = None;
+                    }
                     stays
                 }
                 None => LocalServer::new(server),
@@ -164,12 +177,21 @@ impl<N: Net> LocalPool<N> {
     }
 }
 
+fn same(a: &Option<Material>, b: &Option<Material>) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => a.is(b),
+        _ => false,
+    }
+}
+
 impl<N: Net> LocalServer<N> {
     fn new(view: &ServerView) -> Rc<Self> {
         Rc::new(LocalServer {
             id: view.id,
             view: RefCell::new(view.clone()),
             shelf: RefCell::default(),
+            tls: RefCell::default(),
             failing: Cell::new(false),
             retired: Cell::new(false),
         })

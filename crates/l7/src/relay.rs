@@ -364,7 +364,14 @@ impl<'a, N: Net> Relay<'a, N> {
     }
 
     fn no_answer(&self, error: Option<io::Error>) -> Fault {
-        let cause = if error.is_none() { Cause::ServerClosed } else { Cause::ServerReset };
+        // A server under TLS that ends without its last word has ended all the same.
+        let error = error.filter(|error| error.kind() != io::ErrorKind::UnexpectedEof);
+        let cause = match error.as_ref().map(io::Error::kind) {
+            None => Cause::ServerClosed,
+            // Under TLS a server may refuse us only now.
+            Some(io::ErrorKind::InvalidData) => Cause::ServerTls,
+            Some(_) => Cause::ServerReset,
+        };
         let nothing = self.record.first_byte.is_none();
         let acknowledged = self.ends.worker.rt.net.acknowledged(self.ends.server.sock());
         Fault {

@@ -1,7 +1,11 @@
 //! A connection of a worker: reads and writes that never block, and waits with deadlines.
 //!
-//! It keeps no bytes: whoever reads has the buffer. Dropping it closes the connection.
+//! It keeps no bytes of its own: whoever reads has the buffer. Under TLS (`sealed`) a session stands between it and
+//! the socket. Dropping it closes the connection.
 
+mod sealed;
+
+use std::cell::{Cell, OnceCell};
 use std::io;
 use std::rc::Rc;
 use std::task::Poll;
@@ -9,6 +13,7 @@ use std::task::Poll;
 use model::moment::Moment;
 
 use crate::rt::{Expired, Net, Readiness, Rt, Source};
+use crate::seal::Sealed;
 
 /// A connected (or connecting) socket.
 pub struct Stream<N: Net> {
@@ -16,6 +21,8 @@ pub struct Stream<N: Net> {
     sock: N::Sock,
     source: Rc<Source>,
     token: u64,
+    sealed: OnceCell<Box<Sealed>>,
+    resetting: Cell<bool>,
 }
 
 /// What a read gave.
@@ -50,7 +57,9 @@ impl<N: Net> Stream<N> {
     pub fn new(rt: &Rc<Rt<N>>, sock: N::Sock, writable: bool) -> io::Result<Stream<N>> {
         let bits = if writable { Readiness::WRITE } else { 0 };
         let (source, token) = rt.register(&sock, bits)?;
-        Ok(Stream { rt: rt.clone(), sock, source, token })
+        let rt = rt.clone();
+        let (sealed, resetting) = (OnceCell::new(), Cell::new(false));
+        Ok(Stream { rt, sock, source, token, sealed, resetting })
     }
 
     /// The socket.
@@ -76,6 +85,9 @@ impl<N: Net> Stream<N> {
     /// Reads what is there.
     #[inline]
     pub fn try_read(&self, into: &mut [u8]) -> Read {
+        if let Some(sealed) = self.sealed.get() {
+            return self.read_sealed(sealed, into);
+        }
         if !self.source.has(Readiness::READ) {
             return Read::Later;
         }
@@ -106,6 +118,9 @@ impl<N: Net> Stream<N> {
     /// Writes what it takes. `more`: bytes that follow at once may go out together with these.
     #[inline]
     pub fn try_write_with(&self, from: &[u8], more: bool) -> Wrote {
+        if let Some(sealed) = self.sealed.get() {
+            return self.write_sealed(sealed, from, more);
+        }
         if !self.source.has(Readiness::WRITE) {
             return Wrote::Later;
         }
@@ -156,6 +171,9 @@ impl<N: Net> Stream<N> {
 
     /// Sends our end; reading goes on.
     pub fn end(&self) {
+        if let Some(sealed) = self.sealed.get() {
+            return self.end_sealed(sealed);
+        }
         // A failure means that the connection is broken already, which the next read will say.
         let _ = self.rt.net.end(&self.sock);
     }
@@ -167,6 +185,7 @@ impl<N: Net> Stream<N> {
 
     /// Makes the coming close a reset.
     pub fn reset_on_drop(&self) {
+        self.resetting.set(true);
         self.rt.net.reset_on_drop(&self.sock);
     }
 
@@ -180,6 +199,9 @@ impl<N: Net> Stream<N> {
     pub fn settle(&self) -> bool {
         if self.source.has(Readiness::END | Readiness::BROKEN) {
             return false;
+        }
+        if let Some(sealed) = self.sealed.get() {
+            return self.quiet_sealed(sealed);
         }
         if self.source.has(Readiness::READ) {
             if !self.rt.net.quiet(&self.sock) {
@@ -234,6 +256,9 @@ impl<N: Net> Stream<N> {
 
 impl<N: Net> Drop for Stream<N> {
     fn drop(&mut self) {
+        if let Some(sealed) = self.sealed.get() {
+            self.part(sealed);
+        }
         self.rt.forget(self.token);
     }
 }

@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::Duration;
 
 use model::id::ServerId;
 use model::moment::Moment;
@@ -12,6 +13,7 @@ use model::retry::{self, Facts, Verdict};
 use crate::account::{self, Record};
 use crate::census::OpenConnection;
 use crate::cuts::Cuts;
+use crate::front;
 use crate::hash_on;
 use crate::local::LocalService;
 use crate::meter::Meter;
@@ -23,6 +25,9 @@ use crate::tunnel;
 use crate::upstream::{self, Lent, NotLent, Want};
 use crate::worker::Worker;
 
+/// How long the last bytes of a connection under TLS may wait for room.
+const PARTING: Duration = Duration::from_secs(5);
+
 /// Serves a connection to its end; `_open` counts it until then.
 pub async fn serve<N: Net>(
     worker: Rc<Worker<N>>,
@@ -32,6 +37,7 @@ pub async fn serve<N: Net>(
     _open: OpenConnection,
 ) {
     client.mine();
+    let Some(client) = front::open(&worker, client, peer, &service).await else { return };
     let view = service.view.borrow().clone();
     let _exchange = worker.census.exchange(&view);
     let counters = &view.live.slots[worker.index].counters;
@@ -68,6 +74,8 @@ pub async fn serve<N: Net>(
         let Lent { connection, .. } = lent;
         connection.reset();
         client.reset();
+    } else {
+        client.finish(worker.rt.now() + PARTING).await;
     }
 }
 

@@ -234,6 +234,7 @@ fn concerns_server(cause: Cause) -> bool {
         cause,
         Cause::NoSourcePort
             | Cause::NoDescriptor
+            | Cause::Internal
             | Cause::WholeTimeout
             | Cause::DrainCut
             | Cause::ClientReset

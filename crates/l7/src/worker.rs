@@ -23,6 +23,7 @@ use crate::outside::{Outside, PlaneOptions};
 use crate::ports::Ports;
 use crate::rt::{Net, Rt};
 use crate::said::Said;
+use crate::seal::SealedScratch;
 use spare::Spare;
 
 /// Between two looks at the shelves and the log.
@@ -59,6 +60,8 @@ pub struct Worker<N: Net> {
     pub local: RefCell<Local<N>>,
     /// Read into and composed in, never across a wait.
     pub scratch: RefCell<Scratch>,
+    /// The same for connections under TLS, within one read or write.
+    pub sealed: Rc<RefCell<SealedScratch>>,
     /// Buffers to lend.
     pub buffers: Buffers,
     /// Pipes to lend.
@@ -104,6 +107,7 @@ impl<N: Net> Worker<N> {
             index,
             local: RefCell::new(Local::new(seed)),
             scratch: RefCell::new(Scratch::new(COPY)),
+            sealed: Rc::default(),
             buffers: Buffers::default(),
             pipes: Pipes::default(),
             rng: RefCell::new(Rng::new(seed)),

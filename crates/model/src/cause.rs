@@ -65,6 +65,16 @@ causes! {
     ClientBodyTimeout = "client-body-timeout", Client, 408;
     /// The client stopped reading the answer.
     ClientReadTimeout = "client-read-timeout", Client, 0;
+    /// The client's handshake failed: no common ground, a refusal, or bytes that are no TLS; the log names which.
+    TlsHandshake = "tls-handshake", Client, 0;
+    /// The client did not finish its handshake in time.
+    TlsHandshakeTimeout = "tls-handshake-timeout", Client, 0;
+    /// The client asked for a name that no certificate proves.
+    TlsUnknownName = "tls-unknown-name", Client, 0;
+    /// The client's certificate is missing or not good; the log names why.
+    ClientCertificate = "client-certificate", Client, 0;
+    /// A plain request where TLS is spoken.
+    PlainOnTls = "plain-on-tls", Client, 400;
     /// The head exceeds a limit.
     HeadTooLarge = "head-too-large", Us, 431;
     /// The request target exceeds its limit.
@@ -77,6 +87,8 @@ causes! {
     OrderCut = "order-cut", Us, 503;
     /// A service's or the machine's connection limit was met.
     ConnectionLimit = "connection-limit", Us, 503;
+    /// Too many handshakes were under way.
+    TlsHandshakeLimit = "tls-handshake-limit", Us, 0;
     /// No file descriptor was free.
     NoDescriptor = "no-descriptor", Us, 503;
     /// No source port was free towards the server.
@@ -95,6 +107,10 @@ causes! {
     ServerUnreachable = "server-unreachable", Network, 502;
     /// The connection to the server was not established in time.
     ConnectTimeout = "connect-timeout", Network, 504;
+    /// The handshake with the server failed.
+    ServerTls = "server-tls", Server, 502;
+    /// The server's certificate is not good, or not that of the name asked for.
+    ServerCertificate = "server-certificate", Server, 502;
     /// The server closed before it answered.
     ServerClosed = "server-closed", Server, 502;
     /// The server reset the connection before it answered.

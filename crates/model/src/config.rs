@@ -17,6 +17,7 @@ pub mod pattern;
 pub mod probe;
 pub mod reference;
 pub mod socket;
+pub mod tls;
 pub mod unit;
 
 mod build;
@@ -53,3 +54,4 @@ pub use packets::{
 pub use pattern::{Pattern, PatternError};
 pub use probe::{HttpAsk, OnDown, Probe, ProbeKind, ProbeTls, ProgramProbe, Say};
 pub use socket::{KeepAlive, PathHint, SocketOptions};
+pub use tls::{ClientAuth, PoolTls, ServiceTls, TlsPolicy, TlsVersion, UnknownName};

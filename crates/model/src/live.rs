@@ -88,6 +88,12 @@ counters! {
         accept_no_descriptor = "accept-no-descriptor";
         /// Accept calls that failed otherwise (the peer was gone already).
         accept_failed = "accept-failed";
+        /// Handshakes with clients that were finished.
+        tls_handshakes = "tls-handshakes";
+        /// Of those, sessions that were resumed.
+        tls_resumed = "tls-resumed";
+        /// Handshakes that failed (also in the causes, but for clients that left without a word).
+        tls_failed = "tls-failed";
     }
 }
 
@@ -118,6 +124,10 @@ counters! {
         status_4xx = "status-4xx";
         /// Final answers 5xx.
         status_5xx = "status-5xx";
+        /// Handshakes with it that were finished.
+        tls_handshakes = "tls-handshakes";
+        /// Of those, sessions that were resumed.
+        tls_resumed = "tls-resumed";
         /// Bytes received from the server.
         bytes_in = "bytes-in";
         /// Bytes sent to the server.

@@ -69,7 +69,13 @@ fn repeatable(cause: Cause) -> bool {
 
 /// Causes that only come up before there is a connection, so that nothing was sent.
 fn never_sent(cause: Cause) -> bool {
-    matches!(cause, Cause::ServerRefused | Cause::ConnectTimeout | Cause::NoSourcePort)
+    matches!(
+        cause,
+        Cause::ServerRefused
+            | Cause::ServerCertificate
+            | Cause::ConnectTimeout
+            | Cause::NoSourcePort
+    )
 }
 
 /// How a connection ends that the server gave up while it was idle.

@@ -3,7 +3,9 @@
 //! The reconciler makes a new one for each change or verdict; parts that did not change are shared. Live counters
 //! hang on it by reference, so that they outlive every picture. It decides nothing: `pick` does.
 
+use std::any::Any;
 use std::collections::HashMap;
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -35,6 +37,8 @@ pub struct ServiceView {
     pub config: Arc<Service>,
     /// Its pool.
     pub pool: PoolId,
+    /// What it speaks TLS with; there when the configuration says so.
+    pub tls: Option<Material>,
     /// Its counters.
     pub live: Arc<ServiceLive>,
 }
@@ -46,8 +50,37 @@ pub struct PoolView {
     pub id: PoolId,
     /// As configured.
     pub config: Arc<Pool>,
+    /// What it speaks TLS with; there when the configuration says so.
+    pub tls: Option<Material>,
     /// Its servers, in the order configured.
     pub servers: Vec<ServerView>,
+}
+
+/// Something that a plane was given to work with, which only it can look into: keys and certificates made ready.
+#[derive(Clone)]
+pub struct Material(Arc<dyn Any + Send + Sync>);
+
+impl Material {
+    /// Wraps it.
+    pub fn new<T: Any + Send + Sync>(what: Arc<T>) -> Material {
+        Material(what)
+    }
+
+    /// Looks into it; `None`: it is something else.
+    pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+
+    /// Whether both are the same.
+    pub fn is(&self, other: &Material) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Material {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("Material")
+    }
 }
 
 /// One server in force.

@@ -31,6 +31,7 @@ fn main() {
         forwarded: Treatment::Keep,
         via: Some("steelyard"),
         keep_upgrade: true,
+        identity: None,
     };
     let mut out = Vec::with_capacity(8192);
     for (name, bytes) in [("request, 8 fields", REQUEST), ("request, 1 field", SMALL)] {

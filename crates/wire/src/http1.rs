@@ -30,7 +30,7 @@ mod trailer;
 pub use chunked::{Chunked, Emit, Fed};
 pub use defect::Defect;
 pub use emit_error::emit_error;
-pub use emit_request::{RequestEdits, Treatment, emit_request};
+pub use emit_request::{Identity, RequestEdits, Treatment, emit_request};
 pub use emit_response::{Persist, ResponseEdits, emit_response};
 pub use head::{Limits, Slots, Version, may_complete};
 pub use httparse::Header;

@@ -41,6 +41,16 @@ impl Nginx {
         nginx
     }
 
+    /// The same behind TLS; `directives` name its certificate.
+    pub fn tls(name: &str, directives: &str) -> Nginx {
+        let mut nginx = Nginx::prepared(name, directives, None);
+        let text = std::fs::read_to_string(nginx.dir.join("nginx.conf")).unwrap();
+        let listen = format!("listen {}", nginx.address());
+        nginx.dir.write("nginx.conf", text.replace(&listen, &format!("{listen} ssl")));
+        nginx.revive();
+        nginx
+    }
+
     /// The same inside a namespace, where this process cannot see whether it accepts.
     pub fn within(namespace: &Namespace, name: &str, address: SocketAddr) -> Nginx {
         Nginx::inside(namespace.name(), name, &address.to_string(), "")

@@ -13,17 +13,16 @@ use super::client::Client;
 /// Between two messages on one connection.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The key and the answer of RFC 6455 §1.3.
-const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
+/// A request for one, with the key of RFC 6455 §1.3.
+pub const REQUEST: &str = "GET /ws HTTP/1.1\r\nHost: shop.example\r\nConnection: Upgrade\r\n\
+     Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+/// The answer to that key.
 const ACCEPT: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
 
 /// Opens one; panics unless the other end agrees.
 pub fn open(front: SocketAddr) -> Client {
     let mut client = Client::to(front);
-    client.send(format!(
-        "GET /ws HTTP/1.1\r\nHost: shop.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
-         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {KEY}\r\n\r\n"
-    ));
+    client.send(REQUEST);
     let answer = client.answer_head();
     assert_eq!(answer.status(), 101, "{answer:?}");
     assert_eq!(answer.field("sec-websocket-accept").as_deref(), Some(ACCEPT));

@@ -85,6 +85,10 @@ pub struct ServiceCounts {
     pub defects: Vec<NamedCount>,
     /// Limits met and lines dropped, by name; only those that happened.
     pub limits: Vec<NamedCount>,
+    /// Handshakes with clients by how they ended: `handshakes`, of those `resumed`, and `failed`; only those that
+    /// happened.
+    #[serde(default)]
+    pub tls: Vec<NamedCount>,
     /// Where the time went.
     pub phases: Vec<PhaseTimes>,
 }

@@ -8,7 +8,9 @@ use model::config::Admin;
 use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 
+use super::certificate::CertificateStatus;
 use super::packets::PacketsStatus;
+
 /// Answer of `GET /v1/status`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -62,6 +64,9 @@ pub struct ServiceStatus {
     pub open: u64,
     /// Exchanges or `tcp` connections under way.
     pub in_flight: u64,
+    /// The certificates that it shows; none without TLS.
+    #[serde(default)]
+    pub certificates: Vec<CertificateStatus>,
 }
 
 /// What a service can do for its clients.

@@ -51,7 +51,8 @@ pub fn render(status: &Status, width: usize, paint: Paint) -> String {
     for warning in &status.warnings {
         out.push_str(&format!("{} {}\n", paint.text(Colour::Doubt, "warning:"), plain(warning)));
     }
-    let tables = [services(status), pools(status), servers(status), draining(status)];
+    let tables =
+        [services(status), certificates(status), pools(status), servers(status), draining(status)];
     for table in tables {
         let text = table.render(width, paint);
         if !text.is_empty() {
@@ -83,6 +84,7 @@ fn services(status: &Status) -> Table {
             since_unix_ms,
             open,
             in_flight,
+            certificates: _,
         } = service;
         let age = span(status.now_unix_ms.saturating_sub(*since_unix_ms));
         table.row(vec![
@@ -94,6 +96,34 @@ fn services(status: &Status) -> Table {
             count(*in_flight).into(),
             Cell::led(state.name(), service_colour(*state), &format!(" {age}: {reason}")),
         ]);
+    }
+    table
+}
+
+fn certificates(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("CERTIFICATE", Align::Left),
+        ("NAMES", Align::Left),
+        ("KEY", Align::Left),
+        ("GOOD FOR", Align::Right),
+        ("STATE", Align::Left),
+    ]);
+    for service in &status.services {
+        for certificate in &service.certificates {
+            let left = certificate.expires_unix_ms.saturating_sub(status.now_unix_ms);
+            let age = span(status.now_unix_ms.saturating_sub(certificate.since_unix_ms));
+            let state = match &certificate.trouble {
+                Some(why) => Cell::led("as before", Colour::Doubt, &format!(": {why}")),
+                None => format!("in force {age}").into(),
+            };
+            table.row(vec![
+                format!("{}: {}", service.name, certificate.file).into(),
+                certificate.names.join("\n").into(),
+                certificate.kind.as_str().into(),
+                if left == 0 { "expired".into() } else { span(left).into() },
+                state,
+            ]);
+        }
     }
     table
 }

@@ -2,6 +2,9 @@
 //!
 //! What follows from a change is `reconcile`'s; this file says in which order it is asked and what is told to whom.
 
+mod hand;
+mod renew;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::fallen;
 use super::force::{Force, needs_restart};
-use super::handle::{Control, Handed, Order};
+use super::handle::{Control, Order};
 use super::order::{Applied, ApplyError, Change, Leave, Planned, RollbackError};
 use super::origin::{Origin, Way};
 use super::picture::{Picture, ServerFacts};
@@ -28,7 +31,9 @@ use crate::reconcile::book::Book;
 use crate::reconcile::engine::Engine;
 use crate::reconcile::memory::Memory;
 use crate::reconcile::overlay::Overlay;
+use crate::reconcile::secure::secured;
 use crate::reconcile::{server, step};
+use crate::tls::vault::Vault;
 
 /// What the actor works with.
 pub struct Parts {
@@ -57,6 +62,7 @@ pub struct Actor {
     words: Words,
     pub(super) events: Events,
     pub(super) force: Force,
+    vault: Vault,
     pub(super) overlay: Overlay,
     pub(super) audit: Audit,
     pub(super) sources: BTreeMap<String, String>,
@@ -83,13 +89,14 @@ impl Actor {
         let control = &checked.config.global.control;
         let audit = Audit::open(state.as_deref(), control.audit, events.clone());
         let overlay = memory.overlay.under(&checked);
-
         let now = SystemTime::now();
         let number = generations.number_for(&change.text).max(at_least).max(1);
         let empty = Book::empty(workers);
-        let book = empty.under(overlay.over(&checked), &memory, now);
+        let (vault, warnings) = Vault::default().prepare(&checked.config, now)?;
+        let book = secured(empty.under(overlay.over(&checked), &memory, now), &vault.materials());
         let done = act::carry_out(&*engine, &mut listeners, &empty, book, number).await?;
         generations.add(number, &entry(&change, None), now);
+        tell::certificates(&events, &warnings);
         let config = done.book.config.clone().unwrap_or_else(|| Arc::new(checked.config.clone()));
         let force = Force {
             generation: number,
@@ -103,6 +110,7 @@ impl Actor {
             first: Arc::clone(&config),
             config,
             snapshot: done.snapshot,
+            certificates: Arc::new(vault.told()),
         };
         let book = done.book;
         let failures = generations.failed() + words.failures() + audit.failures();
@@ -117,6 +125,7 @@ impl Actor {
             words,
             events,
             force,
+            vault,
             overlay,
             audit,
             sources: BTreeMap::new(),
@@ -191,6 +200,7 @@ impl Actor {
             Order::Found(found) => self.found(found).await,
             Order::Tick => self.tick(),
             Order::HandOver(back) => drop(back.send(self.hand_over())),
+            Order::LookAtCertificates => self.renew(),
             Order::TakeBack => self.handing = false,
             Order::Leave(how, back) => drop(back.send(self.leave(how))),
             Order::Verdict(_) | Order::Agent(_) | Order::Resolution(_) | Order::Shares(_) => {}
@@ -218,12 +228,15 @@ impl Actor {
         let now = SystemTime::now();
         let number = self.generations.number_for(&change.text);
         let overlay = self.overlay.under(&checked);
+        let (vault, troubles) = self.vault.prepare(&checked.config, now)?;
         let book = self.book.under(overlay.over(&checked), &Memory::default(), now);
+        let book = secured(book, &vault.materials());
         let done =
             act::carry_out(&*self.engine, &mut self.listeners, &self.book, book, number).await?;
         tell::pools(&self.events, &self.book, &done.book);
         self.book = done.book;
         self.overlay = overlay;
+        self.keep_vault(vault, &troubles);
         if let Some(config) = &self.book.config {
             self.force.config = Arc::clone(config);
         }
@@ -298,21 +311,6 @@ impl Actor {
         };
         let repeats = kept.record.number;
         Ok(self.apply(change, Some(repeats)).await?)
-    }
-
-    fn hand_over(&mut self) -> Result<Handed, ApplyError> {
-        self.may_change()?;
-        let sockets = self.listeners.copies()?;
-        self.handing = true;
-        let facts = self.book.servers.values().map(|entry| &*entry.facts);
-        Ok(Handed {
-            generation: self.force.generation,
-            text: Arc::clone(&self.force.text),
-            file: Arc::clone(&self.force.file),
-            origin: self.force.origin.clone(),
-            memory: Memory::everything(facts).with(&self.overlay),
-            sockets,
-        })
     }
 
     fn leave(&mut self, how: Leave) -> Duration {

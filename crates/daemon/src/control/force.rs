@@ -8,7 +8,7 @@ use model::config::{AccessTarget, Checked, Config, Global};
 use model::snapshot::Snapshot;
 
 use super::origin::Origin;
-use super::picture::{ListenerFacts, Picture};
+use super::picture::{Certificates, ListenerFacts, Picture};
 use crate::listeners::Listeners;
 use crate::reconcile::book::Book;
 
@@ -36,6 +36,8 @@ pub(super) struct Force {
     pub first: Arc<Config>,
     /// What the workers act on.
     pub snapshot: Arc<Snapshot>,
+    /// The certificates of services.
+    pub certificates: Arc<Certificates>,
 }
 
 impl Force {
@@ -65,6 +67,7 @@ impl Force {
             checked: Arc::clone(&self.checked),
             config: Arc::clone(&self.config),
             snapshot: Arc::clone(&self.snapshot),
+            certificates: Arc::clone(&self.certificates),
             servers: servers.collect(),
             listeners: open.collect(),
             workers: book.workers(),

@@ -64,6 +64,8 @@ pub enum Order {
     Agent(AgentWord),
     /// What the resolver found out.
     Resolution(Resolution),
+    /// Look whether files of certificates have changed.
+    LookAtCertificates,
     /// What the judge and slow start make of weights.
     Shares(Vec<(ServerId, Option<Share>)>),
     /// Hand everything to the process that takes over.
@@ -229,6 +231,11 @@ impl Control {
     /// Reports where a server's name leads; waits and is ignored like a verdict.
     pub async fn resolved(&self, resolution: Resolution) {
         let _ = self.orders.send(Order::Resolution(resolution)).await;
+    }
+
+    /// Has the files of certificates looked at; what changed is told as events.
+    pub async fn look_at_certificates(&self) {
+        let _ = self.orders.send(Order::LookAtCertificates).await;
     }
 
     /// Hands everything to the process that takes over; until `take_back` or `leave` nothing is changed any more.

@@ -83,6 +83,9 @@ pub enum ApplyError {
         #[source]
         source: l7::socket::OutgoingError,
     },
+    /// Keys or certificates are no good.
+    #[error(transparent)]
+    Tls(#[from] crate::tls::vault::VaultError),
     /// Another process is taking over.
     #[error("another process is taking over: ask it, or try again when it has given up")]
     HandingOver,

@@ -13,6 +13,7 @@ use model::snapshot::{ServerState, Snapshot};
 use serde::{Deserialize, Serialize};
 
 use super::origin::Origin;
+use crate::tls::told::Told;
 
 /// What is in force.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub struct Picture {
     pub config: Arc<Config>,
     /// What the workers act on.
     pub snapshot: Arc<Snapshot>,
+    /// The certificates of services.
+    pub certificates: Arc<Certificates>,
     /// Every server's facts.
     pub servers: HashMap<ServerId, Arc<ServerFacts>>,
     /// Open listeners by configured address.
@@ -59,6 +62,9 @@ impl Picture {
         self.servers.values().find(|facts| facts.pool_name == pool && facts.config.name == name)
     }
 }
+
+/// Certificates by the names of their services.
+pub type Certificates = BTreeMap<String, Vec<Told>>;
 
 /// What is known of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -35,6 +35,13 @@ pub(super) fn in_force(events: &Events, force: &Force, confirmed: bool) {
     }
 }
 
+/// What is to be known of files of keys and certificates.
+pub(super) fn certificates(events: &Events, warnings: &[String]) {
+    for warning in warnings {
+        events.warn("certificate", warning.clone());
+    }
+}
+
 /// Inherited listeners that not every worker can accept on.
 pub(super) fn fewer_sockets(events: &Events, book: &Book, listeners: &Listeners) {
     let workers = book.workers();

@@ -42,6 +42,8 @@ pub(super) const PLAIN: &[(&str, &str, Field)] = &[
         "Load reports in answers that were not understood, or clamped.",
         |c| &c.load_refused,
     ),
+    ("tls_handshakes", "Handshakes that were finished.", |c| &c.tls_handshakes),
+    ("tls_resumed", "Of those, sessions that were resumed.", |c| &c.tls_resumed),
 ];
 
 /// Final answers by class.

@@ -118,6 +118,16 @@ pub(super) const FAMILIES: &[Family] = &[
         "reason",
         &[("no-descriptor", |c| &c.accept_no_descriptor), ("other", |c| &c.accept_failed)],
     ),
+    labelled(
+        "tls_handshakes",
+        "Handshakes with clients; resumed ones are part of the finished.",
+        "end",
+        &[
+            ("finished", |c| &c.tls_handshakes),
+            ("resumed", |c| &c.tls_resumed),
+            ("failed", |c| &c.tls_failed),
+        ],
+    ),
 ];
 
 pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {

@@ -244,13 +244,15 @@ impl Book {
             self.next.service += 1;
             let id = ServiceId(self.next.service);
             let live = Arc::new(ServiceLive::new(self.workers));
-            return Arc::new(ServiceView { id, config: Arc::clone(config), pool, live });
+            let config = Arc::clone(config);
+            return Arc::new(ServiceView { id, config, pool, tls: None, live });
         };
         if old.config == *config && old.pool == pool {
             return Arc::clone(old);
         }
         let live = Arc::clone(&old.live);
-        Arc::new(ServiceView { id: old.id, config: Arc::clone(config), pool, live })
+        let (config, tls) = (Arc::clone(config), old.tls.clone());
+        Arc::new(ServiceView { id: old.id, config, pool, tls, live })
     }
 
     fn listener(&mut self, old: Option<&Listener>, service: &ServiceView) -> Listener {
@@ -313,6 +315,9 @@ fn pool_view(
         {
             Arc::clone(old)
         }
-        _ => Arc::new(PoolView { id, config: Arc::clone(config), servers }),
+        _ => {
+            let (config, tls) = (Arc::clone(config), old.and_then(|old| old.tls.clone()));
+            Arc::new(PoolView { id, config, tls, servers })
+        }
     }
 }

@@ -62,6 +62,15 @@ pub fn service(
         .filter(|(_, count)| count.total > 0)
         .map(|(name, count)| NamedCount { name: name.into(), count })
         .collect(),
+        tls: [
+            ("handshakes", count(|c| &c.tls_handshakes)),
+            ("resumed", count(|c| &c.tls_resumed)),
+            ("failed", count(|c| &c.tls_failed)),
+        ]
+        .into_iter()
+        .filter(|(_, count)| count.total > 0)
+        .map(|(name, count)| NamedCount { name: name.into(), count })
+        .collect(),
         phases: phases(&before.phases, &now.phases),
     }
 }
@@ -131,6 +140,7 @@ pub fn add(total: &mut ServiceCounts, one: &ServiceCounts) {
     }
     add_named(&mut total.defects, &one.defects);
     add_named(&mut total.limits, &one.limits);
+    add_named(&mut total.tls, &one.tls);
 }
 
 /// What a histogram says.

@@ -49,6 +49,7 @@ pub fn picture(text: &str, workers: usize) -> Picture {
         listeners,
         workers,
         needs_restart: Vec::new(),
+        certificates: Arc::default(),
         leaving: false,
         state_failures: 0,
         sources: std::collections::BTreeMap::new(),
@@ -76,8 +77,8 @@ pub fn change(picture: &mut Picture, name: &str, change: impl FnOnce(&mut Server
         }
         view
     });
-    let pool =
-        PoolView { id: pool.id, config: Arc::clone(&pool.config), servers: servers.collect() };
+    let (config, tls) = (Arc::clone(&pool.config), pool.tls.clone());
+    let pool = PoolView { id: pool.id, config, tls, servers: servers.collect() };
     snapshot.pools.insert(pool.id, Arc::new(pool));
     picture.snapshot = Arc::new(snapshot);
     picture.servers.insert(id, Arc::new(facts));
@@ -136,9 +137,10 @@ fn snapshot(
             });
             servers.insert(facts.id, Arc::new(facts));
         }
-        snapshot
-            .pools
-            .insert(id, Arc::new(PoolView { id, config: Arc::clone(pool), servers: views }));
+        snapshot.pools.insert(
+            id,
+            Arc::new(PoolView { id, config: Arc::clone(pool), tls: None, servers: views }),
+        );
     }
     for (at, service) in config.services.values().enumerate() {
         let id = ServiceId(at as u32);
@@ -146,6 +148,7 @@ fn snapshot(
             id,
             config: Arc::clone(service),
             pool: ids[&service.pool],
+            tls: None,
             live: Arc::new(ServiceLive::new(workers)),
         };
         snapshot.services.insert(id, Arc::new(view));

@@ -10,6 +10,7 @@ use api::types::{
 use model::config::{Admin, AllDown, Host};
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
 
+use super::certificates;
 use super::forward;
 use super::vitals::{Facts, unix_ms};
 use crate::control::{Picture, Resolved, ServerFacts};
@@ -44,7 +45,7 @@ pub fn status(
         services,
         pools,
         packets: super::packets::status(&facts.packets, picture),
-        warnings: warnings(picture, facts),
+        warnings: warnings(picture, facts, now),
     }
 }
 
@@ -67,6 +68,7 @@ fn service(picture: &Picture, facts: &Facts, view: &ServiceView) -> ServiceStatu
         since_unix_ms: unix_ms(changed.unwrap_or(picture.started)),
         open: u64::from(view.live.open.get()) + flows,
         in_flight: u64::from(view.live.in_flight.get()) + flows,
+        certificates: certificates::of(picture, &view.config.name),
     }
 }
 
@@ -246,7 +248,7 @@ fn draining(picture: &Picture, services: &[ServiceStatus]) -> Vec<Draining> {
     }]
 }
 
-fn warnings(picture: &Picture, facts: &Facts) -> Vec<String> {
+fn warnings(picture: &Picture, facts: &Facts, now: SystemTime) -> Vec<String> {
     let mut out: Vec<String> = picture
         .checked
         .warnings
@@ -255,6 +257,7 @@ fn warnings(picture: &Picture, facts: &Facts) -> Vec<String> {
             format!("{}:{}: {}: {}", finding.file, finding.line, finding.key, finding.message)
         })
         .collect();
+    out.extend(certificates::warnings(picture, now));
     out.extend(
         picture
             .needs_restart

@@ -68,6 +68,9 @@ impl From<ApplyError> for Refusal {
             ApplyError::Pool { .. } => {
                 Refusal::new(409, "pool", text).advise("nothing has changed")
             }
+            ApplyError::Tls(_) => {
+                Refusal::new(409, "certificate", text).advise("nothing has changed")
+            }
             ApplyError::HandingOver => Refusal::new(503, "handing-over", text),
             ApplyError::Gone(_) => Refusal::new(503, "stopping", text),
         }

@@ -26,6 +26,7 @@ fn two(changing: &Snapshot, pool: PoolId, steady: &Snapshot) -> Snapshot {
         id: ServiceId(0),
         config: view.config.clone(),
         pool,
+        tls: None,
         live: view.live.clone(),
     };
     Snapshot {
@@ -51,13 +52,19 @@ fn steady() -> Snapshot {
         id: ServiceId(1),
         config: service.config.clone(),
         pool: PoolId(1),
+        tls: None,
         live: service.live.clone(),
     };
     let servers = pool.servers.iter().cloned().map(|mut server| {
         server.id = ServerId(server.id.0 + 100);
         server
     });
-    let pool = PoolView { id: PoolId(1), config: pool.config.clone(), servers: servers.collect() };
+    let pool = PoolView {
+        id: PoolId(1),
+        config: pool.config.clone(),
+        tls: None,
+        servers: servers.collect(),
+    };
     Snapshot {
         services: [(ServiceId(1), Arc::new(service))].into(),
         pools: [(PoolId(1), Arc::new(pool))].into(),
@@ -91,7 +98,7 @@ fn changed(rng: &mut Rng, all: &Snapshot, next: PoolId) -> (Snapshot, Vec<usize>
         }
         servers.push(server);
     }
-    let pool = PoolView { id: next, config: pool.config.clone(), servers };
+    let pool = PoolView { id: next, config: pool.config.clone(), tls: None, servers };
     let snapshot = Snapshot {
         generation: all.generation,
         version: all.version + 1,

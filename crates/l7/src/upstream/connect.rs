@@ -12,6 +12,7 @@ use model::config::Host;
 use model::moment::Moment;
 use model::snapshot::PoolView;
 
+use crate::back;
 use crate::connected::Upstream;
 use crate::local::{LocalPool, LocalServer};
 use crate::patience::Patience;
@@ -63,7 +64,7 @@ pub async fn connect<N: Net>(
     // answer counts.
     loop {
         match worker.rt.net.established(connection.stream.sock()) {
-            Ok(()) => return Ok(connection),
+            Ok(()) => return back::open(worker, view, server, connection, patience, until).await,
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(failed(error)),
             Err(_) if connection.stream.broken() => {
                 return Err(failed(io::ErrorKind::ConnectionReset.into()));

@@ -5,6 +5,7 @@ mod inner;
 mod operate;
 mod packets;
 mod probe;
+mod tls;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -106,6 +107,7 @@ fn service(section: &Section) -> Service {
             via: forwarded.flag("via"),
         }),
         packets: forward.packets().then(|| packets::service(section)),
+        tls: section.table("tls").map(tls::service),
     }
 }
 
@@ -160,6 +162,7 @@ fn pool(section: &Section) -> Pool {
         source_client: section.unset("source"),
         socket: inner(section, "socket", socket),
         retries: section.number("retries"),
+        tls: section.table("tls").map(tls::pool),
     }
 }
 

@@ -20,6 +20,7 @@ use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
 use super::probe::Probe;
 use super::socket::SocketOptions;
+use super::tls::{PoolTls, ServiceTls};
 
 /// A whole configuration. Objects are shared so that an unchanged one is the same allocation after a reload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -123,6 +124,8 @@ pub struct Service {
     pub forwarded: Forwarded,
     /// What it has where packets are forwarded.
     pub packets: Option<PacketService>,
+    /// TLS towards clients; `None`: plain.
+    pub tls: Option<ServiceTls>,
 }
 
 /// Times on the client's side. `None` is off.
@@ -227,6 +230,8 @@ pub struct Pool {
     pub socket: SocketOptions,
     /// Further attempts after a failed one that may be repeated; default 2.
     pub retries: u8,
+    /// TLS towards servers; `None`: plain.
+    pub tls: Option<PoolTls>,
 }
 
 /// Times towards servers.

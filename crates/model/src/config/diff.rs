@@ -112,6 +112,7 @@ keys! {
     Socket = "socket" => socket,
     Forwarded = "forwarded" => forwarded,
     Packets = "packets" => packets,
+    Tls = "tls" => tls,
 }
 keys! {
     /// A key of a pool; `Order` when the same servers stand in another order.
@@ -133,6 +134,7 @@ keys! {
     SourceClient = "source" => source_client,
     Socket = "socket" => socket,
     Retries = "retries" => retries,
+    Tls = "tls" => tls,
 }
 keys! {
     /// A key of a server.

@@ -152,6 +152,8 @@ pub enum Kind {
     Server,
     /// HTTP statuses: `200`, `"200-299"`, or a list of them.
     Status,
+    /// Paths of this machine: one or a list.
+    Files,
     /// A table.
     Table {
         /// Its keys.
@@ -354,6 +356,11 @@ impl Fallback {
     /// The word for nothing set.
     pub const fn unset(word: &'static str) -> Fallback {
         Fallback::Is(Value::Unset(word))
+    }
+
+    /// A text.
+    pub const fn text(text: &'static str) -> Fallback {
+        Fallback::Is(Value::Text(std::borrow::Cow::Borrowed(text)))
     }
 
     /// A word of the list.

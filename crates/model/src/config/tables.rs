@@ -9,6 +9,7 @@ pub mod pool;
 pub mod probe;
 pub mod service;
 pub mod socket;
+pub mod tls;
 
 use super::schema::{Fallback, Key, Kind, OBJECTS, Table};
 

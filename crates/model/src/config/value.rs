@@ -52,6 +52,8 @@ pub enum Value {
     Server(ServerAddress),
     /// Inclusive ranges of HTTP statuses.
     Status(Cow<'static, [(u16, u16)]>),
+    /// Paths of this machine.
+    Files(Vec<String>),
 }
 
 impl fmt::Display for Value {
@@ -82,6 +84,14 @@ impl fmt::Display for Value {
             Value::Socket(address) => write!(to, "\"{address}\""),
             Value::Addresses(list) => write_list(list, to),
             Value::Server(address) => write!(to, "\"{address}\""),
+            Value::Files(files) => {
+                to.write_str("[")?;
+                for (at, file) in files.iter().enumerate() {
+                    to.write_str(if at == 0 { "" } else { ", " })?;
+                    write_text(file, to)?;
+                }
+                to.write_str("]")
+            }
             Value::Status(ranges) => {
                 let texts: Vec<String> = ranges.iter().map(status_range).collect();
                 write_list(&texts, to)

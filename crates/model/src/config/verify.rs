@@ -9,6 +9,7 @@ pub mod packets;
 pub mod pools;
 pub mod probes;
 pub mod sockets;
+pub mod tls;
 
 use super::decode::{quoted, scalar};
 use super::finding::{Sink, Trouble};
@@ -169,6 +170,7 @@ fn service(service: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
             );
         }
     }
+    tls::service(service, &path, sink);
     if let Some(socket) = service.table("socket") {
         sockets::verify(socket, &format!("{path}.socket"), sink);
     }

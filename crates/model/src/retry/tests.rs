@@ -16,11 +16,13 @@ fn facts(bits: u8, cause: Cause) -> Facts {
 }
 
 /// The causes an attempt can end with that another one may mend.
-const MENDABLE: [Cause; 11] = [
+const MENDABLE: [Cause; 13] = [
     Cause::NoSourcePort,
     Cause::ServerRefused,
     Cause::ServerUnreachable,
     Cause::ConnectTimeout,
+    Cause::ServerTls,
+    Cause::ServerCertificate,
     Cause::ServerClosed,
     Cause::ServerReset,
     Cause::FirstByteTimeout,
@@ -64,7 +66,10 @@ fn every_combination_of_every_cause_keeps_the_rule() {
                 let facts = Facts { attempts, ..facts(bits, *cause) };
                 let unsent = matches!(
                     cause,
-                    Cause::ServerRefused | Cause::ConnectTimeout | Cause::NoSourcePort
+                    Cause::ServerRefused
+                        | Cause::ServerCertificate
+                        | Cause::ConnectTimeout
+                        | Cause::NoSourcePort
                 );
                 let may = !facts.answer_begun
                     && facts.body_replayable

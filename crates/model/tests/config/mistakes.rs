@@ -52,7 +52,21 @@ const KEYS: &[Row] = &[
     row(service!("\"\\u0000 x\" = 1\n"), "service.s.\"\\u0000 x\"", "is not a key of"),
     row(service!("rule = [{ pool = \"web\" }]\n"), "service.s.rule", "packet forwarding"),
     row(service!("[[service.s.rule]]\npool = \"web\"\n"), "service.s.rule", "packet forwarding"),
-    row(service!("tls = true\n"), "service.s.tls", "not available in this build"),
+    row(
+        service!("tls = { certificates = \"/a\", acme = true }\n"),
+        "service.s.tls.acme",
+        "not ordered by this build",
+    ),
+    row(
+        service!("tls = \"a.pem\"\n"),
+        "service.s.tls.certificates",
+        "where the daemon was started",
+    ),
+    row(
+        service!("tls = { certificates = \"/a\", policy = \"modern\", minimum = \"1.2\" }\n"),
+        "service.s.tls.minimum",
+        "contradicts",
+    ),
     row(service!("sticky = \"1h\"\n"), "service.s.sticky", "packet forwarding"),
     row(service!("balance = \"random\"\n"), "service.s.balance", "the pool's"),
     row(service!("timeout = { connect = \"1s\" }\n"), "service.s.timeout.connect", "the pool's"),

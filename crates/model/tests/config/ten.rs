@@ -9,7 +9,7 @@ drain = 30
 listen = "127.0.0.1:80"
 forward = "htp"
 pool = "wed"
-tls = { certificate = "x" }
+balance = "random"
 timeout = { heder = "5s" }
 
 [service.Blog]
@@ -38,7 +38,7 @@ fn ten_mistakes_are_ten_findings_with_their_places() {
             (2, 9, "global.drain", "\"30s\""),
             (6, 11, "service.shop.forward", "\"http\""),
             (7, 8, "service.shop.pool", "\"web\""),
-            (8, 1, "service.shop.tls", ""),
+            (8, 1, "service.shop.balance", ""),
             (9, 13, "service.shop.timeout.heder", "header"),
             (11, 10, "service.Blog", "blog"),
             (12, 10, "service.Blog.listen", ""),

@@ -17,7 +17,7 @@ use model::snapshot::{PoolView, ServerState, ServerView};
 /// A pool of servers `s0`, `s1`, … with these weights (above 256: 1), all up.
 pub fn pool(balance: Balance, weights: &[u16]) -> PoolView {
     let servers: Vec<ServerView> = weights.iter().enumerate().map(server).collect();
-    PoolView { id: PoolId(0), config: Arc::new(config(balance, &servers)), servers }
+    PoolView { id: PoolId(0), config: Arc::new(config(balance, &servers)), tls: None, servers }
 }
 
 /// The same pool without the server at this index.
@@ -25,7 +25,7 @@ pub fn pool(balance: Balance, weights: &[u16]) -> PoolView {
 pub fn without(view: &PoolView, index: usize) -> PoolView {
     let mut servers = view.servers.clone();
     servers.remove(index);
-    PoolView { id: view.id, config: view.config.clone(), servers }
+    PoolView { id: view.id, config: view.config.clone(), tls: None, servers }
 }
 
 fn server((at, weight): (usize, &u16)) -> ServerView {
@@ -74,6 +74,7 @@ fn config(balance: Balance, servers: &[ServerView]) -> Pool {
         source_client: false,
         socket: SocketOptions::default(),
         retries: 2,
+        tls: None,
         hash_on: HashOn::Address,
         judge: None,
         slow_start: None,

@@ -30,6 +30,17 @@ pub struct RequestEdits<'a> {
     pub via: Option<&'a str>,
     /// Whether an upgrade that the client asks for is passed on.
     pub keep_upgrade: bool,
+    /// What the client has proven of itself; `None`: it was not asked.
+    pub identity: Option<Identity<'a>>,
+}
+
+/// What a client has proven of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity<'a> {
+    /// Fields whose names begin so are ours alone: what came under them is dropped. Lower case.
+    pub prefix: &'a str,
+    /// Our lines, each with its end.
+    pub lines: &'a [u8],
 }
 
 /// Appends the head of `request` for a server to `out`.
@@ -49,6 +60,13 @@ pub fn emit_request(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) 
             skipped.set(at);
         }
     }
+    if let Some(identity) = edits.identity {
+        for (at, header) in request.headers.iter().enumerate() {
+            if begins(header.name.as_bytes(), identity.prefix.as_bytes()) {
+                skipped.set(at);
+            }
+        }
+    }
     copy_fields(request.head, request.headers, &skipped, out);
     framing(request.body, out);
     if request.expect_continue {
@@ -62,7 +80,16 @@ pub fn emit_request(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) 
             out.extend_from_slice(part.as_bytes());
         }
     }
+    if let Some(identity) = edits.identity {
+        out.extend_from_slice(identity.lines);
+    }
     out.extend_from_slice(b"\r\n");
+}
+
+/// Whether a name begins so; `_` counts as `-`, since servers behind gateways cannot tell them apart.
+fn begins(name: &[u8], prefix: &[u8]) -> bool {
+    let same = |(&a, &b): (&u8, &u8)| a.eq_ignore_ascii_case(&b) || (a == b'_' && b == b'-');
+    name.len() >= prefix.len() && name.iter().zip(prefix).all(same)
 }
 
 /// Appends every field line that is not `skipped`, unchanged, in runs.

@@ -27,6 +27,7 @@ pub fn request_edits() -> RequestEdits<'static> {
         forwarded: Treatment::Keep,
         via: Some("steelyard"),
         keep_upgrade: true,
+        identity: None,
     }
 }
 

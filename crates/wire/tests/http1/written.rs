@@ -69,6 +69,7 @@ fn an_ipv4_client_on_an_ipv6_socket_is_told_as_ipv4() {
         forwarded: Treatment::Replace,
         via: None,
         keep_upgrade: false,
+        identity: None,
     };
     let wanted = "GET / HTTP/1.1\r\nHost: [2001:db8::1]:8080\r\nX-Forwarded-For: 192.0.2.7\r\n\
         X-Forwarded-Proto: https\r\nForwarded: for=192.0.2.7;proto=https\r\n\r\n";

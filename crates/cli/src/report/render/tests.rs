@@ -67,6 +67,7 @@ fn counts() -> ServiceCounts {
             cause("connect-timeout", Side::Network, 4),
         ],
         defects: vec![NamedCount { name: "length-and-chunked".into(), count: counter(11, 0.0) }],
+        tls: Vec::new(),
         limits: vec![NamedCount { name: "log-lines-dropped".into(), count: counter(7, 0.0) }],
         phases: phases(),
     }

@@ -36,6 +36,7 @@ fn service(name: &str, pool: &str, state: ServiceState, reason: &str) -> Service
         since_unix_ms: NOW - 192_000,
         open: 1234,
         in_flight: 17,
+        certificates: Vec::new(),
     }
 }
 

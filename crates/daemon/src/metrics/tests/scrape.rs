@@ -127,7 +127,12 @@ fn what_is_removed_disappears_and_what_stays_goes_on() {
     pool.servers.iter().for_each(|view| view.live.slots[0].counters.requests.add(9));
     let mut less = Snapshot::clone(&picture.snapshot);
     let servers = pool.servers[..1].to_vec();
-    let kept = model::snapshot::PoolView { id: pool.id, config: Arc::clone(&pool.config), servers };
+    let kept = model::snapshot::PoolView {
+        id: pool.id,
+        config: Arc::clone(&pool.config),
+        tls: None,
+        servers,
+    };
     less.pools.insert(pool.id, Arc::new(kept));
     let samples = scrape(&Arc::new(less), Facts::default());
     let requests = |name| {

@@ -67,6 +67,7 @@ pub fn read(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
         Kind::Hours => packets::hours(node),
         Kind::Server => address::server(node),
         Kind::Status => status(kind, node),
+        Kind::Files => files(kind, node),
         Kind::Table { .. } | Kind::List { .. } | Kind::Named { .. } | Kind::Refused(_) => {
             Err(wrong(kind, node))
         }
@@ -117,6 +118,7 @@ pub fn expected(kind: &Kind) -> String {
             "an address without port, or a list of them".to_owned()
         }
         Kind::Server => "an address or a name, and a port, such as \"10.0.0.11:8080\"".to_owned(),
+        Kind::Files => "a path, or a list of them".to_owned(),
         Kind::Status => "statuses: 200, \"200-299\", or a list of them".to_owned(),
         Kind::Table { .. } => "a table".to_owned(),
         Kind::List { .. } => "a list".to_owned(),
@@ -329,4 +331,19 @@ fn status(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
         ranges.push(range);
     }
     Ok(Value::Status(Cow::Owned(ranges)))
+}
+
+fn files(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
+    let items: Vec<&DeValue<'_>> = match node {
+        DeValue::Array(array) => array.iter().map(|item| item.get_ref()).collect(),
+        single => vec![single],
+    };
+    if !(1..=1_024).contains(&items.len()) {
+        return Err(Trouble::new("1 to 1024 paths fit here").expected(expected(kind)));
+    }
+    let path = |item: &DeValue<'_>| {
+        let text = item.as_str().ok_or_else(|| wrong(kind, item))?;
+        form::read(Form::File, text).map(|_| text.to_owned())
+    };
+    Ok(Value::Files(items.into_iter().map(path).collect::<Result<_, _>>()?))
 }

@@ -6,6 +6,7 @@ use super::agent::AGENT;
 use super::balance;
 use super::probe::PROBE;
 use super::service::{self, NOT_CARRIED};
+use super::tls;
 use super::{operate, socket};
 
 const DAY: u64 = 86_400_000;
@@ -76,7 +77,7 @@ pub static POOL: Table = Table {
         )
         .proxy(),
         Key::refused("sticky", NOT_CARRIED),
-        Key::refused("tls", NOT_CARRIED),
+        tls::OF_POOL,
         Key::refused(
             "fin-timeout",
             "packet forwarding has it in the service: `fin-timeout` in `[service.NAME]`",

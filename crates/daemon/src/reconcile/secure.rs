@@ -1,0 +1,40 @@
+//! Puts what services and pools speak TLS with into a state. Pure: views that keep theirs stay the same allocation.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::snapshot::{Material, PoolView, ServiceView};
+
+use super::book::Book;
+use crate::tls::vault::Materials;
+
+/// The state with these materials.
+pub fn secured(mut book: Book, materials: &Materials) -> Book {
+    for (name, view) in &mut book.services {
+        if let Some(tls) = other(&view.tls, &materials.services, name) {
+            let (config, live) = (Arc::clone(&view.config), Arc::clone(&view.live));
+            *view = Arc::new(ServiceView { id: view.id, config, pool: view.pool, tls, live });
+        }
+    }
+    for (name, view) in &mut book.pools {
+        if let Some(tls) = other(&view.tls, &materials.pools, name) {
+            let (config, servers) = (Arc::clone(&view.config), view.servers.clone());
+            *view = Arc::new(PoolView { id: view.id, config, tls, servers });
+        }
+    }
+    book
+}
+
+/// What is to take the place of `has`; `None`: it stays.
+fn other(
+    has: &Option<Material>,
+    wanted: &BTreeMap<String, Material>,
+    name: &str,
+) -> Option<Option<Material>> {
+    let wanted = wanted.get(name);
+    match (has, wanted) {
+        (None, None) => None,
+        (Some(has), Some(wanted)) if has.is(wanted) => None,
+        _ => Some(wanted.cloned()),
+    }
+}

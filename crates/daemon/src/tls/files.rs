@@ -1,0 +1,189 @@
+//! The files of certificates: which there are for what is configured, what is in them, whether they changed.
+//!
+//! It judges permissions and sizes; whether a certificate is any good, `l7::tls` says.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use l7::tls::identity::{Identity, IdentityError};
+
+/// Bytes of one file; a file of authorities may hold all of a system's.
+const BYTES: u64 = 4 << 20;
+
+/// Files of one directory.
+const FILES: usize = 10_000;
+
+/// What one look at files found: enough to see whether one was written anew.
+pub type Marks = Vec<(PathBuf, Option<Mark>)>;
+
+/// One file as it was at a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    modified: (i64, i64),
+    bytes: u64,
+    inode: u64,
+}
+
+/// A certificate that was read.
+#[derive(Debug)]
+pub struct Pair {
+    /// The certificate with its key.
+    pub identity: Identity,
+    /// What an operator should know of the files.
+    pub warnings: Vec<String>,
+}
+
+/// Why a file was of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// It holds no certificate with its key.
+    #[error("{}: {source}", path.display())]
+    Pair {
+        /// The file of the certificate.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: IdentityError,
+    },
+    /// A directory without a certificate.
+    #[error("there is no certificate in {}", .0.display())]
+    Empty(PathBuf),
+    /// A directory with more files than are looked at.
+    #[error("there are more than {FILES} certificates in {}", .0.display())]
+    TooMany(PathBuf),
+}
+
+/// The files of certificates that these paths stand for: directories are looked into.
+///
+/// # Errors
+/// A directory cannot be read, or holds none.
+pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, FileError> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let failed = |source| FileError::Read { path: path.clone(), source };
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(failed)? {
+            let file = entry.map_err(failed)?.path();
+            let ending = file.extension().and_then(|ending| ending.to_str());
+            if matches!(ending, Some("pem" | "crt")) && holds_certificate(&file) {
+                found.push(file);
+            }
+            if found.len() > FILES {
+                return Err(FileError::TooMany(path.clone()));
+            }
+        }
+        if found.is_empty() {
+            return Err(FileError::Empty(path.clone()));
+        }
+        found.sort();
+        files.append(&mut found);
+    }
+    Ok(files)
+}
+
+/// A directory may hold keys and parameters beside certificates. What cannot be read is taken for one: it is then
+/// reported.
+fn holds_certificate(file: &Path) -> bool {
+    read(file)
+        .map_or(true, |text| text.windows(CERTIFICATE.len()).any(|window| window == CERTIFICATE))
+}
+
+const CERTIFICATE: &[u8] = b"-----BEGIN CERTIFICATE-----";
+
+/// Reads a certificate's file with its key and its OCSP response.
+///
+/// # Errors
+/// See `FileError`.
+pub fn pair(path: &Path) -> Result<Pair, FileError> {
+    let failed = |source| FileError::Pair { path: path.to_owned(), source };
+    let chain = read(path)?;
+    let mut warnings = Vec::new();
+    let own = Identity::read(&chain, None, None);
+    let has_key = !matches!(own, Err(IdentityError::NoKey));
+    let key_path = if has_key { Some(path.to_owned()) } else { key_beside(path) };
+    let key = match &key_path {
+        Some(beside) if !has_key => Some(read(beside)?),
+        _ => None,
+    };
+    if let Some(warning) = key_path.as_deref().and_then(open_to_all) {
+        warnings.push(warning);
+    }
+    let ocsp = path.with_extension("ocsp");
+    let ocsp = if ocsp.exists() { Some(read(&ocsp)?) } else { None };
+    let identity = Identity::read(&chain, key.as_deref(), ocsp).map_err(failed)?;
+    Ok(Pair { identity, warnings })
+}
+
+/// Reads a whole file.
+///
+/// # Errors
+/// It cannot be read or is too large.
+pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    use std::io::Read as _;
+    let failed = |source| FileError::Read { path: path.to_owned(), source };
+    let file = std::fs::File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > BYTES {
+        let text = format!("larger than {BYTES} bytes");
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidData, text)));
+    }
+    Ok(bytes)
+}
+
+/// How these files look now, with what may stand beside each.
+pub fn marks(paths: &[PathBuf]) -> Marks {
+    let mut marks = Vec::new();
+    let mut look = |path: PathBuf| {
+        let mark = std::fs::metadata(&path).ok().map(|about| Mark {
+            modified: (about.mtime(), about.mtime_nsec()),
+            bytes: about.len(),
+            inode: about.ino(),
+        });
+        marks.push((path, mark));
+    };
+    for path in paths {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+            let mut files: Vec<_> = entries.map(|entry| entry.path()).take(4 * FILES).collect();
+            files.sort();
+            files.into_iter().for_each(&mut look);
+            continue;
+        }
+        look(path.clone());
+        look(path.with_extension("key"));
+        look(path.with_extension("ocsp"));
+        look(path.with_file_name("privkey.pem"));
+    }
+    marks
+}
+
+fn key_beside(path: &Path) -> Option<PathBuf> {
+    let mut beside = vec![path.with_extension("key")];
+    if path.file_name().is_some_and(|name| name == "fullchain.pem") {
+        beside.push(path.with_file_name("privkey.pem"));
+    }
+    beside.into_iter().find(|file| file.exists())
+}
+
+fn open_to_all(key: &Path) -> Option<String> {
+    let mode = std::fs::metadata(key).ok()?.mode();
+    (mode & 0o004 != 0).then(|| {
+        let path = key.display();
+        format!("{path}: everybody on this machine may read the key: chmod o-r it")
+    })
+}

@@ -1,0 +1,381 @@
+//! Everything that services and pools speak TLS with, and what their files looked like when it was made.
+//!
+//! A configuration's files must all be good before it comes into force. Afterwards a file that changes is taken up
+//! when it is good; otherwise what it held before goes on serving, and the status says why.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use l7::tls::client::{ClientTls, ClientTlsError, Trust};
+use l7::tls::identity::Identity;
+use l7::tls::server::{Ingredients, ServerTls, ServerTlsError};
+use l7::tls::tickets::Tickets;
+use model::config::{Config, Forward, PoolTls, Service, ServiceTls};
+use model::snapshot::Material;
+
+use super::files::{self, FileError, Marks, Pair};
+use super::told::{Told, day, ends_soon, moment};
+
+/// What is in force.
+#[derive(Debug, Default)]
+pub struct Vault {
+    services: BTreeMap<String, OfService>,
+    pools: BTreeMap<String, OfPool>,
+}
+
+/// What workers are given, by the names of services and pools.
+#[derive(Clone, Debug, Default)]
+pub struct Materials {
+    /// Of services.
+    pub services: BTreeMap<String, Material>,
+    /// Of pools.
+    pub pools: BTreeMap<String, Material>,
+}
+
+/// What a look found.
+#[derive(Debug, Default)]
+pub struct News {
+    /// What changed for the better, a sentence each.
+    pub taken: Vec<String>,
+    /// What was not taken, and what to look at.
+    pub refused: Vec<String>,
+    /// Workers must be told.
+    pub changed: bool,
+}
+
+/// Why a configuration's TLS cannot be had.
+#[derive(Debug, thiserror::Error)]
+#[error("{at}: {source}")]
+pub struct VaultError {
+    /// `service.shop.tls`.
+    at: String,
+    #[source]
+    source: Why,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Why {
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Server(#[from] ServerTlsError),
+    #[error(transparent)]
+    Client(#[from] ClientTlsError),
+    #[error("no key for session tickets: {0}")]
+    Tickets(#[from] rustls::Error),
+}
+
+#[derive(Clone, Debug)]
+struct OfService {
+    config: ServiceTls,
+    http: bool,
+    marks: Marks,
+    doubt: Option<Marks>,
+    tickets: Option<Tickets>,
+    kept: Vec<Kept>,
+    material: Material,
+}
+
+#[derive(Clone, Debug)]
+struct OfPool {
+    config: PoolTls,
+    marks: Marks,
+    doubt: Option<Marks>,
+    material: Material,
+}
+
+#[derive(Clone, Debug)]
+struct Kept {
+    file: PathBuf,
+    identity: Arc<Identity>,
+    since: SystemTime,
+    trouble: Option<String>,
+}
+
+impl Vault {
+    /// What a configuration needs, read from its files; what is in force and unchanged is kept. Also what an operator
+    /// should know.
+    ///
+    /// # Errors
+    /// A file is missing or no good. Nothing has changed.
+    pub fn prepare(
+        &self,
+        config: &Config,
+        now: SystemTime,
+    ) -> Result<(Vault, Vec<String>), VaultError> {
+        let mut next = Vault::default();
+        let mut warnings = Vec::new();
+        for (name, service) in &config.services {
+            let Some(tls) = &service.tls else { continue };
+            let at = || format!("service.{name}.tls");
+            let before = self.services.get(name);
+            let of = match before {
+                Some(before) if before.serves(service, tls) => before.clone(),
+                _ => OfService::read(service, tls, before, now, &mut warnings)
+                    .map_err(|source| VaultError { at: at(), source })?,
+            };
+            warnings.extend(of.kept.iter().filter_map(|kept| ends_soon(&kept.told(), now)));
+            next.services.insert(name.clone(), of);
+        }
+        for (name, pool) in &config.pools {
+            let Some(tls) = &pool.tls else { continue };
+            let of = match self.pools.get(name) {
+                Some(before) if before.config == *tls => before.clone(),
+                _ => OfPool::read(tls).map_err(|source| {
+                    let at = format!("pool.{name}.tls");
+                    VaultError { at, source }
+                })?,
+            };
+            next.pools.insert(name.clone(), of);
+        }
+        Ok((next, warnings))
+    }
+
+    /// Looks whether files have changed, and takes up what is good.
+    pub fn look(&mut self, now: SystemTime) -> News {
+        let mut news = News::default();
+        for (name, of) in &mut self.services {
+            if let Some(marks) = changed(&of.paths(), &of.marks, &mut of.doubt) {
+                of.marks = marks;
+                of.renew(name, now, &mut news);
+            }
+        }
+        for (name, of) in &mut self.pools {
+            let Some(marks) = changed(&of.paths(), &of.marks, &mut of.doubt) else { continue };
+            of.marks = marks;
+            match OfPool::read(&of.config) {
+                Ok(fresh) => {
+                    *of = fresh;
+                    news.changed = true;
+                    news.taken.push(format!("pool.{name}.tls: its changed files are in force"));
+                }
+                Err(why) => news.refused.push(format!("pool.{name}.tls: {why}; as before")),
+            }
+        }
+        news
+    }
+
+    /// What workers are given.
+    pub fn materials(&self) -> Materials {
+        let services = self.services.iter();
+        let pools = self.pools.iter();
+        Materials {
+            services: services.map(|(name, of)| (name.clone(), of.material.clone())).collect(),
+            pools: pools.map(|(name, of)| (name.clone(), of.material.clone())).collect(),
+        }
+    }
+
+    /// What is told of the certificates, by service.
+    pub fn told(&self) -> BTreeMap<String, Vec<Told>> {
+        let told = |of: &OfService| of.kept.iter().map(Kept::told).collect();
+        self.services.iter().map(|(name, of)| (name.clone(), told(of))).collect()
+    }
+}
+
+impl OfService {
+    fn serves(&self, service: &Service, tls: &ServiceTls) -> bool {
+        self.config == *tls && self.http == (service.forward == Forward::Http)
+    }
+
+    fn read(
+        service: &Service,
+        tls: &ServiceTls,
+        before: Option<&OfService>,
+        now: SystemTime,
+        warnings: &mut Vec<String>,
+    ) -> Result<OfService, Why> {
+        let http = service.forward == Forward::Http;
+        let marks = files::marks(&paths_of(tls));
+        let mut kept = Vec::new();
+        for file in files::expand(&tls.certificates)? {
+            let Pair { identity, warnings: more } = files::pair(&file)?;
+            warnings.extend(more);
+            kept.push(Kept { file, identity: Arc::new(identity), since: now, trouble: None });
+        }
+        // The keys outlive a change of certificates, but not one of whom they let in.
+        let same = |before: &&OfService| {
+            before.config.client == tls.client && before.config.tickets == tls.tickets
+        };
+        let tickets = match before.filter(same) {
+            Some(before) => before.tickets.clone(),
+            None => tls.tickets.map(Tickets::new).transpose()?,
+        };
+        let material = make(tls, http, &kept, tickets.as_ref())?;
+        let (config, doubt) = (tls.clone(), None);
+        Ok(OfService { config, http, marks, doubt, tickets, kept, material })
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        paths_of(&self.config)
+    }
+
+    /// After a change of files: each on its own.
+    fn renew(&mut self, name: &str, now: SystemTime, news: &mut News) {
+        let files = match files::expand(&self.config.certificates) {
+            Ok(files) => files,
+            Err(why) => return self.as_before(name, &why, news),
+        };
+        let mut kept = Vec::new();
+        for file in files {
+            let old = self.kept.iter().find(|kept| kept.file == file);
+            match (taken(&file, old, now), old) {
+                (Ok(fresh), old) => {
+                    if let Some(sentence) = difference(old, &fresh) {
+                        news.taken.push(format!("service.{name}.tls: {sentence}"));
+                    }
+                    kept.push(fresh);
+                }
+                (Err(why), Some(old)) => {
+                    news.refused.push(format!("service.{name}.tls: {why}; as before"));
+                    kept.push(Kept { trouble: Some(why), ..old.clone() });
+                }
+                (Err(why), None) => news.refused.push(format!("service.{name}.tls: {why}")),
+            }
+        }
+        match make(&self.config, self.http, &kept, self.tickets.as_ref()) {
+            Ok(material) => {
+                (self.material, self.kept) = (material, kept);
+                news.changed = true;
+            }
+            Err(why) => self.as_before(name, &why, news),
+        }
+    }
+
+    fn as_before(&mut self, name: &str, why: &dyn std::fmt::Display, news: &mut News) {
+        news.refused.push(format!("service.{name}.tls: {why}; as before"));
+        for kept in &mut self.kept {
+            kept.trouble = Some(why.to_string());
+        }
+        news.changed = true;
+    }
+}
+
+impl OfPool {
+    fn read(tls: &PoolTls) -> Result<OfPool, Why> {
+        let identity = match &tls.certificate {
+            Some(path) => Some(files::pair(path)?.identity),
+            None => None,
+        };
+        let (text, system);
+        let trust = match (&tls.ca, tls.verify) {
+            (Some(path), _) => {
+                text = files::read(path)?;
+                Trust::Text(&text)
+            }
+            (None, true) => {
+                let found = rustls_native_certs::load_native_certs();
+                system = found.certs.iter().map(|der| der.to_vec()).collect::<Vec<_>>();
+                Trust::System(&system)
+            }
+            (None, false) => Trust::System(&[]),
+        };
+        let material = Material::new(Arc::new(ClientTls::new(tls, trust, identity.as_ref())?));
+        let mut of = OfPool { config: tls.clone(), marks: Marks::new(), doubt: None, material };
+        of.marks = files::marks(&of.paths());
+        Ok(of)
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        self.config.ca.iter().chain(&self.config.certificate).cloned().collect()
+    }
+}
+
+impl Kept {
+    fn told(&self) -> Told {
+        let facts = &self.identity.facts;
+        Told {
+            file: self.file.clone(),
+            names: facts.names.clone(),
+            kind: facts.kind,
+            not_after: moment(facts.not_after),
+            stapled: facts.stapled,
+            since: self.since,
+            trouble: self.trouble.clone(),
+        }
+    }
+}
+
+fn paths_of(tls: &ServiceTls) -> Vec<PathBuf> {
+    tls.certificates.iter().cloned().chain(tls.client.iter().map(|it| it.ca.clone())).collect()
+}
+
+fn make(
+    config: &ServiceTls,
+    http: bool,
+    kept: &[Kept],
+    tickets: Option<&Tickets>,
+) -> Result<Material, Why> {
+    let identities: Vec<_> = kept.iter().map(|kept| kept.identity.clone()).collect();
+    let authorities = match &config.client {
+        Some(client) => Some(files::read(&client.ca)?),
+        None => None,
+    };
+    let authorities = authorities.as_deref();
+    let from = Ingredients { config, http, identities: &identities, authorities, tickets };
+    Ok(Material::new(Arc::new(ServerTls::new(&from)?)))
+}
+
+/// The files' marks when they differ from those before, and did so at the look before this one too.
+fn changed(paths: &[PathBuf], before: &Marks, doubt: &mut Option<Marks>) -> Option<Marks> {
+    let now = files::marks(paths);
+    if now == *before {
+        *doubt = None;
+        return None;
+    }
+    if doubt.as_ref() == Some(&now) {
+        *doubt = None;
+        return Some(now);
+    }
+    *doubt = Some(now);
+    None
+}
+
+/// A file's certificate, if it may take the place of the one before.
+fn taken(file: &Path, old: Option<&Kept>, now: SystemTime) -> Result<Kept, String> {
+    let Pair { identity, .. } = files::pair(file).map_err(|why| why.to_string())?;
+    let over = |identity: &Identity| moment(identity.facts.not_after) <= now;
+    if over(&identity) && old.is_some_and(|old| !over(&old.identity)) {
+        return Err(format!(
+            "{}: its new certificate has expired, the one in force has not",
+            file.display()
+        ));
+    }
+    match old {
+        Some(old) if old.identity.same(&identity) => Ok(Kept { trouble: None, ..old.clone() }),
+        _ => Ok(Kept {
+            file: file.to_owned(),
+            identity: Arc::new(identity),
+            since: now,
+            trouble: None,
+        }),
+    }
+}
+
+/// What is new about a certificate, as a sentence; `None`: nothing.
+fn difference(old: Option<&Kept>, new: &Kept) -> Option<String> {
+    let (file, facts) = (new.file.display(), &new.identity.facts);
+    let until = day(facts.not_after);
+    let names = |names: &[String]| names.join(", ");
+    let Some(old) = old else {
+        return Some(format!("{file} is new: {}, good until {until}", names(&facts.names)));
+    };
+    if Arc::ptr_eq(&old.identity, &new.identity) {
+        return None;
+    }
+    let before = &old.identity.facts.names;
+    let only = |these: &[String], those: &[String]| {
+        let only = these.iter().filter(|name| !those.contains(name)).cloned();
+        names(&only.collect::<Vec<_>>())
+    };
+    let mut sentence = format!("{file} was renewed for {}", names(&facts.names));
+    for (word, which) in [("new", only(&facts.names, before)), ("gone", only(before, &facts.names))]
+    {
+        if !which.is_empty() {
+            sentence.push_str(&format!("; {word}: {which}"));
+        }
+    }
+    sentence.push_str(&format!("; good until {until}"));
+    Some(sentence)
+}

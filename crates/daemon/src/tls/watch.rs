@@ -1,0 +1,21 @@
+//! Has the files of certificates looked at again and again. It reads none itself.
+
+use std::time::Duration;
+
+use crate::control::Control;
+
+/// Between two looks. A file counts as changed when two looks in a row agree, so that nobody reads half of it.
+pub const EVERY: Duration = Duration::from_secs(1);
+
+/// Until the daemon is gone.
+pub async fn run(control: Control) {
+    loop {
+        tokio::time::sleep(EVERY).await;
+        let config = control.picture().config.clone();
+        let services = config.services.values().any(|service| service.tls.is_some());
+        let pools = config.pools.values().any(|pool| pool.tls.is_some());
+        if services || pools {
+            control.look_at_certificates().await;
+        }
+    }
+}

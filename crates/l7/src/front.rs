@@ -1,0 +1,172 @@
+//! TLS towards a client: who may begin a handshake, how long it may take, and the account of one that fails.
+//!
+//! What follows the handshake is the service's method and none of its business.
+
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::config::Forward;
+use model::snapshot::ServiceView;
+
+use crate::account::Record;
+use crate::local::LocalService;
+use crate::proof;
+use crate::refuse::{self, Answer};
+use crate::rt::Net;
+use crate::said::Said;
+use crate::stream::Stream;
+use crate::tls::server::ServerTls;
+use crate::tls::session::Session;
+use crate::tls::trouble;
+use crate::worker::Worker;
+
+/// How long a client may take to read the alert that says why it is refused.
+const ALERT: Duration = Duration::from_secs(1);
+
+/// The first byte of a handshake (RFC 8446 §5.1).
+const HANDSHAKE: u8 = 22;
+
+/// A handshake that came to nothing.
+struct Failed {
+    cause: Cause,
+    detail: Option<&'static str>,
+    /// Its client spoke HTTP.
+    plain: bool,
+}
+
+/// Shakes hands where the service speaks TLS; `None`: the connection is over, and its account closed.
+pub async fn open<N: Net>(
+    worker: &Worker<N>,
+    client: Stream<N>,
+    peer: SocketAddr,
+    service: &LocalService<N>,
+) -> Option<Stream<N>> {
+    let view = service.view.borrow().clone();
+    if view.config.tls.is_none() {
+        return Some(client);
+    }
+    // Boxed so that what follows keeps no room for it.
+    match Box::pin(shake(worker, &client, &view, service)).await {
+        Ok(true) => Some(client),
+        Ok(false) => {
+            view.live.slots[worker.index].counters.tls_failed.add(1);
+            None
+        }
+        Err(failed) => {
+            view.live.slots[worker.index].counters.tls_failed.add(1);
+            Box::pin(refuse(worker, client, peer, &view, failed)).await;
+            None
+        }
+    }
+}
+
+/// `false`: the client left without a word.
+async fn shake<N: Net>(
+    worker: &Worker<N>,
+    client: &Stream<N>,
+    view: &ServiceView,
+    service: &LocalService<N>,
+) -> Result<bool, Failed> {
+    let failed = |cause, detail| Failed { cause, detail, plain: false };
+    // A service that is to speak TLS and cannot says nothing rather than speak plainly.
+    let tls = view.tls.as_ref().and_then(|material| material.get::<ServerTls>());
+    let tls = tls.ok_or(failed(Cause::Internal, None))?;
+    let _under_way = UnderWay::enter(&service.handshaking, tls.handshakes)
+        .ok_or(failed(Cause::TlsHandshakeLimit, None))?;
+    let session = Session::server(&tls.config).map_err(|_| failed(Cause::Internal, None))?;
+    client.seal(session, worker.sealed.clone(), worker.census.clone());
+    let until = (worker.rt.now() + tls.handshake).min(service.cut_at.get());
+    let over = client.shake(until).await;
+    let seen = |session: &Session| Seen {
+        established: session.established(),
+        resumed: session.resumed(),
+        trouble: session.failure().map(trouble::of_client),
+        first: session.first_byte(),
+    };
+    let Some(seen) = client.with_session(seen) else { return Ok(false) };
+    if over.is_err() {
+        let cut = worker.rt.now() >= service.cut_at.get();
+        let cause = if cut { Cause::DrainCut } else { Cause::TlsHandshakeTimeout };
+        return Err(failed(cause, None));
+    }
+    match seen {
+        Seen { first: None, .. } => Ok(false),
+        Seen { established: true, trouble: None, resumed, .. } => {
+            let counters = &view.live.slots[worker.index].counters;
+            counters.tls_handshakes.add(1);
+            counters.tls_resumed.add(u64::from(resumed));
+            if let Some(prefix) = &tls.headers {
+                let lines = client.with_session(|session| {
+                    proof::lines(session.common().peer_certificates(), prefix)
+                });
+                client.identify(lines.unwrap_or_default());
+            }
+            Ok(true)
+        }
+        Seen { first: Some(first), .. } if first != HANDSHAKE => Err(Failed {
+            plain: first.is_ascii_uppercase() && view.config.forward == Forward::Http,
+            ..failed(
+                if first.is_ascii_uppercase() { Cause::PlainOnTls } else { Cause::TlsHandshake },
+                Some("not-tls"),
+            )
+        }),
+        Seen { trouble: Some((cause, detail)), .. } => Err(failed(cause, Some(detail))),
+        Seen { trouble: None, .. } => Err(failed(Cause::TlsHandshake, Some("client-left"))),
+    }
+}
+
+/// What a handshake came to.
+struct Seen {
+    established: bool,
+    resumed: bool,
+    trouble: Option<(Cause, &'static str)>,
+    first: Option<u8>,
+}
+
+async fn refuse<N: Net>(
+    worker: &Worker<N>,
+    mut client: Stream<N>,
+    peer: SocketAddr,
+    view: &ServiceView,
+    failed: Failed,
+) {
+    let Failed { cause, detail, plain } = failed;
+    view.live.slots[worker.index].counters.requests.add(1);
+    let now = worker.rt.look();
+    let mut record = Record::begin(now, now);
+    record.cause = Some(cause);
+    record.defect = detail;
+    if plain {
+        client.unseal();
+        let answer = Answer { status: cause.status(), cause, keep: false, head_only: false };
+        refuse::answer(worker, &client, view, &answer, &mut record).await;
+    } else {
+        client.finish(worker.rt.now() + ALERT).await;
+    }
+    worker.close(view, None, &mut record, &Said::nothing(peer, view.config.forward));
+    if client.is_sealed() && cause == Cause::TlsHandshakeLimit {
+        return;
+    }
+    refuse::linger(worker, client).await;
+}
+
+/// A handshake being counted.
+struct UnderWay<'a>(&'a Cell<u32>);
+
+impl UnderWay<'_> {
+    fn enter(count: &Cell<u32>, most: u32) -> Option<UnderWay<'_>> {
+        let now = count.get();
+        (now < most).then(|| {
+            count.set(now + 1);
+            UnderWay(count)
+        })
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}

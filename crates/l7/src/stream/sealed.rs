@@ -1,0 +1,263 @@
+//! A connection under TLS: the same reads and writes, with a session between them and the socket.
+//!
+//! What a write has taken but the socket has not is told as written only when it was sent, so that whoever writes
+//! sees the same back-pressure as without TLS. It judges no certificate.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+
+use model::moment::Moment;
+
+use super::{Read, Stream, Wrote};
+use crate::census::Counting;
+use crate::rt::{Expired, Net, Readiness};
+use crate::seal::{INPUT, LEAST, Sealed, SealedScratch};
+use crate::tls::session::{SEAL, Session};
+
+impl<N: Net> Stream<N> {
+    /// Puts TLS on it.
+    pub fn seal(&self, session: Session, scratch: Rc<RefCell<SealedScratch>>, census: Counting) {
+        let sealed = Sealed::new(session, scratch, census);
+        // There is at most one: a second would be the same connection shaking hands twice.
+        let _ = self.sealed.set(Box::new(sealed));
+    }
+
+    /// Takes TLS off again: for an answer to whoever speaks none.
+    pub fn unseal(&mut self) {
+        self.sealed.take();
+    }
+
+    /// Whether there is TLS on it.
+    #[inline]
+    pub fn is_sealed(&self) -> bool {
+        self.sealed.get().is_some()
+    }
+
+    /// Looks at its session.
+    pub fn with_session<T>(&self, look: impl FnOnce(&Session) -> T) -> Option<T> {
+        self.sealed.get().map(|sealed| look(&sealed.session.borrow()))
+    }
+
+    /// Bytes that were written to the socket of a connection under TLS.
+    pub fn written(&self) -> Option<u64> {
+        self.sealed.get().map(|sealed| sealed.written.get())
+    }
+
+    /// What the client has proven, as lines of a head; empty: nothing.
+    pub fn identity(&self) -> &[u8] {
+        let identity = self.sealed.get().and_then(|sealed| sealed.identity.get());
+        identity.map_or(&[], Vec::as_slice)
+    }
+
+    /// Remembers what the client has proven.
+    pub fn identify(&self, lines: Vec<u8>) {
+        if let Some(sealed) = self.sealed.get() {
+            let _ = sealed.identity.set(lines);
+        }
+    }
+
+    /// Shakes hands. What failed is with the session; `Ok` says that it is over, one way or the other.
+    ///
+    /// # Errors
+    /// `Expired` when `until` passes first.
+    pub async fn shake(&self, until: Moment) -> Result<(), Expired> {
+        let Some(sealed) = self.sealed.get() else { return Ok(()) };
+        loop {
+            let got = self.read_sealed(sealed, &mut []);
+            let (over, unsent) = {
+                let session = sealed.session.borrow();
+                let over = session.established() || session.failure().is_some();
+                (over, !session.unsent().is_empty())
+            };
+            if over || !matches!(got, Read::Later) {
+                return Ok(());
+            }
+            let bits = if unsent { Readiness::READ | Readiness::WRITE } else { Readiness::READ };
+            std::future::poll_fn(|_| self.rt.poll_ready(&self.source, bits, until)).await?;
+        }
+    }
+
+    /// Tells the peer that we send no more and waits until that is sent; without TLS it does nothing.
+    pub async fn finish(&self, until: Moment) {
+        let Some(sealed) = self.sealed.get() else { return };
+        sealed.session.borrow_mut().close();
+        loop {
+            let flushed = self.flush(sealed, &mut sealed.session.borrow_mut());
+            if !matches!(flushed, Wrote::Later) || self.writable(until).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    pub(super) fn read_sealed(&self, sealed: &Sealed, into: &mut [u8]) -> Read {
+        let session = &mut *sealed.session.borrow_mut();
+        if !session.unsent().is_empty() {
+            // An alert or the end of a handshake; if the connection is broken, reading says so.
+            let _ = self.flush(sealed, session);
+        }
+        let read = self.read_on(sealed, session, into);
+        if session.tells() {
+            self.source.set(Readiness::READ);
+        }
+        sealed.report(session);
+        read
+    }
+
+    fn read_on(&self, sealed: &Sealed, session: &mut Session, into: &mut [u8]) -> Read {
+        let mut scratch = sealed.scratch.borrow_mut();
+        loop {
+            if session.has_plain() {
+                return Read::Data(session.take_plain(into));
+            }
+            if let Some(error) = session.failure() {
+                return Read::Failed(io::Error::new(io::ErrorKind::InvalidData, error.clone()));
+            }
+            if session.peer_closed() {
+                return Read::End;
+            }
+            if !self.source.has(Readiness::READ) {
+                return Read::Later;
+            }
+            let at = session.begin(&mut scratch.input);
+            // Plaintext is never longer than its ciphertext: what is read fits, but for a last record.
+            let most = into.len().clamp(LEAST, INPUT / 2);
+            let room = scratch.input.len().min(at + most);
+            match self.rt.net.read(&self.sock, &mut scratch.input[at..room]) {
+                // RFC 9110 §9.8 leaves it to the server side how it takes a client that ends without a word; from a
+                // server it may be a part that passes for the whole.
+                Ok(0) if session.towards_client() => return Read::End,
+                Ok(0) => return Read::Failed(io::ErrorKind::UnexpectedEof.into()),
+                Ok(n) => {
+                    if at + n < room && !self.source.has(Readiness::END | Readiness::BROKEN) {
+                        self.source.clear(Readiness::READ);
+                    }
+                    let given = session.feed(&mut scratch.input[..at + n], into);
+                    if !session.unsent().is_empty() {
+                        let _ = self.flush(sealed, session);
+                    }
+                    if given > 0 {
+                        return Read::Data(given);
+                    }
+                    if into.is_empty() && session.established() {
+                        return if session.tells() { Read::Data(0) } else { Read::Later };
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.source.clear(Readiness::READ);
+                    return Read::Later;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Read::Failed(error),
+            }
+        }
+    }
+
+    pub(super) fn write_sealed(&self, sealed: &Sealed, from: &[u8], more: bool) -> Wrote {
+        let session = &mut *sealed.session.borrow_mut();
+        if !session.unsent().is_empty() {
+            match self.flush(sealed, session) {
+                Wrote::Bytes(_) => {}
+                other => return other,
+            }
+        }
+        let owed = session.settle_debt();
+        if owed > 0 {
+            return Wrote::Bytes(owed.min(from.len()));
+        }
+        if from.is_empty() {
+            return Wrote::Bytes(0);
+        }
+        if !self.source.has(Readiness::WRITE) {
+            return Wrote::Later;
+        }
+        let take = from.len().min(SEAL);
+        let mut scratch = sealed.scratch.borrow_mut();
+        let length = match session.seal(&from[..take], &mut scratch.output) {
+            Ok(length) => length,
+            Err(error) => return Wrote::Failed(io::Error::other(error)),
+        };
+        let cipher = &scratch.output[..length];
+        let wrote = match self.send(sealed, cipher, more) {
+            Ok(n) if n == length => Wrote::Bytes(take),
+            Ok(n) => {
+                session.keep(&cipher[n..], take);
+                Wrote::Later
+            }
+            Err(error) => Wrote::Failed(error),
+        };
+        sealed.report(session);
+        wrote
+    }
+
+    /// Sends what waits; `Bytes`: nothing does any more.
+    fn flush(&self, sealed: &Sealed, session: &mut Session) -> Wrote {
+        while !session.unsent().is_empty() {
+            if !self.source.has(Readiness::WRITE) {
+                return Wrote::Later;
+            }
+            match self.send(sealed, session.unsent(), false) {
+                Ok(n) => session.sent(n),
+                Err(error) => return Wrote::Failed(error),
+            }
+        }
+        sealed.report(session);
+        if session.closing() {
+            // What had to go before our end has gone.
+            let _ = self.rt.net.end(&self.sock);
+        }
+        Wrote::Bytes(0)
+    }
+
+    /// Gives ciphertext to the socket; fewer than offered: it takes nothing more now.
+    fn send(&self, sealed: &Sealed, cipher: &[u8], more: bool) -> io::Result<usize> {
+        loop {
+            match self.rt.net.write(&self.sock, cipher, more) {
+                Ok(n) => {
+                    sealed.written.set(sealed.written.get() + n as u64);
+                    if n < cipher.len() {
+                        self.source.clear(Readiness::WRITE);
+                    }
+                    return Ok(n);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.source.clear(Readiness::WRITE);
+                    return Ok(0);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Ends our side under TLS.
+    pub(super) fn end_sealed(&self, sealed: &Sealed) {
+        let mut session = sealed.session.borrow_mut();
+        if session.established() && session.failure().is_none() {
+            session.close();
+            // When the socket takes nothing now, the next read or write sends it.
+            let _ = self.flush(sealed, &mut session);
+        } else {
+            let _ = self.rt.net.end(&self.sock);
+        }
+    }
+
+    /// Whether nothing came that anybody could read.
+    pub(super) fn quiet_sealed(&self, sealed: &Sealed) -> bool {
+        // Tickets and other words of TLS itself are taken in on the way.
+        matches!(self.read_sealed(sealed, &mut []), Read::Later)
+            && !self.source.has(Readiness::READ | Readiness::END | Readiness::BROKEN)
+    }
+
+    /// A last word on the way out, if the socket takes it at once.
+    pub(super) fn part(&self, sealed: &Sealed) {
+        let mut session = sealed.session.borrow_mut();
+        if !session.closing() && session.unsent().is_empty() && !self.resetting.get() {
+            session.close();
+            let word = session.unsent();
+            if !word.is_empty() && self.source.has(Readiness::WRITE) {
+                let _ = self.rt.net.write(&self.sock, word, false);
+            }
+        }
+    }
+}

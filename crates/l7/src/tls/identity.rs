@@ -1,0 +1,169 @@
+//! A certificate with its chain and key, checked before it is used, and what can be told of it.
+//!
+//! Bytes come in; the files are the owner's. Nothing here prints a key.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::SignatureAlgorithm;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
+use x509_parser::extensions::{GeneralName, ParsedExtension};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use super::policy;
+
+/// Certificates of one chain.
+const CHAIN: usize = 16;
+
+/// A certificate with its key.
+#[derive(Clone)]
+pub struct Identity {
+    /// What is told of it.
+    pub facts: Facts,
+    pub(super) key: Arc<CertifiedKey>,
+}
+
+/// What is told of a certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The names that it proves, in lower case; `*.` begins a wildcard.
+    pub names: Vec<String>,
+    /// From when on it is good, seconds since 1970.
+    pub not_before: i64,
+    /// Until when, seconds since 1970.
+    pub not_after: i64,
+    /// The kind of its key: `ecdsa`, `rsa`, `ed25519`.
+    pub kind: &'static str,
+    /// It has an OCSP response.
+    pub stapled: bool,
+}
+
+/// Why a certificate and a key are no pair to use.
+#[derive(Debug, thiserror::Error)]
+pub enum IdentityError {
+    /// Not PEM.
+    #[error("not PEM: {0}")]
+    Pem(#[source] pem::Error),
+    /// No certificate.
+    #[error("there is no certificate in it")]
+    NoCertificate,
+    /// A chain that nobody would verify.
+    #[error("there are more than {most} certificates in it")]
+    TooMany {
+        /// How many there may be.
+        most: usize,
+    },
+    /// No key.
+    #[error("there is no private key, neither in it nor beside it")]
+    NoKey,
+    /// Not X.509.
+    #[error("the certificate cannot be read: {0}")]
+    Certificate(String),
+    /// The key is of no use, or of another certificate.
+    #[error("{0}")]
+    Key(String),
+}
+
+impl Identity {
+    /// Reads PEM: the chain, its own certificate first; the key, which may stand in either text.
+    ///
+    /// # Errors
+    /// See `IdentityError`.
+    pub fn read(
+        chain: &[u8],
+        key: Option<&[u8]>,
+        ocsp: Option<Vec<u8>>,
+    ) -> Result<Identity, IdentityError> {
+        let chain_der = certificates_up_to(chain, CHAIN)?;
+        let own = chain_der.first().ok_or(IdentityError::NoCertificate)?;
+        let key_der = match key {
+            Some(text) => PrivateKeyDer::from_pem_slice(text),
+            None => PrivateKeyDer::from_pem_slice(chain),
+        };
+        let key_der: PrivateKeyDer<'static> = key_der.map_err(|error| match error {
+            pem::Error::NoItemsFound => IdentityError::NoKey,
+            other => IdentityError::Pem(other),
+        })?;
+        let mut facts = facts(own)?;
+        let provider = policy::provider(model::config::TlsPolicy::Intermediate);
+        let mut key = CertifiedKey::from_der(chain_der, key_der, &provider)
+            .map_err(|error| IdentityError::Key(explain(&error)))?;
+        facts.kind = match key.key.algorithm() {
+            SignatureAlgorithm::RSA => "rsa",
+            SignatureAlgorithm::ECDSA => "ecdsa",
+            SignatureAlgorithm::ED25519 => "ed25519",
+            _ => "other",
+        };
+        facts.stapled = ocsp.is_some();
+        key.ocsp = ocsp;
+        Ok(Identity { facts, key: Arc::new(key) })
+    }
+}
+
+impl Identity {
+    /// Whether the other one is the same certificate with the same OCSP response.
+    pub fn same(&self, other: &Identity) -> bool {
+        self.key.cert == other.key.cert && self.key.ocsp == other.key.ocsp
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "Identity({:?})", self.facts)
+    }
+}
+
+/// The certificates of a PEM text, in order, at most `most`.
+pub(super) fn certificates_up_to(
+    text: &[u8],
+    most: usize,
+) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
+    let mut chain = Vec::new();
+    for certificate in CertificateDer::pem_slice_iter(text) {
+        chain.push(certificate.map_err(IdentityError::Pem)?);
+        if chain.len() > most {
+            return Err(IdentityError::TooMany { most });
+        }
+    }
+    Ok(chain)
+}
+
+fn explain(error: &rustls::Error) -> String {
+    match error {
+        rustls::Error::InconsistentKeys(_) => "the key is not that of the certificate".to_owned(),
+        rustls::Error::General(text) => format!("the key cannot be used: {text}"),
+        other => format!("the pair cannot be used: {other}"),
+    }
+}
+
+fn facts(der: &CertificateDer<'_>) -> Result<Facts, IdentityError> {
+    let (_, certificate) = X509Certificate::from_der(der)
+        .map_err(|error| IdentityError::Certificate(error.to_string()))?;
+    Ok(Facts {
+        names: names(&certificate),
+        not_before: certificate.validity().not_before.timestamp(),
+        not_after: certificate.validity().not_after.timestamp(),
+        kind: "other",
+        stapled: false,
+    })
+}
+
+/// Its DNS names; the common name where it has none, as old tools make them.
+fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
+    let mut names = Vec::new();
+    for extension in certificate.extensions() {
+        if let ParsedExtension::SubjectAlternativeName(alternative) = extension.parsed_extension() {
+            names.extend(alternative.general_names.iter().filter_map(|name| match name {
+                GeneralName::DNSName(name) => Some(name.to_ascii_lowercase()),
+                _ => None,
+            }));
+        }
+    }
+    if names.is_empty() {
+        let common = certificate.subject().iter_common_name().filter_map(|it| it.as_str().ok());
+        names.extend(common.map(str::to_ascii_lowercase));
+    }
+    names
+}

@@ -1,0 +1,385 @@
+//! The TLS of one connection as a machine: ciphertext in, plaintext out, and the other way round.
+//!
+//! It keeps only what nobody has taken yet: the beginning of a record, plaintext that did not fit, ciphertext that
+//! the socket did not take. An idle connection holds none of these. It has no socket and reads no clock of its own.
+
+mod write;
+
+use std::sync::Arc;
+
+use rustls::client::UnbufferedClientConnection;
+use rustls::pki_types::ServerName;
+use rustls::server::UnbufferedServerConnection;
+use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
+use rustls::{ClientConfig, CommonState, Error, HandshakeKind, ServerConfig};
+
+use self::write::{WriteAny, to_used};
+
+/// Ciphertext that one record has at most (RFC 8446 §5.2), with its header.
+pub const RECORD: usize = 5 + 16 * 1024 + 256;
+
+/// Bytes of a handshake message that is not whole yet; a chain of certificates may be long.
+const UNFINISHED: usize = 48 * 1024;
+
+/// Plaintext sealed at a time.
+pub const SEAL: usize = 64 * 1024;
+
+/// Room for `SEAL` bytes of plaintext as records, with what waited before them.
+pub const SEALED: usize = SEAL + 8 * 1024;
+
+/// One connection's TLS.
+pub struct Session {
+    machine: Machine,
+    /// The beginning of a record or of a handshake message.
+    partial: Vec<u8>,
+    /// Plaintext that did not fit, from `plain_at` on.
+    plain: Vec<u8>,
+    plain_at: usize,
+    /// Ciphertext to be sent, from `out_at` on.
+    out: Vec<u8>,
+    out_at: usize,
+    /// Plaintext that the tail of `out` stands for, of which whoever wrote it does not know yet that it is sent.
+    owed: usize,
+    peer_closed: bool,
+    closing: bool,
+    failed: Option<Error>,
+    first: Option<u8>,
+}
+
+enum Machine {
+    Server(Box<UnbufferedServerConnection>),
+    Client(Box<UnbufferedClientConnection>),
+}
+
+impl Machine {
+    fn common(&self) -> &CommonState {
+        match self {
+            Machine::Server(it) => it,
+            Machine::Client(it) => it,
+        }
+    }
+}
+
+/// What a step of the machine asks for.
+enum Next {
+    Again,
+    Stop,
+    Failed(Error),
+}
+
+impl Session {
+    /// Towards a client.
+    ///
+    /// # Errors
+    /// What the configuration says.
+    pub fn server(config: &Arc<ServerConfig>) -> Result<Session, Error> {
+        let machine = UnbufferedServerConnection::new(config.clone())?;
+        Ok(Session::new(Machine::Server(Box::new(machine))))
+    }
+
+    /// Towards a server that must prove `name`.
+    ///
+    /// # Errors
+    /// What the configuration says.
+    pub fn client(config: &Arc<ClientConfig>, name: ServerName<'static>) -> Result<Session, Error> {
+        let machine = UnbufferedClientConnection::new(config.clone(), name)?;
+        let mut session = Session::new(Machine::Client(Box::new(machine)));
+        // The first flight is ours.
+        session.feed(&mut [], &mut []);
+        Ok(session)
+    }
+
+    fn new(machine: Machine) -> Session {
+        Session {
+            machine,
+            partial: Vec::new(),
+            plain: Vec::new(),
+            plain_at: 0,
+            out: Vec::new(),
+            out_at: 0,
+            owed: 0,
+            peer_closed: false,
+            closing: false,
+            failed: None,
+            first: None,
+        }
+    }
+
+    /// What both sides have in common.
+    pub fn common(&self) -> &CommonState {
+        self.machine.common()
+    }
+
+    /// Whether the peer is a client.
+    pub fn towards_client(&self) -> bool {
+        matches!(self.machine, Machine::Server(_))
+    }
+
+    /// Whether the handshake is over.
+    pub fn established(&self) -> bool {
+        !self.common().is_handshaking()
+    }
+
+    /// Whether an earlier session was resumed.
+    pub fn resumed(&self) -> bool {
+        self.common().handshake_kind() == Some(HandshakeKind::Resumed)
+    }
+
+    /// Why it failed, if it did.
+    pub fn failure(&self) -> Option<&Error> {
+        self.failed.as_ref()
+    }
+
+    /// The first byte that came; `None`: none did.
+    pub fn first_byte(&self) -> Option<u8> {
+        self.first
+    }
+
+    /// Whether the peer has said that it sends no more.
+    pub fn peer_closed(&self) -> bool {
+        self.peer_closed
+    }
+
+    /// Whether plaintext waits.
+    pub fn has_plain(&self) -> bool {
+        self.plain_at < self.plain.len()
+    }
+
+    /// Whether something waits to be told to the reader: plaintext, the end or a failure.
+    pub fn tells(&self) -> bool {
+        self.has_plain() || self.peer_closed || self.failed.is_some()
+    }
+
+    /// Copies what waits of a record to the beginning of `to` and returns how much that is. What was read goes behind
+    /// it and all of it to `feed`.
+    pub fn begin(&self, to: &mut [u8]) -> usize {
+        let n = self.partial.len().min(to.len());
+        to[..n].copy_from_slice(&self.partial[..n]);
+        n
+    }
+
+    /// Takes in what came, after what `begin` has given; returns how much plaintext was put into `into`. What does not
+    /// fit waits for `take_plain`.
+    pub fn feed(&mut self, came: &mut [u8], into: &mut [u8]) -> usize {
+        if self.first.is_none() {
+            self.first = came.first().copied();
+        }
+        let Session { machine, plain, out, peer_closed, failed, .. } = self;
+        let mut outcome = Outcome { plain, out, peer_closed, into, given: 0 };
+        let mut at = 0;
+        loop {
+            let (discard, next) = match machine {
+                Machine::Server(it) => step(it.process_tls_records(&mut came[at..]), &mut outcome),
+                Machine::Client(it) => step(it.process_tls_records(&mut came[at..]), &mut outcome),
+            };
+            at += discard;
+            match next {
+                Next::Again => {}
+                Next::Stop => break,
+                Next::Failed(error) => *failed = Some(error),
+            }
+            // After a failure nothing more is read; the alert that tells the peer is still to be had.
+            if failed.is_some() && !machine.common().wants_write() {
+                break;
+            }
+        }
+        let given = outcome.given;
+        let rest = came.get(at..).unwrap_or_default();
+        if rest.is_empty() || self.failed.is_some() {
+            self.partial = Vec::new();
+        } else if rest.len() > UNFINISHED {
+            self.failed = Some(Error::General("a handshake message is too long".to_owned()));
+        } else {
+            self.partial.clear();
+            self.partial.extend_from_slice(rest);
+        }
+        given
+    }
+
+    /// Takes plaintext that waits.
+    pub fn take_plain(&mut self, into: &mut [u8]) -> usize {
+        let waits = &self.plain[self.plain_at..];
+        let n = waits.len().min(into.len());
+        into[..n].copy_from_slice(&waits[..n]);
+        self.plain_at += n;
+        if self.plain_at == self.plain.len() {
+            (self.plain, self.plain_at) = (Vec::new(), 0);
+        }
+        n
+    }
+
+    /// Seals at most `SEAL` bytes into `to`, behind what had to be sent before them; returns how many bytes of `to`
+    /// that took. Nothing may wait to be sent (`unsent`).
+    ///
+    /// # Errors
+    /// The connection can carry no more.
+    pub fn seal(&mut self, plain: &[u8], to: &mut [u8]) -> Result<usize, Error> {
+        let mut used = 0;
+        self.write(|mut traffic, out| {
+            // What has to go first goes to the front.
+            used = out.len();
+            let front = to.get_mut(..used).ok_or_else(|| Error::General(NO_ROOM.to_owned()))?;
+            front.copy_from_slice(out);
+            out.clear();
+            used += to_used(traffic.encrypt(plain, &mut to[used..]))?;
+            Ok(())
+        })?;
+        Ok(used)
+    }
+
+    /// Tells the peer, once, that we send no more (RFC 8446 §6.1).
+    pub fn close(&mut self) {
+        if self.closing || self.failed.is_some() || !self.established() {
+            return;
+        }
+        self.closing = true;
+        let told = self.write(|mut traffic, out| {
+            let at = out.len();
+            out.resize(at + ALERT, 0);
+            let n = to_used(traffic.queue_close_notify(&mut out[at..]))?;
+            out.truncate(at + n);
+            Ok(())
+        });
+        if let Err(error) = told {
+            self.failed = Some(error);
+        }
+    }
+
+    /// Whether we have told the peer that we send no more.
+    pub fn closing(&self) -> bool {
+        self.closing
+    }
+
+    /// Ciphertext that is to be sent.
+    pub fn unsent(&self) -> &[u8] {
+        &self.out[self.out_at..]
+    }
+
+    /// So much of it was.
+    pub fn sent(&mut self, n: usize) {
+        self.out_at += n;
+        if self.out_at >= self.out.len() {
+            (self.out, self.out_at) = (Vec::new(), 0);
+        }
+    }
+
+    /// Keeps ciphertext that the socket did not take; it stands for `plain` bytes that are not told to be written yet.
+    pub fn keep(&mut self, cipher: &[u8], plain: usize) {
+        self.out.extend_from_slice(cipher);
+        self.owed += plain;
+    }
+
+    /// Plaintext that was sent and not told yet.
+    pub fn settle_debt(&mut self) -> usize {
+        std::mem::take(&mut self.owed)
+    }
+
+    /// Bytes kept for others.
+    pub fn held(&self) -> usize {
+        self.partial.len() + self.plain.len() + self.out.len()
+    }
+
+    /// Brings the machine to where it writes, and lets `with` write; `out` holds what goes first.
+    fn write(
+        &mut self,
+        with: impl FnOnce(WriteAny<'_>, &mut Vec<u8>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Session { machine, plain, out, partial, peer_closed, .. } = self;
+        let mut outcome = Outcome { plain, out, peer_closed, into: &mut [], given: 0 };
+        loop {
+            // What waits is no whole record, so it stays as it is.
+            let next = match machine {
+                Machine::Server(it) => match it.process_tls_records(partial).state {
+                    Ok(ConnectionState::WriteTraffic(traffic)) => {
+                        return with(WriteAny::Server(traffic), outcome.out);
+                    }
+                    state => one(state, &mut outcome),
+                },
+                Machine::Client(it) => match it.process_tls_records(partial).state {
+                    Ok(ConnectionState::WriteTraffic(traffic)) => {
+                        return with(WriteAny::Client(traffic), outcome.out);
+                    }
+                    state => one(state, &mut outcome),
+                },
+            };
+            match next {
+                Next::Again => {}
+                Next::Stop => return Err(Error::HandshakeNotComplete),
+                Next::Failed(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// More waited to be sent than there is room for.
+const NO_ROOM: &str = "no room for what is to be sent first";
+
+/// Room for an alert as a record.
+const ALERT: usize = 64;
+
+/// Where steps of the machine put what they give.
+struct Outcome<'a> {
+    plain: &'a mut Vec<u8>,
+    out: &'a mut Vec<u8>,
+    peer_closed: &'a mut bool,
+    into: &'a mut [u8],
+    given: usize,
+}
+
+impl Outcome<'_> {
+    fn plaintext(&mut self, bytes: &[u8]) {
+        let room = &mut self.into[self.given..];
+        // In order: nothing goes past what waits already.
+        let fits = if self.plain.is_empty() { bytes.len().min(room.len()) } else { 0 };
+        room[..fits].copy_from_slice(&bytes[..fits]);
+        self.given += fits;
+        self.plain.extend_from_slice(&bytes[fits..]);
+    }
+}
+
+fn step<Data>(status: UnbufferedStatus<'_, '_, Data>, outcome: &mut Outcome<'_>) -> (usize, Next) {
+    let discard = status.discard;
+    (discard, one(status.state, outcome))
+}
+
+fn one<Data>(
+    state: Result<ConnectionState<'_, '_, Data>, Error>,
+    outcome: &mut Outcome<'_>,
+) -> Next {
+    match state {
+        Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+            while let Some(record) = traffic.next_record() {
+                match record {
+                    Ok(record) => outcome.plaintext(record.payload),
+                    Err(error) => return Next::Failed(error),
+                }
+            }
+            Next::Again
+        }
+        Ok(ConnectionState::EncodeTlsData(mut data)) => {
+            let at = outcome.out.len();
+            let mut room = 0;
+            loop {
+                outcome.out.resize(at + room, 0);
+                match data.encode(&mut outcome.out[at..]) {
+                    Ok(_) => return Next::Again,
+                    Err(EncodeError::InsufficientSize(wanted)) if room == 0 => {
+                        room = wanted.required_size;
+                    }
+                    Err(error) => return Next::Failed(Error::General(error.to_string())),
+                }
+            }
+        }
+        Ok(ConnectionState::TransmitTlsData(transmit)) => {
+            // It goes out in order with everything else.
+            transmit.done();
+            Next::Again
+        }
+        Ok(ConnectionState::PeerClosed) => {
+            *outcome.peer_closed = true;
+            Next::Again
+        }
+        Ok(_) => Next::Stop,
+        Err(error) => Next::Failed(error),
+    }
+}

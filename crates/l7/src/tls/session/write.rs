@@ -1,0 +1,33 @@
+//! The writing end of a session's machine, the same for both sides. It holds nothing.
+
+use rustls::Error;
+use rustls::unbuffered::{EncryptError, WriteTraffic};
+
+/// Where a machine writes, whichever side it is.
+pub(super) enum WriteAny<'a> {
+    Server(WriteTraffic<'a, rustls::server::ServerConnectionData>),
+    Client(WriteTraffic<'a, rustls::client::ClientConnectionData>),
+}
+
+impl WriteAny<'_> {
+    /// As records.
+    pub(super) fn encrypt(&mut self, plain: &[u8], to: &mut [u8]) -> Result<usize, EncryptError> {
+        match self {
+            WriteAny::Server(it) => it.encrypt(plain, to),
+            WriteAny::Client(it) => it.encrypt(plain, to),
+        }
+    }
+
+    /// The last word.
+    pub(super) fn queue_close_notify(&mut self, to: &mut [u8]) -> Result<usize, EncryptError> {
+        match self {
+            WriteAny::Server(it) => it.queue_close_notify(to),
+            WriteAny::Client(it) => it.queue_close_notify(to),
+        }
+    }
+}
+
+/// Bytes used, or the library's complaint as an error of the session.
+pub(super) fn to_used(result: Result<usize, EncryptError>) -> Result<usize, Error> {
+    result.map_err(|error| Error::General(error.to_string()))
+}

@@ -1,0 +1,56 @@
+//! What went wrong in a handshake, as causes and short names. It decides nothing.
+
+use model::cause::Cause;
+use rustls::{Error, PeerIncompatible};
+
+/// What a failed handshake with a client comes to, and a short name for the log.
+pub fn of_client(error: &Error) -> (Cause, &'static str) {
+    match error {
+        Error::NoCertificatesPresented => (Cause::ClientCertificate, "no-certificate"),
+        Error::InvalidCertificate(why) => (Cause::ClientCertificate, certificate(why)),
+        Error::AlertReceived(_) => (Cause::TlsHandshake, "client-refused"),
+        Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon) => {
+            (Cause::TlsHandshake, "no-common-cipher")
+        }
+        Error::PeerIncompatible(
+            PeerIncompatible::ServerDoesNotSupportTls12Or13
+            | PeerIncompatible::Tls12NotOffered
+            | PeerIncompatible::Tls12NotOfferedOrEnabled
+            | PeerIncompatible::Tls13RequiredForQuic
+            | PeerIncompatible::SupportedVersionsExtensionRequired,
+        ) => (Cause::TlsHandshake, "no-common-version"),
+        Error::PeerIncompatible(_) => (Cause::TlsHandshake, "incompatible"),
+        Error::NoApplicationProtocol => (Cause::TlsHandshake, "no-common-protocol"),
+        Error::PeerMisbehaved(_) => (Cause::TlsHandshake, "misbehaved"),
+        // The library's word for a name without a certificate.
+        Error::General(text) if text.starts_with("no server certificate") => {
+            (Cause::TlsUnknownName, "unknown-name")
+        }
+        Error::InvalidMessage(_)
+        | Error::InappropriateMessage { .. }
+        | Error::InappropriateHandshakeMessage { .. }
+        | Error::DecryptError => (Cause::TlsHandshake, "malformed"),
+        _ => (Cause::TlsHandshake, "failed"),
+    }
+}
+
+/// What a failed handshake with a server comes to.
+pub fn of_server(error: &Error) -> Cause {
+    match error {
+        Error::InvalidCertificate(_) | Error::NoCertificatesPresented => Cause::ServerCertificate,
+        _ => Cause::ServerTls,
+    }
+}
+
+fn certificate(why: &rustls::CertificateError) -> &'static str {
+    use rustls::CertificateError as E;
+    match why {
+        E::Expired | E::ExpiredContext { .. } => "certificate-expired",
+        E::NotValidYet | E::NotValidYetContext { .. } => "certificate-not-valid-yet",
+        E::Revoked => "certificate-revoked",
+        E::UnknownIssuer => "certificate-unknown-issuer",
+        E::BadSignature => "certificate-bad-signature",
+        E::InvalidPurpose | E::InvalidPurposeContext { .. } => "certificate-not-for-clients",
+        _ => "certificate-invalid",
+    }
+}

@@ -1,0 +1,51 @@
+//! From settings in force to what `tls` means. Everything was judged before.
+
+use std::path::PathBuf;
+
+use super::super::section::Section;
+use super::super::tls::{ClientAuth, PoolTls, ServiceTls, TlsPolicy, TlsVersion, UnknownName};
+use super::super::value::Value;
+
+/// A service's.
+pub fn service(section: &Section) -> ServiceTls {
+    let modern = section.text("policy") == Some("modern");
+    ServiceTls {
+        certificates: match section.value("certificates") {
+            Some(Value::Files(files)) => files.iter().map(PathBuf::from).collect(),
+            _ => Vec::new(),
+        },
+        unknown_name: match section.text("unknown-name") {
+            Some("refuse") => UnknownName::Refuse,
+            _ => UnknownName::Default,
+        },
+        minimum: minimum(section, modern),
+        policy: if modern { TlsPolicy::Modern } else { TlsPolicy::Intermediate },
+        tickets: section.time("tickets"),
+        handshake: section.span("handshake"),
+        handshakes: section.number("handshakes"),
+        client: section.table("client").map(|client| ClientAuth {
+            ca: PathBuf::from(client.text("ca").unwrap_or_default()),
+            required: client.text("verify") != Some("optional"),
+            headers: client.text("headers").unwrap_or_default().to_owned(),
+        }),
+    }
+}
+
+/// A pool's.
+pub fn pool(section: &Section) -> PoolTls {
+    PoolTls {
+        name: section.text("name").map(str::to_owned),
+        ca: section.text("ca").map(PathBuf::from),
+        verify: section.text("verify") != Some("off"),
+        certificate: section.text("certificate").map(PathBuf::from),
+        minimum: minimum(section, false),
+    }
+}
+
+fn minimum(section: &Section, modern: bool) -> TlsVersion {
+    if modern || section.text("minimum") == Some("1.3") {
+        TlsVersion::Tls13
+    } else {
+        TlsVersion::Tls12
+    }
+}

@@ -1,0 +1,151 @@
+//! Describes `tls` of a service and of a pool.
+
+use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
+
+const DAY: u64 = 86_400_000;
+
+/// `tls` of a service.
+pub const OF_SERVICE: Key = Key::new(
+    "tls",
+    Kind::Table { table: &SERVICE, short: Short::Key("certificates"), unset: Some("off") },
+    Fallback::unset("off"),
+    "TLS towards clients. Short form: one certificate's file.",
+)
+.proxy();
+
+/// `tls` of a pool.
+pub const OF_POOL: Key = Key::new(
+    "tls",
+    Kind::Table { table: &POOL, short: Short::Key("verify"), unset: Some("off") },
+    Fallback::unset("off"),
+    "TLS towards servers. Short form: `\"on\"`, which verifies them by the system's authorities.",
+)
+.proxy();
+
+static SERVICE: Table = Table {
+    what: "TLS towards clients",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "certificates",
+            Kind::Files,
+            Fallback::Required,
+            "PEM files, each with a certificate and its chain; the key stands in the same file, in a file of the same \
+             name that ends in `.key`, or in `privkey.pem` beside a `fullchain.pem`. A directory stands for its `.pem` \
+             and `.crt` files. The first one is the default. An OCSP response beside it (`.ocsp`, DER) is stapled. They \
+             are watched: a new pair is taken up when it is good.",
+        ),
+        Key::new(
+            "unknown-name",
+            Kind::Words(&[Word::of("default"), Word::of("refuse")]),
+            Fallback::word("default"),
+            "A client that asks for a name of no certificate gets the default one, or is refused.",
+        ),
+        Key::new(
+            "policy",
+            Kind::Words(&[Word::of("intermediate"), Word::of("modern")]),
+            Fallback::word("intermediate"),
+            "TLS 1.3 and what is sound of TLS 1.2 (ECDHE with AES-GCM or ChaCha20), or TLS 1.3 alone.",
+        ),
+        MINIMUM,
+        Key::new(
+            "tickets",
+            Kind::time_or(60_000, 7 * DAY, "off"),
+            Fallback::millis(6 * 3_600_000),
+            "How long one key seals session tickets, shared by all workers; a ticket is good for at most twice that. \
+             `off`: no session is resumed.",
+        ),
+        Key::new(
+            "handshake",
+            Kind::time(10, 600_000),
+            Fallback::millis(10_000),
+            "From the connection's begin to the end of its handshake.",
+        ),
+        Key::new(
+            "handshakes",
+            Kind::count(1, 1_000_000),
+            Fallback::count(1_024),
+            "Handshakes at a time, per worker; further connections are closed.",
+        ),
+        Key::new(
+            "client",
+            Kind::Table { table: &CLIENT, short: Short::Key("ca"), unset: Some("off") },
+            Fallback::unset("off"),
+            "Certificates of clients. Short form: the file of who may have signed them.",
+        ),
+        Key::refused(
+            "acme",
+            "certificates are not ordered by this build; let an ACME client write the files, which are watched",
+        ),
+        Key::refused(
+            "alpn",
+            "it follows from `forward`: `http` offers what this build speaks, `tcp` offers nothing",
+        ),
+    ],
+};
+
+static CLIENT: Table = Table {
+    what: "certificates of clients",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "ca",
+            Kind::Text { form: Form::File, unset: None },
+            Fallback::Required,
+            "PEM file of who may have signed them.",
+        ),
+        Key::new(
+            "verify",
+            Kind::Words(&[Word::of("required"), Word::of("optional")]),
+            Fallback::word("required"),
+            "A client without one is refused, or served without an identity. A bad one is refused in any case.",
+        ),
+        Key::new(
+            "headers",
+            Kind::Text { form: Form::Name, unset: None },
+            Fallback::text("x-client-cert"),
+            "Servers are told by `NAME-verified` (`yes`, `no`), `NAME-subject`, `NAME-names` and `NAME-fingerprint` \
+             (SHA-256). What a client sends under names that begin so is removed.",
+        )
+        .http(),
+    ],
+};
+
+static POOL: Table = Table {
+    what: "TLS towards servers",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "verify",
+            Kind::Words(&[Word::of("on"), Word::of("off")]),
+            Fallback::word("on"),
+            "Whether a server's certificate must be good. `off` keeps out listeners, not impostors.",
+        ),
+        Key::new(
+            "name",
+            Kind::Text { form: Form::Host, unset: Some("auto") },
+            Fallback::unset("auto"),
+            "The name that servers are asked for and must prove; `auto`: each server's own name or address.",
+        ),
+        Key::new(
+            "ca",
+            Kind::Text { form: Form::File, unset: Some("system") },
+            Fallback::unset("system"),
+            "PEM file of who may have signed their certificates; `system`: whom this machine trusts.",
+        ),
+        Key::new(
+            "certificate",
+            Kind::Text { form: Form::File, unset: Some("none") },
+            Fallback::unset("none"),
+            "PEM file of our certificate; its key is found as that of a service's.",
+        ),
+        MINIMUM,
+    ],
+};
+
+const MINIMUM: Key = Key::new(
+    "minimum",
+    Kind::Words(&[Word::of("1.2"), Word::of("1.3")]),
+    Fallback::Derived("`1.3` with `policy = \"modern\"`, else `1.2`"),
+    "The oldest version spoken.",
+);

@@ -1,0 +1,89 @@
+//! What the configuration says of TLS: towards clients (`ServiceTls`) and towards servers (`PoolTls`).
+//!
+//! It names files and reads none: keys and certificates are the daemon's to load and the request plane's to use.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// TLS towards clients.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ServiceTls {
+    /// Files and directories of certificates with their keys; at least one. The first one is the default.
+    pub certificates: Vec<PathBuf>,
+    /// What a client gets that asks for a name of no certificate.
+    pub unknown_name: UnknownName,
+    /// The oldest version spoken.
+    pub minimum: TlsVersion,
+    /// The ciphers and groups offered.
+    pub policy: TlsPolicy,
+    /// How long one key seals session tickets; `None`: no tickets. Default 6 h.
+    pub tickets: Option<Duration>,
+    /// From the connection's begin to the end of its handshake; default 10 s.
+    pub handshake: Duration,
+    /// Handshakes at a time per worker; default 1024.
+    pub handshakes: u32,
+    /// Certificates of clients; `None`: not asked for.
+    pub client: Option<ClientAuth>,
+}
+
+/// What a client gets that asks for a name of no certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnknownName {
+    /// The default certificate, as a client that names nothing.
+    Default,
+    /// The alert `unrecognized_name` (RFC 6066 §3).
+    Refuse,
+}
+
+/// A version of TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum TlsVersion {
+    /// RFC 5246.
+    #[serde(rename = "1.2")]
+    Tls12,
+    /// RFC 8446.
+    #[serde(rename = "1.3")]
+    Tls13,
+}
+
+/// Ciphers by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TlsPolicy {
+    /// TLS 1.3 alone.
+    Modern,
+    /// TLS 1.3, and of TLS 1.2 what has forward secrecy and authenticated encryption.
+    Intermediate,
+}
+
+/// Certificates of clients.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ClientAuth {
+    /// Who may have signed them.
+    pub ca: PathBuf,
+    /// A client without one is refused.
+    pub required: bool,
+    /// What the names of the headers that tell servers of it begin with; default `x-client-cert`.
+    pub headers: String,
+}
+
+/// TLS towards servers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PoolTls {
+    /// Asked for and verified; `None`: each server's own name or address.
+    pub name: Option<String>,
+    /// Who may have signed their certificates; `None`: whom the system trusts.
+    pub ca: Option<PathBuf>,
+    /// Whether certificates are verified at all.
+    pub verify: bool,
+    /// Ours, with its key.
+    pub certificate: Option<PathBuf>,
+    /// The oldest version spoken.
+    pub minimum: TlsVersion,
+}

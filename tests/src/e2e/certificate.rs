@@ -1,0 +1,106 @@
+//! Certificates of a test's own: an authority, and what it signs, written as PEM files.
+//!
+//! Keys are made anew for each; nothing here is to be trusted outside a test.
+
+use std::path::{Path, PathBuf};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, SanType,
+    date_time_ymd,
+};
+
+/// An authority.
+pub struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+/// What is to be signed.
+#[derive(Clone, Debug)]
+pub struct Wanted<'a> {
+    names: &'a [&'a str],
+    rsa: bool,
+    client: Option<&'a str>,
+    until: i32,
+}
+
+/// A certificate for these names, with a P-256 key.
+pub fn wanted<'a>(names: &'a [&'a str]) -> Wanted<'a> {
+    Wanted { names, rsa: false, client: None, until: 2100 }
+}
+
+impl<'a> Wanted<'a> {
+    /// With an RSA key.
+    pub fn rsa(mut self) -> Self {
+        self.rsa = true;
+        self
+    }
+
+    /// For a client of this common name.
+    pub fn client(mut self, name: &'a str) -> Self {
+        self.client = Some(name);
+        self
+    }
+
+    /// Expired long ago.
+    pub fn expired(mut self) -> Self {
+        self.until = 2001;
+        self
+    }
+}
+
+impl Authority {
+    /// A new one of this name.
+    pub fn new(name: &str) -> Authority {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, name);
+        let key = KeyPair::generate().unwrap();
+        Authority { issuer: CertifiedIssuer::self_signed(params, key).unwrap() }
+    }
+
+    /// Its own certificate as a file.
+    pub fn write(&self, path: PathBuf) -> PathBuf {
+        replace(&path, &self.issuer.pem());
+        path
+    }
+
+    /// The chain and the key as PEM.
+    pub fn sign(&self, wanted: &Wanted<'_>) -> (String, String) {
+        let algorithm = if wanted.rsa { &PKCS_RSA_SHA256 } else { &PKCS_ECDSA_P256_SHA256 };
+        let key = KeyPair::generate_for(algorithm).unwrap();
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        for name in wanted.names {
+            params.subject_alt_names.push(match name.parse() {
+                Ok(ip) => SanType::IpAddress(ip),
+                Err(_) => SanType::DnsName((*name).try_into().unwrap()),
+            });
+        }
+        let own = wanted.client.or(wanted.names.first().copied());
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, own.unwrap_or("nobody"));
+        if wanted.client.is_some() {
+            params.extended_key_usages.push(ExtendedKeyUsagePurpose::ClientAuth);
+        }
+        params.not_before = date_time_ymd(2000, 1, 1);
+        params.not_after = date_time_ymd(wanted.until, 1, 1);
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        (certificate.pem(), key.serialize_pem())
+    }
+
+    /// Signs, and writes chain and key into one file, which takes the place of what was there in one step.
+    pub fn pair(&self, path: PathBuf, wanted: &Wanted<'_>) -> PathBuf {
+        let (chain, key) = self.sign(wanted);
+        replace(&path, &(chain + &key));
+        path
+    }
+}
+
+/// Writes a file that only we may read, in one step.
+pub fn replace(path: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let beside = path.with_extension("new");
+    std::fs::write(&beside, text).unwrap();
+    std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(0o600)).unwrap();
+    std::fs::rename(&beside, path).unwrap();
+}

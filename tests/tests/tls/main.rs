@@ -1,0 +1,10 @@
+//! TLS: towards clients, towards servers, and what becomes of bytes that are none.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails is told best by panicking")]
+
+mod back;
+mod clients;
+mod identity;
+mod ours;
+mod refused;
+mod renewed;

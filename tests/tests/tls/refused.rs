@@ -1,0 +1,78 @@
+//! Handshakes that come to nothing: each ends soon, is counted and named, and leaves the others alone.
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::client::Client;
+use tests::e2e::servers::{self, addresses};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+use crate::ours::{Ours, s_client};
+
+#[test]
+fn what_is_no_handshake_is_named() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let pair = ours.pair("shop.pem", &["shop.example"]);
+    let tls = format!(
+        "tls = {{ certificates = {pair:?}, unknown-name = \"refuse\", policy = \"modern\", handshake = \"300ms\" }}\n"
+    );
+    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).service(&tls));
+    let front = balancer.front();
+    let named = |cause: &str, detail: &str| {
+        let what = format!("{cause} {detail}");
+        balancer.logged(&what, |line| {
+            line["cause"] == cause && (detail.is_empty() || line["defect"] == detail)
+        });
+    };
+    let say = |bytes: &[u8]| {
+        let mut client = Client::to(front);
+        client.send(bytes);
+        let _ = client.rest_or_reset();
+    };
+    // A record of a length that none may have, and bytes of no protocol at all.
+    say(&[0x16, 3, 1, 0xff, 0xff, 0, 0]);
+    named("tls-handshake", "malformed");
+    say(&[0u8; 64]);
+    named("tls-handshake", "not-tls");
+    // Half a hello, and then nothing.
+    say(&[0x16, 3, 1, 0, 200, 1, 0, 0, 196]);
+    named("tls-handshake-timeout", "");
+    assert!(s_client(front, &["-servername", "other.example"]).contains("alert"));
+    named("tls-unknown-name", "unknown-name");
+    assert!(s_client(front, &["-tls1_2", "-servername", "shop.example"]).contains("alert"));
+    named("tls-handshake", "no-common-version");
+    // A client that does not trust us says so.
+    let stranger = Ours::new();
+    assert!(!stranger.try_curl(front, "shop.example", &[]).status.success());
+    named("tls-handshake", "client-refused");
+    // One that connects and leaves is no exchange.
+    drop(Client::to(front));
+    wait::until("seven failed handshakes", || {
+        let report = balancer.report();
+        report.total.tls.iter().any(|one| one.name == "failed" && one.count.total == 7)
+    });
+    let report = balancer.settled();
+    assert_eq!((report.total.requests.requests.total, report.total.requests.aborted.total), (6, 6));
+    assert_eq!(report.total.requests.unaccounted, 0);
+    assert_eq!(ours.curl(front, "shop.example", &["-o", "/dev/null", "-w", "%{http_code}"]), "200");
+}
+
+#[test]
+fn handshakes_have_a_limit() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let pair = ours.pair("shop.pem", &["shop.example"]);
+    let tls = format!("tls = {{ certificates = {pair:?}, handshakes = 2 }}\n");
+    let setup = Setup::http(&addresses(&origins)).global("workers = 1\n").service(&tls);
+    let balancer = Balancer::start(&setup);
+    let slow: Vec<Client> = (0..2).map(|_| Client::to(balancer.front())).collect();
+    for client in &slow {
+        client.send([0x16]);
+    }
+    let mut third = Client::to(balancer.front());
+    let _ = third.rest_or_reset();
+    balancer.logged("the limit", |line| line["cause"] == "tls-handshake-limit");
+    drop(slow);
+    let code = ["-o", "/dev/null", "-w", "%{http_code}"];
+    wait::until("served again", || {
+        ours.try_curl(balancer.front(), "shop.example", &code).stdout == b"200"
+    });
+}

@@ -1,0 +1,95 @@
+//! Certificates that change while they serve: a good pair is taken up, a bad one is told and kept out.
+
+use std::process::Command;
+
+use api::types::CertificateStatus;
+use tests::e2e::balancer::Balancer;
+use tests::e2e::certificate::{replace, wanted};
+use tests::e2e::servers::{self, addresses};
+use tests::e2e::setup::Setup;
+use tests::e2e::tools::program;
+use tests::e2e::wait;
+
+use crate::ours::{Ours, s_client};
+
+fn shown(balancer: &Balancer) -> CertificateStatus {
+    balancer.status().services[0].certificates[0].clone()
+}
+
+#[test]
+fn a_new_pair_is_taken_up_under_load() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let pair = ours.pair("shop.pem", &["shop.example"]);
+    let setup = Setup::http(&addresses(&origins)).service(&format!("tls = {pair:?}\n"));
+    let balancer = Balancer::start(&setup);
+    let url = format!("https://{}/", balancer.front());
+    let mut ab = Command::new(program("ab"));
+    ab.args(["-q", "-t", "6", "-n", "1000000", "-c", "4", &url]);
+    let load = ab.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    wait::until("load", || balancer.report().total.requests.answered.total > 20);
+    for round in 0..3 {
+        let name = format!("n{round}.example");
+        ours.pair("shop.pem", &["shop.example", &name]);
+        wait::until("the new pair", || shown(&balancer).names.contains(&name));
+        assert!(s_client(balancer.front(), &["-servername", &name]).contains("Verification"));
+    }
+    let said = balancer.process().said();
+    assert!(said.contains("certificate-renewed") && said.contains("new: n1.example"), "{said}");
+    let ended = load.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&ended.stdout).into_owned();
+    assert!(text.contains("Failed requests:        0"), "{text}");
+    let report = balancer.settled();
+    // When its time is over ab leaves the connections that it has just begun.
+    let failed = report.total.tls.iter().find(|one| one.name == "failed");
+    assert!(failed.is_none_or(|one| one.count.total <= 4), "{:?}", report.total.tls);
+}
+
+#[test]
+fn a_bad_pair_is_kept_out() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let pair = ours.pair("shop.pem", &["shop.example"]);
+    let setup = Setup::http(&addresses(&origins)).service(&format!("tls = {pair:?}\n"));
+    let balancer = Balancer::start(&setup);
+    let serves = || {
+        let more = ["-o", "/dev/null", "-w", "%{http_code}"];
+        assert_eq!(ours.curl(balancer.front(), "shop.example", &more), "200");
+    };
+    let trouble = |says: &str| {
+        wait::until(says, || shown(&balancer).trouble.is_some_and(|why| why.contains(says)));
+        serves();
+    };
+    let (chain, _) = ours.authority.sign(&wanted(&["shop.example"]));
+    let (_, other) = ours.authority.sign(&wanted(&["shop.example"]));
+    replace(&pair, &(chain.clone() + &other));
+    trouble("not that of the certificate");
+    replace(&pair, &chain);
+    trouble("no private key");
+    replace(&pair, "nothing of the kind");
+    trouble("no certificate");
+    ours.authority.pair(pair.clone(), &wanted(&["shop.example"]).expired());
+    trouble("has expired");
+    assert!(balancer.status().warnings.iter().any(|text| text.contains("not taken up")));
+    ours.pair("shop.pem", &["shop.example", "new.example"]);
+    wait::until("mended", || {
+        let shown = shown(&balancer);
+        shown.trouble.is_none() && shown.names.len() == 2
+    });
+    serves();
+}
+
+#[test]
+fn a_configuration_with_a_bad_pair_does_not_come_into_force() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let pair = ours.pair("shop.pem", &["shop.example"]);
+    let setup = Setup::http(&addresses(&origins)).service(&format!("tls = {pair:?}\n"));
+    let balancer = Balancer::start(&setup);
+    let missing = setup.service("tls = \"/nowhere/shop.pem\"\n");
+    balancer.dir().write("steelyard.toml", missing.text(balancer.dir().path()));
+    balancer.process().signal(rustix::process::Signal::HUP);
+    wait::until("told", || balancer.process().said().contains("reload-failed"));
+    let said = balancer.process().said();
+    assert!(said.contains("service.shop.tls: cannot read /nowhere/shop.pem"), "{said}");
+    assert_eq!(balancer.status().generation, 1);
+    let more = ["-o", "/dev/null", "-w", "%{http_code}"];
+    assert_eq!(ours.curl(balancer.front(), "shop.example", &more), "200");
+}
