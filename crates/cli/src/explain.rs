@@ -6,10 +6,17 @@ use std::process::ExitCode;
 
 /// Say why.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(subcommand)]
     what: What,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  steelyard explain server web            how the servers of a pool are weighed
+  steelyard explain server web/a          the state and the weight of one, with the evidence
+  steelyard explain server web/a --json";
 
 #[derive(Clone, Debug, clap::Subcommand)]
 enum What {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+use tests::e2e::certificate::{Authority, wanted};
 use tests::e2e::dir::Dir;
 use tests::e2e::nginx::Nginx;
 use tests::e2e::process::Process;
@@ -168,18 +169,14 @@ fn unprivileged(path: PathBuf) -> Command {
 #[test]
 fn nginx_over_http_and_tls() {
     let (dir, secure) = (Dir::new(), port());
-    let (key, certificate) = (dir.join("key.pem"), dir.join("cert.pem"));
-    let mut openssl = Command::new(program("openssl"));
-    openssl.args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]);
-    openssl.args(["-nodes", "-days", "2", "-subj", "/CN=shop.example"]);
-    openssl.args(["-addext", "subjectAltName=DNS:shop.example", "-keyout"]).arg(&key);
-    let made = openssl.arg("-out").arg(&certificate).output().unwrap();
-    assert!(made.status.success(), "{made:?}");
+    let authority = Authority::new("shop's own");
+    let certificate = authority.write(dir.join("ca.pem"));
+    let pair = authority.pair(dir.join("pair.pem"), &wanted(&["shop.example"]));
     let directives = format!(
         "listen 127.0.0.1:{secure} ssl; ssl_certificate {}; ssl_certificate_key {};\n\
          location /busy {{ return 503; }}",
-        certificate.display(),
-        key.display()
+        pair.display(),
+        pair.display()
     );
     let nginx = Nginx::with("origin", &directives);
     let plain = balancer(nginx.address(), "http = \"/\", expect = \"^orig.n\"");

@@ -4,6 +4,7 @@
 //! figures compare methods on this machine; nothing else may be concluded from them.
 
 mod cost;
+mod method;
 mod stage;
 mod table;
 
@@ -13,44 +14,12 @@ use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 
+use self::method::Method;
 use self::stage::Stage;
 use self::table::Row;
 use super::args::Args;
 use crate::end::{End, Failure, print_json};
 use crate::show::screen;
-
-/// How a service is reached, in the order in which it is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// Without a balancer: the client asks a server itself.
-    Direct,
-    /// Direct return on the same subnet.
-    Mac,
-    /// Both directions translated.
-    Nat,
-    /// Direct return across routers.
-    Tunnel,
-    /// Proxied requests.
-    Http,
-}
-
-impl Method {
-    /// All of them.
-    pub const ALL: [Method; 5] =
-        [Method::Direct, Method::Mac, Method::Nat, Method::Tunnel, Method::Http];
-
-    /// The word of the configuration; `direct` is none.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Direct => "direct",
-            Method::Mac => "mac",
-            Method::Nat => "nat",
-            Method::Tunnel => "tunnel",
-            Method::Http => "http",
-        }
-    }
-}
 
 /// Load on each method, in each form.
 const SHORT: Duration = Duration::from_millis(1_500);

@@ -204,16 +204,19 @@ fn evidence(facts: &ServerFacts, note: Option<Note>) -> Evidence {
     if let Some(word) = facts.hand.admin.as_ref().filter(|word| word.value != Admin::Enabled) {
         return of(Source::Operator, &facts.reason, word.at);
     }
+    let by_hand = facts.hand.maintain.is_some() || facts.hand.quiesce.is_some();
+    if !by_hand
+        && facts.config.admin == Admin::Enabled
+        && let Some((_, why)) = facts.agent.as_ref().filter(|(state, _)| *state == facts.state)
+    {
+        return of(Source::Agent, why, facts.since);
+    }
     if matches!(facts.state, ServerState::Drain | ServerState::Disabled) {
-        let by_hand = facts.hand.maintain.is_some() || facts.hand.quiesce.is_some();
         let source = if by_hand { Source::Operator } else { Source::Configuration };
         return of(source, &facts.reason, facts.since);
     }
     if !matches!(facts.resolved, Resolved::At(_)) {
         return of(Source::Resolver, &facts.reason, facts.since);
-    }
-    if let Some((_, why)) = facts.agent.as_ref().filter(|(state, _)| *state == facts.state) {
-        return of(Source::Agent, why, facts.since);
     }
     match note {
         Some(note) => {

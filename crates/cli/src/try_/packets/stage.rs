@@ -13,8 +13,8 @@ use lab::net::{BpfFs, Layout, Namespace, SERVICE_V4, Site, find, said, sweep};
 use lab::origin::{Kind, Options, Origin};
 use tokio::time::{Instant, sleep};
 
-use super::Method;
 use super::cost::busy;
+use super::method::Method;
 use super::table::Row;
 use crate::end::{Failure, sentence};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use lab::load::{Persist, Report};
 use serde::Serialize;
 
-use super::Method;
+use super::method::Method;
 use crate::show::unit::{count, micros, rate};
 
 /// Connections that are kept, then one for each request.
