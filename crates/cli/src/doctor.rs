@@ -17,6 +17,10 @@ use crate::show::screen;
 
 /// Examine this machine: what is wrong for its task, and the exact commands that mend it.
 #[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard doctor server 198.51.100.10          on a server: is it ready for direct return?
+  steelyard doctor server 198.51.100.10 --json")]
 pub struct Args {
     #[command(subcommand)]
     what: What,

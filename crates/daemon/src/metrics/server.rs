@@ -12,7 +12,7 @@ use super::family::{counters, gauges, histograms};
 use crate::report::sums::histogram;
 
 /// Microseconds, powers of two: 0.5 ms to 2.1 s; with the open one six buckets, so that a scrape of a thousand busy
-/// servers stays below 5 MiB.
+/// servers stays below 6 MiB.
 const EDGES: [u64; 5] = [1 << 9, 1 << 12, 1 << 15, 1 << 18, 1 << 21];
 /// Phases shown by server: `total` is the service's.
 const PHASES: usize = 4;
