@@ -4,6 +4,7 @@
 //! ends with an ending or a fault; what a fault leads to is decided by `exchange`.
 
 mod answer;
+mod faults;
 
 use std::cell::Cell;
 use std::io;
@@ -379,26 +380,6 @@ impl<'a, N: Net> Relay<'a, N> {
                 && error.is_none()
                 && acknowledged.is_some_and(|bytes| bytes <= self.ends.sent_before),
             ..self.fault(cause)
-        }
-    }
-
-    fn client_gone(&self) -> Fault {
-        let cause = if self.uploaded { Cause::ClientClosedResponse } else { Cause::ClientReset };
-        self.lost_client(cause)
-    }
-
-    fn lost_client(&self, cause: Cause) -> Fault {
-        Fault { client_lost: true, ..self.fault(cause) }
-    }
-
-    fn fault(&self, cause: Cause) -> Fault {
-        Fault {
-            cause,
-            // What is half given cannot be taken back, informational or not.
-            answer_begun: self.answer_begun || self.down.holds(),
-            defect: None,
-            client_lost: false,
-            unreceived: false,
         }
     }
 }

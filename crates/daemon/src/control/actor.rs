@@ -2,6 +2,7 @@
 //!
 //! What follows from a change is `reconcile`'s; this file says in which order it is asked and what is told to whom.
 
+mod failed;
 mod hand;
 mod renew;
 
@@ -26,7 +27,7 @@ use crate::audit::Audit;
 use crate::event::Events;
 use crate::generations::{Entry, Generations, digest};
 use crate::listeners::Listeners;
-use crate::reconcile::act::{self, ActError};
+use crate::reconcile::act;
 use crate::reconcile::book::Book;
 use crate::reconcile::engine::Engine;
 use crate::reconcile::memory::Memory;
@@ -394,13 +395,4 @@ impl Actor {
 
 fn entry(change: &Change, repeats: Option<u64>) -> Entry<'_> {
     Entry { text: &change.text, file: &change.file, origin: &change.origin, repeats }
-}
-
-impl From<ActError> for ApplyError {
-    fn from(error: ActError) -> ApplyError {
-        match error {
-            ActError::Listen(error) => ApplyError::Listen(error),
-            ActError::Pool { pool, source } => ApplyError::Pool { pool, source },
-        }
-    }
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use model::config::{Admin, Config, Host, Initial};
+use model::config::{Admin, Config, Host, Initial, Server};
 use model::id::{ListenerId, PoolId, ServerId, ServiceId};
 use model::live::{ServerLive, ServiceLive};
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, Snapshot};
@@ -97,36 +97,8 @@ fn snapshot(
         ids.insert(name.clone(), id);
         let mut views = Vec::new();
         for server in &pool.servers {
-            let facts = ServerFacts {
-                id: ServerId(servers.len() as u32),
-                pool: id,
-                pool_name: name.clone(),
-                config: Arc::clone(server),
-                resolved: match server.address.host {
-                    Host::Ip(ip) => Resolved::At(SocketAddr::new(ip, server.address.port)),
-                    Host::Name(_) => Resolved::NotYet,
-                },
-                judged: Judged {
-                    health: Judgement::Unknown,
-                    reason: "no evidence yet".into(),
-                    since: now,
-                    evidence: false,
-                },
-                agent: None,
-                hand: Hand::default(),
-                clock: None,
-                state: match (server.admin, pool.initial) {
-                    (Admin::Drain, _) => ServerState::Drain,
-                    (Admin::Disabled, _) => ServerState::Disabled,
-                    (_, Initial::Up) => ServerState::Up,
-                    (_, Initial::Unknown) => ServerState::Unknown,
-                    (_, Initial::Down) => ServerState::Down,
-                },
-                reason: "no evidence yet".into(),
-                since: now,
-                weight: server.weight,
-                share: None,
-            };
+            let number = ServerId(servers.len() as u32);
+            let facts = unjudged(number, (id, name), pool.initial, server, now);
             views.push(ServerView {
                 id: facts.id,
                 config: Arc::clone(server),
@@ -154,4 +126,44 @@ fn snapshot(
         snapshot.services.insert(id, Arc::new(view));
     }
     snapshot
+}
+
+/// What is known of a server that nobody has judged.
+fn unjudged(
+    id: ServerId,
+    pool: (PoolId, &str),
+    initial: Initial,
+    server: &Arc<Server>,
+    now: SystemTime,
+) -> ServerFacts {
+    ServerFacts {
+        id,
+        pool: pool.0,
+        pool_name: pool.1.to_owned(),
+        config: Arc::clone(server),
+        resolved: match server.address.host {
+            Host::Ip(ip) => Resolved::At(SocketAddr::new(ip, server.address.port)),
+            Host::Name(_) => Resolved::NotYet,
+        },
+        judged: Judged {
+            health: Judgement::Unknown,
+            reason: "no evidence yet".into(),
+            since: now,
+            evidence: false,
+        },
+        agent: None,
+        hand: Hand::default(),
+        clock: None,
+        state: match (server.admin, initial) {
+            (Admin::Drain, _) => ServerState::Drain,
+            (Admin::Disabled, _) => ServerState::Disabled,
+            (_, Initial::Up) => ServerState::Up,
+            (_, Initial::Unknown) => ServerState::Unknown,
+            (_, Initial::Down) => ServerState::Down,
+        },
+        reason: "no evidence yet".into(),
+        since: now,
+        weight: server.weight,
+        share: None,
+    }
 }
