@@ -84,6 +84,8 @@ pub struct Worker<N: Net> {
     pub idle_until: Cell<Moment>,
     /// Clients beyond a limit that are being told so.
     pub refusing: Cell<u32>,
+    /// Copies of requests under way.
+    pub mirroring: Cell<u32>,
     /// Descriptors given up when there are none left, so that a client can be told.
     pub spare: Spare<N>,
     wall: Wall,
@@ -120,6 +122,7 @@ impl<N: Net> Worker<N> {
             draining: Cell::new(false),
             idle_until: Cell::new(Moment::NEVER),
             refusing: Cell::new(0),
+            mirroring: Cell::new(0),
             spare,
             log: RefCell::new(LogBatch::default()),
             options,
@@ -156,6 +159,11 @@ impl<N: Net> Worker<N> {
             }
         });
         self.rt.wake_all();
+    }
+
+    /// The time of day, milliseconds since 1970.
+    pub fn unix_ms(&self) -> u64 {
+        self.wall.origin_nanos.saturating_add(self.rt.now().0) / 1_000_000
     }
 
     /// Gives the last log lines away and drops what is still open.
