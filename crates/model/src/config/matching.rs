@@ -57,8 +57,8 @@ impl HostPattern {
         let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
         let good = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
         let address = bare.is_some_and(|bare| bare.parse::<std::net::Ipv6Addr>().is_ok());
-        let named = !name.is_empty() && name.len() <= 253 && name.bytes().all(good);
-        if !(named && !name.starts_with('.') && !name.ends_with('.') || address) {
+        let labels = name.len() <= 253 && name.split('.').all(|label| !label.is_empty());
+        if !address && !(labels && name.bytes().all(good)) {
             return None;
         }
         Some(match lower.strip_prefix('*') {

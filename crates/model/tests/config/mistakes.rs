@@ -50,7 +50,11 @@ const KEYS: &[Row] = &[
     near("[global]\nthreads = 2\n", "global.threads", "`threads` is not a key", "workers"),
     near(service!("time_out = 1\n"), "service.s.time_out", "is not a key of", "timeout"),
     row(service!("\"\\u0000 x\" = 1\n"), "service.s.\"\\u0000 x\"", "is not a key of"),
-    row(service!("rule = [{ pool = \"elsewhere\" }]\n"), "service.s.rule[0].pool", "there is no pool"),
+    row(
+        service!("rule = [{ pool = \"elsewhere\" }]\n"),
+        "service.s.rule[0].pool",
+        "there is no pool",
+    ),
     row(
         service!("[[service.s.rule]]\nzzzzzz = \"web\"\n"),
         "service.s.rule[0].zzzzzz",

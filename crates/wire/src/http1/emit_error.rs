@@ -126,7 +126,6 @@ fn phrase(status: u16) -> &'static str {
         503 => "Service Unavailable",
         504 => "Gateway Timeout",
         505 => "HTTP Version Not Supported",
-        200..400 => "Answer",
         _ => "Error",
     }
 }
