@@ -15,6 +15,7 @@ use super::family::{counters, gauges};
 pub(super) const ROWS: usize = 200;
 
 type Field = fn(&RuleCounters) -> &Count;
+type Kept = fn(&Counts) -> u64;
 
 /// Names, helps and counters.
 pub(super) const FAMILIES: &[(&str, &str, Field)] = &[
@@ -69,7 +70,7 @@ fn affinity(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(),
     let rows = counts.iter().map(|(name, counts)| ([("service", *name)], counts.held as f64));
     let help = "Clients whose server is remembered.";
     gauges(to, ("steelyard_affinity_held", None, help), rows)?;
-    let each: [(&str, &str, fn(&Counts) -> u64); 3] = [
+    let each: [(&str, &str, Kept); 3] = [
         ("found", "How often a client was known.", |counts| counts.found),
         ("put", "How often a client was put to a server.", |counts| counts.put),
         ("evicted", "Clients that had to be forgotten before their time.", |counts| counts.evicted),

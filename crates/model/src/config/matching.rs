@@ -58,7 +58,8 @@ impl HostPattern {
         let good = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
         let address = bare.is_some_and(|bare| bare.parse::<std::net::Ipv6Addr>().is_ok());
         let labels = name.len() <= 253 && name.split('.').all(|label| !label.is_empty());
-        if !address && !(labels && name.bytes().all(good)) {
+        let named = labels && name.bytes().all(good);
+        if !named && !address {
             return None;
         }
         Some(match lower.strip_prefix('*') {
