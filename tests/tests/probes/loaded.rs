@@ -31,7 +31,7 @@ fn loaded(pool: &str) -> Loaded {
     let first = Fake::start_at(at(1, 0), says(50));
     let second = Fake::start_at(at(2, first.address().port()), says(50));
     let agent = format!(
-        "agent = {{ kind = \"text\", port = {}, every = \"100ms\", age = \"2s\" }}",
+        "agent = {{ kind = \"text\", port = {}, every = \"100ms\", timeout = \"100ms\", age = \"2s\" }}",
         first.address().port()
     );
     let setup = Setup::http(&[origins[0].address(), origins[1].address()]);
@@ -73,7 +73,7 @@ fn answered_by_a(balancer: &Balancer) -> usize {
 
 #[test]
 fn a_loaded_agent_sends_traffic_elsewhere_and_a_lost_one_means_nothing() {
-    let Loaded { agents, balancer, .. } = loaded("balance = \"least-loaded\"");
+    let Loaded { _origins, agents, balancer } = loaded("balance = \"least-loaded\"");
     for (of_a, of_b) in [(10, 90), (90, 10)] {
         agents[0].change(says(of_a));
         agents[1].change(says(of_b));
@@ -92,7 +92,7 @@ fn a_loaded_agent_sends_traffic_elsewhere_and_a_lost_one_means_nothing() {
 fn the_judge_takes_weight_from_who_says_that_it_is_loaded() {
     let judge = "balance = \"round-robin\"\n\
                  judge = { active = 0, new = 0, latency = 0, agent = 100, every = \"100ms\" }";
-    let Loaded { agents, balancer, .. } = loaded(judge);
+    let Loaded { _origins, agents, balancer } = loaded(judge);
     agents[0].change(says(5));
     agents[1].change(says(95));
     let weights = || (balancer.server("a").weight, balancer.server("b").weight);
@@ -134,8 +134,14 @@ fn our_own_agent_is_understood() {
     });
     let origins = [origin("a")];
     for agent in [
-        format!("{{ kind = \"text\", port = {}, every = \"100ms\" }}", line.port()),
-        format!("{{ kind = \"orca\", port = {}, every = \"100ms\" }}", http.port()),
+        format!(
+            "{{ kind = \"text\", port = {}, every = \"100ms\", timeout = \"100ms\" }}",
+            line.port()
+        ),
+        format!(
+            "{{ kind = \"orca\", port = {}, every = \"100ms\", timeout = \"100ms\" }}",
+            http.port()
+        ),
     ] {
         let setup = Setup::http(&[origins[0].address()]).pool(&format!("agent = {agent}"));
         let balancer = Balancer::start(&setup);

@@ -103,7 +103,7 @@ impl Field {
         });
         for server in all() {
             let seen = server.reason.seen.as_ref().unwrap();
-            assert!(!seen.good && seen.in_a_row >= 2 && seen.took_us.is_some(), "{server:?}");
+            assert!(!seen.good && seen.in_a_row >= 1 && seen.took_us.is_some(), "{server:?}");
             assert!(seen.probe.as_ref().unwrap().contains(" at 127.0.0.1:"), "{server:?}");
         }
     }
@@ -140,9 +140,17 @@ fn a_port_that_accepts_and_hangs() {
 fn a_port_that_answers_too_slowly() {
     let mut field = Field::default();
     for Row { probe, .. } in rows() {
-        // What would be good in the end, had anybody the time.
-        let text = b"+OK 220 * OK ready ready ready ready ready\r\n".to_vec();
-        field.fake(probe, Manner::Crawls(text), "within 200 ms");
+        // What may become good in the end, had anybody the time.
+        let text: &[u8] = match probe.split(' ').next() {
+            Some("http") => b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+            Some("ldap") => b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\0\x04\0\x04\0",
+            Some("mysql") => b"\x0a\0\0\0\x0a8.0.36\0\x01\0",
+            Some("postgres") => b"R\0\0\0\x08\0\0\0\x0a",
+            Some("imap") => b"* OK ready to serve anybody\r\n",
+            Some("pop3" | "redis") => b"+PONG +OK ready to serve anybody\r\n",
+            _ => b"220 ready to serve anybody\r\n",
+        };
+        field.fake(probe, Manner::Crawls(text.to_vec()), "within 200 ms");
     }
     field.judge();
 }
