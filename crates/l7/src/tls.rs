@@ -12,3 +12,4 @@ pub mod server;
 pub mod session;
 pub mod tickets;
 pub mod trouble;
+pub mod trust;
