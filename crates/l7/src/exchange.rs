@@ -194,10 +194,7 @@ impl<N: Net> Exchange<'_, N> {
         let server = lent.hold.server.clone();
         self.record.server = Some(server.id);
         self.record.reused = lent.reused;
-        if let Some(sticking) = &self.sticking {
-            let now = worker.rt.now();
-            sticking.took(&self.pool, server.id, &self.failed, now, &mut self.changes);
-        }
+        self.took(server.id);
         let meter = self.meter(&server);
         let cuts = Cuts::of(&server.view.borrow().live);
         let ends = Ends {
@@ -220,9 +217,7 @@ impl<N: Net> Exchange<'_, N> {
         let learned = (relay.keep_alive_timeout(), relay.reported());
         drop(relay);
         learn(worker, &server, learned);
-        if let Some(sticking) = &self.sticking {
-            sticking.learned(&self.pool, server.id, &self.changes, worker.rt.now());
-        }
+        self.learned(server.id);
         self.record.add(&moved);
         lent.connection.sent += moved.to_server;
         match ended {

@@ -206,15 +206,14 @@ impl Plane {
 
     /// What is open now.
     pub fn open(&self) -> Open {
-        let nothing = Open { now: Moment::default() + self.origin.elapsed(), ..Open::default() };
-        self.by_worker().into_iter().fold(nothing, |sum, one| Open {
+        self.by_worker().into_iter().fold(Open::default(), |sum, one| Open {
             connections: sum.connections + one.connections,
             exchanges: sum.exchanges + one.exchanges,
             tunnels: sum.tunnels + one.tunnels,
             idle: sum.idle + one.idle,
             held_bytes: sum.held_bytes + one.held_bytes,
             piped_bytes: sum.piped_bytes + one.piped_bytes,
-            now: sum.now,
+            now: Moment(0) + self.origin.elapsed(),
         })
     }
 

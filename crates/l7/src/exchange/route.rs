@@ -3,6 +3,7 @@
 //! Asked once, before the first attempt. It changes the head and sends copies as a rule says; it chooses no server.
 
 use model::cause::Cause;
+use model::id::ServerId;
 use wire::http1::Made;
 
 use super::{Exchange, Parties};
@@ -12,7 +13,7 @@ use crate::refuse;
 use crate::relay::Fault;
 use crate::rt::Net;
 use crate::ruled::{self, Ruled, Taken};
-use crate::sticking::{Sticking, Told};
+use crate::sticking::{Stick, Sticking, Told};
 
 /// What ends an exchange before a server is chosen.
 pub(super) enum End {
@@ -56,6 +57,27 @@ impl<N: Net> Exchange<'_, N> {
         let told = Told { peer, head: Some(&head), session: client.tls_session() };
         self.sticking = Sticking::begin(&self.view, &self.pool, &told, worker.rt.now());
         None
+    }
+
+    /// What the client's server wants of the choice.
+    pub(super) fn stick(&self) -> Option<Stick> {
+        let now = self.parties.worker.rt.now();
+        self.sticking.as_ref().and_then(|it| it.wanted(&self.pool, &self.failed, now))
+    }
+
+    /// A server was taken.
+    pub(super) fn took(&mut self, server: ServerId) {
+        if let Some(sticking) = &self.sticking {
+            let now = self.parties.worker.rt.now();
+            sticking.took(&self.pool, server, &self.failed, now, &mut self.changes);
+        }
+    }
+
+    /// Its answer has been seen.
+    pub(super) fn learned(&self, server: ServerId) {
+        if let Some(sticking) = &self.sticking {
+            sticking.learned(&self.pool, server, &self.changes, self.parties.worker.rt.now());
+        }
     }
 
     /// Changes the request as the rule says, and keeps what it says of the answer.

@@ -40,160 +40,163 @@ fn what_is_written_arrives() {
     assert_eq!((sticky.by.clone(), sticky.remembers()), (StickyBy::Address(32, 128), true));
 }
 
+/// How a row is written, the row, the key path, what is said.
+type Row = (fn(&str) -> String, &'static str, &'static str, &'static str);
+
+const ROWS: &[Row] = &[
+    (rule, "pool = \"wed\"", "service.shop.rule[0].pool", "there is no pool"),
+    (rule, "mirror = \"wed\"", "service.shop.rule[0].mirror.pool", "there is no pool"),
+    (rule, "split = [{ pool = \"x\" }]", "service.shop.rule[0].split[0].pool", "there is no pool"),
+    (rule, "split = [{ pool = \"web\", weight = 0 }]", "service.shop.rule[0].split", "weight 0"),
+    (rule, "split = [{ weight = 1 }]", "service.shop.rule[0].split[0].pool", "needs `pool`"),
+    (
+        rule,
+        "when = { servers = { of = \"x\", up = \"1-\" } }",
+        "service.shop.rule[0].when.servers.of",
+        "there is no pool",
+    ),
+    (rule, "when = { servers = {} }", "service.shop.rule[0].when.servers", "one of its numbers"),
+    (rule, "pool = \"web\", deny = true", "service.shop.rule[0].deny", "exclude each other"),
+    (rule, "deny = false", "service.shop.rule[0].deny", "says nothing"),
+    (rule, "deny = true, mirror = \"web\"", "service.shop.rule[0].mirror", "choose a pool"),
+    (
+        rule,
+        "answer = 404, without-servers = \"next\"",
+        "service.shop.rule[0].without-servers",
+        "choose a pool",
+    ),
+    (
+        rule,
+        "redirect = { to = \"/a\", status = 305 }",
+        "service.shop.rule[0].redirect.status",
+        "elsewhere",
+    ),
+    (rule, "redirect = \"a\"", "service.shop.rule[0].redirect.to", "leads nowhere"),
+    (rule, "redirect = \"/{1}\"", "service.shop.rule[0].redirect.to", "path-regex"),
+    (rule, "redirect = \"/{one}\"", "service.shop.rule[0].redirect", "not a text that fits"),
+    (
+        rule,
+        "rewrite = { path = \"https://x/\" }",
+        "service.shop.rule[0].rewrite.path",
+        "leads nowhere",
+    ),
+    (
+        rule,
+        "rewrite = { path = \"/a\", strip = \"/b\" }",
+        "service.shop.rule[0].rewrite.strip",
+        "exclude each other",
+    ),
+    (
+        rule,
+        "rewrite = { set = \"content-length: 7\" }",
+        "service.shop.rule[0].rewrite.set",
+        "fits here",
+    ),
+    (
+        rule,
+        "rewrite = { remove = \"transfer-encoding\" }",
+        "service.shop.rule[0].rewrite.remove",
+        "fits here",
+    ),
+    (
+        rule,
+        "limit = { rate = 1, by = \"header\" }",
+        "service.shop.rule[0].limit.by",
+        "belong together",
+    ),
+    (
+        rule,
+        "limit = { rate = 1, header = \"x\" }",
+        "service.shop.rule[0].limit.header",
+        "belong together",
+    ),
+    (rule, "when = { path = \"a\" }", "service.shop.rule[0].when.path", "fits here"),
+    (rule, "when = { host = \"a:80\" }", "service.shop.rule[0].when.host", "fits here"),
+    (
+        rule,
+        "when = { path-regex = \"(a{1000}){1000}\" }",
+        "service.shop.rule[0].when.path-regex",
+        "too large",
+    ),
+    (rule, "when = { path-regex = \"(\" }", "service.shop.rule[0].when.path-regex", "unclosed"),
+    (rule, "when = { active = \"9-7\" }", "service.shop.rule[0].when.active", "fits here"),
+    (rule, "when = { count = \"pool\" }", "service.shop.rule[0].when.count", "`active`"),
+    (
+        rule,
+        "when = { any = [{ rate = 1 }] }",
+        "service.shop.rule[0].when.any[0].rate",
+        "stands alone",
+    ),
+    (rule, "when = { sni = \"a.b\" }", "service.shop.rule[0].when.sni", "does not speak TLS"),
+    (rule, "when = { tos = 8 }", "service.shop.rule[0].when.tos", "packet forwarding"),
+    (
+        with,
+        "rule = [{ name = \"a\" }, { name = \"a\", when = { path = \"/\" } }]",
+        "service.shop.rule[1].name",
+        "are named",
+    ),
+    (tcp_rule, "when = { path = \"/a\" }", "service.shop.rule[0].when.path", "forwards bytes"),
+    (
+        tcp_rule,
+        "when = { not = { path = \"/a\" } }",
+        "service.shop.rule[0].when.not.path",
+        "forwards bytes",
+    ),
+    (tcp_rule, "redirect = \"/a\"", "service.shop.rule[0].redirect", "forwards bytes"),
+    (with, "sticky = { by = \"cookie\" }", "service.shop.sticky.by", "needs its `name`"),
+    (with, "sticky = { by = \"header\", name = \"x\" }", "service.shop.sticky.time", "must end"),
+    (
+        with,
+        "sticky = { by = \"tls-session\", time = \"1h\" }",
+        "service.shop.sticky.by",
+        "does not speak TLS",
+    ),
+    (with, "sticky = { time = \"1h\", name = \"x\" }", "service.shop.sticky.name", "has no name"),
+    (with, "sticky = { time = \"1h\", secure = true }", "service.shop.sticky.secure", "insert"),
+    (
+        with,
+        "sticky = { by = \"path\", mask4 = 8, time = \"1h\" }",
+        "service.shop.sticky.mask4",
+        "address",
+    ),
+    (
+        with,
+        "sticky = { by = \"cookie\", name = \"x\", entries = 100 }",
+        "service.shop.sticky.entries",
+        "remembered",
+    ),
+    (
+        tcp,
+        "sticky = { by = \"query\", name = \"x\", time = \"1h\" }",
+        "service.shop.sticky.by",
+        "bytes show no query",
+    ),
+];
+
+fn tcp(more: &str) -> String {
+    with(more).replace("http", "tcp")
+}
+
+fn tcp_rule(text: &str) -> String {
+    rule(text).replace("http", "tcp")
+}
+
+fn is_named(text: &str, key: &str, says: &str) {
+    let found = errors(text);
+    let one = found.iter().find(|finding| finding.key == key);
+    let one = one.unwrap_or_else(|| panic!("{key} in {found:#?}\n{text}"));
+    let whole = format!("{} {}", one.message, one.expected.clone().unwrap_or_default());
+    assert!(whole.contains(says), "{key}: {whole}");
+}
+
 #[test]
 fn mistakes_are_named_where_they_stand() {
-    let deep = "not = { ".repeat(10) + "method = \"GET\"" + &" }".repeat(10);
-    for (text, key, says) in [
-        (rule("pool = \"wed\""), "service.shop.rule[0].pool", "there is no pool"),
-        (rule("mirror = \"wed\""), "service.shop.rule[0].mirror.pool", "there is no pool"),
-        (
-            rule("split = [{ pool = \"x\" }]"),
-            "service.shop.rule[0].split[0].pool",
-            "there is no pool",
-        ),
-        (
-            rule("split = [{ pool = \"web\", weight = 0 }]"),
-            "service.shop.rule[0].split",
-            "weight 0",
-        ),
-        (rule("split = [{ weight = 1 }]"), "service.shop.rule[0].split[0].pool", "needs `pool`"),
-        (
-            rule("when = { servers = { of = \"x\", up = \"1-\" } }"),
-            "service.shop.rule[0].when.servers.of",
-            "there is no pool",
-        ),
-        (
-            rule("when = { servers = {} }"),
-            "service.shop.rule[0].when.servers",
-            "one of its numbers",
-        ),
-        (rule("pool = \"web\", deny = true"), "service.shop.rule[0].deny", "exclude each other"),
-        (rule("deny = false"), "service.shop.rule[0].deny", "says nothing"),
-        (rule("deny = true, mirror = \"web\""), "service.shop.rule[0].mirror", "choose a pool"),
-        (
-            rule("answer = 404, without-servers = \"next\""),
-            "service.shop.rule[0].without-servers",
-            "choose a pool",
-        ),
-        (
-            rule("redirect = { to = \"/a\", status = 305 }"),
-            "service.shop.rule[0].redirect.status",
-            "elsewhere",
-        ),
-        (rule("redirect = \"a\""), "service.shop.rule[0].redirect.to", "leads nowhere"),
-        (rule("redirect = \"/{1}\""), "service.shop.rule[0].redirect.to", "path-regex"),
-        (rule("redirect = \"/{one}\""), "service.shop.rule[0].redirect", "not a text that fits"),
-        (
-            rule("rewrite = { path = \"https://x/\" }"),
-            "service.shop.rule[0].rewrite.path",
-            "leads nowhere",
-        ),
-        (
-            rule("rewrite = { path = \"/a\", strip = \"/b\" }"),
-            "service.shop.rule[0].rewrite.strip",
-            "exclude each other",
-        ),
-        (
-            rule("rewrite = { set = \"content-length: 7\" }"),
-            "service.shop.rule[0].rewrite.set",
-            "fits here",
-        ),
-        (
-            rule("rewrite = { remove = \"transfer-encoding\" }"),
-            "service.shop.rule[0].rewrite.remove",
-            "fits here",
-        ),
-        (
-            rule("limit = { rate = 1, by = \"header\" }"),
-            "service.shop.rule[0].limit.by",
-            "belong together",
-        ),
-        (
-            rule("limit = { rate = 1, header = \"x\" }"),
-            "service.shop.rule[0].limit.header",
-            "belong together",
-        ),
-        (rule("when = { path = \"a\" }"), "service.shop.rule[0].when.path", "fits here"),
-        (rule("when = { host = \"a:80\" }"), "service.shop.rule[0].when.host", "fits here"),
-        (
-            rule("when = { path-regex = \"(a{1000}){1000}\" }"),
-            "service.shop.rule[0].when.path-regex",
-            "too large",
-        ),
-        (rule("when = { path-regex = \"(\" }"), "service.shop.rule[0].when.path-regex", "unclosed"),
-        (rule("when = { active = \"9-7\" }"), "service.shop.rule[0].when.active", "fits here"),
-        (rule("when = { count = \"pool\" }"), "service.shop.rule[0].when.count", "`active`"),
-        (
-            rule("when = { any = [{ rate = 1 }] }"),
-            "service.shop.rule[0].when.any[0].rate",
-            "stands alone",
-        ),
-        (rule("when = { sni = \"a.b\" }"), "service.shop.rule[0].when.sni", "does not speak TLS"),
-        (rule("when = { tos = 8 }"), "service.shop.rule[0].when.tos", "packet forwarding"),
-        (
-            rule(&format!("when = {{ {deep} }}")),
-            "service.shop.rule[0].when.not.not.not.not.not.not.not.not.not",
-            "deep",
-        ),
-        (
-            with("rule = [{ name = \"a\" }, { name = \"a\", when = { path = \"/\" } }]"),
-            "service.shop.rule[1].name",
-            "are named",
-        ),
-        (
-            rule("when = { path = \"/a\" }").replace("http", "tcp"),
-            "service.shop.rule[0].when.path",
-            "forwards bytes",
-        ),
-        (
-            rule("when = { not = { path = \"/a\" } }").replace("http", "tcp"),
-            "service.shop.rule[0].when.not.path",
-            "forwards bytes",
-        ),
-        (
-            rule("redirect = \"/a\"").replace("http", "tcp"),
-            "service.shop.rule[0].redirect",
-            "forwards bytes",
-        ),
-        (with("sticky = { by = \"cookie\" }"), "service.shop.sticky.by", "needs its `name`"),
-        (
-            with("sticky = { by = \"header\", name = \"x\" }"),
-            "service.shop.sticky.time",
-            "must end",
-        ),
-        (
-            with("sticky = { by = \"tls-session\", time = \"1h\" }"),
-            "service.shop.sticky.by",
-            "does not speak TLS",
-        ),
-        (
-            with("sticky = { time = \"1h\", name = \"x\" }"),
-            "service.shop.sticky.name",
-            "has no name",
-        ),
-        (with("sticky = { time = \"1h\", secure = true }"), "service.shop.sticky.secure", "insert"),
-        (
-            with("sticky = { by = \"path\", mask4 = 8, time = \"1h\" }"),
-            "service.shop.sticky.mask4",
-            "address",
-        ),
-        (
-            with("sticky = { by = \"cookie\", name = \"x\", entries = 100 }"),
-            "service.shop.sticky.entries",
-            "remembered",
-        ),
-        (
-            with("sticky = { by = \"query\", name = \"x\", time = \"1h\" }").replace("http", "tcp"),
-            "service.shop.sticky.by",
-            "bytes show no query",
-        ),
-    ] {
-        let found = errors(&text);
-        let one = found.iter().find(|finding| finding.key == key);
-        let one = one.unwrap_or_else(|| panic!("{key} in {found:#?}\n{text}"));
-        let whole = format!("{} {}", one.message, one.expected.clone().unwrap_or_default());
-        assert!(whole.contains(says), "{key}: {whole}");
+    for (make, text, key, says) in ROWS {
+        is_named(&make(text), key, says);
     }
+    let deep = "not = { ".repeat(10) + "method = \"GET\"" + &" }".repeat(10);
+    let path = format!("service.shop.rule[0].when{}", ".not".repeat(9));
+    is_named(&rule(&format!("when = {{ {deep} }}")), &path, "deep");
 }
 
 #[test]

@@ -104,16 +104,18 @@ pub static RULE_TABLE: Table = Table {
     ],
 };
 
+const POOL: Key = Key::new(
+    "pool",
+    Kind::Text { form: Form::Name, unset: None },
+    Fallback::Required,
+    "Name of the pool.",
+);
+
 static SPLIT_TABLE: Table = Table {
     what: "a part of a split",
     choices: &[],
     keys: &[
-        Key::new(
-            "pool",
-            Kind::Text { form: Form::Name, unset: None },
-            Fallback::Required,
-            "Name of the pool.",
-        ),
+        POOL,
         Key::new(
             "weight",
             Kind::count(0, 1_000_000),
@@ -173,12 +175,7 @@ static MIRROR_TABLE: Table = Table {
     what: "a mirror",
     choices: &[],
     keys: &[
-        Key::new(
-            "pool",
-            Kind::Text { form: Form::Name, unset: None },
-            Fallback::Required,
-            "Name of the pool.",
-        ),
+        POOL,
         Key::new("percent", Kind::count(1, 100), Fallback::count(100), "Of how many requests."),
         Key::new(
             "at-once",
@@ -271,23 +268,15 @@ static LIMIT_TABLE: Table = Table {
     ],
 };
 
+const NO_NETWORKS: Fallback = Fallback::Is(Value::Prefixes(Vec::new()));
+
 /// A condition.
 pub static WHEN_TABLE: Table = Table {
     what: "a condition",
     choices: &[],
     keys: &[
-        Key::new(
-            "client",
-            Kind::Prefixes,
-            Fallback::Is(Value::Prefixes(Vec::new())),
-            "Networks of clients.",
-        ),
-        Key::new(
-            "client-port",
-            Kind::PortRange,
-            Fallback::Absent,
-            "The client's port, or a range of them.",
-        ),
+        Key::new("client", Kind::Prefixes, NO_NETWORKS, "Networks of clients."),
+        Key::new("client-port", Kind::PortRange, Fallback::Absent, "The client's port, or a range."),
         Key::new(
             "hours",
             Kind::Hours,
