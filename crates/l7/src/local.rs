@@ -26,6 +26,8 @@ use crate::shelf::Shelf;
 pub struct LocalServer<N: Net> {
     /// Its id.
     pub id: ServerId,
+    /// The name of its pool.
+    pub pool: String,
     /// What the snapshot says of it.
     pub view: RefCell<ServerView>,
     /// Its idle connections.
@@ -156,7 +158,9 @@ impl<N: Net> LocalPool<N> {
         LocalPool {
             view: RefCell::new(view.clone()),
             chooser: RefCell::new(Chooser::new(view, seed)),
-            servers: RefCell::new(view.servers.iter().map(LocalServer::new).collect()),
+            servers: RefCell::new(
+                view.servers.iter().map(|one| LocalServer::new(&view.config.name, one)).collect(),
+            ),
             queue: Queue::default(),
             next_source: Cell::new(0),
             names: RefCell::default(),
@@ -216,7 +220,7 @@ impl<N: Net> LocalPool<N> {
                     }
                     stays
                 }
-                None => LocalServer::new(server),
+                None => LocalServer::new(&view.config.name, server),
             });
         }
         before.values().for_each(|server| server.retire());
@@ -265,9 +269,10 @@ fn same(a: &Option<Material>, b: &Option<Material>) -> bool {
 }
 
 impl<N: Net> LocalServer<N> {
-    fn new(view: &ServerView) -> Rc<Self> {
+    fn new(pool: &str, view: &ServerView) -> Rc<Self> {
         Rc::new(LocalServer {
             id: view.id,
+            pool: pool.to_owned(),
             view: RefCell::new(view.clone()),
             shelf: RefCell::default(),
             tls: RefCell::default(),

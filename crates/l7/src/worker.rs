@@ -181,9 +181,10 @@ impl<N: Net> Worker<N> {
         said: &Said,
     ) {
         record.close(self.rt.now());
-        let server = server.map(|server| server.view.borrow());
+        let server = server.map(|server| (&server.pool, server.view.borrow()));
         let slot = &view.live.slots[self.index];
-        account::close(record, slot, server.as_ref().map(|server| &server.live.slots[self.index]));
+        let of_server = server.as_ref().map(|(_, server)| &server.live.slots[self.index]);
+        account::close(record, slot, of_server);
         let access = &self.options.access;
         if !access.enabled || !(access.all || record.cause.is_some()) {
             return;
@@ -193,7 +194,7 @@ impl<N: Net> Worker<N> {
             service: &view.config.name,
             server: server
                 .as_ref()
-                .map(|server| (view.config.pool.as_str(), server.config.name.as_str())),
+                .map(|(pool, server)| (pool.as_str(), server.config.name.as_str())),
             client: said.client,
             protocol: said.protocol,
             method: said.method,
