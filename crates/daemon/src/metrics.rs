@@ -5,6 +5,7 @@
 
 mod family;
 pub mod listen;
+mod packets;
 mod process;
 mod server;
 mod service;
@@ -48,7 +49,8 @@ impl Collector for Scrape {
     fn encode(&self, mut to: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         process::encode(&self.facts, self.snapshot.generation, &mut to)?;
         service::encode(&services(&self.snapshot), &mut to)?;
-        server::encode(&pools(&self.snapshot), &mut to)
+        server::encode(&pools(&self.snapshot), &mut to)?;
+        packets::encode(&self.facts.packets, &mut to)
     }
 }
 

@@ -221,8 +221,9 @@ GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *
 	q->to.sport = record->client_port;
 	copy16(&q->to.dst, record->addr);
 	q->to.dport = record->port;
-	/* What the server says is said in the service's name; a router on the way keeps its own. */
-	q->outer.src = same(&c->src, &in->dst) ? q->to.dst : c->src;
+	/* Said in the service's name (RFC 5508 §4.2): who stands behind it has no name for the client, and a router that
+	 * is on both ways would refuse a packet from its own address. */
+	q->outer.src = q->to.dst;
 	q->outer.dst = q->to.src;
 	q->outer.hop = 1;
 	if (!way_back(ctx, c, &q->outer.dst, &record->back_way, &way))

@@ -16,8 +16,10 @@ INLINE __u32 after_client(const struct cursor *c, __u32 state)
 {
 	if (!is_tcp(c))
 		return DATAGRAM;
+	/* A client that was answered for an old connection of the port resets that and sends its SYN again (RFC 9293
+	 * §3.5.1). */
 	if (c->tcp & RST)
-		return CLOSING;
+		return state == EMBRYONIC ? EMBRYONIC : CLOSING;
 	if (c->tcp & FIN)
 		return state == SERVER_CLOSED || state == CLOSING ? CLOSING : CLIENT_CLOSED;
 	return state == EMBRYONIC && !(c->tcp & SYN) ? ESTABLISHED : state;

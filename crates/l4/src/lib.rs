@@ -8,6 +8,7 @@ pub mod counts;
 pub mod decap;
 pub mod hops;
 pub mod layout;
+pub mod notices;
 pub mod plan;
 pub mod plane;
 pub mod sweep;

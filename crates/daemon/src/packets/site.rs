@@ -9,7 +9,10 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use bpf::{Dispatcher, Home, Mode, Slot};
+use l4::abi::Notice;
+use l4::counts::{Counts, Outcomes};
 use l4::hops::{Hops, Request};
+use l4::notices::Notices;
 use l4::plan::{Planner, facts::Facts};
 use l4::sweep::{Census, Sweeper};
 use l4::write::Write;
@@ -26,6 +29,10 @@ pub struct Site {
     dispatcher: Dispatcher,
     plane: Plane,
     sweeper: Sweeper,
+    notices: Notices,
+    /// Packets of services and servers that are gone since this process began, and of those before it.
+    gone: Outcomes,
+    gone_before: Option<u64>,
     installed: bool,
     sizes: Sizes,
     /// How to change the maps.
@@ -88,11 +95,16 @@ impl Site {
             planner.recover(found);
         }
         let sweeper = Sweeper::new(&plane).map_err(OpenError::Map)?;
+        let notices = Notices::open(&plane).map_err(l4::OpenError::from)?;
+        let gone_before = (!plane.adopted()).then_some(0);
         Ok(Site {
             home,
             dispatcher,
             plane,
             sweeper,
+            notices,
+            gone: Outcomes::new(),
+            gone_before,
             installed: false,
             sizes,
             planner,
@@ -127,7 +139,7 @@ impl Site {
         facts: &Facts,
     ) -> Result<(), bpf::TableError> {
         let change = self.planner.change(snapshot, &config.packets, facts);
-        apply::apply(&self.plane, &change.writes)?;
+        self.carry_out(&change.writes)?;
         let packets = |name: &String| {
             config.services.get(name).is_some_and(|service| service.packets.is_some())
         };
@@ -227,19 +239,48 @@ impl Site {
         let flows = |at: u32| census.servers.get(&at).copied().unwrap_or(0);
         let (change, forgotten) = self.planner.reclaim(flows);
         self.sweeper.unstick(&forgotten);
-        apply::apply(&self.plane, &change.writes)?;
+        self.carry_out(&change.writes)?;
         self.census = census;
         Ok(())
     }
 
-    /// Reads the counters of these services and of all servers.
+    /// Carries writes out; what services and servers that go have counted is kept.
+    fn carry_out(&mut self, writes: &[Write]) -> Result<(), bpf::TableError> {
+        let (mut services, mut servers) = (Vec::new(), Vec::new());
+        for write in writes {
+            match write {
+                Write::DropService(at) => services.push(*at),
+                Write::DropServer(at) => servers.push(*at),
+                _ => {}
+            }
+        }
+        if !services.is_empty() || !servers.is_empty() {
+            let counts = l4::counts::read(&self.plane, &services, &servers)?;
+            l4::counts::add(&mut self.gone, &counts.of_services());
+        }
+        apply::apply(&self.plane, writes)
+    }
+
+    /// Reads the counters of these services and of all servers, with the services that those are of.
     ///
     /// # Errors
     /// A map cannot be read.
-    pub fn counts(&self, services: &[u32]) -> Result<l4::counts::Counts, bpf::TableError> {
-        let mut servers: Vec<u32> = self.planner.owners().into_keys().collect();
-        servers.sort_unstable();
-        l4::counts::read(&self.plane, services, &servers)
+    pub fn counts(&mut self, services: &[u32]) -> Result<Counts, bpf::TableError> {
+        let owners = self.planner.owners();
+        let servers: BTreeSet<u32> = owners.keys().copied().collect();
+        let services: BTreeSet<u32> = services.iter().chain(owners.values()).copied().collect();
+        let (services, servers): (Vec<u32>, Vec<u32>) =
+            (services.into_iter().collect(), servers.into_iter().collect());
+        let mut counts = l4::counts::read(&self.plane, &services, &servers)?;
+        counts.gone = self.gone.clone();
+        let missing = counts.received.saturating_sub(counts.accounted());
+        counts.gone_before = *self.gone_before.get_or_insert(missing);
+        Ok(counts)
+    }
+
+    /// What the datapath has told since the last call.
+    pub fn heard(&self) -> Vec<Notice> {
+        self.notices.take()
     }
 
     /// Removes every trace: interfaces, programs, tables.

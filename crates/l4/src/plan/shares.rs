@@ -12,6 +12,8 @@ use crate::write::Write;
 
 /// The fewest ports a share is made with.
 const FEWEST: u32 = 256;
+/// The part of the free room that the shares of one service may take together: others come after it.
+const PART: u32 = 2;
 
 /// The key of a share of either family.
 enum Key {
@@ -88,7 +90,7 @@ impl Planner {
         }
         let index = self.layout.shares.take(&share)?;
         let room = self.layout.record_room.room();
-        let ports = abi::SHARE_PORTS.min(room / (*left).max(1)).max(FEWEST);
+        let ports = abi::SHARE_PORTS.min(room / (PART * (*left).max(1))).max(FEWEST);
         let region = self.layout.record_room.take(ports).inspect_err(|_| {
             self.layout.shares.release(&share);
         })?;

@@ -130,6 +130,17 @@ fn a_port_is_used_again_only_by_the_rules() {
     assert_ne!(out(&world, "after its time a SYN gets another port", &again).sport, seen.sport);
 }
 
+/// A server that still knows the port answers a SYN for its old connection; the client resets that and asks again.
+#[test]
+fn a_syn_that_met_an_old_connection_may_come_again() {
+    let Some(world) = world() else { return };
+    let syn = tcp(CLIENT4, VIP4, SYN);
+    let seen = out(&world, "SYN", &syn);
+    back(&world, "an ACK of long ago", &answer(&seen, ACK));
+    out(&world, "RST", &Packet { flags: RST, seq: 77_777, ..syn.clone() });
+    assert_eq!(out(&world, "the SYN again", &syn).sport, seen.sport);
+}
+
 #[test]
 fn each_state_has_its_own_time() {
     let Some(mut world) = world() else { return };
