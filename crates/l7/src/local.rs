@@ -16,6 +16,7 @@ use model::snapshot::{Material, PoolView, ServerState, ServerView, ServiceView, 
 
 use rustls::ClientConfig;
 
+use crate::http2::mux::Mux;
 use crate::queue::Queue;
 use crate::rt::Net;
 use crate::shelf::Shelf;
@@ -28,6 +29,8 @@ pub struct LocalServer<N: Net> {
     pub view: RefCell<ServerView>,
     /// Its idle connections.
     pub shelf: RefCell<Shelf<N>>,
+    /// Its connections that carry many requests at once.
+    pub mux: Mux,
     /// TLS towards it, with the sessions that this worker remembers.
     pub tls: RefCell<Option<Arc<ClientConfig>>>,
     /// The last connect from this worker failed.
@@ -153,7 +156,8 @@ impl<N: Net> LocalPool<N> {
         if Arc::ptr_eq(&self.view.borrow(), view) {
             return;
         }
-        let same_tls = same(&self.view.borrow().tls, &view.tls);
+        let same_tls = same(&self.view.borrow().tls, &view.tls)
+            && self.view.borrow().config.http2 == view.config.http2;
         let mut servers = self.servers.borrow_mut();
         let mut before: HashMap<ServerId, Rc<LocalServer<N>>> =
             servers.drain(..).map(|server| (server.id, server)).collect();
@@ -163,7 +167,7 @@ impl<N: Net> LocalPool<N> {
                     stays.refresh(server);
                     if !same_tls {
                         // What is kept was verified by other words.
-                        stays.shelf.borrow_mut().clear();
+                        stays.clear();
                         *stays.tls.borrow_mut() = None;
                     }
                     stays
@@ -191,6 +195,7 @@ impl<N: Net> LocalServer<N> {
             id: view.id,
             view: RefCell::new(view.clone()),
             shelf: RefCell::default(),
+            mux: Mux::default(),
             tls: RefCell::default(),
             failing: Cell::new(false),
             retired: Cell::new(false),
@@ -203,12 +208,18 @@ impl<N: Net> LocalServer<N> {
         let moved = self.view.replace(view.clone()).address != view.address;
         self.retired.set(takes_none);
         if takes_none || moved {
-            self.shelf.borrow_mut().clear();
+            self.clear();
         }
     }
 
     fn retire(&self) {
         self.retired.set(true);
+        self.clear();
+    }
+
+    /// Nothing is kept for later requests.
+    pub fn clear(&self) {
         self.shelf.borrow_mut().clear();
+        self.mux.retire();
     }
 }

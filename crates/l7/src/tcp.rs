@@ -96,6 +96,7 @@ async fn lend<N: Net>(
             again: None,
             careful: false,
             fresh: true,
+            upgrade: false,
             patience: Patience { client, whole: Moment::NEVER, cut_at: &service.cut_at },
         };
         let now = upstream::now(worker, &pool, &want);

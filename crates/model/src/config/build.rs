@@ -1,6 +1,7 @@
 //! From settings in force to the checked configuration. Everything was judged before: this only changes the form.
 
 mod balance;
+mod http2;
 mod inner;
 mod operate;
 mod packets;
@@ -108,6 +109,7 @@ fn service(section: &Section) -> Service {
         }),
         packets: forward.packets().then(|| packets::service(section)),
         tls: section.table("tls").map(tls::service),
+        http2: inner(section, "http2", http2::service),
     }
 }
 
@@ -163,6 +165,7 @@ fn pool(section: &Section) -> Pool {
         socket: inner(section, "socket", socket),
         retries: section.number("retries"),
         tls: section.table("tls").map(tls::pool),
+        http2: inner(section, "http2", http2::pool),
     }
 }
 

@@ -15,6 +15,7 @@ use super::address::ServerAddress;
 use super::agent::Agent;
 use super::balance::{Balance, HashOn, Judge, Priority};
 use super::forward::Forward;
+use super::http2::{ClientHttp2, ServerHttp2};
 pub use super::operate::Admin;
 use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
@@ -126,6 +127,8 @@ pub struct Service {
     pub packets: Option<PacketService>,
     /// TLS towards clients; `None`: plain.
     pub tls: Option<ServiceTls>,
+    /// HTTP/2 towards clients (`http`).
+    pub http2: ClientHttp2,
 }
 
 /// Times on the client's side. `None` is off.
@@ -232,6 +235,8 @@ pub struct Pool {
     pub retries: u8,
     /// TLS towards servers; `None`: plain.
     pub tls: Option<PoolTls>,
+    /// HTTP/2 towards servers (`http`).
+    pub http2: ServerHttp2,
 }
 
 /// Times towards servers.

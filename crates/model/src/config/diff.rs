@@ -113,6 +113,7 @@ keys! {
     Forwarded = "forwarded" => forwarded,
     Packets = "packets" => packets,
     Tls = "tls" => tls,
+    Http2 = "http2" => http2,
 }
 keys! {
     /// A key of a pool; `Order` when the same servers stand in another order.
@@ -135,6 +136,7 @@ keys! {
     Socket = "socket" => socket,
     Retries = "retries" => retries,
     Tls = "tls" => tls,
+    Http2 = "http2" => http2,
 }
 keys! {
     /// A key of a server.

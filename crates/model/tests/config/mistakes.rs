@@ -67,6 +67,17 @@ const KEYS: &[Row] = &[
         "service.s.tls.minimum",
         "contradicts",
     ),
+    row(
+        service!("http2 = { window = \"1MiB\", window-most = \"512KiB\" }\n"),
+        "service.s.http2.window-most",
+        "is less than `window`",
+    ),
+    row(
+        pool!("http2 = { speak = \"only\", window = \"8MiB\" }\n"),
+        "pool.p.http2.window",
+        "is less than `window`",
+    ),
+    row(tcp!("http2 = \"off\"\n"), "service.s.http2", "http"),
     row(service!("sticky = \"1h\"\n"), "service.s.sticky", "packet forwarding"),
     row(service!("balance = \"random\"\n"), "service.s.balance", "the pool's"),
     row(service!("timeout = { connect = \"1s\" }\n"), "service.s.timeout.connect", "the pool's"),
