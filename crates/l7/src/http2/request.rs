@@ -46,8 +46,11 @@ pub async fn serve<N: Net>(worker: Rc<Worker<N>>, service: Rc<LocalService<N>>, 
     let began = worker.rt.now();
     let (parts, recv) = request.into_parts();
     let mut bytes = worker.buffers.take();
-    let random = [worker.rng.borrow_mut().next(), worker.rng.borrow_mut().next()];
-    let written = write(&parts, recv.is_end_stream(), random, &mut bytes);
+    let key = match parts.extensions.get::<h2::ext::Protocol>() {
+        Some(_) => upgrade::key(&mut worker.rng.borrow_mut()),
+        None => Vec::new(),
+    };
+    let written = write(&parts, recv.is_end_stream(), &key, &mut bytes);
     let head_only = parts.method == http::Method::HEAD;
     let form = *written.as_ref().unwrap_or(&Body::None);
     let made = Made { respond, recv, form, head_only };
@@ -80,7 +83,7 @@ pub async fn serve<N: Net>(worker: Rc<Worker<N>>, service: Rc<LocalService<N>>, 
 fn write(
     parts: &http::request::Parts,
     ended: bool,
-    random: [u64; 2],
+    key: &[u8],
     out: &mut Vec<u8>,
 ) -> Result<Body, Defect> {
     let protocol = parts.extensions.get::<h2::ext::Protocol>();
@@ -96,6 +99,5 @@ fn write(
         let name: &[u8] = name.as_str().as_bytes();
         (name, value.as_bytes())
     });
-    let key = if protocol.is_some() { upgrade::key(random) } else { Vec::new() };
-    write_request(&head, fields, &key, out)
+    write_request(&head, fields, key, out)
 }

@@ -3,15 +3,16 @@
 //! It proves nothing to anybody: HTTP/2 needs no such proof, and what is made here satisfies HTTP/1.1 alone.
 
 use aws_lc_rs::digest;
+use model::pick::Rng;
 
 /// Appended to a key before it is hashed (RFC 6455 §1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// A `Sec-WebSocket-Key` of 16 bytes.
-pub fn key(random: [u64; 2]) -> Vec<u8> {
+pub fn key(rng: &mut Rng) -> Vec<u8> {
     let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&random[0].to_be_bytes());
-    bytes[8..].copy_from_slice(&random[1].to_be_bytes());
+    bytes[..8].copy_from_slice(&rng.next().to_be_bytes());
+    bytes[8..].copy_from_slice(&rng.next().to_be_bytes());
     base64(&bytes)
 }
 
@@ -49,6 +50,6 @@ mod tests {
         assert_eq!(base64(b"f"), b"Zg==");
         assert_eq!(base64(b"fo"), b"Zm8=");
         assert_eq!(base64(b"foo"), b"Zm9v");
-        assert_eq!(key([0, 1]).len(), 24);
+        assert_eq!(key(&mut Rng::new(1)).len(), 24);
     }
 }
