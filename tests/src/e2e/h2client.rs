@@ -103,7 +103,13 @@ async fn exchange(
         request = request.header(*name, value);
     }
     let mut send = send.ready().await?;
-    let (answer, mut body) = send.send_request(request.body(()).unwrap(), asked.body.is_none())?;
+    let (answer, body) = send.send_request(request.body(()).unwrap(), asked.body.is_none())?;
+    // Both directions at once: an answer may begin before its request has ended.
+    let (gave, got) = tokio::join!(give(body, asked), take(answer, into));
+    got.and(gave)
+}
+
+async fn give(mut body: h2::SendStream<Bytes>, asked: Asked) -> Result<(), h2::Error> {
     if let Some(bytes) = asked.body {
         let mut rest = Bytes::from(bytes);
         while !rest.is_empty() {
@@ -119,6 +125,10 @@ async fn exchange(
             body.send_trailers(trailers.collect())?;
         }
     }
+    Ok(())
+}
+
+async fn take(answer: h2::client::ResponseFuture, into: &mut Answered) -> Result<(), h2::Error> {
     let answer = answer.await?;
     into.status = answer.status().as_u16();
     into.fields = answer.headers().clone();

@@ -60,20 +60,6 @@ fn an_old_connection_is_ended_in_order() {
 }
 
 #[test]
-fn a_removed_service_ends_its_connections_in_order() {
-    let origins = [servers::origin("a")];
-    let setup = Setup::http(&addresses(&origins)).service("http2 = \"always\"\n");
-    let mut balancer = Balancer::start(&setup);
-    let mut client = Frames::to(balancer.front());
-    client.get(1, "/");
-    assert!(client.next_of(kind::DATA).is_some());
-    let moved = Setup::http(&addresses(&origins));
-    balancer.reload(&moved);
-    let goaway = client.next_of(kind::GOAWAY);
-    assert!(goaway.is_some_and(|frame| frame.code() == 0));
-}
-
-#[test]
 fn an_idle_connection_ends_at_its_limit() {
     let origins = [servers::origin("a")];
     let lines = "http2 = \"always\"\ntimeout = { idle = \"300ms\", header = \"300ms\" }\n";

@@ -46,7 +46,7 @@ fn from_http_2_to_http_1() {
     client.send(kind::DATA, END, 1, &[]);
     assert!(client.next_of(kind::DATA).is_some_and(|frame| frame.flags & END == END));
     balancer.logged("the tunnel", |line| line["status"] == 101 && line["protocol"] == "HTTP/2");
-    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+    assert_eq!(balancer.calm().total.requests.unaccounted, 0);
 }
 
 #[test]

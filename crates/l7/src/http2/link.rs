@@ -34,8 +34,6 @@ pub struct ByLibrary {
     pub refused: u64,
     /// Heads answered with 431, or that ended the connection.
     pub heads: u64,
-    /// It ended the connection for too many streams that were reset.
-    pub calm: u64,
 }
 
 /// One connection.
@@ -168,11 +166,12 @@ impl Link {
             ) => {
                 sum.protocol += 1;
             }
-            (Kind::GoAway, code::ENHANCE_YOUR_CALM) if self.met().is_none() => sum.calm += 1,
-            (Kind::GoAway, code::COMPRESSION_ERROR) => sum.heads += 1,
+            // The library's other limits are met together with ours.
+            (Kind::GoAway, code::ENHANCE_YOUR_CALM) if self.met().is_none() => sum.heads += 1,
             (
                 Kind::GoAway,
                 code::PROTOCOL_ERROR
+                | code::COMPRESSION_ERROR
                 | code::FLOW_CONTROL_ERROR
                 | code::STREAM_CLOSED
                 | code::FRAME_SIZE_ERROR,

@@ -21,8 +21,11 @@ use crate::incoming;
 use crate::local::LocalService;
 use crate::misread::{self, Instead};
 use crate::rt::Net;
-use crate::stream::Stream;
+use crate::stream::{Read, Stream};
 use crate::worker::Worker;
+
+/// Bytes of a body that go with its head.
+const WITH_HEAD: usize = 16 * 1024;
 
 /// A request as it came.
 pub struct Asked {
@@ -58,6 +61,9 @@ pub async fn serve<N: Net>(worker: Rc<Worker<N>>, service: Rc<LocalService<N>>, 
     let strand = Answering::new(worker.rt.waker(), open, made, (secure, identity));
     let client = Stream::strand(&worker.rt, Box::new(strand));
     let parties = Parties { worker: &worker, client: &client, peer: peers.0, service: &service };
+    if matches!(form, Body::Length(_) | Body::Chunked) {
+        came_with_it(&worker, &client, &mut bytes);
+    }
     let mut held = Vec::new();
     let read = written.and_then(|_| {
         let view = service.view.borrow().clone();
@@ -76,6 +82,18 @@ pub async fn serve<N: Net>(worker: Rc<Worker<N>>, service: Rc<LocalService<N>>, 
     };
     if after == After::Reset {
         client.reset();
+    }
+}
+
+/// What of the body is there already goes with the head: together they can be sent again.
+fn came_with_it<N: Net>(worker: &Worker<N>, client: &Stream<N>, bytes: &mut Vec<u8>) {
+    let mut scratch = worker.scratch.borrow_mut();
+    let mut left = WITH_HEAD;
+    while left > 0 {
+        let most = left.min(scratch.input.len());
+        let Read::Data(n) = client.try_read(&mut scratch.input[..most]) else { return };
+        bytes.extend_from_slice(&scratch.input[..n]);
+        left -= n;
     }
 }
 

@@ -71,6 +71,8 @@ struct Serving<N: Net> {
     rest_until: Moment,
     /// The library has ended; only bytes are left to be sent.
     over: bool,
+    /// A limit was met, and the account of it is closed.
+    flooded: bool,
 }
 
 /// Serves a connection that begins with the preface; `early` was read of it already.
@@ -117,6 +119,7 @@ pub async fn serve<N: Net>(
         gone_at: Moment::NEVER,
         rest_until: Moment::NEVER,
         over: false,
+        flooded: false,
     };
     serving.pings = serving.conn.ping_pong();
     std::future::poll_fn(|_| serving.turn()).await;
@@ -171,6 +174,8 @@ async fn shake<N: Net>(
         .max_concurrent_reset_streams(REMEMBERED)
         .max_pending_accept_reset_streams(http2.flood.resets as usize)
         .max_local_error_reset_streams(Some(http2.flood.malformed as usize))
+        // Empty ones are counted with what else carries nothing.
+        .data_frame_budget(usize::MAX)
         .enable_connect_protocol();
     let mut handshake = pin!(builder.handshake::<_, Bytes>(wire.carrier()));
     let until = worker.rt.now() + view.config.timeout.header;
@@ -278,7 +283,7 @@ impl<N: Net> Serving<N> {
     /// Limits, deadlines and orders.
     fn care(&mut self, now: Moment) {
         if let Some(flood) = self.link.met()
-            && self.gone_at == Moment::NEVER
+            && !std::mem::replace(&mut self.flooded, true)
         {
             self.count_flood(flood.0);
             return self.abort(
@@ -387,10 +392,6 @@ impl<N: Net> Serving<N> {
                 slot.defects[defect as usize].add(1);
                 self.refused(cause, Some(defect.name()));
             }
-        }
-        if done.calm > 0 {
-            slot.counters.http2_resets.add(1);
-            self.refused(Cause::Http2Flood, Some("rapid-reset"));
         }
     }
 }
