@@ -5,6 +5,7 @@
 mod attacks;
 mod clients;
 mod ends;
+mod grpc;
 mod h2spec;
 mod refused;
 mod servers;

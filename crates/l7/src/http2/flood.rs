@@ -10,6 +10,9 @@ use model::moment::Moment;
 /// Over which counts are taken.
 const SPAN: Duration = Duration::from_secs(10);
 
+/// So many of a kind are more than happen by the way.
+const SOME: u32 = 10;
+
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
@@ -71,6 +74,19 @@ impl Deeds {
         }
     }
 
+    /// Somebody else's limit was met: it stands for that of what was done most. Returns whether there is any such.
+    pub fn meet(&mut self) -> bool {
+        let deeds = [Deed::Reset, Deed::Control, Deed::Tiny, Deed::Malformed];
+        let most = self.counts.iter().zip(deeds).max_by_key(|(count, _)| **count);
+        if let Some((count, deed)) = most
+            && *count >= SOME
+            && self.met.is_none()
+        {
+            self.met = Some(Flood(deed));
+        }
+        self.met.is_some()
+    }
+
     /// The limit that was met first.
     pub fn met(&self) -> Option<Flood> {
         self.met
@@ -100,6 +116,11 @@ mod tests {
             assert_eq!(deeds.met(), Some(Flood(deed)));
             deeds.note(Deed::Reset, at(900_000));
             assert_eq!(deeds.met(), Some(Flood(deed)), "it stays met");
+            let mut deeds = Deeds::new(Http2Flood { resets: 100, ..limits }, at(0));
+            assert!(!deeds.meet(), "nothing was done");
+            (0..SOME).for_each(|_| deeds.note(Deed::Reset, at(1)));
+            assert!(deeds.met().is_none() && deeds.meet());
+            assert_eq!(deeds.met(), Some(Flood(Deed::Reset)));
         }
     }
 }

@@ -166,8 +166,10 @@ impl Link {
             ) => {
                 sum.protocol += 1;
             }
-            // The library's other limits are met together with ours.
-            (Kind::GoAway, code::ENHANCE_YOUR_CALM) if self.met().is_none() => sum.heads += 1,
+            // A limit of the library's own.
+            (Kind::GoAway, code::ENHANCE_YOUR_CALM) => {
+                sum.heads += u64::from(!self.deeds.borrow_mut().meet());
+            }
             (
                 Kind::GoAway,
                 code::PROTOCOL_ERROR

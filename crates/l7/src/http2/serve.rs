@@ -174,8 +174,6 @@ async fn shake<N: Net>(
         .max_concurrent_reset_streams(REMEMBERED)
         .max_pending_accept_reset_streams(http2.flood.resets as usize)
         .max_local_error_reset_streams(Some(http2.flood.malformed as usize))
-        // Empty ones are counted with what else carries nothing.
-        .data_frame_budget(usize::MAX)
         .enable_connect_protocol();
     let mut handshake = pin!(builder.handshake::<_, Bytes>(wire.carrier()));
     let until = worker.rt.now() + view.config.timeout.header;
