@@ -38,5 +38,5 @@ pub use report::{
 };
 pub use server::{ServerAction, ServerChange, ServerChanged, ServerOrder};
 pub use status::{
-    Draining, Evidence, PoolStatus, ServerStatus, ServiceState, ServiceStatus, Source, Status,
+    Draining, Evidence, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus, Source, Status,
 };

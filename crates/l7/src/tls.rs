@@ -11,3 +11,4 @@ pub mod server;
 pub mod session;
 pub mod tickets;
 pub mod trouble;
+pub mod trust;

@@ -23,6 +23,8 @@ pub enum Manner {
     Answers(Vec<u8>),
     /// Says this a byte at a time, slowly.
     Crawls(Vec<u8>),
+    /// Reads something first, then says this to every second connection and that to the others.
+    Alternates(Vec<u8>, Vec<u8>),
 }
 
 /// A listener with manners.
@@ -35,16 +37,26 @@ pub struct Fake {
 impl Fake {
     /// Starts it.
     pub fn start(manner: Manner) -> Fake {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Fake::start_at("127.0.0.1:0".parse().unwrap(), manner)
+    }
+
+    /// Starts it at this address.
+    pub fn start_at(at: SocketAddr, manner: Manner) -> Fake {
+        let listener = TcpListener::bind(at).unwrap();
         let address = listener.local_addr().unwrap();
         let (manner, over) = (Arc::new(Mutex::new(manner)), Arc::new(AtomicBool::new(false)));
         let (now, end) = (Arc::clone(&manner), Arc::clone(&over));
         std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
+            for (number, stream) in listener.incoming().flatten().enumerate() {
                 if end.load(Ordering::Relaxed) {
                     return;
                 }
-                let manner = now.lock().unwrap().clone();
+                let manner = match now.lock().unwrap().clone() {
+                    Manner::Alternates(even, odd) => {
+                        Manner::Answers(if number % 2 == 0 { even } else { odd })
+                    }
+                    other => other,
+                };
                 std::thread::spawn(move || behave(stream, &manner));
             }
         });
@@ -73,7 +85,7 @@ fn behave(mut stream: TcpStream, manner: &Manner) {
     let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
     let mut buffer = [0; 4096];
     match manner {
-        Manner::Hangs => {}
+        Manner::Hangs | Manner::Alternates(..) => {}
         Manner::Says(text) => drop(stream.write_all(text)),
         Manner::Answers(text) => {
             let _ = stream.read(&mut buffer);

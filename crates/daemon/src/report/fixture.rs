@@ -150,6 +150,7 @@ fn unjudged(
             reason: "no evidence yet".into(),
             since: now,
             evidence: false,
+            note: None,
         },
         agent: None,
         hand: Hand::default(),

@@ -68,6 +68,7 @@ fn global(section: &Section) -> Global {
         }),
         metrics: metrics.map(|listen| Metrics { listen: *listen }),
         drain: section.span("drain"),
+        certificate_warning: section.span("certificate-warning"),
         hooks: section.list("hook").iter().map(operate::hook).collect(),
         history: section.table("history").map(operate::history),
     }

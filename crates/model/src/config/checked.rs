@@ -53,6 +53,8 @@ pub struct Global {
     pub metrics: Option<Metrics>,
     /// How long SIGTERM lets exchanges finish; default 30 s.
     pub drain: Duration,
+    /// A certificate that ends within so long is warned of; default 14 days.
+    pub certificate_warning: Duration,
     /// Programs that are told of events.
     pub hooks: Vec<Hook>,
     /// How much history is kept; `None`: none.
