@@ -26,7 +26,7 @@ fn script() -> Command {
     let python: PathBuf = target.join("tools/venv/bin/python3");
     assert!(python.is_file(), "{python:?} is not there: tests/setup test");
     let mut command = Command::new(python);
-    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http2/grpc.py"));
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http2/calls.py"));
     command
 }
 

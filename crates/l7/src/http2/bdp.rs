@@ -3,6 +3,9 @@
 //! While a PING is on its way, as many bytes come as the path holds in one round trip, but never more than the window
 //! lets through. When nearly a whole window came, the window is what held the sender back, and it is doubled.
 
+/// A connection's window is that of so many streams.
+const TOGETHER: u32 = 4;
+
 /// The estimate of one connection.
 #[derive(Debug)]
 pub struct Bdp {
@@ -18,6 +21,11 @@ impl Bdp {
     /// Windows begin with `window` bytes and grow to at most `most`.
     pub fn new(window: u32, most: u32) -> Bdp {
         Bdp { window, most, came: 0, sample: None }
+    }
+
+    /// The window of a whole connection, where each stream's is as large as it is now.
+    pub fn of_connection(&self) -> u32 {
+        self.window.saturating_mul(TOGETHER).min(self.most)
     }
 
     /// So many bytes of bodies came.
@@ -71,6 +79,7 @@ mod tests {
             window = next;
         }
         assert_eq!(sizes, [200_000, 350_000]);
+        assert_eq!(bdp.of_connection(), 350_000);
         assert!(!bdp.wants_ping(), "at its bound nothing is asked any more");
     }
 

@@ -59,13 +59,18 @@ impl BodyIn {
                 (self.at, n) = (self.at + took, n + took);
                 continue;
             }
-            if !self.fill(cx) || self.piece.is_empty() {
+            if !self.fill(cx) {
+                break;
+            }
+            if self.at < self.framing.len() {
+                continue;
+            }
+            if self.piece.is_empty() {
                 break;
             }
             n += self.take_piece(&mut into[n..]);
         }
         match n {
-            0 if self.at < self.framing.len() => Read::Later,
             0 if self.failed.is_some() => Read::Failed(error(self.failed.as_ref())),
             0 if self.ended => Read::End,
             0 => Read::Later,

@@ -106,7 +106,7 @@ impl Mux {
         let (bytes, fields) = terms.head;
         let (send, conn) = Builder::new()
             .initial_window_size(http2.window)
-            .initial_connection_window_size(http2.window.saturating_mul(4).min(http2.window_most))
+            .initial_connection_window_size(link.bdp.borrow().of_connection())
             .max_header_list_size(bytes * 2 + u32::from(fields) * PER_FIELD)
             .max_send_buffer_size(SEND_BUFFER)
             .enable_push(false)
@@ -293,7 +293,7 @@ impl<N: Net> Driver<N> {
         if let Poll::Ready(Ok(_)) = pings.poll_pong(&mut Context::from_waker(&self.waker)) {
             self.pinged = None;
             if let Some(window) = bdp.ponged() {
-                self.conn.set_target_window_size(window);
+                self.conn.set_target_window_size(bdp.of_connection());
                 // It fails only while an earlier change is not acknowledged; the next sample comes.
                 let _ = self.conn.set_initial_window_size(window);
             }

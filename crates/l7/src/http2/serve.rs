@@ -26,6 +26,7 @@ use super::request::{self, Asked};
 use crate::account::Record;
 use crate::census::{OpenConnection, Up};
 use crate::local::LocalService;
+use crate::refuse;
 use crate::rt::Net;
 use crate::said::Said;
 use crate::stream::Stream;
@@ -126,7 +127,10 @@ pub async fn serve<N: Net>(
     let Serving { worker, wire, conn, .. } = serving;
     // Streams that are left learn that their connection is gone.
     drop(conn);
-    wire.stream.finish(worker.rt.now() + PARTING).await;
+    if let Ok(wire) = Rc::try_unwrap(wire) {
+        // What the client still sends must not make our last frames vanish.
+        refuse::linger(&worker, wire.stream).await;
+    }
 }
 
 /// The account of what never became a request.
@@ -166,7 +170,7 @@ async fn shake<N: Net>(
     let mut builder = Builder::new();
     builder
         .initial_window_size(http2.window)
-        .initial_connection_window_size(http2.window.saturating_mul(4).min(http2.window_most))
+        .initial_connection_window_size(link.bdp.borrow().of_connection())
         .max_concurrent_streams(http2.streams)
         // Room for what our own limit is to refuse by name.
         .max_header_list_size(limit.header_bytes * 2 + u32::from(limit.header_count) * PER_FIELD)
@@ -269,7 +273,7 @@ impl<N: Net> Serving<N> {
         if let Poll::Ready(Ok(_)) = pings.poll_pong(cx)
             && let Some(window) = bdp.ponged()
         {
-            self.conn.set_target_window_size(window);
+            self.conn.set_target_window_size(bdp.of_connection());
             // It fails only while an earlier change is not acknowledged; the next sample comes.
             let _ = self.conn.set_initial_window_size(window);
         }

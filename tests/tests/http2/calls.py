@@ -1,7 +1,7 @@
 """A gRPC server and a client of it with the library that Google keeps, in bytes instead of messages.
 
-    grpc.py serve               prints its port and serves until its standard input ends
-    grpc.py ask HOST:PORT       calls every kind of method there and prints what came, a line each
+    calls.py serve               prints its port and serves until its standard input ends
+    calls.py ask HOST:PORT       calls every kind of method there and prints what came, a line each
 """
 
 import queue
