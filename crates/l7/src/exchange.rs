@@ -178,6 +178,7 @@ impl<N: Net> Exchange<'_, N> {
                 .sticking
                 .as_ref()
                 .and_then(|sticking| sticking.wanted(&self.pool, &self.failed, worker.rt.now())),
+            upgrade: self.incoming.upgrade,
             patience: Patience { client: Some(client), whole: self.whole, cut_at: &service.cut_at },
         };
         // What is rare is boxed: each future is moved as a whole when it begins.

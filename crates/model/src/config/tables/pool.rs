@@ -6,7 +6,7 @@ use super::agent::AGENT;
 use super::balance;
 use super::probe::PROBE;
 use super::service;
-use super::tls;
+use super::{http2, tls};
 use super::{operate, socket};
 
 const DAY: u64 = 86_400_000;
@@ -78,6 +78,7 @@ pub static POOL: Table = Table {
         .proxy(),
         Key::refused("sticky", "keeping clients is the service's: `sticky` in `[service.NAME]`"),
         tls::OF_POOL,
+        http2::OF_POOL,
         Key::refused(
             "fin-timeout",
             "packet forwarding has it in the service: `fin-timeout` in `[service.NAME]`",
