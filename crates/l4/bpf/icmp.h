@@ -9,8 +9,9 @@
 #include "service.h"
 #include "tunnel.h"
 
-/* What an error needs besides its cursor; too much for the stack. */
+/* What an error needs; too much for the stack. */
 struct quoted {
+	struct cursor own;
 	struct cursor in;
 	struct ends ours;
 	struct ends outer;
@@ -234,10 +235,9 @@ GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *
 }
 
 /* Ends the walk of every ICMP packet. */
-GLOBAL int icmp(struct xdp_md *ctx, struct cursor *c, const struct config *k)
+GLOBAL int icmp(struct xdp_md *ctx, struct cursor *c, struct quoted *q, const struct config *k)
 {
 	struct icmp_header *header;
-	struct quoted *q = entry(quotes, 0);
 
 	if (!c || !k || !q)
 		return XDP_DROP;

@@ -85,7 +85,7 @@ impl Site {
         let home = Home::open(pins)?;
         let lock = lock(pins)?;
         let dispatcher = Dispatcher::open(&home)?;
-        let sizes = sizes(config);
+        let sizes = Sizes::of(config);
         let plane = Plane::open(&home, &sizes, false)?;
         let mut planner = Planner::new(&apply::capacity(&plane));
         let mut known = BTreeMap::new();
@@ -146,7 +146,9 @@ impl Site {
         // A service that is in force has no obstacle any more; one that was not looked at keeps its own.
         self.obstacles.retain(|name, _| packets(name) && self.planner.service(name).is_none());
         self.obstacles.extend(change.obstacles);
-        self.hops.want(&self.planner.ways(), &self.known);
+        if let Some(ways) = self.planner.new_ways() {
+            self.hops.want(&ways, &self.known);
+        }
         Ok(())
     }
 
@@ -235,9 +237,9 @@ impl Site {
     /// A map refused.
     pub fn sweep(&mut self, tick: u32, services: &[u32]) -> Result<(), bpf::TableError> {
         let census = self.sweeper.census(tick);
-        l4::sweep::gauge(&self.plane, &census, &self.planner.owners(), services)?;
-        let flows = |at: u32| census.servers.get(&at).copied().unwrap_or(0);
-        let (change, forgotten) = self.planner.reclaim(flows);
+        let owners = self.planner.owners();
+        let arrivals = l4::sweep::gauge(&self.plane, &census, &owners, services)?;
+        let (change, forgotten) = self.planner.reclaim(&census, &arrivals);
         self.sweeper.unstick(&forgotten);
         self.carry_out(&change.writes)?;
         self.census = census;
@@ -322,22 +324,6 @@ fn lock(pins: &Path) -> Result<File, OpenError> {
     let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
     rustix::fs::flock(&directory, exclusive).map_err(|_| held())?;
     Ok(directory)
-}
-
-fn sizes(config: &Config) -> Sizes {
-    let packets = &config.packets;
-    let nat = config.services.values().any(|one| one.forward == model::config::Forward::Nat);
-    let direct = config.services.values().any(|one| {
-        matches!(one.forward, model::config::Forward::Mac | model::config::Forward::Tunnel)
-    });
-    let base = Sizes::default();
-    Sizes {
-        // A service may change its method later: what is not used now gets the default and no less.
-        flows: if direct { packets.flows } else { packets.flows.min(base.flows) },
-        records: if nat { packets.flows } else { packets.flows.min(base.records) },
-        fragments: packets.fragments,
-        ..base
-    }
 }
 
 fn failed(name: &str, problem: &str) -> InterfaceView {

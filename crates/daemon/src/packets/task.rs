@@ -251,7 +251,7 @@ impl Life {
             async { Ok::<_, std::io::Error>((kernel.links().await?, kernel.addresses().await?)) };
         match read.await {
             Ok((links, addresses)) => {
-                let local = addresses.iter().map(|one| one.ip).collect();
+                let local = Arc::new(addresses.iter().map(|one| one.ip).collect());
                 if local != self.facts.local {
                     self.facts.local = local;
                     self.dirty = true;
@@ -324,9 +324,9 @@ impl Life {
             Route::Via { source, .. } => Some((ip, (*source)?)),
             Route::Local | Route::None(_) => None,
         };
-        let sources = site.hops.servers().filter_map(source).collect();
+        let sources = Arc::new(site.hops.servers().filter_map(source).collect());
         let gateway = |ip: &IpAddr| matches!(site.hops.route(*ip), Some(Route::Via { next, .. }) if next != ip);
-        let routed = site.hops.servers().filter(gateway).collect();
+        let routed = Arc::new(site.hops.servers().filter(gateway).collect());
         if sources != self.facts.sources || routed != self.facts.routed {
             self.facts.sources = sources;
             self.facts.routed = routed;

@@ -96,8 +96,6 @@ pub struct FlowTimers {
     pub half_closed: Duration,
     /// UDP; default 120 s.
     pub udp: Duration,
-    /// ICMP queries; default 2 s.
-    pub icmp: Duration,
 }
 
 /// A client's network keeps its server.
@@ -152,8 +150,6 @@ pub struct Guard {
     pub ban: Option<Duration>,
     /// Connections that are not complete, above which the alarm stands.
     pub half_open: Option<u32>,
-    /// Above `half_open` clients prove their address before they cost a flow (`nat`).
-    pub syn_cookies: bool,
     /// Over all clients.
     pub all: Caps,
     /// For each client address.
