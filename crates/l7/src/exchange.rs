@@ -174,10 +174,7 @@ impl<N: Net> Exchange<'_, N> {
             again: self.again,
             careful: !self.incoming.idempotent,
             fresh: false,
-            stick: self
-                .sticking
-                .as_ref()
-                .and_then(|sticking| sticking.wanted(&self.pool, &self.failed, worker.rt.now())),
+            stick: self.stick(),
             upgrade: self.incoming.upgrade,
             patience: Patience { client: Some(client), whole: self.whole, cut_at: &service.cut_at },
         };
