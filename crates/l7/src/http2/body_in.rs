@@ -71,6 +71,7 @@ impl BodyIn {
             n += self.take_piece(&mut into[n..]);
         }
         match n {
+            0 if self.at < self.framing.len() => Read::Later,
             0 if self.failed.is_some() => Read::Failed(error(self.failed.as_ref())),
             0 if self.ended => Read::End,
             0 => Read::Later,
