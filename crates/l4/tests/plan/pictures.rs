@@ -98,6 +98,8 @@ impl Bench {
                     config: Arc::clone(config),
                     pool: ids[&config.pool],
                     tls: None,
+                    rules: None,
+                    affinity: None,
                     live: Arc::new(ServiceLive::new(1)),
                 })
             });
