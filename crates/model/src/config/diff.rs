@@ -114,6 +114,8 @@ keys! {
     Forwarded = "forwarded" => forwarded,
     Packets = "packets" => packets,
     Tls = "tls" => tls,
+    Rule = "rule" => rules,
+    Sticky = "sticky" => sticky,
 }
 keys! {
     /// A key of a pool; `Order` when the same servers stand in another order.
