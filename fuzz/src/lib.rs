@@ -15,6 +15,7 @@
 pub mod config;
 pub mod drive;
 pub mod http1;
+pub mod trace;
 
 #[path = "../../crates/wire/tests/http1/reader.rs"]
 pub mod corpus;

@@ -1,6 +1,7 @@
 //! `steelyard explain`: why things are as they are. One file for each thing that can be asked for.
 
 mod server;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -16,16 +17,19 @@ const EXAMPLES: &str = "\
 Examples:
   steelyard explain server web            how the servers of a pool are weighed
   steelyard explain server web/a          the state and the weight of one, with the evidence
-  steelyard explain server web/a --json";
+  steelyard explain server web/a --json
+  steelyard explain trace slow.pcap       whose time it was, from a packet capture";
 
 #[derive(Clone, Debug, clap::Subcommand)]
 enum What {
     Server(server::Args),
+    Trace(trace::Args),
 }
 
 /// Carries it out.
 pub fn run(args: &Args) -> ExitCode {
     match &args.what {
         What::Server(args) => server::run(args),
+        What::Trace(args) => trace::run(args),
     }
 }

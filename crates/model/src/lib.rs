@@ -10,6 +10,7 @@ pub mod hash;
 pub mod health;
 pub mod history;
 pub mod id;
+pub mod limit;
 pub mod live;
 pub mod load;
 pub mod moment;
