@@ -66,7 +66,7 @@ fn capture() {
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut packer, &first[..4_000]).unwrap();
     let seeds = [first.clone(), first[..3_000].to_vec(), pcapng(&first), packer.finish().unwrap()];
-    drive(Target { words: trace::WORDS, ..target("capture", &seeds, 4_000) }, trace::capture);
+    drive(Target { words: trace::WORDS, ..target("capture", &seeds, 1_000) }, trace::capture);
 }
 
 /// The packets of a classic file in enhanced blocks.

@@ -40,7 +40,7 @@ impl<R: Read> Capture<R> {
     }
 
     /// The next frame; `None` at the file's end.
-    pub fn next(&mut self) -> Result<Option<Frame<'_>>, Damage> {
+    pub fn frame(&mut self) -> Result<Option<Frame<'_>>, Damage> {
         match &mut self.format {
             Format::Pcap(pcap) => pcap.next(&mut self.blocks),
             Format::Pcapng(pcapng) => pcapng.next(&mut self.blocks),

@@ -36,7 +36,7 @@ pub fn read<R: Read>(
     let mut capture = Capture::open(from)?;
     let mut frames = 0_u64;
     let outcome = loop {
-        match capture.next() {
+        match capture.frame() {
             Ok(Some(frame)) => {
                 analysis.take(&frame);
                 frames += 1;
@@ -44,7 +44,7 @@ pub fn read<R: Read>(
             Ok(None) => break Outcome::Whole,
             Err(damage) => break Outcome::Partial(damage),
         }
-        if frames % EVERY == 0 {
+        if frames.is_multiple_of(EVERY) {
             progress(capture.offset());
         }
     };

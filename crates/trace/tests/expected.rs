@@ -1,6 +1,6 @@
 //! The study's recreated captures, and what must be found in them: `captures/expected.json`, to the letter.
 
-#![allow(clippy::unwrap_used, reason = "a test's helpers fail the test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail the test")]
 
 use std::fs::File;
 use std::path::PathBuf;

@@ -27,10 +27,13 @@ pub struct Blocks<R> {
     before: u64,
 }
 
+/// The file again from its first byte, after two bytes were looked at.
+type Whole<R> = io::Chain<Cursor<[u8; 2]>, R>;
+
 enum Packed<R> {
-    Plain(io::Chain<Cursor<[u8; 2]>, R>),
+    Plain(Whole<R>),
     Short(Cursor<Vec<u8>>),
-    Gzip(Box<MultiGzDecoder<io::BufReader<io::Chain<Cursor<[u8; 2]>, R>>>>),
+    Gzip(Box<MultiGzDecoder<io::BufReader<Whole<R>>>>),
 }
 
 impl<R: Read> Read for Packed<R> {

@@ -48,15 +48,18 @@ fn enhanced(big: bool, interface: u32, units: u64, bytes: &[u8]) -> Vec<u8> {
     block(6, big, &[&fields[..], bytes].concat())
 }
 
-/// Time, link, first byte and length of each frame, and the damage that ended it.
-fn frames(bytes: &[u8]) -> (Vec<(i64, u16, u8, u32)>, Option<Damage>) {
+/// Time, link, first byte and length on the wire.
+type Seen = (i64, u16, u8, u32);
+
+/// What a file gives, and the damage that ended it.
+fn frames(bytes: &[u8]) -> (Vec<Seen>, Option<Damage>) {
     let mut out = Vec::new();
     let mut capture = match Capture::open(bytes) {
         Ok(capture) => capture,
         Err(damage) => return (out, Some(damage)),
     };
     loop {
-        match capture.next() {
+        match capture.frame() {
             Ok(Some(f)) => out.push((f.time_ns, f.link, f.bytes[0], f.original_len)),
             Ok(None) => return (out, None),
             Err(damage) => return (out, Some(damage)),
@@ -99,7 +102,7 @@ fn drops_are_read_from_statistics() {
     let body = [&n32(0, false)[..], &[0; 8], &count].concat();
     let file = [section(false), interface(false, 1, &[]), block(5, false, &body)].concat();
     let mut capture = Capture::open(&file[..]).unwrap();
-    assert!(capture.next().unwrap().is_none());
+    assert!(capture.frame().unwrap().is_none());
     assert_eq!((capture.drops(), capture.snaplen()), (3, 96));
 }
 

@@ -93,8 +93,7 @@ impl Open {
         let before_data = |range: Option<Range>, side: Side| {
             range.is_none_or(|range| first_data[side.index()].is_none_or(|first| range.to <= first))
         };
-        let shaking =
-            is_tls && before_data(self.asked, Side::Client) || is_tls && self.asked.is_none();
+        let shaking = is_tls && before_data(self.asked, Side::Client);
         Turn {
             kind: if shaking { Kind::TlsHandshake } else { Kind::Exchange },
             request: self.asked,

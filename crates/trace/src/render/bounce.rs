@@ -3,8 +3,11 @@
 //! Long silences are compressed and named. More packets than fit are drawn as bursts. Packets behind findings are
 //! marked, and the capture is drawn where it was.
 
+use model::limit::Limit;
+
 use super::svg::Svg;
 use crate::event::{Event, Side};
+use crate::judge::transaction::owner;
 use crate::report::Finding;
 use crate::scene::Scene;
 use crate::sentence::span;
@@ -13,7 +16,7 @@ use crate::sentence::span;
 const MAX_ARROWS: usize = 2_000;
 const LEFT: f64 = 190.0;
 const RIGHT: f64 = 830.0;
-const TOP: f64 = 60.0;
+const TOP: f64 = 92.0;
 /// Pixels of a compressed silence.
 const BREAK: f64 = 34.0;
 /// Pixels between two arrows, at least and at most.
@@ -40,7 +43,7 @@ pub fn draw(scene: &Scene, findings: &[Finding]) -> (String, f64) {
     let bottom = map.end() + 60.0;
     lifelines(&mut svg, scene, bottom);
     for (at, (y, gap_ns)) in &map.breaks {
-        let cause = cause_at(scene, arrows[*at].time_ns);
+        let cause = cause_of(scene, arrows[*at].time_ns, *gap_ns);
         let name = cause.map_or("idle", |(title, _)| title);
         let class = cause.map_or("idle", |(_, owner)| owner);
         let height = BREAK - 6.0;
@@ -62,10 +65,10 @@ fn lifelines(svg: &mut Svg, scene: &Scene, bottom: f64) {
     let (client, server) = (path.near_ns(Side::Client), path.near_ns(Side::Server));
     let whole = (client + server).max(1) as f64;
     let x = LEFT + (RIGHT - LEFT) * client as f64 / whole;
-    svg.line("capture", (x, TOP - 14.0), (x, bottom));
-    svg.text("small", "middle", (x.clamp(LEFT + 30.0, RIGHT - 30.0), TOP - 20.0), "capture");
+    svg.line("capture", (x, 56.0), (x, bottom));
+    svg.text("small", "middle", (x.clamp(LEFT + 30.0, RIGHT - 30.0), 54.0), "capture");
     for (at, name, end) in [(LEFT, "client", ends[0]), (RIGHT, "server", ends[1])] {
-        svg.line("life", (at, TOP - 8.0), (at, bottom));
+        svg.line("life", (at, 44.0), (at, bottom));
         svg.text("name", "middle", (at, 18.0), name);
         let words = format!("{} · {}", crate::address::ip(end.address), end.port);
         svg.text("small", "middle", (at, 34.0), &words);
@@ -167,25 +170,29 @@ fn arrows(events: &[Event]) -> Vec<Arrow> {
     }
 }
 
-/// What limited at a time, and whose time it was.
-fn cause_at(scene: &Scene, time_ns: i64) -> Option<(&'static str, &'static str)> {
-    let at = time_ns + 1;
+/// What limited longest in a silence, and whose time it was.
+fn cause_of(scene: &Scene, from_ns: i64, gap_ns: i64) -> Option<(&'static str, &'static str)> {
+    let within = |from: i64, to: i64| to.min(from_ns + gap_ns) - from.max(from_ns);
+    let mut longest: Option<(i64, &'static str, &'static str)> = None;
+    let mut offer = |ns: i64, limit: Limit, sender: Side| {
+        if ns > 0 && longest.is_none_or(|(known, ..)| ns > known) {
+            longest = Some((ns, limit.title(), owner(limit, sender).name()));
+        }
+    };
     for transaction in &scene.judged.transactions {
         for (sender, phase) in transaction.phases() {
-            let stretch = phase.stretches.iter().find(|(_, from, to)| *from <= at && at < *to);
-            if let Some((limit, ..)) = stretch {
-                let owner = crate::judge::transaction::owner(*limit, sender);
-                return Some((limit.title(), owner.name()));
+            for (limit, from, to) in &phase.stretches {
+                offer(within(*from, *to), *limit, sender);
             }
         }
-        let thinks = transaction.response.as_ref().is_some_and(|phase| {
-            transaction.request.to_ns <= at && at < phase.from_ns && transaction.server_ns > 0
-        });
-        if thinks {
-            return Some((model::limit::Limit::ServerThink.title(), "server"));
+        if let Some(response) = &transaction.response {
+            let from = response.from_ns - transaction.server_ns;
+            offer(within(from, response.from_ns), Limit::ServerThink, Side::Server);
         }
+        let (start, _) = transaction.span_ns();
+        offer(within(start - transaction.pause_ns, start), Limit::ClientThink, Side::Client);
     }
-    None
+    longest.map(|(_, title, owner)| (title, owner))
 }
 
 /// From time to pixels: to scale between packets, silences compressed.

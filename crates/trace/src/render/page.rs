@@ -46,26 +46,26 @@ pub fn draw(scene: &Scene, report: &Report) -> Drawn {
         let scaled = plot.name.starts_with("flight");
         let hidden = if plot.name.ends_with("-log") { " hidden" } else { "" };
         let class = if scaled { format!("plot scaled{hidden}") } else { "plot".to_owned() };
-        let _ = write!(
+        let _ = writeln!(
             page,
-            "<div class=\"{class}\">{}<small>{}</small></div>\n",
+            "<div class=\"{class}\">{}<small>{}</small></div>",
             svg(plot),
             escaped(&plot.title)
         );
     }
     page.push_str("<h2>Packet by packet <button id=\"larger\">larger</button> <button id=\"smaller\">smaller</button></h2>\n");
     page.push_str("<p class=\"quiet\">An arrow is a packet: grey without payload, yellow less than a segment, blue a whole one, red sent again; thick where a finding shows. Long silences are compressed.</p>\n");
-    let _ = write!(
+    let _ = writeln!(
         page,
-        "<div class=\"scroll\" id=\"bounce-box\"><svg id=\"bounce\" viewBox=\"0 0 {BOUNCE:.0} {height:.0}\" width=\"{BOUNCE:.0}\" height=\"{height:.0}\">\n{bounce}</svg></div>\n"
+        "<div class=\"scroll\" id=\"bounce-box\"><svg id=\"bounce\" viewBox=\"0 0 {BOUNCE:.0} {height:.0}\" width=\"{BOUNCE:.0}\" height=\"{height:.0}\">\n{bounce}</svg></div>"
     );
     if let Some(connection) = one {
         table(&mut page, connection);
     }
     let (from, to) = time.seconds();
-    let _ = write!(
+    let _ = writeln!(
         page,
-        "<script type=\"application/json\" id=\"span\">[{from},{to}]</script>\n<script>\n{SCRIPT}</script>\n</body></html>\n"
+        "<script type=\"application/json\" id=\"span\">[{from},{to}]</script>\n<script>\n{SCRIPT}</script>\n</body></html>"
     );
     Drawn { page, drawings: drawings(plots, bounce, height) }
 }
@@ -104,10 +104,10 @@ fn head(page: &mut String, scene: &Scene, report: &Report, verdict: &Verdict) {
     let end =
         |at: usize| format!("{} port {}", crate::address::ip(ends[at].address), ends[at].port);
     let title = escaped(&report.files.join(", "));
-    let _ = write!(
+    let _ = writeln!(
         page,
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n<style>\n{STYLE}</style></head><body>\n\
-         <h1>Whose time was it?</h1>\n<p class=\"quiet\">{title} · connection {} of {} · {} to {} · round trip {}</p>\n",
+         <h1>Whose time was it?</h1>\n<p class=\"quiet\">{title} · connection {} of {} · {} to {} · round trip {}</p>",
         scene.number,
         report.connections_total,
         escaped(&end(0)),
@@ -116,7 +116,7 @@ fn head(page: &mut String, scene: &Scene, report: &Report, verdict: &Verdict) {
     );
     if let Some(damage) = &report.capture.damage {
         let _ =
-            write!(page, "<p>Damaged: {}. What came before was analysed.</p>\n", escaped(damage));
+            writeln!(page, "<p>Damaged: {}. What came before was analysed.</p>", escaped(damage));
     }
     let owners = &verdict.owners;
     let all = [
@@ -134,7 +134,7 @@ fn head(page: &mut String, scene: &Scene, report: &Report, verdict: &Verdict) {
         );
     }
     let total = axis::seconds(verdict.total_seconds);
-    let _ = write!(page, "</div>\n<p>Users waited {total} on this connection.</p>\n");
+    let _ = writeln!(page, "</div>\n<p>Users waited {total} on this connection.</p>");
     if verdict.most_significant.is_none() {
         page.push_str("<p>Nothing stands out: no part of this is worth changing.</p>\n");
     }
@@ -149,9 +149,9 @@ fn finding_words(page: &mut String, rank: usize, finding: &Finding) {
     let more = [finding.hint.as_deref(), finding.alternative.as_deref()];
     let more: String =
         more.iter().flatten().map(|text| format!("<p>{}</p>", escaped(text))).collect();
-    let _ = write!(
+    let _ = writeln!(
         page,
-        "<div class=\"finding {}\" data-rank=\"{rank}\" data-start=\"{}\" data-length=\"{}\"><b>{name}: {}</b> <small>{} · {}'s time</small><p>{}</p>{more}<p>{}</p></div>\n",
+        "<div class=\"finding {}\" data-rank=\"{rank}\" data-start=\"{}\" data-length=\"{}\"><b>{name}: {}</b> <small>{} · {}'s time</small><p>{}</p>{more}<p>{}</p></div>",
         finding.owner.name(),
         finding.evidence.start_seconds,
         finding.evidence.longest_seconds,
@@ -175,7 +175,7 @@ fn table(page: &mut String, connection: &Connection) {
     page.push_str("</tbody></table>\n");
     let hidden = connection.transactions_total - connection.transactions.len().min(MAX_ROWS) as u64;
     if hidden > 0 {
-        let _ = write!(page, "<p class=\"quiet\">{hidden} more are not shown.</p>\n");
+        let _ = writeln!(page, "<p class=\"quiet\">{hidden} more are not shown.</p>");
     }
 }
 
@@ -196,9 +196,9 @@ fn row(page: &mut String, of: &TransactionReport) {
     let bytes = response.map_or(0, |phase| phase.bytes);
     let status = of.status.map_or_else(String::new, |status| format!(" → {status}"));
     let title = of.title.as_deref().unwrap_or(of.kind);
-    let _ = write!(
+    let _ = writeln!(
         page,
-        "<td data-value=\"{bytes}\">{}</td><td>{}{status}</td></tr>\n",
+        "<td data-value=\"{bytes}\">{}</td><td>{}{status}</td></tr>",
         axis::amount(bytes as f64),
         escaped(title)
     );

@@ -193,9 +193,14 @@ pub fn throughput(scene: &Scene, span: Span) -> Plot {
         let points: Vec<(f64, f64)> = bins.iter().enumerate().map(point).collect();
         svg.steps(&format!("rate {class}"), &points);
     }
-    let inner = framed(svg, scale, |value| format!("{}bit/s", amount(value)), 0.0);
+    let inner = framed(svg, scale, bits, 0.0);
     let title = "Throughput, by who sent".to_owned();
     Plot { name: "throughput", title, inner, height: scale.height + 40.0 }
+}
+
+/// Bits a second for people.
+fn bits(value: f64) -> String {
+    if value < 1e3 { format!("{value:.0} bit/s") } else { format!("{}bit/s", amount(value)) }
 }
 
 /// Every sample of the round trip, by who answered.

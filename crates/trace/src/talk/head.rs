@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn heads_say_where_their_message_ends() {
         let head = read(b"POST /a HTTP/1.1\r\nHost: x\r\ncontent-LENGTH: 12\r\n\r\nabc").unwrap();
-        assert_eq!((head.length, head.body), (48, Body::Bytes(12)));
+        assert_eq!((head.length, head.body), (49, Body::Bytes(12)));
         let head = read(b"HTTP/1.1 200 OK\nTransfer-Encoding: gzip, chunked\n\n").unwrap();
         assert_eq!((head.body, status(head.line)), (Body::Chunks, Some(200)));
         assert_eq!(read(b"GET / HTTP/1.1\r\nHost: x\r\n"), None);
