@@ -54,7 +54,7 @@ impl Line {
     pub fn open(up: Shape, down: Shape) -> Result<Line, LineError> {
         let (client, server) = (Namespace::new("client")?, Namespace::new("server")?);
         let between = Namespace::new("line")?;
-        for (host, link, address) in [(&client, "a", CLIENT), (&server, "b", SERVER)] {
+        for (host, link, address) in [(&client, "left", CLIENT), (&server, "right", SERVER)] {
             let name = between.name();
             host.ip(&format!("link add eth0 mtu 1500 type veth peer name {link} netns {name}\n"))?;
             // What is forwarded must be as it is on a wire: no segments put together, every checksum computed.
@@ -64,11 +64,12 @@ impl Line {
                     ethtool
                         .args(["-K", link, "tx", "off", "tso", "off", "gso", "off", "gro", "off"]),
                 )?;
-                namespace.ip(&format!("link set {link} up\n"))?;
+                namespace.ip(&format!("link set dev {link} up\n"))?;
             }
             host.ip(&format!("addr add {address}/24 dev eth0\n"))?;
         }
-        let links = between.within(|| io::Result::Ok([sys::open("a")?, sys::open("b")?]))??;
+        let links =
+            between.within(|| io::Result::Ok([sys::open("left")?, sys::open("right")?]))??;
         let (ear, stop) = rustix::pipe::pipe().map_err(io::Error::from)?;
         let forwarder = std::thread::spawn(move || shell::forward(links, &ear, [up, down]));
         Ok(Line { client, server, _between: between, stop: Some(stop), forwarder: Some(forwarder) })

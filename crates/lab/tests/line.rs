@@ -26,7 +26,7 @@ fn line(up: Shape, down: Shape) -> Option<Line> {
             println!("skipped: namespaces need root");
             None
         }
-        Err(error) => panic!("{error}"),
+        Err(error) => panic!("{error:?}"),
     }
 }
 

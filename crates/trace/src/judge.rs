@@ -15,6 +15,7 @@ mod link;
 mod loss;
 mod message;
 mod rounds;
+mod scaling;
 mod slice;
 mod turns;
 
@@ -67,7 +68,7 @@ pub fn judge(
     let scales = sides.map(|side| {
         let sender = Sender::view(conversation, side.peer(), &path, None);
         let segment = segments[side.peer().index()];
-        scale::of(conversation, side, &sender, &path, segment, wishes)
+        scaling::of(conversation, side, &sender, &path, segment, wishes)
     });
     let views = sides
         .map(|side| Sender::view(conversation, side, &path, Some(scales[side.peer().index()])));
