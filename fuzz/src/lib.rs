@@ -13,7 +13,9 @@
 )]
 
 pub mod config;
+pub mod dialogue;
 pub mod drive;
+pub mod history;
 pub mod http1;
 pub mod trace;
 

@@ -4,7 +4,7 @@
 
 use fuzz::drive::{Target, drive};
 use fuzz::mutate::HTTP_WORDS;
-use fuzz::{config, corpus, http1, trace};
+use fuzz::{config, corpus, dialogue, history, http1, trace};
 
 fn streams(kind: &str) -> Vec<Vec<u8>> {
     let short = |case: corpus::Case| (case.sent.len() < 4_000).then_some(case.sent);
@@ -89,4 +89,36 @@ fn pcapng(classic: &[u8]) -> Vec<u8> {
         rest = &rest[16 + kept..];
     }
     out
+}
+
+#[test]
+fn dialogues_of_probes() {
+    for protocol in dialogue::protocols() {
+        let name = format!("probe {}", protocol.kind.name());
+        // HTTP/2 takes a whole connection to say anything.
+        let runs = if matches!(protocol.kind.name(), "http2" | "grpc") { 300 } else { 2_000 };
+        let target = Target { words: dialogue::WORDS, ..target(&name, &protocol.seeds, runs) };
+        drive(target, |bytes| dialogue::talk(&protocol.kind, bytes));
+    }
+}
+
+#[test]
+fn agents() {
+    let seeds = [
+        &b"75% up ready # fine\r\n"[..],
+        b"drain,down#disk\n",
+        b"{\"cpu_utilization\": 0.3, \"named_metrics\": {\"a\": 1}}",
+        b"TEXT cpu_utilization=0.3,application_utilization=0.7",
+        b"BIN CQAAAAAAAOA/",
+    ];
+    let seeds: Vec<_> = seeds.iter().map(|seed| seed.to_vec()).collect();
+    drive(Target { words: dialogue::WORDS, ..target("agents", &seeds, 10_000) }, dialogue::agent);
+}
+
+#[test]
+fn history_files() {
+    let words: &[&[u8]] = &[b"sthist\0\x01", b"\xff\xff\xff\xff", b"\0\0\0\0", b"\x80", b"server/"];
+    let seeds = history::seeds();
+    drive(Target { words, ..target("history file", &seeds, 10_000) }, history::file);
+    drive(Target { words, ..target("history records", &seeds, 10_000) }, history::records);
 }

@@ -1,5 +1,6 @@
 //! `steelyard explain`: why things are as they are. One file for each thing that can be asked for.
 
+mod request;
 mod server;
 mod trace;
 
@@ -18,12 +19,15 @@ Examples:
   steelyard explain server web            how the servers of a pool are weighed
   steelyard explain server web/a          the state and the weight of one, with the evidence
   steelyard explain server web/a --json
-  steelyard explain trace slow.pcap       whose time it was, from a packet capture";
+  steelyard explain trace slow.pcap       whose time it was, from a packet capture
+  steelyard explain request --url http://shop.example/cart --header 'cookie: id=7'
+                                          which service, rule, pool and servers would take it";
 
 #[derive(Clone, Debug, clap::Subcommand)]
 enum What {
     Server(server::Args),
     Trace(trace::Args),
+    Request(request::Args),
 }
 
 /// Carries it out.
@@ -31,5 +35,6 @@ pub fn run(args: &Args) -> ExitCode {
     match &args.what {
         What::Server(args) => server::run(args),
         What::Trace(args) => trace::run(args),
+        What::Request(args) => request::run(args),
     }
 }

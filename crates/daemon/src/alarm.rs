@@ -1,14 +1,17 @@
-//! Warns before something runs out: connections of a service, descriptors, source ports. Once when it comes near, once when
-//! it is far again.
+//! Warns before something runs out: connections of a service, descriptors, source ports, the time of a certificate.
+//! Once when it comes near, once when it is far again.
 //!
 //! The edges lie apart, so that what moves around one of them does not warn again and again. It limits nothing.
 
+mod certificates;
+
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::event::{Events, Level};
 use crate::report::vitals::{Facts, Vitals};
+use certificates::Ending;
 
 /// Between two looks.
 const STEP: Duration = Duration::from_secs(2);
@@ -21,7 +24,7 @@ const REMEMBERED: usize = 10_000;
 
 /// Looks until the daemon is gone.
 pub async fn run(vitals: Arc<Vitals>) {
-    let mut alarms = Alarms::default();
+    let (mut alarms, mut ending) = (Alarms::default(), Ending::default());
     loop {
         tokio::time::sleep(STEP).await;
         let picture = vitals.control.picture();
@@ -43,6 +46,7 @@ pub async fn run(vitals: Arc<Vitals>) {
             uses.push(Use { what: "connections", of, used: open, limit: u64::from(limit) });
         }
         alarms.look(vitals.control.events(), uses);
+        ending.look(vitals.control.events(), &picture, SystemTime::now());
     }
 }
 

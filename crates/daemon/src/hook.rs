@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 
 use crate::control::Control;
 use crate::event::{Event, Events};
+use crate::probe::seed::seed;
 use child::Ran;
 
 /// Bytes of what a program said that an event repeats.
@@ -101,7 +102,7 @@ fn begin(
     bench.running += 1;
     let (hook, events) = (hook.clone(), events.clone());
     running.spawn(async move {
-        let ran = child::run(&hook.run, &environment(&event), hook.timeout).await;
+        let ran = child::run(&hook.run, &environment(&event), hook.timeout, seed()).await;
         tell(&events, &hook, &event, &ran);
         hook.name
     });

@@ -18,6 +18,7 @@ mod keep;
 pub mod listeners;
 pub mod local_time;
 pub mod metrics;
+mod offspring;
 mod outside;
 pub mod packets;
 pub mod probe;

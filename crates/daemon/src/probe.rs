@@ -38,7 +38,7 @@ use board::Board;
 use counts::ProbeCounts;
 use engine::{Engine, Found};
 use judges::{Judges, Observed};
-use mail::{Letter, Mailbox};
+use mail::Mailbox;
 
 /// Probes under way at a time, at most; more wait and are counted as late. Servers that do not answer hold theirs for
 /// the whole timeout: so many keep pace with 16,000 of them at the default times.
@@ -60,7 +60,7 @@ pub struct Observer {
 #[derive(Debug)]
 pub struct Prober {
     mailbox: Arc<Mailbox>,
-    letters: Receiver<Letter>,
+    letters: Receiver<Observed>,
     /// Probes by result.
     pub counts: Arc<ProbeCounts>,
     /// The newest evidence.
@@ -70,12 +70,12 @@ pub struct Prober {
 impl Observer {
     /// A connection could not be made.
     pub fn connect_failed(&self, server: ServerId, reason: String) {
-        self.to.post(Letter::Observed(Observed::Failed(server, reason)));
+        self.to.post(Observed::Failed(server, reason));
     }
 
     /// A connection was made after one had failed.
     pub fn connect_succeeded(&self, server: ServerId) {
-        self.to.post(Letter::Observed(Observed::Succeeded(server)));
+        self.to.post(Observed::Succeeded(server));
     }
 }
 

@@ -1,7 +1,8 @@
-//! Keys and certificates: read (`files`), kept and compared with what is on disk (`vault`), looked after (`watch`).
+//! Keys and certificates: read (`files`, `authorities`), kept and compared with what is on disk (`vault`), looked after (`watch`).
 //!
 //! What they are made into is the request plane's; nothing of a key is ever said.
 
+pub mod authorities;
 pub mod files;
 pub mod told;
 pub mod vault;

@@ -23,6 +23,8 @@ pub fn snapshot(servers: &[SocketAddr]) -> Snapshot {
         pool: PoolId(0),
         tls: None,
         live: Arc::new(ServiceLive::new(1)),
+        rules: None,
+        affinity: None,
     };
     let pool = PoolView { id: PoolId(0), config: Arc::new(pool(&servers)), tls: None, servers };
     Snapshot {
@@ -111,5 +113,7 @@ fn service() -> Service {
         socket: SocketOptions::default(),
         forwarded: Forwarded { x_forwarded: Fanout::Append, forwarded: Fanout::Keep, via: true },
         tls: None,
+        rules: Vec::new(),
+        sticky: None,
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! It opens no file and no socket, and knows no HTTP.
 
+pub mod aside;
 pub mod client;
 pub mod identity;
 pub mod names;
@@ -11,3 +12,4 @@ pub mod server;
 pub mod session;
 pub mod tickets;
 pub mod trouble;
+pub mod trust;

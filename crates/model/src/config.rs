@@ -11,12 +11,16 @@ pub mod explain;
 pub mod finding;
 pub mod forward;
 pub mod load;
+pub mod matching;
 pub mod operate;
 pub mod packets;
 pub mod pattern;
 pub mod probe;
 pub mod reference;
+pub mod rules;
 pub mod socket;
+pub mod sticky;
+pub mod template;
 pub mod tls;
 pub mod unit;
 
@@ -46,6 +50,7 @@ pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
 pub use forward::Forward;
 pub use load::{Checked, explain, load};
+pub use matching::{HostPattern, Match, PathPattern, Range};
 pub use operate::{Control, Discovery, HistoryKeep, Hook, Place, Records, Scheduled};
 pub use packets::{
     AttachMode, Caps, FlowTimers, Guard, Hours, PacketRule, PacketService, Packets, Prefix,
@@ -53,5 +58,10 @@ pub use packets::{
 };
 pub use pattern::{Pattern, PatternError};
 pub use probe::{HttpAsk, OnDown, Probe, ProbeKind, ProbeTls, ProgramProbe, Say};
+pub use rules::{
+    Action, Condition, Counted, FixedAnswer, LimitBy, Mirror, PoolState, RateLimit, Rewrite, Rule,
+    WithoutServers,
+};
 pub use socket::{KeepAlive, PathHint, SocketOptions};
+pub use sticky::{Affinity, Cookie, CookieMode, Gone, StickyBy};
 pub use tls::{ClientAuth, PoolTls, ServiceTls, TlsPolicy, TlsVersion, UnknownName};

@@ -10,14 +10,19 @@
 //!   ratio  = √(base's share ÷ share of what is in flight, or begun)    each root's inside within ¼ and 4
 //!          = √(mean latency ÷ latency),  √(free part ÷ mean free part)
 //!   target = base × Σ proportion × ratio ÷ 100, all targets scaled to the sum of bases, within 1 and bound
-//!   level  = level + (target − level) × step,    step ≤ 100 ÷ smoothing
+//!   level  = published + (target − published) × step,    step = 1 ÷ (1 + gain) ≤ 100 ÷ smoothing
 //! ```
 //!
-//! Weights act on what is measured next, so a judge that follows every target swings. A server whose target changed
-//! sides takes half the step from then on, one whose target stays on its side takes longer steps again: a loop that
-//! overshoots calms down by itself; the roots leave it less to calm. One measure alone, close to the pool's limit, can
-//! still make weights move by a few to and fro: mix it with exchanges begun, which pull towards the base. What is not known (no probe, a lost agent) counts as average. Levels rounded are
-//! published only when they differ from what was published by more than the sensitivity (strictly). The judge never
+//! Weights act on what is measured next: a server that is given less soon has room again, so a judge that follows every
+//! target swings. How much a target falls for each unit of weight that is given, the gain, is seen whenever a weight was
+//! changed; dividing the way by it goes at once to where weight and target meet (Newton's method with a slope by
+//! secants). Close to a server's limit the gain is large and the steps are short; while nothing changes the gain is
+//! forgotten bit by bit. A step never exceeds three tenths of the weight. After a step in load weights come within a
+//! tenth of the bound of their steady values in ten judgements and pass them at most twice, whatever the proportions;
+//! not where a server's backlog grows without a limit, which has no steady value: caps of connections set one.
+//!
+//! What is not known (no probe, a lost agent) counts as average. Levels rounded are published only when they differ from
+//! what was published by more than the sensitivity (strictly); what is not published is not added up. The judge never
 //! gives 0: that is an operator's word.
 //!
 //! It reads no clock and no counter, and says nothing of health. Servers that may take no work now are not given to
@@ -31,10 +36,16 @@ use crate::config::Judge;
 
 /// Ratios stay within this and its inverse: one interval's accident must not throw a server out.
 const MOST: f64 = 4.0;
-/// Steps are halved at most so often.
-const HALVINGS: i32 = 3;
-/// A target nearer than this part of the bound is reached.
-const NEAR: f64 = 0.02;
+/// What is taken as the gain at most.
+const GAIN_MOST: f64 = 40.0;
+/// The gain until one was seen, unless the smoothing is less.
+const GAIN_FIRST: f64 = 0.5;
+/// So much of a gain is left when another, smaller one was seen.
+const GAIN_KEPT: f64 = 0.5;
+/// So much of a gain, above the first, is left after a judgement without a change.
+const GAIN_FORGOT: f64 = 0.8;
+/// The longest step, of the weight; one is always allowed.
+const LONGEST: f64 = 0.3;
 /// Counts above this are no counts.
 const MOST_COUNTED: f64 = 1e12;
 /// Added to both sides of a comparison of latencies, milliseconds: below it differences are noise.
@@ -62,10 +73,12 @@ pub struct Reading {
 pub struct Level {
     /// The weight before rounding.
     pub level: f64,
-    /// The part of the way that it goes at the next interval.
+    /// The part of the way from what was published to the target that was gone.
     pub step: f64,
-    /// Where its target lay: 1 above, −1 below, 0 reached.
-    pub side: i8,
+    /// By how much its target falls for each unit of weight more.
+    pub gain: f64,
+    /// What was published when it was judged last, and the target then; `None`: it was not.
+    pub last: Option<(u16, f64)>,
     /// What is published.
     pub published: u16,
 }
@@ -116,13 +129,8 @@ pub fn judge(settings: &Judge, servers: &[(Reading, Option<Level>)]) -> Judgemen
             let base = base(reading);
             let ratios = means.ratios(reading, base / bases.max(f64::MIN_POSITIVE));
             let factor = mix(settings, ratios);
-            let fresh = Level {
-                level: base.max(1.0),
-                step: full_step(settings),
-                side: 0,
-                published: rounded(base, settings.bound),
-            };
-            let kept = before.unwrap_or(fresh);
+            let fresh = resumed(settings, rounded(base, settings.bound));
+            let kept = before.unwrap_or(Level { level: base.max(1.0), ..fresh });
             let (target, before, wanted) = (base * factor, kept.published, kept.published);
             Row { reading: *reading, base, ratios, factor, target, before, wanted, kept }
         })
@@ -145,7 +153,8 @@ pub fn judge(settings: &Judge, servers: &[(Reading, Option<Level>)]) -> Judgemen
 /// What a level of another process, or of other settings, is worth here: the published weight goes on.
 pub fn resumed(settings: &Judge, published: u16) -> Level {
     let published = published.clamp(1, settings.bound);
-    Level { level: f64::from(published), step: full_step(settings), side: 0, published }
+    let gain = first_gain(settings);
+    Level { level: f64::from(published), step: 1.0 / (1.0 + gain), gain, last: None, published }
 }
 
 /// What a pool has on average.
@@ -194,23 +203,29 @@ fn mix(settings: &Judge, ratios: [f64; 4]) -> f64 {
 }
 
 fn toward(settings: &Judge, before: Level, target: f64) -> Level {
-    let full = full_step(settings);
-    let apart = target - before.level;
-    let near = apart.abs() <= NEAR * f64::from(settings.bound);
-    let side = if near { 0 } else { apart.signum() as i8 };
-    let step = match side * before.side {
-        -1 => before.step / 2.0,
-        1 => before.step * 1.5,
-        _ => before.step,
+    let published = f64::from(before.published);
+    let first = first_gain(settings);
+    let gain = match before.last {
+        Some((weight, old)) if weight != before.published => {
+            let seen = (old - target) / (published - f64::from(weight));
+            seen.max(before.gain * GAIN_KEPT).clamp(first, GAIN_MOST)
+        }
+        _ => first + (before.gain - first).max(0.0) * GAIN_FORGOT,
     };
-    let step = step.clamp(full * 0.5f64.powi(HALVINGS), full);
-    // What is near keeps its side: a swing that dies out is remembered as one.
-    let side = if near { before.side } else { side };
-    Level { level: before.level + apart * step, step, side, published: before.published }
+    let longest = (LONGEST * published).max(1.0);
+    let way = ((target - published) / (1.0 + gain)).clamp(-longest, longest);
+    // More smoothing than the first gain is worth: the level lags behind where the way leads, and never passes it.
+    let lag = (1.0 + GAIN_FIRST) * 100.0 / f64::from(settings.smoothing.max(100));
+    let level = before.level + (published + way - before.level) * lag.min(1.0);
+    let apart = target - published;
+    let step = if apart.abs() < f64::EPSILON { 0.0 } else { (level - published) / apart };
+    let last = Some((before.published, target));
+    Level { level, step, gain, last, published: before.published }
 }
 
-fn full_step(settings: &Judge) -> f64 {
-    100.0 / f64::from(settings.smoothing.max(100))
+/// The gain that the smoothing stands for, as far as it is not more than the usual one.
+fn first_gain(settings: &Judge) -> f64 {
+    (f64::from(settings.smoothing.max(100)) / 100.0 - 1.0).min(GAIN_FIRST)
 }
 
 /// Percent of the published sum by which the wanted weights differ.

@@ -69,7 +69,12 @@ fn rows_of_the_arithmetic() {
     let root = (10.0f64 / 19.0).sqrt();
     let targets = 10.0 * (root + 2.0);
     assert!(close(busy.target, 10.0 * root * 20.0 / targets));
-    assert!(close(busy.kept.level, 10.0 + (busy.target - 10.0) / 1.5), "two thirds of the way");
+    assert!(close(busy.kept.level, 7.0), "a step is three tenths of the weight at most");
+    assert!(close(idle.kept.level, 13.0), "{idle:?}");
+    let closer =
+        judge(&says(100, 0, 0, 0), &[(reading(1, 9.0, 0.0), None), (reading(1, 7.0, 0.0), None)]);
+    let row = &closer.rows[0];
+    assert!(close(row.kept.level, 10.0 + (row.target - 10.0) / 1.5), "two thirds of the way");
 
     let latency =
         |millis: f64| Reading { configured: 1, latency_ms: Some(millis), ..Reading::default() };
@@ -109,14 +114,38 @@ fn a_change_must_exceed_the_sensitivity() {
         assert_eq!(judgement.publish, moved > 5.0);
         assert_eq!(judgement.publish, want || moved > 5.0);
     }
-    let exact = [(reading(1, 0.0, 0.0), Some(resumed(&scale, 100))); 1];
-    let up = Judge { sensitivity: 5, ..scale };
-    let five = Level { level: 105.0, step: 0.0, side: 0, published: 100 };
-    let six = Level { level: 118.0, step: 0.0, side: 0, published: 100 };
-    assert!(!judge(&up, &exact).publish);
-    // Steps are never shorter than an eighth: 105 comes down to 104.4, 118 to 115.8.
-    assert!(!judge(&up, &[(reading(1, 0.0, 0.0), Some(five))]).publish);
-    assert!(judge(&up, &[(reading(1, 0.0, 0.0), Some(six))]).publish);
+    let alone =
+        |published| judge(&scale, &[(reading(1, 0.0, 0.0), Some(resumed(&scale, published)))]);
+    assert!(!alone(100).publish);
+    assert!(!alone(105).publish, "105 is 4.8 % away from where it goes");
+    assert!(alone(106).publish);
+}
+
+#[test]
+fn what_is_not_published_does_not_add_up() {
+    let settings = says(0, 100, 0, 0);
+    let mut kept = [None; 4];
+    // A little more for one than for the others: the rounded change is below the sensitivity for ever.
+    for _ in 0..100 {
+        let servers =
+            [0, 1, 2, 3].map(|at| (reading(1, 0.0, if at == 0 { 90.0 } else { 100.0 }), kept[at]));
+        let judgement = judge(&settings, &servers);
+        assert!(!judgement.publish, "{judgement:?}");
+        judgement.rows.iter().enumerate().for_each(|(at, row)| kept[at] = Some(row.kept));
+    }
+}
+
+#[test]
+fn more_smoothing_is_slower_and_gets_there() {
+    let after = |smoothing: u16, intervals: usize| {
+        let settings = Judge { smoothing, ..says(0, 0, 0, 100) };
+        let mut world = World::new(&[100.0, 50.0], None);
+        world.arriving = 60.0;
+        world.run(&settings, intervals)[intervals - 1][1]
+    };
+    let (quick, slow) = (after(100, 2), after(800, 2));
+    assert!(quick < slow, "{quick} {slow}");
+    assert!(after(800, 60).abs_diff(after(150, 60)) <= 1);
 }
 
 #[test]
@@ -142,7 +171,8 @@ fn it_never_gives_zero_and_never_more_than_the_bound() {
             .collect();
         for row in judge(&says(25, 25, 25, 25), &servers).rows {
             assert!((1..=20).contains(&row.wanted), "{row:?}");
-            assert!(row.kept.level.is_finite() && row.kept.step > 0.0, "{row:?}");
+            assert!(row.kept.level.is_finite() && row.kept.step.is_finite(), "{row:?}");
+            assert!((0.0..=40.0).contains(&row.kept.gain), "{row:?}");
         }
     }
 }
@@ -154,6 +184,8 @@ struct World {
     /// Exchanges that come in an interval.
     arriving: f64,
     backlog: Vec<f64>,
+    /// What may wait in a server, in intervals of its work: what caps of connections allow.
+    most_waiting: f64,
     weights: Vec<u16>,
     kept: Vec<Option<Level>>,
     rng: Option<Rng>,
@@ -166,6 +198,7 @@ impl World {
             speeds: speeds.to_vec(),
             arriving: 0.0,
             backlog: vec![0.0; count],
+            most_waiting: f64::INFINITY,
             weights: vec![10; count],
             kept: vec![None; count],
             rng,
@@ -186,7 +219,8 @@ impl World {
                 }
                 let speed = self.speeds[at];
                 let busy = new / speed;
-                self.backlog[at] = (self.backlog[at] + new - speed).max(0.0);
+                let waiting = (self.backlog[at] + new - speed).max(0.0);
+                self.backlog[at] = waiting.min(self.most_waiting * speed);
                 // A server has a hundredth of its speed in work at once when it is full; then it queues.
                 let queued = busy.min(0.98) / (1.0 - busy.min(0.98));
                 let active =
@@ -252,6 +286,39 @@ fn after_a_step_in_load_weights_settle_within_ten_intervals_without_swinging() {
                     assert!(crossings(&of, steady[server]) <= 2, "{what}");
                 }
             }
+        }
+    }
+}
+
+/// Whatever the proportions, the servers and the step: after ten judgements every weight is within a tenth of the bound of
+/// its steady value, and none has passed that more than twice.
+#[test]
+fn no_proportions_make_weights_swing() {
+    let speeds = [100.0, 100.0, 80.0, 60.0, 50.0, 40.0, 20.0];
+    for seed in 0..400 {
+        let mut rng = Rng::new(seed);
+        let mut draw = |below: u64| rng.below(below);
+        let count = 2 + draw(5);
+        let speeds: Vec<f64> = (0..count).map(|_| speeds[draw(7) as usize]).collect();
+        let mut cuts = [draw(21) as u8 * 5, draw(21) as u8 * 5, draw(21) as u8 * 5];
+        cuts.sort_unstable();
+        let settings = says(cuts[0], cuts[1] - cuts[0], cuts[2] - cuts[1], 100 - cuts[2]);
+        let capacity: f64 = speeds.iter().sum();
+        let mut load = || (10 + draw(89)) as f64 / 100.0;
+        let (low, high) = (load(), load());
+        let mut world = World::new(&speeds, None);
+        world.most_waiting = 0.5;
+        world.arriving = capacity * low;
+        world.run(&settings, 40);
+        world.arriving = capacity * high;
+        let seen = world.run(&settings, 60);
+        for server in 0..speeds.len() {
+            let of: Vec<u16> = seen.iter().map(|weights| weights[server]).collect();
+            let steady = of[59];
+            let what =
+                format!("seed {seed}: {speeds:?} {settings:?} {low}→{high} {server}: {of:?}");
+            assert!(of[10..].iter().all(|weight| weight.abs_diff(steady) <= 2), "{what}");
+            assert!(crossings(&of, steady) <= 2, "{what}");
         }
     }
 }

@@ -43,8 +43,13 @@ impl<'a> Wanted<'a> {
     }
 
     /// Expired long ago.
-    pub fn expired(mut self) -> Self {
-        self.until = 2001;
+    pub fn expired(self) -> Self {
+        self.until(2001)
+    }
+
+    /// Good until this year begins.
+    pub fn until(mut self, year: i32) -> Self {
+        self.until = year;
         self
     }
 }

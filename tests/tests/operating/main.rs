@@ -8,7 +8,11 @@
     reason = "the whole program is a test, which the lints cannot see"
 )]
 
+mod clock;
 mod found;
 mod orders;
 mod past;
+mod quiesce;
+mod refused;
+mod services;
 mod told;

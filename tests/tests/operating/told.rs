@@ -1,4 +1,5 @@
-//! A pool that runs empty is told once to a program, and told again when it is back.
+//! A pool that runs empty is told once to a program, and told again when it is back. Programs that hang, fork or flood
+//! are held within their limits, and what runs short is told once.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -32,4 +33,61 @@ fn a_program_is_told_once_that_a_pool_is_empty_and_once_that_it_is_back() {
     let said = || std::fs::read_to_string(&told).unwrap_or_default();
     wait::until("the program was told", || said().len() >= expected.len());
     assert_eq!(said(), expected, "each once, in order");
+}
+
+/// Processes with this word in their command line.
+fn running(word: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
+    lines.filter(|line| line.split(|b| *b == 0).any(|one| one == word.as_bytes())).count()
+}
+
+#[test]
+fn programs_that_hang_fork_and_flood_are_held() {
+    let origins = [origin("a"), origin("b")];
+    let setup = Setup::http(&addresses(&origins));
+    let place = Place::new(&setup);
+    // Nobody else sleeps so long.
+    let nap = format!("98{}", 700_000 + std::process::id());
+    let mut hooks = String::new();
+    for (name, script) in [
+        ("hang", format!("exec sleep {nap}")),
+        ("fork", format!("sleep {nap} & setsid sleep {nap} < /dev/null > /dev/null 2>&1 & exit 0")),
+        ("flood", "exec head -c 50000000 /dev/zero".to_owned()),
+    ] {
+        let file = place.dir().write(name, format!("#!/bin/sh\n{script}\n"));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        hooks.push_str(&format!(
+            "[[global.hook]]\nname = \"{name}\"\nrun = \"{}\"\non = [\"server-drain\"]\ntimeout = \"2s\"\n",
+            file.display()
+        ));
+    }
+    place.write(&setup.more(&hooks));
+    let process = place.start();
+    place.done(&["server", "drain", "web/a"]);
+    // The one that forks holds its output open by a child: it is ended at the limit too.
+    wait::until("two are ended at the limit", || place.told("hook-timed-out") == 2);
+    wait::until("one has ended by itself", || place.told("hook-ran") == 1);
+    wait::until("nothing is left of them", || running(&nap) == 0);
+    assert!(process.resident_bytes() < 300 << 20);
+    place.done(&["server", "enable", "web/a"]);
+}
+
+#[test]
+fn what_runs_short_is_told_once_and_once_that_it_does_not() {
+    let origins = [origin("a")];
+    let setup = Setup::http(&addresses(&origins)).service("limit = { connections = 10 }");
+    let place = Place::new(&setup);
+    let _process = place.start();
+    let client = || std::net::TcpStream::connect(setup.fronts()[0]).unwrap();
+    let held: Vec<_> = (0..9).map(|_| client()).collect();
+    let about = |what: &str| {
+        let events = place.events().events;
+        let of = events.into_iter().filter(|event| event.what == what);
+        of.filter(|event| event.about["of"] == "shop").count()
+    };
+    wait::until("nine of ten", || about("alarm-on") == 1);
+    drop(held);
+    wait::until("none of ten", || about("alarm-off") == 1);
+    assert_eq!(about("alarm-on"), 1);
 }

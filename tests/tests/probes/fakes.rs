@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use api::types::ServerStatus;
+use api::types::{Event, ServerStatus};
 use model::snapshot::ServerState;
 use tests::e2e::balancer::Balancer;
 use tests::e2e::setup::Setup;
@@ -23,6 +23,8 @@ pub enum Manner {
     Answers(Vec<u8>),
     /// Says this a byte at a time, slowly.
     Crawls(Vec<u8>),
+    /// Reads something first, then says this to every second connection and that to the others.
+    Alternates(Vec<u8>, Vec<u8>),
 }
 
 /// A listener with manners.
@@ -35,16 +37,26 @@ pub struct Fake {
 impl Fake {
     /// Starts it.
     pub fn start(manner: Manner) -> Fake {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Fake::start_at("127.0.0.1:0".parse().unwrap(), manner)
+    }
+
+    /// Starts it at this address.
+    pub fn start_at(at: SocketAddr, manner: Manner) -> Fake {
+        let listener = TcpListener::bind(at).unwrap();
         let address = listener.local_addr().unwrap();
         let (manner, over) = (Arc::new(Mutex::new(manner)), Arc::new(AtomicBool::new(false)));
         let (now, end) = (Arc::clone(&manner), Arc::clone(&over));
         std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
+            for (number, stream) in listener.incoming().flatten().enumerate() {
                 if end.load(Ordering::Relaxed) {
                     return;
                 }
-                let manner = now.lock().unwrap().clone();
+                let manner = match now.lock().unwrap().clone() {
+                    Manner::Alternates(even, odd) => {
+                        Manner::Answers(if number % 2 == 0 { even } else { odd })
+                    }
+                    other => other,
+                };
                 std::thread::spawn(move || behave(stream, &manner));
             }
         });
@@ -73,7 +85,7 @@ fn behave(mut stream: TcpStream, manner: &Manner) {
     let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
     let mut buffer = [0; 4096];
     match manner {
-        Manner::Hangs => {}
+        Manner::Hangs | Manner::Alternates(..) => {}
         Manner::Says(text) => drop(stream.write_all(text)),
         Manner::Answers(text) => {
             let _ = stream.read(&mut buffer);
@@ -130,8 +142,13 @@ pub fn reaches(balancer: &Balancer, state: ServerState, text: &str) -> ServerSta
 
 /// How often this kind of event was told.
 pub fn told(balancer: &Balancer, what: &str) -> usize {
+    events(balancer, what).len()
+}
+
+/// The events of this kind.
+pub fn events(balancer: &Balancer, what: &str) -> Vec<Event> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let api = api::Client::new(balancer.dir().join("sock"));
     let events = runtime.block_on(api.events()).unwrap();
-    events.events.iter().filter(|event| event.what == what).count()
+    events.events.into_iter().filter(|event| event.what == what).collect()
 }

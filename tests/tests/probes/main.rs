@@ -9,6 +9,9 @@
 
 mod agents;
 mod fakes;
+mod kept;
+mod loaded;
+mod matrix;
 mod programs;
 mod real;
 mod states;

@@ -57,6 +57,21 @@ fn a_program_that_hangs_or_forks_is_gone_with_all_of_its_children() {
 }
 
 #[test]
+fn what_leaves_in_silence_is_found_now_and_then() {
+    let (dir, notes) = (Dir::new(), Dir::new());
+    // Long enough to pile up, short enough to be gone when the test is.
+    let word = format!("20.{}", std::process::id());
+    let runs = notes.join("runs");
+    let quiet = "< /dev/null > /dev/null 2>&1 &";
+    let script = format!("echo run >> {}; setsid sleep {word} {quiet} exit 0", runs.display());
+    let _balancer = probed(&dir, &script);
+    wait::until("ten runs", || {
+        std::fs::read_to_string(&runs).is_ok_and(|text| text.lines().count() >= 10)
+    });
+    wait::until("nearly all of them are gone", || running(&word) <= 4);
+}
+
+#[test]
 fn a_program_that_prints_without_end_or_eats_memory_is_stopped() {
     let dir = Dir::new();
     let balancer = probed(&dir, "exec cat /dev/zero");

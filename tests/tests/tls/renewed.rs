@@ -5,6 +5,7 @@ use std::process::Command;
 use api::types::CertificateStatus;
 use tests::e2e::balancer::Balancer;
 use tests::e2e::certificate::{replace, wanted};
+use tests::e2e::place::Place;
 use tests::e2e::servers::{self, addresses};
 use tests::e2e::setup::Setup;
 use tests::e2e::tools::program;
@@ -92,4 +93,25 @@ fn a_configuration_with_a_bad_pair_does_not_come_into_force() {
     assert_eq!(balancer.status().generation, 1);
     let more = ["-o", "/dev/null", "-w", "%{http_code}"];
     assert_eq!(ours.curl(balancer.front(), "shop.example", &more), "200");
+}
+
+#[test]
+fn an_end_that_is_near_is_told_once_and_so_is_its_renewal() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let file = ours.dir.join("shop.pem");
+    let pair = ours.authority.pair(file, &wanted(&["shop.example"]).until(2030));
+    let setup = Setup::http(&addresses(&origins)).service(&format!("tls = {pair:?}\n"));
+    let place = Place::new(&setup.global("certificate-warning = \"3650d\""));
+    let mut process = place.start();
+    wait::until("told", || place.told("certificate-expires") == 1);
+    let warned = || place.status().warnings.iter().any(|text| text.contains("expires in"));
+    assert!(warned());
+    let generation = place.status().generation;
+    place.write(&place.setup().pool("retries = 1"));
+    process.signal(rustix::process::Signal::HUP);
+    wait::until("reloaded", || place.status().generation > generation);
+    ours.pair("shop.pem", &["shop.example"]);
+    wait::until("renewed", || place.told("certificate-good") == 1);
+    assert_eq!(place.told("certificate-expires"), 1, "a reload does not tell it again");
+    assert!(!warned() && process.ended().is_none());
 }

@@ -135,6 +135,9 @@ pub struct ServerStatus {
     pub connections: u32,
     /// The most connections it may have; absent: no cap.
     pub cap: Option<u32>,
+    /// It is taken as up although nothing was seen of it: it has no probe, and no client was sent to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub assumed: bool,
 }
 
 /// Why something is in its state.
@@ -147,6 +150,25 @@ pub struct Evidence {
     pub text: String,
     /// When it was seen last.
     pub at_unix_ms: u64,
+    /// The same part by part; absent: nobody looked, somebody ordered or assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seen>,
+}
+
+/// What was seen of a server, by whom and how.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Seen {
+    /// The probe: `http GET /healthz at 10.0.0.11:8080`; absent: clients' connections.
+    pub probe: Option<String>,
+    /// What it saw: `http GET /healthz 200`.
+    pub saw: String,
+    /// How long it took, microseconds; absent: nobody measured it.
+    pub took_us: Option<u64>,
+    /// It speaks for the server.
+    pub good: bool,
+    /// So many of the same kind, good or bad, came in a row.
+    pub in_a_row: u32,
 }
 
 /// Where evidence comes from.

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use api::types::{JudgeExplained, ServerExplained, ServersExplained, WeightExplained};
+use api::types::{JudgeExplained, Seen, ServerExplained, ServersExplained, WeightExplained};
 
 use crate::ask::{Contact, wait};
 use crate::end::{End, Failure, finish, print_json};
@@ -12,7 +12,7 @@ use crate::show::paint::Paint;
 use crate::show::plain::plain;
 use crate::show::screen;
 use crate::show::table::{Align, Table};
-use crate::show::unit::{count, span};
+use crate::show::unit::{count, micros, span};
 
 /// Why a server has its state, its weight and its work.
 #[derive(Clone, Debug, clap::Args)]
@@ -97,15 +97,21 @@ fn story(explained: &ServersExplained, it: &ServerExplained) -> String {
     let server = &it.server;
     let mut lines = vec![
         format!("{}/{} at {}", explained.pool, server.name, plain(&server.address)),
-        format!("  state    {} for {}", server.state.name(), age(server.since_unix_ms)),
+        format!(
+            "  state    {}{} for {}",
+            if server.assumed { "assumed " } else { "" },
+            server.state.name(),
+            age(server.since_unix_ms)
+        ),
         format!(
             "  because  {} ({}, {} ago)",
             plain(&server.reason.text),
             source(server.reason.source),
             age(server.reason.at_unix_ms)
         ),
-        format!("  turn     {}; {}", it.rank, explained.turn),
     ];
+    lines.extend(server.reason.seen.as_ref().map(seen));
+    lines.push(format!("  turn     {}; {}", it.rank, explained.turn));
     lines.push(if it.takes_work {
         format!("  work     takes {:.1} % of what is given out by weight", it.share_percent)
     } else {
@@ -128,6 +134,18 @@ fn story(explained: &ServersExplained, it: &ServerExplained) -> String {
     lines.extend(weight(&it.weight, age));
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// Which probe it was, what it saw, how long that took, and how often it was so.
+fn seen(seen: &Seen) -> String {
+    let whose = seen.probe.as_deref().unwrap_or("clients' connections");
+    let took = seen.took_us.map(|took| format!(" after {}", micros(took))).unwrap_or_default();
+    let kind = if seen.good { "good" } else { "bad" };
+    let (whose, saw) = (plain(whose), plain(&seen.saw));
+    format!(
+        "  seen     by {whose}: {saw}{took}; {} {kind} in a row",
+        count(u64::from(seen.in_a_row))
+    )
 }
 
 fn source(source: api::types::Source) -> String {
@@ -202,7 +220,7 @@ mod tests {
             "row": {
                 "reading": {"configured": 1, "active": 3.0, "new": 40.0, "latency_ms": null, "load": 0.25},
                 "base": 10.0, "ratios": [1.5, 0.9, 1.0, 1.2], "factor": 1.2, "target": 12.5, "before": 10,
-                "wanted": 11, "kept": {"level": 11.2, "step": 0.66, "side": 1, "published": 10}
+                "wanted": 11, "kept": {"level": 11.2, "step": 0.66, "gain": 0.5, "last": [10, 12.0], "published": 10}
             },
             "proportions": [50, 25, 0, 25], "change-percent": 4.5, "sensitivity-percent": 5, "at-unix-ms": 1000
         }"#;

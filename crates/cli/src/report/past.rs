@@ -3,7 +3,8 @@
 use api::types::{History, HistoryRow};
 
 use crate::show::paint::Paint;
-use crate::show::table::{Align, Table};
+use crate::show::table::Align::{Left, Right};
+use crate::show::table::Table;
 use crate::show::unit::{bytes, count, micros, moment, rate, span};
 
 /// The heights of a line.
@@ -36,76 +37,73 @@ pub fn render(history: &History, only: Option<&str>, width: usize, paint: Paint)
     let of = |kind: &str| -> Vec<&HistoryRow> {
         rows.iter().filter(|row| row.name.starts_with(kind)).copied().collect()
     };
-    services(&of("service/"), &mut text, width, paint);
-    servers(&of("server/"), &mut text, width, paint);
+    for table in [services(&of("service/")), servers(&of("server/"))] {
+        let table = table.render(width, paint);
+        if !table.is_empty() {
+            text.push('\n');
+            text.push_str(&table);
+        }
+    }
     worst(&rows, &mut text);
     text
 }
 
-fn services(rows: &[&HistoryRow], text: &mut String, width: usize, paint: Paint) {
-    if rows.is_empty() {
-        return;
-    }
-    let columns = [
-        ("SERVICE", Align::Left),
-        ("REQUESTS", Align::Right),
-        ("A SECOND", Align::Right),
-        ("FAILED", Align::Right),
-        ("5XX", Align::Right),
-        ("SENT", Align::Right),
-        ("MOST OPEN", Align::Right),
-        ("SLOWEST", Align::Right),
-        ("REQUESTS OVER THE TIME", Align::Left),
-    ];
-    let mut table = Table::new(&columns);
+fn services(rows: &[&HistoryRow]) -> Table {
+    let mut table = Table::new(&[
+        ("SERVICE", Left),
+        ("REQUESTS", Right),
+        ("A SECOND", Right),
+        ("FAILED", Right),
+        ("5XX", Right),
+        ("SENT", Right),
+        ("MOST OPEN", Right),
+        ("SLOWEST", Right),
+        ("REQUESTS OVER THE TIME", Left),
+    ]);
     for row in rows {
-        let number = |what: &str| row.numbers.get(what).copied().unwrap_or(0);
         table.row(vec![
             name(row).into(),
-            count(number("requests")).into(),
+            count(number(row, "requests")).into(),
             rate(row.rates.get("requests").copied().unwrap_or(0.0)).into(),
-            count(number("failed")).into(),
-            count(number("server-errors")).into(),
-            bytes(number("sent-bytes")).into(),
-            count(number("open")).into(),
-            micros(number("slowest-us")).into(),
+            count(number(row, "failed")).into(),
+            count(number(row, "server-errors")).into(),
+            bytes(number(row, "sent-bytes")).into(),
+            count(number(row, "open")).into(),
+            micros(number(row, "slowest-us")).into(),
             line(&row.line, None).into(),
         ]);
     }
-    text.push('\n');
-    text.push_str(&table.render(width, paint));
+    table
 }
 
-fn servers(rows: &[&HistoryRow], text: &mut String, width: usize, paint: Paint) {
-    if rows.is_empty() {
-        return;
-    }
-    let columns = [
-        ("SERVER", Align::Left),
-        ("REQUESTS", Align::Right),
-        ("UP", Align::Right),
-        ("DOWN", Align::Right),
-        ("DRAINED", Align::Right),
-        ("NO CONNECTION", Align::Right),
-        ("5XX", Align::Right),
-        ("UP OVER THE TIME", Align::Left),
-    ];
-    let mut table = Table::new(&columns);
+fn servers(rows: &[&HistoryRow]) -> Table {
+    let mut table = Table::new(&[
+        ("SERVER", Left),
+        ("REQUESTS", Right),
+        ("UP", Right),
+        ("DOWN", Right),
+        ("DRAINED", Right),
+        ("NO CONNECTION", Right),
+        ("5XX", Right),
+        ("UP OVER THE TIME", Left),
+    ]);
     for row in rows {
-        let number = |what: &str| row.numbers.get(what).copied().unwrap_or(0);
         table.row(vec![
             name(row).into(),
-            count(number("requests")).into(),
-            span(number("up-ms")).into(),
-            span(number("down-ms")).into(),
-            span(number("drain-ms") + number("disabled-ms")).into(),
-            count(number("connect-failed")).into(),
-            count(number("server-errors")).into(),
+            count(number(row, "requests")).into(),
+            span(number(row, "up-ms")).into(),
+            span(number(row, "down-ms")).into(),
+            span(number(row, "drain-ms") + number(row, "disabled-ms")).into(),
+            count(number(row, "connect-failed")).into(),
+            count(number(row, "server-errors")).into(),
             line(&row.line, Some(1.0)).into(),
         ]);
     }
-    text.push('\n');
-    text.push_str(&table.render(width, paint));
+    table
+}
+
+fn number(row: &HistoryRow, what: &str) -> u64 {
+    row.numbers.get(what).copied().unwrap_or(0)
 }
 
 fn worst(rows: &[&HistoryRow], text: &mut String) {

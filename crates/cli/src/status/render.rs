@@ -227,7 +227,11 @@ fn state(server: &ServerStatus, now_unix_ms: u64) -> Cell {
         ServerState::Unknown => Colour::Doubt,
         ServerState::Drain | ServerState::Disabled => Colour::Quiet,
     };
-    Cell::led(server.state.name(), colour, &format!(" {age}: {text}"))
+    let (word, colour) = match server.assumed {
+        true => ("assumed up", Colour::Doubt),
+        false => (server.state.name(), colour),
+    };
+    Cell::led(word, colour, &format!(" {age}: {text}"))
 }
 
 fn service_colour(state: ServiceState) -> Colour {

@@ -60,7 +60,7 @@ pub struct Actor {
     listeners: Listeners,
     pub(super) book: Book,
     generations: Generations,
-    words: Words,
+    pub(super) words: Words,
     pub(super) events: Events,
     pub(super) force: Force,
     vault: Vault,
@@ -166,9 +166,9 @@ impl Actor {
     fn learn(&mut self, order: Order) -> Option<Order> {
         let now = SystemTime::now();
         match order {
-            Order::Verdict(verdict) => self.server(verdict.server, |facts| {
-                server::judged(facts, verdict.health, verdict.reason, now)
-            }),
+            Order::Verdict(verdict) => {
+                self.server(verdict.server, |facts| server::judged(facts, verdict, now));
+            }
             Order::Agent(word) => {
                 self.server(word.server, |facts| server::agent_said(facts, word.said, now));
             }

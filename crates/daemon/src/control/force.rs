@@ -89,6 +89,7 @@ pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
         control,
         metrics: _,
         drain: _,
+        certificate_warning: _,
         hooks: _,
         history: _,
     } = &first.global;

@@ -67,6 +67,10 @@ impl Actor {
         let due: Vec<(ServerId, ServerFacts)> =
             entries.filter_map(|(id, entry)| Some((*id, due(&entry.facts)?))).collect();
         if due.is_empty() {
+            // What probes found out meanwhile is to outlive a kill, too.
+            if self.words.is_due(now) {
+                self.keep_words();
+            }
             return;
         }
         let before = self.book.clone();

@@ -11,6 +11,7 @@ use thiserror::Error;
 
 use super::origin::Origin;
 use super::picture::Judgement;
+use crate::probe::board::Note;
 
 /// A configuration to put in force.
 #[derive(Clone, Debug)]
@@ -141,6 +142,8 @@ pub struct Verdict {
     pub health: Judgement,
     /// The evidence, in a sentence.
     pub reason: String,
+    /// The evidence; `None`: there is none.
+    pub note: Option<Note>,
 }
 
 /// What a server's agent says of it.

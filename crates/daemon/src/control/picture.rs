@@ -13,6 +13,7 @@ use model::snapshot::{ServerState, Snapshot};
 use serde::{Deserialize, Serialize};
 
 use super::origin::Origin;
+use crate::probe::board::Note;
 use crate::tls::told::Told;
 
 /// What is in force.
@@ -150,6 +151,9 @@ pub struct Judged {
     pub since: SystemTime,
     /// Made by evidence rather than by the pool's initial policy.
     pub evidence: bool,
+    /// That evidence, part by part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Note>,
 }
 
 /// A judgement of health.

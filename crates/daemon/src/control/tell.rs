@@ -78,7 +78,7 @@ pub(super) fn server_state(events: &Events, id: ServerId, old: &Book, new: &Book
         ServerState::Disabled => (Level::Info, "server-disabled"),
     };
     let left = takers(new, pool_name);
-    let about = [
+    let mut about = vec![
         ("pool", pool_name.clone()),
         ("server", config.name.clone()),
         ("address", address_text(&config.address)),
@@ -87,8 +87,21 @@ pub(super) fn server_state(events: &Events, id: ServerId, old: &Book, new: &Book
         ("reason", reason.clone()),
         ("left", left.to_string()),
     ];
+    about.extend(evidence(facts));
     events.tell(level, what, text, &about);
     pool(events, pool_name, takers(old, pool_name), left);
+}
+
+/// What a judgement rests on, where the state is the judgement's.
+fn evidence(facts: &ServerFacts) -> Vec<(&'static str, String)> {
+    let judged = matches!(facts.state, ServerState::Up | ServerState::Down | ServerState::Unknown);
+    let Some(note) = facts.judged.note.as_ref().filter(|_| judged && facts.agent.is_none()) else {
+        return Vec::new();
+    };
+    let mut about = vec![("saw", note.saw.clone()), ("in-a-row", note.in_a_row.to_string())];
+    about.extend(note.probe.clone().map(|probe| ("probe", probe)));
+    about.extend(note.took.map(|took| ("took-us", took.as_micros().to_string())));
+    about
 }
 
 /// Pools that a change left without a server that takes work, or gave one back.

@@ -194,11 +194,17 @@ async fn verdicts_that_wait_make_one_snapshot() {
         [("a", Judgement::Down), ("b", Judgement::Down), ("a", Judgement::Up), ("b", Judgement::Up)]
     {
         let server = picture.server("web", name).unwrap().id;
-        world.control.verdict(Verdict { server, health, reason: "because".into() }).await;
+        world
+            .control
+            .verdict(Verdict { server, health, reason: "because".into(), note: None })
+            .await;
     }
     let unknown = model::id::ServerId(999);
     let health = Judgement::Down;
-    world.control.verdict(Verdict { server: unknown, health, reason: String::new() }).await;
+    world
+        .control
+        .verdict(Verdict { server: unknown, health, reason: String::new(), note: None })
+        .await;
     // Answered behind them.
     world.control.generations().await.unwrap();
     assert!(matches!(world.fake.take()[..], [Asked::Install(_)]));

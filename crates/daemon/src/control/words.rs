@@ -1,13 +1,16 @@
-//! The file in which operators' words outlive the process. Trouble with it is told and counted, never a failure of
-//! what was asked for.
+//! The file in which operators' words and judgements of health outlive the process. Trouble with it is told and
+//! counted, never a failure of what was asked for.
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use crate::event::Events;
 use crate::keep;
 use crate::reconcile::memory::{Memory, VERSION};
 
+/// Between two looks whether something changed that nobody ordered.
+const LOOK: Duration = Duration::from_secs(5);
 /// Bytes that the file may have.
 const BYTES: u64 = 16 << 20;
 
@@ -16,6 +19,7 @@ const BYTES: u64 = 16 << 20;
 pub(super) struct Words {
     path: Option<PathBuf>,
     written: Memory,
+    looked: SystemTime,
     failures: u64,
     events: Events,
 }
@@ -24,7 +28,8 @@ impl Words {
     /// Reads what the process before kept below `state`; `None`: nothing is kept.
     pub fn open(state: Option<&Path>, events: Events) -> Words {
         let path = state.map(|state| state.join("servers.json"));
-        let mut words = Words { path, written: Memory::default(), failures: 0, events };
+        let (written, looked) = (Memory::default(), SystemTime::now());
+        let mut words = Words { path, written, looked, failures: 0, events };
         if let Some(path) = words.path.clone() {
             match read(&path) {
                 Ok(memory) => words.written = memory,
@@ -58,6 +63,17 @@ impl Words {
         }
     }
 
+    /// Whether it is time to look for what changed by itself; if so, the next time is later.
+    pub fn is_due(&mut self, now: SystemTime) -> bool {
+        // A clock that was set back makes it due at once.
+        let due = now.duration_since(self.looked).is_ok_and(|since| since >= LOOK);
+        let back = now < self.looked;
+        if due || back {
+            self.looked = now;
+        }
+        due || back
+    }
+
     /// Attempts that failed.
     pub fn failures(&self) -> u64 {
         self.failures
@@ -65,6 +81,10 @@ impl Words {
 
     fn trouble(&mut self, what: &str, path: &Path, error: &io::Error) {
         self.failures += 1;
+        // The first is told, then ever fewer; all are counted.
+        if !self.failures.is_power_of_two() {
+            return;
+        }
         let path = path.display();
         self.events.warn(
             "words-not-kept",

@@ -17,7 +17,7 @@ const ROWS: usize = 2_000;
 /// Puts it together.
 pub fn digest(found: Found, since_unix_ms: u64, until_unix_ms: u64) -> History {
     let Found { records, unreadable } = found;
-    let covered_ms: u64 = records.iter().map(span_ms).sum();
+    let covered_ms = records.iter().map(span_ms).fold(0, u64::saturating_add);
     let mut rows: BTreeMap<&str, Vec<(&Record, &Row)>> = BTreeMap::new();
     for record in &records {
         for row in &record.rows {
@@ -46,10 +46,16 @@ fn span_ms(record: &Record) -> u64 {
     u64::from(record.span) * 1000
 }
 
+/// A file's numbers may be any: nothing here may overflow.
+fn at_ms(record: &Record) -> u64 {
+    record.at.saturating_mul(1000)
+}
+
 fn row(name: &str, of: &[(&Record, &Row)], since: u64, until: u64) -> HistoryRow {
     let mut sum = Row { name: name.to_owned(), numbers: Vec::new() };
     of.iter().for_each(|(_, row)| merge(&mut sum, row));
-    let seconds = of.iter().map(|(record, _)| u64::from(record.span)).sum::<u64>().max(1);
+    let seconds: u64 = of.iter().map(|(record, _)| u64::from(record.span)).sum();
+    let seconds = seconds.max(1);
     let named = || kinds(name).iter().zip(&sum.numbers);
     let rates = named().filter(|((_, how), _)| *how == Merge::Sum);
     let up = name.starts_with("server/");
@@ -74,7 +80,7 @@ fn line(name: &str, of: &[(&Record, &Row)], since: u64, until: u64) -> Vec<Optio
     let length = until.saturating_sub(since).max(1);
     let mut parts: Vec<Option<(f64, f64)>> = vec![None; PARTS];
     for (record, row) in of {
-        let middle = (record.at * 1000).saturating_sub(span_ms(record) / 2).saturating_sub(since);
+        let middle = at_ms(record).saturating_sub(span_ms(record) / 2).saturating_sub(since);
         let at = usize::try_from(u128::from(middle) * PARTS as u128 / u128::from(length));
         let Some(part) = parts.get_mut(at.unwrap_or(PARTS).min(PARTS - 1)) else { continue };
         let number = |what: &str| {
@@ -105,7 +111,7 @@ fn worst(name: &str, of: &[(&Record, &Row)]) -> Vec<Worst> {
         let bads = named.filter(|((what, _), number)| bad.contains(what) && **number > 0);
         if let Some(((what, _), count)) = bads.max_by_key(|(_, number)| **number) {
             all.push(Worst {
-                at_unix_ms: record.at * 1000,
+                at_unix_ms: at_ms(record),
                 span_ms: span_ms(record),
                 what: (*what).to_owned(),
                 count: *count,

@@ -108,6 +108,9 @@ impl Store {
 
     /// Makes old files coarser, and removes the oldest until the rest fits.
     fn tidy(&self, now: u64, keep: &HistoryKeep) -> io::Result<()> {
+        for file in all_files(&self.directory)?.iter().filter(|file| is_replaced(file)) {
+            std::fs::remove_file(&file.path)?;
+        }
         let mut files = files(&self.directory)?;
         for at in 0..files.len() {
             let ends = end(&files, at, now);
@@ -175,8 +178,24 @@ struct Kept {
     bytes: u64,
 }
 
-/// The files of a directory, the oldest first; none when there is no directory.
+/// A fine file whose coarse one is there: a crash came between writing that and removing this.
+fn is_replaced(file: &Kept) -> bool {
+    file.fine && coarse_path(&file.path).exists()
+}
+
+fn coarse_path(fine: &Path) -> PathBuf {
+    let name = fine.file_name().unwrap_or_default().to_string_lossy();
+    fine.with_file_name(name.replacen("fine-", "coarse-", 1))
+}
+
+/// The files that count, the oldest first; none when there is no directory.
 fn files(directory: &Path) -> io::Result<Vec<Kept>> {
+    let mut files = all_files(directory)?;
+    files.retain(|file| !is_replaced(file));
+    Ok(files)
+}
+
+fn all_files(directory: &Path) -> io::Result<Vec<Kept>> {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -211,9 +230,7 @@ fn whole(path: &Path) -> io::Result<Vec<u8>> {
 
 /// Writes a file's records anew, several of them as one; the path of the new file, which stands in its stead.
 fn coarsen(fine: &Path) -> io::Result<PathBuf> {
-    let name =
-        fine.file_name().unwrap_or_default().to_string_lossy().replacen("fine-", "coarse-", 1);
-    let path = fine.with_file_name(name);
+    let path = coarse_path(fine);
     let mut bytes = MAGIC.to_vec();
     for record in coarser(&read(&whole(fine)?, 0).records) {
         bytes.extend(frame(&record).ok_or_else(|| io::Error::other("too large"))?);
@@ -286,6 +303,28 @@ mod tests {
     }
 
     #[test]
+    fn a_crash_while_a_file_becomes_coarser_counts_nothing_twice() {
+        let scratch = Scratch::new("history").unwrap();
+        let mut store = Store::new(scratch.path().into());
+        for minute in 1..=30 {
+            store.add(&record(minute * 60), &KEEP).unwrap();
+        }
+        let fine = store.path().unwrap().to_owned();
+        let bytes = std::fs::read(&fine).unwrap();
+        coarsen(&fine).unwrap();
+        std::fs::write(&fine, bytes).unwrap();
+        let requests = |store: &Store| -> u64 {
+            let found = store.reader().read(0, 10_000).unwrap();
+            found.records.iter().map(|it| it.rows[0].numbers[2]).sum()
+        };
+        assert_eq!(requests(&store), 30 * 5);
+        let mut next = Store::new(scratch.path().into());
+        next.add(&record(31 * 60), &KEEP).unwrap();
+        assert!(!fine.exists(), "what is left of the crash is removed");
+        assert_eq!(requests(&next), 31 * 5);
+    }
+
+    #[test]
     fn what_is_too_old_goes() {
         let scratch = Scratch::new("history").unwrap();
         let keep = HistoryKeep { keep: Duration::from_secs(3600), ..KEEP };
@@ -307,12 +346,19 @@ mod tests {
         store.add(&record(120), &KEEP).unwrap();
         let path = store.path().unwrap().to_owned();
         let whole = std::fs::read(&path).unwrap();
-        std::fs::write(&path, &whole[..whole.len() - 3]).unwrap();
+        let first = whole.len() - frame(&record(120)).unwrap().len();
         let mut next = Store::new(scratch.path().into());
         next.add(&record(180), &KEEP).unwrap();
-        let found = next.reader().read(0, 1_000).unwrap();
-        assert_eq!(found.records, [record(60), record(180)]);
-        assert!(found.unreadable > 0);
+        for cut in 0..whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let found = next.reader().read(0, 1_000).unwrap();
+            let before = [record(60)];
+            let want = [if cut < first { &[] } else { &before[..] }, &[record(180)]].concat();
+            assert_eq!(found.records, want, "cut at {cut}");
+            let good = if cut < first { MAGIC.len() } else { first };
+            let torn = if cut < MAGIC.len() { cut } else { cut - good };
+            assert_eq!(found.unreadable, torn as u64, "cut at {cut}");
+        }
         let blocked = scratch.path().join("file");
         std::fs::write(&blocked, "").unwrap();
         assert!(Store::new(blocked.join("h")).add(&record(1), &KEEP).is_err());

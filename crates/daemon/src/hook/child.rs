@@ -1,6 +1,7 @@
 //! One run of a program with limits: time, processor time, memory, files, and how much of its output is read.
 //!
-//! All that it started goes with it: it leads a group of its own, which is killed at the end, however it ended.
+//! All that it started goes with it: it leads a group of its own, which is killed at the end, however it ended, and
+//! what left the group is found by a mark in its environment.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,6 +11,8 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
+use crate::offspring::sweep;
+
 /// Bytes of output that are read and kept; what comes after is read and thrown away.
 const OUTPUT: usize = 16 * 1024;
 /// Bytes of memory that the program may map.
@@ -18,6 +21,10 @@ const MEMORY: u64 = 1 << 30;
 const FILE: u64 = 64 << 20;
 /// Descriptors that it may open.
 const DESCRIPTORS: u64 = 256;
+/// Processes that its user may have when it starts another one; root's are not counted by the kernel.
+const PROCESSES: u64 = 1_024;
+/// The variable by which everything that it started is known.
+const MARK: &str = "STEELYARD_HOOK";
 /// The search path that it gets.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -55,10 +62,32 @@ impl Drop for Group {
     }
 }
 
-/// Runs it to its end, or to the limit.
-pub(super) async fn run(program: &Path, environment: &[(String, String)], limit: Duration) -> Ran {
+/// Runs it to its end, or to the limit; nothing of it is left when this returns. `draw` is nobody else's.
+pub(super) async fn run(
+    program: &Path,
+    environment: &[(String, String)],
+    limit: Duration,
+    draw: u64,
+) -> Ran {
+    let ran = limited(program, environment, limit, draw).await;
+    let mark = format!("{MARK}={draw:016x}");
+    // Its group is dead by now. Hooks are rare: looking at every process once costs little.
+    let _ = tokio::task::spawn_blocking(move || sweep(&[mark])).await;
+    ran
+}
+
+async fn limited(
+    program: &Path,
+    environment: &[(String, String)],
+    limit: Duration,
+    draw: u64,
+) -> Ran {
     let mut command = Command::new(program);
-    command.env_clear().env("PATH", PATH).envs(environment.iter().map(|(k, v)| (k, v)));
+    command
+        .env_clear()
+        .env(MARK, format!("{draw:016x}"))
+        .env("PATH", PATH)
+        .envs(environment.iter().map(|(k, v)| (k, v)));
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0).kill_on_drop(true);
     let mut child = match command.spawn() {
@@ -114,6 +143,7 @@ fn restrain(pid: Option<Pid>, limit: Duration) {
         (Resource::As, MEMORY),
         (Resource::Fsize, FILE),
         (Resource::Nofile, DESCRIPTORS),
+        (Resource::Nproc, PROCESSES),
         (Resource::Core, 0),
     ] {
         // A program that is gone needs none; a limit that is lower already stays.

@@ -16,7 +16,8 @@ fn script(scratch: &Scratch, name: &str, text: &str) -> PathBuf {
 
 async fn ran(scratch: &Scratch, text: &str, limit: Duration) -> Ran {
     let path = script(scratch, "hook", text);
-    child::run(&path, &[("STEELYARD_EVENT".to_owned(), "server-down".to_owned())], limit).await
+    let environment = [("STEELYARD_EVENT".to_owned(), "server-down".to_owned())];
+    child::run(&path, &environment, limit, seed()).await
 }
 
 const LONG: Duration = Duration::from_secs(30);
@@ -29,7 +30,7 @@ async fn a_program_is_run_as_it_is_and_its_end_is_known() {
     let failed = ran(&scratch, "echo no >&2; exit 3", LONG).await;
     let Ran::Failed { why, said } = failed else { panic!("{failed:?}") };
     assert!(why.contains('3') && said == b"no\n", "{why}");
-    let none = child::run(&scratch.path().join("none"), &[], LONG).await;
+    let none = child::run(&scratch.path().join("none"), &[], LONG, seed()).await;
     assert!(matches!(none, Ran::Failed { .. }));
 }
 
@@ -42,6 +43,25 @@ async fn what_hangs_is_killed_with_all_that_it_started() {
     let ended = ran(&scratch, &text, Duration::from_millis(800)).await;
     assert!(matches!(ended, Ran::TooLong { .. }), "{ended:?}");
     assert!(began.elapsed() < LONG);
+    gone(&file).await;
+}
+
+#[tokio::test]
+async fn what_forks_into_a_session_of_its_own_is_found() {
+    let scratch = Scratch::new("hook").unwrap();
+    let file = scratch.path().join("pid");
+    let child = format!("echo \\$\\$ > {}; exec sleep 600", file.display());
+    let text = format!(
+        "setsid sh -c \"{child}\" < /dev/null > /dev/null 2>&1 &\nwhile [ ! -s {} ]; do :; done\nexit 0",
+        file.display()
+    );
+    let ended = ran(&scratch, &text, LONG).await;
+    assert!(matches!(ended, Ran::Done { .. }), "{ended:?}");
+    gone(&file).await;
+}
+
+/// Waits until the process whose number the file holds is no more.
+async fn gone(file: &std::path::Path) {
     let pid = std::fs::read_to_string(file).unwrap();
     let alive = || {
         std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()))

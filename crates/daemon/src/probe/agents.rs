@@ -132,7 +132,7 @@ impl Agents {
         }
         asked.under_way = None;
         let text = match outcome {
-            Outcome::Seen { what, .. } => what,
+            Outcome::Seen(what) => what,
             // Silence is told when the last report is too old.
             Outcome::Failed(_) | Outcome::Ours(_) => {
                 one(&self.counts.agents_silent);

@@ -5,31 +5,50 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use model::id::ServerId;
+use serde::{Deserialize, Serialize};
+
+use super::target::time;
 
 /// Evidence by server.
 #[derive(Debug, Default)]
 pub struct Board(Mutex<HashMap<ServerId, Note>>, Mutex<HashMap<ServerId, Duration>>);
 
-/// One server's newest evidence.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A piece of evidence about a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Note {
-    /// From a probe; otherwise from clients' connections.
-    pub probed: bool,
-    /// What was seen.
-    pub text: String,
+    /// The probe that it comes from: `http GET /healthz at 10.0.0.11:8080`; `None`: from clients' connections.
+    pub probe: Option<String>,
+    /// What was seen, without the time that it took.
+    pub saw: String,
+    /// How long it took; `None`: nobody measured it.
+    pub took: Option<Duration>,
+    /// It speaks for the server.
+    pub good: bool,
+    /// So many of the same kind, good or bad, came in a row.
+    pub in_a_row: u32,
     /// When.
     pub at: SystemTime,
+}
+
+impl Note {
+    /// In one sentence.
+    pub fn text(&self) -> String {
+        match self.took.filter(|_| self.good) {
+            Some(took) => format!("{} in {}", self.saw, time(took)),
+            // Why it failed says how long that took, where it matters.
+            None => self.saw.clone(),
+        }
+    }
 }
 
 impl Board {
     /// Replaces what was known.
     pub(super) fn put(&self, server: ServerId, note: Note) {
+        if let Some(took) = note.took.filter(|_| note.good) {
+            self.times().insert(server, took);
+        }
         self.notes().insert(server, note);
-    }
-
-    /// A probe succeeded in so long.
-    pub(super) fn took(&self, server: ServerId, time: Duration) {
-        self.times().insert(server, time);
     }
 
     /// Forgets a server.

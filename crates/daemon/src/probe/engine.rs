@@ -24,14 +24,15 @@ use tokio::sync::mpsc::error::TrySendError;
 use super::agents::{Agents, News, Question};
 use super::flight::{Flight, secured};
 use super::flights::{Active, Flights};
-use super::judges::{Judges, Ticket};
-use super::mail::{Letter, Mailbox};
+use super::judges::{Judges, Observed, Ticket};
+use super::mail::{Mailbox, Ran};
 use super::program;
 use super::secure::Secure;
 use super::seed::seed;
 use super::target::{Outcome, Target};
 use crate::control::{AgentWord, Verdict};
 use crate::event::Events;
+use crate::offspring::sweep;
 
 /// Moments are rounded up to a multiple of this: what is due within it is done in one turn.
 const TURN: Duration = Duration::from_millis(4);
@@ -43,6 +44,8 @@ const BUFFER: usize = 16 * 1024;
 const MAIL: u64 = u64::MAX;
 /// Between two tries to hand over verdicts that could not be.
 const AGAIN: Duration = Duration::from_millis(20);
+/// Between two looks for what programs left behind.
+const SWEEP: Duration = Duration::from_secs(1);
 /// While nothing else is to be done.
 const IDLE: Duration = Duration::from_secs(5);
 
@@ -59,7 +62,7 @@ pub(super) enum Found {
 pub(super) struct Engine {
     poll: OwnedFd,
     mailbox: Arc<Mailbox>,
-    letters: Receiver<Letter>,
+    letters: Receiver<Observed>,
     found: Sender<Found>,
     /// The newest of each server that could not be handed over: verdicts, and agents' words.
     waiting: BTreeMap<(ServerId, bool), Found>,
@@ -71,6 +74,8 @@ pub(super) struct Engine {
     rng: Rng,
     flights: Flights<Of>,
     programs: usize,
+    /// Marks of programs that have ended and may have left something behind, and when that was looked for last.
+    marks: (Vec<String>, Moment),
     at_once: usize,
     origin: Instant,
     buffer: Vec<u8>,
@@ -87,7 +92,7 @@ impl Engine {
     /// One that does not run yet.
     pub(super) fn new(
         mailbox: Arc<Mailbox>,
-        letters: Receiver<Letter>,
+        letters: Receiver<Observed>,
         found: Sender<Found>,
         (judges, agents): (Judges, Agents),
         events: Events,
@@ -109,6 +114,7 @@ impl Engine {
             rng: Rng::new(seed()),
             flights: Flights::default(),
             programs: 0,
+            marks: Default::default(),
             at_once,
             origin: Instant::now(),
             buffer: vec![0; BUFFER],
@@ -125,6 +131,7 @@ impl Engine {
             self.expire();
             self.start_due();
             self.hand_over();
+            self.sweep();
             let wait = self.wait();
             let timeout = Timespec {
                 tv_sec: i64::try_from(wait.as_secs()).unwrap_or(i64::MAX),
@@ -143,6 +150,7 @@ impl Engine {
                 }
             }
         }
+        sweep(&self.marks.0);
         Ok(())
     }
 
@@ -271,13 +279,10 @@ impl Engine {
 
     fn finished(&mut self, of: Of, outcome: Outcome, began: Moment) {
         let now = self.now();
-        let outcome = match outcome {
-            Outcome::Seen { what, .. } => Outcome::Seen { what, took: now.since(began) },
-            other => other,
-        };
         match of {
             Of::Probe(ticket) => {
-                let verdict = self.judges.finished(ticket, outcome, now, SystemTime::now());
+                let at = SystemTime::now();
+                let verdict = self.judges.finished(ticket, outcome, (began, now), at);
                 self.report(verdict);
             }
             Of::Agent(question) => {
@@ -299,7 +304,7 @@ impl Engine {
         let began = self.now();
         self.runtime.spawn(async move {
             let outcome = program::run(&program, &target, draw).await;
-            mailbox.post(Letter::Program(ticket, outcome, began));
+            mailbox.ended(Ran { ticket, outcome, began, mark: program::mark(draw) });
         });
         None
     }
@@ -308,15 +313,13 @@ impl Engine {
         self.mailbox.quiet();
         while let Ok(letter) = self.letters.try_recv() {
             let (now, at) = (self.now(), SystemTime::now());
-            let verdict = match letter {
-                Letter::Observed(observed) => self.judges.observed(observed, now, at),
-                Letter::Program(ticket, outcome, began) => {
-                    self.programs -= 1;
-                    self.finished(Of::Probe(ticket), outcome, began);
-                    None
-                }
-            };
+            let verdict = self.judges.observed(letter, now, at);
             self.report(verdict);
+        }
+        for Ran { ticket, outcome, began, mark } in self.mailbox.take_ended() {
+            self.programs -= 1;
+            self.marks.0.push(mark);
+            self.finished(Of::Probe(ticket), outcome, began);
         }
         if let Some(picture) = self.mailbox.picture() {
             self.secure.clear();
@@ -325,6 +328,17 @@ impl Engine {
                 self.tell(News { word: Some(word), event: None });
             }
         }
+    }
+
+    /// Now and then: ends what programs left behind where nobody saw it.
+    fn sweep(&mut self) {
+        let now = self.now();
+        if self.marks.0.is_empty() || now.since(self.marks.1) < SWEEP {
+            return;
+        }
+        let marks = std::mem::take(&mut self.marks.0);
+        self.marks.1 = now;
+        self.runtime.spawn_blocking(move || sweep(&marks));
     }
 
     fn report(&mut self, verdict: Option<Verdict>) {

@@ -260,8 +260,7 @@ impl Flight {
 
     fn outcome(&self, verdict: Verdict) -> Outcome {
         match verdict {
-            // The engine knows how long it took.
-            Ok(what) => Outcome::Seen { what, took: Duration::ZERO },
+            Ok(what) => Outcome::Seen(what),
             Err(why) => Outcome::Failed(why),
         }
     }
@@ -277,7 +276,7 @@ impl Flight {
             io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
                 // What had come may have been enough: a server may reset where it should close.
                 match self.dialogue.as_mut().map(|dialogue| dialogue.end()) {
-                    Some(Ok(what)) => return Outcome::Seen { what, took: Duration::ZERO },
+                    Some(Ok(what)) => return Outcome::Seen(what),
                     _ => "reset in the middle of the answer".to_owned(),
                 }
             }

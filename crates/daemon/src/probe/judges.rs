@@ -16,7 +16,7 @@ use super::board::{Board, Note};
 use super::counts::{ProbeCounts, one};
 use super::ready::{Known, Ready, target};
 use super::schedule::Schedule;
-use super::target::{Outcome, Target, time};
+use super::target::{Outcome, Target};
 use crate::control::{Judgement, Picture, ServerFacts, Verdict};
 
 /// A probe that begins later than this after its moment is counted as late.
@@ -166,12 +166,12 @@ impl Judges {
         }
     }
 
-    /// Takes a result.
+    /// Takes the result of a probe that began at `began`.
     pub(super) fn finished(
         &mut self,
         ticket: Ticket,
         outcome: Outcome,
-        now: Moment,
+        (began, now): (Moment, Moment),
         at: SystemTime,
     ) -> Option<Verdict> {
         let watched = self.servers.get_mut(&ticket.server)?;
@@ -179,16 +179,14 @@ impl Judges {
             return None;
         }
         watched.ticket = None;
-        let (what, result) = match outcome {
-            Outcome::Seen { what, took } => {
+        let result = match outcome {
+            Outcome::Seen(text) => {
                 one(&self.counts.passed);
-                self.board.took(ticket.server, took);
-                let text = format!("{what} in {}", time(took));
-                (what, Ok(Seen { text }))
+                Ok(Seen { text })
             }
             Outcome::Failed(text) => {
                 one(&self.counts.failed);
-                (text.clone(), Err(Failed { text }))
+                Err(Failed { text })
             }
             // No evidence: asked again after the usual time, and what was judged stays.
             Outcome::Ours(_) => {
@@ -205,7 +203,7 @@ impl Judges {
             }
         };
         watched.health.probe_result(now, result);
-        self.conclude(ticket.server, what, now, at)
+        self.conclude(ticket.server, Some(now.since(began)), now, at)
     }
 
     /// Takes a worker's report.
@@ -215,48 +213,53 @@ impl Judges {
         now: Moment,
         at: SystemTime,
     ) -> Option<Verdict> {
-        let (id, what) = match observed {
+        let id = match observed {
             Observed::Failed(id, reason) => {
                 self.servers.get_mut(&id)?.health.connect_failed(now, &reason);
-                (id, reason)
+                id
             }
             Observed::Succeeded(id) => {
                 self.servers.get_mut(&id)?.health.connect_succeeded(now);
-                (id, "a client's connection was made".to_owned())
+                id
             }
         };
-        self.conclude(id, what, now, at)
+        self.conclude(id, None, now, at)
     }
 
-    /// After new evidence: plans the next probe and says what is worth reporting.
+    /// After new evidence, which took so long where that is known: plans the next probe and says what is worth
+    /// reporting.
     fn conclude(
         &mut self,
         id: ServerId,
-        what: String,
+        took: Option<Duration>,
         now: Moment,
         at: SystemTime,
     ) -> Option<Verdict> {
         let watched = self.servers.get_mut(&id)?;
         let (state, evidence) = (watched.health.state(), watched.health.evidence());
-        if evidence.basis != Basis::Assumed {
-            let probed = evidence.basis == Basis::Probe;
-            let seen = at.checked_sub(now.since(evidence.at)).unwrap_or(at);
-            self.board.put(id, Note { probed, text: evidence.text.clone(), at: seen });
-        }
         // While it is up a single failure is no reason yet, and each probe takes another time: neither is news.
         let news = match &watched.told {
             None => true,
             Some((told, _)) if *told != state => true,
-            Some((_, why)) => state != Judged::Up && *why != what,
+            Some((_, why)) => state != Judged::Up && *why != evidence.text,
         };
-        let verdict = news.then(|| {
-            watched.told = Some((state, what));
-            Verdict {
-                server: id,
-                health: judgement(state),
-                reason: watched.health.evidence().text.clone(),
-            }
+        let probed = evidence.basis == Basis::Probe;
+        let note = (evidence.basis != Basis::Assumed).then(|| Note {
+            probe: probed.then(|| watched.ready.question().to_owned()),
+            saw: evidence.text.clone(),
+            took: took.filter(|_| probed),
+            good: evidence.good,
+            in_a_row: evidence.streak,
+            at: at.checked_sub(now.since(evidence.at)).unwrap_or(at),
         });
+        let verdict = news.then(|| {
+            watched.told = Some((state, evidence.text.clone()));
+            let reason = note.as_ref().map_or_else(|| evidence.text.clone(), Note::text);
+            Verdict { server: id, health: judgement(state), reason, note: note.clone() }
+        });
+        if let Some(note) = note {
+            self.board.put(id, note);
+        }
         self.count_up(id, now);
         self.plan(id, now);
         verdict
@@ -351,7 +354,7 @@ fn first_health(facts: &ServerFacts, pool: &Pool, now: Moment, at: SystemTime) -
         held,
         basis: Basis::Probe,
         good,
-        text: judged.reason.clone(),
+        text: judged.note.as_ref().map_or(&judged.reason, |note| &note.saw).clone(),
         age: held,
         streak: 1,
     };

@@ -1,6 +1,7 @@
 //! What reaches the thread that probes: reports, results of programs, the newest picture, and the word to stop.
 //!
-//! Posting never waits: a full box drops and counts.
+//! Posting never waits: a full box drops reports and counts them. Results of programs are never dropped: there are no
+//! more than programs that may run.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,43 +17,59 @@ use super::judges::{Observed, Ticket};
 use super::target::Outcome;
 use crate::control::Picture;
 
-/// Letters that may wait; more are dropped and counted.
+/// Reports that may wait; more are dropped and counted.
 pub(super) const LETTERS: usize = 4_096;
 
-/// One message.
+/// A program that has ended.
 #[derive(Debug)]
-pub(super) enum Letter {
-    /// What a worker saw of a server.
-    Observed(Observed),
-    /// A program has ended; it began then.
-    Program(Ticket, Outcome, Moment),
+pub(super) struct Ran {
+    /// Whose probe it was.
+    pub ticket: Ticket,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// When it began.
+    pub began: Moment,
+    /// What stands in the environment of everything that it started.
+    pub mark: String,
 }
 
 /// The box.
 #[derive(Debug)]
 pub(super) struct Mailbox {
-    to: SyncSender<Letter>,
+    to: SyncSender<Observed>,
     bell: OwnedFd,
     picture: Mutex<Option<Arc<Picture>>>,
+    ran: Mutex<Vec<Ran>>,
     closed: AtomicBool,
     counts: Arc<ProbeCounts>,
 }
 
 impl Mailbox {
     /// A box, and where its letters come out.
-    pub(super) fn new(counts: Arc<ProbeCounts>) -> io::Result<(Mailbox, Receiver<Letter>)> {
+    pub(super) fn new(counts: Arc<ProbeCounts>) -> io::Result<(Mailbox, Receiver<Observed>)> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let (to, letters) = sync_channel(LETTERS);
-        let (picture, closed) = (Mutex::default(), AtomicBool::new(false));
-        Ok((Mailbox { to, bell, picture, closed, counts }, letters))
+        let (picture, ran, closed) = (Mutex::default(), Mutex::default(), AtomicBool::new(false));
+        Ok((Mailbox { to, bell, picture, ran, closed, counts }, letters))
     }
 
-    /// Posts a letter.
-    pub(super) fn post(&self, letter: Letter) {
+    /// Posts what a worker saw.
+    pub(super) fn post(&self, letter: Observed) {
         if self.to.try_send(letter).is_err() {
             one(&self.counts.observations_dropped);
         }
         self.ring();
+    }
+
+    /// A program has ended.
+    pub(super) fn ended(&self, ran: Ran) {
+        self.ran.lock().unwrap_or_else(PoisonError::into_inner).push(ran);
+        self.ring();
+    }
+
+    /// The programs that have ended since this was asked last.
+    pub(super) fn take_ended(&self) -> Vec<Ran> {
+        std::mem::take(&mut *self.ran.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Replaces the picture that is to be adopted.

@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use ::probe::dialogue::shown;
 use model::config::ProgramProbe;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::confine::confine;
 use super::target::{Outcome, Target, time};
+use crate::offspring::sweep;
 
 /// Programs that run at a time; more wait.
 pub(super) const AT_ONCE: usize = 64;
@@ -23,10 +24,6 @@ pub(super) const AT_ONCE: usize = 64;
 const OUTPUT_BYTES: usize = 64 * 1024;
 /// For the streams to end when everything in the program's group is dead; what holds them open then has left it.
 const SETTLE: Duration = Duration::from_millis(50);
-/// Looks for what has left the group; each finds what was started since the last.
-const SWEEPS: usize = 20;
-/// Bytes of a process's environment that are looked at.
-const ENVIRONMENT_BYTES: u64 = 256 * 1024;
 /// The variable by which everything that a probe started is known.
 const MARK: &str = "STEELYARD_PROBE";
 
@@ -40,10 +37,16 @@ enum End {
     Late,
 }
 
-/// Runs the program once; nothing of it is left when this returns.
+/// What stands in the environment of everything that a run with this draw started.
+pub(super) fn mark(draw: u64) -> String {
+    format!("{MARK}={draw:016x}")
+}
+
+/// Runs the program once. Of it nothing is left when this returns, but for what left its group and closed its streams:
+/// `mark` finds that.
 pub(super) async fn run(program: &ProgramProbe, target: &Target, draw: u64) -> Outcome {
     let end = Instant::now() + target.timeout;
-    let mark = format!("{MARK}={draw:016x}");
+    let mark = mark(draw);
     let mut command = StdCommand::new(&program.path);
     command.args(&program.args).env_clear();
     command.env("PATH", std::env::var_os("PATH").as_deref().unwrap_or(OsStr::new("/usr/bin:/bin")));
@@ -83,7 +86,7 @@ pub(super) async fn run(program: &ProgramProbe, target: &Target, draw: u64) -> O
     let _ = child.wait().await;
     if left || ended.is_err() {
         // What has left the group is found by its mark.
-        let _ = tokio::task::spawn_blocking(move || sweep(mark.as_bytes())).await;
+        let _ = tokio::task::spawn_blocking(move || sweep(&[mark])).await;
     }
     let [out, err] = heard;
     let end = match ended {
@@ -106,12 +109,8 @@ fn judge(end: End, longest: Duration) -> Outcome {
     };
     let reason = shown(&said);
     match (status.code(), reason.is_empty()) {
-        (Some(0), true) => {
-            Outcome::Seen { what: "program: exit code 0".to_owned(), took: Duration::ZERO }
-        }
-        (Some(0), false) => {
-            Outcome::Seen { what: format!("program: {reason}"), took: Duration::ZERO }
-        }
+        (Some(0), true) => Outcome::Seen("program: exit code 0".to_owned()),
+        (Some(0), false) => Outcome::Seen(format!("program: {reason}")),
         (Some(code), true) => Outcome::Failed(format!("program: exit code {code}")),
         (Some(code), false) => Outcome::Failed(format!("program: exit code {code}: {reason}")),
         (None, _) => {
@@ -128,35 +127,4 @@ async fn listen(stream: Option<impl AsyncRead + Unpin>, into: &mut Vec<u8>) -> b
     // A stream that breaks has ended.
     let _ = stream.read_to_end(into).await;
     into.len() <= OUTPUT_BYTES
-}
-
-/// Kills every process that bears the mark, until none is found.
-fn sweep(mark: &[u8]) {
-    for _ in 0..SWEEPS {
-        let Ok(entries) = std::fs::read_dir("/proc") else { return };
-        let mut found = false;
-        for entry in entries.filter_map(Result::ok) {
-            let name = entry.file_name();
-            let number = name.to_str().and_then(|name| name.parse::<i32>().ok());
-            let Some(process) = number.and_then(Pid::from_raw) else { continue };
-            if bears(process, mark) {
-                found = true;
-                let _ = kill_process(process, Signal::KILL);
-            }
-        }
-        if !found {
-            return;
-        }
-    }
-}
-
-fn bears(process: Pid, mark: &[u8]) -> bool {
-    let path = format!("/proc/{}/environ", process.as_raw_nonzero());
-    let Ok(file) = std::fs::File::open(path) else { return false };
-    let mut environment = Vec::new();
-    let read = std::io::Read::read_to_end(
-        &mut std::io::Read::take(file, ENVIRONMENT_BYTES),
-        &mut environment,
-    );
-    read.is_ok() && environment.split(|byte| *byte == 0).any(|variable| variable == mark)
 }

@@ -30,6 +30,7 @@ pub(super) struct Ready {
     host: Arc<str>,
     bare: Arc<str>,
     name: Arc<str>,
+    question: String,
 }
 
 impl Ready {
@@ -50,8 +51,26 @@ impl Ready {
             host: host(&facts.config.address.host, port).into(),
             bare: bare.into(),
             name: format!("{}/{}", facts.pool_name, facts.config.name).into(),
+            question: question(facts, health),
         }
     }
+
+    /// The probe as evidence names it.
+    pub(super) fn question(&self) -> &str {
+        &self.question
+    }
+}
+
+/// What is asked, over what and where: `http GET /healthz over tls at 10.0.0.11:8080`.
+fn question(facts: &ServerFacts, health: &Health) -> String {
+    let due = health.due();
+    let tls = if due.tls.is_some() { " over tls" } else { "" };
+    let (host, port) = (&facts.config.address.host, due.port.unwrap_or(facts.config.address.port));
+    let at = match host {
+        Host::Ip(ip) => SocketAddr::new(*ip, port).to_string(),
+        Host::Name(name) => format!("{name}:{port}"),
+    };
+    format!("{}{tls} at {at}", due.kind.question())
 }
 
 /// The next probe of a server, where its address is known.

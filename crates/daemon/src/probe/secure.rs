@@ -1,16 +1,15 @@
 //! TLS settings and secrets of probes, read from their files once for each configuration in force.
 
 use std::collections::HashMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use l7::tls::trust::verifier;
 use model::config::ProbeTls;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::ClientConfig;
+use rustls::crypto::aws_lc_rs;
+
+use crate::tls::authorities::Authorities;
 
 /// Bytes of a file with a secret.
 const SECRET_BYTES: u64 = 4_096;
@@ -55,83 +54,19 @@ impl Secure {
 }
 
 fn client(tls: &ProbeTls, alpn: Option<&'static [u8]>) -> Result<Arc<ClientConfig>, String> {
+    let authorities =
+        Authorities::read(tls.verify, tls.ca.as_deref()).map_err(|error| error.to_string())?;
     let provider = Arc::new(aws_lc_rs::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+    let verifier = verifier(authorities.trust(), Arc::clone(&provider))
+        .map_err(|error| format!("tls.ca: {error}"))?;
+    let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| format!("TLS cannot be had: {error}"))?;
-    let mut config = if tls.verify {
-        builder.with_root_certificates(roots(tls.ca.as_deref())?).with_no_client_auth()
-    } else {
-        builder
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
-            .with_no_client_auth()
-    };
+        .map_err(|error| format!("TLS cannot be had: {error}"))?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
     config.alpn_protocols = alpn.map(|name| name.to_vec()).into_iter().collect();
     // Every probe proves a whole handshake: a resumed one would not look at the certificate.
     config.resumption = rustls::client::Resumption::disabled();
     Ok(Arc::new(config))
-}
-
-fn roots(ca: Option<&Path>) -> Result<RootCertStore, String> {
-    let mut roots = RootCertStore::empty();
-    let Some(path) = ca else {
-        let loaded = rustls_native_certs::load_native_certs();
-        roots.add_parsable_certificates(loaded.certs);
-        return match roots.is_empty() {
-            true => Err("the system trusts nobody: set `tls.ca`".to_owned()),
-            false => Ok(roots),
-        };
-    };
-    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let pem = std::fs::read(path).map_err(|error: io::Error| wrong(&error))?;
-    for certificate in CertificateDer::pem_slice_iter(&pem) {
-        let certificate = certificate.map_err(|error| wrong(&error))?;
-        roots.add(certificate).map_err(|error| wrong(&error))?;
-    }
-    match roots.is_empty() {
-        true => Err(wrong(&"holds no certificate")),
-        false => Ok(roots),
-    }
-}
-
-/// Takes any certificate, as `verify = false` says; the handshake's signatures are still checked.
-#[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }

@@ -41,12 +41,7 @@ pub struct Prepared {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The server did what was asked. The time is not part of the sentence.
-    Seen {
-        /// What was seen.
-        what: String,
-        /// How long it took.
-        took: Duration,
-    },
+    Seen(String),
     /// It did not: why.
     Failed(String),
     /// We could not ask: no evidence about the server.

@@ -10,6 +10,7 @@ use model::id::{PoolId, ServerId};
 use model::schedule;
 use model::snapshot::ServerState;
 
+use crate::control::order::Verdict;
 use crate::control::origin::Origin;
 use crate::control::picture::{
     Hand, Judged, Judgement, Maintain, Quiesce, Resolved, ServerFacts, Word,
@@ -147,16 +148,12 @@ pub fn moment_text(at: SystemTime) -> String {
 }
 
 /// After a judgement.
-pub fn judged(
-    old: &ServerFacts,
-    health: Judgement,
-    reason: String,
-    now: SystemTime,
-) -> ServerFacts {
+pub fn judged(old: &ServerFacts, verdict: Verdict, now: SystemTime) -> ServerFacts {
+    let Verdict { health, reason, note, .. } = verdict;
     let mut facts = old.clone();
     let stood = old.judged.evidence && old.judged.health == health;
     let since = if stood { old.judged.since } else { now };
-    facts.judged = Judged { health, reason, since, evidence: true };
+    facts.judged = Judged { health, reason, since, evidence: true, note };
     settle(&mut facts, now);
     facts
 }
@@ -258,7 +255,7 @@ fn initial(pool: &Pool, now: SystemTime) -> Judged {
         Initial::Down => "down until its probe has succeeded often enough",
     };
     let health = health(pool.initial);
-    Judged { health, reason: reason.to_owned(), since: now, evidence: false }
+    Judged { health, reason: reason.to_owned(), since: now, evidence: false, note: None }
 }
 
 fn health(initial: Initial) -> Judgement {

@@ -14,12 +14,18 @@ use super::book::Book;
 use super::fake::{Asked, Fake};
 use super::memory::Memory;
 use super::server;
+use crate::control::order::Verdict;
 use crate::control::origin::{Origin, Way};
 use crate::control::picture::Judgement;
 use crate::control::word::ServerWord;
 use crate::listeners::Listeners;
 
 const NOW: SystemTime = SystemTime::UNIX_EPOCH;
+
+fn down_because(reason: &str) -> Verdict {
+    let (server, health) = (model::id::ServerId(0), Judgement::Down);
+    Verdict { server, health, reason: reason.to_owned(), note: None }
+}
 
 fn checked(text: &str) -> Config {
     load(text, "test.toml").unwrap_or_else(|findings| panic!("{findings}")).config
@@ -243,7 +249,7 @@ fn an_address_goes_from_one_service_to_another_with_its_sockets() {
 #[test]
 fn health_words_and_counters_stay_with_a_server() {
     let mut world = World::new(TWO);
-    let down = |facts: &_| server::judged(facts, Judgement::Down, "refused".to_owned(), NOW);
+    let down = |facts: &_| server::judged(facts, down_because("refused"), NOW);
     world.alter("web", "a", down);
     let by = Origin::new("tester", Way::Api);
     world.alter("web", "b", |facts| server::told(facts, ServerWord::Drain, by.clone(), NOW));
@@ -293,7 +299,7 @@ fn words_and_health_are_recalled_by_the_next_process() {
     let mut world = World::new(TWO);
     let by = Origin::new("tester", Way::Api);
     world.alter("web", "b", |facts| server::told(facts, ServerWord::Drain, by.clone(), NOW));
-    let down = |facts: &_| server::judged(facts, Judgement::Down, "gone".to_owned(), NOW);
+    let down = |facts: &_| server::judged(facts, down_because("gone"), NOW);
     world.alter("web", "a", down);
     let facts = || world.book.servers.values().map(|entry| &*entry.facts);
     let (words, everything) = (Memory::words(facts()), Memory::everything(facts()));
@@ -336,12 +342,12 @@ fn names_start_unknown_fail_with_their_reason_and_keep_the_last_address() {
 fn a_judgement_changes_one_pool_alone() {
     let mut world = World::new(TWO);
     let before = world.book.clone();
-    world.alter("smtp", "a", |facts| server::judged(facts, Judgement::Down, "x".to_owned(), NOW));
+    world.alter("smtp", "a", |facts| server::judged(facts, down_because("x"), NOW));
     assert!(!world.book.looks_like(&before));
     assert!(Arc::ptr_eq(&world.book.pools["web"], &before.pools["web"]));
     assert!(Arc::ptr_eq(&world.book.services["mail"], &before.services["mail"]));
     let again = world.book.clone();
-    world.alter("smtp", "a", |facts| server::judged(facts, Judgement::Down, "y".to_owned(), NOW));
+    world.alter("smtp", "a", |facts| server::judged(facts, down_because("y"), NOW));
     assert!(world.book.looks_like(&again), "workers see no difference");
     assert!(!world.book.same_facts(&again), "but the reason is another");
 }
@@ -351,7 +357,7 @@ fn evidence_of_a_probe_ends_with_the_probe() {
     let probed = TWO.replace("[pool.smtp]", "[pool.smtp]\nprobe = \"tcp\"");
     let mut world = World::new(&probed);
     assert_eq!(world.state("smtp", "a"), ServerState::Unknown);
-    world.alter("smtp", "a", |facts| server::judged(facts, Judgement::Down, "x".to_owned(), NOW));
+    world.alter("smtp", "a", |facts| server::judged(facts, down_because("x"), NOW));
     world.change(TWO).unwrap();
     assert_eq!(world.state("smtp", "a"), ServerState::Up);
 }

@@ -19,7 +19,8 @@ pub fn warnings(picture: &Picture, now: SystemTime) -> Vec<String> {
     for (service, told) in &*picture.certificates {
         for told in told {
             let trouble = told.trouble.as_ref().map(|why| format!("not taken up: {why}"));
-            let sentences = trouble.into_iter().chain(ends_soon(told, now));
+            let soon = picture.config.global.certificate_warning;
+            let sentences = trouble.into_iter().chain(ends_soon(told, soon, now));
             warnings.extend(sentences.map(|sentence| format!("service.{service}.tls: {sentence}")));
         }
     }

@@ -122,6 +122,8 @@ fn snapshot(
             pool: ids[&service.pool],
             tls: None,
             live: Arc::new(ServiceLive::new(workers)),
+            rules: None,
+            affinity: None,
         };
         snapshot.services.insert(id, Arc::new(view));
     }
@@ -150,6 +152,7 @@ fn unjudged(
             reason: "no evidence yet".into(),
             since: now,
             evidence: false,
+            note: None,
         },
         agent: None,
         hand: Hand::default(),

@@ -5,9 +5,10 @@
 use std::time::SystemTime;
 
 use api::types::{
-    Draining, Evidence, PoolStatus, ServerStatus, ServiceState, ServiceStatus, Source, Status,
+    Draining, Evidence, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus, Source, Status,
 };
 use model::config::{Admin, AllDown, Host};
+use model::live::ServerCounters;
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
 
 use super::certificates;
@@ -178,6 +179,8 @@ pub(super) fn server_status(
     facts: &ServerFacts,
     note: Option<Note>,
 ) -> ServerStatus {
+    let reason = evidence(view, facts, note);
+    let assumed = view.state == ServerState::Up && reason.source == Source::Configuration;
     ServerStatus {
         name: view.config.name.clone(),
         address: address(facts),
@@ -187,19 +190,21 @@ pub(super) fn server_status(
         weight: view.weight.get(),
         configured_weight: facts.config.weight.get(),
         since_unix_ms: unix_ms(facts.since),
-        reason: evidence(facts, note),
+        reason,
         in_flight: view.live.in_flight.get(),
         connections: view.live.connections.get(),
         cap: facts.config.connections,
+        assumed,
     }
 }
 
 /// The evidence that decided the state: the operator's word before the resolver's, theirs before the judge's.
-fn evidence(facts: &ServerFacts, note: Option<Note>) -> Evidence {
+fn evidence(view: &ServerView, facts: &ServerFacts, note: Option<Note>) -> Evidence {
     let of = |source, text: &str, at| Evidence {
         source,
         text: text.to_owned(),
         at_unix_ms: unix_ms(at),
+        seen: None,
     };
     if let Some(word) = facts.hand.admin.as_ref().filter(|word| word.value != Admin::Enabled) {
         return of(Source::Operator, &facts.reason, word.at);
@@ -218,15 +223,38 @@ fn evidence(facts: &ServerFacts, note: Option<Note>) -> Evidence {
     if !matches!(facts.resolved, Resolved::At(_)) {
         return of(Source::Resolver, &facts.reason, facts.since);
     }
-    match note {
+    match note.or_else(|| facts.judged.note.clone()) {
         Some(note) => {
-            of(if note.probed { Source::Probe } else { Source::Traffic }, &note.text, note.at)
+            Evidence { seen: Some(seen(&note)), ..of(source(&note), &note.text(), note.at) }
         }
         None if facts.judged.evidence => {
             of(Source::Probe, &facts.judged.reason, facts.judged.since)
         }
-        None => of(Source::Configuration, &facts.reason, facts.since),
+        None => match traffic(view) {
+            Some(text) => of(Source::Traffic, &text, facts.since),
+            None => of(Source::Configuration, &facts.reason, facts.since),
+        },
     }
+}
+
+fn source(note: &Note) -> Source {
+    if note.probe.is_some() { Source::Probe } else { Source::Traffic }
+}
+
+fn seen(note: &Note) -> Seen {
+    let Note { probe, saw, took, good, in_a_row, at: _ } = note.clone();
+    let took_us = took.map(|took| u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+    Seen { probe, saw, took_us, good, in_a_row }
+}
+
+/// What connections for clients came to where nobody reported trouble with them; `None`: there were none.
+fn traffic(view: &ServerView) -> Option<String> {
+    let sum = |of: fn(&ServerCounters) -> u64| -> u64 {
+        view.live.slots.iter().map(|slot| of(&slot.counters)).sum()
+    };
+    let (tried, failed) = (sum(|it| it.connects.get()), sum(|it| it.connect_failed.get()));
+    let made = tried.saturating_sub(failed);
+    (made > 0).then(|| format!("{made} of {tried} connections for clients were made"))
 }
 
 fn address(facts: &ServerFacts) -> String {

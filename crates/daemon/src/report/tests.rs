@@ -200,11 +200,23 @@ fn each_state_has_the_evidence_that_decided_it() {
         let server = status.pools[0].servers[0].clone();
         (server.reason.source, server.reason.text)
     };
-    let note =
-        Note { probed: true, text: "http GET / 200 in 1.0 ms".into(), at: SystemTime::now() };
+    let note = Note {
+        probe: Some("http GET / at 10.0.0.1:80".into()),
+        saw: "http GET / 200".into(),
+        took: Some(Duration::from_micros(1_040)),
+        good: true,
+        in_a_row: 7,
+        at: SystemTime::now(),
+    };
+    let whole = status(&picture, &Facts::default(), |_| Some(note.clone()), SystemTime::now());
+    let server = &whole.pools[0].servers[0];
+    let seen = server.reason.seen.as_ref().unwrap();
+    assert_eq!(seen.probe.as_deref(), Some("http GET / at 10.0.0.1:80"));
+    assert_eq!((seen.saw.as_str(), seen.took_us), ("http GET / 200", Some(1_040)));
+    assert_eq!((seen.good, seen.in_a_row, server.assumed), (true, 7, false));
     assert_eq!(shown(&picture, None).0, Source::Configuration);
-    assert_eq!(shown(&picture, Some(note.clone())), (Source::Probe, note.text.clone()));
-    let passive = Note { probed: false, ..note.clone() };
+    assert_eq!(shown(&picture, Some(note.clone())), (Source::Probe, note.text()));
+    let passive = Note { probe: None, ..note.clone() };
     assert_eq!(shown(&picture, Some(passive)).0, Source::Traffic);
     fixture::change(&mut picture, "a", |facts| {
         facts.resolved = Resolved::Failed("'a' does not resolve".into());

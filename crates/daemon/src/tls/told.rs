@@ -3,9 +3,6 @@
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A certificate that ends within this time is warned of.
-const SOON: Duration = Duration::from_secs(14 * 86_400);
-
 /// What is told of one certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
@@ -25,13 +22,13 @@ pub struct Told {
     pub trouble: Option<String>,
 }
 
-/// A warning of a certificate that ends soon or has ended.
-pub fn ends_soon(told: &Told, now: SystemTime) -> Option<String> {
+/// A warning of a certificate that ends within `soon` or has ended.
+pub fn ends_soon(told: &Told, soon: Duration, now: SystemTime) -> Option<String> {
     let (file, names) = (told.file.display(), told.names.join(", "));
     let left = told.not_after.duration_since(now).unwrap_or_default();
     if left.is_zero() {
         Some(format!("{file}: the certificate of {names} has expired"))
-    } else if left < SOON {
+    } else if left < soon {
         let days = left.as_secs() / 86_400;
         Some(format!("{file}: the certificate of {names} expires in {days} days"))
     } else {

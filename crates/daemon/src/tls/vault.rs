@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use l7::tls::client::{ClientTls, ClientTlsError, Trust};
+use l7::tls::client::{ClientTls, ClientTlsError};
 use l7::tls::identity::Identity;
 use l7::tls::server::{Ingredients, ServerTls, ServerTlsError};
 use l7::tls::tickets::Tickets;
 use model::config::{Config, Forward, PoolTls, Service, ServiceTls};
 use model::snapshot::Material;
 
+use super::authorities::Authorities;
 use super::files::{self, FileError, Marks, Pair};
-use super::told::{Told, day, ends_soon, moment};
+use super::told::{Told, day, moment};
 
 /// What is in force.
 #[derive(Debug, Default)]
@@ -116,7 +117,6 @@ impl Vault {
                 _ => OfService::read(service, tls, before, now, &mut warnings)
                     .map_err(|source| VaultError { at: at(), source })?,
             };
-            warnings.extend(of.kept.iter().filter_map(|kept| ends_soon(&kept.told(), now)));
             next.services.insert(name.clone(), of);
         }
         for (name, pool) in &config.pools {
@@ -258,20 +258,9 @@ impl OfPool {
             Some(path) => Some(files::pair(path)?.identity),
             None => None,
         };
-        let (text, system);
-        let trust = match (&tls.ca, tls.verify) {
-            (Some(path), _) => {
-                text = files::read(path)?;
-                Trust::Text(&text)
-            }
-            (None, true) => {
-                let found = rustls_native_certs::load_native_certs();
-                system = found.certs.iter().map(|der| der.to_vec()).collect::<Vec<_>>();
-                Trust::System(&system)
-            }
-            (None, false) => Trust::System(&[]),
-        };
-        let material = Material::new(Arc::new(ClientTls::new(tls, trust, identity.as_ref())?));
+        let authorities = Authorities::read(tls.verify, tls.ca.as_deref())?;
+        let made = ClientTls::new(tls, authorities.trust(), identity.as_ref())?;
+        let material = Material::new(Arc::new(made));
         let mut of = OfPool { config: tls.clone(), marks: Marks::new(), doubt: None, material };
         of.marks = files::marks(&of.paths());
         Ok(of)

@@ -5,6 +5,7 @@ mod inner;
 mod operate;
 mod packets;
 mod probe;
+mod rules;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -67,6 +68,7 @@ fn global(section: &Section) -> Global {
         }),
         metrics: metrics.map(|listen| Metrics { listen: *listen }),
         drain: section.span("drain"),
+        certificate_warning: section.span("certificate-warning"),
         hooks: section.list("hook").iter().map(operate::hook).collect(),
         history: section.table("history").map(operate::history),
     }
@@ -108,6 +110,15 @@ fn service(section: &Section) -> Service {
         }),
         packets: forward.packets().then(|| packets::service(section)),
         tls: section.table("tls").map(tls::service),
+        rules: if forward.packets() {
+            Vec::new()
+        } else {
+            section.list("rule").iter().map(rules::rule).collect()
+        },
+        sticky: section
+            .table("sticky")
+            .filter(|_| !forward.packets())
+            .map(|sticky| rules::affinity(sticky, section.table("tls").is_some())),
     }
 }
 

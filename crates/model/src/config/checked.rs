@@ -19,7 +19,9 @@ pub use super::operate::Admin;
 use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
 use super::probe::Probe;
+use super::rules::Rule;
 use super::socket::SocketOptions;
+use super::sticky::Affinity;
 use super::tls::{PoolTls, ServiceTls};
 
 /// A whole configuration. Objects are shared so that an unchanged one is the same allocation after a reload.
@@ -52,6 +54,8 @@ pub struct Global {
     pub metrics: Option<Metrics>,
     /// How long SIGTERM lets exchanges finish; default 30 s.
     pub drain: Duration,
+    /// A certificate that ends within so long is warned of; default 14 days.
+    pub certificate_warning: Duration,
     /// Programs that are told of events.
     pub hooks: Vec<Hook>,
     /// How much history is kept; `None`: none.
@@ -126,6 +130,10 @@ pub struct Service {
     pub packets: Option<PacketService>,
     /// TLS towards clients; `None`: plain.
     pub tls: Option<ServiceTls>,
+    /// Rules, in order; none where packets are forwarded: `packets.rules`.
+    pub rules: Vec<Rule>,
+    /// How clients keep their servers; `None` where packets are forwarded: `packets.sticky`.
+    pub sticky: Option<Affinity>,
 }
 
 /// Times on the client's side. `None` is off.

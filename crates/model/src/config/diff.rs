@@ -88,6 +88,7 @@ keys! {
     Control = "control" => control,
     Metrics = "metrics" => metrics,
     Drain = "drain" => drain,
+    CertificateWarning = "certificate-warning" => certificate_warning,
     Hook = "hook" => hooks,
     History = "history" => history,
 }
@@ -113,6 +114,8 @@ keys! {
     Forwarded = "forwarded" => forwarded,
     Packets = "packets" => packets,
     Tls = "tls" => tls,
+    Rule = "rule" => rules,
+    Sticky = "sticky" => sticky,
 }
 keys! {
     /// A key of a pool; `Order` when the same servers stand in another order.

@@ -215,6 +215,19 @@ impl HttpAsk {
 }
 
 impl ProbeKind {
+    /// What is asked, for people: `http GET /healthz`, `dns shop.example`.
+    pub fn question(&self) -> String {
+        let what = match self {
+            ProbeKind::Http(ask) | ProbeKind::Http2(ask) => format!("{} {}", ask.method, ask.path),
+            ProbeKind::Grpc { service, .. } => service.clone(),
+            ProbeKind::Dns { name, .. } => name.clone(),
+            ProbeKind::Snmp { oid, .. } => oid.clone(),
+            ProbeKind::Program(program) => program.path.display().to_string(),
+            _ => String::new(),
+        };
+        format!("{} {what}", self.name()).trim_end().to_owned()
+    }
+
     /// The key that names it in the configuration.
     pub const fn name(&self) -> &'static str {
         match self {

@@ -8,7 +8,9 @@ pub mod operate;
 pub mod packets;
 pub mod pools;
 pub mod probes;
+pub mod rules;
 pub mod sockets;
+pub mod sticky;
 pub mod tls;
 
 use super::decode::{quoted, scalar};
@@ -30,7 +32,8 @@ pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
     for service in &effective.services {
         self::service(service, effective, sink);
     }
-    packets::verify(effective, whole, sink);
+    packets::verify(effective, sink);
+    rules::verify(effective, whole, sink);
     let uses = effective.uses();
     for pool in &effective.pools {
         pools::verify(pool, uses.get(pool.name.as_str()).copied().unwrap_or_default(), sink);
@@ -76,7 +79,8 @@ fn required(table: &'static Table, section: &Section, path: &str, sink: &mut Sin
         {
             required(inner, below, &format!("{path}.{}", key.name), sink);
         }
-        if let (Kind::List { table: inner, .. }, "rule" | "hook") = (&key.kind, key.name) {
+        if let (Kind::List { table: inner, .. }, "rule" | "hook" | "split") = (&key.kind, key.name)
+        {
             for (at, below) in section.list(key.name).iter().enumerate() {
                 required(inner, below, &format!("{path}.{}[{at}]", key.name), sink);
             }
@@ -171,6 +175,7 @@ fn service(service: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
         }
     }
     tls::service(service, &path, sink);
+    sticky::verify(service, sink);
     if let Some(socket) = service.table("socket") {
         sockets::verify(socket, &format!("{path}.socket"), sink);
     }

@@ -1,4 +1,5 @@
-//! Least-bandwidth: the one of two that moves fewer bytes a second per weight, both ways together.
+//! Least-bandwidth: the one of two that moves fewer bytes a second per weight, both ways together, the more surely the
+//! more they differ.
 //!
 //! Each worker looks at the byte counters of all workers every `SAMPLE` and keeps a smoothed rate a server. Between
 //! two looks it adds to a server's rate, for each exchange that it gives there, what an exchange moves on average:
@@ -62,13 +63,16 @@ impl LeastBandwidth {
     ) -> Choice {
         self.look(eligible, view, ask.now);
         let explores = explores(rng);
+        let draw = rng.below(1 << 24) as f32 / (1u32 << 24) as f32;
         let rates = &self.rates;
         let choice = self.two.pick(eligible, view, ask, rng, |second, first| {
             let per_weight = |at: usize| {
                 let rate = &rates[at];
                 (rate.smooth + rate.given) / f32::from(eligible.slots[at].weight)
             };
-            !explores && per_weight(second) < per_weight(first)
+            let (second, first) = (per_weight(second), per_weight(first));
+            // What was moved in the last second is no measure to follow at once: equal servers would take turns.
+            !explores && draw < 0.5 + (first - second) / (first + second).max(f32::MIN_POSITIVE)
         });
         if let Choice::Server(index) = choice
             && let Ok(at) = eligible.slots.binary_search_by_key(&index, |slot| slot.index)

@@ -1,8 +1,9 @@
-//! Least-loaded: the one of two that reports less load of itself (`model::load`).
+//! Least-loaded: the one of two that reports less load of itself (`model::load`), the more surely the more they differ.
 //!
-//! Loads within `SAME` of each other are equal, and so is the unknown load of a server whose agent is lost. A report
-//! is as old as the agent's interval: equal or not, one choice in `EXPLORE` looks at weights alone. It does not look
-//! at what is in flight.
+//! A report is as old as the agent's interval, and everybody who follows it at once sends everything to the one that was
+//! idle then. So the less loaded one is preferred by `SURELY` of the difference beyond an even chance: small differences
+//! move little, and servers that are alike stay alike. The unknown load of a server whose agent is lost is equal to any.
+//! One choice in `EXPLORE` looks at weights alone. It does not look at what is in flight.
 
 use crate::snapshot::PoolView;
 
@@ -11,8 +12,9 @@ use super::eligible::Eligible;
 use super::rng::Rng;
 use super::two::{Two, explores};
 
-/// Loads that differ less are the same; of 1.
-const SAME: f64 = 0.05;
+/// So much of the difference of two loads is the preference of the smaller. With 0.7 what a report moves is undone by the
+/// next one when servers are alike; from a difference of 0.72 on the choice is sure.
+const SURELY: f64 = 0.7;
 
 #[derive(Clone, Debug)]
 pub(super) struct LeastLoaded {
@@ -27,12 +29,13 @@ impl LeastLoaded {
     #[inline]
     pub fn pick(&self, eligible: &Eligible, view: &PoolView, ask: &Ask, rng: &mut Rng) -> Choice {
         let explores = explores(rng);
+        let draw = rng.below(1 << 32) as f64 / (1u64 << 32) as f64;
         self.two.pick(eligible, view, ask, rng, |second, first| {
             let load = |at: usize| {
                 view.servers.get(eligible.slots[at].index)?.live.load.read().map(|said| said.value)
             };
             match (load(second), load(first)) {
-                (Some(second), Some(first)) if !explores => second + SAME < first,
+                (Some(second), Some(first)) if !explores => draw < 0.5 + SURELY * (first - second),
                 _ => false,
             }
         })

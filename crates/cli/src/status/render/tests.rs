@@ -18,10 +18,16 @@ fn server(name: &str, state: ServerState, age_ms: u64, reason: &str) -> ServerSt
         weight: 1,
         configured_weight: 1,
         since_unix_ms: NOW - age_ms,
-        reason: Evidence { source: Source::Probe, text: reason.into(), at_unix_ms: NOW - 100 },
+        reason: Evidence {
+            source: Source::Probe,
+            text: reason.into(),
+            at_unix_ms: NOW - 100,
+            seen: None,
+        },
         in_flight: 12,
         connections: 40,
         cap: None,
+        assumed: false,
     }
 }
 

@@ -105,9 +105,10 @@ impl Run {
         {
             self.under_way.remove(&(at, number));
             let (ticket, port) = self.tickets.remove(&number).unwrap();
-            let good = Outcome::Seen { what: "connected".into(), took: Duration::from_millis(1) };
+            let good = Outcome::Seen("connected".into());
             let outcome = self.down.get(&port).cloned().unwrap_or(good);
-            let verdict = self.judges.finished(ticket, outcome, self.now, SystemTime::now());
+            let moments = (at - self.takes, self.now);
+            let verdict = self.judges.finished(ticket, outcome, moments, SystemTime::now());
             self.told.extend(verdict);
         }
         true
@@ -156,7 +157,9 @@ fn servers_rise_are_probed_at_their_interval_and_fall() {
         fell[0].since(fell[2]) <= Duration::from_millis(510),
         "in doubt it is asked more often"
     );
-    assert_eq!(run.board.read(ServerId(0)).unwrap().text, "connection refused");
+    let note = run.board.read(ServerId(0)).unwrap();
+    assert_eq!((note.text().as_str(), note.good, note.in_a_row), ("connection refused", false, 3));
+    assert_eq!(note.probe.as_deref(), Some("tcp at 127.0.0.1:1001"));
 
     run.set(1001, None);
     let back = run.verdicts(Duration::from_secs(3));

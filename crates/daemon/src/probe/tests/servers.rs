@@ -114,7 +114,7 @@ fn failed(outcome: Outcome) -> String {
 
 fn seen(outcome: Outcome) -> String {
     match outcome {
-        Outcome::Seen { what, .. } => what,
+        Outcome::Seen(what) => what,
         other => panic!("{other:?}"),
     }
 }

@@ -65,6 +65,7 @@ pub static GLOBAL: Table = Table {
             Fallback::Inner,
             "Default socket settings of services and pools.",
         ),
+        operate::CERTIFICATE_WARNING,
         operate::HOOK,
         operate::HISTORY,
         balance::HERE,

@@ -19,6 +19,14 @@ pub const AUDIT: Key = Key::new(
     "The record of who ordered what: so large it may be; then its older half goes.",
 );
 
+/// When a certificate's end is near.
+pub const CERTIFICATE_WARNING: Key = Key::new(
+    "certificate-warning",
+    Kind::time(0, 3_660 * 86_400_000),
+    Fallback::millis(14 * 86_400_000),
+    "A service's certificate that ends within so long is told of, once: `certificate-expires`.",
+);
+
 /// Programs that are told of events.
 pub const HOOK: Key = Key::new(
     "hook",
@@ -63,7 +71,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 27] = [
+pub static EVENTS: [Word; 33] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -78,7 +86,13 @@ pub static EVENTS: [Word; 27] = [
     Word::of("half-open-alarm"),
     Word::of("half-open-clear"),
     Word::of("certificate-expires"),
+    Word::of("certificate-good"),
+    Word::of("certificate-renewed"),
+    Word::of("certificate-refused"),
     Word::of("agent-lost"),
+    Word::of("agent-back"),
+    Word::of("agent-clamped"),
+    Word::of("server-cut"),
     Word::of("source-changed"),
     Word::of("source-failed"),
     Word::of("source-clamped"),

@@ -1,0 +1,41 @@
+//! Finds and ends what a program of ours started and left behind, wherever in the process tree it went: by a variable in
+//! the environment that children inherit. What clears its environment is not found.
+
+use std::fs::File;
+use std::io::Read;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Looks; each finds what was started since the last.
+const SWEEPS: usize = 20;
+/// Bytes of a process's environment that are looked at.
+const ENVIRONMENT_BYTES: u64 = 256 * 1024;
+
+/// Kills every process that has one of these variables (`NAME=value`) in its environment, until none is found.
+pub fn sweep(variables: &[String]) {
+    for _ in 0..SWEEPS {
+        let Ok(entries) = std::fs::read_dir("/proc") else { return };
+        let mut found = false;
+        for entry in entries.filter_map(Result::ok) {
+            let name = entry.file_name();
+            let number = name.to_str().and_then(|name| name.parse::<i32>().ok());
+            let Some(process) = number.and_then(Pid::from_raw) else { continue };
+            if bears(process, variables) {
+                found = true;
+                let _ = kill_process(process, Signal::KILL);
+            }
+        }
+        if !found {
+            return;
+        }
+    }
+}
+
+fn bears(process: Pid, variables: &[String]) -> bool {
+    let path = format!("/proc/{}/environ", process.as_raw_nonzero());
+    let Ok(file) = File::open(path) else { return false };
+    let mut environment = Vec::new();
+    let read = file.take(ENVIRONMENT_BYTES).read_to_end(&mut environment);
+    let ours = |one: &[u8]| variables.iter().any(|variable| variable.as_bytes() == one);
+    read.is_ok() && environment.split(|byte| *byte == 0).any(ours)
+}

@@ -1,0 +1,107 @@
+//! Whom a server's certificate must be signed by, for whoever connects to servers: pools' connections and probes.
+//!
+//! It reads no file: authorities come as text, or as what this machine trusts.
+
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+use super::identity::IdentityError;
+use super::server::roots;
+
+/// Who is trusted.
+#[derive(Clone, Copy, Debug)]
+pub enum Trust<'a> {
+    /// The authorities of this PEM text.
+    Text(&'a [u8]),
+    /// Those that this machine trusts, as DER.
+    System(&'a [Vec<u8>]),
+    /// Everybody: any certificate will do whose key the server has.
+    Anybody,
+}
+
+/// Why nobody can be trusted.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// Who may have signed servers' certificates cannot be read.
+    #[error("the servers' authorities: {0}")]
+    Authorities(#[source] IdentityError),
+    /// There are none of use.
+    #[error("the servers' authorities: {0}")]
+    Verifier(String),
+}
+
+/// What judges servers' certificates.
+///
+/// # Errors
+/// See `TrustError`.
+pub fn verifier(
+    trust: Trust<'_>,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, TrustError> {
+    let roots = match trust {
+        Trust::Text(text) => roots(text).map_err(TrustError::Authorities)?,
+        Trust::System(all) => system(all)?,
+        Trust::Anybody => return Ok(Arc::new(Anybody(provider))),
+    };
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    let verifier = verifier.map_err(|error| TrustError::Verifier(error.to_string()))?;
+    Ok(verifier)
+}
+
+fn system(all: &[Vec<u8>]) -> Result<RootCertStore, TrustError> {
+    let mut roots = RootCertStore::empty();
+    // A machine's list may hold an old certificate or two that cannot be used: the others are what counts.
+    let (good, _) =
+        roots.add_parsable_certificates(all.iter().map(|der| CertificateDer::from(der.clone())));
+    if good == 0 {
+        let text = "this machine trusts nobody: install ca-certificates, or name a file";
+        return Err(TrustError::Verifier(text.to_owned()));
+    }
+    Ok(roots)
+}
+
+/// Takes any certificate; the handshake's signatures are still checked.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _certificate: &CertificateDer<'_>,
+        _chain: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

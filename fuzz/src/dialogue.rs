@@ -1,0 +1,193 @@
+//! Targets of what probes and agents understand: any bytes, in any pieces, whatever the protocol.
+//!
+//! Beside never panicking: a dialogue says little, gives up on endless talk, and its verdict is one short line.
+
+use model::config::{AgentKind, HttpAsk, Pattern, ProbeKind, Say};
+use probe::agent;
+use probe::context::Context;
+use probe::dialogue::{Step, Verdict};
+use probe::plan::{Carrier, Plan};
+
+/// Bytes that a dialogue may say in answer to an input of the mutator.
+const SAID: usize = 64 * 1024;
+/// Bytes of a sentence of evidence.
+const SENTENCE: usize = 700;
+
+/// A kind of probe, with answers that it takes or nearly takes.
+pub struct Protocol {
+    /// What is asked.
+    pub kind: ProbeKind,
+    /// What servers answer.
+    pub seeds: Vec<Vec<u8>>,
+}
+
+/// Every protocol.
+pub fn protocols() -> Vec<Protocol> {
+    let expect = || Some(Pattern::new("re+ady").unwrap());
+    let http = |expect, digest| HttpAsk { expect, digest, ..HttpAsk::get("/") };
+    let of = |kind, seeds: &[&[u8]]| {
+        let seeds = seeds.iter().map(|seed| seed.to_vec()).collect();
+        Protocol { kind, seeds }
+    };
+    let answers: &[&[u8]] = &[
+        b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nready",
+        b"HTTP/1.1 103 E\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nre\r\n3\r\nady\r\n0\r\n\r\n",
+        b"HTTP/1.1 503 Busy\r\n\r\nnot yet",
+    ];
+    let frames: &[&[u8]] = &[
+        b"\0\0\0\x04\0\0\0\0\0\0\0\0\x04\x01\0\0\0\0\0\0\x01\x01\x05\0\0\0\x01\x88",
+        b"\0\0\x06\x04\0\0\0\0\0\0\x03\0\0\0\x64\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x0b",
+        b"\0\0\0\x04\0\0\0\0\0\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\x07\0\x01\0\0\0\x01\0\0\0\0\x02\x08\x01",
+    ];
+    vec![
+        of(ProbeKind::Say(Say { send: "x".into(), expect: expect() }), &[b"ready\n", b"warming up\n"]),
+        of(ProbeKind::Http(http(expect(), None)), answers),
+        of(ProbeKind::Http(http(None, Some("00".repeat(32)))), answers),
+        of(ProbeKind::Http2(http(expect(), None)), frames),
+        of(ProbeKind::Grpc { service: "s".into(), host: None }, frames),
+        of(
+            ProbeKind::Dns { name: "a.example".into(), record: 1 },
+            &[b"\0\x07\x81\x80\0\x01\0\x01\0\0\0\0\x01a\x07example\0\0\x01\0\x01\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\xc0\0\x02\x01"],
+        ),
+        of(ProbeKind::Smtp, &[b"220-mx\r\n220 mx\r\n250-mx\r\n250 SIZE 1\r\n", b"421 shutting down\r\n"]),
+        of(ProbeKind::Imap, &[b"* OK dovecot\r\n* 3 EXISTS\r\np1 OK NOOP\r\n", b"* BYE full\r\n"]),
+        of(ProbeKind::Pop3, &[b"+OK ready <1@x>\r\n", b"-ERR locked\r\n"]),
+        of(ProbeKind::Ftp, &[b"220-hello\r\n220 there\r\n530 log in\r\n", b"120 soon\r\n"]),
+        of(
+            ProbeKind::Telnet { expect: expect() },
+            &[b"\xff\xfd\x18\xff\xfb\x01ready: ", b"\xff\xfa\x18\x01\xff\xf0Debian\r\nlogin: "],
+        ),
+        of(ProbeKind::Nntp, &[b"201 no posting\r\n", b"400 not now\r\n"]),
+        of(
+            ProbeKind::Ldap { user: "u".into(), secret: None },
+            &[b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\0\x04\0\x04\0", b"\x30\x84\0\0\0\x10\x02\x01\x01\x61\x84\0\0\0\x07\x0a\x01\x34\x04\0\x04\0"],
+        ),
+        of(ProbeKind::Redis, &[b"+PONG\r\n", b"-LOADING\r\n", b"-NOAUTH x\r\n"]),
+        of(
+            ProbeKind::Mysql { user: "u".into() },
+            &[b"\x0a\0\0\0\x0a8.0.36\0\x01\0\x07\0\0\x02\xff\x15\x04#28", b"\x05\0\0\0\xff\x10\x04no"],
+        ),
+        of(
+            ProbeKind::Postgres { user: "u".into() },
+            &[b"R\0\0\0\x08\0\0\0\x0a", b"E\0\0\0\x14SFATAL\0C57P03\0\0\0"],
+        ),
+        of(
+            ProbeKind::Sip { status: vec![(200, 299)] },
+            &[b"SIP/2.0 200 OK\r\nCall-ID: 0000000000000007@steelyard.invalid\r\n\r\n"],
+        ),
+        of(ProbeKind::Udp(Say { send: "x".into(), expect: expect() }), &[b"ready", b"x"]),
+        of(ProbeKind::Ping, &[b"\0\0\xff\xf7\0\0\0\x01steelyard", b"\x45\0\0\x1c\0\0\0\0\x40\x01\0\0\x7f\0\0\x01\x7f\0\0\x01\0\0\0\0\0\0\0\0"]),
+        of(ProbeKind::Radius { secret: "/s".into() }, &[&[2, 7, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]),
+        of(
+            ProbeKind::Snmp { oid: "1.3.6".into(), secret: None, expect: expect() },
+            &[b"\x30\x1f\x02\x01\x01\x04\x06public\xa2\x12\x02\x01\x07\x02\x01\0\x02\x01\0\x30\x07\x30\x05\x06\x01\x2b\x43\0"],
+        ),
+    ]
+}
+
+/// Plays what a server says: as a whole, and in pieces whose lengths the bytes themselves decide.
+pub fn talk(kind: &ProbeKind, bytes: &[u8]) {
+    let plan = Plan::new(kind, false);
+    play(&plan, &[bytes]);
+    if plan.carrier() == Carrier::Stream {
+        play(&plan, &pieces(bytes));
+    } else {
+        play(&plan, &bytes.chunks(bytes.len().div_ceil(2).max(1)).collect::<Vec<_>>());
+    }
+}
+
+/// What an agent says: the line of a text agent, and a load report in any form.
+pub fn agent(bytes: &[u8]) {
+    if let Some(says) = agent::parse(bytes) {
+        assert!(says.share.is_none_or(|share| share >= 0.0), "{says:?}");
+        assert!(says.reason.len() < SENTENCE, "{says:?}");
+    }
+    if let Ok(report) = model::load::orca::parse(bytes) {
+        let (value, at) = (report.utilization().unwrap_or(0.0), model::moment::Moment(0));
+        let (report, _) = model::load::Report::clamped(value, at, model::load::Source::Orca);
+        assert!((0.0..=1.0).contains(&report.value), "{report:?}");
+    }
+    let kind = AgentKind::Text { send: String::new() };
+    let plan = Plan::of_agent(&kind).expect("a text agent is asked");
+    play(&plan, &[bytes]);
+    play(&plan, &pieces(bytes));
+}
+
+/// Words that lead deeper.
+pub const WORDS: &[&[u8]] = &[
+    b"\r\n",
+    b"\n",
+    b"\0",
+    b" ",
+    b"-",
+    b"220 ",
+    b"250-",
+    b"* OK",
+    b"+OK",
+    b"p1 OK",
+    b"\xff\xfd",
+    b"\xff\xfa",
+    b"\xff\xf0",
+    b"\xff\xff\xff\xff",
+    b"\x7f\xff\xff\xff",
+    b"\x84\xff\xff\xff\xff",
+    b"\x80",
+    b"\x30\x80",
+    b"\xc0\x0c",
+    b"\xc0\xff",
+    b"SIP/2.0 ",
+    b"content-length: 99999999999999999999\r\n",
+    b"HTTP/1.1 200 ",
+    b"%",
+    b"#",
+    b"4000000%",
+    b"1e308%",
+    b"nan%",
+    b"drain",
+    b"down",
+    b"maint",
+    b"{\"cpu_utilization\":",
+    b"1e999",
+    b"}",
+    b"TEXT cpu_utilization=",
+    b"JSON ",
+    b"BIN ",
+];
+
+fn pieces(bytes: &[u8]) -> Vec<&[u8]> {
+    let (mut pieces, mut rest) = (Vec::new(), bytes);
+    while let Some(first) = rest.first() {
+        let (piece, more) = rest.split_at(rest.len().min(1 + usize::from(first & 7)));
+        pieces.push(piece);
+        rest = more;
+    }
+    pieces
+}
+
+fn play(plan: &Plan, pieces: &[&[u8]]) {
+    let address = "192.0.2.1:9".parse().expect("an address");
+    let context = Context { address, host: "h", secret: Some(b"s3cret"), draw: 7 };
+    let Some(mut dialogue) = plan.begin(&context) else { return };
+    let mut said = Vec::new();
+    let mut step = dialogue.begin(&mut said);
+    for piece in pieces {
+        if step != Step::Wait {
+            break;
+        }
+        assert!(!dialogue.awaits().is_empty(), "it waits for something without a name");
+        step = dialogue.take(piece, &mut said);
+    }
+    assert!(said.len() < SAID, "{} bytes said", said.len());
+    told(&match step {
+        Step::Done(verdict) => verdict,
+        Step::Wait => dialogue.end(),
+    });
+}
+
+fn told(verdict: &Verdict) {
+    let (Ok(text) | Err(text)) = verdict;
+    // An agent's line is taken apart before anybody sees it.
+    assert!(text.len() < 8 * SENTENCE, "{} bytes of evidence", text.len());
+    assert!(verdict.is_ok() || (!text.is_empty() && text.len() < SENTENCE), "{text:?}");
+    assert!(verdict.is_ok() || !text.contains(['\n', '\r']), "{text:?}");
+}

@@ -1,0 +1,90 @@
+//! Judgements and their evidence outlive reloads and restarts, flapping servers do not flap, and nothing is shown as
+//! good that nobody has seen.
+
+use api::types::{ServerStatus, Source};
+use model::snapshot::ServerState;
+use rustix::process::Signal;
+use tests::e2e::balancer::Balancer;
+use tests::e2e::place::Place;
+use tests::e2e::servers::{addresses, origin};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+use super::fakes::{Fake, Manner, told, up};
+
+fn server(place: &Place) -> ServerStatus {
+    place.status().pools[0].servers[0].clone()
+}
+
+#[test]
+fn what_was_found_out_survives_a_reload_and_a_kill() {
+    let fake = Fake::start(Manner::Answers(b"-LOADING\r\n".into()));
+    let setup = |times: &str, retries: &str| {
+        let probe = format!(", probe = {{ redis = true, {times} }}");
+        Setup::tcp(&[]).server("a", fake.address(), &probe).pool(retries)
+    };
+    let quick = "every = \"100ms\", doubt = \"50ms\", timeout = \"50ms\", fall = 1, rise = 1";
+    let place = Place::new(&setup(quick, ""));
+    let mut process = place.start();
+    wait::until("down", || server(&place).state == ServerState::Down);
+    let since = server(&place).since_unix_ms;
+    let kept = place.dir().join("state/servers.json");
+    wait::until("it is kept", || {
+        std::fs::read_to_string(&kept).is_ok_and(|text| text.contains("LOADING"))
+    });
+    let generation = place.status().generation;
+    place.write(&setup(quick, "retries = 1"));
+    process.signal(Signal::HUP);
+    wait::until("reloaded", || place.status().generation > generation);
+    assert_eq!((server(&place).state, server(&place).since_unix_ms), (ServerState::Down, since));
+    // From now on it would be found to be well, but not before an hour has passed.
+    fake.change(Manner::Answers(b"+PONG\r\n".into()));
+    process.signal(Signal::KILL);
+    wait::until("it is gone", || process.ended().is_some());
+    let slow = "every = \"1h\", doubt = \"1h\", timeout = \"50ms\", rise = 9";
+    place.write(&setup(slow, "retries = 1"));
+    let _again = place.start();
+    let after = server(&place);
+    assert_eq!((after.state, after.since_unix_ms), (ServerState::Down, since), "{after:?}");
+    let seen = after.reason.seen.unwrap();
+    assert!(!seen.good && seen.probe.unwrap().starts_with("redis at 127.0.0.1:"));
+    assert_eq!(after.reason.source, Source::Probe);
+}
+
+#[test]
+fn a_server_that_flaps_does_not_flap_its_pool() {
+    let manner = Manner::Alternates(b"+PONG\r\n".to_vec(), b"-LOADING\r\n".to_vec());
+    let fake = Fake::start(Manner::Answers(b"+PONG\r\n".into()));
+    let times = "every = \"100ms\", doubt = \"100ms\", timeout = \"100ms\", rise = 2, fall = 3";
+    let probe = format!(", probe = {{ redis = true, {times} }}");
+    let balancer = Balancer::start(&Setup::tcp(&[]).server("a", fake.address(), &probe));
+    up(&balancer, "PONG");
+    fake.change(manner);
+    let changes =
+        || ["server-down", "server-unknown", "pool-empty"].map(|what| told(&balancer, what));
+    let before = changes();
+    let (mut bad, mut last) = (0, 0);
+    wait::until("ten bad probes", || {
+        let reason = balancer.server("a").reason;
+        let seen = reason.seen.unwrap();
+        assert!(seen.in_a_row < 3, "good and bad take turns");
+        bad += usize::from(!seen.good && reason.at_unix_ms != last);
+        last = reason.at_unix_ms;
+        bad >= 10
+    });
+    assert_eq!((balancer.server("a").state, changes()), (ServerState::Up, before));
+}
+
+#[test]
+fn nothing_is_shown_as_good_that_nobody_has_seen() {
+    let origins = [origin("a")];
+    let balancer = Balancer::start(&Setup::http(&addresses(&origins)));
+    let server = balancer.server("a");
+    assert!(server.assumed && server.reason.seen.is_none(), "{server:?}");
+    assert_eq!(server.reason.source, Source::Configuration);
+    assert_eq!(balancer.client().get("/").status(), 200);
+    wait::until("clients' connections are evidence", || {
+        let server = balancer.server("a");
+        !server.assumed && server.reason.source == Source::Traffic
+    });
+}

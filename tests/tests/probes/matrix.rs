@@ -1,0 +1,239 @@
+//! Every protocol of a probe against a port that accepts and then hangs, crawls, talks rubbish, or says that it is not
+//! ready: each is down, and the evidence says why. One balancer probes them all.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use model::snapshot::ServerState;
+use tests::e2e::balancer::Balancer;
+use tests::e2e::dir::Dir;
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+use super::fakes::{Fake, Manner, TIMES};
+
+/// A protocol over TCP: how it is probed, an answer that says "not ready" with what the evidence must contain, whether
+/// the server speaks first.
+struct Row {
+    probe: &'static str,
+    not_ready: (Vec<u8>, &'static str),
+    greets: bool,
+}
+
+fn row(probe: &'static str, greets: bool, not_ready: &[u8], why: &'static str) -> Row {
+    Row { probe, not_ready: (not_ready.to_vec(), why), greets }
+}
+
+fn rows() -> Vec<Row> {
+    let busy = b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n";
+    let body = b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\nnot yet";
+    let starting =
+        [&b"E"[..], &36u32.to_be_bytes(), b"SFATAL\0C57P03\0Mstarting up now\0\0\0"].concat();
+    let full = [&[23, 0, 0, 0, 0xff][..], &1040u16.to_le_bytes(), b"#08004Too many cons."].concat();
+    let offline = b"\x30\x14\x02\x01\x01\x61\x0f\x0a\x01\x34\x04\0\x04\x08offline!";
+    vec![
+        row("http = \"/\"", false, busy, "status 503"),
+        row("http = \"/\", expect = \"^ready\"", false, body, "the body lacks"),
+        row("tcp = true, expect = \"^ready\"", true, b"warming up\n", "within 200 ms"),
+        row("smtp = true", true, b"421 shutting down\r\n", "421 shutting down"),
+        row("imap = true", true, b"* BYE too many users\r\n", "BYE too many users"),
+        row("pop3 = true", true, b"-ERR mailbox locked\r\n", "mailbox locked"),
+        row("ftp = true", true, b"120 ready in 5 minutes\r\n", "120 ready in 5"),
+        row("nntp = true", true, b"400 not now\r\n", "400 not now"),
+        row("telnet = true, expect = \"login:\"", true, b"going down\r\n", "within 200 ms"),
+        row("ldap = true", false, offline, "offline!"),
+        row("redis = true", false, b"-LOADING data set\r\n", "LOADING data set"),
+        row("mysql = true", true, &full, "Too many cons."),
+        row("postgres = true", false, &starting, "starting up"),
+    ]
+}
+
+/// Servers of one balancer, each with the peer that it is, and what its evidence must contain.
+#[derive(Default)]
+struct Field {
+    fakes: Vec<Fake>,
+    udp: Vec<Datagrams>,
+    servers: Vec<(String, SocketAddr, String, &'static str)>,
+}
+
+impl Field {
+    fn fake(&mut self, probe: &str, manner: Manner, why: &'static str) {
+        let fake = Fake::start(manner);
+        self.add(fake.address(), probe, why);
+        self.fakes.push(fake);
+    }
+
+    fn datagrams(&mut self, probe: &str, says: Option<&[u8]>, why: &'static str) {
+        let peer = Datagrams::start(says);
+        self.add(peer.at, probe, why);
+        self.udp.push(peer);
+    }
+
+    fn add(&mut self, at: SocketAddr, probe: &str, why: &'static str) {
+        let name = format!("s{}", self.servers.len());
+        self.servers.push((name, at, probe.to_owned(), why));
+    }
+
+    /// Each server goes down with its evidence, as fields too.
+    fn judge(self) {
+        let setup = self.servers.iter().fold(Setup::tcp(&[]), |setup, (name, at, probe, _)| {
+            setup.server(name, at, &format!(", probe = {{ {probe}, {TIMES} }}"))
+        });
+        let balancer = Balancer::start(&setup);
+        let mut missing = Vec::new();
+        let all = || balancer.status().pools.remove(0).servers;
+        wait::until("all are down", || {
+            all().iter().all(|server| server.state == ServerState::Down)
+        });
+        // What a server says may be cut where it ends: the evidence of some turn is as expected.
+        wait::until("each with its evidence", || {
+            let now = all();
+            missing = self
+                .servers
+                .iter()
+                .filter(|(name, _, _, why)| {
+                    let server = now.iter().find(|server| server.name == *name).unwrap();
+                    !server.reason.text.contains(why)
+                })
+                .map(|(name, _, probe, why)| format!("{name} {probe}: {why}"))
+                .collect();
+            missing.is_empty()
+        });
+        for server in all() {
+            let seen = server.reason.seen.as_ref().unwrap();
+            assert!(!seen.good && seen.in_a_row >= 1 && seen.took_us.is_some(), "{server:?}");
+            assert!(seen.probe.as_ref().unwrap().contains(" at 127.0.0.1:"), "{server:?}");
+        }
+    }
+}
+
+#[test]
+fn a_port_that_accepts_and_says_that_it_is_not_ready() {
+    let mut field = Field::default();
+    for Row { probe, not_ready: (text, why), greets } in rows() {
+        let manner = if greets { Manner::Says(text) } else { Manner::Answers(text) };
+        field.fake(probe, manner, why);
+    }
+    field.judge();
+}
+
+#[test]
+fn a_port_that_accepts_and_hangs() {
+    let mut field = Field::default();
+    for Row { probe, .. } in rows() {
+        field.fake(probe, Manner::Hangs, "within 200 ms");
+    }
+    for probe in [
+        "http2 = \"/\"",
+        "grpc = \"\"",
+        "tls = { verify = false }",
+        "redis = true, tls = { verify = false }",
+    ] {
+        field.fake(probe, Manner::Hangs, "within 200 ms");
+    }
+    field.judge();
+}
+
+#[test]
+fn a_port_that_answers_too_slowly() {
+    let mut field = Field::default();
+    for Row { probe, .. } in rows() {
+        // What may become good in the end, had anybody the time.
+        let text: &[u8] = match probe.split(' ').next() {
+            Some("http") => b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+            Some("ldap") => b"\x30\x0c\x02\x01\x01\x61\x07\x0a\x01\0\x04\0\x04\0",
+            Some("mysql") => b"\x0a\0\0\0\x0a8.0.36\0\x01\0",
+            Some("postgres") => b"R\0\0\0\x08\0\0\0\x0a",
+            Some("imap") => b"* OK ready to serve anybody\r\n",
+            Some("pop3" | "redis") => b"+PONG +OK ready to serve anybody\r\n",
+            _ => b"220 ready to serve anybody\r\n",
+        };
+        field.fake(probe, Manner::Crawls(text.to_vec()), "within 200 ms");
+    }
+    field.judge();
+}
+
+#[test]
+fn a_port_that_talks_rubbish() {
+    let mut field = Field::default();
+    for Row { probe, greets, .. } in rows().into_iter().filter(|row| !row.probe.contains("expect"))
+    {
+        let rubbish = b"\x00\xff\x01rubbish\r\n\x00\xff\r\n".repeat(30);
+        let manner = if greets { Manner::Says(rubbish) } else { Manner::Answers(rubbish) };
+        field.fake(probe, manner, "not ");
+    }
+    for probe in ["http2 = \"/\"", "grpc = \"\""] {
+        field.fake(probe, Manner::Answers(b"rubbish ".repeat(30)), "");
+    }
+    field.fake("tls = { verify = false }", Manner::Answers(b"rubbish ".repeat(30)), "tls: ");
+    field.judge();
+}
+
+/// A peer over UDP: it answers everything with the same, or nothing.
+struct Datagrams {
+    at: SocketAddr,
+    over: Arc<AtomicBool>,
+}
+
+impl Datagrams {
+    fn start(says: Option<&[u8]>) -> Datagrams {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let (at, over) = (socket.local_addr().unwrap(), Arc::new(AtomicBool::new(false)));
+        let (end, says) = (Arc::clone(&over), says.map(<[u8]>::to_vec));
+        std::thread::spawn(move || {
+            let mut room = [0; 2048];
+            while !end.load(Ordering::Relaxed) {
+                let Ok((length, from)) = socket.recv_from(&mut room) else { continue };
+                let Some(says) = &says else { continue };
+                // The question's number is what makes an answer one, where there is a number.
+                let head = &room[..length.min(2)];
+                let text = if says.starts_with(b"##") {
+                    [head, &says[2..]].concat()
+                } else {
+                    says.clone()
+                };
+                let _ = socket.send_to(&text, from);
+            }
+        });
+        Datagrams { at, over }
+    }
+}
+
+impl Drop for Datagrams {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn datagrams_that_are_lost_rubbish_or_refuse() {
+    let dir = Dir::new();
+    let secret = dir.write("secret", "s3cret");
+    let radius = format!("radius = true, secret-file = \"{}\"", secret.display());
+    let refused = b"##\x81\x85\0\x01\0\0\0\0\0\0\x04shop\x07example\0\0\x01\0\x01";
+    let mut field = Field::default();
+    for probe in [
+        "dns = \"shop.example\"",
+        "sip = true",
+        "udp = true, send = \"x\"",
+        "snmp = \"1.3.6\"",
+        &radius,
+    ] {
+        field.datagrams(probe, None, "within 200 ms");
+    }
+    for (probe, why) in [
+        ("dns = \"shop.example\"", "not DNS"),
+        ("udp = true, send = \"x\"", "not the expected answer"),
+        ("snmp = \"1.3.6\"", "not SNMP"),
+        (radius.as_str(), "not RADIUS"),
+    ] {
+        field.datagrams(probe, Some(b"?!"), why);
+    }
+    field.datagrams("dns = \"shop.example\"", Some(refused), "refuses");
+    field.datagrams("udp = true, send = \"x\", expect = \"^ready\"", Some(b"not yet"), "not yet");
+    // A port that nobody listens at, and a machine that cannot be reached by ping, are other peers' stories.
+    field.judge();
+}
