@@ -1,7 +1,7 @@
 """The configuration of each balancer for one service, as a careful administrator would write it.
 
 All keep connections to the server open, tell it about the client, and write no access log except as their defaults
-say. `setting` has: kind ("http" or "tcp"), listen and origin (ports on loopback), folder, fast (bool).
+say. `setting` has: kind ("http", "https", "http2" or "tcp"), listen and origin (ports on loopback), folder, fast (bool).
 """
 
 # Room for the idle scenario, within the 20,000 descriptors that a process commonly may have.
@@ -9,18 +9,24 @@ CONNECTIONS = 6000
 
 
 def steelyard(setting):
+    forward = "tcp" if setting.kind == "tcp" else "http"
+    front = {"http2": 'http2 = "always"', "https": f'tls = "{setting.folder}/pair.pem"'}.get(setting.kind, "")
     return f"""[global]
 workers = 1
 control = {{ socket = "{setting.folder}/control.sock", state = "{setting.folder}/state" }}
 
 [service.front]
 listen = "127.0.0.1:{setting.listen}"
-forward = "{setting.kind}"
+forward = "{forward}"
 pool = "origin"
+{front}
 
 [pool.origin]
 servers = [{{ name = "a", address = "127.0.0.1:{setting.origin}" }}]
 """
+
+
+HAPROXY_BIND = {"http2": " proto h2", "https": " ssl crt {folder}/pair.pem alpn http/1.1"}
 
 
 def haproxy(setting):
@@ -29,12 +35,12 @@ def haproxy(setting):
         "  nbthread 1",
         f"  maxconn {CONNECTIONS}",
         "defaults",
-        f"  mode {setting.kind}",
+        f"  mode {'tcp' if setting.kind == 'tcp' else 'http'}",
         "  timeout connect 5s",
         "  timeout client 60s",
         "  timeout server 60s",
     ]
-    if setting.kind == "http":
+    if setting.kind != "tcp":
         lines += [
             "  timeout http-request 10s",
             "  timeout http-keep-alive 60s",
@@ -45,7 +51,7 @@ def haproxy(setting):
         lines += ["  option splice-request", "  option splice-response"]
     lines += [
         "frontend front",
-        f"  bind 127.0.0.1:{setting.listen}",
+        f"  bind 127.0.0.1:{setting.listen}{HAPROXY_BIND.get(setting.kind, '').format(folder=setting.folder)}",
         f"  maxconn {CONNECTIONS}",
         "  default_backend back",
         "backend back",
@@ -82,7 +88,8 @@ NGINX_HTTP = """http {{
     keepalive_requests 1000000;
   }}
   server {{
-    listen 127.0.0.1:{listen} reuseport backlog=4096;
+    listen 127.0.0.1:{listen} {speaks} reuseport backlog=4096;
+    {secure}
     location / {{
       proxy_pass http://back;
       proxy_http_version 1.1;
@@ -109,12 +116,15 @@ NGINX_FAST = (
 
 
 def nginx(setting):
-    body = NGINX_HTTP if setting.kind == "http" else NGINX_STREAM
+    body = NGINX_STREAM if setting.kind == "tcp" else NGINX_HTTP
+    pair = f"{setting.folder}/pair.pem"
     values = {
         "folder": setting.folder,
         "origin": setting.origin,
         "listen": setting.listen,
         "fast": NGINX_FAST if setting.fast else "",
+        "speaks": {"http2": "http2", "https": "ssl"}.get(setting.kind, ""),
+        "secure": f"ssl_certificate {pair}; ssl_certificate_key {pair};" if setting.kind == "https" else "",
     }
     return (NGINX_TOP + body).format(**values)
 

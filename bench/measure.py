@@ -71,9 +71,10 @@ class Bench:
 
     def throughput(self, program, seconds):
         """Closed loop: as much as goes. Processor time of the balancer per completed request."""
-        wrk(self.scenario, program.port, WARM_S)
+        drive = h2load if self.scenario.streams else wrk
+        drive(self.scenario, program.port, WARM_S)
         before = program.cpu_s()
-        figures, requests = wrk(self.scenario, program.port, seconds)
+        figures, requests = drive(self.scenario, program.port, seconds)
         figures.cpu_us = (program.cpu_s() - before) / requests * 1e6
         return figures
 
@@ -119,7 +120,8 @@ def wrk(scenario, port, seconds):
     whole = max(1, round(seconds))
     limit = ["timeout", "--signal=INT", str(seconds)] if seconds < 1 else []
     command = [*limit, "taskset", "-c", str(CLIENT_CORE), "wrk", "-t1", f"-c{scenario.connections}"]
-    command += [f"-d{whole}s", "--latency", *close, f"http://127.0.0.1:{port}/"]
+    scheme = "https" if scenario.kind == "https" else "http"
+    command += [f"-d{whole}s", "--latency", *close, f"{scheme}://127.0.0.1:{port}/"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=whole + 30)
     text = done.stdout
     requests = re.search(r"(\d+) requests in", text)
@@ -133,6 +135,21 @@ def wrk(scenario, port, seconds):
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", text).group(1))
     figures = Figures(rps=rate, p50_ms=_percentile(text, 50), p99_ms=_percentile(text, 99))
     return figures, int(requests.group(1))
+
+
+def h2load(scenario, port, seconds):
+    """Runs h2load; returns its figures and the number of answered requests."""
+    whole = max(1, round(seconds))
+    command = ["taskset", "-c", str(CLIENT_CORE), "h2load", "-t1", f"-c{scenario.connections}"]
+    command += [f"-m{scenario.streams}", f"-D{whole}", f"http://127.0.0.1:{port}/"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=whole + 30)
+    said = re.search(r"(\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout", done.stdout)
+    if not said or int(said.group(1)) == 0:
+        raise RunError(f"h2load had no answers:\n{done.stdout}{done.stderr}")
+    if any(int(said.group(at)) for at in (2, 3, 4)):
+        raise RunError(said.group(0))
+    rate = float(re.search(r"([\d.]+) req/s", done.stdout).group(1))
+    return Figures(rps=rate), int(said.group(1))
 
 
 def _percentile(text, percent):

@@ -36,7 +36,7 @@ class Peer:
     program: Path
     version: str
     source: str
-    kinds: tuple = ("http", "tcp")
+    kinds: tuple = ("http", "https", "http2", "tcp")
     fast: bool = False
     env: dict = field(default_factory=dict)
 
@@ -46,6 +46,8 @@ class Peer:
 
     def command(self, setting):
         setting.fast = self.fast
+        if setting.kind == "https":
+            _pair(setting.folder)
         return COMMANDS[self.family](self.program, setting)
 
 
@@ -53,6 +55,16 @@ def _written(setting, name, text):
     path = setting.folder / name
     path.write_text(text)
     return path
+
+
+def _pair(folder):
+    """A certificate and its key in one file, as all of them read it."""
+    make = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+    make += ["-subj", "/CN=bench", "-addext", "subjectAltName=DNS:bench", "-keyout", "key.pem", "-out", "cert.pem"]
+    subprocess.run(make, cwd=folder, check=True, capture_output=True)
+    pair = folder / "pair.pem"
+    pair.write_text((folder / "cert.pem").read_text() + (folder / "key.pem").read_text())
+    pair.chmod(0o600)
 
 
 def _steelyard(program, setting):
@@ -150,7 +162,7 @@ def _debian():
         version = _version(Path(program), ask, {}) if os.path.exists(program) else None
         if version:
             # Debian keeps nginx's stream module in a package of its own.
-            kinds = ("http",) if name == "nginx" else ("http", "tcp")
+            kinds = ("http", "https", "http2") if name == "nginx" else ("http", "https", "http2", "tcp")
             yield Peer(f"{name}-debian", Path(program), version, "Debian", kinds)
 
 

@@ -11,7 +11,7 @@ class Scenario:
     """`bars` maps each peer to the largest ratio that is good enough, or None where the ratio is for information.
 
     `measure` names the figure that is compared: cpu_us (processor time of the balancer per request), p99_ms, or
-    rss_mib (absolute: the bar is of our own figure).
+    rss_mib (absolute: the bar is of our own figure). `streams`: requests at a time on one connection of HTTP/2.
     """
 
     name: str
@@ -22,6 +22,7 @@ class Scenario:
     bars: dict
     measure: str = "cpu_us"
     close: bool = False
+    streams: int = 0
 
 
 def _page(connections):
@@ -61,6 +62,23 @@ SCENARIOS = [
         close=True,
     ),
     *(_page(connections) for connections in (10, 50, 100)),
+    Scenario(
+        "https-128",
+        f"HTTPS, {SMALL} B, keep-alive, 64 connections",
+        "https",
+        SMALL,
+        64,
+        {"haproxy": 0.65, "nginx": 0.70},
+    ),
+    Scenario(
+        "http2-100",
+        f"HTTP/2, {SMALL} B, 4 connections with 100 streams each",
+        "http2",
+        SMALL,
+        4,
+        {"haproxy": 1.00, "nginx": 1.00},
+        streams=100,
+    ),
     Scenario(
         "tcp-128",
         f"tcp, {SMALL} B answers, 64 connections",

@@ -17,6 +17,7 @@ pub mod dialogue;
 pub mod drive;
 pub mod history;
 pub mod http1;
+pub mod http2;
 pub mod trace;
 
 #[path = "../../crates/wire/tests/http1/reader.rs"]

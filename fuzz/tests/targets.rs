@@ -4,7 +4,7 @@
 
 use fuzz::drive::{Target, drive};
 use fuzz::mutate::HTTP_WORDS;
-use fuzz::{config, corpus, dialogue, history, http1, trace};
+use fuzz::{config, corpus, dialogue, history, http1, http2, trace};
 
 fn streams(kind: &str) -> Vec<Vec<u8>> {
     let short = |case: corpus::Case| (case.sent.len() < 4_000).then_some(case.sent);
@@ -40,6 +40,48 @@ fn chunked() {
     let seeds: Vec<_> = all.into_iter().filter_map(body).collect();
     assert!(seeds.len() > 20);
     drive(target("chunked", &seeds, 40_000), http1::chunked);
+}
+
+/// Heads in the form of the target, with what may and may not stand in them.
+fn heads() -> Vec<Vec<u8>> {
+    let first = ":method: GET\u{ff}:scheme: https\u{ff}:authority: a.example\u{ff}:path: /x?y";
+    let first = first.replace(": ", ":");
+    let more = [
+        "accept:*/*",
+        "cookie:a=1\u{ff}cookie:b=2",
+        "content-length:5",
+        "te:trailers",
+        "host:a.example",
+        "x:a\r\nb: c",
+        ":protocol:websocket",
+        "connection:close",
+        "content_length:5",
+    ];
+    let seeds = more.iter().map(|more| format!("{first}\u{ff}{more}"));
+    // One byte ends a line.
+    seeds.map(|seed| seed.chars().map(|letter| letter as u8).collect()).collect()
+}
+
+#[test]
+fn http2_request() {
+    drive(target("http2_request", &heads(), 20_000), http2::request);
+}
+
+#[test]
+fn http2_answer() {
+    let seeds: Vec<_> = heads().into_iter().map(|seed| [&[0, 200], &seed[..]].concat()).collect();
+    drive(target("http2_answer", &seeds, 20_000), http2::answer);
+}
+
+#[test]
+fn http2_frames() {
+    let frames: [&[u8]; 3] = [
+        &[0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 8],
+        &[0, 0, 2, 1, 0, 0, 0, 0, 1, 7, 7, 0, 0, 1, 9, 4, 0, 0, 0, 1, 7],
+        &[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 11],
+    ];
+    let seeds = frames.map(<[u8]>::to_vec);
+    drive(target("http2_frames", &seeds, 40_000), http2::frames);
 }
 
 #[test]

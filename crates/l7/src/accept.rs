@@ -75,8 +75,7 @@ pub async fn listen<N: Net>(
             Wanted::Drop => return,
             Wanted::Finish if closing == Moment::NEVER => {
                 closing = worker.rt.now() + CLOSING;
-                // Without the filter connections that arrive meanwhile would be reset by the close.
-                let _ = worker.rt.net.refuse_handshakes(listener.sock());
+                listener.refuse_handshakes();
             }
             _ => {}
         }
@@ -111,7 +110,7 @@ fn batch<N: Net>(
     service: &Rc<LocalService<N>>,
 ) -> Batch {
     for _ in 0..BATCH {
-        match worker.rt.net.accept(listener.sock()) {
+        match listener.accept() {
             Ok((sock, peer)) if worker.spare.is_missing() => {
                 refuse_for_want(worker, &sock, peer, service);
             }
@@ -156,7 +155,7 @@ fn refuse_with_spare<N: Net>(
     service: &Rc<LocalService<N>>,
 ) -> Batch {
     worker.spare.give_up();
-    let next = match worker.rt.net.accept(listener.sock()) {
+    let next = match listener.accept() {
         Ok((sock, peer)) => {
             refuse_for_want(worker, &sock, peer, service);
             Batch::More

@@ -5,6 +5,7 @@
 use std::net::SocketAddr;
 
 use model::cause::Cause;
+use model::config::Speak;
 use model::moment::Moment;
 use model::snapshot::PoolView;
 
@@ -23,8 +24,8 @@ pub async fn open<N: Net>(
     pool: &PoolView,
     server: &LocalServer<N>,
     connection: Upstream<N>,
-    patience: &Patience<'_, N>,
-    until: Moment,
+    (patience, until): (&Patience<'_, N>, Moment),
+    speak: Speak,
 ) -> Result<Upstream<N>, (Cause, String)> {
     if pool.config.tls.is_none() {
         return Ok(connection);
@@ -35,7 +36,11 @@ pub async fn open<N: Net>(
     let tls = tls.ok_or_else(|| ours("nothing to speak it with"))?;
     let name = tls.name_of(&server.view.borrow().config.address.host, to.ip());
     let name = name.ok_or_else(|| ours("the server's name is none that can be verified"))?;
-    let config = server.tls.borrow_mut().get_or_insert_with(|| tls.for_server()).clone();
+    let config = match speak == pool.config.http2.speak {
+        true => server.tls.borrow_mut().get_or_insert_with(|| tls.for_server(speak)).clone(),
+        // For once: no session of the other protocol is to be resumed.
+        false => tls.for_server(speak),
+    };
     let session = Session::client(&config, name).map_err(|error| ours(&error.to_string()))?;
     connection.stream.seal(session, worker.sealed.clone(), worker.census.clone());
     if connection.stream.shake(patience.until(until)).await.is_err() {

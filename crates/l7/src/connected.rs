@@ -19,6 +19,12 @@ pub struct Upstream<N: Net> {
     pub to: SocketAddr,
     /// Bytes that we have sent on it.
     pub sent: u64,
+    /// What counts it; a strand is counted with its connection.
+    pub counted: Option<Counted>,
+}
+
+/// A connection being open.
+pub struct Counted {
     live: Arc<ServerLive>,
     _port: Lease,
 }
@@ -32,18 +38,21 @@ impl<N: Net> Upstream<N> {
         port: Lease,
     ) -> Upstream<N> {
         live.connections.up();
-        Upstream { stream, to, sent: 0, live, _port: port }
+        Upstream { stream, to, sent: 0, counted: Some(Counted { live, _port: port }) }
     }
-}
 
-impl<N: Net> Upstream<N> {
+    /// One of many that share a connection.
+    pub fn strand(stream: Stream<N>, to: SocketAddr) -> Upstream<N> {
+        Upstream { stream, to, sent: 0, counted: None }
+    }
+
     /// Closes with a reset.
     pub fn reset(self) {
         self.stream.reset_on_drop();
     }
 }
 
-impl<N: Net> Drop for Upstream<N> {
+impl Drop for Counted {
     fn drop(&mut self) {
         self.live.connections.down();
     }

@@ -1,4 +1,4 @@
-//! A client's HTTP connection: one request after another until someone wants it closed.
+//! A client's HTTP connection: one request after another until someone wants it closed, or HTTP/2 from its first byte.
 //!
 //! It reads heads, with their limits and times, and hands each request to `exchange`. Refusals of malformed
 //! requests are answered here; everything about servers is elsewhere.
@@ -7,21 +7,23 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use model::cause::Cause;
+use model::config::Offer;
 use model::snapshot::ServiceView;
-use wire::http1::{self, Defect};
+use wire::http1;
 
 use crate::account::Record;
 use crate::after::After;
 use crate::census::OpenConnection;
 use crate::exchange::{self, Parties};
 use crate::front;
+use crate::http2::serve;
 use crate::incoming::{self, Incoming};
 use crate::local::LocalService;
-use crate::refuse::{self, Answer};
+use crate::misread::{self, Instead};
+use crate::refuse;
 use crate::rt::{Expired, Net, Readiness, Rt};
-use crate::said::Said;
 use crate::stream::{Read, Stream};
+use crate::tls::session::Session;
 use crate::worker::Worker;
 
 /// How long the last bytes of a connection under TLS may wait for room.
@@ -30,31 +32,21 @@ const PARTING: Duration = Duration::from_secs(5);
 /// Bytes read at a time while a head is expected.
 const HEAD_READ: usize = 16 * 1024;
 
-/// What came instead of a request.
-enum Instead {
-    /// Nothing: the client ended or went away between requests, or idled too long.
-    Nothing,
-    /// The client ended in the middle of a head.
-    Cut,
-    /// A head that took too long.
-    TooSlow,
-    /// Nothing whole until draining ended.
-    Drained,
-    /// A head that breaks a rule.
-    Malformed(Defect),
-}
-
 /// Serves a connection to its end; `_open` counts it until then.
 pub async fn serve<N: Net>(
     worker: Rc<Worker<N>>,
     client: Stream<N>,
     (peer, local): (SocketAddr, SocketAddr),
     service: Rc<LocalService<N>>,
-    _open: OpenConnection,
+    open: OpenConnection,
 ) {
     client.mine();
     let Some(client) = front::open(&worker, client, peer, &service).await else { return };
     let mut held = Vec::new();
+    if speaks_http2(&worker, &client, &service, &mut held).await {
+        let peers = (peer, local);
+        return Box::pin(serve::serve(worker, client, peers, service, held, open)).await;
+    }
     let mut first = true;
     loop {
         if held.is_empty() && !idle(&worker, &client, &service, first).await {
@@ -71,6 +63,37 @@ pub async fn serve<N: Net>(
             After::Linger => return refuse::linger(&worker, client).await,
         }
     }
+}
+
+/// Whether the client speaks HTTP/2: agreed on under TLS, or by its preface where that is configured. Bytes that were
+/// read to find out go to `held`.
+async fn speaks_http2<N: Net>(
+    worker: &Worker<N>,
+    client: &Stream<N>,
+    service: &LocalService<N>,
+    held: &mut Vec<u8>,
+) -> bool {
+    if client.is_sealed() {
+        return client.with_session(Session::speaks_http2).unwrap_or(false);
+    }
+    if service.view.borrow().config.http2.offer != Offer::Always {
+        return false;
+    }
+    let until = worker.rt.now() + service.view.borrow().config.timeout.header;
+    // Boxed so that what follows keeps no room for it.
+    Box::pin(async move {
+        // No request of HTTP/1 begins as the preface does, so that few bytes tell.
+        while held.len() < serve::PREFACE.len() && serve::PREFACE.starts_with(held) {
+            let mut room = [0; serve::PREFACE.len()];
+            match client.try_read(&mut room) {
+                Read::Data(n) => held.extend_from_slice(&room[..n]),
+                Read::Later if client.readable(until).await.is_ok() => {}
+                Read::Later | Read::End | Read::Failed(_) => break,
+            }
+        }
+        held.starts_with(serve::PREFACE)
+    })
+    .await
 }
 
 /// Waits for the first byte of a request; false: none came in time.
@@ -107,7 +130,7 @@ async fn turn<N: Net>(parties: Parties<'_, N>, local: SocketAddr, held: &mut Vec
     match next(&parties, local, held).await {
         Ok(Some((incoming, record))) => exchange::run(parties, incoming, held, record).await,
         Ok(None) => After::Next,
-        Err(instead) => Box::pin(refuse_head(&parties, instead)).await,
+        Err(instead) => Box::pin(misread::refuse(&parties, instead)).await,
     }
 }
 
@@ -200,46 +223,5 @@ fn fill<N: Net>(
             Ok(Filled::Some)
         }
         Err(defect) => Err(Instead::Malformed(defect)),
-    }
-}
-
-/// Answers what was no request.
-async fn refuse_head<N: Net>(parties: &Parties<'_, N>, instead: Instead) -> After {
-    let Parties { worker, client, peer, service } = *parties;
-    let view = service.view.borrow().clone();
-    let slot = &view.live.slots[worker.index];
-    let (cause, status) = match instead {
-        Instead::Nothing => return After::Close,
-        Instead::Cut => (Cause::ClientClosedRequest, 0),
-        Instead::Drained => (Cause::DrainCut, 0),
-        Instead::TooSlow => (Cause::ClientHeaderTimeout, Cause::ClientHeaderTimeout.status()),
-        Instead::Malformed(defect) => {
-            if let Some(count) = slot.defects.get(defect as usize) {
-                count.add(1);
-            }
-            (cause_of(defect), defect.status())
-        }
-    };
-    slot.counters.requests.add(1);
-    let now = worker.rt.look();
-    let mut record = Record::begin(now, now);
-    record.cause = Some(cause);
-    if let Instead::Malformed(defect) = instead {
-        record.defect = Some(defect.name());
-    }
-    let mut after = After::Close;
-    if status > 0 {
-        let answer = Answer { status, cause, keep: false, head_only: false };
-        after = refuse::answer(worker, client, &view, &answer, &mut record).await;
-    }
-    worker.close(&view, None, &mut record, &Said::nothing(peer, view.config.forward));
-    if matches!(after, After::Next) { After::Linger } else { after }
-}
-
-fn cause_of(defect: Defect) -> Cause {
-    match defect {
-        Defect::HeadTooLarge | Defect::TooManyFields => Cause::HeadTooLarge,
-        Defect::TargetTooLong => Cause::TargetTooLong,
-        _ => Cause::BadRequest,
     }
 }

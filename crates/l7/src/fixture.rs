@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::{
-    Admin, AllDown, Balance, Fanout, Forward, Forwarded, HashOn, Host, Initial, Limits, Pool,
-    PoolLimits, PoolTimeouts, Priority, Server, ServerAddress, Service, ServiceTimeouts,
-    SocketOptions, Weight,
+    Admin, AllDown, Balance, ClientHttp2, Fanout, Forward, Forwarded, HashOn, Host, Initial,
+    Limits, Pool, PoolLimits, PoolTimeouts, Priority, Server, ServerAddress, ServerHttp2, Service,
+    ServiceTimeouts, SocketOptions, Weight,
 };
 use model::id::{PoolId, ServerId, ServiceId};
 use model::live::{ServerLive, ServiceLive};
@@ -58,6 +58,7 @@ fn pool(servers: &[ServerView]) -> Pool {
         socket: SocketOptions::default(),
         retries: 2,
         tls: None,
+        http2: ServerHttp2::default(),
         hash_on: HashOn::Address,
         judge: None,
         slow_start: None,
@@ -115,5 +116,6 @@ fn service() -> Service {
         tls: None,
         rules: Vec::new(),
         sticky: None,
+        http2: ClientHttp2::default(),
     }
 }

@@ -172,7 +172,7 @@ impl<N: Net> Flow<N> {
         to: &Stream<N>,
         excess: &mut Vec<u8>,
     ) -> Step {
-        if from.is_sealed() || to.is_sealed() {
+        if !from.is_plain() || !to.is_plain() {
             self.may_splice = false;
             self.most = self.most.min(SEALED);
         }

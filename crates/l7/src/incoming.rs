@@ -27,8 +27,10 @@ pub struct Incoming<N: Net> {
     pub received: u64,
     /// The rest of the body.
     pub body: Flow<N>,
-    /// The client's version.
+    /// The client's version; HTTP/1.1 for HTTP/2, whose requests have its form.
     pub version: Version,
+    /// What the client spoke.
+    pub protocol: Protocol,
     /// The client wants the connection kept.
     pub keep_alive: bool,
     /// HEAD: the answer has no body.
@@ -48,13 +50,9 @@ pub struct Incoming<N: Net> {
 impl<N: Net> Incoming<N> {
     /// What the client said, for the log.
     pub fn said(&self, client: SocketAddr) -> Said<'_> {
-        let protocol = match self.version {
-            Version::Http10 => Protocol::Http10,
-            Version::Http11 => Protocol::Http11,
-        };
         Said {
             client,
-            protocol,
+            protocol: self.protocol,
             method: self.head.get(..self.method_len).unwrap_or_default(),
             target: self.asked.as_deref().unwrap_or_else(|| self.target()),
         }
@@ -95,7 +93,16 @@ pub fn read<N: Net>(
 ) -> Result<Option<Incoming<N>>, Defect> {
     let limits = limits(service);
     let mut slots = Slots::new();
-    let Some(request) = http1::parse_request(bytes, &limits, &mut slots)? else { return Ok(None) };
+    let parsed = http1::parse_request(bytes, &limits, &mut slots)?;
+    let Some(mut request) = parsed else { return Ok(None) };
+    let protocol = match request.version {
+        _ if client.is_strand() => Protocol::Http2,
+        Version::Http10 => Protocol::Http10,
+        Version::Http11 => Protocol::Http11,
+    };
+    if protocol == Protocol::Http2 {
+        request.received_as("2.0");
+    }
     let mut head = worker.buffers.take();
     let edits = RequestEdits {
         client: peer,
@@ -121,6 +128,7 @@ pub fn read<N: Net>(
         received: request.head_len as u64,
         body,
         version: request.version,
+        protocol,
         keep_alive: request.keep_alive,
         head_only: request.method.is_head(),
         idempotent: request.method.is_idempotent(),

@@ -1,6 +1,6 @@
 //! The request plane: one thread per core, each an edge-triggered loop around machines that know no sockets.
 //!
-//! It carries HTTP/1 requests and TCP bytes between clients and servers. It knows nothing of files, the API or BPF.
+//! It carries HTTP/1 and HTTP/2 requests and TCP bytes between clients and servers. It knows nothing of files, the API or BPF.
 
 mod accept;
 mod account;
@@ -19,11 +19,13 @@ mod flow;
 mod front;
 mod greeting;
 mod hash_on;
+mod http2;
 mod incoming;
 mod kept;
 mod local;
 mod meter;
 mod mirror;
+mod misread;
 mod outside;
 mod patience;
 mod plane;

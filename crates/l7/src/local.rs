@@ -18,6 +18,7 @@ use model::snapshot::{Material, PoolView, ServerState, ServerView, ServiceView, 
 
 use rustls::ClientConfig;
 
+use crate::http2::mux::Mux;
 use crate::queue::Queue;
 use crate::rt::Net;
 use crate::shelf::Shelf;
@@ -32,6 +33,8 @@ pub struct LocalServer<N: Net> {
     pub view: RefCell<ServerView>,
     /// Its idle connections.
     pub shelf: RefCell<Shelf<N>>,
+    /// Its connections that carry many requests at once.
+    pub mux: Mux,
     /// TLS towards it, with the sessions that this worker remembers.
     pub tls: RefCell<Option<Arc<ClientConfig>>>,
     /// The last connect from this worker failed.
@@ -205,7 +208,8 @@ impl<N: Net> LocalPool<N> {
         if Arc::ptr_eq(&self.view.borrow(), view) {
             return;
         }
-        let same_tls = same(&self.view.borrow().tls, &view.tls);
+        let same_tls = same(&self.view.borrow().tls, &view.tls)
+            && self.view.borrow().config.http2 == view.config.http2;
         let mut servers = self.servers.borrow_mut();
         let mut before: HashMap<ServerId, Rc<LocalServer<N>>> =
             servers.drain(..).map(|server| (server.id, server)).collect();
@@ -215,7 +219,7 @@ impl<N: Net> LocalPool<N> {
                     stays.refresh(server, now);
                     if !same_tls {
                         // What is kept was verified by other words.
-                        stays.shelf.borrow_mut().clear();
+                        stays.clear();
                         *stays.tls.borrow_mut() = None;
                     }
                     stays
@@ -275,6 +279,7 @@ impl<N: Net> LocalServer<N> {
             pool: pool.to_owned(),
             view: RefCell::new(view.clone()),
             shelf: RefCell::default(),
+            mux: Mux::default(),
             tls: RefCell::default(),
             failing: Cell::new(false),
             retired: Cell::new(false),
@@ -291,12 +296,18 @@ impl<N: Net> LocalServer<N> {
         let moved = self.view.replace(view.clone()).address != view.address;
         self.retired.set(takes_none);
         if takes_none || moved {
-            self.shelf.borrow_mut().clear();
+            self.clear();
         }
     }
 
     fn retire(&self) {
         self.retired.set(true);
+        self.clear();
+    }
+
+    /// Nothing is kept for later requests.
+    pub fn clear(&self) {
         self.shelf.borrow_mut().clear();
+        self.mux.retire();
     }
 }

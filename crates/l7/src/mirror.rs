@@ -70,6 +70,7 @@ async fn run<N: Net>(worker: &Rc<Worker<N>>, pool: &Rc<LocalPool<N>>, copied: Co
         careful: false,
         fresh: true,
         stick: None,
+        upgrade: false,
         patience: Patience { client: None, whole: until, cut_at: &never },
     };
     let now = worker.rt.now();

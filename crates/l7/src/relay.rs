@@ -377,12 +377,8 @@ impl<'a, N: Net> Relay<'a, N> {
             Some(_) => Cause::ServerReset,
         };
         let nothing = self.record.first_byte.is_none();
-        let acknowledged = self.ends.worker.rt.net.acknowledged(self.ends.server.sock());
-        Fault {
-            unreceived: nothing
-                && error.is_none()
-                && acknowledged.is_some_and(|bytes| bytes <= self.ends.sent_before),
-            ..self.fault(cause)
-        }
+        let server = self.ends.server;
+        let silent = error.is_none() && server.got_nothing(self.ends.sent_before);
+        Fault { unreceived: nothing && (silent || server.unprocessed()), ..self.fault(cause) }
     }
 }

@@ -9,6 +9,7 @@ pub mod epoll;
 pub mod net;
 mod source;
 mod task;
+mod waker;
 mod wheel;
 
 pub use self::core::{Expired, Rt};

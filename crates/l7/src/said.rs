@@ -27,6 +27,11 @@ impl Said<'_> {
         Said { client, protocol: Protocol::Tcp, method: b"", target: b"" }
     }
 
+    /// A connection or request of HTTP/2 that could not be read.
+    pub fn http2(client: SocketAddr) -> Said<'static> {
+        Said { client, protocol: Protocol::Http2, method: b"", target: b"" }
+    }
+
     /// Nothing that could be read.
     pub fn nothing(client: SocketAddr, forward: Forward) -> Said<'static> {
         let protocol = if forward == Forward::Http { Protocol::Http11 } else { Protocol::Tcp };

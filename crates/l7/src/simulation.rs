@@ -15,6 +15,7 @@ mod slow;
 mod sources;
 mod stage;
 mod stories;
+mod streams;
 mod talk;
 mod tunnels;
 mod waiting;
@@ -52,6 +53,7 @@ fn healthy_servers_answer_every_request() {
             idle: None,
             dead: seed % 3 == 0,
             leaving: false,
+            streams: false,
             methods: &["GET", "HEAD", "PUT"],
         };
         let outcome = run(&scene);
@@ -91,6 +93,7 @@ fn servers_that_close_idle_connections_cost_no_request_and_duplicate_none() {
             idle: Some(Duration::from_secs(1)),
             dead: false,
             leaving: false,
+            streams: false,
             methods: &["GET", "POST"],
         };
         let outcome = run(&scene);
@@ -115,8 +118,35 @@ fn whatever_peers_do_accounts_close_and_nothing_is_mixed() {
             idle: (seed % 2 == 0).then_some(Duration::from_millis(700)),
             dead: seed % 3 == 0,
             leaving: true,
+            streams: false,
             methods: &["GET", "HEAD", "POST", "PUT"],
         };
         always(&scene, &run(&scene));
+    }
+}
+
+#[test]
+fn streams_of_one_connection_are_exchanges_of_their_own() {
+    for seed in seeds(15) {
+        let scene = Scene {
+            seed,
+            clients: 6,
+            modes: ALL,
+            idle: (seed % 2 == 0).then_some(Duration::from_millis(700)),
+            dead: seed % 3 == 0,
+            leaving: false,
+            streams: true,
+            methods: &["GET", "HEAD", "POST", "PUT"],
+        };
+        let outcome = run(&scene);
+        always(&scene, &outcome);
+        for (planned, saw) in &outcome.notes {
+            let good =
+                GOOD.contains(&planned.mode) && planned.method != "POST" && planned.upload == 0;
+            assert!(
+                !good || matches!(saw, Saw::Answer(200, None)),
+                "seed {seed}: {planned:?} saw {saw:?}"
+            );
+        }
     }
 }

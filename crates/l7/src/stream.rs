@@ -1,12 +1,14 @@
 //! A connection of a worker: reads and writes that never block, and waits with deadlines.
 //!
 //! It keeps no bytes of its own: whoever reads has the buffer. Under TLS (`sealed`) a session stands between it and
-//! the socket. Dropping it closes the connection.
+//! the socket. A strand of a connection that carries many of them looks the same. Dropping it closes the connection, or
+//! the strand.
 
 mod sealed;
 
 use std::cell::{Cell, OnceCell};
 use std::io;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -15,14 +17,45 @@ use model::moment::Moment;
 use crate::rt::{Expired, Net, Readiness, Rt, Source};
 use crate::seal::Sealed;
 
-/// A connected (or connecting) socket.
+/// A connected (or connecting) socket, or what looks like one.
 pub struct Stream<N: Net> {
     rt: Rc<Rt<N>>,
-    sock: N::Sock,
+    under: Under<N>,
     source: Rc<Source>,
-    token: u64,
     sealed: OnceCell<Box<Sealed>>,
     resetting: Cell<bool>,
+}
+
+/// What a stream stands on.
+enum Under<N: Net> {
+    Socket(N::Sock, u64),
+    Strand(Box<dyn Strand>),
+}
+
+/// One of many that share a connection, in the form of a connection of HTTP/1 that carries one exchange.
+///
+/// Whatever answers `Later`, or says that something is not possible yet, wakes its task when that changes.
+pub trait Strand {
+    /// Reads what is there.
+    fn read(&self, into: &mut [u8]) -> Read;
+    /// Writes what it takes.
+    fn write(&self, from: &[u8]) -> Wrote;
+    /// Whether a read may give something, the end included.
+    fn may_read(&self) -> bool;
+    /// Whether a write may take something.
+    fn may_write(&self) -> bool;
+    /// Whether it is known to be broken, or the peer has given it up.
+    fn broken(&self) -> bool;
+    /// Sends our end; reading goes on.
+    fn end(&self);
+    /// Ends so that what was cut does not look whole.
+    fn reset(&self);
+    /// Whether its connection is under TLS.
+    fn sealed(&self) -> bool;
+    /// What the client has proven, as lines of a head.
+    fn identity(&self) -> &[u8];
+    /// Whether the peer has said that it processed nothing of it.
+    fn unprocessed(&self) -> bool;
 }
 
 /// What a read gave.
@@ -59,12 +92,71 @@ impl<N: Net> Stream<N> {
         let (source, token) = rt.register(&sock, bits)?;
         let rt = rt.clone();
         let (sealed, resetting) = (OnceCell::new(), Cell::new(false));
-        Ok(Stream { rt, sock, source, token, sealed, resetting })
+        Ok(Stream { rt, under: Under::Socket(sock, token), source, sealed, resetting })
     }
 
-    /// The socket.
-    pub fn sock(&self) -> &N::Sock {
-        &self.sock
+    /// A strand, for the current task.
+    pub fn strand(rt: &Rc<Rt<N>>, strand: Box<dyn Strand>) -> Stream<N> {
+        let source = rt.unregistered();
+        let (sealed, resetting) = (OnceCell::new(), Cell::new(false));
+        Stream { rt: rt.clone(), under: Under::Strand(strand), source, sealed, resetting }
+    }
+
+    /// Whether it is one of many that share a connection.
+    pub fn is_strand(&self) -> bool {
+        matches!(self.under, Under::Strand(_))
+    }
+
+    /// Next connection of a listener.
+    ///
+    /// # Errors
+    /// `WouldBlock`, or what the kernel says.
+    pub fn accept(&self) -> io::Result<(N::Sock, SocketAddr)> {
+        self.rt.net.accept(self.socket()?)
+    }
+
+    /// Stops new handshakes on a listener while those under way may still finish.
+    pub fn refuse_handshakes(&self) {
+        if let Ok(sock) = self.socket() {
+            // Without the filter connections that arrive meanwhile would be reset by the close.
+            let _ = self.rt.net.refuse_handshakes(sock);
+        }
+    }
+
+    /// Whether a connection that was begun is established.
+    ///
+    /// # Errors
+    /// `WouldBlock`, or why it failed.
+    pub fn established(&self) -> io::Result<()> {
+        self.rt.net.established(self.socket()?)
+    }
+
+    /// Whether the connection is open and the peer has sent nothing that was not read, looked up now.
+    pub fn is_quiet(&self) -> bool {
+        self.socket().is_ok_and(|sock| self.rt.net.quiet(sock))
+    }
+
+    /// Whether the peer provably got nothing of what we sent after the first `sent_before` bytes.
+    pub fn got_nothing(&self, sent_before: u64) -> bool {
+        match &self.under {
+            Under::Socket(sock, _) => {
+                self.rt.net.acknowledged(sock).is_some_and(|bytes| bytes <= sent_before)
+            }
+            Under::Strand(strand) => strand.unprocessed(),
+        }
+    }
+
+    /// The peer has said that it processed nothing of what a strand carried.
+    pub fn unprocessed(&self) -> bool {
+        matches!(&self.under, Under::Strand(strand) if strand.unprocessed())
+    }
+
+    /// The socket; a strand has none of its own.
+    fn socket(&self) -> io::Result<&N::Sock> {
+        match &self.under {
+            Under::Socket(sock, _) => Ok(sock),
+            Under::Strand(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
     }
 
     /// Its readiness.
@@ -85,13 +177,17 @@ impl<N: Net> Stream<N> {
     /// Reads what is there.
     #[inline]
     pub fn try_read(&self, into: &mut [u8]) -> Read {
+        let sock = match &self.under {
+            Under::Socket(sock, _) => sock,
+            Under::Strand(strand) => return strand.read(into),
+        };
         if let Some(sealed) = self.sealed.get() {
-            return self.read_sealed(sealed, into);
+            return self.read_sealed(sealed, sock, into);
         }
         if !self.source.has(Readiness::READ) {
             return Read::Later;
         }
-        match self.rt.net.read(&self.sock, into) {
+        match self.rt.net.read(sock, into) {
             Ok(0) if into.is_empty() => Read::Later,
             Ok(0) => Read::End,
             Ok(n) => {
@@ -118,13 +214,17 @@ impl<N: Net> Stream<N> {
     /// Writes what it takes. `more`: bytes that follow at once may go out together with these.
     #[inline]
     pub fn try_write_with(&self, from: &[u8], more: bool) -> Wrote {
+        let sock = match &self.under {
+            Under::Socket(sock, _) => sock,
+            Under::Strand(strand) => return strand.write(from),
+        };
         if let Some(sealed) = self.sealed.get() {
-            return self.write_sealed(sealed, from, more);
+            return self.write_sealed(sealed, sock, from, more);
         }
         if !self.source.has(Readiness::WRITE) {
             return Wrote::Later;
         }
-        self.wrote(from.len(), self.rt.net.write(&self.sock, from, more))
+        self.wrote(from.len(), self.rt.net.write(sock, from, more))
     }
 
     fn wrote(&self, offered: usize, result: io::Result<usize>) -> Wrote {
@@ -149,7 +249,7 @@ impl<N: Net> Stream<N> {
         if !self.source.has(Readiness::READ) {
             return Read::Later;
         }
-        match self.rt.net.fill(&self.sock, pipe, most) {
+        match self.socket().and_then(|sock| self.rt.net.fill(sock, pipe, most)) {
             Ok(0) => Read::End,
             Ok(n) => Read::Data(n),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -166,16 +266,20 @@ impl<N: Net> Stream<N> {
             return Wrote::Later;
         }
         // A short move says nothing about the receiver, so only `WouldBlock` ends readiness.
-        self.wrote(0, self.rt.net.pour(pipe, &self.sock, most, more))
+        self.wrote(0, self.socket().and_then(|sock| self.rt.net.pour(pipe, sock, most, more)))
     }
 
     /// Sends our end; reading goes on.
     pub fn end(&self) {
+        let sock = match &self.under {
+            Under::Socket(sock, _) => sock,
+            Under::Strand(strand) => return strand.end(),
+        };
         if let Some(sealed) = self.sealed.get() {
-            return self.end_sealed(sealed);
+            return self.end_sealed(sealed, sock);
         }
         // A failure means that the connection is broken already, which the next read will say.
-        let _ = self.rt.net.end(&self.sock);
+        let _ = self.rt.net.end(sock);
     }
 
     /// Closes with a reset.
@@ -186,12 +290,18 @@ impl<N: Net> Stream<N> {
     /// Makes the coming close a reset.
     pub fn reset_on_drop(&self) {
         self.resetting.set(true);
-        self.rt.net.reset_on_drop(&self.sock);
+        match &self.under {
+            Under::Socket(sock, _) => self.rt.net.reset_on_drop(sock),
+            Under::Strand(strand) => strand.reset(),
+        }
     }
 
     /// Whether a read may give something, the end included.
     pub fn may_read(&self) -> bool {
-        self.source.has(Readiness::READ)
+        match &self.under {
+            Under::Socket(..) => self.source.has(Readiness::READ),
+            Under::Strand(strand) => strand.may_read(),
+        }
     }
 
     /// Whether the connection is open and silent. Readiness that is left over from a read that took all is
@@ -200,11 +310,13 @@ impl<N: Net> Stream<N> {
         if self.source.has(Readiness::END | Readiness::BROKEN) {
             return false;
         }
+        // A strand carries one exchange.
+        let Under::Socket(sock, _) = &self.under else { return false };
         if let Some(sealed) = self.sealed.get() {
-            return self.quiet_sealed(sealed);
+            return self.quiet_sealed(sealed, sock);
         }
         if self.source.has(Readiness::READ) {
-            if !self.rt.net.quiet(&self.sock) {
+            if !self.rt.net.quiet(sock) {
                 return false;
             }
             self.source.clear(Readiness::READ);
@@ -213,8 +325,12 @@ impl<N: Net> Stream<N> {
     }
 
     /// Whether the connection is known to be broken.
+    #[inline]
     pub fn broken(&self) -> bool {
-        self.source.has(Readiness::BROKEN)
+        match &self.under {
+            Under::Socket(..) => self.source.has(Readiness::BROKEN),
+            Under::Strand(strand) => strand.broken(),
+        }
     }
 
     /// Waits until a read may give something.
@@ -222,7 +338,11 @@ impl<N: Net> Stream<N> {
     /// # Errors
     /// `Expired` when `until` passes first.
     pub async fn readable(&self, until: Moment) -> Result<(), Expired> {
-        std::future::poll_fn(|_| self.rt.poll_ready(&self.source, Readiness::READ, until)).await
+        std::future::poll_fn(|_| match &self.under {
+            Under::Strand(strand) if strand.may_read() || strand.broken() => Poll::Ready(Ok(())),
+            _ => self.rt.poll_ready(&self.source, Readiness::READ, until),
+        })
+        .await
     }
 
     /// Waits until a write may take something.
@@ -230,7 +350,11 @@ impl<N: Net> Stream<N> {
     /// # Errors
     /// `Expired` when `until` passes first.
     pub async fn writable(&self, until: Moment) -> Result<(), Expired> {
-        std::future::poll_fn(|_| self.rt.poll_ready(&self.source, Readiness::WRITE, until)).await
+        std::future::poll_fn(|_| match &self.under {
+            Under::Strand(strand) if strand.may_write() || strand.broken() => Poll::Ready(Ok(())),
+            _ => self.rt.poll_ready(&self.source, Readiness::WRITE, until),
+        })
+        .await
     }
 
     /// Writes everything.
@@ -256,9 +380,10 @@ impl<N: Net> Stream<N> {
 
 impl<N: Net> Drop for Stream<N> {
     fn drop(&mut self) {
+        let Under::Socket(sock, token) = &self.under else { return };
         if let Some(sealed) = self.sealed.get() {
-            self.part(sealed);
+            self.part(sealed, sock);
         }
-        self.rt.forget(self.token);
+        self.rt.forget(*token);
     }
 }

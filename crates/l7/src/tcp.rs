@@ -148,6 +148,7 @@ async fn lend<N: Net>(
             careful: false,
             fresh: true,
             stick: sticking.as_ref().and_then(|it| it.wanted(pool, &failed, worker.rt.now())),
+            upgrade: false,
             patience: Patience {
                 client: Some(client),
                 whole: Moment::NEVER,

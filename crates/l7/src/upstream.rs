@@ -4,6 +4,7 @@
 //! another attempt is made is not decided here: `exchange` asks `model::retry`.
 
 mod connect;
+mod many;
 
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::cause::Cause;
+use model::config::Speak;
 use model::id::ServerId;
 use model::live::ServerLive;
 use model::moment::Moment;
@@ -26,7 +28,7 @@ use crate::rt::Net;
 use crate::shelf::Swept;
 use crate::sticking::Stick;
 use crate::worker::Worker;
-use connect::{Way, connect};
+use connect::Way;
 
 /// A task that waits for a server below its cap looks again after this long: other workers give back without
 /// telling.
@@ -82,6 +84,8 @@ pub struct Want<'a, N: Net> {
     pub fresh: bool,
     /// The server that keeps the client.
     pub stick: Option<Stick>,
+    /// Asks for another protocol.
+    pub upgrade: bool,
     /// What may end the waiting.
     pub patience: Patience<'a, N>,
 }
@@ -122,7 +126,7 @@ pub fn now<N: Net>(worker: &Rc<Worker<N>>, pool: &Rc<LocalPool<N>>, want: &Want<
         let hold = Hold { server, live, worker: worker.clone(), pool: pool.clone() };
         if !want.fresh
             && want.again.is_none()
-            && let Some(connection) = shelved(worker, &view, &hold.server, want.careful)
+            && let Some(connection) = kept(worker, &view, &hold.server, want)
         {
             return Now::Lent(Lent { connection, reused: true, hold });
         }
@@ -202,16 +206,22 @@ async fn connect_for<N: Net>(
         client: want.client,
         patience: &want.patience,
         until: worker.rt.now() + view.config.timeout.connect,
+        speak: match view.config.http2.speak {
+            _ if want.fresh => Speak::Off,
+            // Few servers take a WebSocket in HTTP/2; every one that takes it at all does in HTTP/1.1.
+            Speak::Prefer if want.upgrade => Speak::Off,
+            speak => speak,
+        },
     };
-    match connect(worker, way).await {
-        Ok(connection) => {
+    match many::connect(worker, way, want.again.is_none()).await {
+        Ok((connection, reused)) => {
             record.connect_end = Some(worker.rt.look());
             if server.failing.replace(false) {
                 worker
                     .outside
                     .observe(Observation::ConnectSucceeded { pool: view.id, server: server.id });
             }
-            Ok(Lent { connection, reused: false, hold })
+            Ok(Lent { connection, reused, hold })
         }
         Err((cause, reason)) => {
             slot.connect_failed.add(1);
@@ -310,6 +320,22 @@ async fn wait<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, give_up: Moment) 
     .await;
 }
 
+/// What is open already.
+fn kept<N: Net>(
+    worker: &Rc<Worker<N>>,
+    view: &PoolView,
+    server: &LocalServer<N>,
+    want: &Want<N>,
+) -> Option<Upstream<N>> {
+    if view.config.http2.speak != Speak::Off
+        && let Some(strand) = server.mux.open(&worker.rt, want.upgrade)
+    {
+        server.view.borrow().live.slots[worker.index].counters.reused.add(1);
+        return Some(strand);
+    }
+    shelved(worker, view, server, want.careful)
+}
+
 fn shelved<N: Net>(
     worker: &Worker<N>,
     view: &PoolView,
@@ -324,7 +350,7 @@ fn shelved<N: Net>(
         careful,
         &mut swept,
     ) {
-        if careful && !worker.rt.net.quiet(connection.stream.sock()) {
+        if careful && !connection.stream.is_quiet() {
             swept.stale += 1;
             continue;
         }

@@ -155,7 +155,7 @@ impl<N: Net> Worker<N> {
     pub fn cut(&self, id: ServerId) {
         self.local.borrow().each_server(|_, server| {
             if server.id == id {
-                server.shelf.borrow_mut().clear();
+                server.clear();
             }
         });
         self.rt.wake_all();
@@ -212,6 +212,7 @@ async fn care<N: Net>(worker: Rc<Worker<N>>) {
         let now = worker.rt.now();
         worker.local.borrow().each_server(|pool, server| {
             let swept = server.shelf.borrow_mut().sweep(now, pool.config.timeout.idle);
+            server.mux.sweep(&worker.rt);
             let view = server.view.borrow();
             let counters = &view.live.slots[worker.index].counters;
             counters.stale.add(swept.stale);

@@ -73,6 +73,8 @@ causes! {
     TlsUnknownName = "tls-unknown-name", Client, 0;
     /// The client's certificate is missing or not good; the log names why.
     ClientCertificate = "client-certificate", Client, 0;
+    /// The client went beyond a limit of HTTP/2 that only attacks meet; the log names which.
+    Http2Flood = "http2-flood", Client, 0;
     /// A plain request where TLS is spoken.
     PlainOnTls = "plain-on-tls", Client, 400;
     /// The head exceeds a limit.

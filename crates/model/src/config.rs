@@ -10,6 +10,7 @@ pub mod edit;
 pub mod explain;
 pub mod finding;
 pub mod forward;
+pub mod http2;
 pub mod load;
 pub mod matching;
 pub mod operate;
@@ -49,6 +50,7 @@ pub use diff::{
 pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
 pub use forward::Forward;
+pub use http2::{ClientHttp2, Http2Flood, Offer, ServerHttp2, Speak};
 pub use load::{Checked, explain, load};
 pub use matching::{HostPattern, Match, PathPattern, Range};
 pub use operate::{Control, Discovery, HistoryKeep, Hook, Place, Records, Scheduled};

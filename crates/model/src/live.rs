@@ -94,6 +94,20 @@ counters! {
         tls_resumed = "tls-resumed";
         /// Handshakes that failed (also in the causes, but for clients that left without a word).
         tls_failed = "tls-failed";
+        /// Client connections in HTTP/2.
+        http2_connections = "http2-connections";
+        /// Of those, ended in order for their age.
+        http2_aged = "http2-aged";
+        /// Streams refused beyond the limit of their connection; their clients may send them again.
+        http2_refused = "http2-refused-streams";
+        /// Connections ended for requests taken back.
+        http2_resets = "http2-resets";
+        /// Connections ended for frames that carry nothing.
+        http2_control_frames = "http2-control-frames";
+        /// Connections ended for windows that cut answers into tiny pieces.
+        http2_tiny_frames = "http2-tiny-frames";
+        /// Connections ended for requests that break HTTP/2's rules.
+        http2_malformed = "http2-malformed";
     }
 }
 

@@ -19,12 +19,12 @@ mod forwarded;
 mod framing;
 mod head;
 mod host;
-mod name;
-mod number;
+pub(crate) mod name;
+pub(crate) mod number;
 mod request;
 mod response;
 mod target;
-mod token;
+pub(crate) mod token;
 mod trailer;
 
 pub use chunked::{Chunked, Emit, Fed};

@@ -128,6 +128,20 @@ pub(super) const FAMILIES: &[Family] = &[
             ("failed", |c| &c.tls_failed),
         ],
     ),
+    plain("http2_connections", "Client connections in HTTP/2.", &[("", |c| &c.http2_connections)]),
+    labelled(
+        "http2_limits",
+        "Connections in HTTP/2 ended by a limit, and streams refused by one.",
+        "limit",
+        &[
+            ("age", |c| &c.http2_aged),
+            ("streams", |c| &c.http2_refused),
+            ("resets", |c| &c.http2_resets),
+            ("control-frames", |c| &c.http2_control_frames),
+            ("tiny-frames", |c| &c.http2_tiny_frames),
+            ("malformed", |c| &c.http2_malformed),
+        ],
+    ),
 ];
 
 pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {

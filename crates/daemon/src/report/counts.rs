@@ -57,6 +57,12 @@ pub fn service(
             ("log-lines-dropped", count(|c| &c.log_dropped)),
             ("accept-no-descriptor", count(|c| &c.accept_no_descriptor)),
             ("accept-failed", count(|c| &c.accept_failed)),
+            ("http2-aged", count(|c| &c.http2_aged)),
+            ("http2-refused-streams", count(|c| &c.http2_refused)),
+            ("http2-resets", count(|c| &c.http2_resets)),
+            ("http2-control-frames", count(|c| &c.http2_control_frames)),
+            ("http2-tiny-frames", count(|c| &c.http2_tiny_frames)),
+            ("http2-malformed", count(|c| &c.http2_malformed)),
         ]
         .into_iter()
         .filter(|(_, count)| count.total > 0)

@@ -12,7 +12,7 @@ use l7::tls::client::{ClientTls, ClientTlsError};
 use l7::tls::identity::Identity;
 use l7::tls::server::{Ingredients, ServerTls, ServerTlsError};
 use l7::tls::tickets::Tickets;
-use model::config::{Config, Forward, PoolTls, Service, ServiceTls};
+use model::config::{Config, Forward, Offer, PoolTls, Service, ServiceTls};
 use model::snapshot::Material;
 
 use super::authorities::Authorities;
@@ -71,12 +71,26 @@ enum Why {
 #[derive(Clone, Debug)]
 struct OfService {
     config: ServiceTls,
-    http: bool,
+    carries: Carries,
     marks: Marks,
     doubt: Option<Marks>,
     tickets: Option<Tickets>,
     kept: Vec<Kept>,
     material: Material,
+}
+
+/// What a service speaks under TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Carries {
+    http: bool,
+    http2: bool,
+}
+
+impl Carries {
+    fn of(service: &Service) -> Carries {
+        let http = service.forward == Forward::Http;
+        Carries { http, http2: http && service.http2.offer != Offer::Off }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -176,7 +190,7 @@ impl Vault {
 
 impl OfService {
     fn serves(&self, service: &Service, tls: &ServiceTls) -> bool {
-        self.config == *tls && self.http == (service.forward == Forward::Http)
+        self.config == *tls && self.carries == Carries::of(service)
     }
 
     fn read(
@@ -186,7 +200,7 @@ impl OfService {
         now: SystemTime,
         warnings: &mut Vec<String>,
     ) -> Result<OfService, Why> {
-        let http = service.forward == Forward::Http;
+        let carries = Carries::of(service);
         let marks = files::marks(&paths_of(tls));
         let mut kept = Vec::new();
         for file in files::expand(&tls.certificates)? {
@@ -202,9 +216,9 @@ impl OfService {
             Some(before) => before.tickets.clone(),
             None => tls.tickets.map(Tickets::new).transpose()?,
         };
-        let material = make(tls, http, &kept, tickets.as_ref())?;
+        let material = make(tls, carries, &kept, tickets.as_ref())?;
         let (config, doubt) = (tls.clone(), None);
-        Ok(OfService { config, http, marks, doubt, tickets, kept, material })
+        Ok(OfService { config, carries, marks, doubt, tickets, kept, material })
     }
 
     fn paths(&self) -> Vec<PathBuf> {
@@ -234,7 +248,7 @@ impl OfService {
                 (Err(why), None) => news.refused.push(format!("service.{name}.tls: {why}")),
             }
         }
-        match make(&self.config, self.http, &kept, self.tickets.as_ref()) {
+        match make(&self.config, self.carries, &kept, self.tickets.as_ref()) {
             Ok(material) => {
                 (self.material, self.kept) = (material, kept);
                 news.changed = true;
@@ -292,7 +306,7 @@ fn paths_of(tls: &ServiceTls) -> Vec<PathBuf> {
 
 fn make(
     config: &ServiceTls,
-    http: bool,
+    carries: Carries,
     kept: &[Kept],
     tickets: Option<&Tickets>,
 ) -> Result<Material, Why> {
@@ -302,7 +316,8 @@ fn make(
         None => None,
     };
     let authorities = authorities.as_deref();
-    let from = Ingredients { config, http, identities: &identities, authorities, tickets };
+    let Carries { http, http2 } = carries;
+    let from = Ingredients { config, http, http2, identities: &identities, authorities, tickets };
     Ok(Material::new(Arc::new(ServerTls::new(&from)?)))
 }
 

@@ -45,6 +45,8 @@ pub enum Protocol {
     Http10,
     /// HTTP/1.1.
     Http11,
+    /// HTTP/2.
+    Http2,
     /// A `tcp` service.
     Tcp,
 }
@@ -55,6 +57,7 @@ impl Protocol {
         match self {
             Protocol::Http10 => "HTTP/1.0",
             Protocol::Http11 => "HTTP/1.1",
+            Protocol::Http2 => "HTTP/2",
             Protocol::Tcp => "TCP",
         }
     }

@@ -1,8 +1,8 @@
 //! Tasks and their turns.
 //!
 //! A turn: wait for readiness or the next deadline, mark what became ready, poll the tasks concerned. A task that
-//! is polled sets its deadline anew. Futures get a waker that does nothing: inside a worker only sockets,
-//! deadlines and `wake` make a task runnable.
+//! is polled sets its deadline anew. Futures get a waker that does nothing: inside a worker only sockets, deadlines and
+//! `wake` make a task runnable, and the wakers that it gave to libraries (`waker`).
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -10,6 +10,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use model::moment::Moment;
 use super::net::{Net, Ready};
 use super::source::{Readiness, Source};
 use super::task::TaskId;
+use super::waker::{TaskWaker, Woken};
 use super::wheel::Wheel;
 
 struct Task {
@@ -50,6 +52,8 @@ pub struct Rt<N: Net> {
     now: Cell<Moment>,
     reports: RefCell<Vec<Ready>>,
     due: RefCell<Vec<(Moment, TaskId)>>,
+    woken: Arc<Woken>,
+    told: RefCell<Vec<TaskId>>,
 }
 
 impl<N: Net> Rt<N> {
@@ -68,6 +72,8 @@ impl<N: Net> Rt<N> {
             now: Cell::new(now),
             reports: RefCell::default(),
             due: RefCell::default(),
+            woken: Arc::default(),
+            told: RefCell::default(),
         }
     }
 
@@ -142,6 +148,14 @@ impl<N: Net> Rt<N> {
         self.current.get()
     }
 
+    /// A waker of the current task, for a library that is driven by it.
+    pub fn waker(&self) -> Waker {
+        match self.current() {
+            Some(task) => Waker::from(Arc::new(TaskWaker { task, woken: self.woken.clone() })),
+            None => Waker::noop().clone(),
+        }
+    }
+
     /// Asks, within a turn, for another turn at `at` at the latest.
     #[inline]
     pub fn wake_at(&self, at: Moment) {
@@ -175,6 +189,11 @@ impl<N: Net> Rt<N> {
             Poll::Pending
         })
         .await;
+    }
+
+    /// What stands in for a socket's readiness where there is none.
+    pub fn unregistered(&self) -> Rc<Source> {
+        Rc::new(Source::new(self.current(), 0))
     }
 
     /// Registers a socket for the current task.
@@ -300,9 +319,11 @@ impl<N: Net> Rt<N> {
         self.current.set(Some(id));
         self.wanted.set(Moment::NEVER);
         let done = story.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
+        self.hear();
         if done {
             // Dropped while it is still the current task: what it owns may look.
             drop(story);
+            self.hear();
             self.current.set(None);
             self.bury(id);
             return;
@@ -314,6 +335,15 @@ impl<N: Net> Rt<N> {
         task.deadline = self.wanted.get();
         if task.deadline < task.armed {
             task.armed = self.wheel.borrow_mut().insert(task.deadline, id);
+        }
+    }
+
+    /// Wakes whom a library has woken in this turn.
+    fn hear(&self) {
+        let mut told = self.told.borrow_mut();
+        self.woken.take(&mut told);
+        for id in told.drain(..) {
+            self.wake(id);
         }
     }
 

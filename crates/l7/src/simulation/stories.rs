@@ -6,13 +6,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use model::config::Offer;
 use model::id::ServiceId;
 use model::pick::Rng;
 
 use super::client::{Client, Notes, Planned, Saw};
 use super::server::{Ledger, Server};
 use super::stage::{self, Stage};
-use crate::fixture;
+use super::streams::Streams;
 
 /// What a run is made of.
 pub struct Scene {
@@ -28,6 +29,8 @@ pub struct Scene {
     pub dead: bool,
     /// Clients go away in the middle.
     pub leaving: bool,
+    /// Clients speak HTTP/2.
+    pub streams: bool,
     /// The methods that clients use.
     pub methods: &'static [&'static str],
 }
@@ -46,7 +49,10 @@ pub fn run(scene: &Scene) -> Outcome {
     let window = 512 + rng.below(60_000) as usize;
     let ledger = Rc::new(RefCell::new(Ledger::default()));
     let addresses = stage::addresses(3);
-    let stage = Stage::new(scene.seed, window, fixture::snapshot(&addresses));
+    let offer = if scene.streams { Offer::Always } else { Offer::Off };
+    let snapshot =
+        stage::setting(&addresses, |service| service.http2.offer = offer, |_| {}, |_| {});
+    let stage = Stage::new(scene.seed, window, snapshot);
     for address in addresses.iter().skip(usize::from(scene.dead)) {
         let (ledger, idle) = (ledger.clone(), scene.idle);
         stage.serve(*address, move || Server::new(ledger.clone(), idle));
@@ -58,8 +64,12 @@ pub fn run(scene: &Scene) -> Outcome {
     for n in 0..scene.clients {
         let plan = plan(scene, &mut rng, &mut next_id);
         planned += plan.len();
-        let client = Client::new(notes.clone(), plan, rng.below(3) == 0);
-        stage.client(&door, n, Duration::from_micros(rng.below(2_000_000)), client);
+        let (after, pipelines) = (Duration::from_micros(rng.below(2_000_000)), rng.below(3) == 0);
+        if scene.streams {
+            stage.client(&door, n, after, Streams::new(notes.clone(), plan));
+        } else {
+            stage.client(&door, n, after, Client::new(notes.clone(), plan, pipelines));
+        }
     }
     stage.until(|| notes.borrow().len() >= planned && stage.connections() == 0);
     stage.leave();

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use model::moment::Moment;
 
-use super::{Read, Stream, Wrote};
+use super::{Read, Stream, Under, Wrote};
 use crate::census::Counting;
 use crate::rt::{Expired, Net, Readiness};
 use crate::seal::{INPUT, LEAST, Sealed, SealedScratch};
@@ -31,7 +31,16 @@ impl<N: Net> Stream<N> {
     /// Whether there is TLS on it.
     #[inline]
     pub fn is_sealed(&self) -> bool {
-        self.sealed.get().is_some()
+        match &self.under {
+            Under::Socket(..) => self.sealed.get().is_some(),
+            Under::Strand(strand) => strand.sealed(),
+        }
+    }
+
+    /// Whether its bytes are those of its socket, so that the kernel may move them.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        matches!(self.under, Under::Socket(..)) && self.sealed.get().is_none()
     }
 
     /// Looks at its session.
@@ -56,6 +65,9 @@ impl<N: Net> Stream<N> {
 
     /// What the client has proven, as lines of a head; empty: nothing.
     pub fn identity(&self) -> &[u8] {
+        if let Under::Strand(strand) = &self.under {
+            return strand.identity();
+        }
         let identity = self.sealed.get().and_then(|sealed| sealed.identity.get());
         identity.map_or(&[], Vec::as_slice)
     }
@@ -72,9 +84,11 @@ impl<N: Net> Stream<N> {
     /// # Errors
     /// `Expired` when `until` passes first.
     pub async fn shake(&self, until: Moment) -> Result<(), Expired> {
-        let Some(sealed) = self.sealed.get() else { return Ok(()) };
+        let (Some(sealed), Under::Socket(sock, _)) = (self.sealed.get(), &self.under) else {
+            return Ok(());
+        };
         loop {
-            let got = self.read_sealed(sealed, &mut []);
+            let got = self.read_sealed(sealed, sock, &mut []);
             let (over, unsent) = {
                 let session = sealed.session.borrow();
                 let over = session.established() || session.failure().is_some();
@@ -90,23 +104,25 @@ impl<N: Net> Stream<N> {
 
     /// Tells the peer that we send no more and waits until that is sent; without TLS it does nothing.
     pub async fn finish(&self, until: Moment) {
-        let Some(sealed) = self.sealed.get() else { return };
+        let (Some(sealed), Under::Socket(sock, _)) = (self.sealed.get(), &self.under) else {
+            return;
+        };
         sealed.session.borrow_mut().close();
         loop {
-            let flushed = self.flush(sealed, &mut sealed.session.borrow_mut());
+            let flushed = self.flush(sealed, sock, &mut sealed.session.borrow_mut());
             if !matches!(flushed, Wrote::Later) || self.writable(until).await.is_err() {
                 return;
             }
         }
     }
 
-    pub(super) fn read_sealed(&self, sealed: &Sealed, into: &mut [u8]) -> Read {
+    pub(super) fn read_sealed(&self, sealed: &Sealed, sock: &N::Sock, into: &mut [u8]) -> Read {
         let session = &mut *sealed.session.borrow_mut();
         if !session.unsent().is_empty() {
             // An alert or the end of a handshake; if the connection is broken, reading says so.
-            let _ = self.flush(sealed, session);
+            let _ = self.flush(sealed, sock, session);
         }
-        let read = self.read_on(sealed, session, into);
+        let read = self.read_on(sealed, sock, session, into);
         if session.tells() {
             self.source.set(Readiness::READ);
         }
@@ -114,7 +130,13 @@ impl<N: Net> Stream<N> {
         read
     }
 
-    fn read_on(&self, sealed: &Sealed, session: &mut Session, into: &mut [u8]) -> Read {
+    fn read_on(
+        &self,
+        sealed: &Sealed,
+        sock: &N::Sock,
+        session: &mut Session,
+        into: &mut [u8],
+    ) -> Read {
         let mut scratch = sealed.scratch.borrow_mut();
         loop {
             if session.has_plain() {
@@ -133,7 +155,7 @@ impl<N: Net> Stream<N> {
             // Plaintext is never longer than its ciphertext: what is read fits, but for a last record.
             let most = into.len().clamp(LEAST, INPUT / 2);
             let room = scratch.input.len().min(at + most);
-            match self.rt.net.read(&self.sock, &mut scratch.input[at..room]) {
+            match self.rt.net.read(sock, &mut scratch.input[at..room]) {
                 // RFC 9110 §9.8 leaves it to the server side how it takes a client that ends without a word; from a
                 // server it may be a part that passes for the whole.
                 Ok(0) if session.towards_client() => return Read::End,
@@ -144,7 +166,7 @@ impl<N: Net> Stream<N> {
                     }
                     let given = session.feed(&mut scratch.input[..at + n], into);
                     if !session.unsent().is_empty() {
-                        let _ = self.flush(sealed, session);
+                        let _ = self.flush(sealed, sock, session);
                     }
                     if given > 0 {
                         return Read::Data(given);
@@ -163,10 +185,16 @@ impl<N: Net> Stream<N> {
         }
     }
 
-    pub(super) fn write_sealed(&self, sealed: &Sealed, from: &[u8], more: bool) -> Wrote {
+    pub(super) fn write_sealed(
+        &self,
+        sealed: &Sealed,
+        sock: &N::Sock,
+        from: &[u8],
+        more: bool,
+    ) -> Wrote {
         let session = &mut *sealed.session.borrow_mut();
         if !session.unsent().is_empty() {
-            match self.flush(sealed, session) {
+            match self.flush(sealed, sock, session) {
                 Wrote::Bytes(_) => {}
                 other => return other,
             }
@@ -188,7 +216,7 @@ impl<N: Net> Stream<N> {
             Err(error) => return Wrote::Failed(io::Error::other(error)),
         };
         let cipher = &scratch.output[..length];
-        let wrote = match self.send(sealed, cipher, more) {
+        let wrote = match self.send(sealed, sock, cipher, more) {
             Ok(n) if n == length => Wrote::Bytes(take),
             Ok(n) => {
                 session.keep(&cipher[n..], take);
@@ -201,12 +229,12 @@ impl<N: Net> Stream<N> {
     }
 
     /// Sends what waits; `Bytes`: nothing does any more.
-    fn flush(&self, sealed: &Sealed, session: &mut Session) -> Wrote {
+    fn flush(&self, sealed: &Sealed, sock: &N::Sock, session: &mut Session) -> Wrote {
         while !session.unsent().is_empty() {
             if !self.source.has(Readiness::WRITE) {
                 return Wrote::Later;
             }
-            match self.send(sealed, session.unsent(), false) {
+            match self.send(sealed, sock, session.unsent(), false) {
                 Ok(n) => session.sent(n),
                 Err(error) => return Wrote::Failed(error),
             }
@@ -214,15 +242,21 @@ impl<N: Net> Stream<N> {
         sealed.report(session);
         if session.closing() {
             // What had to go before our end has gone.
-            let _ = self.rt.net.end(&self.sock);
+            let _ = self.rt.net.end(sock);
         }
         Wrote::Bytes(0)
     }
 
     /// Gives ciphertext to the socket; fewer than offered: it takes nothing more now.
-    fn send(&self, sealed: &Sealed, cipher: &[u8], more: bool) -> io::Result<usize> {
+    fn send(
+        &self,
+        sealed: &Sealed,
+        sock: &N::Sock,
+        cipher: &[u8],
+        more: bool,
+    ) -> io::Result<usize> {
         loop {
-            match self.rt.net.write(&self.sock, cipher, more) {
+            match self.rt.net.write(sock, cipher, more) {
                 Ok(n) => {
                     sealed.written.set(sealed.written.get() + n as u64);
                     if n < cipher.len() {
@@ -241,32 +275,32 @@ impl<N: Net> Stream<N> {
     }
 
     /// Ends our side under TLS.
-    pub(super) fn end_sealed(&self, sealed: &Sealed) {
+    pub(super) fn end_sealed(&self, sealed: &Sealed, sock: &N::Sock) {
         let mut session = sealed.session.borrow_mut();
         if session.established() && session.failure().is_none() {
             session.close();
             // When the socket takes nothing now, the next read or write sends it.
-            let _ = self.flush(sealed, &mut session);
+            let _ = self.flush(sealed, sock, &mut session);
         } else {
-            let _ = self.rt.net.end(&self.sock);
+            let _ = self.rt.net.end(sock);
         }
     }
 
     /// Whether nothing came that anybody could read.
-    pub(super) fn quiet_sealed(&self, sealed: &Sealed) -> bool {
+    pub(super) fn quiet_sealed(&self, sealed: &Sealed, sock: &N::Sock) -> bool {
         // Tickets and other words of TLS itself are taken in on the way.
-        matches!(self.read_sealed(sealed, &mut []), Read::Later)
+        matches!(self.read_sealed(sealed, sock, &mut []), Read::Later)
             && !self.source.has(Readiness::READ | Readiness::END | Readiness::BROKEN)
     }
 
     /// A last word on the way out, if the socket takes it at once.
-    pub(super) fn part(&self, sealed: &Sealed) {
+    pub(super) fn part(&self, sealed: &Sealed, sock: &N::Sock) {
         let mut session = sealed.session.borrow_mut();
         if !session.closing() && session.unsent().is_empty() && !self.resetting.get() {
             session.close();
             let word = session.unsent();
             if !word.is_empty() && self.source.has(Readiness::WRITE) {
-                let _ = self.rt.net.write(&self.sock, word, false);
+                let _ = self.rt.net.write(sock, word, false);
             }
         }
     }

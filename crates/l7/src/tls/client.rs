@@ -7,7 +7,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use model::config::{Host, PoolTls, TlsPolicy};
+use model::config::{Host, PoolTls, Speak, TlsPolicy};
 use rustls::client::{ClientConfig, Resumption};
 use rustls::pki_types::ServerName;
 
@@ -70,8 +70,13 @@ impl ClientTls {
     }
 
     /// For one server: with a memory of its own for sessions.
-    pub(crate) fn for_server(&self) -> Arc<ClientConfig> {
+    pub(crate) fn for_server(&self, speak: Speak) -> Arc<ClientConfig> {
         let mut config = self.config.clone();
+        config.alpn_protocols = match speak {
+            Speak::Off => Vec::new(),
+            Speak::Prefer => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+            Speak::Only => vec![b"h2".to_vec()],
+        };
         config.resumption = Resumption::in_memory_sessions(SESSIONS);
         Arc::new(config)
     }

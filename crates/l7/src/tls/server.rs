@@ -35,6 +35,8 @@ pub struct Ingredients<'a> {
     pub config: &'a ServiceTls,
     /// It carries HTTP.
     pub http: bool,
+    /// It speaks HTTP/2 where clients take it up.
+    pub http2: bool,
     /// Its certificates; the first is the default.
     pub identities: &'a [Arc<Identity>],
     /// PEM of who may have signed clients' certificates, when those are asked for.
@@ -97,6 +99,9 @@ impl ServerTls {
         }
         if from.http {
             config.alpn_protocols = vec![b"http/1.1".to_vec()];
+            if from.http2 {
+                config.alpn_protocols.insert(0, b"h2".to_vec());
+            }
         }
         Ok(ServerTls {
             config: Arc::new(config),

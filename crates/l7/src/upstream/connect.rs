@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use model::cause::Cause;
-use model::config::Host;
+use model::config::{Host, Speak};
 use model::moment::Moment;
 use model::snapshot::PoolView;
 
@@ -34,6 +34,8 @@ pub struct Way<'a, N: Net> {
     pub patience: &'a Patience<'a, N>,
     /// The connection's own time.
     pub until: Moment,
+    /// What is to be spoken.
+    pub speak: Speak,
 }
 
 /// Connects.
@@ -44,7 +46,7 @@ pub async fn connect<N: Net>(
     worker: &Rc<Worker<N>>,
     way: Way<'_, N>,
 ) -> Result<Upstream<N>, (Cause, String)> {
-    let Way { pool, view, server, client, patience, until } = way;
+    let Way { pool, view, server, client, patience, until, speak } = way;
     let (address, live) = {
         let server = server.view.borrow();
         (server.address, server.live.clone())
@@ -63,8 +65,11 @@ pub async fn connect<N: Net>(
     // On a short path the handshake is over by now, well or not. Asking takes the socket's error away, so that each
     // answer counts.
     loop {
-        match worker.rt.net.established(connection.stream.sock()) {
-            Ok(()) => return back::open(worker, view, server, connection, patience, until).await,
+        match connection.stream.established() {
+            Ok(()) => {
+                let times = (patience, until);
+                return back::open(worker, view, server, connection, times, speak).await;
+            }
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(failed(error)),
             Err(_) if connection.stream.broken() => {
                 return Err(failed(io::ErrorKind::ConnectionReset.into()));

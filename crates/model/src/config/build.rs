@@ -1,6 +1,7 @@
 //! From settings in force to the checked configuration. Everything was judged before: this only changes the form.
 
 mod balance;
+mod http2;
 mod inner;
 mod operate;
 mod packets;
@@ -119,6 +120,7 @@ fn service(section: &Section) -> Service {
             .table("sticky")
             .filter(|_| !forward.packets())
             .map(|sticky| rules::affinity(sticky, section.table("tls").is_some())),
+        http2: inner(section, "http2", http2::service),
     }
 }
 
@@ -174,6 +176,7 @@ fn pool(section: &Section) -> Pool {
         socket: inner(section, "socket", socket),
         retries: section.number("retries"),
         tls: section.table("tls").map(tls::pool),
+        http2: inner(section, "http2", http2::pool),
     }
 }
 

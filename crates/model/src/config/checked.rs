@@ -15,6 +15,7 @@ use super::address::ServerAddress;
 use super::agent::Agent;
 use super::balance::{Balance, HashOn, Judge, Priority};
 use super::forward::Forward;
+use super::http2::{ClientHttp2, ServerHttp2};
 pub use super::operate::Admin;
 use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
@@ -134,6 +135,8 @@ pub struct Service {
     pub rules: Vec<Rule>,
     /// How clients keep their servers; `None` where packets are forwarded: `packets.sticky`.
     pub sticky: Option<Affinity>,
+    /// HTTP/2 towards clients (`http`).
+    pub http2: ClientHttp2,
 }
 
 /// Times on the client's side. `None` is off.
@@ -240,6 +243,8 @@ pub struct Pool {
     pub retries: u8,
     /// TLS towards servers; `None`: plain.
     pub tls: Option<PoolTls>,
+    /// HTTP/2 towards servers (`http`).
+    pub http2: ServerHttp2,
 }
 
 /// Times towards servers.

@@ -116,6 +116,7 @@ keys! {
     Tls = "tls" => tls,
     Rule = "rule" => rules,
     Sticky = "sticky" => sticky,
+    Http2 = "http2" => http2,
 }
 keys! {
     /// A key of a pool; `Order` when the same servers stand in another order.
@@ -138,6 +139,7 @@ keys! {
     Socket = "socket" => socket,
     Retries = "retries" => retries,
     Tls = "tls" => tls,
+    Http2 = "http2" => http2,
 }
 keys! {
     /// A key of a server.

@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod balance;
 pub mod global;
+pub mod http2;
 pub mod operate;
 pub mod packets;
 pub mod pool;

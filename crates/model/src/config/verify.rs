@@ -2,6 +2,7 @@
 //! force, so that an inherited value is judged where it acts.
 
 pub mod balance;
+pub mod http2;
 pub mod listeners;
 pub mod method;
 pub mod operate;
@@ -176,6 +177,7 @@ fn service(service: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
     }
     tls::service(service, &path, sink);
     sticky::verify(service, sink);
+    http2::both(service, &path, sink);
     if let Some(socket) = service.table("socket") {
         sockets::verify(socket, &format!("{path}.socket"), sink);
     }

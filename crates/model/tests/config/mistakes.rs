@@ -76,6 +76,17 @@ const KEYS: &[Row] = &[
         "contradicts",
     ),
     row(service!("sticky = \"1\"\n"), "service.s.sticky", "unit"),
+    row(
+        service!("http2 = { window = \"1MiB\", window-most = \"512KiB\" }\n"),
+        "service.s.http2.window-most",
+        "is less than `window`",
+    ),
+    row(
+        pool!("http2 = { speak = \"only\", window = \"8MiB\" }\n"),
+        "pool.p.http2.window",
+        "is less than `window`",
+    ),
+    row(tcp!("http2 = \"off\"\n"), "service.s.http2", "http"),
     row(service!("balance = \"random\"\n"), "service.s.balance", "the pool's"),
     row(service!("timeout = { connect = \"1s\" }\n"), "service.s.timeout.connect", "the pool's"),
     row(pool!("sticky = \"x\"\n"), "pool.p.sticky", "keeping clients is the service's"),

@@ -75,6 +75,7 @@ fn config(balance: Balance, servers: &[ServerView]) -> Pool {
         socket: SocketOptions::default(),
         retries: 2,
         tls: None,
+        http2: model::config::ServerHttp2::default(),
         hash_on: HashOn::Address,
         judge: None,
         slow_start: None,

@@ -13,6 +13,11 @@ impl Marks {
         }
     }
 
+    /// Whether `at` was added.
+    pub(crate) fn has(&self, at: usize) -> bool {
+        self.0.get(at >> 6).is_some_and(|word| word >> (at & 63) & 1 == 1)
+    }
+
     /// The positions in ascending order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().enumerate().flat_map(|(at, &word)| {
@@ -40,6 +45,7 @@ mod tests {
             marks.set(at);
         }
         marks.set(256);
+        assert!(marks.has(64) && !marks.has(65) && !marks.has(256));
         assert_eq!(marks.iter().collect::<Vec<_>>(), positions);
     }
 }

@@ -27,6 +27,8 @@ pub enum Emit {
     Chunked,
     /// The body's bytes alone; trailers are dropped.
     Plain,
+    /// The body's bytes alone; trailer lines are kept apart for [`Chunked::take_trailers`].
+    Apart,
 }
 
 /// What one call has done.
@@ -52,6 +54,8 @@ pub struct Chunked {
     trailer_bytes: usize,
     /// The trailer line that is being read.
     line: Vec<u8>,
+    /// Those that passed, each with its line end; at most `TRAILER_BYTES` and their ends.
+    trailers: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,12 +85,23 @@ impl Chunked {
             trailer_lines: 0,
             trailer_bytes: 0,
             line: Vec::new(),
+            trailers: Vec::new(),
         }
     }
 
     /// Whether the body is complete.
     pub fn is_finished(&self) -> bool {
         self.state == State::Done
+    }
+
+    /// Bytes of the body that come next before any more framing; 0: framing comes next.
+    pub fn data_left(&self) -> u64 {
+        if self.state == State::Data { self.left } else { 0 }
+    }
+
+    /// The trailer lines of a body read [`Emit::Apart`], each with its line end; empty until it is complete.
+    pub fn take_trailers(&mut self) -> Vec<u8> {
+        if self.is_finished() { std::mem::take(&mut self.trailers) } else { Vec::new() }
     }
 
     /// Takes the next bytes and appends what they become to `out`.
@@ -230,9 +245,16 @@ impl Chunked {
             return Err(Defect::TrailersTooLarge);
         }
         self.trailer_lines += 1;
-        if trailer::passes(&self.line)? && self.emit == Emit::Chunked {
-            out.extend_from_slice(&self.line);
-            out.extend_from_slice(b"\r\n");
+        if trailer::passes(&self.line)? {
+            let to = match self.emit {
+                Emit::Chunked => Some(out),
+                Emit::Apart => Some(&mut self.trailers),
+                Emit::Plain => None,
+            };
+            if let Some(to) = to {
+                to.extend_from_slice(&self.line);
+                to.extend_from_slice(b"\r\n");
+            }
         }
         self.line.clear();
         self.state = State::Trailer;

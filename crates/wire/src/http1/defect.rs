@@ -5,7 +5,7 @@
 
 macro_rules! defects {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $status:literal;)*) => {
-        /// A rule of HTTP/1 that a message broke. The discriminant is the index in [`Defect::ALL`].
+        /// A rule of HTTP that a message broke. The discriminant is the index in [`Defect::ALL`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
         #[error("{}", self.name())]
         #[repr(u8)]
@@ -14,7 +14,7 @@ macro_rules! defects {
         impl Defect {
             /// Every defect, in the order of its discriminant.
             pub const ALL: &'static [Defect] = &[$(Defect::$name,)*];
-            /// How many there are; below 64 so that a set of them fits one word.
+            /// How many there are; at most 64 so that a set of them fits one word.
             pub const COUNT: usize = Self::ALL.len();
 
             /// Its name in logs, metrics and the API (kebab-case).
@@ -146,9 +146,22 @@ defects! {
     UnaskedSwitch = "unasked-switch", 400;
     /// A head that no finer rule names.
     Malformed = "malformed", 400;
+    /// A field that holds for one hop of HTTP/1, in HTTP/2 (RFC 9113 §8.2.2).
+    HopByHop = "hop-by-hop", 400;
+    /// A pseudo-header field of HTTP/2 that is missing (RFC 9113 §8.3.1).
+    PseudoMissing = "pseudo-missing", 400;
+    /// `:authority` and Host name two things (RFC 9113 §8.3.1).
+    AuthorityMismatch = "authority-mismatch", 400;
+    /// The body's bytes are not as many as Content-Length says (RFC 9113 §8.1.1).
+    LengthMismatch = "length-mismatch", 400;
+    /// A request in HTTP/2 that its library refused before anybody saw it: a field name in upper case, a forbidden byte,
+    /// a pseudo-header field that is repeated, unknown or out of place, or a length that does not hold.
+    Http2Malformed = "http2-malformed", 400;
+    /// A frame of HTTP/2 that broke the protocol of its connection or stream (RFC 9113 §5, §6).
+    Http2Protocol = "http2-protocol", 400;
 }
 
-const _: () = assert!(Defect::COUNT < 64);
+const _: () = assert!(Defect::COUNT <= 64);
 
 #[cfg(test)]
 mod tests {

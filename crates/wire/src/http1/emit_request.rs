@@ -76,7 +76,7 @@ pub fn emit_request(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) 
     forwarded::x_forwarded(request, edits.x_forwarded, edits.client, edits.scheme, out);
     forwarded::forwarded(request, edits.forwarded, edits.client, edits.scheme, out);
     if let Some(name) = edits.via {
-        for part in ["Via: ", request.version.as_str(), " ", name, "\r\n"] {
+        for part in ["Via: ", request.received, " ", name, "\r\n"] {
             out.extend_from_slice(part.as_bytes());
         }
     }

@@ -88,11 +88,29 @@ pub struct Request<'b, 's> {
     pub(crate) rest: &'b str,
     pub(crate) rewrites_host: bool,
     pub(crate) te_trailers: bool,
+    pub(crate) received: &'static str,
     pub(crate) dropped: Marks,
     pub(crate) conditional: Marks,
 }
 
-impl<'b> Request<'b, '_> {
+impl<'b, 's> Request<'b, 's> {
+    /// The fields that another hop may see, but Host and framing: none that holds for one connection.
+    pub fn passing(&self) -> impl Iterator<Item = &'s Header<'b>> + use<'b, 's> {
+        let dropped = self.dropped;
+        let fields = self.headers.iter().enumerate();
+        fields.filter(move |(at, _)| !dropped.has(*at)).map(|(_, header)| header)
+    }
+
+    /// The version in which it came, where that is not the one that its head was written in; as in Via.
+    pub fn received_as(&mut self, version: &'static str) {
+        self.received = version;
+    }
+
+    /// Whether the client reads trailers (`TE: trailers`).
+    pub fn reads_trailers(&self) -> bool {
+        self.te_trailers
+    }
+
     /// The path, without the query; `*` for a request that has none.
     pub fn path(&self) -> &'b str {
         let path = self.rest.split('?').next().unwrap_or_default();
@@ -210,6 +228,7 @@ fn understand<'b, 's>(
         rest: read.rest,
         rewrites_host: read.authority.is_some() || host.is_none(),
         te_trailers: facts.te_trailers,
+        received: version.as_str(),
         dropped: facts.dropped,
         conditional: facts.conditional,
     })

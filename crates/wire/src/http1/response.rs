@@ -64,7 +64,14 @@ pub struct Response<'b, 's> {
     pub(crate) conditional: Marks,
 }
 
-impl Response<'_, '_> {
+impl<'b, 's> Response<'b, 's> {
+    /// The fields that another hop may see, framing aside: none that holds for one connection.
+    pub fn passing(&self) -> impl Iterator<Item = &'s Header<'b>> + use<'b, 's> {
+        let dropped = self.dropped;
+        let fields = self.headers.iter().enumerate();
+        fields.filter(move |(at, _)| !dropped.has(*at)).map(|(_, header)| header)
+    }
+
     /// 1xx: not the final answer (101 ends HTTP on this connection).
     pub fn is_interim(&self) -> bool {
         self.status < 200

@@ -1,12 +1,12 @@
 //! Describes `[pool.NAME]` and its servers.
 
-use super::super::schema::{Fallback, Form, Key, Kind, OBJECTS, Short, Table, Word};
+use super::super::schema::{Fallback, Form, Key, Kind, SERVERS, Short, Table, Word};
 use super::super::value::Value;
 use super::agent::AGENT;
 use super::balance;
 use super::probe::PROBE;
 use super::service;
-use super::tls;
+use super::{http2, tls};
 use super::{operate, socket};
 
 const DAY: u64 = 86_400_000;
@@ -40,7 +40,7 @@ pub static POOL: Table = Table {
         AGENT,
         Key::new(
             "servers",
-            Kind::List { table: &SERVER, short: Short::Key("address"), most: OBJECTS },
+            Kind::List { table: &SERVER, short: Short::Key("address"), most: SERVERS },
             Fallback::Derived("required where `servers-from` is not written"),
             "Its servers, at least one: tables, or in short their addresses.",
         ),
@@ -78,6 +78,7 @@ pub static POOL: Table = Table {
         .proxy(),
         Key::refused("sticky", "keeping clients is the service's: `sticky` in `[service.NAME]`"),
         tls::OF_POOL,
+        http2::OF_POOL,
         Key::refused(
             "fin-timeout",
             "packet forwarding has it in the service: `fin-timeout` in `[service.NAME]`",

@@ -2,7 +2,7 @@
 
 use super::super::schema::{Fallback, Form, Key, Kind, Table, Word};
 use super::super::value::Value;
-use super::tls;
+use super::{http2, tls};
 use super::{packets, rules, socket, sticky};
 
 const HOUR: u64 = 3_600_000;
@@ -69,6 +69,7 @@ pub static SERVICE: Table = Table {
         packets::GUARD,
         rules::RULE,
         tls::OF_SERVICE,
+        http2::OF_SERVICE,
         Key::refused("access-log", "there is one access log: `access-log` in `[global]`"),
         Key::refused("servers", "servers stand in a pool: `[pool.NAME]`"),
         Key::refused("balance", "choosing is the pool's: `balance` in `[pool.NAME]`"),

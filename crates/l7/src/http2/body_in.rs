@@ -1,0 +1,170 @@
+//! A body that comes in HTTP/2, given out in the form of HTTP/1.1: its bytes alone, or chunks with their trailers.
+//!
+//! The peer gets its flow control back as bytes are taken, so that it sends no faster than they are. It keeps one
+//! piece as the library hands it out.
+
+use std::io;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use h2::{Reason, RecvStream};
+use wire::http2::Body;
+
+use crate::stream::Read;
+
+/// Room for a chunk's size line and the end of its line.
+const FRAMING: usize = 20;
+
+/// A chunk that is written where there is little room.
+const SMALL: usize = 1024;
+
+/// One body.
+pub struct BodyIn {
+    recv: Option<RecvStream>,
+    form: Body,
+    piece: Bytes,
+    /// Framing, or a small chunk, in the form of HTTP/1.1.
+    framing: Vec<u8>,
+    at: usize,
+    ended: bool,
+    failed: Option<h2::Error>,
+}
+
+impl BodyIn {
+    /// A body that is to be given out in this form.
+    pub fn new(recv: RecvStream, form: Body) -> BodyIn {
+        let ended = form == Body::None;
+        let recv = Some(recv);
+        BodyIn { recv, form, piece: Bytes::new(), framing: Vec::new(), at: 0, ended, failed: None }
+    }
+
+    /// Why it broke, if it did.
+    pub fn failure(&self) -> Option<&h2::Error> {
+        self.failed.as_ref()
+    }
+
+    /// Whether a read may give something, the end included.
+    pub fn may_read(&mut self, cx: &mut Context<'_>) -> bool {
+        self.at < self.framing.len() || self.fill(cx)
+    }
+
+    /// Reads what is there.
+    pub fn read(&mut self, cx: &mut Context<'_>, into: &mut [u8]) -> Read {
+        let mut n = 0;
+        while n < into.len() {
+            if self.at < self.framing.len() {
+                let rest = &self.framing[self.at..];
+                let took = rest.len().min(into.len() - n);
+                into[n..n + took].copy_from_slice(&rest[..took]);
+                (self.at, n) = (self.at + took, n + took);
+                continue;
+            }
+            if !self.fill(cx) {
+                break;
+            }
+            if self.at < self.framing.len() {
+                continue;
+            }
+            if self.piece.is_empty() {
+                break;
+            }
+            n += self.take_piece(&mut into[n..]);
+        }
+        match n {
+            0 if self.at < self.framing.len() => Read::Later,
+            0 if self.failed.is_some() => Read::Failed(error(self.failed.as_ref())),
+            0 if self.ended => Read::End,
+            0 => Read::Later,
+            n => Read::Data(n),
+        }
+    }
+
+    /// Puts some of the piece into `into`; returns how much of that was used.
+    fn take_piece(&mut self, into: &mut [u8]) -> usize {
+        if self.form != Body::Chunked {
+            let n = self.piece.len().min(into.len());
+            into[..n].copy_from_slice(&self.piece[..n]);
+            self.took(n);
+            return n;
+        }
+        if into.len() < 2 * FRAMING {
+            let n = self.piece.len().min(SMALL);
+            self.framing.clear();
+            self.framing.extend_from_slice(format!("{n:x}\r\n").as_bytes());
+            self.framing.extend_from_slice(&self.piece[..n]);
+            self.framing.extend_from_slice(b"\r\n");
+            self.at = 0;
+            self.took(n);
+            return 0;
+        }
+        let n = self.piece.len().min(into.len() - FRAMING);
+        let mut to = io::Cursor::new(&mut *into);
+        let mut put = |bytes: &[u8]| io::Write::write_all(&mut to, bytes).is_ok();
+        // There is room: `FRAMING` is more than the longest size line and both line ends.
+        let fits = put(format!("{n:x}\r\n").as_bytes()) && put(&self.piece[..n]) && put(b"\r\n");
+        debug_assert!(fits, "a chunk of {n} bytes in {} of room", into.len());
+        let used = n + 4 + hex_digits(n);
+        self.took(n);
+        used
+    }
+
+    /// So many bytes of the piece were taken: the peer may send as many more.
+    fn took(&mut self, n: usize) {
+        let _ = self.piece.split_to(n);
+        if let Some(recv) = &mut self.recv {
+            // It fails only for more than came.
+            let _ = recv.flow_control().release_capacity(n);
+        }
+    }
+
+    /// Looks for something to read; whether there is.
+    fn fill(&mut self, cx: &mut Context<'_>) -> bool {
+        while self.piece.is_empty() && !self.ended && self.failed.is_none() {
+            let Some(recv) = &mut self.recv else { break };
+            match recv.poll_data(cx) {
+                Poll::Pending => return false,
+                Poll::Ready(Some(Ok(piece))) => self.piece = piece,
+                Poll::Ready(Some(Err(error))) => self.failed = Some(error),
+                Poll::Ready(None) if self.form != Body::Chunked => self.ended = true,
+                Poll::Ready(None) => match recv.poll_trailers(cx) {
+                    Poll::Pending => return false,
+                    Poll::Ready(Ok(trailers)) => self.last(trailers.unwrap_or_default()),
+                    Poll::Ready(Err(error)) => self.failed = Some(error),
+                },
+            }
+        }
+        true
+    }
+
+    /// The last chunk, with trailers.
+    fn last(&mut self, trailers: http::HeaderMap) {
+        self.framing.clear();
+        self.at = 0;
+        self.framing.extend_from_slice(b"0\r\n");
+        for (name, value) in &trailers {
+            for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+                self.framing.extend_from_slice(part);
+            }
+        }
+        self.framing.extend_from_slice(b"\r\n");
+        self.ended = true;
+    }
+}
+
+fn hex_digits(n: usize) -> usize {
+    (usize::BITS - n.leading_zeros()).div_ceil(4).max(1) as usize
+}
+
+/// What a broken stream is to whoever reads from a connection.
+pub fn error(error: Option<&h2::Error>) -> io::Error {
+    let kind = match error.and_then(h2::Error::reason) {
+        Some(Reason::PROTOCOL_ERROR) if error.is_some_and(h2::Error::is_library) => {
+            io::ErrorKind::InvalidInput
+        }
+        _ => io::ErrorKind::ConnectionReset,
+    };
+    match error {
+        Some(error) => io::Error::new(kind, error.to_string()),
+        None => kind.into(),
+    }
+}

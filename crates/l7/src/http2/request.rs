@@ -1,0 +1,121 @@
+//! One request of a client's HTTP/2 connection: its head in the form of HTTP/1.1, and then the same exchange as any.
+//!
+//! It decides nothing about servers and moves no bytes.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use h2::RecvStream;
+use h2::server::SendResponse;
+use wire::http1::Defect;
+use wire::http2::{Body, RequestHead, write_request};
+
+use super::answering::{Answering, Made};
+use super::link::OpenStream;
+use super::upgrade;
+use crate::account::Record;
+use crate::after::After;
+use crate::exchange::{self, Parties};
+use crate::incoming;
+use crate::local::LocalService;
+use crate::misread::{self, Instead};
+use crate::rt::Net;
+use crate::stream::{Read, Stream};
+use crate::worker::Worker;
+
+/// Bytes of a body that go with its head.
+const WITH_HEAD: usize = 16 * 1024;
+
+/// A request as it came.
+pub struct Asked {
+    /// The head, and where the body comes from.
+    pub request: http::Request<RecvStream>,
+    /// Where the answer goes.
+    pub respond: SendResponse<Bytes>,
+    /// The stream, being counted.
+    pub open: OpenStream,
+    /// The client's address and ours.
+    pub peers: (SocketAddr, SocketAddr),
+    /// The connection is under TLS.
+    pub secure: bool,
+    /// What the client has proven, as lines of a head.
+    pub identity: Rc<Vec<u8>>,
+}
+
+/// Serves it.
+pub async fn serve<N: Net>(worker: Rc<Worker<N>>, service: Rc<LocalService<N>>, asked: Asked) {
+    let Asked { request, respond, open, peers, secure, identity } = asked;
+    let began = worker.rt.now();
+    let (parts, recv) = request.into_parts();
+    let mut bytes = worker.buffers.take();
+    let key = match parts.extensions.get::<h2::ext::Protocol>() {
+        Some(_) => upgrade::key(&mut worker.rng.borrow_mut()),
+        None => Vec::new(),
+    };
+    let written = write(&parts, recv.is_end_stream(), &key, &mut bytes);
+    let head_only = parts.method == http::Method::HEAD;
+    let form = *written.as_ref().unwrap_or(&Body::None);
+    let made = Made { respond, recv, form, head_only };
+    drop(parts);
+    let strand = Answering::new(worker.rt.waker(), open, made, (secure, identity));
+    let client = Stream::strand(&worker.rt, Box::new(strand));
+    let parties = Parties { worker: &worker, client: &client, peer: peers.0, service: &service };
+    if matches!(form, Body::Length(_) | Body::Chunked) {
+        came_with_it(&worker, &client, &mut bytes);
+    }
+    let mut held = Vec::new();
+    let read = written.and_then(|_| {
+        let view = service.view.borrow().clone();
+        incoming::read(&worker, &view.config, &client, peers, &bytes, &mut held)
+    });
+    worker.buffers.give(bytes);
+    let after = match read {
+        Ok(Some(incoming)) => {
+            let record = Record::begin(began, worker.rt.now());
+            exchange::run(parties, incoming, &mut held, record).await
+        }
+        Ok(None) => {
+            Box::pin(misread::refuse(&parties, Instead::Malformed(Defect::Malformed))).await
+        }
+        Err(defect) => Box::pin(misread::refuse(&parties, Instead::Malformed(defect))).await,
+    };
+    if after == After::Reset {
+        client.reset();
+    }
+}
+
+/// What of the body is there already goes with the head: together they can be sent again.
+fn came_with_it<N: Net>(worker: &Worker<N>, client: &Stream<N>, bytes: &mut Vec<u8>) {
+    let mut scratch = worker.scratch.borrow_mut();
+    let mut left = WITH_HEAD;
+    while left > 0 {
+        let most = left.min(scratch.input.len());
+        let Read::Data(n) = client.try_read(&mut scratch.input[..most]) else { return };
+        bytes.extend_from_slice(&scratch.input[..n]);
+        left -= n;
+    }
+}
+
+/// Writes the head as HTTP/1.1.
+fn write(
+    parts: &http::request::Parts,
+    ended: bool,
+    key: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<Body, Defect> {
+    let protocol = parts.extensions.get::<h2::ext::Protocol>();
+    let head = RequestHead {
+        method: parts.method.as_str().as_bytes(),
+        scheme: parts.uri.scheme_str().map(str::as_bytes),
+        authority: parts.uri.authority().map(|authority| authority.as_str().as_bytes()),
+        path: parts.uri.path_and_query().map(|path| path.as_str().as_bytes()),
+        protocol: protocol.map(|protocol| protocol.as_str().as_bytes()),
+        ended,
+    };
+    let fields = parts.headers.iter().map(|(name, value)| {
+        let name: &[u8] = name.as_str().as_bytes();
+        (name, value.as_bytes())
+    });
+    write_request(&head, fields, key, out)
+}

@@ -1,0 +1,27 @@
+//! HTTP/2 (RFC 9113) in the form of HTTP/1.1: heads of streams written as HTTP/1.1 text, and what frames go by.
+//!
+//! Whatever came in HTTP/2 is written as HTTP/1.1 and then read by [`crate::http1`], so that both protocols meet the
+//! same rules; what only HTTP/2 can get wrong is refused while writing. Frames, flow control and header compression are
+//! not here: [`Watch`] only looks at them as they pass.
+
+mod answer;
+mod field;
+mod request;
+mod watch;
+
+pub use answer::{AnswerHead, write_answer};
+pub use request::{RequestHead, write_request};
+pub use watch::{Frame, Kind, Watch};
+
+/// How the body is written that follows a head which was written here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// None follows.
+    None,
+    /// Its bytes alone, as many as Content-Length says.
+    Length(u64),
+    /// Chunks.
+    Chunked,
+    /// Its bytes alone until the stream ends: after an upgrade.
+    Raw,
+}

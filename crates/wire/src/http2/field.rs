@@ -1,0 +1,62 @@
+//! One field of HTTP/2, checked and written as a line of HTTP/1.1.
+//!
+//! It knows names that hold for one hop; it gives no meaning to others.
+
+use crate::http1::Defect;
+use crate::http1::name::{Field, classify};
+use crate::http1::token::{is_token, is_value_byte};
+
+/// What a field is to whoever writes a head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// Written as it is.
+    Plain,
+    /// Host.
+    Host,
+    /// Content-Length.
+    Length,
+    /// Cookie: several are one (RFC 9113 §8.2.3).
+    Cookie,
+    /// Not passed on.
+    Dropped,
+}
+
+/// Whether a field may stand in HTTP/2, and what it is.
+///
+/// # Errors
+/// The rule that it breaks.
+pub(super) fn sort(name: &[u8], value: &[u8]) -> Result<Sort, Defect> {
+    if !is_token(name) || name.iter().any(u8::is_ascii_uppercase) {
+        return Err(Defect::BadName);
+    }
+    let blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    if !value.iter().all(|&byte| is_value_byte(byte)) || blank(value.first()) || blank(value.last())
+    {
+        return Err(Defect::BadValue);
+    }
+    match classify(name) {
+        Field::Connection
+        | Field::KeepAlive
+        | Field::ProxyConnection
+        | Field::TransferEncoding
+        | Field::Upgrade => Err(Defect::HopByHop),
+        Field::Te if !value.eq_ignore_ascii_case(b"trailers") => Err(Defect::HopByHop),
+        Field::Http2Settings => Ok(Sort::Dropped),
+        Field::Host => Ok(Sort::Host),
+        Field::ContentLength => Ok(Sort::Length),
+        Field::Other if name == b"cookie" => Ok(Sort::Cookie),
+        _ => Ok(Sort::Plain),
+    }
+}
+
+/// Appends a line.
+pub(super) fn line(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    for part in [name, b": ", value, b"\r\n"] {
+        out.extend_from_slice(part);
+    }
+}
+
+/// The number that a Content-Length is; what is none is found by whoever reads the head.
+pub(super) fn length(value: &[u8]) -> Option<u64> {
+    std::str::from_utf8(value).ok()?.parse().ok()
+}

@@ -1,0 +1,96 @@
+//! Targets of HTTP/2: heads as HTTP/1.1, and frames as they pass.
+//!
+//! Input for heads is lines of `name: value` with any bytes, pseudo-header fields first: a head that crosses is one head
+//! for the parser behind, with nothing after it, and has the fields that came and no others.
+
+use wire::http1::{Defect, Limits, Slots, parse_request, parse_response};
+use wire::http2::{AnswerHead, Frame, RequestHead, Watch, write_answer, write_request};
+
+/// For what was written here.
+const ROOMY: Limits =
+    Limits { head_bytes: 1 << 20, head_count: Slots::COUNT, target_bytes: 1 << 20 };
+
+/// Bytes as names and values.
+fn lines(bytes: &[u8]) -> Vec<(&[u8], &[u8])> {
+    let split = |line: &'_ [u8]| -> (usize, usize) {
+        let begin = usize::from(line.first() == Some(&b':'));
+        let colon = line[begin..].iter().position(|byte| *byte == b':').map(|at| at + begin);
+        colon.map_or((line.len(), line.len()), |at| (at, at + 1))
+    };
+    // Lines end at a byte that stands for itself nowhere else, so that line ends may stand in values.
+    bytes
+        .split(|byte| *byte == 0xff)
+        .filter(|line| !line.is_empty())
+        .map(|line| {
+            let (name, value) = split(line);
+            (&line[..name], &line[value..])
+        })
+        .collect()
+}
+
+/// A request's head.
+pub fn request(bytes: &[u8]) {
+    let lines = lines(bytes);
+    let pseudo = |wanted: &[u8]| lines.iter().find(|(name, _)| *name == wanted).map(|(_, v)| *v);
+    let fields: Vec<_> = lines.iter().filter(|(name, _)| name.first() != Some(&b':')).collect();
+    let head = RequestHead {
+        method: pseudo(b":method").unwrap_or(b"GET"),
+        scheme: pseudo(b":scheme"),
+        authority: pseudo(b":authority"),
+        path: pseudo(b":path"),
+        protocol: pseudo(b":protocol"),
+        ended: bytes.len() % 2 == 0,
+    };
+    let mut out = Vec::new();
+    let all = fields.iter().map(|(name, value)| (*name, *value));
+    let Ok(_) = write_request(&head, all, b"AAAAAAAAAAAAAAAAAAAAAA==", &mut out) else { return };
+    let mut slots = Slots::new();
+    let parsed = match parse_request(&out, &ROOMY, &mut slots) {
+        Ok(Some(parsed)) => parsed,
+        Ok(None) => panic!("not a whole head: {:?}", String::from_utf8_lossy(&out)),
+        // What both versions have in common is judged there.
+        Err(defect) => return assert_ne!(defect, Defect::Malformed),
+    };
+    assert_eq!(parsed.head_len, out.len(), "something stands behind the head");
+    assert_eq!(parsed.target.as_bytes(), head.path.unwrap_or_default());
+    for field in parsed.headers {
+        let ours = ["host", "cookie", "transfer-encoding", "upgrade", "connection"];
+        let known = ours.contains(&field.name) || field.name == "sec-websocket-key";
+        let came = fields
+            .iter()
+            .any(|(name, value)| *name == field.name.as_bytes() && *value == field.value);
+        assert!(known || came, "`{}` came from nowhere", field.name);
+    }
+}
+
+/// An answer's head; its first bytes are its status.
+pub fn answer(bytes: &[u8]) {
+    let (status, rest) = bytes.split_at(bytes.len().min(2));
+    let status = status.iter().fold(0, |status, byte| status << 8 | u16::from(*byte)) % 1000;
+    let lines = lines(rest);
+    for accept in [None, Some(&b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="[..])] {
+        let head = AnswerHead { status, ended: bytes.len() % 2 == 0, head_only: false, accept };
+        let mut out = Vec::new();
+        let Ok(_) = write_answer(&head, lines.iter().copied(), &mut out) else { continue };
+        let mut slots = Slots::new();
+        let asked = match accept {
+            Some(_) => wire::http1::Asked::Upgrade,
+            None => wire::http1::Asked::Other,
+        };
+        if let Ok(parsed) = parse_response(&out, &ROOMY, &mut slots, asked) {
+            assert_eq!(parsed.expect("a whole head").head_len, out.len());
+        }
+    }
+}
+
+/// Frames: the same however their bytes come.
+pub fn frames(bytes: &[u8]) {
+    let told = |size: usize| {
+        let (mut frames, mut watch) = (Vec::<Frame>::new(), Watch::of_server());
+        bytes.chunks(size).for_each(|piece| watch.feed(piece, |frame| frames.push(frame)));
+        (frames, watch.unfinished())
+    };
+    let whole = told(bytes.len().max(1));
+    assert_eq!(told(1), whole);
+    assert_eq!(told(7), whole);
+}

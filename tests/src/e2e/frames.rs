@@ -1,0 +1,204 @@
+//! A client that speaks frames of HTTP/2 (RFC 9113 §4.1): for what no decent client sends.
+//!
+//! Heads are written without compression (RFC 7541 §6.2.2), so that a test sees what it sends. Every read has a
+//! deadline. It keeps no state of streams and judges nothing.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use super::wait::DEADLINE;
+
+/// What every client sends first.
+pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Kinds of frames.
+pub mod kind {
+    /// DATA.
+    pub const DATA: u8 = 0;
+    /// HEADERS.
+    pub const HEADERS: u8 = 1;
+    /// PRIORITY.
+    pub const PRIORITY: u8 = 2;
+    /// RST_STREAM.
+    pub const RESET: u8 = 3;
+    /// SETTINGS.
+    pub const SETTINGS: u8 = 4;
+    /// PING.
+    pub const PING: u8 = 6;
+    /// GOAWAY.
+    pub const GOAWAY: u8 = 7;
+    /// WINDOW_UPDATE.
+    pub const WINDOW: u8 = 8;
+    /// CONTINUATION.
+    pub const CONTINUATION: u8 = 9;
+}
+
+/// END_STREAM, and ACK of SETTINGS and PING.
+pub const END: u8 = 1;
+/// END_HEADERS.
+pub const WHOLE: u8 = 4;
+
+/// A frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Its kind.
+    pub kind: u8,
+    /// Its flags.
+    pub flags: u8,
+    /// Its stream.
+    pub stream: u32,
+    /// Its payload.
+    pub payload: Vec<u8>,
+}
+
+impl Frame {
+    /// The error code of RST_STREAM and GOAWAY.
+    pub fn code(&self) -> u32 {
+        let at = if self.kind == kind::GOAWAY { 4 } else { 0 };
+        self.payload[at..at + 4].iter().fold(0, |code, byte| code << 8 | u32::from(*byte))
+    }
+}
+
+/// A connection.
+#[derive(Debug)]
+pub struct Frames {
+    stream: TcpStream,
+}
+
+impl Frames {
+    /// To this address; the preface and empty settings are sent.
+    pub fn to(address: SocketAddr) -> Frames {
+        Frames::with(address, &[])
+    }
+
+    /// To this address; the preface and these settings are sent.
+    pub fn with(address: SocketAddr, settings: &[(u16, u32)]) -> Frames {
+        let mut frames = Frames::bare(address);
+        let mut payload = Vec::new();
+        for (name, value) in settings {
+            payload.extend(name.to_be_bytes());
+            payload.extend(value.to_be_bytes());
+        }
+        frames.bytes(PREFACE).send(kind::SETTINGS, 0, 0, &payload);
+        frames
+    }
+
+    /// To this address; nothing is sent.
+    pub fn bare(address: SocketAddr) -> Frames {
+        let stream = TcpStream::connect_timeout(&address, DEADLINE)
+            .unwrap_or_else(|error| panic!("cannot connect to {address}: {error}"));
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        stream.set_write_timeout(Some(DEADLINE)).unwrap();
+        Frames { stream }
+    }
+
+    /// Sends bytes; the other side may have closed.
+    pub fn bytes(&mut self, bytes: &[u8]) -> &mut Frames {
+        // What the other side thinks of it is read.
+        let _ = self.stream.write_all(bytes);
+        self
+    }
+
+    /// Sends a frame.
+    pub fn send(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> &mut Frames {
+        self.bytes(&frame(kind, flags, stream, payload))
+    }
+
+    /// Sends the head of a request without a body.
+    pub fn get(&mut self, stream: u32, path: &str) -> &mut Frames {
+        self.send(kind::HEADERS, END | WHOLE, stream, &head("GET", path, &[]))
+    }
+
+    /// The next frame; `None`: the connection ended, in order or not.
+    pub fn next(&mut self) -> Option<Frame> {
+        match self.try_next() {
+            Ok(frame) => Some(frame),
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) =>
+            {
+                panic!("neither a frame nor the end came in time")
+            }
+            Err(_) => None,
+        }
+    }
+
+    fn try_next(&mut self) -> io::Result<Frame> {
+        let mut head = [0; 9];
+        self.stream.read_exact(&mut head)?;
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+        let mut payload = vec![0; length];
+        self.stream.read_exact(&mut payload)?;
+        let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]) & 0x7fff_ffff;
+        Ok(Frame { kind: head[3], flags: head[4], stream, payload })
+    }
+
+    /// The next frame of this kind; the others before it are dropped. `None`: the connection ended first.
+    pub fn next_of(&mut self, kind: u8) -> Option<Frame> {
+        while let Some(frame) = self.next() {
+            if frame.kind == kind && !(kind == kind::SETTINGS && frame.flags & END == END) {
+                return Some(frame);
+            }
+        }
+        None
+    }
+
+    /// The next frame of this stream.
+    pub fn next_on(&mut self, stream: u32) -> Option<Frame> {
+        while let Some(frame) = self.next() {
+            if frame.stream == stream {
+                return Some(frame);
+            }
+        }
+        None
+    }
+
+    /// Reads to the end of the connection; the frames that came.
+    pub fn rest(&mut self) -> Vec<Frame> {
+        std::iter::from_fn(|| self.next()).collect()
+    }
+}
+
+/// A frame's bytes.
+pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let mut out = (payload.len() as u32).to_be_bytes()[1..].to_vec();
+    out.extend([kind, flags]);
+    out.extend(stream.to_be_bytes());
+    out.extend(payload);
+    out
+}
+
+/// The head of a request to `shop.example`.
+pub fn head(method: &str, path: &str, more: &[(&str, &str)]) -> Vec<u8> {
+    let first =
+        [(":method", method), (":scheme", "http"), (":authority", "shop.example"), (":path", path)];
+    fields(first.iter().chain(more))
+}
+
+/// Fields without compression.
+pub fn fields<'a>(fields: impl IntoIterator<Item = &'a (&'a str, &'a str)>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (name, value) in fields {
+        out.push(0);
+        text(name, &mut out);
+        text(value, &mut out);
+    }
+    out
+}
+
+/// A string literal (RFC 7541 §5.2).
+fn text(text: &str, out: &mut Vec<u8>) {
+    let length = text.len();
+    if length < 127 {
+        out.push(length as u8);
+    } else {
+        out.push(127);
+        let mut rest = length - 127;
+        while rest >= 128 {
+            out.push((rest % 128) as u8 | 128);
+            rest /= 128;
+        }
+        out.push(rest as u8);
+    }
+    out.extend(text.as_bytes());
+}

@@ -1,0 +1,143 @@
+//! A decent client of HTTP/2, by the library that browsers' tests trust too: many requests at once on one connection.
+//!
+//! Without TLS, by prior knowledge. Everything has a deadline. It judges nothing.
+
+use std::future::poll_fn;
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use h2::client::SendRequest;
+use http::HeaderMap;
+use tokio::net::TcpStream;
+use tokio::runtime::Builder;
+
+use super::wait::DEADLINE;
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Its method.
+    pub method: &'static str,
+    /// Its path.
+    pub path: String,
+    /// Its body; `None`: the stream ends with the head.
+    pub body: Option<Vec<u8>>,
+    /// Trailers after the body.
+    pub trailers: Vec<(&'static str, &'static str)>,
+    /// More fields.
+    pub fields: Vec<(&'static str, String)>,
+}
+
+/// An answer, or how its stream ended.
+#[derive(Clone, Debug, Default)]
+pub struct Answered {
+    /// Its status; 0: none came.
+    pub status: u16,
+    /// Its fields.
+    pub fields: HeaderMap,
+    /// Its body.
+    pub body: Vec<u8>,
+    /// Its trailers.
+    pub trailers: HeaderMap,
+    /// Why it was not whole.
+    pub error: Option<String>,
+}
+
+impl Asked {
+    /// A GET.
+    pub fn get(path: &str) -> Asked {
+        let path = path.to_owned();
+        Asked { method: "GET", path, body: None, trailers: Vec::new(), fields: Vec::new() }
+    }
+
+    /// A POST with this body.
+    pub fn post(path: &str, body: &[u8]) -> Asked {
+        Asked { method: "POST", body: Some(body.to_vec()), ..Asked::get(path) }
+    }
+}
+
+impl Answered {
+    /// A field's value.
+    pub fn field(&self, name: &str) -> Option<String> {
+        self.fields.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+    }
+}
+
+/// Asks all at once on one connection; the answers in the order of the requests.
+pub fn ask_all(front: SocketAddr, asked: &[Asked]) -> Vec<Answered> {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let all = async {
+        let stream = TcpStream::connect(front).await.unwrap();
+        let (send, connection) = h2::client::handshake(stream).await.unwrap();
+        let driver = tokio::spawn(connection);
+        let tasks: Vec<_> =
+            asked.iter().map(|one| tokio::spawn(ask(send.clone(), one.clone()))).collect();
+        drop(send);
+        let mut answers = Vec::new();
+        for task in tasks {
+            answers.push(task.await.unwrap());
+        }
+        driver.abort();
+        answers
+    };
+    runtime.block_on(async { tokio::time::timeout(DEADLINE, all).await }).expect("answers in time")
+}
+
+async fn ask(send: SendRequest<Bytes>, asked: Asked) -> Answered {
+    let mut answered = Answered::default();
+    if let Err(error) = exchange(send, asked, &mut answered).await {
+        answered.error = Some(error.to_string());
+    }
+    answered
+}
+
+async fn exchange(
+    send: SendRequest<Bytes>,
+    asked: Asked,
+    into: &mut Answered,
+) -> Result<(), h2::Error> {
+    let mut request = http::Request::builder()
+        .method(asked.method)
+        .uri(format!("http://shop.example{}", asked.path));
+    for (name, value) in &asked.fields {
+        request = request.header(*name, value);
+    }
+    let mut send = send.ready().await?;
+    let (answer, body) = send.send_request(request.body(()).unwrap(), asked.body.is_none())?;
+    // Both directions at once: an answer may begin before its request has ended.
+    let (gave, got) = tokio::join!(give(body, asked), take(answer, into));
+    got.and(gave)
+}
+
+async fn give(mut body: h2::SendStream<Bytes>, asked: Asked) -> Result<(), h2::Error> {
+    if let Some(bytes) = asked.body {
+        let mut rest = Bytes::from(bytes);
+        while !rest.is_empty() {
+            body.reserve_capacity(rest.len());
+            let Some(room) = poll_fn(|cx| body.poll_capacity(cx)).await else { break };
+            let piece = rest.split_to(room?.min(rest.len()));
+            body.send_data(piece, rest.is_empty() && asked.trailers.is_empty())?;
+        }
+        if !asked.trailers.is_empty() {
+            let trailers = asked.trailers.iter().map(|(name, value)| {
+                (http::HeaderName::from_static(name), http::HeaderValue::from_static(value))
+            });
+            body.send_trailers(trailers.collect())?;
+        }
+    }
+    Ok(())
+}
+
+async fn take(answer: h2::client::ResponseFuture, into: &mut Answered) -> Result<(), h2::Error> {
+    let answer = answer.await?;
+    into.status = answer.status().as_u16();
+    into.fields = answer.headers().clone();
+    let mut body = answer.into_body();
+    while let Some(piece) = body.data().await {
+        let piece = piece?;
+        let _ = body.flow_control().release_capacity(piece.len());
+        into.body.extend_from_slice(&piece);
+    }
+    into.trailers = body.trailers().await?.unwrap_or_default();
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! A server that speaks HTTP/2 without TLS, by the library, in a thread of its own: for a balancer in front of it.
+//!
+//! `/` answers its name; `/echo` sends the request's body back as it comes, with its trailers; `/refuse` refuses the
+//! stream until it was asked `refusals` times; `/goaway` answers and then ends its connection in order; `/leave` drops
+//! the connection in the middle of an answer; `CONNECT` with `:protocol` is a tunnel that echoes.
+
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use bytes::Bytes;
+use h2::server::SendResponse;
+use h2::{Reason, RecvStream, SendStream};
+use http::{HeaderMap, HeaderValue, Request, Response};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tokio::sync::Notify;
+
+/// What it saw.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// Connections.
+    pub connections: AtomicU64,
+    /// Requests.
+    pub requests: AtomicU64,
+    /// Streams that it refused.
+    pub refused: AtomicU64,
+}
+
+/// The running server.
+#[derive(Debug)]
+pub struct H2Origin {
+    address: SocketAddr,
+    seen: Arc<Seen>,
+    stop: Arc<Notify>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// How it behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// What it answers.
+    pub name: &'static str,
+    /// Streams at a time.
+    pub streams: u32,
+    /// How often `/refuse` is refused.
+    pub refusals: u64,
+}
+
+impl H2Origin {
+    /// On a port of the loopback.
+    pub fn start(manner: Manner) -> H2Origin {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let (seen, stop) = (Arc::new(Seen::default()), Arc::new(Notify::new()));
+        let (seen_, stop_) = (seen.clone(), stop.clone());
+        let thread = std::thread::spawn(move || {
+            let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = TcpListener::from_std(listener).unwrap();
+                loop {
+                    tokio::select! {
+                        () = stop_.notified() => return,
+                        accepted = listener.accept() => {
+                            let Ok((stream, _)) = accepted else { continue };
+                            seen_.connections.fetch_add(1, Ordering::Relaxed);
+                            tokio::spawn(serve(stream, manner, seen_.clone()));
+                        }
+                    }
+                }
+            });
+        });
+        H2Origin { address, seen, stop, thread: Some(thread) }
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What it saw.
+    pub fn seen(&self) -> &Seen {
+        &self.seen
+    }
+}
+
+impl Drop for H2Origin {
+    fn drop(&mut self) {
+        self.stop.notify_one();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, manner: Manner, seen: Arc<Seen>) {
+    let mut builder = h2::server::Builder::new();
+    builder.max_concurrent_streams(manner.streams).enable_connect_protocol();
+    let Ok(mut connection) = builder.handshake::<_, Bytes>(stream).await else { return };
+    while let Some(Ok((request, respond))) = connection.accept().await {
+        seen.requests.fetch_add(1, Ordering::Relaxed);
+        match request.uri().path() {
+            "/goaway" => {
+                tokio::spawn(answer(request, respond, manner, seen.clone()));
+                connection.graceful_shutdown();
+            }
+            "/leave" => {
+                tokio::spawn(answer(request, respond, manner, seen.clone()));
+                let _ = connection.accept().await;
+                return;
+            }
+            _ => {
+                tokio::spawn(answer(request, respond, manner, seen.clone()));
+            }
+        }
+    }
+}
+
+async fn answer(
+    request: Request<RecvStream>,
+    mut respond: SendResponse<Bytes>,
+    manner: Manner,
+    seen: Arc<Seen>,
+) {
+    let (parts, body) = request.into_parts();
+    let head = |status: u16| {
+        let builder = Response::builder().status(status).header("x-origin", manner.name);
+        builder.header(
+            "x-te",
+            parts.headers.get("te").cloned().unwrap_or(HeaderValue::from_static("-")),
+        )
+    };
+    if parts.extensions.get::<h2::ext::Protocol>().is_some() || parts.uri.path() == "/echo" {
+        let Ok(send) = respond.send_response(head(200).body(()).unwrap(), false) else { return };
+        // The peer may leave in the middle.
+        let _ = echo(body, send).await;
+        return;
+    }
+    if parts.uri.path() == "/refuse" && seen.refused.load(Ordering::Relaxed) < manner.refusals {
+        seen.refused.fetch_add(1, Ordering::Relaxed);
+        respond.send_reset(Reason::REFUSED_STREAM);
+        return;
+    }
+    if parts.uri.path() == "/grpc-fails" {
+        let answer =
+            head(200).header("content-type", "application/grpc").header("grpc-status", "14");
+        let _ = respond.send_response(answer.body(()).unwrap(), true);
+        return;
+    }
+    if let Ok(mut send) = respond.send_response(head(200).body(()).unwrap(), false) {
+        let _ = send.send_data(Bytes::from_static(manner.name.as_bytes()), true);
+    }
+}
+
+/// Every byte back, as it comes, and then the trailers.
+async fn echo(mut body: RecvStream, mut send: SendStream<Bytes>) -> Result<(), h2::Error> {
+    while let Some(piece) = body.data().await {
+        let mut piece = piece?;
+        let _ = body.flow_control().release_capacity(piece.len());
+        while !piece.is_empty() {
+            send.reserve_capacity(piece.len());
+            let Some(room) = poll_fn(|cx| send.poll_capacity(cx)).await else { return Ok(()) };
+            send.send_data(piece.split_to(room?.min(piece.len())), false)?;
+        }
+    }
+    let mut trailers = body.trailers().await?.unwrap_or_else(HeaderMap::new);
+    trailers.insert("grpc-status", HeaderValue::from_static("0"));
+    send.send_trailers(trailers)
+}

@@ -1,0 +1,199 @@
+//! Attacks on a connection: each meets its limit, which names itself in the log and is counted, and others go on.
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::frames::{END, Frame, Frames, WHOLE, head, kind};
+use tests::e2e::servers::{self, addresses};
+use tests::e2e::setup::Setup;
+
+/// ENHANCE_YOUR_CALM.
+const CALM: u32 = 11;
+
+struct Attacked {
+    balancer: Balancer,
+    _origin: [lab::origin::Origin; 1],
+}
+
+impl Attacked {
+    fn new(http2: &str) -> Attacked {
+        let origin = [servers::origin("a")];
+        let lines =
+            format!("http2 = {{ offer = \"always\", {http2} }}\ntimeout = {{ header = \"1s\" }}\n");
+        let balancer = Balancer::start(&Setup::http(&addresses(&origin)).service(&lines));
+        Attacked { balancer, _origin: origin }
+    }
+
+    /// The attack ended with this limit, which is logged and counted once, and the next client is served.
+    fn ended(&self, last: &[Frame], limit: &str, counter: &str) {
+        let goaway = last.iter().rfind(|frame| frame.kind == kind::GOAWAY);
+        let goaway = goaway.unwrap_or_else(|| panic!("no GOAWAY in {last:?}"));
+        assert_eq!(goaway.code(), CALM, "{goaway:?}");
+        self.balancer
+            .logged(limit, |line| line["cause"] == "http2-flood" && line["defect"] == limit);
+        self.counted(counter);
+        self.serves();
+    }
+
+    fn counted(&self, counter: &str) {
+        self.balancer.report_when(counter, |report| {
+            report.total.limits.iter().any(|one| one.name == counter && one.count.total == 1)
+        });
+    }
+
+    fn serves(&self) {
+        let mut client = Frames::to(self.balancer.front());
+        client.get(1, "/");
+        assert!(client.next_of(kind::DATA).is_some(), "the next client is served");
+        assert_eq!(self.balancer.client().get("/").status(), 200, "HTTP/1 too");
+    }
+}
+
+#[test]
+fn streams_taken_back_meet_their_limit() {
+    let attacked = Attacked::new("resets = 50");
+    let mut client = Frames::to(attacked.balancer.front());
+    for at in 0..1000 {
+        let stream = 2 * at + 1;
+        client.get(stream, "/").send(kind::RESET, 0, stream, &8u32.to_be_bytes());
+    }
+    attacked.ended(&client.rest(), "rapid-reset", "http2-resets");
+}
+
+#[test]
+fn frames_that_carry_nothing_meet_their_limit() {
+    for (name, flags, stream, payload) in [
+        (kind::PING, 0, 0, &[0u8; 8][..]),
+        (kind::SETTINGS, 0, 0, &[]),
+        (kind::PRIORITY, 0, 1, &[0, 0, 0, 3, 7]),
+        (77, 0, 0, b"unknown"),
+    ] {
+        let attacked = Attacked::new("control-frames = 100");
+        let mut client = Frames::to(attacked.balancer.front());
+        for _ in 0..5_000 {
+            client.send(name, flags, stream, payload);
+        }
+        attacked.ended(&client.rest(), "control-frames", "http2-control-frames");
+    }
+}
+
+#[test]
+fn empty_bodies_meet_their_limit() {
+    let attacked = Attacked::new("control-frames = 100");
+    let mut client = Frames::to(attacked.balancer.front());
+    client.send(kind::HEADERS, WHOLE, 1, &head("POST", "/", &[]));
+    for _ in 0..5_000 {
+        client.send(kind::DATA, 0, 1, &[]);
+    }
+    attacked.ended(&client.rest(), "control-frames", "http2-control-frames");
+}
+
+#[test]
+fn tiny_windows_meet_their_limit() {
+    let attacked = Attacked::new("tiny-frames = 50");
+    let mut client = Frames::with(attacked.balancer.front(), &[(4, 1)]);
+    client.get(1, "/bytes/100000");
+    let mut last = Vec::new();
+    while let Some(frame) = client.next() {
+        if frame.kind == kind::DATA {
+            client.send(kind::WINDOW, 0, 1, &1u32.to_be_bytes());
+        }
+        last.push(frame);
+    }
+    let sent = last.iter().filter(|frame| frame.kind == kind::DATA).count();
+    assert!(sent <= 60, "{sent} pieces were sent");
+    attacked.ended(&last, "tiny-frames", "http2-tiny-frames");
+}
+
+#[test]
+fn requests_that_break_rules_meet_their_limit() {
+    let attacked = Attacked::new("malformed = 20, control-frames = 100000");
+    let mut client = Frames::to(attacked.balancer.front());
+    for at in 0..500 {
+        client.send(kind::HEADERS, END | WHOLE, 2 * at + 1, &head("GET", "/", &[("upgrade", "x")]));
+    }
+    let last = client.rest();
+    let resets = last.iter().filter(|frame| frame.kind == kind::RESET).count();
+    assert!(resets <= 30, "{resets} were refused one by one");
+    attacked.ended(&last, "malformed-requests", "http2-malformed");
+}
+
+#[test]
+fn a_head_without_end_is_cut() {
+    let attacked = Attacked::new("");
+    let mut client = Frames::to(attacked.balancer.front());
+    client.send(kind::HEADERS, END, 1, &head("GET", "/", &[]));
+    for _ in 0..2_000 {
+        client.send(kind::CONTINUATION, 0, 1, &[0; 16]);
+    }
+    let last = client.rest();
+    assert!(last.iter().all(|frame| frame.kind != kind::HEADERS), "{last:?}");
+    attacked.serves();
+    // Slowly: the head's own time ends it.
+    let mut client = Frames::to(attacked.balancer.front());
+    client.send(kind::HEADERS, END, 1, &head("GET", "/", &[]));
+    assert!(client.rest().iter().any(|frame| frame.kind == kind::GOAWAY));
+    attacked.balancer.logged("a slow head", |line| line["cause"] == "client-header-timeout");
+    attacked.serves();
+}
+
+#[test]
+fn heads_beyond_their_limit_get_431() {
+    let attacked = Attacked::new("");
+    let mut client = Frames::to(attacked.balancer.front());
+    let long = "x".repeat(9_000);
+    let more: Vec<(&str, &str)> = (0..4).map(|_| ("filler", long.as_str())).collect();
+    let block = head("GET", "/", &more);
+    let (first, rest) = block.split_at(16_000);
+    client.send(kind::HEADERS, END, 1, first);
+    let pieces: Vec<&[u8]> = rest.chunks(16_000).collect();
+    for (at, piece) in pieces.iter().enumerate() {
+        let flags = if at + 1 == pieces.len() { WHOLE } else { 0 };
+        client.send(kind::CONTINUATION, flags, 1, piece);
+    }
+    let answer = client.next_of(kind::HEADERS).unwrap();
+    assert_eq!(answer.stream, 1);
+    attacked.balancer.logged("a head beyond its limit", |line| {
+        line["cause"] == "head-too-large" && line["status"] == 431
+    });
+    attacked.serves();
+}
+
+#[test]
+fn a_bomb_of_compressed_heads_does_not_go_off() {
+    let attacked = Attacked::new("");
+    let mut client = Frames::to(attacked.balancer.front());
+    // One long field enters the table; a byte repeats it after that.
+    let value = "x".repeat(3_500);
+    let mut block = head("GET", "/", &[]);
+    block.extend([0x40, 4]);
+    block.extend(b"bomb");
+    block.extend([127, 0xad, 0x1a]);
+    block.extend(value.as_bytes());
+    block.extend(std::iter::repeat_n(0xbe, 10_000));
+    client.send(kind::HEADERS, END | WHOLE, 1, &block);
+    let answered = client.next_of(kind::HEADERS);
+    if let Some(answered) = answered {
+        assert_eq!(answered.stream, 1, "an answer of ours");
+    }
+    attacked.balancer.logged("the bomb", |line| line["cause"] == "head-too-large");
+    attacked.serves();
+}
+
+#[test]
+fn streams_beyond_their_number_are_refused_and_may_come_again() {
+    let attacked = Attacked::new("streams = 2");
+    let mut client = Frames::to(attacked.balancer.front());
+    for stream in [1, 3, 5] {
+        client.send(kind::HEADERS, WHOLE, stream, &head("POST", "/echo", &[]));
+    }
+    let refused = client.next_of(kind::RESET).unwrap();
+    assert_eq!((refused.stream, refused.code()), (5, 7), "REFUSED_STREAM");
+    attacked.counted("http2-refused-streams");
+    for stream in [1, 3] {
+        client.send(kind::DATA, END, stream, b"x");
+    }
+    for _ in 0..2 {
+        assert!(client.next_of(kind::DATA).is_some());
+    }
+    client.get(7, "/");
+    assert!(client.next_on(7).is_some());
+}

@@ -1,0 +1,54 @@
+//! gRPC with the library that Google keeps, at both ends: calls of every kind, their trailers, their failures, and
+//! streams both ways at once.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::setup::Setup;
+
+/// The server; it ends with its standard input.
+struct Served(Child);
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+/// The script, run by the Python that `tests/setup test` makes.
+fn script() -> Command {
+    let here = std::env::current_exe().unwrap();
+    let target = here.ancestors().find(|place| place.join("CACHEDIR.TAG").is_file()).unwrap();
+    let python: PathBuf = target.join("tools/venv/bin/python3");
+    assert!(python.is_file(), "{python:?} is not there: tests/setup test");
+    let mut command = Command::new(python);
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http2/calls.py"));
+    command
+}
+
+#[test]
+fn calls_of_every_kind_pass() {
+    let mut server = script()
+        .arg("serve")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map(Served)
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let at = SocketAddr::from(([127, 0, 0, 1], line.trim().parse().unwrap()));
+    let setup = Setup::http(&[at]).service("http2 = \"always\"\n").pool("http2 = \"only\"\n");
+    let balancer = Balancer::start(&setup);
+    let output = script().arg("ask").arg(balancer.front().to_string()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let failed = String::from_utf8_lossy(&output.stderr).into_owned();
+    let wanted = "unary hello OK unary\nlong True\nfails FAILED_PRECONDITION as asked\ncounts 500\nsums 500\n\
+                  echoes one two three 0\n";
+    assert_eq!(said, wanted, "{failed}");
+    assert_eq!(balancer.calm().total.requests.unaccounted, 0);
+}

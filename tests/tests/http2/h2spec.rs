@@ -1,0 +1,48 @@
+//! h2spec, strictly: every case of its suite over the sections of RFC 9113 and RFC 7541.
+//!
+//! Under TLS, where a connection is HTTP/2's from its first byte: on a port that speaks HTTP/1.1 too, what is no preface is
+//! answered in HTTP/1.1, which one of its cases takes for frames.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use tests::e2e::balancer::{Balancer, figure};
+use tests::e2e::certificate::{Authority, wanted};
+use tests::e2e::dir::Dir;
+use tests::e2e::servers::{self, addresses};
+use tests::e2e::setup::Setup;
+
+/// Where `tests/setup test` puts it.
+fn program() -> PathBuf {
+    let here = std::env::current_exe().unwrap();
+    let target = here.ancestors().find(|place| place.join("CACHEDIR.TAG").is_file()).unwrap();
+    let program = target.join("tools/h2spec");
+    assert!(program.is_file(), "{program:?} is not there: tests/setup test");
+    program
+}
+
+#[test]
+fn every_case_passes() {
+    let origins = [servers::origin("a")];
+    let (authority, dir) = (Authority::new("test authority"), Dir::new());
+    let pair = authority.pair(dir.join("shop.pem"), &wanted(&["shop.example"]));
+    let lines = format!("tls = {pair:?}\nhttp2 = {{ malformed = 1000 }}\n");
+    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).service(&lines));
+    let front = balancer.front();
+    let mut command = Command::new(program());
+    command.args([
+        "--strict",
+        "--tls",
+        "--insecure",
+        "-h",
+        &front.ip().to_string(),
+        "-p",
+        &front.port().to_string(),
+    ]);
+    let output = command.args(["-o", "10"]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let sum = text.lines().rfind(|line| line.contains("tests,")).unwrap_or_default().to_owned();
+    figure(format!("h2spec strict: {sum}"));
+    assert!(output.status.success() && sum.contains("0 failed"), "{text}");
+    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+}

@@ -1,0 +1,104 @@
+//! Requests that HTTP/2 could smuggle into HTTP/1: each is refused, named where we see it, and nothing of it reaches a
+//! server.
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::frames::{END, Frames, WHOLE, fields, head, kind};
+use tests::e2e::servers::{self, addresses};
+use tests::e2e::setup::Setup;
+
+/// The head of a request with these pseudo-header fields.
+fn pseudo<'a>(list: &[(&'a str, &'a str)]) -> Vec<u8> {
+    fields(list)
+}
+
+#[test]
+fn what_would_be_smuggled_is_refused() {
+    let origins = [servers::origin("a")];
+    let setup = Setup::http(&addresses(&origins)).service("http2 = \"always\"\n");
+    let balancer = Balancer::start(&setup);
+    let get = |more: &[(&str, &str)]| head("GET", "/smuggled", more);
+    let (scheme, host, path) =
+        ((":scheme", "http"), (":authority", "shop.example"), (":path", "/smuggled"));
+    // What the library refuses itself.
+    let library: [(&str, Vec<u8>); 14] = [
+        ("connection", get(&[("connection", "x-secret")])),
+        ("transfer-encoding", get(&[("transfer-encoding", "chunked")])),
+        ("keep-alive", get(&[("keep-alive", "timeout=5")])),
+        ("proxy-connection", get(&[("proxy-connection", "keep-alive")])),
+        ("upgrade", get(&[("upgrade", "h2c")])),
+        ("te", get(&[("te", "chunked")])),
+        ("upper case", get(&[("X-Upper", "a")])),
+        ("a name with a blank", get(&[("x y", "a")])),
+        ("a name with a colon", get(&[("x:y", "a")])),
+        ("LF in a value", get(&[("x", "a\nb: c")])),
+        ("CRLF in a value", get(&[("x", "a\r\n\r\nGET /x HTTP/1.1")])),
+        ("NUL in a value", get(&[("x", "a\0b")])),
+        (
+            "a pseudo field after others",
+            pseudo(&[("a", "b"), (":method", "GET"), scheme, host, path]),
+        ),
+        ("an unknown pseudo field", get(&[(":x", "y")])),
+    ];
+    for (what, block) in &library {
+        let mut client = Frames::to(balancer.front());
+        client.send(kind::HEADERS, END | WHOLE, 1, block);
+        let ended = std::iter::from_fn(|| client.next())
+            .find(|frame| matches!(frame.kind, kind::RESET | kind::GOAWAY | kind::HEADERS))
+            .unwrap_or_else(|| panic!("{what}: nothing came"));
+        assert_ne!(ended.kind, kind::HEADERS, "{what} was answered");
+    }
+    // What we refuse by name.
+    let ours: [(&str, Vec<u8>); 9] = [
+        ("authority-mismatch", get(&[("host", "other.example")])),
+        (
+            "host-repeated",
+            pseudo(&[
+                (":method", "GET"),
+                scheme,
+                path,
+                ("host", "a.example"),
+                ("host", "a.example"),
+            ]),
+        ),
+        ("host-missing", pseudo(&[(":method", "GET"), scheme, path])),
+        ("target-scheme", pseudo(&[(":method", "GET"), (":scheme", "gopher"), host, path])),
+        ("target-form", pseudo(&[(":method", "GET"), scheme, host, (":path", "*")])),
+        ("connect-refused", pseudo(&[(":method", "CONNECT"), host])),
+        ("bad-value", get(&[("x", " led")])),
+        ("alias-field", get(&[("content_length", "5")])),
+        ("expect-unknown", get(&[("expect", "a-miracle")])),
+    ];
+    for (defect, block) in &ours {
+        let mut client = Frames::to(balancer.front());
+        client.send(kind::HEADERS, END | WHOLE, 1, block);
+        assert!(client.next_of(kind::HEADERS).is_some(), "{defect}: no answer");
+        balancer.logged(defect, |line| line["defect"] == *defect && line["protocol"] == "HTTP/2");
+    }
+    let report = balancer.report_when("library refusals", |report| {
+        let named = report.total.defects.iter().filter(|one| one.name.starts_with("http2-"));
+        named.map(|one| one.count.total).sum::<u64>() >= 14
+    });
+    assert_eq!(report.total.requests.unaccounted, 0);
+    assert_eq!(origins[0].figures().requests, 0, "requests that reached the server");
+}
+
+#[test]
+fn a_body_that_is_not_as_long_as_it_says_is_cut() {
+    let origins = [servers::origin("a")];
+    let setup = Setup::http(&addresses(&origins)).service("http2 = \"always\"\n");
+    let balancer = Balancer::start(&setup);
+    for (said, body) in [("5", &b"123"[..]), ("3", b"12345")] {
+        let mut client = Frames::to(balancer.front());
+        let block = head("POST", "/echo", &[("content-length", said)]);
+        client.send(kind::HEADERS, WHOLE, 1, &block).send(kind::DATA, END, 1, body);
+        let ended = std::iter::from_fn(|| client.next())
+            .find(|frame| matches!(frame.kind, kind::RESET | kind::GOAWAY | kind::HEADERS));
+        assert_ne!(ended.unwrap().kind, kind::HEADERS, "{said}");
+    }
+    let mut client = Frames::to(balancer.front());
+    client.send(kind::HEADERS, END | WHOLE, 1, &head("POST", "/echo", &[("content-length", "4")]));
+    assert!(client.next_of(kind::RESET).is_some());
+    balancer.report_when("named", |report| {
+        report.total.defects.iter().any(|one| one.name == "http2-malformed" && one.count.total >= 3)
+    });
+}

@@ -1,0 +1,135 @@
+//! HTTP/2 to servers: many requests on few connections, trailers and streams both ways, and what may be sent again.
+
+use std::sync::atomic::Ordering;
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::frames::{END, Frames, WHOLE, fields, head, kind};
+use tests::e2e::h2client::{self, Asked};
+use tests::e2e::h2origin::{H2Origin, Manner};
+use tests::e2e::servers::{self, addresses};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+const PLAIN: Manner = Manner { name: "one", streams: 100, refusals: 0 };
+
+fn before(origins: &[&H2Origin], http2: &str) -> Balancer {
+    let at: Vec<_> = origins.iter().map(|origin| origin.address()).collect();
+    let setup = Setup::http(&at).global("workers = 1\n").service("http2 = \"always\"\n");
+    Balancer::start(&setup.pool(&format!("http2 = {http2}\n")))
+}
+
+#[test]
+fn many_requests_share_a_connection() {
+    let origin = H2Origin::start(PLAIN);
+    let balancer = before(&[&origin], "\"only\"");
+    let asked: Vec<Asked> = (0..60).map(|_| Asked::get("/")).collect();
+    let answers = h2client::ask_all(balancer.front(), &asked);
+    assert!(
+        answers.iter().all(|answer| answer.status == 200 && answer.body == b"one"),
+        "{answers:?}"
+    );
+    // Clients of HTTP/1 share it too.
+    let mut client = balancer.client();
+    for _ in 0..20 {
+        assert_eq!(client.get("/").body, b"one");
+    }
+    let seen = origin.seen();
+    assert_eq!(seen.requests.load(Ordering::Relaxed), 80);
+    assert_eq!(seen.connections.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn more_requests_than_streams_open_another_connection() {
+    let origin = H2Origin::start(PLAIN);
+    let balancer = before(&[&origin], "{ speak = \"only\", streams = 5 }");
+    let asked: Vec<Asked> = (0..23).map(|_| Asked::post("/echo", b"x")).collect();
+    let answers = h2client::ask_all(balancer.front(), &asked);
+    assert!(
+        answers.iter().all(|answer| answer.status == 200 && answer.body == b"x"),
+        "{answers:?}"
+    );
+    let connections = origin.seen().connections.load(Ordering::Relaxed);
+    assert!((1..=23).contains(&connections), "{connections}");
+    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+}
+
+#[test]
+fn bodies_and_trailers_go_both_ways() {
+    let origin = H2Origin::start(PLAIN);
+    let balancer = before(&[&origin], "\"prefer\"");
+    let body: Vec<u8> = (0..2_000_000u32).map(|at| (at % 251) as u8).collect();
+    let mut asked = Asked::post("/echo", &body);
+    asked.trailers = vec![("x-sum", "42"), ("grpc-note", "ours")];
+    asked.fields = vec![("te", "trailers".to_owned())];
+    let answer = &h2client::ask_all(balancer.front(), &[asked])[0];
+    assert_eq!(answer.error, None);
+    assert!(answer.body == body, "{} bytes came back", answer.body.len());
+    let trailer = |name: &str| answer.trailers.get(name).and_then(|value| value.to_str().ok());
+    assert_eq!((trailer("x-sum"), trailer("grpc-note")), (Some("42"), Some("ours")));
+    assert_eq!(trailer("grpc-status"), Some("0"));
+    assert_eq!(answer.field("x-te").as_deref(), Some("trailers"));
+}
+
+#[test]
+fn both_directions_stream_at_once() {
+    let origin = H2Origin::start(PLAIN);
+    let balancer = before(&[&origin], "\"only\"");
+    let mut client = Frames::to(balancer.front());
+    client.send(kind::HEADERS, WHOLE, 1, &head("POST", "/echo", &[("te", "trailers")]));
+    for word in ["one", "two", "three"] {
+        client.send(kind::DATA, 0, 1, word.as_bytes());
+        // The answer to a word comes before the next one is sent.
+        assert_eq!(client.next_of(kind::DATA).unwrap().payload, word.as_bytes());
+    }
+    client.send(kind::HEADERS, END | WHOLE, 1, &fields(&[("x-last", "yes")]));
+    let trailers = client.next_of(kind::HEADERS).unwrap();
+    assert_eq!(trailers.flags & END, END);
+}
+
+#[test]
+fn what_was_not_processed_is_sent_again() {
+    let origin = H2Origin::start(Manner { refusals: 2, ..PLAIN });
+    let balancer = before(&[&origin], "\"only\"");
+    // Not even a POST is lost: the server has said that it did nothing.
+    let answer = &h2client::ask_all(balancer.front(), &[Asked::post("/refuse", b"once")])[0];
+    assert_eq!((answer.status, answer.body.as_slice()), (200, &b"one"[..]));
+    assert_eq!(origin.seen().refused.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn a_server_that_goes_away_in_order_loses_nothing() {
+    let origin = H2Origin::start(PLAIN);
+    let balancer = before(&[&origin], "\"only\"");
+    let mut asked = Vec::new();
+    for _ in 0..10 {
+        asked.extend([Asked::get("/"), Asked::get("/goaway"), Asked::post("/echo", b"body")]);
+    }
+    for _ in 0..2 {
+        let answers = h2client::ask_all(balancer.front(), &asked);
+        assert!(answers.iter().all(|answer| answer.status == 200), "{answers:?}");
+    }
+    assert!(origin.seen().connections.load(Ordering::Relaxed) > 1);
+}
+
+#[test]
+fn a_server_of_http_1_alone_is_not_asked_in_another_way() {
+    let origins = [servers::origin("old")];
+    let setup = Setup::http(&addresses(&origins)).pool("http2 = \"only\"\n");
+    let balancer = Balancer::start(&setup);
+    let answer = balancer.client().get("/");
+    assert!(answer.status() == 502 || answer.status() == 504, "{answer:?}");
+}
+
+#[test]
+fn an_idle_connection_to_a_server_ends() {
+    let origin = H2Origin::start(PLAIN);
+    let at = [origin.address()];
+    let setup = Setup::http(&at).pool("http2 = \"only\"\ntimeout = { idle = \"200ms\" }\n");
+    let balancer = Balancer::start(&setup);
+    assert_eq!(balancer.client().get("/").status(), 200);
+    wait::until("no connection to the server", || {
+        let report = balancer.report();
+        report.pools.iter().flat_map(|pool| &pool.servers).all(|server| server.connections == 0)
+    });
+    assert_eq!(balancer.client().get("/").status(), 200, "the next one opens another");
+}

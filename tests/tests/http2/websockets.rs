@@ -1,0 +1,74 @@
+//! WebSockets in HTTP/2 (RFC 8441) at either end, at both, and beside HTTP/1.1 at the other.
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::frames::{END, Frames, WHOLE, fields, kind};
+use tests::e2e::h2client::{self, Asked};
+use tests::e2e::h2origin::{H2Origin, Manner};
+use tests::e2e::servers::{self, addresses};
+use tests::e2e::setup::Setup;
+use tests::e2e::websocket;
+
+/// Final, binary, masked with zeros.
+const HELLO: &[u8] = &[0x82, 0x85, 0, 0, 0, 0, b'h', b'e', b'l', b'l', b'o'];
+
+/// Opens a tunnel in HTTP/2 on stream 1.
+fn open(balancer: &Balancer) -> Frames {
+    let mut client = Frames::to(balancer.front());
+    let settings = client.next_of(kind::SETTINGS).unwrap();
+    let offered = settings.payload.chunks(6).any(|one| one == [0, 8, 0, 0, 0, 1]);
+    assert!(offered, "SETTINGS_ENABLE_CONNECT_PROTOCOL in {settings:?}");
+    let block = fields(&[
+        (":method", "CONNECT"),
+        (":protocol", "websocket"),
+        (":scheme", "http"),
+        (":path", "/ws"),
+        (":authority", "shop.example"),
+        ("sec-websocket-version", "13"),
+    ]);
+    client.send(kind::HEADERS, WHOLE, 1, &block);
+    let answer = client.next_of(kind::HEADERS).unwrap();
+    // `:status: 200` is the eighth field of the static table (RFC 7541, appendix A).
+    assert_eq!((answer.payload[0], answer.flags & END), (0x88, 0), "{answer:?}");
+    client
+}
+
+#[test]
+fn from_http_2_to_http_1() {
+    let origins = [servers::origin("a")];
+    let balancer =
+        Balancer::start(&Setup::http(&addresses(&origins)).service("http2 = \"always\"\n"));
+    let mut client = open(&balancer);
+    for _ in 0..3 {
+        client.send(kind::DATA, 0, 1, HELLO);
+        let echo = client.next_of(kind::DATA).unwrap();
+        assert_eq!(echo.payload, [&[0x82, 5][..], b"hello"].concat());
+    }
+    client.send(kind::DATA, END, 1, &[]);
+    assert!(client.next_of(kind::DATA).is_some_and(|frame| frame.flags & END == END));
+    balancer.logged("the tunnel", |line| line["status"] == 101 && line["protocol"] == "HTTP/2");
+    assert_eq!(balancer.calm().total.requests.unaccounted, 0);
+}
+
+#[test]
+fn from_http_2_to_http_2() {
+    let origin = H2Origin::start(Manner { name: "one", streams: 100, refusals: 0 });
+    let setup = Setup::http(&[origin.address()]).global("workers = 1\n");
+    let setup = setup.service("http2 = \"always\"\n").pool("http2 = \"only\"\n");
+    let balancer = Balancer::start(&setup);
+    // The connection must be there before its settings can be known.
+    assert_eq!(h2client::ask_all(balancer.front(), &[Asked::get("/")])[0].status, 200);
+    let mut client = open(&balancer);
+    client.send(kind::DATA, 0, 1, HELLO);
+    assert_eq!(client.next_of(kind::DATA).unwrap().payload, HELLO, "the tunnel echoes");
+}
+
+#[test]
+fn from_http_1_to_http_2() {
+    let origin = H2Origin::start(Manner { name: "one", streams: 100, refusals: 0 });
+    let setup = Setup::http(&[origin.address()]).global("workers = 1\n").pool("http2 = \"only\"\n");
+    let balancer = Balancer::start(&setup);
+    assert_eq!(balancer.client().get("/").status(), 200);
+    let mut client = websocket::open(balancer.front());
+    client.send(HELLO);
+    assert_eq!(client.exactly(HELLO.len()), HELLO);
+}
