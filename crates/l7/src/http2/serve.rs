@@ -177,7 +177,8 @@ async fn shake<N: Net>(
         .max_send_buffer_size(http2.send_buffer as usize)
         .max_concurrent_reset_streams(REMEMBERED)
         .max_pending_accept_reset_streams(http2.flood.resets as usize)
-        .max_local_error_reset_streams(Some(http2.flood.malformed as usize))
+        // Counted here, by name; one turn reads a bounded number of them.
+        .max_local_error_reset_streams(None)
         .enable_connect_protocol();
     let mut handshake = pin!(builder.handshake::<_, Bytes>(wire.carrier()));
     let until = worker.rt.now() + view.config.timeout.header;
