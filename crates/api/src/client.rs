@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use crate::routes;
 use crate::types::{
     Applied, Audit, AuditRecord, Event, Events, Generations, History, PlanChange, Report,
-    ServerChanged, ServerOrder, ServersExplained, Status, Stopping,
+    RequestAsked, RequestExplained, ServerChanged, ServerOrder, ServersExplained, Status, Stopping,
 };
 
 /// How long a question may take, unless set.
@@ -78,6 +78,15 @@ impl Client {
         name: &str,
     ) -> Result<ServersExplained, CallError> {
         self.get(routes::explain_server(pool, name)).await
+    }
+
+    /// What would become of a request.
+    pub async fn explain_request(
+        &self,
+        asked: &RequestAsked,
+    ) -> Result<RequestExplained, CallError> {
+        let body = serde_json::to_vec(asked).map_err(CallError::Encode)?;
+        self.order(routes::EXPLAIN_REQUEST.to_owned(), routes::JSON, body).await
     }
 
     /// The generations that are kept.

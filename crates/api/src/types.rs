@@ -12,6 +12,7 @@ pub mod history;
 pub mod packets;
 pub mod problem;
 pub mod report;
+pub mod request;
 pub mod server;
 pub mod status;
 
@@ -35,6 +36,10 @@ pub use problem::Problem;
 pub use report::{
     Bytes, CauseCount, Connections, Descriptors, NamedCount, PhaseTimes, PoolReport, PortReport,
     Process, Report, ReportQuery, Requests, ServerReport, ServiceCounts, ServiceReport, Statuses,
+};
+pub use request::{
+    AffinityReport, Candidate, PoolShare, RequestAsked, RequestExplained, RulePassed, RuleReport,
+    RuleTaken,
 };
 pub use server::{ServerAction, ServerChange, ServerChanged, ServerOrder};
 pub use status::{

@@ -1,5 +1,6 @@
 //! `steelyard explain`: why things are as they are. One file for each thing that can be asked for.
 
+mod request;
 mod server;
 
 use std::process::ExitCode;
@@ -16,16 +17,20 @@ const EXAMPLES: &str = "\
 Examples:
   steelyard explain server web            how the servers of a pool are weighed
   steelyard explain server web/a          the state and the weight of one, with the evidence
-  steelyard explain server web/a --json";
+  steelyard explain server web/a --json
+  steelyard explain request --url http://shop.example/cart --header 'cookie: id=7'
+                                          which service, rule, pool and servers would take it";
 
 #[derive(Clone, Debug, clap::Subcommand)]
 enum What {
     Server(server::Args),
+    Request(request::Args),
 }
 
 /// Carries it out.
 pub fn run(args: &Args) -> ExitCode {
     match &args.what {
         What::Server(args) => server::run(args),
+        What::Request(args) => request::run(args),
     }
 }

@@ -2,6 +2,7 @@
 
 mod past;
 mod render;
+mod rules;
 
 use std::process::ExitCode;
 use std::time::Duration;

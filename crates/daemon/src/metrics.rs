@@ -6,6 +6,7 @@
 mod family;
 pub mod listen;
 mod process;
+mod rule;
 mod server;
 mod service;
 #[cfg(test)]
@@ -47,7 +48,9 @@ pub fn text(scrape: Scrape) -> Result<String, std::fmt::Error> {
 impl Collector for Scrape {
     fn encode(&self, mut to: DescriptorEncoder) -> Result<(), std::fmt::Error> {
         process::encode(&self.facts, self.snapshot.generation, &mut to)?;
-        service::encode(&services(&self.snapshot), &mut to)?;
+        let services = services(&self.snapshot);
+        service::encode(&services, &mut to)?;
+        rule::encode(&services, &mut to)?;
         server::encode(&pools(&self.snapshot), &mut to)
     }
 }

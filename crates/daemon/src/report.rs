@@ -9,6 +9,8 @@ pub mod explain;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod packets;
+pub mod request;
+mod rules;
 pub mod sample;
 pub mod status;
 pub mod sums;
@@ -59,6 +61,8 @@ pub fn report(
             name: view.config.name.clone(),
             forward: forward(view.config.forward),
             counts,
+            rules: rules::of(view),
+            affinity: rules::affinity(view),
         });
     }
     total.phases = Phases::NAMES.iter().zip(&times).map(|(name, sum)| phase(name, sum)).collect();

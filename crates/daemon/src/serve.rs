@@ -86,6 +86,7 @@ fn small() -> Router<Arc<Context>> {
     Router::new()
         .route(routes::STATUS, get(look::status))
         .route(routes::EXPLAIN_SERVER, get(look::explain_server))
+        .route(routes::EXPLAIN_REQUEST, post(look::explain_request))
         .route(routes::REPORT, get(look::report))
         .route(routes::HISTORY, get(look::history))
         .route(routes::METRICS, get(look::metrics))

@@ -11,6 +11,7 @@ use l7::{Access, Observation, Outside, Plane, PlaneOptions};
 use model::config::{AccessFormat, Config, Host, Pool, Server};
 use model::id::{ListenerId, PoolId, ServerId, ServiceId};
 use model::live::{ServerLive, ServiceLive};
+use model::rules::Ruling;
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, Snapshot};
 
 struct Quiet;
@@ -50,12 +51,16 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn snapshot(config: &Config) -> Snapshot {
+    let of_all = |name: &str| (name == "all").then_some(PoolId(0));
+    let ruling = Ruling::new(&config.services["all"], of_all, 1, None);
     let service = ServiceView {
         id: ServiceId(0),
         config: config.services["all"].clone(),
         pool: PoolId(0),
         tls: None,
         live: Arc::new(ServiceLive::new(1)),
+        rules: ruling.map(Arc::new),
+        affinity: None,
     };
     Snapshot {
         generation: 1,

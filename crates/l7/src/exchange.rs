@@ -4,6 +4,8 @@
 //! fault (`model::retry`), answer for ourselves (`refuse`), close the account, shelve the connection. It parses and
 //! moves no bytes.
 
+mod route;
+
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use model::snapshot::ServiceView;
 use crate::account::{self, Record};
 use crate::after::After;
 use crate::census::OpenExchange;
+use crate::changes::Changes;
 use crate::cuts::Cuts;
 use crate::hash_on;
 use crate::incoming::Incoming;
@@ -28,6 +31,8 @@ use crate::refuse::{self, Answer};
 use crate::relay::{Ending, Ends, Fault, Relay};
 use crate::reported::{self, Reported};
 use crate::rt::Net;
+use crate::ruled::Taken;
+use crate::sticking::Sticking;
 use crate::stream::Stream;
 use crate::tunnel;
 use crate::upstream::{self, Lent, NotLent, Now, Want};
@@ -57,6 +62,12 @@ struct Exchange<'a, N: Net> {
     failed: Vec<ServerId>,
     /// The server that gets the request once more, on a new connection.
     again: Option<ServerId>,
+    /// The rule that took it.
+    taken: Option<Taken>,
+    /// How its client is kept at a server.
+    sticking: Option<Sticking>,
+    /// What is changed in the answer's head.
+    changes: Changes,
     _open: OpenExchange,
 }
 
@@ -105,6 +116,9 @@ pub fn run<'a, N: Net>(
         whole,
         failed: Vec::new(),
         again: None,
+        taken: None,
+        sticking: None,
+        changes: Changes::default(),
         _open: open,
     };
     // The exchange is made first and then borrowed: a future that takes it over would hold room for it twice.
@@ -113,6 +127,11 @@ pub fn run<'a, N: Net>(
 
 impl<N: Net> Exchange<'_, N> {
     async fn run(&mut self, held: &mut Vec<u8>) -> After {
+        if (self.view.rules.is_some() || self.view.config.sticky.is_some())
+            && let Some(end) = self.route()
+        {
+            return Box::pin(self.end_here(end)).await;
+        }
         let mut attempts = 0;
         loop {
             let failure = match self.attempt(held).await {
@@ -156,7 +175,8 @@ impl<N: Net> Exchange<'_, N> {
             careful: !self.incoming.idempotent,
             fresh: false,
             upgrade: self.incoming.upgrade,
-            patience: Patience { client, whole: self.whole, cut_at: &service.cut_at },
+            stick: self.stick(),
+            patience: Patience { client: Some(client), whole: self.whole, cut_at: &service.cut_at },
         };
         // What is rare is boxed: each future is moved as a whole when it begins.
         let lent = match upstream::now(worker, &self.pool, &want) {
@@ -172,8 +192,8 @@ impl<N: Net> Exchange<'_, N> {
         let server = lent.hold.server.clone();
         self.record.server = Some(server.id);
         self.record.reused = lent.reused;
-        let meter =
-            Meter::new(self.view.live.clone(), server.view.borrow().live.clone(), worker.index);
+        self.took(server.id);
+        let meter = self.meter(&server);
         let cuts = Cuts::of(&server.view.borrow().live);
         let ends = Ends {
             worker,
@@ -185,6 +205,7 @@ impl<N: Net> Exchange<'_, N> {
             cut_at: &service.cut_at,
             cuts: &cuts,
             sent_before: lent.connection.stream.written().unwrap_or(lent.connection.sent),
+            changes: &self.changes,
         };
         let mut relay = Relay::new(ends, meter, &mut self.incoming, &mut self.record);
         let ended = std::future::poll_fn(|_| relay.poll()).await;
@@ -194,6 +215,7 @@ impl<N: Net> Exchange<'_, N> {
         let learned = (relay.keep_alive_timeout(), relay.reported());
         drop(relay);
         learn(worker, &server, learned);
+        self.learned(server.id);
         self.record.add(&moved);
         lent.connection.sent += moved.to_server;
         match ended {
@@ -211,6 +233,21 @@ impl<N: Net> Exchange<'_, N> {
                 })
             }
         }
+    }
+
+    /// Whether the client's connection may carry another request after an answer of ours.
+    fn may_keep(&self) -> bool {
+        let body = &self.incoming.body;
+        body.framing.done()
+            && !body.holds()
+            && self.incoming.keep_alive
+            && !self.parties.worker.draining.get()
+    }
+
+    fn meter(&self, server: &LocalServer<N>) -> Meter {
+        let (live, worker) = (self.view.live.clone(), self.parties.worker);
+        let rule = self.taken.as_ref().and_then(Taken::live);
+        Meter::new(live, server.view.borrow().live.clone(), worker.index).of_rule(rule)
     }
 
     fn facts(&self, failure: &Failure<N>, attempts: u32) -> Facts {
@@ -274,10 +311,11 @@ impl<N: Net> Exchange<'_, N> {
         let Parties { worker, client, service, .. } = self.parties;
         self.counters().upgraded.add(1);
         let server = lent.hold.server.clone();
-        let meter =
-            Meter::new(self.view.live.clone(), server.view.borrow().live.clone(), worker.index);
+        let meter = self.meter(&server);
         let cuts = Cuts::of(&server.view.borrow().live);
-        let ends = tunnel::Ends { client, server: &lent.connection.stream, service, cuts };
+        let server_stream = &lent.connection.stream;
+        let first = Vec::new();
+        let ends = tunnel::Ends { client, server: server_stream, service, cuts, first };
         let ended = tunnel::run(worker, ends, meter).await;
         self.record.done = Some(worker.rt.now());
         self.record.add(&ended.moved);
@@ -310,16 +348,8 @@ impl<N: Net> Exchange<'_, N> {
         } else if fault.client_lost || status == 0 {
             After::Close
         } else {
-            let body = &self.incoming.body;
-            let answer = Answer {
-                status,
-                cause: fault.cause,
-                keep: body.framing.done()
-                    && !body.holds()
-                    && self.incoming.keep_alive
-                    && !worker.draining.get(),
-                head_only: self.incoming.head_only,
-            };
+            let (keep, head_only) = (self.may_keep(), self.incoming.head_only);
+            let answer = Answer { status, cause: fault.cause, keep, head_only };
             refuse::answer(worker, client, &self.view, &answer, &mut self.record).await
         };
         self.close(server.as_deref());

@@ -23,6 +23,8 @@ pub fn snapshot(servers: &[SocketAddr]) -> Snapshot {
         pool: PoolId(0),
         tls: None,
         live: Arc::new(ServiceLive::new(1)),
+        rules: None,
+        affinity: None,
     };
     let pool = PoolView { id: PoolId(0), config: Arc::new(pool(&servers)), tls: None, servers };
     Snapshot {
@@ -113,5 +115,7 @@ fn service() -> Service {
         forwarded: Forwarded { x_forwarded: Fanout::Append, forwarded: Fanout::Keep, via: true },
         tls: None,
         http2: ClientHttp2::default(),
+        rules: Vec::new(),
+        sticky: None,
     }
 }

@@ -6,21 +6,20 @@
 use std::net::SocketAddr;
 
 use model::config::HashOn;
-use model::hash;
+use model::{hash, head};
 
-/// The hash of a request's part; `target`: where the request target lies in `head`. `None`: the address is meant, or
+/// The hash of a request's part; `target`: where the request target lies in `bytes`. `None`: the address is meant, or
 /// the request lacks the part.
-pub fn key(on: &HashOn, head: &[u8], target: (usize, usize), peer: SocketAddr) -> Option<u64> {
-    let target = || head.get(target.0..target.1).unwrap_or_default();
+pub fn key(on: &HashOn, bytes: &[u8], target: (usize, usize), peer: SocketAddr) -> Option<u64> {
+    let target = || bytes.get(target.0..target.1).unwrap_or_default();
     let part = match on {
         HashOn::Address | HashOn::AddressPort => return of_connection(on, peer),
         HashOn::Uri => Some(target()),
         HashOn::Path => target().split(|b| *b == b'?').next(),
-        HashOn::Query(name) => parameter(target(), name.as_bytes()),
-        HashOn::Header(name) => fields(head, name.as_bytes()).next(),
-        HashOn::Cookie(name) => {
-            fields(head, b"cookie").find_map(|all| cookie(all, name.as_bytes()))
-        }
+        HashOn::Query(name) => head::parameters(target(), name.as_bytes()).next(),
+        HashOn::Header(name) => head::fields(bytes, name.as_bytes()).next(),
+        HashOn::Cookie(name) => head::fields(bytes, b"cookie")
+            .find_map(|all| head::cookies(all, name.as_bytes()).next()),
     };
     part.filter(|part| !part.is_empty()).map(hash::part)
 }
@@ -28,39 +27,6 @@ pub fn key(on: &HashOn, head: &[u8], target: (usize, usize), peer: SocketAddr) -
 /// The same for a connection whose bytes are not looked at.
 pub fn of_connection(on: &HashOn, peer: SocketAddr) -> Option<u64> {
     matches!(on, HashOn::AddressPort).then(|| hash::client_port(peer))
-}
-
-/// The values of the header fields of this name, blanks around them taken off.
-fn fields<'h>(head: &'h [u8], name: &'h [u8]) -> impl Iterator<Item = &'h [u8]> {
-    let lines = head.split(|b| *b == b'\n').skip(1);
-    // The empty line ends the head; what follows is the body.
-    let lines = lines.map(<[u8]>::trim_ascii_end).take_while(|line| !line.is_empty());
-    lines.filter_map(move |line| {
-        let (found, value) = split(line, b':')?;
-        found.eq_ignore_ascii_case(name).then(|| value.trim_ascii())
-    })
-}
-
-/// The value of a cookie in a `Cookie` header (RFC 6265 §4.2.1).
-fn cookie<'h>(all: &'h [u8], name: &[u8]) -> Option<&'h [u8]> {
-    all.split(|b| *b == b';').find_map(|pair| {
-        let (found, value) = split(pair, b'=')?;
-        (found.trim_ascii() == name).then(|| value.trim_ascii())
-    })
-}
-
-/// The value of a parameter of the query, not decoded.
-fn parameter<'h>(target: &'h [u8], name: &[u8]) -> Option<&'h [u8]> {
-    let (_, query) = split(target, b'?')?;
-    query.split(|b| *b == b'&').find_map(|pair| {
-        let (found, value) = split(pair, b'=')?;
-        (found == name).then_some(value)
-    })
-}
-
-fn split(text: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
-    let middle = text.iter().position(|b| *b == at)?;
-    Some((&text[..middle], &text[middle + 1..]))
 }
 
 #[cfg(test)]

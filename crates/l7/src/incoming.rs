@@ -6,6 +6,7 @@
 use std::net::SocketAddr;
 
 use model::config::{Fanout, Service};
+use model::head::Head;
 use wire::http1::{
     self, BodyKind, Chunked, Defect, Emit, Identity, Limits, Request, RequestEdits, Slots,
     Treatment, Version,
@@ -42,6 +43,8 @@ pub struct Incoming<N: Net> {
     pub method_len: usize,
     /// Where the target lies in `head`.
     pub target: (usize, usize),
+    /// The target as the client sent it, where a rule has changed it.
+    pub asked: Option<Vec<u8>>,
 }
 
 impl<N: Net> Incoming<N> {
@@ -51,8 +54,27 @@ impl<N: Net> Incoming<N> {
             client,
             protocol: self.protocol,
             method: self.head.get(..self.method_len).unwrap_or_default(),
-            target: self.head.get(self.target.0..self.target.1).unwrap_or_default(),
+            target: self.asked.as_deref().unwrap_or_else(|| self.target()),
         }
+    }
+
+    /// The target for the server.
+    pub fn target(&self) -> &[u8] {
+        self.head.get(self.target.0..self.target.1).unwrap_or_default()
+    }
+
+    /// The head for rules and what keeps clients.
+    pub fn view(&self) -> Head<'_> {
+        Head::new(&self.head, self.method_len, self.target)
+    }
+
+    /// Puts another head, with what came behind it, in the place of this one; gives the old one back.
+    pub fn replace(&mut self, head: Vec<u8>, target: (usize, usize)) -> Vec<u8> {
+        self.asked.get_or_insert_with(|| {
+            self.head.get(self.target.0..self.target.1).unwrap_or_default().to_vec()
+        });
+        self.target = target;
+        std::mem::replace(&mut self.head, head)
     }
 }
 
@@ -113,6 +135,7 @@ pub fn read<N: Net>(
         upgrade,
         method_len: request.method.as_str().len(),
         target: target(&head),
+        asked: None,
         head,
     };
     rest.clear();

@@ -8,7 +8,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
+use model::affinity::{self, WORD};
 use model::id::{PoolId, ServerId, ServiceId};
 use model::moment::Moment;
 use model::pick::Chooser;
@@ -25,6 +27,8 @@ use crate::shelf::Shelf;
 pub struct LocalServer<N: Net> {
     /// Its id.
     pub id: ServerId,
+    /// The name of its pool.
+    pub pool: String,
     /// What the snapshot says of it.
     pub view: RefCell<ServerView>,
     /// Its idle connections.
@@ -37,6 +41,8 @@ pub struct LocalServer<N: Net> {
     pub failing: Cell<bool>,
     /// No longer in the configuration, or it may not take new work: its connections are not shelved again.
     pub retired: Cell<bool>,
+    /// Since when it finishes what it has.
+    draining_since: Cell<Option<Moment>>,
 }
 
 /// A pool, as one worker knows it.
@@ -51,6 +57,8 @@ pub struct LocalPool<N: Net> {
     pub queue: Queue,
     /// Which source address comes next.
     pub next_source: Cell<usize>,
+    /// Its servers by what clients that are kept have of them; made when first asked for.
+    names: RefCell<Option<Rc<Names>>>,
 }
 
 /// A service, as one worker knows it.
@@ -59,6 +67,8 @@ pub struct LocalService<N: Net> {
     pub view: RefCell<Arc<ServiceView>>,
     /// Its pool.
     pub pool: RefCell<Rc<LocalPool<N>>>,
+    /// Pools that its rules mean, in the order of the rules' table.
+    pub rule_pools: RefCell<Vec<Rc<LocalPool<N>>>>,
     /// No longer in the configuration: its connections end after what they are doing.
     pub gone: Cell<bool>,
     /// When what is left of it is cut.
@@ -95,7 +105,7 @@ impl<N: Net> Local<N> {
     pub fn install(&mut self, snapshot: &Snapshot, now: Moment) -> bool {
         for (id, view) in &snapshot.pools {
             match self.pools.get(id) {
-                Some(pool) => pool.refresh(view),
+                Some(pool) => pool.refresh(view, now),
                 None => {
                     self.pools
                         .insert(*id, Rc::new(LocalPool::new(view, self.seed ^ u64::from(id.0))));
@@ -104,15 +114,20 @@ impl<N: Net> Local<N> {
         }
         for (id, view) in &snapshot.services {
             let Some(pool) = self.pools.get(&view.pool).cloned() else { continue };
+            let of_rules = view.rules.iter().flat_map(|ruling| &ruling.pools);
+            // Every pool of the snapshot is here, so that positions are those of the table.
+            let of_rules = of_rules.filter_map(|id| self.pools.get(id).cloned()).collect();
             match self.services.get(id) {
                 Some(service) => {
                     *service.view.borrow_mut() = view.clone();
                     *service.pool.borrow_mut() = pool;
+                    *service.rule_pools.borrow_mut() = of_rules;
                 }
                 None => {
                     let service = LocalService {
                         view: RefCell::new(view.clone()),
                         pool: RefCell::new(pool),
+                        rule_pools: RefCell::new(of_rules),
                         gone: Cell::new(false),
                         cut_at: Cell::new(Moment::NEVER),
                         handshaking: Cell::new(0),
@@ -146,13 +161,50 @@ impl<N: Net> LocalPool<N> {
         LocalPool {
             view: RefCell::new(view.clone()),
             chooser: RefCell::new(Chooser::new(view, seed)),
-            servers: RefCell::new(view.servers.iter().map(LocalServer::new).collect()),
+            servers: RefCell::new(
+                view.servers.iter().map(|one| LocalServer::new(&view.config.name, one)).collect(),
+            ),
             queue: Queue::default(),
             next_source: Cell::new(0),
+            names: RefCell::default(),
         }
     }
 
-    fn refresh(&self, view: &Arc<PoolView>) {
+    /// Its servers by what clients have of them; `share`: the word of services that share it.
+    pub fn names(&self, share: Option<&str>) -> Rc<Names> {
+        let mut names = self.names.borrow_mut();
+        match &*names {
+            Some(known) if known.share.as_deref() == share => known.clone(),
+            _ => {
+                let made = Rc::new(Names::of(&self.view.borrow(), share));
+                *names = Some(made.clone());
+                made
+            }
+        }
+    }
+
+    /// The name of one of its servers.
+    pub fn name_of(&self, id: ServerId) -> Option<String> {
+        let view = self.view.borrow();
+        view.servers.iter().find(|one| one.id == id).map(|one| one.config.name.clone())
+    }
+
+    /// Whether a server may go on with a client that it has; `drain`: so long while it finishes what it has.
+    pub fn keeps(&self, id: ServerId, drain: Duration, now: Moment) -> bool {
+        let servers = self.servers.borrow();
+        let Some(server) = servers.iter().find(|server| server.id == id) else { return false };
+        let view = server.view.borrow();
+        let state = match view.state {
+            ServerState::Up | ServerState::Unknown => true,
+            ServerState::Drain => {
+                server.draining_since.get().is_some_and(|since| now < since + drain)
+            }
+            ServerState::Down | ServerState::Disabled => false,
+        };
+        state && view.address.is_some()
+    }
+
+    fn refresh(&self, view: &Arc<PoolView>, now: Moment) {
         if Arc::ptr_eq(&self.view.borrow(), view) {
             return;
         }
@@ -164,7 +216,7 @@ impl<N: Net> LocalPool<N> {
         for server in &view.servers {
             servers.push(match before.remove(&server.id) {
                 Some(stays) => {
-                    stays.refresh(server);
+                    stays.refresh(server, now);
                     if !same_tls {
                         // What is kept was verified by other words.
                         stays.clear();
@@ -172,12 +224,43 @@ impl<N: Net> LocalPool<N> {
                     }
                     stays
                 }
-                None => LocalServer::new(server),
+                None => LocalServer::new(&view.config.name, server),
             });
         }
         before.values().for_each(|server| server.retire());
         self.chooser.borrow_mut().refresh(view);
         *self.view.borrow_mut() = view.clone();
+        *self.names.borrow_mut() = None;
+    }
+}
+
+/// Servers by what clients that are kept have of them.
+pub struct Names {
+    share: Option<String>,
+    words: HashMap<[u8; WORD], ServerId>,
+    names: HashMap<u64, ServerId>,
+}
+
+impl Names {
+    fn of(view: &PoolView, share: Option<&str>) -> Names {
+        let scope = share.unwrap_or(&view.config.name);
+        let each = || view.servers.iter().map(|server| (server.config.name.as_str(), server.id));
+        Names {
+            share: share.map(str::to_owned),
+            words: each().map(|(name, id)| (affinity::word(scope, name), id)).collect(),
+            names: each().map(|(name, id)| (affinity::server(name), id)).collect(),
+        }
+    }
+
+    /// The server of a cookie's word.
+    pub fn by_word(&self, word: &[u8]) -> Option<ServerId> {
+        let word: [u8; WORD] = word.try_into().ok()?;
+        self.words.get(&word).copied()
+    }
+
+    /// The server of a hashed name.
+    pub fn by_name(&self, name: u64) -> Option<ServerId> {
+        self.names.get(&name).copied()
     }
 }
 
@@ -190,19 +273,24 @@ fn same(a: &Option<Material>, b: &Option<Material>) -> bool {
 }
 
 impl<N: Net> LocalServer<N> {
-    fn new(view: &ServerView) -> Rc<Self> {
+    fn new(pool: &str, view: &ServerView) -> Rc<Self> {
         Rc::new(LocalServer {
             id: view.id,
+            pool: pool.to_owned(),
             view: RefCell::new(view.clone()),
             shelf: RefCell::default(),
             mux: Mux::default(),
             tls: RefCell::default(),
             failing: Cell::new(false),
             retired: Cell::new(false),
+            draining_since: Cell::new((view.state == ServerState::Drain).then_some(Moment(0))),
         })
     }
 
-    fn refresh(&self, view: &ServerView) {
+    fn refresh(&self, view: &ServerView, now: Moment) {
+        let drains = view.state == ServerState::Drain;
+        let since = self.draining_since.get().or(Some(now)).filter(|_| drains);
+        self.draining_since.set(since);
         let takes_none =
             matches!(view.state, ServerState::Down | ServerState::Disabled | ServerState::Drain);
         let moved = self.view.replace(view.clone()).address != view.address;

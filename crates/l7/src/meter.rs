@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use model::live::{ServerLive, ServiceLive};
+use model::rules::RuleLive;
 
 /// Totals of one attempt or tunnel so far, bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +27,7 @@ pub struct Moved {
 pub struct Meter {
     service: Arc<ServiceLive>,
     server: Arc<ServerLive>,
+    rule: Option<Arc<RuleLive>>,
     index: usize,
     /// The totals that have been added.
     pub moved: Moved,
@@ -34,7 +36,13 @@ pub struct Meter {
 impl Meter {
     /// With nothing moved; `index` is the worker's slot.
     pub fn new(service: Arc<ServiceLive>, server: Arc<ServerLive>, index: usize) -> Meter {
-        Meter { service, server, index, moved: Moved::default() }
+        Meter { service, server, rule: None, index, moved: Moved::default() }
+    }
+
+    /// The same, for what a rule sent on.
+    pub fn of_rule(mut self, rule: Option<&Arc<RuleLive>>) -> Meter {
+        self.rule = rule.cloned();
+        self
     }
 
     /// Adds what is new.
@@ -48,6 +56,9 @@ impl Meter {
         service.client_in.add(now.from_client - before.from_client);
         service.client_out.add(now.to_client - before.to_client);
         service.spliced.add(now.spliced - before.spliced);
+        if let Some(slot) = self.rule.as_ref().and_then(|rule| rule.slots.get(self.index)) {
+            slot.counters.bytes.add(now.to_client - before.to_client);
+        }
         let server = &self.server.slots[self.index].counters;
         server.bytes_in.add(now.from_server - before.from_server);
         server.bytes_out.add(now.to_server - before.to_server);

@@ -13,8 +13,8 @@ use crate::stream::Stream;
 
 /// Of one exchange or `tcp` connection.
 pub struct Patience<'a, N: Net> {
-    /// The client, which belongs to the task that waits.
-    pub client: &'a Stream<N>,
+    /// The client, which belongs to the task that waits; `None`: nobody waits for the answer.
+    pub client: Option<&'a Stream<N>>,
     /// When the exchange must be over.
     pub whole: Moment,
     /// When what is left of the service is cut; moves while somebody waits.
@@ -29,7 +29,7 @@ impl<N: Net> Patience<'_, N> {
 
     /// Whether nobody is left to answer.
     pub fn is_alone(&self) -> bool {
-        self.client.broken()
+        self.client.is_some_and(Stream::broken)
     }
 
     /// What has ended it by now, its own time aside.

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use model::id::{ListenerId, ServerId, ServiceId};
 use model::live::Shared;
+use model::moment::Moment;
 use model::snapshot::Snapshot;
 use rustix::event::EventfdFlags;
 
@@ -33,6 +34,7 @@ use crate::worker::{Published, Worker};
 pub struct Plane {
     seats: Vec<Seat>,
     ports: Arc<AllPorts>,
+    origin: Instant,
 }
 
 struct Seat {
@@ -83,6 +85,8 @@ pub struct Open {
     pub held_bytes: u64,
     /// Bytes that wait in pipes of the kernel.
     pub piped_bytes: u64,
+    /// Now, on the workers' clock.
+    pub now: Moment,
 }
 
 /// Source ports towards one destination.
@@ -136,7 +140,7 @@ impl Plane {
             };
             seats.push(Seat::start(start).map_err(failed)?);
         }
-        Ok(Plane { seats, ports })
+        Ok(Plane { seats, ports, origin })
     }
 
     /// How many workers there are.
@@ -209,6 +213,7 @@ impl Plane {
             idle: sum.idle + one.idle,
             held_bytes: sum.held_bytes + one.held_bytes,
             piped_bytes: sum.piped_bytes + one.piped_bytes,
+            now: Moment(0) + self.origin.elapsed(),
         })
     }
 
@@ -223,6 +228,7 @@ impl Plane {
                 idle: seat.published.census.idle.get(),
                 held_bytes: seat.published.census.held.get(),
                 piped_bytes: seat.published.census.piped.get(),
+                ..Open::default()
             })
             .collect()
     }
@@ -384,8 +390,8 @@ fn pin(index: usize) {
 
 /// The size of `net.ipv4.ip_local_port_range`, both ends included; Linux's default where it cannot be read.
 fn port_range() -> u32 {
-    let text =
-        std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
+    let path = "/proc/sys/net/ipv4/ip_local_port_range";
+    let text = std::fs::read_to_string(path).unwrap_or_default();
     let mut ends = text.split_whitespace().filter_map(|end| end.parse::<u32>().ok());
     match (ends.next(), ends.next()) {
         (Some(low), Some(high)) if high >= low => high - low + 1,

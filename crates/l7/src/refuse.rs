@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use model::cause::Cause;
 use model::snapshot::ServiceView;
-use wire::http1::{self, Persist};
+use wire::http1::{self, Made, Persist};
 
 use crate::account::Record;
 use crate::after::After;
@@ -57,7 +57,33 @@ pub async fn answer<N: Net>(
         &mut out,
     );
     record.status = answer.status;
-    record.by_us = true;
+    give(worker, client, view, out, answer.keep, record).await
+}
+
+/// Sends an answer that the configuration makes.
+pub async fn made<N: Net>(
+    worker: &Worker<N>,
+    client: &Stream<N>,
+    view: &ServiceView,
+    made: &Made<'_>,
+    (keep, head_only): (bool, bool),
+    record: &mut Record,
+) -> After {
+    let mut out = worker.buffers.take();
+    let persist = if keep { Persist::KeepAlive } else { Persist::Close };
+    http1::emit_made(made, persist, head_only, &mut out);
+    record.status = made.status;
+    give(worker, client, view, out, keep, record).await
+}
+
+async fn give<N: Net>(
+    worker: &Worker<N>,
+    client: &Stream<N>,
+    view: &ServiceView,
+    out: Vec<u8>,
+    keep: bool,
+    record: &mut Record,
+) -> After {
     record.by_us = true;
     let written = client.write_all(&out, worker.rt.now() + ANSWER).await;
     let sent = out.len() as u64;
@@ -65,7 +91,7 @@ pub async fn answer<N: Net>(
     view.live.slots[worker.index].counters.client_out.add(sent);
     record.bytes_to_client += sent;
     match written {
-        Ok(()) if answer.keep => After::Next,
+        Ok(()) if keep => After::Next,
         Ok(()) => After::Linger,
         Err(_) => After::Close,
     }

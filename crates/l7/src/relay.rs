@@ -17,6 +17,7 @@ use model::snapshot::{PoolView, ServiceView};
 use wire::http1::Defect;
 
 use crate::account::Record;
+use crate::changes::Changes;
 use crate::cuts::Cuts;
 use crate::flow::{Flow, Framing, Step};
 use crate::incoming::Incoming;
@@ -118,6 +119,8 @@ pub struct Ends<'a, N: Net> {
     pub cuts: &'a Cuts,
     /// Bytes that were sent to the server's connection before.
     pub sent_before: u64,
+    /// What is changed in the answer's head.
+    pub changes: &'a Changes,
 }
 
 impl<'a, N: Net> Relay<'a, N> {

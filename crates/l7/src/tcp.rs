@@ -4,22 +4,29 @@
 
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
+use model::cause::Cause;
 use model::id::ServerId;
 use model::moment::Moment;
 use model::retry::{self, Facts, Verdict};
+use model::snapshot::ServiceView;
 
 use crate::account::{self, Record};
 use crate::census::OpenConnection;
+use crate::changes::Changes;
 use crate::cuts::Cuts;
 use crate::front;
+use crate::greeting;
 use crate::hash_on;
-use crate::local::LocalService;
+use crate::local::{LocalPool, LocalService};
 use crate::meter::Meter;
 use crate::patience::Patience;
 use crate::rt::Net;
+use crate::ruled::{self, Ruled, Taken};
 use crate::said::Said;
+use crate::sticking::{Sticking, Told};
 use crate::stream::Stream;
 use crate::tunnel;
 use crate::upstream::{self, Lent, NotLent, Want};
@@ -44,8 +51,19 @@ pub async fn serve<N: Net>(
     counters.requests.add(1);
     let now = worker.rt.now();
     let mut record = Record::begin(now, now);
-    // Boxed so that a long-lived tunnel does not keep room for it.
-    let lent = match Box::pin(lend(&worker, (&client, peer), &service, &mut record)).await {
+    // Boxed so that a long-lived tunnel does not keep room for them.
+    let routed = Box::pin(route(&worker, (&client, peer), &service, &view)).await;
+    let (pool, taken, first) = match routed {
+        Ok(routed) => routed,
+        Err(cause) => {
+            record.cause = Some(cause);
+            worker.close(&view, None, &mut record, &Said::tcp(peer));
+            client.reset();
+            return;
+        }
+    };
+    let ways = Ways { view: &view, pool: &pool, service: &service };
+    let lent = match Box::pin(lend(&worker, (&client, peer), &ways, &mut record)).await {
         Ok(lent) => lent,
         Err(NotLent { cause, server }) => {
             record.cause = Some(cause);
@@ -57,17 +75,18 @@ pub async fn serve<N: Net>(
     let server = lent.hold.server.clone();
     record.server = Some(server.id);
     record.request_sent = Some(worker.rt.now());
-    let meter = Meter::new(view.live.clone(), server.view.borrow().live.clone(), worker.index);
+    let meter = Meter::new(view.live.clone(), server.view.borrow().live.clone(), worker.index)
+        .of_rule(taken.as_ref().and_then(Taken::live));
     let cuts = Cuts::of(&server.view.borrow().live);
-    let ends =
-        tunnel::Ends { client: &client, server: &lent.connection.stream, service: &service, cuts };
+    let upstream = &lent.connection.stream;
+    let ends = tunnel::Ends { client: &client, server: upstream, service: &service, cuts, first };
     let ended = tunnel::run(&worker, ends, meter).await;
     record.first_byte = ended.first_byte;
     record.done = Some(worker.rt.now());
     record.add(&ended.moved);
     record.cause = ended.cause;
     worker.close(&view, Some(&server), &mut record, &Said::tcp(peer));
-    let balance = service.pool.borrow().view.borrow().config.balance;
+    let balance = pool.view.borrow().config.balance;
     account::learn(balance, &record, &server.view.borrow().live.pace, worker.rt.now());
     if ended.cause.is_some() {
         // The other side learns in the same way that it did not end well.
@@ -79,13 +98,45 @@ pub async fn serve<N: Net>(
     }
 }
 
+/// What the rules say of the connection, and what was read of it for that.
+async fn route<N: Net>(
+    worker: &Worker<N>,
+    (client, peer): (&Stream<N>, SocketAddr),
+    service: &LocalService<N>,
+    view: &ServiceView,
+) -> Result<(Rc<LocalPool<N>>, Option<Taken>, Vec<u8>), Cause> {
+    let own = || service.pool.borrow().clone();
+    let Some(ruling) = &view.rules else { return Ok((own(), None, Vec::new())) };
+    let mut first = Vec::new();
+    let sni = match (ruling.table.wants_sni(), client.is_sealed()) {
+        (false, _) => None,
+        (true, true) => client.server_name(),
+        (true, false) => greeting::name(worker, client, service, &mut first).await?,
+    };
+    match ruled::ask(worker, service, view, ruling, peer, sni.as_deref(), None) {
+        Ruled::Pool(pool, taken) => Ok((pool.unwrap_or_else(own), taken, first)),
+        Ruled::Refused(cause, _) => Err(cause),
+        // The configuration gives connections no such rules.
+        Ruled::Answer(_) => Err(Cause::Internal),
+    }
+}
+
+/// Where a connection may go.
+struct Ways<'a, N: Net> {
+    view: &'a Arc<ServiceView>,
+    pool: &'a Rc<LocalPool<N>>,
+    service: &'a LocalService<N>,
+}
+
 async fn lend<N: Net>(
     worker: &Rc<Worker<N>>,
     (client, peer): (&Stream<N>, SocketAddr),
-    service: &LocalService<N>,
+    ways: &Ways<'_, N>,
     record: &mut Record,
 ) -> Result<Lent<N>, NotLent<N>> {
-    let pool = service.pool.borrow().clone();
+    let Ways { view, pool, service } = *ways;
+    let told = Told { peer, head: None, session: client.tls_session() };
+    let sticking = Sticking::begin(view, pool, &told, worker.rt.now());
     let mut failed: Vec<ServerId> = Vec::new();
     let mut attempts = 0;
     loop {
@@ -97,12 +148,23 @@ async fn lend<N: Net>(
             careful: false,
             fresh: true,
             upgrade: false,
-            patience: Patience { client, whole: Moment::NEVER, cut_at: &service.cut_at },
+            stick: sticking.as_ref().and_then(|it| it.wanted(pool, &failed, worker.rt.now())),
+            patience: Patience {
+                client: Some(client),
+                whole: Moment::NEVER,
+                cut_at: &service.cut_at,
+            },
         };
-        let now = upstream::now(worker, &pool, &want);
-        let NotLent { cause, server } = match upstream::lend(worker, &pool, want, now, record).await
+        let now = upstream::now(worker, pool, &want);
+        let NotLent { cause, server } = match upstream::lend(worker, pool, want, now, record).await
         {
-            Ok(lent) => return Ok(lent),
+            Ok(lent) => {
+                if let Some(sticking) = &sticking {
+                    let (id, now) = (lent.hold.server.id, worker.rt.now());
+                    sticking.took(pool, id, &failed, now, &mut Changes::default());
+                }
+                return Ok(lent);
+            }
             Err(refused) => refused,
         };
         attempts += 1;
@@ -119,7 +181,6 @@ async fn lend<N: Net>(
         match retry::judge(&facts) {
             Verdict::GiveUp(cause) => return Err(NotLent { cause, server }),
             Verdict::Another | Verdict::Replay => {
-                let view = service.view.borrow().clone();
                 view.live.slots[worker.index].counters.retried.add(1);
                 if let Some(server) = server {
                     let live = server.view.borrow().live.clone();

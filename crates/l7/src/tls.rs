@@ -3,6 +3,7 @@
 //!
 //! It opens no file and no socket, and knows no HTTP.
 
+pub mod aside;
 pub mod client;
 pub mod identity;
 pub mod names;

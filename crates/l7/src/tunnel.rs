@@ -37,6 +37,8 @@ pub struct Ends<'a, N: Net> {
     pub service: &'a LocalService<N>,
     /// Whether the server's connections were ordered to be cut.
     pub cuts: Cuts,
+    /// Bytes of the client that were read already: they go first.
+    pub first: Vec<u8>,
 }
 
 struct Tunnel<'a, N: Net> {
@@ -57,7 +59,7 @@ struct Tunnel<'a, N: Net> {
 
 /// Runs a tunnel to its end.
 pub async fn run<N: Net>(worker: &Worker<N>, ends: Ends<'_, N>, meter: Meter) -> Ended {
-    let Ends { client, server, service, cuts } = ends;
+    let Ends { client, server, service, cuts, first } = ends;
     let _open = worker.census.tunnel();
     // Either direction may stall: they share what a connection may hold.
     let limit = service.view.borrow().config.limit.connection_bytes / 2;
@@ -76,6 +78,8 @@ pub async fn run<N: Net>(worker: &Worker<N>, ends: Ends<'_, N>, meter: Meter) ->
         moved: (0, worker.rt.now()),
         first_byte: None,
     };
+    tunnel.up.taken = first.len() as u64;
+    tunnel.up.keep(worker, &first);
     let cause = std::future::poll_fn(|_| tunnel.poll()).await;
     let ended = Ended { moved: tunnel.meter.moved, cause, first_byte: tunnel.first_byte };
     tunnel.up.release(worker);

@@ -26,6 +26,7 @@ use crate::outside::Observation;
 use crate::patience::Patience;
 use crate::rt::Net;
 use crate::shelf::Swept;
+use crate::sticking::Stick;
 use crate::worker::Worker;
 use connect::Way;
 
@@ -83,6 +84,8 @@ pub struct Want<'a, N: Net> {
     pub fresh: bool,
     /// Asks for another protocol.
     pub upgrade: bool,
+    /// The server that keeps the client.
+    pub stick: Option<Stick>,
     /// What may end the waiting.
     pub patience: Patience<'a, N>,
 }
@@ -160,7 +163,8 @@ pub async fn lend<N: Net>(
             if pool.queue.len() >= queue {
                 return Err(refused(Cause::QueueFull));
             }
-            place = Some(pool.queue.enter(&worker.rt, !want.tried.is_empty()));
+            let picky = !want.tried.is_empty() || want.stick.is_some();
+            place = Some(pool.queue.enter(&worker.rt, picky));
             record.queue_begin = Some(worker.rt.look());
             give_up = worker.rt.now() + timeout;
         }
@@ -278,6 +282,24 @@ fn choose<N: Net>(
         if server.config.connections.is_none_or(|cap| server.live.in_flight.get() < cap) {
             return Choice::Server(index);
         }
+    }
+    match want.stick {
+        Some(Stick::Refuse) => return Choice::None,
+        Some(Stick::Wait) => return Choice::AllAtCap,
+        Some(Stick::To { server: id, spill }) => {
+            let index = view.servers.iter().position(|server| server.id == id);
+            if let Some(index) = index {
+                let server = &view.servers[index];
+                let full = |cap| server.live.in_flight.get() >= cap;
+                if !server.config.connections.is_some_and(full) {
+                    return Choice::Server(index);
+                }
+                if !spill {
+                    return Choice::AllAtCap;
+                }
+            }
+        }
+        None => {}
     }
     let ask = Ask { client: want.client, key: want.key, tried: want.tried, now: worker.rt.now() };
     pool.chooser.borrow_mut().pick(view, &ask, &mut worker.rng.borrow_mut())

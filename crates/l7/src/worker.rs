@@ -84,6 +84,8 @@ pub struct Worker<N: Net> {
     pub idle_until: Cell<Moment>,
     /// Clients beyond a limit that are being told so.
     pub refusing: Cell<u32>,
+    /// Copies of requests under way.
+    pub mirroring: Cell<u32>,
     /// Descriptors given up when there are none left, so that a client can be told.
     pub spare: Spare<N>,
     wall: Wall,
@@ -120,6 +122,7 @@ impl<N: Net> Worker<N> {
             draining: Cell::new(false),
             idle_until: Cell::new(Moment::NEVER),
             refusing: Cell::new(0),
+            mirroring: Cell::new(0),
             spare,
             log: RefCell::new(LogBatch::default()),
             options,
@@ -158,6 +161,11 @@ impl<N: Net> Worker<N> {
         self.rt.wake_all();
     }
 
+    /// The time of day, milliseconds since 1970.
+    pub fn unix_ms(&self) -> u64 {
+        self.wall.origin_nanos.saturating_add(self.rt.now().0) / 1_000_000
+    }
+
     /// Gives the last log lines away and drops what is still open.
     pub fn leave(&self) {
         self.log.borrow_mut().flush(&*self.outside);
@@ -173,9 +181,10 @@ impl<N: Net> Worker<N> {
         said: &Said,
     ) {
         record.close(self.rt.now());
-        let server = server.map(|server| server.view.borrow());
+        let server = server.map(|server| (&server.pool, server.view.borrow()));
         let slot = &view.live.slots[self.index];
-        account::close(record, slot, server.as_ref().map(|server| &server.live.slots[self.index]));
+        let of_server = server.as_ref().map(|(_, server)| &server.live.slots[self.index]);
+        account::close(record, slot, of_server);
         let access = &self.options.access;
         if !access.enabled || !(access.all || record.cause.is_some()) {
             return;
@@ -185,7 +194,7 @@ impl<N: Net> Worker<N> {
             service: &view.config.name,
             server: server
                 .as_ref()
-                .map(|server| (view.config.pool.as_str(), server.config.name.as_str())),
+                .map(|(pool, server)| (pool.as_str(), server.config.name.as_str())),
             client: said.client,
             protocol: said.protocol,
             method: said.method,

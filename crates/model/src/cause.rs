@@ -101,6 +101,10 @@ causes! {
     QueueFull = "queue-full", Us, 503;
     /// The pool has no server that may take work.
     NoServer = "no-server", Us, 503;
+    /// A rule refused it.
+    RuleDenied = "rule-denied", Us, 403;
+    /// A rule's rate limit refused it.
+    RateLimited = "rate-limited", Us, 429;
     /// Something of ours was wrong; the log has the details.
     Internal = "internal", Us, 500;
     /// The server refused the connection.

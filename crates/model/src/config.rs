@@ -12,12 +12,16 @@ pub mod finding;
 pub mod forward;
 pub mod http2;
 pub mod load;
+pub mod matching;
 pub mod operate;
 pub mod packets;
 pub mod pattern;
 pub mod probe;
 pub mod reference;
+pub mod rules;
 pub mod socket;
+pub mod sticky;
+pub mod template;
 pub mod tls;
 pub mod unit;
 
@@ -48,6 +52,7 @@ pub use finding::{Finding, Findings, Severity};
 pub use forward::Forward;
 pub use http2::{ClientHttp2, Http2Flood, Offer, ServerHttp2, Speak};
 pub use load::{Checked, explain, load};
+pub use matching::{HostPattern, Match, PathPattern, Range};
 pub use operate::{Control, Discovery, HistoryKeep, Hook, Place, Records, Scheduled};
 pub use packets::{
     AttachMode, Caps, FlowTimers, Guard, Hours, PacketRule, PacketService, Packets, Prefix,
@@ -55,5 +60,10 @@ pub use packets::{
 };
 pub use pattern::{Pattern, PatternError};
 pub use probe::{HttpAsk, OnDown, Probe, ProbeKind, ProbeTls, ProgramProbe, Say};
+pub use rules::{
+    Action, Condition, Counted, FixedAnswer, LimitBy, Mirror, PoolState, RateLimit, Rewrite, Rule,
+    WithoutServers,
+};
 pub use socket::{KeepAlive, PathHint, SocketOptions};
+pub use sticky::{Affinity, Cookie, CookieMode, Gone, StickyBy};
 pub use tls::{ClientAuth, PoolTls, ServiceTls, TlsPolicy, TlsVersion, UnknownName};

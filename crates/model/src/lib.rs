@@ -3,10 +3,13 @@
 //! Everything here is pure: configuration, choosing, judging, causes and the shared live counters. It reads no
 //! clock, opens no socket and starts no thread; time, randomness and facts come in as arguments.
 
+pub mod affinity;
+pub mod bounded;
 pub mod calendar;
 pub mod cause;
 pub mod config;
 pub mod hash;
+pub mod head;
 pub mod health;
 pub mod history;
 pub mod id;
@@ -16,6 +19,7 @@ pub mod moment;
 pub mod pick;
 pub mod preflight;
 pub mod retry;
+pub mod rules;
 pub mod schedule;
 pub mod snapshot;
 pub mod weigh;

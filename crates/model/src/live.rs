@@ -149,6 +149,24 @@ counters! {
     }
 }
 
+counters! {
+    /// What one worker counted of a rule.
+    RuleCounters {
+        /// Requests or connections that it took.
+        hits = "hits";
+        /// Of those, refused because of its rate limit.
+        limited = "limited";
+        /// It fitted, and was passed over because no server of its pool may take work.
+        passed_over = "passed-over";
+        /// Copies sent to its mirror.
+        mirrored = "mirrored";
+        /// Copies that were not sent: too many under way, a body that did not come with its head, no server.
+        mirror_dropped = "mirror-dropped";
+        /// Bytes of answers to what it took.
+        bytes = "bytes";
+    }
+}
+
 /// The phases of an exchange that have histograms.
 #[derive(Debug, Default)]
 pub struct Phases {

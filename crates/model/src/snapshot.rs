@@ -11,9 +11,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::affinity;
 use crate::config::{Pool, Server, Service, Weight};
 use crate::id::{PoolId, ServerId, ServiceId};
 use crate::live::{ServerLive, ServiceLive};
+use crate::rules::ruling::Ruling;
 
 /// Everything a worker needs to serve.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +43,10 @@ pub struct ServiceView {
     pub tls: Option<Material>,
     /// Its counters.
     pub live: Arc<ServiceLive>,
+    /// Its rules; `None`: it has none.
+    pub rules: Option<Arc<Ruling>>,
+    /// Which clients belong to which servers; `None`: it remembers none.
+    pub affinity: Option<Arc<affinity::Table>>,
 }
 
 /// One pool in force.

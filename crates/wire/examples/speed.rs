@@ -52,6 +52,9 @@ fn main() {
         persist: Persist::KeepAlive,
         via: Some("steelyard"),
         keep_upgrade: false,
+        gone: &[],
+        gone_cookie: None,
+        lines: b"",
     };
     time("answer, 8 fields: parse and write", || {
         let mut slots = Slots::new();

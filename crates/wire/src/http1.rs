@@ -29,9 +29,9 @@ mod trailer;
 
 pub use chunked::{Chunked, Emit, Fed};
 pub use defect::Defect;
-pub use emit_error::emit_error;
+pub use emit_error::{Made, emit_error, emit_made};
 pub use emit_request::{Identity, RequestEdits, Treatment, emit_request};
-pub use emit_response::{Persist, ResponseEdits, emit_response};
+pub use emit_response::{Persist, ResponseEdits, emit_response, set_cookie};
 pub use head::{Limits, Slots, Version, may_complete};
 pub use httparse::Header;
 pub use request::{BodyKind, Method, Request, parse_request};

@@ -1,7 +1,9 @@
-//! Bytes to headers and back: the HTTP/1.0 and 1.1 codec, and HTTP/2's heads in its form.
+//! Bytes to headers and back: the HTTP/1.0 and 1.1 codec, HTTP/2's heads in its form, and what a TLS connection begins
+//! with.
 //!
 //! Everything here is a function of bytes: no socket, no clock, no thread, no unsafe code. No function panics on any
 //! input; hostile input is a named [`http1::Defect`]. It does not decide what to do with a message: `l7` does.
 
+pub mod hello;
 pub mod http1;
 pub mod http2;

@@ -85,6 +85,11 @@ impl Nginx {
         process.wait();
     }
 
+    /// Stops or continues it, or whatever the signal means.
+    pub fn signal(&self, signal: Signal) {
+        self.process.as_ref().unwrap().signal(signal);
+    }
+
     /// Starts it again.
     pub fn revive(&mut self) {
         let mut process = self.run();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use api::types::ServerStatus;
+use api::types::{Event, ServerStatus};
 use model::snapshot::ServerState;
 use tests::e2e::balancer::Balancer;
 use tests::e2e::setup::Setup;
@@ -142,8 +142,13 @@ pub fn reaches(balancer: &Balancer, state: ServerState, text: &str) -> ServerSta
 
 /// How often this kind of event was told.
 pub fn told(balancer: &Balancer, what: &str) -> usize {
+    events(balancer, what).len()
+}
+
+/// The events of this kind.
+pub fn events(balancer: &Balancer, what: &str) -> Vec<Event> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let api = api::Client::new(balancer.dir().join("sock"));
     let events = runtime.block_on(api.events()).unwrap();
-    events.events.iter().filter(|event| event.what == what).count()
+    events.events.into_iter().filter(|event| event.what == what).collect()
 }

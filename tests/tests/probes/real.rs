@@ -167,6 +167,21 @@ fn unprivileged(path: PathBuf) -> Command {
 }
 
 #[test]
+fn nginx_that_hangs_dies_and_comes_back() {
+    let mut nginx = Nginx::start("origin");
+    let balancer = balancer(nginx.address(), "http = \"/\"");
+    up(&balancer, "http GET / 200 in ");
+    nginx.signal(Signal::STOP);
+    down(&balancer, "no answer within 200 ms");
+    nginx.signal(Signal::CONT);
+    up(&balancer, "http GET / 200 in ");
+    nginx.kill();
+    down(&balancer, "connection refused");
+    nginx.revive();
+    up(&balancer, "http GET / 200 in ");
+}
+
+#[test]
 fn nginx_over_http_and_tls() {
     let (dir, secure) = (Dir::new(), port());
     let authority = Authority::new("shop's own");

@@ -5,7 +5,7 @@ use model::snapshot::ServerState;
 use tests::e2e::balancer::Balancer;
 use tests::e2e::setup::Setup;
 
-use super::fakes::{Fake, Manner, TIMES, balancer, down, told, up};
+use super::fakes::{Fake, Manner, TIMES, balancer, down, events, told, up};
 
 #[test]
 fn a_server_that_accepts_and_is_not_ready_is_down_and_says_why() {
@@ -45,6 +45,11 @@ fn a_server_that_recovers_is_up_again_with_new_evidence() {
     down(&balancer, "connection refused");
     assert!(told(&balancer, "server-down") >= 2);
     assert_eq!(told(&balancer, "server-up"), 1);
+    for event in events(&balancer, "server-down") {
+        let about = |what: &str| event.about.get(what).cloned().unwrap_or_default();
+        assert!(about("probe").starts_with("redis at 127.0.0.1:"), "{event:?}");
+        assert!(!about("saw").is_empty() && about("took-us").parse::<u64>().is_ok(), "{event:?}");
+    }
 }
 
 #[test]

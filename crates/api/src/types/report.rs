@@ -61,6 +61,12 @@ pub struct ServiceReport {
     /// Its counts.
     #[serde(flatten)]
     pub counts: ServiceCounts,
+    /// Its rules, in their order.
+    #[serde(default)]
+    pub rules: Vec<super::request::RuleReport>,
+    /// What it remembers of clients; absent: nothing.
+    #[serde(default)]
+    pub affinity: Option<super::request::AffinityReport>,
 }
 
 /// What is counted of a service, or of all together.

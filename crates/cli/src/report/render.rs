@@ -61,6 +61,10 @@ pub fn render(report: &Report, only: Option<&str>, width: usize, paint: Paint) -
             }
         }
     }
+    for service in &report.services {
+        block("", &super::rules::rules(service, only.is_some(), report.now_unix_ms));
+        block("", &super::rules::affinity(service));
+    }
     if only.is_none() {
         block("", &services(&report.services));
     }

@@ -13,6 +13,7 @@ use model::id::{ListenerId, PoolId, ServerId, ServiceId};
 use model::live::{ServerLive, ServiceLive};
 use model::snapshot::{PoolView, ServerView, ServiceView, Snapshot};
 
+use super::kept;
 use super::memory::{self, Memory};
 use super::server;
 use crate::control::picture::{ServerFacts, Share};
@@ -106,7 +107,7 @@ impl Book {
         for (name, service) in &config.services {
             // `Config` is valid by construction: a service's pool exists.
             let Some(pool) = next.pools.get(&service.pool).map(|pool| pool.id) else { continue };
-            let view = next.service(self.services.get(name), service, pool);
+            let view = next.service(self, service, pool);
             for address in &service.listen {
                 let listener = next.listener(self.listeners.get(address), &view);
                 next.listeners.insert(*address, listener);
@@ -234,25 +235,27 @@ impl Book {
         pool_view(old, id, config, views)
     }
 
-    fn service(
-        &mut self,
-        old: Option<&Arc<ServiceView>>,
-        config: &Arc<Service>,
-        pool: PoolId,
-    ) -> Arc<ServiceView> {
-        let Some(old) = old else {
-            self.next.service += 1;
-            let id = ServiceId(self.next.service);
-            let live = Arc::new(ServiceLive::new(self.workers));
-            let config = Arc::clone(config);
-            return Arc::new(ServiceView { id, config, pool, tls: None, live });
-        };
-        if old.config == *config && old.pool == pool {
+    fn service(&mut self, before: &Book, config: &Arc<Service>, pool: PoolId) -> Arc<ServiceView> {
+        let old = before.services.get(&config.name);
+        let affinity = kept::table(config, &[&self.services, &before.services]);
+        let rules = kept::rules(config, &self.pools, self.workers, old);
+        if let Some(old) = old
+            && old.config == *config
+            && old.pool == pool
+            && kept::same(&old.rules, &rules)
+            && kept::same(&old.affinity, &affinity)
+        {
             return Arc::clone(old);
         }
-        let live = Arc::clone(&old.live);
-        let (config, tls) = (Arc::clone(config), old.tls.clone());
-        Arc::new(ServiceView { id: old.id, config, pool, tls, live })
+        let (id, tls, live) = match old {
+            Some(old) => (old.id, old.tls.clone(), Arc::clone(&old.live)),
+            None => {
+                self.next.service += 1;
+                (ServiceId(self.next.service), None, Arc::new(ServiceLive::new(self.workers)))
+            }
+        };
+        let config = Arc::clone(config);
+        Arc::new(ServiceView { id, config, pool, tls, live, rules, affinity })
     }
 
     fn listener(&mut self, old: Option<&Listener>, service: &ServiceView) -> Listener {

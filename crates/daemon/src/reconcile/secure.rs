@@ -13,7 +13,9 @@ pub fn secured(mut book: Book, materials: &Materials) -> Book {
     for (name, view) in &mut book.services {
         if let Some(tls) = other(&view.tls, &materials.services, name) {
             let (config, live) = (Arc::clone(&view.config), Arc::clone(&view.live));
-            *view = Arc::new(ServiceView { id: view.id, config, pool: view.pool, tls, live });
+            let (rules, affinity) = (view.rules.clone(), view.affinity.clone());
+            let (id, pool) = (view.id, view.pool);
+            *view = Arc::new(ServiceView { id, config, pool, tls, live, rules, affinity });
         }
     }
     for (name, view) in &mut book.pools {

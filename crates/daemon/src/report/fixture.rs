@@ -122,6 +122,8 @@ fn snapshot(
             pool: ids[&service.pool],
             tls: None,
             live: Arc::new(ServiceLive::new(workers)),
+            rules: None,
+            affinity: None,
         };
         snapshot.services.insert(id, Arc::new(view));
     }

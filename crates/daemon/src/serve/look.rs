@@ -5,10 +5,11 @@ use std::time::{Duration, SystemTime};
 
 use api::types::report::INTERVAL_MS_MAX;
 use api::types::{
-    Generation, Generations, History, HistoryQuery, Report, ReportQuery, ServersExplained, Status,
+    Generation, Generations, History, HistoryQuery, Report, ReportQuery, RequestAsked,
+    RequestExplained, ServersExplained, Status,
 };
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -55,6 +56,20 @@ pub(super) async fn explain_server(
             };
             Refusal::new(404, "no-server", format!("there is no server '{pool}/{name}'{hint}"))
         })
+}
+
+pub(super) async fn explain_request(
+    State(context): Held,
+    asked: Result<Json<RequestAsked>, JsonRejection>,
+) -> Result<Json<RequestExplained>, Refusal> {
+    let Json(asked) = asked?;
+    let vitals = &context.vitals;
+    let picture = vitals.control.picture();
+    let now = (vitals.open)().now;
+    let unix_seconds = i64::try_from(unix_ms(SystemTime::now()) / 1000).unwrap_or(i64::MAX);
+    report::request::explain(&picture, &asked, now, unix_seconds)
+        .map(Json)
+        .map_err(|why| Refusal::new(400, "request", why))
 }
 
 pub(super) async fn report(

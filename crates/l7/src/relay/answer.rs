@@ -10,6 +10,7 @@ use wire::http1::{
 };
 
 use super::{Ending, Fault, Relay};
+use crate::changes::Worked;
 use crate::flow::Framing;
 use crate::reported;
 use crate::rt::Net;
@@ -180,7 +181,15 @@ impl<'a, N: Net> Relay<'a, N> {
             keep_server: response.keep_alive && !matches!(framing, Framing::UntilEnd),
         });
         let persist = if keep_client { Persist::KeepAlive } else { Persist::Close };
-        http1::emit_response(response, &self.edits(persist, false), out);
+        let edits = self.edits(persist, false);
+        if self.ends.changes.none() {
+            http1::emit_response(response, &edits, out);
+        } else {
+            let worked = self.ends.changes.of(response.headers);
+            let Worked { gone, gone_cookie, lines } = &worked;
+            let edits = ResponseEdits { gone, gone_cookie: *gone_cookie, lines, ..edits };
+            http1::emit_response(response, &edits, out);
+        }
         self.down.framing = framing;
     }
 
@@ -196,6 +205,9 @@ impl<'a, N: Net> Relay<'a, N> {
                 .via
                 .then_some(self.ends.worker.options.node.as_str()),
             keep_upgrade,
+            gone: &[],
+            gone_cookie: None,
+            lines: b"",
         }
     }
 }

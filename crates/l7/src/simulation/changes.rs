@@ -28,6 +28,8 @@ fn two(changing: &Snapshot, pool: PoolId, steady: &Snapshot) -> Snapshot {
         pool,
         tls: None,
         live: view.live.clone(),
+        rules: None,
+        affinity: None,
     };
     Snapshot {
         generation: 1,
@@ -54,6 +56,8 @@ fn steady() -> Snapshot {
         pool: PoolId(1),
         tls: None,
         live: service.live.clone(),
+        rules: None,
+        affinity: None,
     };
     let servers = pool.servers.iter().cloned().map(|mut server| {
         server.id = ServerId(server.id.0 + 100);

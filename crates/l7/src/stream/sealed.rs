@@ -48,6 +48,16 @@ impl<N: Net> Stream<N> {
         self.sealed.get().map(|sealed| look(&sealed.session.borrow()))
     }
 
+    /// The name that a client under TLS asked for, lower case.
+    pub fn server_name(&self) -> Option<String> {
+        self.with_session(|session| session.seen().name.as_deref().map(str::to_owned)).flatten()
+    }
+
+    /// Which TLS session it is, over all connections that resume it.
+    pub fn tls_session(&self) -> Option<u64> {
+        self.with_session(|session| session.seen().lineage).flatten()
+    }
+
     /// Bytes that were written to the socket of a connection under TLS.
     pub fn written(&self) -> Option<u64> {
         self.sealed.get().map(|sealed| sealed.written.get())

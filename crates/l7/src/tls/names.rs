@@ -10,6 +10,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{SignatureAlgorithm, SignatureScheme};
 
+use super::aside;
 use super::identity::Identity;
 
 type Keys = Vec<Arc<CertifiedKey>>;
@@ -73,7 +74,11 @@ impl ByName {
 
 impl ResolvesServerCert for ByName {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        self.choose(hello.server_name(), hello.signature_schemes())
+        let name = hello.server_name();
+        if let Some(name) = name {
+            aside::named(name);
+        }
+        self.choose(name, hello.signature_schemes())
     }
 }
 

@@ -14,6 +14,7 @@ use rustls::unbuffered::{ConnectionState, EncodeError, UnbufferedStatus};
 use rustls::{ClientConfig, CommonState, Error, HandshakeKind, ServerConfig};
 
 use self::write::{WriteAny, to_used};
+use super::aside::{self, Aside};
 
 /// Ciphertext that one record has at most (RFC 8446 §5.2), with its header.
 pub const RECORD: usize = 5 + 16 * 1024 + 256;
@@ -44,6 +45,7 @@ pub struct Session {
     closing: bool,
     failed: Option<Error>,
     first: Option<u8>,
+    seen: Aside,
 }
 
 enum Machine {
@@ -102,6 +104,7 @@ impl Session {
             closing: false,
             failed: None,
             first: None,
+            seen: Aside::default(),
         }
     }
 
@@ -133,6 +136,11 @@ impl Session {
     /// Why it failed, if it did.
     pub fn failure(&self) -> Option<&Error> {
         self.failed.as_ref()
+    }
+
+    /// What its handshake has shown of the client.
+    pub fn seen(&self) -> &Aside {
+        &self.seen
     }
 
     /// The first byte that came; `None`: none did.
@@ -169,6 +177,10 @@ impl Session {
         if self.first.is_none() {
             self.first = came.first().copied();
         }
+        let shaking = self.towards_client() && !self.established();
+        if shaking {
+            aside::begin(self.seen.lineage);
+        }
         let Session { machine, plain, out, peer_closed, failed, .. } = self;
         let mut outcome = Outcome { plain, out, peer_closed, into, given: 0 };
         let mut at = 0;
@@ -189,6 +201,9 @@ impl Session {
             }
         }
         let given = outcome.given;
+        if shaking {
+            self.seen.add(aside::end());
+        }
         let rest = came.get(at..).unwrap_or_default();
         if rest.is_empty() || self.failed.is_some() {
             self.partial = Vec::new();

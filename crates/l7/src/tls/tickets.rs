@@ -11,6 +11,8 @@ use rustls::crypto::GetRandomFailed;
 use rustls::crypto::aws_lc_rs::Ticketer;
 use rustls::server::ProducesTickets;
 
+use super::aside;
+
 /// The keys of one service. They outlive its certificates, so that a new certificate ends no session.
 #[derive(Clone)]
 pub struct Tickets {
@@ -31,7 +33,7 @@ impl Tickets {
     }
 
     pub(super) fn producer(&self) -> Arc<dyn ProducesTickets> {
-        self.rotator.clone()
+        Arc::new(Lineage(self.rotator.clone()))
     }
 }
 
@@ -39,6 +41,36 @@ impl fmt::Debug for Tickets {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "Tickets({:?})", self.period)
     }
+}
+
+/// Tickets that say which session they continue, so that a client can be known again by it.
+#[derive(Debug)]
+struct Lineage(Arc<dyn ProducesTickets>);
+
+impl ProducesTickets for Lineage {
+    fn enabled(&self) -> bool {
+        self.0.enabled()
+    }
+    fn lifetime(&self) -> u32 {
+        self.0.lifetime()
+    }
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        let lineage = aside::lineage(drawn);
+        self.0.encrypt(&[&lineage.to_be_bytes(), plain].concat())
+    }
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        let all = self.0.decrypt(cipher)?;
+        let (lineage, plain) = all.split_first_chunk::<8>()?;
+        aside::continues(u64::from_be_bytes(*lineage));
+        Some(plain.to_vec())
+    }
+}
+
+/// A number that no other session has; without randomness all are one, and keeping clients is coarser.
+fn drawn() -> u64 {
+    let mut bytes = [0; 8];
+    let _ = rustls::crypto::aws_lc_rs::default_provider().secure_random.fill(&mut bytes);
+    u64::from_be_bytes(bytes)
 }
 
 fn key() -> Result<Box<dyn ProducesTickets>, GetRandomFailed> {

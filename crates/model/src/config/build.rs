@@ -6,6 +6,7 @@ mod inner;
 mod operate;
 mod packets;
 mod probe;
+mod rules;
 mod tls;
 
 use std::collections::BTreeMap;
@@ -111,6 +112,15 @@ fn service(section: &Section) -> Service {
         packets: forward.packets().then(|| packets::service(section)),
         tls: section.table("tls").map(tls::service),
         http2: inner(section, "http2", http2::service),
+        rules: if forward.packets() {
+            Vec::new()
+        } else {
+            section.list("rule").iter().map(rules::rule).collect()
+        },
+        sticky: section
+            .table("sticky")
+            .filter(|_| !forward.packets())
+            .map(|sticky| rules::affinity(sticky, section.table("tls").is_some())),
     }
 }
 

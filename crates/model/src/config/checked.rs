@@ -20,7 +20,9 @@ pub use super::operate::Admin;
 use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
 use super::probe::Probe;
+use super::rules::Rule;
 use super::socket::SocketOptions;
+use super::sticky::Affinity;
 use super::tls::{PoolTls, ServiceTls};
 
 /// A whole configuration. Objects are shared so that an unchanged one is the same allocation after a reload.
@@ -131,6 +133,10 @@ pub struct Service {
     pub tls: Option<ServiceTls>,
     /// HTTP/2 towards clients (`http`).
     pub http2: ClientHttp2,
+    /// Rules, in order; none where packets are forwarded: `packets.rules`.
+    pub rules: Vec<Rule>,
+    /// How clients keep their servers; `None` where packets are forwarded: `packets.sticky`.
+    pub sticky: Option<Affinity>,
 }
 
 /// Times on the client's side. `None` is off.

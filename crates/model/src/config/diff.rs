@@ -115,6 +115,8 @@ keys! {
     Packets = "packets" => packets,
     Tls = "tls" => tls,
     Http2 = "http2" => http2,
+    Rule = "rule" => rules,
+    Sticky = "sticky" => sticky,
 }
 keys! {
     /// A key of a pool; `Order` when the same servers stand in another order.

@@ -131,7 +131,7 @@ pub struct PacketRule {
 }
 
 /// A part of the day in minutes since midnight: from `from` until before `to`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Hours {
     /// First minute.

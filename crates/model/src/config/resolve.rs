@@ -74,7 +74,7 @@ impl Effective {
         let mut uses: HashMap<&str, Uses> = HashMap::new();
         for service in &self.services {
             let forward = service.text("forward");
-            let rules = service.list("rule").iter().filter_map(|rule| rule.text("pool"));
+            let rules = service.list("rule").iter().flat_map(pools_of);
             for pool in service.text("pool").into_iter().chain(rules) {
                 let entry = uses.entry(pool).or_default();
                 entry.http |= forward == Some("http");
@@ -86,6 +86,12 @@ impl Effective {
     }
 }
 
+/// Pools that a rule sends work to.
+fn pools_of(rule: &Section) -> impl Iterator<Item = &str> {
+    let parts = rule.list("split").iter().chain(rule.table("mirror"));
+    rule.text("pool").into_iter().chain(parts.filter_map(|part| part.text("pool")))
+}
+
 fn resolve_service(written: &Section, above: &Section, global: &Section) -> Section {
     let mut service = settle(&SERVICE, &layers(written, above, Tier::Global), false);
     service.name.clone_from(&written.name);
@@ -93,6 +99,9 @@ fn resolve_service(written: &Section, above: &Section, global: &Section) -> Sect
         && timeout.setting("drain").is_none()
     {
         timeout.set("drain", Value::Time(global.span("drain")), Origin::Derived("as global.drain"));
+    }
+    if let Some(sticky) = service.table_mut("sticky") {
+        settle_sticky(sticky);
     }
     if let Some((at, key)) = SERVICE.find("rule")
         && let Kind::List { table, .. } = key.kind
@@ -174,6 +183,18 @@ fn settle_balance(balance: &mut Section, uses: Uses) {
     for (key, owners) in OWNED {
         if !owners.contains(&by.as_str()) && !balance.wrote(key) {
             balance.clear(key);
+        }
+    }
+}
+
+/// Defaults of what this way of telling clients apart does not have.
+fn settle_sticky(sticky: &mut Section) {
+    let by = sticky.text("by").unwrap_or_default().to_owned();
+    let ours = by == "cookie" && sticky.text("cookie") != Some("learn");
+    let foreign = |key: &&&str| if **key == "entries" { ours } else { by != "address" };
+    for key in ["mask4", "mask6", "entries"].iter().filter(foreign) {
+        if !sticky.wrote(key) {
+            sticky.clear(key);
         }
     }
 }

@@ -236,6 +236,22 @@ pub enum Form {
     Domain,
     /// An object identifier of SNMP: numbers with dots.
     Oid,
+    /// The name of a header field that is not ours to write.
+    FieldName,
+    /// Visible text, blanks within it: the value of a field.
+    Visible,
+    /// A host, or every name below one (`HostPattern`).
+    HostPattern,
+    /// A path, what begins so, or a glob (`PathPattern`).
+    PathPattern,
+    /// A header field, with its value or without (`Match::field`).
+    Match,
+    /// A cookie or a parameter, with its value or without (`Match::pair`).
+    Pair,
+    /// Numbers from one to another (`Range`).
+    Range,
+    /// A target with places to be filled (`rules::Template`).
+    Template,
 }
 
 impl Table {

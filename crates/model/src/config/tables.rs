@@ -8,8 +8,10 @@ pub mod operate;
 pub mod packets;
 pub mod pool;
 pub mod probe;
+pub mod rules;
 pub mod service;
 pub mod socket;
+pub mod sticky;
 pub mod tls;
 
 use super::schema::{Fallback, Key, Kind, OBJECTS, Table};

@@ -9,7 +9,9 @@ pub mod operate;
 pub mod packets;
 pub mod pools;
 pub mod probes;
+pub mod rules;
 pub mod sockets;
+pub mod sticky;
 pub mod tls;
 
 use super::decode::{quoted, scalar};
@@ -31,7 +33,8 @@ pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
     for service in &effective.services {
         self::service(service, effective, sink);
     }
-    packets::verify(effective, whole, sink);
+    packets::verify(effective, sink);
+    rules::verify(effective, whole, sink);
     let uses = effective.uses();
     for pool in &effective.pools {
         pools::verify(pool, uses.get(pool.name.as_str()).copied().unwrap_or_default(), sink);
@@ -77,7 +80,8 @@ fn required(table: &'static Table, section: &Section, path: &str, sink: &mut Sin
         {
             required(inner, below, &format!("{path}.{}", key.name), sink);
         }
-        if let (Kind::List { table: inner, .. }, "rule" | "hook") = (&key.kind, key.name) {
+        if let (Kind::List { table: inner, .. }, "rule" | "hook" | "split") = (&key.kind, key.name)
+        {
             for (at, below) in section.list(key.name).iter().enumerate() {
                 required(inner, below, &format!("{path}.{}[{at}]", key.name), sink);
             }
@@ -173,6 +177,7 @@ fn service(service: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
     }
     tls::service(service, &path, sink);
     http2::both(service, &path, sink);
+    sticky::verify(service, sink);
     if let Some(socket) = service.table("socket") {
         sockets::verify(socket, &format!("{path}.socket"), sink);
     }

@@ -100,13 +100,13 @@ servers = [
 "#;
 
 #[test]
-fn the_sketch_loads_apart_from_its_rule() {
+fn the_sketch_loads() {
     let found = errors(SKETCH);
-    assert_eq!((found[0].key.as_str(), found[0].line), ("service.shop.rule", 7));
-    assert!(found.iter().all(|f| f.key.starts_with("service.shop.rule")), "{found:#?}");
-    let start = SKETCH.find("[[service.shop.rule]]").unwrap();
-    let end = SKETCH.find("[pool.web]").unwrap();
-    let config = good(&format!("{}{}", &SKETCH[..start], &SKETCH[end..])).config;
+    assert_eq!((found[0].key.as_str(), found[0].line), ("service.shop.rule[0].pool", 9));
+    assert_eq!(found.len(), 1, "{found:#?}");
+    let config = good(&format!("{SKETCH}[pool.api]\nservers = [\"10.0.0.13:8080\"]\n")).config;
+    let rule = &config.services["shop"].rules[0];
+    assert_eq!(rule.pools(), [Some("api")]);
     let web = &config.pools["web"];
     assert_eq!(web.balance, Balance::LeastRequest);
     assert_eq!((web.servers[1].name.as_str(), web.servers[1].weight.get()), ("b", 3));

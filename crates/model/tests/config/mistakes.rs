@@ -50,8 +50,16 @@ const KEYS: &[Row] = &[
     near("[global]\nthreads = 2\n", "global.threads", "`threads` is not a key", "workers"),
     near(service!("time_out = 1\n"), "service.s.time_out", "is not a key of", "timeout"),
     row(service!("\"\\u0000 x\" = 1\n"), "service.s.\"\\u0000 x\"", "is not a key of"),
-    row(service!("rule = [{ pool = \"web\" }]\n"), "service.s.rule", "packet forwarding"),
-    row(service!("[[service.s.rule]]\npool = \"web\"\n"), "service.s.rule", "packet forwarding"),
+    row(
+        service!("rule = [{ pool = \"elsewhere\" }]\n"),
+        "service.s.rule[0].pool",
+        "there is no pool",
+    ),
+    row(
+        service!("[[service.s.rule]]\nzzzzzz = \"web\"\n"),
+        "service.s.rule[0].zzzzzz",
+        "is not a key of",
+    ),
     row(
         service!("tls = { certificates = \"/a\", acme = true }\n"),
         "service.s.tls.acme",
@@ -78,10 +86,10 @@ const KEYS: &[Row] = &[
         "is less than `window`",
     ),
     row(tcp!("http2 = \"off\"\n"), "service.s.http2", "http"),
-    row(service!("sticky = \"1h\"\n"), "service.s.sticky", "packet forwarding"),
+    row(service!("sticky = \"1\"\n"), "service.s.sticky", "unit"),
     row(service!("balance = \"random\"\n"), "service.s.balance", "the pool's"),
     row(service!("timeout = { connect = \"1s\" }\n"), "service.s.timeout.connect", "the pool's"),
-    row(pool!("sticky = \"x\"\n"), "pool.p.sticky", "not available in this build"),
+    row(pool!("sticky = \"x\"\n"), "pool.p.sticky", "keeping clients is the service's"),
     row(pool!("fin-timeout = \"30s\"\n"), "pool.p.fin-timeout", "in the service"),
     row(pool!("socket = { backlog = 10 }\n"), "pool.p.socket.backlog", "socket` of a service"),
     row(

@@ -45,6 +45,38 @@ pub fn emit_error(
     }
 }
 
+/// An answer that the configuration makes.
+#[derive(Clone, Copy, Debug)]
+pub struct Made<'a> {
+    /// 200–599.
+    pub status: u16,
+    /// Fields of its own, each line with its end.
+    pub lines: &'a [u8],
+    /// Its body; left out where the status has none (RFC 9110 §6.4.1).
+    pub body: &'a [u8],
+}
+
+/// Appends an answer that the configuration makes to `out`. With `head_only` the body is left out and its length is told.
+pub fn emit_made(made: &Made, persist: Persist, head_only: bool, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"HTTP/1.1 ");
+    status_and_phrase(made.status, phrase(made.status), out);
+    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(made.lines);
+    let has_body = made.status != 204 && made.status != 304;
+    if has_body {
+        out.extend_from_slice(b"Content-Length: ");
+        number::decimal(made.body.len() as u64, out);
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(match persist {
+        Persist::Close => b"Connection: close\r\n\r\n",
+        Persist::KeepAlive => b"Connection: keep-alive\r\n\r\n",
+    });
+    if has_body && !head_only {
+        out.extend_from_slice(made.body);
+    }
+}
+
 fn status_and_phrase(status: u16, phrase: &str, out: &mut Vec<u8>) {
     // Three digits whatever comes in, so that the answer is one that every client can read.
     number::decimal(status.clamp(100, 999).into(), out);
@@ -66,10 +98,22 @@ fn visible_len(text: &str) -> usize {
 
 fn phrase(status: u16) -> &'static str {
     match status {
+        200 => "OK",
+        201 => "Created",
+        202 => "Accepted",
+        204 => "No Content",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
         400 => "Bad Request",
+        401 => "Unauthorized",
         403 => "Forbidden",
         404 => "Not Found",
+        405 => "Method Not Allowed",
         408 => "Request Timeout",
+        410 => "Gone",
         413 => "Content Too Large",
         414 => "URI Too Long",
         417 => "Expectation Failed",

@@ -6,6 +6,7 @@ use super::emit_request::copy_fields;
 use super::head::Version;
 use super::number;
 use super::response::{AnswerBody, Response};
+use httparse::Header;
 
 /// What happens to a connection after a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,12 @@ pub struct ResponseEdits<'a> {
     pub via: Option<&'a str>,
     /// Whether an Upgrade field is passed on (101, and 426 with the protocols that are required).
     pub keep_upgrade: bool,
+    /// Names of fields that are left out, lower case.
+    pub gone: &'a [String],
+    /// A cookie that is not set (RFC 6265 §4.1).
+    pub gone_cookie: Option<&'a str>,
+    /// Lines of ours, each with its end.
+    pub lines: &'a [u8],
 }
 
 /// Appends the head of `response` for the client to `out`.
@@ -48,6 +55,13 @@ pub fn emit_response(response: &Response, edits: &ResponseEdits, out: &mut Vec<u
             skipped.set(at);
         }
     }
+    if !edits.gone.is_empty() || edits.gone_cookie.is_some() {
+        for (at, header) in response.headers.iter().enumerate() {
+            if is_gone(header, edits) {
+                skipped.set(at);
+            }
+        }
+    }
     copy_fields(response.head, response.headers, &skipped, out);
     if chunked {
         out.extend_from_slice(b"Transfer-Encoding: chunked\r\n");
@@ -59,7 +73,25 @@ pub fn emit_response(response: &Response, edits: &ResponseEdits, out: &mut Vec<u
             out.extend_from_slice(part.as_bytes());
         }
     }
+    out.extend_from_slice(edits.lines);
     out.extend_from_slice(b"\r\n");
+}
+
+fn is_gone(header: &Header, edits: &ResponseEdits) -> bool {
+    edits.gone.iter().any(|name| header.name.eq_ignore_ascii_case(name))
+        || edits.gone_cookie.is_some_and(|name| set_cookie(header, name).is_some())
+}
+
+/// What a Set-Cookie field sets a cookie of this name to: its value, and the attributes from their `;` on.
+pub fn set_cookie<'h>(header: &Header<'h>, name: &str) -> Option<(&'h [u8], &'h [u8])> {
+    if !header.name.eq_ignore_ascii_case("set-cookie") {
+        return None;
+    }
+    let end = header.value.iter().position(|b| *b == b';').unwrap_or(header.value.len());
+    let (pair, attributes) = header.value.split_at(end);
+    let at = pair.iter().position(|b| *b == b'=')?;
+    let found = pair[..at].trim_ascii() == name.as_bytes();
+    found.then(|| (pair[at + 1..].trim_ascii(), attributes))
 }
 
 fn length(response: &Response, out: &mut Vec<u8>) {

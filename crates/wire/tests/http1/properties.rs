@@ -233,7 +233,15 @@ proptest! {
         let Ok(Some(answer)) = parse_response(&bytes, &Limits::default(), &mut slots, asked) else {
             return Ok(());
         };
-        let edits = ResponseEdits { client_version, persist, via: Some("b"), keep_upgrade: true };
+        let edits = ResponseEdits {
+            client_version,
+            persist,
+            via: Some("b"),
+            keep_upgrade: true,
+            gone: &[],
+            gone_cookie: None,
+            lines: b"",
+        };
         let mut out = Vec::new();
         emit_response(&answer, &edits, &mut out);
         let mut again_slots = Slots::new();

@@ -75,6 +75,9 @@ pub fn answers(mut bytes: &[u8], asked: Asked, client: Version) -> Replay {
             persist: Persist::KeepAlive,
             via: Some("steelyard"),
             keep_upgrade: true,
+            gone: &[],
+            gone_cookie: None,
+            lines: b"",
         };
         emit_response(&answer, &edits, &mut replay.passed);
         let body = &bytes[answer.head_len..];

@@ -105,7 +105,15 @@ fn persistence_is_told_in_the_words_of_the_clients_version() {
         (required, Version::Http11, Persist::KeepAlive, Some("Upgrade")),
     ];
     for (head, client_version, persist, wanted) in rows {
-        let edits = ResponseEdits { client_version, persist, via: None, keep_upgrade: true };
+        let edits = ResponseEdits {
+            client_version,
+            persist,
+            via: None,
+            keep_upgrade: true,
+            gone: &[],
+            gone_cookie: None,
+            lines: b"",
+        };
         let written = answer(head, &edits);
         let told = written.lines().find_map(|line| line.strip_prefix("Connection: "));
         assert_eq!(told, wanted, "{head} {client_version:?} {persist:?}");

@@ -113,11 +113,19 @@ fn sample() -> Report {
         interval_ms: 2_000,
         total: counts(),
         services: vec![
-            ServiceReport { name: "shop".into(), forward: "http".into(), counts: counts() },
+            ServiceReport {
+                name: "shop".into(),
+                forward: "http".into(),
+                counts: counts(),
+                rules: Vec::new(),
+                affinity: None,
+            },
             ServiceReport {
                 name: "mail".into(),
                 forward: "tcp".into(),
                 counts: ServiceCounts::default(),
+                rules: Vec::new(),
+                affinity: None,
             },
         ],
         pools: vec![PoolReport { name: "web".into(), servers: vec![server("a"), server("b")] }],

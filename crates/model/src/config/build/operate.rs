@@ -38,9 +38,14 @@ pub(super) fn scheduled(section: &Section) -> Option<Scheduled> {
     };
     let disable = hours("disable").map(|hours| (Admin::Disabled, hours));
     let (what, hours) = disable.or_else(|| hours("drain").map(|hours| (Admin::Drain, hours)))?;
+    Some(Scheduled { what, hours, days: days(section) })
+}
+
+/// Days of the week as bits, Monday the lowest; none written: all.
+pub(super) fn days(section: &Section) -> u8 {
     let bit = |day: &&str| DAYS.iter().position(|word| word.name == *day).unwrap_or(0);
     let days = section.words("days").iter().fold(0, |days, day| days | 1 << bit(day));
-    Some(Scheduled { what, hours, days: if days == 0 { EVERY_DAY } else { days } })
+    if days == 0 { EVERY_DAY } else { days }
 }
 
 pub(super) fn discovery(section: &Section) -> Discovery {

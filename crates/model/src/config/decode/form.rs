@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 
 use super::super::finding::Trouble;
+use super::super::matching::{HostPattern, Match, PathPattern, Range};
 use super::super::pattern::Pattern;
 use super::super::schema::Form;
 use super::super::suggest::nearest;
+use super::super::template::Template;
 use super::super::value::Value;
 use super::name::name;
 
@@ -47,6 +49,16 @@ pub fn read(form: Form, text: &str) -> Result<Value, Trouble> {
         Form::Field => field(text),
         Form::Domain => domain(text),
         Form::Oid => oid(text),
+        Form::FieldName => field(&format!("{text}:")),
+        Form::Visible => {
+            (1..=1_024).contains(&text.len()) && text.bytes().all(|b| (b' '..0x7f).contains(&b))
+        }
+        Form::HostPattern => HostPattern::parse(text).is_some(),
+        Form::PathPattern => PathPattern::parse(text).is_some(),
+        Form::Match => Match::field(text).is_some_and(|found| found.name.bytes().all(token)),
+        Form::Pair => Match::pair(text).is_some(),
+        Form::Range => Range::parse(text).is_some(),
+        Form::Template => visible(text) && Template::parse(text).is_some(),
         Form::Host => {
             (1..=255).contains(&text.len()) && visible(text) && !text.contains(['/', '?', '#', '@'])
         }
@@ -83,6 +95,18 @@ pub fn expected(form: Form) -> &'static str {
         Form::Field => "a header field \"name: value\"",
         Form::Domain => "a domain name such as \"shop.example\", or an address",
         Form::Oid => "an object identifier such as \"1.3.6.1.2.1.1.3.0\"",
+        Form::FieldName => "the name of a header field that is not written by us",
+        Form::Visible => "text of at most 1,024 visible characters",
+        Form::HostPattern => "a host without port, or \"*.\" and a host for every name below",
+        Form::PathPattern => {
+            "a path with a leading `/`; a `*` at its end: what begins so; `*`, `**`, `?` within it"
+        }
+        Form::Match => "a field's name, or \"name: value\", `*` in the value for anything",
+        Form::Pair => "a name, or \"name=value\", `*` in the value for anything",
+        Form::Range => "a number or a range: \"10\", \"10-20\", \"10-\", \"-20\"",
+        Form::Template => {
+            "a path or a URL of at most 2,048 visible characters, with {host}, {path}, {query}, {rest}, {1} to {9} in it"
+        }
     }
 }
 

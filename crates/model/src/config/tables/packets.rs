@@ -116,15 +116,6 @@ pub const ICMP: Key = Key::new(
 )
 .packets();
 
-/// A client keeps its server.
-pub const STICKY: Key = Key::new(
-    "sticky",
-    Kind::Table { table: &STICKY_TABLE, short: Short::Key("time"), unset: Some("off") },
-    Fallback::unset("off"),
-    "A client's network keeps its server. Short form: the time.",
-)
-.packets();
-
 /// What is put around packets.
 pub const TUNNEL: Key = Key::new(
     "tunnel",
@@ -151,40 +142,6 @@ pub const GUARD: Key = Key::new(
     "Whom the service takes, and how much.",
 )
 .packets();
-
-/// Pools for some clients.
-pub const RULE: Key = Key::new(
-    "rule",
-    Kind::List { table: &RULE_TABLE, short: Short::None, most: 1_024 },
-    Fallback::Absent,
-    "Pools for some connections, in order; the first rule that fits counts, else the service's pool.",
-)
-.packets();
-
-static STICKY_TABLE: Table = Table {
-    what: "a sticky table",
-    choices: &[],
-    keys: &[
-        Key::new(
-            "time",
-            Kind::time(1_000, 30 * DAY),
-            Fallback::Required,
-            "How long after its last connection a client keeps its server.",
-        ),
-        Key::new(
-            "mask4",
-            Kind::count(0, 32),
-            Fallback::count(32),
-            "Bits of an IPv4 address that count.",
-        ),
-        Key::new(
-            "mask6",
-            Kind::count(0, 128),
-            Fallback::count(128),
-            "Bits of an IPv6 address that count.",
-        ),
-    ],
-};
 
 static TUNNEL_TABLE: Table = Table {
     what: "a tunnel",
@@ -292,68 +249,3 @@ const BANDWIDTH: Key = Key::new(
     Fallback::unset("off"),
     "What clients may send.",
 );
-
-static RULE_TABLE: Table = Table {
-    what: "a rule",
-    choices: &[],
-    keys: &[
-        Key::new(
-            "when",
-            Kind::table(&WHEN_TABLE),
-            Fallback::Inner,
-            "What must hold; nothing: always.",
-        ),
-        Key::new(
-            "pool",
-            Kind::Text { form: Form::Name, unset: None },
-            Fallback::Required,
-            "Name of the pool that takes the connection.",
-        ),
-    ],
-};
-
-const REQUESTS: &str =
-    "packets do not show requests, and rules of proxied services are not available in this build";
-
-static WHEN_TABLE: Table = Table {
-    what: "a condition",
-    choices: &[],
-    keys: &[
-        Key::new(
-            "client",
-            Kind::Prefixes,
-            Fallback::Is(Value::Prefixes(Vec::new())),
-            "Networks of clients.",
-        ),
-        Key::new(
-            "client-port",
-            Kind::PortRange,
-            Fallback::Absent,
-            "The client's port, or a range of them.",
-        ),
-        Key::new(
-            "hours",
-            Kind::Hours,
-            Fallback::Absent,
-            "A part of the day (UTC); it may pass midnight.",
-        ),
-        Key::new(
-            "tos",
-            Kind::count(0, 255),
-            Fallback::Absent,
-            "The type of service or traffic class byte.",
-        ),
-        Key::new(
-            "rate",
-            Kind::count(1, 100_000_000),
-            Fallback::Absent,
-            "At most so many new connections a second; those beyond go on to the next rule.",
-        ),
-        Key::refused("host", REQUESTS),
-        Key::refused("path", REQUESTS),
-        Key::refused("method", REQUESTS),
-        Key::refused("header", REQUESTS),
-        Key::refused("cookie", REQUESTS),
-        Key::refused("sni", REQUESTS),
-    ],
-};

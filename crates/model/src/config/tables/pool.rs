@@ -5,7 +5,7 @@ use super::super::value::Value;
 use super::agent::AGENT;
 use super::balance;
 use super::probe::PROBE;
-use super::service::{self, NOT_CARRIED};
+use super::service;
 use super::{http2, tls};
 use super::{operate, socket};
 
@@ -76,7 +76,7 @@ pub static POOL: Table = Table {
             "Further attempts after a failed one that may be repeated.",
         )
         .proxy(),
-        Key::refused("sticky", NOT_CARRIED),
+        Key::refused("sticky", "keeping clients is the service's: `sticky` in `[service.NAME]`"),
         tls::OF_POOL,
         http2::OF_POOL,
         Key::refused(

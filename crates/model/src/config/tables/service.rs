@@ -3,7 +3,7 @@
 use super::super::schema::{Fallback, Form, Key, Kind, Table, Word};
 use super::super::value::Value;
 use super::{http2, tls};
-use super::{packets, socket};
+use super::{packets, rules, socket, sticky};
 
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
@@ -63,11 +63,11 @@ pub static SERVICE: Table = Table {
         packets::PROTOCOL,
         packets::FIN_TIMEOUT,
         packets::STALE_TIMEOUT,
-        packets::STICKY,
+        sticky::STICKY,
         packets::TUNNEL,
         packets::MSS_CLAMP,
         packets::GUARD,
-        packets::RULE,
+        rules::RULE,
         tls::OF_SERVICE,
         http2::OF_SERVICE,
         Key::refused("access-log", "there is one access log: `access-log` in `[global]`"),
@@ -76,9 +76,6 @@ pub static SERVICE: Table = Table {
         Key::refused("probe", "judging is the pool's: `probe` in `[pool.NAME]`"),
     ],
 };
-
-/// Why a word of ours is refused.
-pub const NOT_CARRIED: &str = "known, but not available in this build";
 
 static TIMEOUT: Table = Table {
     what: "times of a service",

@@ -10,7 +10,6 @@ use super::super::packets::Span;
 use super::super::resolve::Effective;
 use super::super::schema::Key;
 use super::super::section::Section;
-use super::super::suggest::nearest;
 use super::super::tables::pool::POOL;
 use super::super::tables::service::SERVICE;
 use super::super::unit::Time;
@@ -20,7 +19,7 @@ use super::method::{forwards_packets, misfits};
 const CHOICES: [&str; 4] = ["round-robin", "maglev", "source", "least-connections"];
 
 /// Judge every service that forwards packets, and the pools they use.
-pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
+pub fn verify(effective: &Effective, sink: &mut Sink<'_, '_>) {
     let pools: HashMap<&str, &Section> =
         effective.pools.iter().map(|pool| (pool.name.as_str(), pool)).collect();
     let mut judged = HashSet::new();
@@ -38,14 +37,7 @@ pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
         guard(service, &path, sink);
         timers(service, &path, sink);
         let mut names: Vec<&str> = service.text("pool").into_iter().collect();
-        for (at, rule) in service.list("rule").iter().enumerate() {
-            let Some(name) = rule.text("pool") else { continue };
-            if pools.contains_key(name) {
-                names.push(name);
-            } else if whole {
-                unknown_pool(name, rule, &format!("{path}.rule[{at}].pool"), &pools, sink);
-            }
-        }
+        names.extend(service.list("rule").iter().filter_map(|rule| rule.text("pool")));
         for pool in names.iter().filter_map(|name| pools.get(name)) {
             if judged.insert(pool.name.as_str()) {
                 self::pool(pool, sink);
@@ -53,20 +45,6 @@ pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
             together(service, method, pool, sink);
         }
     }
-}
-
-fn unknown_pool(
-    name: &str,
-    rule: &Section,
-    path: &str,
-    pools: &HashMap<&str, &Section>,
-    sink: &mut Sink<'_, '_>,
-) {
-    let near = nearest(name, pools.keys().copied()).map(|name| format!("\"{name}\""));
-    let trouble = Trouble::new(format!("there is no pool `{name}`"))
-        .expected("the name of a table `[pool.NAME]`")
-        .suggest(near);
-    sink.error(rule.place_of("pool"), path, trouble);
 }
 
 /// Keys of one method that another cannot carry.

@@ -1,0 +1,185 @@
+//! `steelyard explain request`: which service, rule, pool and servers would take a request, and why not the others.
+//!
+//! The daemon answers from what is in force; this only renders. Nothing is counted and nothing is sent.
+
+use std::net::IpAddr;
+use std::process::ExitCode;
+
+use api::types::{RequestAsked, RequestExplained};
+
+use crate::ask::{Contact, wait};
+use crate::end::{End, Failure, finish, print_json};
+use crate::show::paint::Paint;
+use crate::show::plain::plain;
+use crate::show::screen;
+use crate::show::table::{Align, Table};
+
+/// Which rule, pool and servers would take a request.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard explain request --url http://shop.example/cart
+  steelyard explain request --method POST --url /api/v1/orders --header 'x-tenant: blue' --from 203.0.113.9
+  steelyard explain request --service shop --url /cart --json
+  steelyard explain request --url tcp://shop.example:443 --sni shop.example")]
+pub struct Args {
+    /// `http://host:port/path?query`, `https://…`, a path, or `tcp://host:port` for a connection.
+    #[arg(long, value_name = "URL")]
+    url: String,
+    /// The method.
+    #[arg(long, value_name = "METHOD", default_value = "GET")]
+    method: String,
+    /// A field of the request; may be given several times.
+    #[arg(long = "header", value_name = "NAME: VALUE")]
+    headers: Vec<String>,
+    /// The client's address.
+    #[arg(long, value_name = "ADDRESS")]
+    from: Option<IpAddr>,
+    /// The service, where the URL does not tell it.
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
+    /// The name that TLS asks for; with https the URL's host.
+    #[arg(long, value_name = "NAME")]
+    sni: Option<String>,
+    #[command(flatten)]
+    contact: Contact,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.contact.json, wait(show(args)))
+}
+
+async fn show(args: &Args) -> Result<End, Failure> {
+    let asked = RequestAsked {
+        method: args.method.clone(),
+        url: args.url.clone(),
+        headers: args.headers.clone(),
+        from: args.from,
+        service: args.service.clone(),
+        sni: args.sni.clone(),
+    };
+    let explained = args.contact.client().explain_request(&asked).await?;
+    if args.contact.json {
+        print_json(&explained)?;
+    } else {
+        screen::print(&story(&explained, screen::width(), Paint::for_stdout()))?;
+    }
+    Ok(End::Done)
+}
+
+fn story(it: &RequestExplained, width: usize, paint: Paint) -> String {
+    let mut out = format!("service  {}: {}\n", it.service, plain(&it.because));
+    if !it.path.is_empty() {
+        out.push_str(&format!("path     {}\n", plain(&it.path)));
+    }
+    match &it.rule {
+        Some(rule) => {
+            out.push_str(&format!(
+                "rule     {} {}: {}\n",
+                rule.place,
+                rule.name,
+                plain(&rule.does)
+            ));
+            out.push_str(&format!("when     {}\n", plain(&rule.when)));
+            if let Some(target) = &rule.target {
+                out.push_str(&format!("target   {}\n", plain(target)));
+            }
+            if let Some(mirror) = &rule.mirror {
+                out.push_str(&format!("mirror   {}\n", plain(mirror)));
+            }
+        }
+        None => out.push_str("rule     none: the service's pool\n"),
+    }
+    if let Some(ends) = &it.ends {
+        out.push_str(&format!("ends     {}\n", plain(ends)));
+    }
+    for pool in &it.pools {
+        out.push_str(&format!(
+            "pool     {} ({:.1} %, {})\n",
+            pool.name, pool.percent, pool.balance
+        ));
+    }
+    if let Some(kept) = &it.kept {
+        out.push_str(&format!("kept     {}\n", plain(kept)));
+    }
+    let mut passed = Table::new(&[("NOT RULE", Align::Left), ("BECAUSE", Align::Left)]);
+    for rule in &it.passed {
+        passed.row(vec![
+            format!("{} {}", rule.place, rule.name).into(),
+            rule.because.as_str().into(),
+        ]);
+    }
+    if it.passed_unlisted > 0 {
+        passed.row(vec![format!("and {} more", it.passed_unlisted).into(), String::new().into()]);
+    }
+    let mut servers = Table::new(&[
+        ("SERVER", Align::Left),
+        ("ADDRESS", Align::Left),
+        ("MAY", Align::Left),
+        ("BECAUSE", Align::Left),
+    ]);
+    for one in &it.servers {
+        let address = one.address.map_or_else(|| "-".to_owned(), |address| address.to_string());
+        servers.row(vec![
+            format!("{}/{}", one.pool, one.name).into(),
+            address.into(),
+            if one.may { "yes" } else { "no" }.into(),
+            one.because.as_str().into(),
+        ]);
+    }
+    for table in [passed, servers] {
+        let text = table.render(width, paint);
+        if !text.is_empty() {
+            out.push('\n');
+            out.push_str(&text);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use api::types::{PoolShare, RulePassed, RuleTaken};
+
+    use super::*;
+
+    #[test]
+    fn a_story_says_rule_pool_and_why_not_the_others() {
+        let explained = RequestExplained {
+            generation: 3,
+            service: "shop".into(),
+            because: "it listens on port 80".into(),
+            path: "/api/x".into(),
+            passed: vec![RulePassed {
+                place: 1,
+                name: "old".into(),
+                because: "path /old does not hold".into(),
+            }],
+            passed_unlisted: 7,
+            rule: Some(RuleTaken {
+                place: 9,
+                name: "api".into(),
+                when: "path /api/*".into(),
+                does: "pool api".into(),
+                target: Some("/x".into()),
+                mirror: None,
+            }),
+            ends: None,
+            pools: vec![PoolShare { name: "api".into(), percent: 100.0, balance: "random".into() }],
+            kept: None,
+            servers: Vec::new(),
+        };
+        let text = story(&explained, 100, Paint::fixed(false));
+        for line in [
+            "service  shop: it listens on port 80",
+            "rule     9 api: pool api",
+            "target   /x",
+            "pool     api (100.0 %, random)",
+            "1 old       path /old does not hold",
+            "and 7 more",
+        ] {
+            assert!(text.contains(line), "{line} in:\n{text}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Rules of a service as a table, and what it remembers of clients. Pure.
+
+use api::types::{RuleReport, ServiceReport};
+
+use crate::show::table::Align::{Left, Right};
+use crate::show::table::Table;
+use crate::show::unit::{bytes, count, span};
+
+/// Rules of a service that are shown where all services are; those that were asked for are shown whole.
+const SHOWN: usize = 20;
+
+/// The rules that took most; `all`: every one.
+pub fn rules(service: &ServiceReport, all: bool, now_unix_ms: u64) -> Table {
+    let mut table = Table::new(&[
+        ("RULE", Left),
+        ("HITS", Right),
+        ("LAST", Right),
+        ("NOW", Right),
+        ("LIMITED", Right),
+        ("PASSED OVER", Right),
+        ("SENT", Right),
+        ("DOES", Left),
+    ]);
+    let mut shown: Vec<&RuleReport> = service.rules.iter().collect();
+    if !all && shown.len() > SHOWN {
+        shown.sort_by_key(|rule| (std::cmp::Reverse(rule.hits), rule.place));
+        shown.truncate(SHOWN);
+    }
+    for rule in &shown {
+        let ago = |at: u64| format!("{} ago", span(now_unix_ms.saturating_sub(at)));
+        table.row(vec![
+            format!("{} {} {}", service.name, rule.place, rule.name).into(),
+            count(rule.hits).into(),
+            rule.last_unix_ms.map_or_else(|| "never".to_owned(), ago).into(),
+            rule.in_flight.to_string().into(),
+            count(rule.limited).into(),
+            count(rule.passed_over).into(),
+            bytes(rule.bytes).into(),
+            format!("{} when {}", rule.does, rule.when).into(),
+        ]);
+    }
+    if shown.len() < service.rules.len() {
+        let more = format!("and {} more of {}", service.rules.len() - shown.len(), service.name);
+        let empty = || String::new().into();
+        table.row(vec![more.into(), empty(), empty(), empty(), empty(), empty(), empty(), empty()]);
+    }
+    table
+}
+
+/// What the service remembers of clients; empty: nothing.
+pub fn affinity(service: &ServiceReport) -> Table {
+    let mut table = Table::new(&[
+        ("KEPT CLIENTS", Left),
+        ("HELD", Right),
+        ("MOST", Right),
+        ("KNOWN", Right),
+        ("PUT", Right),
+        ("EVICTED", Right),
+    ]);
+    if let Some(it) = &service.affinity {
+        table.row(vec![
+            service.name.as_str().into(),
+            count(it.held).into(),
+            count(it.most).into(),
+            count(it.found).into(),
+            count(it.put).into(),
+            count(it.evicted).into(),
+        ]);
+    }
+    table
+}

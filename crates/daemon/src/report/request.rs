@@ -1,0 +1,342 @@
+//! Picture → which service, rule, pool and servers would take a request. Pure: nothing is counted or taken by asking.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use api::types::{Candidate, PoolShare, RequestAsked, RequestExplained, RulePassed, RuleTaken};
+use model::config::{Forward, Rule, WithoutServers};
+use model::head::Head;
+use model::moment::Moment;
+use model::pick::eligible::Eligible;
+use model::rules::{Compiled, Facts, Found, Ruling, Standing, Todo, View, tell};
+use model::snapshot::{PoolView, ServerState, ServiceView};
+use wire::http1::{Limits, Slots, parse_request};
+
+use crate::control::Picture;
+
+/// Rules that are listed with what does not hold.
+const LISTED: usize = 100;
+
+/// A request as text, and where its parts lie.
+struct Written {
+    bytes: Vec<u8>,
+    method: usize,
+    target: (usize, usize),
+}
+
+/// Where a URL leads.
+struct Place<'a> {
+    scheme: &'a str,
+    authority: &'a str,
+    host: &'a str,
+    port: Option<u16>,
+    target: &'a str,
+}
+
+/// Explains it.
+///
+/// # Errors
+/// What is wrong with the question, as a sentence.
+pub fn explain(
+    picture: &Picture,
+    asked: &RequestAsked,
+    now: Moment,
+    unix_seconds: i64,
+) -> Result<RequestExplained, String> {
+    let place = place(&asked.url)?;
+    let (view, because) = service(picture, asked, &place)?;
+    let http = view.config.forward == Forward::Http;
+    let written = if http { Some(written(asked, &place, view)?) } else { None };
+    let head = written.as_ref().map(|it| Head::new(&it.bytes, it.method, it.target));
+    let named = (place.scheme == "https").then_some(place.host);
+    let sni = asked.sni.as_deref().or(named).map(str::to_ascii_lowercase);
+    let from = asked.from.unwrap_or(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
+    let question = View {
+        client: SocketAddr::new(from, 40_000),
+        sni: sni.as_deref(),
+        tos: None,
+        head: head.as_ref(),
+        unix_seconds,
+    };
+    let mut explained = RequestExplained {
+        generation: picture.generation,
+        service: view.config.name.clone(),
+        because,
+        path: head.as_ref().map(|head| text(head.path())).unwrap_or_default(),
+        passed: Vec::new(),
+        passed_unlisted: 0,
+        rule: None,
+        ends: None,
+        pools: Vec::new(),
+        kept: None,
+        servers: Vec::new(),
+    };
+    let pool = |at: usize| {
+        let id = view.rules.as_ref().map_or(Some(&view.pool), |rules| rules.pools.get(at))?;
+        picture.snapshot.pools.get(id).cloned()
+    };
+    match &view.rules {
+        Some(ruling) => {
+            let facts = Standing { ruling, service: view, pool: &pool, now, worker: None };
+            rules(&mut explained, view, ruling, &question, &facts, written.as_ref());
+        }
+        None => share(&mut explained, pool(0), 100.0),
+    }
+    let names: Vec<String> = explained.pools.iter().map(|pool| pool.name.clone()).collect();
+    for name in names {
+        let found = picture.snapshot.pools.values().find(|pool| pool.config.name == name);
+        explained.servers.extend(found.iter().flat_map(|pool| servers(picture, pool)));
+    }
+    if let Some(sticky) = &view.config.sticky {
+        explained.kept = Some(format!(
+            "the service keeps clients by {}: one that is known goes to its server first",
+            kept_by(sticky)
+        ));
+    }
+    Ok(explained)
+}
+
+fn rules(
+    explained: &mut RequestExplained,
+    view: &ServiceView,
+    ruling: &Ruling,
+    question: &View<'_>,
+    facts: &Standing<'_>,
+    written: Option<&Written>,
+) {
+    let found = ruling.table.find(question, facts);
+    let taken = match found {
+        Found::Rule(at) | Found::NoServer(at) => Some(at),
+        Found::Nothing => None,
+    };
+    let before = taken.unwrap_or(ruling.table.rules().len());
+    let position =
+        |name: &str| ruling.table.pools().iter().position(|pool| pool == name).unwrap_or(0);
+    let each = view.config.rules.iter().zip(ruling.table.rules()).enumerate().take(before);
+    for (at, (rule, compiled)) in each {
+        if explained.passed.len() == LISTED {
+            explained.passed_unlisted = (before - LISTED) as u64;
+            break;
+        }
+        let own = compiled.pools().next().unwrap_or(0);
+        let why = tell::why_not(rule, at, own, &position, question, facts);
+        explained.passed.push(RulePassed {
+            place: at as u64 + 1,
+            name: compiled.name.clone(),
+            because: why.unwrap_or_else(|| no_server(rule)),
+        });
+    }
+    let Some((at, (rule, compiled))) = taken
+        .and_then(|at| Some((at, (view.config.rules.get(at)?, ruling.table.rules().get(at)?))))
+    else {
+        return share(explained, (facts.pool)(0), 100.0);
+    };
+    explained.rule = Some(RuleTaken {
+        place: at as u64 + 1,
+        name: compiled.name.clone(),
+        when: tell::words(&rule.when),
+        does: tell::action(rule),
+        target: target(compiled, question, written),
+        mirror: rule.mirror.as_ref().map(|it| format!("{} % to pool {}", it.percent, it.pool)),
+    });
+    explained.ends = match (&compiled.todo, found) {
+        (_, Found::NoServer(_)) => Some("503: no server of its pool may take work".into()),
+        (Todo::Deny, _) => Some("refused: 403, or a reset for a connection".into()),
+        (Todo::Redirect(..) | Todo::Answer, _) => {
+            Some(format!("the balancer's own: {}", tell::action(rule)))
+        }
+        _ => None,
+    };
+    if explained.ends.is_some() {
+        return;
+    }
+    let able = |at: usize| rule.without_servers == WithoutServers::Pool || facts.has_server(at);
+    match &compiled.todo {
+        Todo::Split(parts, _) => {
+            let some = parts.iter().any(|(at, _)| facts.has_server(*at));
+            let takes = |at: usize| if some { facts.has_server(at) } else { able(at) };
+            let sum: u32 = parts.iter().filter(|(at, _)| takes(*at)).map(|(_, w)| *w).sum();
+            for (at, weight) in parts.iter().filter(|(at, weight)| takes(*at) && *weight > 0) {
+                let percent = f64::from(*weight) * 100.0 / f64::from(sum.max(1));
+                share(explained, (facts.pool)(*at), percent);
+            }
+        }
+        _ => compiled.pools().for_each(|at| share(explained, (facts.pool)(at), 100.0)),
+    }
+}
+
+fn no_server(rule: &Rule) -> String {
+    match rule.without_servers {
+        WithoutServers::Next => "it fits, and no server of its pool may take work".into(),
+        _ => "it does not fit".into(),
+    }
+}
+
+/// The target that the server gets, where the rule changes it.
+fn target(rule: &Compiled, question: &View<'_>, written: Option<&Written>) -> Option<String> {
+    let (head, written) = question.head.zip(written)?;
+    let mut out = Vec::new();
+    let parts = rule.parts(head.path());
+    let (begin, end) = rule.edits.as_ref()?.apply(&written.bytes, head, parts, &mut out);
+    let target = out.get(begin..end)?;
+    (target != head.target()).then(|| text(target))
+}
+
+fn share(explained: &mut RequestExplained, pool: Option<Arc<PoolView>>, percent: f64) {
+    explained.pools.extend(pool.map(|pool| PoolShare {
+        name: pool.config.name.clone(),
+        percent,
+        balance: pool.config.balance.name().to_owned(),
+    }));
+}
+
+fn servers(picture: &Picture, pool: &PoolView) -> Vec<Candidate> {
+    let eligible = Eligible::of(pool);
+    let each = pool.servers.iter().enumerate();
+    each.map(|(at, server)| {
+        let may = eligible.slots.iter().any(|slot| slot.index == at);
+        let facts = picture.servers.get(&server.id);
+        let cap = server.config.connections;
+        let full = cap.is_some_and(|cap| server.live.in_flight.get() >= cap);
+        let because = match (may, server.state) {
+            (true, _) if full => {
+                "takes work, and is at its connection cap: it is waited for".into()
+            }
+            (true, state) => format!("takes work: it is {}", state.name()),
+            (false, _) if server.address.is_none() => "its name does not resolve".into(),
+            (false, _) if server.weight.get() == 0 => "its weight is 0".into(),
+            (false, ServerState::Up | ServerState::Unknown) => {
+                "it is not its turn: servers of a better rank or state take the work".into()
+            }
+            (false, state) => {
+                let reason = facts.map(|facts| facts.reason.as_str()).unwrap_or_default();
+                format!("it is {}: {reason}", state.name())
+            }
+        };
+        Candidate {
+            pool: pool.config.name.clone(),
+            name: server.config.name.clone(),
+            address: server.address,
+            state: server.state,
+            may,
+            because,
+        }
+    })
+    .collect()
+}
+
+fn kept_by(sticky: &model::config::Affinity) -> String {
+    use model::config::StickyBy;
+    match &sticky.by {
+        StickyBy::Address(..) => "address".into(),
+        StickyBy::Header(name) => format!("field {name}"),
+        StickyBy::Path => "path".into(),
+        StickyBy::Query(name) => format!("parameter {name}"),
+        StickyBy::Cookie(cookie) => format!("cookie {}", cookie.name),
+        StickyBy::TlsSession => "TLS session".into(),
+    }
+}
+
+fn place(url: &str) -> Result<Place<'_>, String> {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+    if !matches!(scheme, "http" | "https" | "tcp") {
+        return Err(format!("`{scheme}` is no scheme of a service: expected http, https or tcp"));
+    }
+    let at = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, target) = rest.split_at(at);
+    let bare = authority.ends_with(']');
+    let (host, port) = match authority.rsplit_once(':').filter(|_| !bare) {
+        Some((host, port)) => {
+            let port = port.parse().map_err(|_| format!("`{port}` is no port"))?;
+            (host, Some(port))
+        }
+        None => (authority, None),
+    };
+    let target = if target.is_empty() { "/" } else { target };
+    Ok(Place { scheme, authority, host, port, target })
+}
+
+/// The service that the URL leads to, and why.
+fn service<'p>(
+    picture: &'p Picture,
+    asked: &RequestAsked,
+    place: &Place<'_>,
+) -> Result<(&'p Arc<ServiceView>, String), String> {
+    let all = || {
+        let mut all: Vec<_> = picture.snapshot.services.values().collect();
+        all.sort_by(|a, b| a.config.name.cmp(&b.config.name));
+        all.into_iter().filter(|view| !view.config.forward.packets())
+    };
+    if let Some(name) = &asked.service {
+        let found = all().find(|view| view.config.name == *name);
+        let found = found.ok_or_else(|| format!("there is no proxied service `{name}`"))?;
+        return Ok((found, "it was named".into()));
+    }
+    let port = place.port.unwrap_or(if place.scheme == "https" { 443 } else { 80 });
+    let host = place.host.trim_matches(['[', ']']).parse::<IpAddr>().ok();
+    let listens = |view: &&Arc<ServiceView>| {
+        view.config.listen.iter().any(|at| {
+            at.port() == port
+                && (at.ip().is_unspecified() || host.is_none_or(|host| host == at.ip()))
+        })
+    };
+    let found: Vec<_> = all().filter(listens).collect();
+    match found.as_slice() {
+        [one] => Ok((one, format!("it listens on port {port}"))),
+        [] => {
+            let mut services = all();
+            match (services.next(), services.next(), place.port) {
+                (Some(one), None, None) => Ok((one, "it is the only proxied service".into())),
+                _ => Err(format!(
+                    "no proxied service listens there on port {port}: name one with `service`"
+                )),
+            }
+        }
+        several => {
+            let names: Vec<&str> = several.iter().map(|view| view.config.name.as_str()).collect();
+            Err(format!("port {port} is that of {}: name one with `service`", names.join(", ")))
+        }
+    }
+}
+
+/// The request in the form that rules see, refused where a worker would refuse it.
+fn written(asked: &RequestAsked, place: &Place<'_>, view: &ServiceView) -> Result<Written, String> {
+    let method = if asked.method.is_empty() { "GET" } else { &asked.method };
+    let target = match place.target.starts_with('?') {
+        true => format!("/{}", place.target),
+        false => place.target.to_owned(),
+    };
+    let host = if place.authority.is_empty() { view.config.name.as_str() } else { place.authority };
+    let mut text = format!("{method} {target} HTTP/1.1\r\n");
+    let has_host = asked.headers.iter().any(|field| {
+        field.split(':').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("host"))
+    });
+    if !has_host {
+        text.push_str(&format!("Host: {host}\r\n"));
+    }
+    for field in &asked.headers {
+        let (name, value) = field
+            .split_once(':')
+            .ok_or_else(|| format!("`{field}` is no field: expected `name: value`"))?;
+        text.push_str(&format!("{}: {}\r\n", name.trim(), value.trim()));
+    }
+    text.push_str("\r\n");
+    let limits = Limits {
+        head_bytes: view.config.limit.header_bytes as usize,
+        head_count: usize::from(view.config.limit.header_count),
+        target_bytes: view.config.limit.target_bytes as usize,
+    };
+    let mut slots = Slots::new();
+    match parse_request(text.as_bytes(), &limits, &mut slots) {
+        Ok(Some(_)) => {}
+        Ok(None) => return Err("the request's head does not end".into()),
+        Err(defect) => return Err(format!("a worker would refuse it: {}", defect.name())),
+    }
+    let begin = method.len() + 1;
+    let end = begin + target.len();
+    Ok(Written { method: method.len(), target: (begin, end), bytes: text.into_bytes() })
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

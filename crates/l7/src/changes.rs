@@ -1,0 +1,81 @@
+//! What is changed in an answer's head on its way to the client: what the rule says, and what keeps the client.
+//!
+//! It is put together before an attempt and read when the head comes. It writes no head.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use model::affinity::{self, WORD};
+use model::rules::Ruling;
+use wire::http1::{self, Header};
+
+/// Changes of one exchange.
+#[derive(Default)]
+pub struct Changes {
+    /// The rule whose changes these are.
+    pub rule: Option<(Arc<Ruling>, usize)>,
+    /// The line that sets our cookie, or nothing.
+    pub cookie: Vec<u8>,
+    /// A cookie of the application that is looked for.
+    pub watch: Option<Watch>,
+}
+
+/// A cookie that a server may set.
+pub struct Watch {
+    name: String,
+    /// What is put in the place of its value.
+    word: Option<[u8; WORD]>,
+    /// Its value, as tables know it.
+    pub seen: Cell<Option<u64>>,
+}
+
+/// The same, worked out for one head.
+#[derive(Default)]
+pub struct Worked<'c> {
+    /// Names of fields that are left out.
+    pub gone: &'c [String],
+    /// A cookie that is left out.
+    pub gone_cookie: Option<&'c str>,
+    /// Lines that come.
+    pub lines: Vec<u8>,
+}
+
+impl Watch {
+    /// A cookie whose value becomes `word`, or is only looked at.
+    pub fn new(name: &str, word: Option<[u8; WORD]>) -> Watch {
+        Watch { name: name.to_owned(), word, seen: Cell::new(None) }
+    }
+}
+
+impl Changes {
+    /// Whether nothing is changed: the usual case.
+    pub fn none(&self) -> bool {
+        self.rule.is_none() && self.cookie.is_empty() && self.watch.is_none()
+    }
+
+    /// For a head with these fields.
+    pub fn of(&self, headers: &[Header<'_>]) -> Worked<'_> {
+        let mut worked = Worked::default();
+        let rule = self.rule.as_ref().and_then(|(ruling, at)| ruling.table.rules().get(*at));
+        if let Some(rule) = rule {
+            worked.gone = &rule.answer_edits.gone;
+            worked.lines.extend_from_slice(&rule.answer_edits.lines);
+        }
+        worked.lines.extend_from_slice(&self.cookie);
+        let Some(watch) = &self.watch else { return worked };
+        for header in headers {
+            let Some((value, attributes)) = http1::set_cookie(header, &watch.name) else {
+                continue;
+            };
+            watch.seen.set(Some(affinity::part(value)));
+            if let Some(word) = &watch.word {
+                worked.gone_cookie = Some(&watch.name);
+                let name = watch.name.as_bytes();
+                for part in [b"Set-Cookie: ", name, b"=", word, attributes, b"\r\n"] {
+                    worked.lines.extend_from_slice(part);
+                }
+            }
+        }
+        worked
+    }
+}

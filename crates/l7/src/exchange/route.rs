@@ -1,0 +1,129 @@
+//! Where an exchange goes: what the rules of its service say of it, and which server keeps its client.
+//!
+//! Asked once, before the first attempt. It changes the head and sends copies as a rule says; it chooses no server.
+
+use model::cause::Cause;
+use model::id::ServerId;
+use wire::http1::Made;
+
+use super::{Exchange, Parties};
+use crate::after::After;
+use crate::mirror::{self, Copied};
+use crate::refuse;
+use crate::relay::Fault;
+use crate::rt::Net;
+use crate::ruled::{self, Ruled, Taken};
+use crate::sticking::{Stick, Sticking, Told};
+
+/// What ends an exchange before a server is chosen.
+pub(super) enum End {
+    /// A rule refuses it.
+    Refused(Cause),
+    /// A rule answers: status, lines, body.
+    Made(u16, Vec<u8>, Vec<u8>),
+}
+
+impl<N: Net> Exchange<'_, N> {
+    /// Asks the rules, and who keeps the client; what ends the exchange here, if something does.
+    pub(super) fn route(&mut self) -> Option<End> {
+        let Parties { worker, client, peer, service } = self.parties;
+        if let Some(ruling) = self.view.rules.clone() {
+            let head = self.incoming.view();
+            let sni = client.server_name();
+            let ruled =
+                ruled::ask(worker, service, &self.view, &ruling, peer, sni.as_deref(), Some(&head));
+            let taken = match ruled {
+                Ruled::Pool(pool, taken) => {
+                    self.pool = pool.unwrap_or_else(|| self.pool.clone());
+                    taken
+                }
+                Ruled::Refused(cause, taken) => {
+                    self.taken = taken;
+                    return Some(End::Refused(cause));
+                }
+                Ruled::Answer(taken) => {
+                    let (status, lines, body) = ruled::made(&taken, &self.view, &head);
+                    self.taken = Some(taken);
+                    return Some(End::Made(status, lines, body));
+                }
+            };
+            if let Some(taken) = taken {
+                self.edit(&taken);
+                self.copy(&taken);
+                self.taken = Some(taken);
+            }
+        }
+        let head = self.incoming.view();
+        let told = Told { peer, head: Some(&head), session: client.tls_session() };
+        self.sticking = Sticking::begin(&self.view, &self.pool, &told, worker.rt.now());
+        None
+    }
+
+    /// What the client's server wants of the choice.
+    pub(super) fn stick(&self) -> Option<Stick> {
+        let now = self.parties.worker.rt.now();
+        self.sticking.as_ref().and_then(|it| it.wanted(&self.pool, &self.failed, now))
+    }
+
+    /// A server was taken.
+    pub(super) fn took(&mut self, server: ServerId) {
+        if let Some(sticking) = &self.sticking {
+            let now = self.parties.worker.rt.now();
+            sticking.took(&self.pool, server, &self.failed, now, &mut self.changes);
+        }
+    }
+
+    /// Its answer has been seen.
+    pub(super) fn learned(&self, server: ServerId) {
+        if let Some(sticking) = &self.sticking {
+            sticking.learned(&self.pool, server, &self.changes, self.parties.worker.rt.now());
+        }
+    }
+
+    /// Changes the request as the rule says, and keeps what it says of the answer.
+    fn edit(&mut self, taken: &Taken) {
+        let worker = self.parties.worker;
+        let Some(rule) = taken.rule() else { return };
+        if let Some(edits) = &rule.edits {
+            let head = self.incoming.view();
+            let mut out = worker.buffers.take();
+            let target = edits.apply(&self.incoming.head, &head, rule.parts(head.path()), &mut out);
+            let old = self.incoming.replace(out, target);
+            worker.buffers.give(old);
+        }
+        if !rule.answer_edits.is_empty() {
+            self.changes.rule = Some((taken.ruling.clone(), taken.at));
+        }
+    }
+
+    /// Sends a copy where the rule wants one.
+    fn copy(&self, taken: &Taken) {
+        let Parties { worker, peer, service, .. } = self.parties;
+        let wanted = taken.rule().and_then(|rule| rule.mirror);
+        let Some(((pool, percent, at_once), live)) = wanted.zip(taken.live()) else { return };
+        if worker.rng.borrow_mut().below(100) >= u64::from(percent) {
+            return;
+        }
+        let body = &self.incoming.body;
+        let Some(pool) = service.rule_pools.borrow().get(pool).cloned() else { return };
+        if !body.framing.done() || body.holds() || self.incoming.upgrade {
+            return mirror::dropped(worker, live);
+        }
+        let (message, live) = (self.incoming.head.clone(), live.clone());
+        mirror::send(worker, pool, Copied { message, client: peer.ip(), live, at_once });
+    }
+
+    /// Ends without a server.
+    pub(super) async fn end_here(&mut self, end: End) -> After {
+        let Parties { worker, client, .. } = self.parties;
+        let (status, lines, body) = match end {
+            End::Refused(cause) => return self.give_up(Fault::before_sending(cause), None).await,
+            End::Made(status, lines, body) => (status, lines, body),
+        };
+        let made = Made { status, lines: &lines, body: &body };
+        let how = (self.may_keep(), self.incoming.head_only);
+        let after = refuse::made(worker, client, &self.view, &made, how, &mut self.record).await;
+        self.close(None);
+        after
+    }
+}

@@ -1,0 +1,212 @@
+//! Keeping a client at its server: who its server is, what is done when that cannot take it, what is remembered.
+//!
+//! It comes after the rules, which choose the pool, and before the pool's policy. Words and tables are
+//! `model::affinity`'s; this gives them a worker's view. It connects nowhere.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use model::affinity;
+use model::config::{Affinity, Cookie, CookieMode, Gone, StickyBy};
+use model::head::Head;
+use model::id::ServerId;
+use model::moment::Moment;
+use model::snapshot::ServiceView;
+
+use crate::changes::{Changes, Watch};
+use crate::local::LocalPool;
+use crate::rt::Net;
+
+/// What is wanted of the choice of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stick {
+    /// This server; `spill`: another one when it is full.
+    To {
+        /// The server.
+        server: ServerId,
+        /// Not waited for when it is full.
+        spill: bool,
+    },
+    /// It may take no work, and is waited for.
+    Wait,
+    /// It may take no work, and no other one is wanted.
+    Refuse,
+}
+
+/// One client of a service that keeps clients.
+pub struct Sticking {
+    view: Arc<ServiceView>,
+    /// In the table; `None`: a cookie of ours, or nothing that tells the client.
+    key: Option<u64>,
+    /// What a cookie's value would be looked up as.
+    scope: u64,
+    server: Option<ServerId>,
+    stick: Option<Stick>,
+    /// What is remembered names a server that is not here, or may take nothing.
+    moved: bool,
+}
+
+/// What tells a client.
+pub struct Told<'a> {
+    /// Its address.
+    pub peer: SocketAddr,
+    /// Its request, where there is one.
+    pub head: Option<&'a Head<'a>>,
+    /// The TLS session that it resumed or began.
+    pub session: Option<u64>,
+}
+
+impl Sticking {
+    /// Looks who the client's server is; `None`: the service keeps none.
+    pub fn begin<N: Net>(
+        view: &Arc<ServiceView>,
+        pool: &LocalPool<N>,
+        told: &Told<'_>,
+        now: Moment,
+    ) -> Option<Sticking> {
+        let config = view.config.sticky.as_ref()?;
+        let scope = scope(config, view, pool);
+        let key = key(config, told).map(|key| affinity::scoped(key, scope));
+        let known = match (&config.by, &view.affinity, key) {
+            (StickyBy::Cookie(cookie), _, _) if cookie.mode != CookieMode::Learn => {
+                let value = told.head.and_then(|head| head.cookie(cookie.name.as_bytes()).next());
+                value.map(|value| pool.names(config.share.as_deref()).by_word(value))
+            }
+            (_, Some(table), Some(key)) => {
+                let found = table.find(key, now, config.time.unwrap_or_default());
+                found.map(|name| pool.names(config.share.as_deref()).by_name(name))
+            }
+            _ => None,
+        };
+        let server = known.flatten();
+        let takes = server.is_some_and(|id| pool.keeps(id, config.drain, now));
+        let stick = match (server, takes, config.gone) {
+            (Some(server), true, _) => Some(Stick::To { server, spill: config.spill }),
+            (Some(_), false, Gone::Wait) => Some(Stick::Wait),
+            (Some(_), false, Gone::Refuse) => Some(Stick::Refuse),
+            _ => None,
+        };
+        let moved = known.is_some() && !takes;
+        Some(Sticking { view: view.clone(), key, scope, server, stick, moved })
+    }
+
+    /// What is wanted of the choice, after these have failed.
+    pub fn wanted<N: Net>(
+        &self,
+        pool: &LocalPool<N>,
+        tried: &[ServerId],
+        now: Moment,
+    ) -> Option<Stick> {
+        match (self.stick, self.server) {
+            (_, Some(server)) if tried.contains(&server) => None,
+            // It may be back by now.
+            (Some(Stick::Wait), Some(server)) if self.back(pool, server, now) => {
+                Some(Stick::To { server, spill: false })
+            }
+            (stick, _) => stick,
+        }
+    }
+
+    fn back<N: Net>(&self, pool: &LocalPool<N>, server: ServerId, now: Moment) -> bool {
+        let drain = self.view.config.sticky.as_ref().map(|config| config.drain);
+        pool.keeps(server, drain.unwrap_or_default(), now)
+    }
+
+    /// A server was taken: remembers it, or says what the answer's head must say.
+    pub fn took<N: Net>(
+        &self,
+        pool: &LocalPool<N>,
+        server: ServerId,
+        tried: &[ServerId],
+        now: Moment,
+        changes: &mut Changes,
+    ) {
+        let Some(config) = &self.view.config.sticky else { return };
+        (changes.cookie, changes.watch) = (Vec::new(), None);
+        let same = self.server == Some(server);
+        // Spilled over for this time only: its own server is there, and was not tried.
+        let lent = self.server.is_some_and(|own| !same && !self.moved && !tried.contains(&own));
+        let Some(name) = pool.name_of(server) else { return };
+        if let (Some(table), Some(key), false) = (&self.view.affinity, self.key, same || lent) {
+            let time = config.time.unwrap_or_default();
+            table.put(key, affinity::server(&name), now, time);
+        }
+        let StickyBy::Cookie(cookie) = &config.by else { return };
+        if lent && cookie.mode != CookieMode::Learn {
+            return;
+        }
+        let pool_name = pool.view.borrow().config.name.clone();
+        let word = affinity::word(config.share.as_deref().unwrap_or(&pool_name), &name);
+        match cookie.mode {
+            CookieMode::Insert if same && config.time.is_none() => {}
+            CookieMode::Insert => changes.cookie = set(cookie, config, &word),
+            CookieMode::Rewrite => changes.watch = Some(Watch::new(&cookie.name, Some(word))),
+            CookieMode::Learn => changes.watch = Some(Watch::new(&cookie.name, None)),
+        }
+    }
+
+    /// After an answer: a cookie that it set belongs to that server from now on.
+    pub fn learned<N: Net>(
+        &self,
+        pool: &LocalPool<N>,
+        server: ServerId,
+        changes: &Changes,
+        now: Moment,
+    ) {
+        let seen = changes.watch.as_ref().and_then(|watch| watch.seen.take());
+        let (Some(value), Some(table), Some(name)) =
+            (seen, &self.view.affinity, pool.name_of(server))
+        else {
+            return;
+        };
+        let time = self.view.config.sticky.as_ref().and_then(|config| config.time);
+        let key = affinity::scoped(value, self.scope);
+        table.put(key, affinity::server(&name), now, time.unwrap_or_default());
+    }
+}
+
+/// Whose entries these are: of services that share a word, else of one service and pool.
+fn scope<N: Net>(config: &Affinity, view: &ServiceView, pool: &LocalPool<N>) -> u64 {
+    match &config.share {
+        Some(word) => affinity::part(word.as_bytes()),
+        None => u64::from(view.id.0) << 32 | u64::from(pool.view.borrow().id.0),
+    }
+}
+
+fn key(config: &Affinity, told: &Told<'_>) -> Option<u64> {
+    let head = told.head;
+    let value = match &config.by {
+        StickyBy::Address(mask4, mask6) => {
+            return Some(affinity::address(told.peer.ip(), *mask4, *mask6));
+        }
+        StickyBy::TlsSession => return told.session,
+        StickyBy::Header(name) => head?.field(name.as_bytes()).next(),
+        StickyBy::Query(name) => head?.parameter(name.as_bytes()).next(),
+        StickyBy::Path => return Some(affinity::part(head?.path())),
+        StickyBy::Cookie(cookie) => head?.cookie(cookie.name.as_bytes()).next(),
+    };
+    value.filter(|value| !value.is_empty()).map(affinity::part)
+}
+
+/// The line that sets our cookie (RFC 6265 §4.1).
+fn set(cookie: &Cookie, config: &Affinity, word: &[u8]) -> Vec<u8> {
+    let mut line = Vec::with_capacity(128);
+    line.extend_from_slice(b"Set-Cookie: ");
+    line.extend_from_slice(cookie.name.as_bytes());
+    line.push(b'=');
+    line.extend_from_slice(word);
+    line.extend_from_slice(b"; Path=/");
+    if let Some(time) = config.time {
+        line.extend_from_slice(format!("; Max-Age={}", time.as_secs().max(1)).as_bytes());
+    }
+    if cookie.http_only {
+        line.extend_from_slice(b"; HttpOnly");
+    }
+    if cookie.secure {
+        line.extend_from_slice(b"; Secure");
+    }
+    line.extend_from_slice(b"; SameSite=");
+    line.extend_from_slice(cookie.same_site.as_bytes());
+    line.extend_from_slice(b"\r\n");
+    line
+}

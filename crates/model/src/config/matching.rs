@@ -1,0 +1,234 @@
+//! What rules compare with: hosts, paths, named values, ranges of numbers, as they are written in the file.
+//!
+//! Each is parsed once and says how it was written. It compares nothing: `rules` makes the form that does.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// A host, or every name below one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum HostPattern {
+    /// This name, lower case.
+    Exact(String),
+    /// Every name that ends so, lower case, its leading `.` included.
+    Below(String),
+}
+
+/// A path, what begins so, or a glob.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum PathPattern {
+    /// Exactly this.
+    Exact(String),
+    /// What begins so.
+    Prefix(String),
+    /// With `*` (not over a `/`), `**` and `?`.
+    Glob(String),
+}
+
+/// A named value: a field, a cookie or a parameter.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Match {
+    /// Its name.
+    pub name: String,
+    /// Its value, with `*` for anything; `None`: any value, as long as it is there.
+    pub value: Option<String>,
+    /// What stands between both.
+    separator: &'static str,
+}
+
+/// Numbers from one to another, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Range {
+    /// The lowest.
+    pub min: u64,
+    /// The highest.
+    pub max: u64,
+}
+
+/// The longest pattern.
+const LONGEST: usize = 1_024;
+
+impl HostPattern {
+    /// `shop.example` or `*.shop.example`.
+    pub fn parse(text: &str) -> Option<HostPattern> {
+        let lower = text.to_ascii_lowercase();
+        let name = lower.strip_prefix("*.").unwrap_or(&lower);
+        let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+        let good = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
+        let address = bare.is_some_and(|bare| bare.parse::<std::net::Ipv6Addr>().is_ok());
+        let labels = name.len() <= 253 && name.split('.').all(|label| !label.is_empty());
+        let named = labels && name.bytes().all(good);
+        if !named && !address {
+            return None;
+        }
+        Some(match lower.strip_prefix('*') {
+            Some(below) => HostPattern::Below(below.to_owned()),
+            None => HostPattern::Exact(lower),
+        })
+    }
+}
+
+impl PathPattern {
+    /// `/about`, `/api/*`, `/*/edit`.
+    pub fn parse(text: &str) -> Option<PathPattern> {
+        let good = |b: u8| b.is_ascii_graphic() && b != b'#';
+        if !text.starts_with('/') && text != "*" || text.len() > LONGEST || !text.bytes().all(good)
+        {
+            return None;
+        }
+        let literal = text.strip_suffix('*').unwrap_or(text);
+        Some(match literal.contains(['*', '?']) {
+            true => PathPattern::Glob(text.to_owned()),
+            false if literal.len() < text.len() => PathPattern::Prefix(literal.to_owned()),
+            false => PathPattern::Exact(literal.to_owned()),
+        })
+    }
+
+    /// What everything that fits begins with.
+    pub fn literal(&self) -> &str {
+        match self {
+            PathPattern::Exact(text) | PathPattern::Prefix(text) => text,
+            PathPattern::Glob(text) => text.split(['*', '?']).next().unwrap_or_default(),
+        }
+    }
+}
+
+impl Match {
+    /// `name` or `name: value`.
+    pub fn field(text: &str) -> Option<Match> {
+        let (name, value) = match text.split_once(':') {
+            Some((name, value)) => (name, Some(value.trim().to_owned())),
+            None => (text, None),
+        };
+        Self::new(name.to_ascii_lowercase(), value, ": ")
+    }
+
+    /// `name` or `name=value`.
+    pub fn pair(text: &str) -> Option<Match> {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (text, None),
+        };
+        Self::new(name.to_owned(), value, "=")
+    }
+
+    fn new(name: String, value: Option<String>, separator: &'static str) -> Option<Match> {
+        let plain = |b: u8| b == b'\t' || (b >= b' ' && b != 0x7f);
+        let named = !name.is_empty() && name.bytes().all(|b| b.is_ascii_graphic() && b != b';');
+        let valued = value.as_ref().is_none_or(|value| value.bytes().all(plain));
+        let short = name.len() + value.as_ref().map_or(0, String::len) <= LONGEST;
+        (named && valued && short).then_some(Match { name, value, separator })
+    }
+}
+
+impl Range {
+    /// `10`, `10-20`, `10-` or `-20`.
+    pub fn parse(text: &str) -> Option<Range> {
+        let number = |text: &str| {
+            let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            text.parse::<u64>().ok().filter(|_| digits)
+        };
+        let range = match text.split_once('-') {
+            None => Range { min: number(text)?, max: number(text)? },
+            Some((min, "")) => Range { min: number(min)?, max: u64::MAX },
+            Some(("", max)) => Range { min: 0, max: number(max)? },
+            Some((min, max)) => Range { min: number(min)?, max: number(max)? },
+        };
+        (range.min <= range.max).then_some(range)
+    }
+
+    /// Whether a number lies in it.
+    pub fn holds(self, number: u64) -> bool {
+        (self.min..=self.max).contains(&number)
+    }
+}
+
+impl fmt::Display for HostPattern {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HostPattern::Exact(name) => to.write_str(name),
+            HostPattern::Below(name) => write!(to, "*{name}"),
+        }
+    }
+}
+
+impl fmt::Display for PathPattern {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PathPattern::Exact(path) | PathPattern::Glob(path) => to.write_str(path),
+            PathPattern::Prefix(path) => write!(to, "{path}*"),
+        }
+    }
+}
+
+impl fmt::Display for Match {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.value {
+            Some(value) => write!(to, "{}{}{value}", self.name, self.separator),
+            None => to.write_str(&self.name),
+        }
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.min, self.max) {
+            (min, max) if min == max => write!(to, "{min}"),
+            (0, max) => write!(to, "-{max}"),
+            (min, u64::MAX) => write!(to, "{min}-"),
+            (min, max) => write!(to, "{min}-{max}"),
+        }
+    }
+}
+
+macro_rules! as_written {
+    ($($name:ident)*) => {$(
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
+            }
+        }
+    )*};
+}
+
+as_written!(HostPattern PathPattern Match Range);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_written_again() {
+        for text in ["shop.example", "*.shop.example", "10.0.0.1", "[::1]"] {
+            assert_eq!(HostPattern::parse(text).unwrap().to_string(), text);
+        }
+        for text in ["", "*", "*.", "a*b", "a b", ".shop", "shop.example:80", "[::1"] {
+            assert_eq!(HostPattern::parse(text), None, "{text}");
+        }
+        for (text, want) in [
+            ("/", PathPattern::Exact("/".into())),
+            ("*", PathPattern::Prefix(String::new())),
+            ("/api/*", PathPattern::Prefix("/api/".into())),
+            ("/*/edit", PathPattern::Glob("/*/edit".into())),
+            ("/a/**", PathPattern::Glob("/a/**".into())),
+            ("/a?*", PathPattern::Glob("/a?*".into())),
+        ] {
+            let read = PathPattern::parse(text).unwrap();
+            assert_eq!((&read, read.to_string()), (&want, text.to_owned()));
+        }
+        for text in ["", "api", "/a b", "/a#b"] {
+            assert_eq!(PathPattern::parse(text), None, "{text}");
+        }
+        for text in ["7", "7-9", "7-", "-9"] {
+            assert_eq!(Range::parse(text).unwrap().to_string(), text);
+        }
+        for text in ["", "-", "9-7", "+7", "a", "7-9-11"] {
+            assert_eq!(Range::parse(text), None, "{text}");
+        }
+        let field = Match::field("X-Tenant: blue*").unwrap();
+        assert_eq!((field.name.as_str(), field.value.as_deref()), ("x-tenant", Some("blue*")));
+        assert_eq!(Match::pair("id=").unwrap().value.as_deref(), Some(""));
+        assert_eq!((Match::field(""), Match::pair("a;b"), Match::pair("=x")), (None, None, None));
+    }
+}

@@ -1,0 +1,239 @@
+//! Finds the rules that may fit a host and a path without looking at the others.
+//!
+//! Each rule lies under the names and paths that its conditions ask for: exact ones, names below a name, beginnings of
+//! paths. What cannot be told so lies under "any". A lookup gives the candidates in the order of the rules; whether
+//! they fit is `check`'s matter. Beginnings of paths are sorted, each with the longest other one that it begins with: the
+//! last one that is not above a path leads to all that the path begins with.
+
+use std::collections::HashMap;
+
+use crate::config::{Condition, HostPattern, PathPattern};
+
+/// Places under which one rule may lie; with more it lies under "any".
+const PLACES: usize = 256;
+
+/// Lists that are merged without a heap.
+const LISTS: usize = 16;
+
+/// What a rule asks of name and path.
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    /// `None`: any.
+    names: Option<Vec<HostPattern>>,
+    /// `None`: any.
+    paths: Option<Vec<PathPattern>>,
+}
+
+impl Keys {
+    /// Of a condition.
+    pub fn of(condition: &Condition) -> Keys {
+        let mut keys = Keys::default();
+        keys.gather(condition);
+        let count = |list: Option<usize>| list.unwrap_or(1);
+        let places =
+            count(keys.names.as_ref().map(Vec::len)) * count(keys.paths.as_ref().map(Vec::len));
+        if places > PLACES { Keys::default() } else { keys }
+    }
+
+    fn gather(&mut self, condition: &Condition) {
+        match condition {
+            Condition::All(all) => all.iter().for_each(|one| self.gather(one)),
+            // Of a request, a rule that also asks for `sni` is checked in full.
+            Condition::Host(names) => self.names = Some(names.clone()),
+            Condition::Path(paths) => self.paths = Some(paths.clone()),
+            _ => {}
+        }
+    }
+
+    /// The same for connections, whose name is the one that TLS asks for.
+    pub fn of_connection(condition: &Condition) -> Keys {
+        let mut keys = Keys::default();
+        if let Condition::All(all) = condition {
+            for one in all {
+                if let Condition::Sni(names) = one {
+                    keys.names = Some(names.clone());
+                }
+            }
+        }
+        if keys.names.as_ref().is_some_and(|names| names.len() > PLACES) {
+            keys.names = None;
+        }
+        keys
+    }
+}
+
+/// Rules by name and path.
+#[derive(Debug, Default)]
+pub struct Index {
+    exact: HashMap<Box<[u8]>, Paths>,
+    below: HashMap<Box<[u8]>, Paths>,
+    any: Paths,
+}
+
+#[derive(Debug, Default)]
+struct Paths {
+    exact: HashMap<Box<[u8]>, Vec<u32>>,
+    prefixes: Vec<Prefix>,
+    any: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Prefix {
+    text: Box<[u8]>,
+    rules: Vec<u32>,
+    /// The longest other one that it begins with.
+    parent: Option<u32>,
+}
+
+impl Index {
+    /// Of the rules' keys, in their order.
+    pub fn new(keys: &[Keys]) -> Index {
+        let mut index = Index::default();
+        for (at, keys) in keys.iter().enumerate() {
+            let at = at as u32;
+            match &keys.names {
+                None => index.any.add(at, keys.paths.as_deref()),
+                Some(names) => {
+                    for name in names {
+                        let paths = match name {
+                            HostPattern::Exact(name) => {
+                                index.exact.entry(name.as_bytes().into()).or_default()
+                            }
+                            HostPattern::Below(name) => {
+                                index.below.entry(name.as_bytes().into()).or_default()
+                            }
+                        };
+                        paths.add(at, keys.paths.as_deref());
+                    }
+                }
+            }
+        }
+        let below = index.below.values_mut();
+        index.exact.values_mut().chain(below).chain([&mut index.any]).for_each(Paths::settle);
+        index
+    }
+
+    /// The rules that may fit, in their order.
+    pub fn candidates<'i>(&'i self, name: &[u8], path: &[u8]) -> Candidates<'i> {
+        let mut found = Candidates::default();
+        self.any.find(path, &mut found);
+        if !self.exact.is_empty()
+            && let Some(paths) = self.exact.get(name)
+        {
+            paths.find(path, &mut found);
+        }
+        if !self.below.is_empty() {
+            let dots = name.iter().enumerate().filter(|(_, b)| **b == b'.');
+            for (at, _) in dots {
+                if let Some(paths) = self.below.get(&name[at..]) {
+                    paths.find(path, &mut found);
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Paths {
+    fn add(&mut self, rule: u32, paths: Option<&[PathPattern]>) {
+        let Some(paths) = paths else { return push(&mut self.any, rule) };
+        for path in paths {
+            let literal: Box<[u8]> = path.literal().as_bytes().into();
+            match path {
+                PathPattern::Exact(_) => push(self.exact.entry(literal).or_default(), rule),
+                _ if literal.is_empty() => push(&mut self.any, rule),
+                PathPattern::Prefix(_) | PathPattern::Glob(_) => {
+                    self.prefixes.push(Prefix { text: literal, rules: vec![rule], parent: None });
+                }
+            }
+        }
+    }
+
+    /// Sorts the beginnings, joins equal ones and finds their parents.
+    fn settle(&mut self) {
+        self.prefixes.sort_by(|a, b| a.text.cmp(&b.text).then(a.rules.cmp(&b.rules)));
+        self.prefixes.dedup_by(|later, kept| {
+            let same = later.text == kept.text;
+            if same {
+                later.rules.iter().for_each(|rule| push(&mut kept.rules, *rule));
+            }
+            same
+        });
+        let mut open: Vec<u32> = Vec::new();
+        for at in 0..self.prefixes.len() {
+            while let Some(last) = open.last() {
+                let ancestor = &self.prefixes[*last as usize].text;
+                if self.prefixes[at].text.starts_with(ancestor) {
+                    break;
+                }
+                open.pop();
+            }
+            self.prefixes[at].parent = open.last().copied();
+            open.push(at as u32);
+        }
+    }
+
+    fn find<'i>(&'i self, path: &[u8], found: &mut Candidates<'i>) {
+        found.add(&self.any);
+        if !self.exact.is_empty()
+            && let Some(rules) = self.exact.get(path)
+        {
+            found.add(rules);
+        }
+        let after = self.prefixes.partition_point(|prefix| *prefix.text <= *path);
+        let mut at = after.checked_sub(1);
+        while let Some(prefix) = at.and_then(|at| self.prefixes.get(at)) {
+            if path.starts_with(&prefix.text) {
+                found.add(&prefix.rules);
+            }
+            at = prefix.parent.map(|parent| parent as usize);
+        }
+    }
+}
+
+/// Once each, since rules come in their order.
+fn push(list: &mut Vec<u32>, rule: u32) {
+    if list.last() != Some(&rule) {
+        list.push(rule);
+    }
+}
+
+/// Lists of rules, merged in the order of the rules.
+#[derive(Debug, Default)]
+pub struct Candidates<'i> {
+    lists: [&'i [u32]; LISTS],
+    count: usize,
+    more: Vec<&'i [u32]>,
+}
+
+impl<'i> Candidates<'i> {
+    fn add(&mut self, rules: &'i [u32]) {
+        if rules.is_empty() {
+            return;
+        }
+        match self.lists.get_mut(self.count) {
+            Some(room) => {
+                *room = rules;
+                self.count += 1;
+            }
+            None => self.more.push(rules),
+        }
+    }
+}
+
+impl Iterator for Candidates<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        let lists = self.lists[..self.count].iter().chain(&self.more);
+        let next = lists.filter_map(|list| list.first().copied()).min()?;
+        for list in self.lists[..self.count].iter_mut().chain(&mut self.more) {
+            if let [first, rest @ ..] = list
+                && *first == next
+            {
+                *list = rest;
+            }
+        }
+        Some(next)
+    }
+}

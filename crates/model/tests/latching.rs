@@ -1,0 +1,66 @@
+//! A rule that counts what it sent on is free again when that has ended, however busy the rule behind it is.
+
+#![allow(clippy::unwrap_used, reason = "tests may fail")]
+
+use std::sync::Arc;
+
+use model::config::load;
+use model::id::{PoolId, ServiceId};
+use model::live::ServiceLive;
+use model::moment::Moment;
+use model::rules::{Found, Ruling, Standing, View};
+use model::snapshot::ServiceView;
+
+fn service(count: &str) -> ServiceView {
+    let text = format!(
+        "[service.s]\nlisten = \"127.0.0.1:80\"\nforward = \"tcp\"\npool = \"busy\"\n\
+         rule = [{{ when = {{ active = \"-9\"{count} }}, pool = \"main\" }}, {{ pool = \"busy\" }}]\n\
+         [pool.main]\nservers = [\"10.0.0.1:80\"]\n[pool.busy]\nservers = [\"10.0.0.2:80\"]\n"
+    );
+    let config = load(&text, "latching.toml").unwrap().config.services["s"].clone();
+    let ruling = Ruling::new(&config, |name| Some(PoolId(name.len() as u32)), 1, None);
+    ServiceView {
+        id: ServiceId(1),
+        config,
+        pool: PoolId(4),
+        tls: None,
+        live: Arc::new(ServiceLive::new(1)),
+        rules: ruling.map(Arc::new),
+        affinity: None,
+    }
+}
+
+/// Which rule takes a connection now.
+fn taker(view: &ServiceView) -> usize {
+    let ruling = view.rules.as_ref().unwrap();
+    let pool = |_| None;
+    let standing = Standing { ruling, service: view, pool: &pool, now: Moment(0), worker: Some(0) };
+    let client = "192.0.2.1:1".parse().unwrap();
+    let asked = View { client, sni: None, tos: None, head: None, unix_seconds: 0 };
+    match ruling.table.find(&asked, &standing) {
+        Found::Rule(at) => at,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_the_busy_page_holds_does_not_hold_the_main_pool() {
+    for (count, want) in [("", 0), (", count = \"service\"", 1)] {
+        let view = service(count);
+        let live = &view.rules.as_ref().unwrap().live;
+        let mut taken = [0, 0];
+        for _ in 0..25 {
+            let at = taker(&view);
+            taken[at] += 1;
+            live[at].in_flight.up();
+            view.live.in_flight.up();
+        }
+        assert_eq!(taken, [10, 15], "{count}");
+        // The main pool's are over; those of the busy page stay.
+        for _ in 0..10 {
+            live[0].in_flight.down();
+            view.live.in_flight.down();
+        }
+        assert_eq!(taker(&view), want, "{count}");
+    }
+}

@@ -1,0 +1,169 @@
+//! The beginning of a TLS connection, read for the name that the client asks for (RFC 8446 §4.1.2, RFC 6066 §3).
+//!
+//! It reads a ClientHello that may lie in several records and says what it found; it answers nothing and keeps nothing.
+//! Values that nobody defined (RFC 8701) are passed over. Where the real hello is encrypted (ECH) the name is that of the
+//! outer one.
+
+/// Bytes of a ClientHello that are looked at; browsers send up to about 2 KiB.
+pub const LONGEST: usize = 32 * 1024;
+
+/// Bytes of a record's header.
+const RECORD: usize = 5;
+
+/// What a connection begins with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hello {
+    /// The beginning of a hello: more bytes are needed.
+    Partial,
+    /// A hello.
+    Whole {
+        /// The name asked for, lower case, without the dot of the root; `None`: none was.
+        name: Option<String>,
+    },
+    /// No hello, or a broken one; the reason.
+    Other(NotHello),
+}
+
+/// Why bytes are no hello that can be understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotHello {
+    /// Not a handshake of TLS.
+    NotTls,
+    /// A handshake message of another kind.
+    OtherMessage,
+    /// Longer than `LONGEST`.
+    TooLong,
+    /// A length that leads out of what holds it.
+    Broken,
+    /// A name that is none, or two.
+    BadName,
+}
+
+/// Reads what a connection begins with. The outcome is the same however the bytes arrive.
+pub fn client_hello(bytes: &[u8]) -> Hello {
+    match message(bytes) {
+        Ok(None) => Hello::Partial,
+        Ok(Some(message)) => match name(&message) {
+            Ok(name) => Hello::Whole { name },
+            Err(why) => Hello::Other(why),
+        },
+        Err(why) => Hello::Other(why),
+    }
+}
+
+/// The body of the first handshake message, out of its records. What is wrong is said as soon as it shows, so that the
+/// outcome does not depend on how much has arrived.
+fn message(bytes: &[u8]) -> Result<Option<Vec<u8>>, NotHello> {
+    let mut message: Vec<u8> = Vec::new();
+    let mut rest = bytes;
+    loop {
+        if let Some(wanted) = wanted(&message)?
+            && message.len() >= wanted
+        {
+            message.truncate(wanted);
+            message.drain(..4);
+            return Ok(Some(message));
+        }
+        let header = &rest[..rest.len().min(RECORD)];
+        // Handshake, and version 3.x: nothing else begins a connection.
+        if header.first().is_some_and(|kind| *kind != 22) || header.get(1).is_some_and(|v| *v != 3)
+        {
+            return Err(NotHello::NotTls);
+        }
+        let Some(length) = header.get(3..5) else { return Ok(None) };
+        let length = usize::from(u16::from_be_bytes([length[0], length[1]]));
+        // RFC 8446 §5.1: at most 2^14 bytes, and no empty fragments of handshakes.
+        if length == 0 || length > 1 << 14 {
+            return Err(NotHello::Broken);
+        }
+        let part = &rest[RECORD..];
+        message.extend_from_slice(&part[..part.len().min(length)]);
+        rest = part.get(length..).unwrap_or_default();
+    }
+}
+
+/// Bytes of a message with its header, once that is there.
+fn wanted(message: &[u8]) -> Result<Option<usize>, NotHello> {
+    let wanted = match message.get(..4) {
+        Some([1, a, b, c]) => 4 + u32::from_be_bytes([0, *a, *b, *c]) as usize,
+        Some(_) => return Err(NotHello::OtherMessage),
+        None => return Ok(None),
+    };
+    if wanted > LONGEST { Err(NotHello::TooLong) } else { Ok(Some(wanted)) }
+}
+
+/// What is left of a message while it is read.
+struct Reader<'m>(&'m [u8]);
+
+impl<'m> Reader<'m> {
+    fn take(&mut self, count: usize) -> Result<&'m [u8], NotHello> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or(NotHello::Broken)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn number(&mut self, bytes: usize) -> Result<usize, NotHello> {
+        Ok(self.take(bytes)?.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)))
+    }
+
+    /// A vector whose length takes so many bytes.
+    fn vector(&mut self, bytes: usize) -> Result<Reader<'m>, NotHello> {
+        let length = self.number(bytes)?;
+        self.take(length).map(Reader)
+    }
+}
+
+fn name(message: &[u8]) -> Result<Option<String>, NotHello> {
+    let mut hello = Reader(message);
+    // Version and random.
+    hello.take(2 + 32)?;
+    let _session = hello.vector(1)?;
+    let _ciphers = hello.vector(2)?;
+    let _compressions = hello.vector(1)?;
+    if hello.0.is_empty() {
+        return Ok(None);
+    }
+    let mut extensions = hello.vector(2)?;
+    let mut found = None;
+    while !extensions.0.is_empty() {
+        let kind = extensions.number(2)?;
+        let body = extensions.vector(2)?;
+        if kind == 0 {
+            if found.is_some() {
+                return Err(NotHello::BadName);
+            }
+            found = Some(server_name(body)?);
+        }
+    }
+    if !hello.0.is_empty() {
+        return Err(NotHello::Broken);
+    }
+    Ok(found)
+}
+
+/// RFC 6066 §3: a list, of which only host names are known, at most one.
+fn server_name(mut body: Reader<'_>) -> Result<String, NotHello> {
+    let mut list = body.vector(2)?;
+    let mut found = None;
+    while !list.0.is_empty() {
+        let kind = list.number(1)?;
+        let name = list.vector(2)?;
+        if kind == 0 && found.replace(host(name.0)?).is_some() {
+            return Err(NotHello::BadName);
+        }
+    }
+    if !body.0.is_empty() {
+        return Err(NotHello::Broken);
+    }
+    found.ok_or(NotHello::BadName)
+}
+
+fn host(name: &[u8]) -> Result<String, NotHello> {
+    let name = name.strip_suffix(b".").unwrap_or(name);
+    let good = |b: &u8| b.is_ascii_alphanumeric() || b"-._".contains(b);
+    if !(1..=253).contains(&name.len()) || !name.iter().all(good) {
+        return Err(NotHello::BadName);
+    }
+    let name = name.to_ascii_lowercase();
+    String::from_utf8(name).map_err(|_| NotHello::BadName)
+}

@@ -1,0 +1,157 @@
+//! Clients keep their servers: by our cookie, by one that is learned, by a field, and what happens when a server goes.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+
+use api::types::ServerAction;
+use tests::e2e::balancer::Balancer;
+use tests::e2e::client::Client;
+use tests::e2e::http::Message;
+use tests::e2e::servers::{addresses, origin};
+use tests::e2e::setup::Setup;
+
+fn ask(front: SocketAddr, more: &str) -> Message {
+    let mut client = Client::to(front);
+    client.send(format!("GET / HTTP/1.1\r\nHost: shop\r\n{more}\r\n"));
+    client.answer()
+}
+
+fn by(answer: &Message) -> String {
+    answer.field("x-origin").unwrap_or_default()
+}
+
+/// `NAME=VALUE` of the cookie that an answer sets.
+fn cookie(answer: &Message) -> Option<String> {
+    answer.field("set-cookie").map(|line| line.split(';').next().unwrap().to_owned())
+}
+
+#[test]
+fn our_cookie_keeps_a_client_and_names_nobody() {
+    let origins = [origin("a"), origin("b"), origin("c")];
+    let setup = Setup::http(&addresses(&origins))
+        .service("sticky = { by = \"cookie\", name = \"SRV\", drain = \"1h\" }")
+        .pool("balance = \"round-robin\"");
+    let mut balancer = Balancer::start(&setup);
+    let first = ask(balancer.front(), "");
+    let (server, line) = (by(&first), first.field("set-cookie").unwrap());
+    assert!(line.ends_with("; Path=/; HttpOnly; SameSite=Lax"), "{line}");
+    assert!(!line.contains("127.0.0.1") && line.len() < 80, "{line}");
+    let kept = cookie(&first).unwrap();
+    let with = format!("Cookie: other=1; {kept}\r\n");
+    for _ in 0..12 {
+        let again = ask(balancer.front(), &with);
+        assert_eq!((by(&again), cookie(&again)), (server.clone(), None));
+    }
+    let others: std::collections::BTreeSet<String> =
+        (0..12).map(|_| by(&ask(balancer.front(), ""))).collect();
+    assert_eq!(others.len(), 3, "new clients are shared out");
+    // A change of something else, and a server that finishes what it has: its clients stay.
+    balancer.reload(&setup.clone().global("drain = \"20s\""));
+    balancer.order(&server, ServerAction::Drain);
+    assert_eq!(by(&ask(balancer.front(), &with)), server);
+    let fresh: Vec<String> = (0..6).map(|_| by(&ask(balancer.front(), ""))).collect();
+    assert!(!fresh.contains(&server), "{fresh:?}");
+    // Without it, another one for good, and the client is told.
+    balancer.order(&server, ServerAction::Disable);
+    let moved = ask(balancer.front(), &with);
+    assert_ne!(by(&moved), server);
+    let with = format!("Cookie: {}\r\n", cookie(&moved).unwrap());
+    assert_eq!(by(&ask(balancer.front(), &with)), by(&moved));
+    let made_up = ask(balancer.front(), "Cookie: SRV=AAAAAAAAAAAAAAAAAAAAAA\r\n");
+    assert_eq!(made_up.status(), 200);
+}
+
+#[test]
+fn a_field_keeps_a_client_over_services_and_what_is_remembered_is_counted() {
+    let origins = [origin("a"), origin("b"), origin("c")];
+    let sticky =
+        "sticky = { by = \"header\", name = \"x-user\", time = \"1h\", share = \"users\" }";
+    let other = tests::e2e::servers::reserved();
+    let servers: Vec<String> = addresses(&origins)
+        .iter()
+        .zip(["a", "b", "c"])
+        .map(|(at, name)| format!("{{ name = \"{name}\", address = \"{at}\" }}"))
+        .collect();
+    let more = format!(
+        "[service.second]\nlisten = \"{}\"\nforward = \"http\"\npool = \"same\"\n{sticky}\n\
+         [pool.same]\nservers = [{}]\nbalance = \"random\"\n",
+        other.address(),
+        servers.join(", ")
+    );
+    let setup =
+        Setup::http(&addresses(&origins)).service(sticky).pool("balance = \"random\"").more(&more);
+    let balancer = Balancer::start(&setup);
+    for user in 0..20 {
+        let field = format!("x-user: u{user}\r\n");
+        let first = by(&ask(balancer.front(), &field));
+        for front in [balancer.front(), other.address(), balancer.front()] {
+            assert_eq!(by(&ask(front, &field)), first, "u{user}");
+        }
+    }
+    let report = balancer.report();
+    let shop = report.services.iter().find(|service| service.name == "shop").unwrap();
+    let affinity = shop.affinity.unwrap();
+    assert_eq!((affinity.held, affinity.put, affinity.evicted, affinity.found), (20, 20, 0, 60));
+}
+
+#[test]
+fn when_its_server_is_gone_a_client_gets_what_was_set() {
+    let origins = [origin("a"), origin("b")];
+    let setup = Setup::http(&addresses(&origins)).service(
+        "sticky = { by = \"header\", name = \"x-user\", time = \"1h\", gone = \"refuse\" }",
+    );
+    let balancer = Balancer::start(&setup);
+    let server = by(&ask(balancer.front(), "x-user: one\r\n"));
+    balancer.order(&server, ServerAction::Disable);
+    let refused = ask(balancer.front(), "x-user: one\r\n");
+    assert_eq!(
+        (refused.status(), refused.field("x-steelyard-cause").as_deref()),
+        (503, Some("no-server"))
+    );
+    assert_eq!(ask(balancer.front(), "x-user: two\r\n").status(), 200);
+    balancer.order(&server, ServerAction::Enable);
+    assert_eq!(by(&ask(balancer.front(), "x-user: one\r\n")), server);
+}
+
+/// A server whose answers set a cookie of its application.
+fn application(name: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut bytes = [0; 4096];
+            let _ = stream.read(&mut bytes);
+            let _ = stream.write_all(
+                format!(
+                    "HTTP/1.1 200 OK\r\nx-origin: {name}\r\nSet-Cookie: sid=session-of-{name}; Path=/\r\n\
+                     Content-Length: 0\r\nConnection: close\r\n\r\n"
+                )
+                .as_bytes(),
+            );
+        }
+    });
+    at
+}
+
+#[test]
+fn a_cookie_of_the_application_is_learned_or_rewritten() {
+    let servers = [application("a"), application("b"), application("c")];
+    for (mode, time) in [("learn", ", time = \"1h\""), ("rewrite", "")] {
+        let sticky =
+            format!("sticky = {{ by = \"cookie\", name = \"sid\", cookie = \"{mode}\"{time} }}");
+        let balancer =
+            Balancer::start(&Setup::http(&servers).service(&sticky).pool("balance = \"random\""));
+        let first = ask(balancer.front(), "");
+        let (server, value) = (by(&first), cookie(&first).unwrap());
+        assert_eq!(value == format!("sid=session-of-{server}"), mode == "learn", "{value}");
+        assert!(first.field("set-cookie").unwrap().ends_with("; Path=/"));
+        for _ in 0..10 {
+            assert_eq!(
+                by(&ask(balancer.front(), &format!("Cookie: {value}\r\n"))),
+                server,
+                "{mode}"
+            );
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Rules and stickiness of the built program, with curl and openssl as clients.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the whole program is a test, which the lints cannot see"
+)]
+
+mod affinity;
+mod many;
+mod names;
+mod requests;

@@ -1,0 +1,46 @@
+//! Thousands of rules: put in force while requests are under way, and looked up rather than walked through.
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::client::Client;
+use tests::e2e::servers::{addresses, origin};
+use tests::e2e::setup::Setup;
+use tests::e2e::steady::{self, Steady};
+
+/// Rules that no request of the load fits, and one that it does.
+fn rules(count: usize, mark: &str) -> String {
+    let one = |n: usize| {
+        format!(
+            "[[service.shop.rule]]\nwhen = {{ host = \"h{}.example\", path = \"/p{n}/*\" }}\npool = \"web\"\n",
+            n % 50
+        )
+    };
+    let mut text: String = (0..count).map(one).collect();
+    text.push_str(&format!(
+        "[[service.shop.rule]]\nname = \"kept\"\nwhen = {{ path = \"/bytes/7\" }}\npool = \"web\"\n\
+         [[service.shop.rule]]\nname = \"mark\"\nwhen = {{ path = \"/mark\" }}\nanswer = {{ status = 200, body = \"{mark}\" }}\n"
+    ));
+    text
+}
+
+#[test]
+fn three_thousand_rules_come_and_go_under_load_and_no_request_fails() {
+    let origins = [origin("a"), origin("b")];
+    let setup = Setup::http(&addresses(&origins)).quiet();
+    let mut balancer = Balancer::start(&setup.clone().more(&rules(0, "0")));
+    assert_eq!(Client::to(balancer.front()).get("/bytes/7").status(), 200);
+    let steady = Steady::start(balancer.front());
+    for (number, count) in [3_000, 10, 3_000, 2_999].into_iter().enumerate() {
+        let mark = format!("m{number}");
+        balancer.reload(&setup.clone().more(&rules(count, &mark)));
+        assert_eq!(Client::to(balancer.front()).get("/mark").text(), mark);
+        steady.goes_on();
+    }
+    let felt = steady.stop();
+    assert_eq!(felt.broken, Vec::<String>::new());
+    for report in [&felt.kept, &felt.fresh] {
+        assert_eq!(steady::failures(report).count(), 0);
+    }
+    let report = balancer.report();
+    let kept = report.services[0].rules.iter().find(|rule| rule.name == "kept").unwrap();
+    assert_eq!((kept.place, kept.hits), (3_000, 1), "its count stayed through four changes");
+}

@@ -1,0 +1,67 @@
+//! Pass-through by the name that TLS asks for: the connection is not ended here, and its first bytes reach the server.
+
+use std::io::Write;
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::certificate::{Authority, wanted};
+use tests::e2e::client::Client;
+use tests::e2e::dir::Dir;
+use tests::e2e::servers::{origin, reserved};
+use tests::e2e::setup::Setup;
+use tests::e2e::tools::{curl_text, program};
+
+#[test]
+fn connections_go_where_their_name_says() {
+    let (authority, dir) = (Authority::new("test authority"), Dir::new());
+    let ca = authority.write(dir.join("ca.pem"));
+    let origins = [origin("a"), origin("b"), origin("plain")];
+    let ports = [reserved(), reserved()];
+    let mut tables = String::from(
+        "[[service.shop.rule]]\nwhen = { sni = \"a.example\" }\npool = \"to-a\"\n\
+         [[service.shop.rule]]\nwhen = { sni = \"*.b.example\" }\npool = \"to-b\"\n\
+         [[service.shop.rule]]\nwhen = { sni = \"denied.example\" }\ndeny = true\n",
+    );
+    let names = [("a", "a.example"), ("b", "x.b.example")];
+    for (((name, host), port), origin) in names.iter().zip(&ports).zip(&origins) {
+        let pair = authority.pair(dir.join(&format!("{name}.pem")), &wanted(&[host]));
+        let (at, to) = (port.address(), origin.address());
+        tables.push_str(&format!(
+            "[service.tls-{name}]\nlisten = \"{at}\"\nforward = \"http\"\npool = \"{name}\"\n\
+             tls = {pair:?}\n[pool.{name}]\nservers = [\"{to}\"]\n[pool.to-{name}]\nservers = [\"{at}\"]\n"
+        ));
+    }
+    let balancer = Balancer::start(&Setup::tcp(&[origins[2].address()]).more(&tables));
+    let front = balancer.front();
+    for (name, host) in names {
+        let to = format!("{host}:{}:{}", front.port(), front.ip());
+        let url = format!("https://{host}:{}/", front.port());
+        let ca = ca.display().to_string();
+        let answer = curl_text(&["-i", "--cacert", &ca, "--resolve", &to, &url]);
+        assert!(answer.to_ascii_lowercase().contains(&format!("x-origin: {name}")), "{answer}");
+    }
+    let shown = std::process::Command::new(program("openssl"))
+        .args(["s_client", "-connect", &front.to_string(), "-servername", "x.b.example"])
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("BEGIN CERTIFICATE") && shown.contains("test authority"), "{shown}");
+    let denied = std::process::Command::new(program("openssl"))
+        .args(["s_client", "-connect", &front.to_string(), "-servername", "denied.example"])
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    assert!(!String::from_utf8_lossy(&denied.stdout).contains("BEGIN CERTIFICATE"));
+    // What is no TLS goes to the service's own pool, whole, however it comes in.
+    let mut plain = Client::to(front);
+    for byte in b"GET / HTTP/1.1\r\nHost: x\r\n\r\n" {
+        plain.stream().write_all(&[*byte]).unwrap();
+    }
+    assert_eq!(plain.answer().field("x-origin").as_deref(), Some("plain"));
+    drop(plain);
+    let report = balancer.settled();
+    let service = report.services.iter().find(|service| service.name == "shop").unwrap();
+    let hits: Vec<u64> = service.rules.iter().map(|rule| rule.hits).collect();
+    assert_eq!(hits, [1, 2, 1]);
+    assert!(service.counts.causes.iter().any(|cause| cause.name == "rule-denied"));
+}
