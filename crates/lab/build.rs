@@ -1,4 +1,5 @@
-//! Compiles the programs of the proving ground: one that passes every packet, and the driver of packet costs.
+//! Compiles the programs of the proving ground: one that passes every packet, the driver of packet
+//! costs, and a flood of packets with its drain.
 //!
 //! It needs clang and no header. It compiles nothing of the product.
 
@@ -6,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 /// The programs, by the names of their sources.
-const PROGRAMS: [&str; 2] = ["pass", "vary"];
+const PROGRAMS: [&str; 3] = ["pass", "vary", "flood"];
 
 fn main() -> ExitCode {
     println!("cargo::rerun-if-changed=bpf");

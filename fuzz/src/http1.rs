@@ -57,6 +57,9 @@ pub fn response(bytes: &[u8]) {
             persist: Persist::KeepAlive,
             via: Some("x"),
             keep_upgrade: true,
+            gone: &[],
+            gone_cookie: None,
+            lines: b"",
         };
         let mut head = Vec::new();
         emit_response(&answer, &edits, &mut head);

@@ -29,8 +29,8 @@ pub use explain::{
 };
 pub use history::{History, HistoryQuery, HistoryRow, Worst};
 pub use packets::{
-    Neighbour, PacketInterface, PacketOutcome, PacketServer, PacketService, PacketsReport,
-    PacketsStatus,
+    Neighbour, PacketEnd, PacketInterface, PacketOutcome, PacketServer, PacketService,
+    PacketsReport, PacketsStatus,
 };
 pub use problem::Problem;
 pub use report::{

@@ -8,6 +8,7 @@ pub mod home;
 pub mod interface;
 pub mod load;
 pub mod mapped;
+mod said;
 mod sys;
 pub mod table;
 pub mod value;

@@ -11,6 +11,7 @@ use libbpf_rs::{MapCore, MapHandle, Object, ObjectBuilder, ProgramInput};
 use thiserror::Error;
 
 use crate::home::{Home, HomeError};
+use crate::said;
 use crate::table::{Table, TableError};
 use crate::value::Value;
 
@@ -65,8 +66,16 @@ pub enum LoadError {
         source: libbpf_rs::Error,
     },
     /// The kernel refused it.
-    #[error("the kernel refused the packet program")]
-    Kernel(#[source] libbpf_rs::Error),
+    #[error("the kernel refused the packet program: {why}; {remedy}")]
+    Kernel {
+        /// What it says, in one line.
+        why: String,
+        /// What to do.
+        remedy: &'static str,
+        /// The error.
+        #[source]
+        source: libbpf_rs::Error,
+    },
     /// The object lacks a map or program.
     #[error("the packet program has no `{0}`")]
     Missing(String),
@@ -166,7 +175,11 @@ fn open(home: &Home, program: &Program<'_>, maps: &Path) -> Result<Object, LoadE
             one.set_autoload(false);
         }
     }
-    open.load().map_err(LoadError::Kernel)
+    let (loaded, said) = said::listen(|| open.load());
+    loaded.map_err(|source| {
+        let (why, remedy) = said::explain(&said, source.kind());
+        LoadError::Kernel { why, remedy, source }
+    })
 }
 
 fn word(bytes: &[u8]) -> u64 {

@@ -39,6 +39,9 @@ pub enum TableError {
     },
 }
 
+/// Entries that are read with one call to the kernel.
+const BATCH: u32 = 4_096;
+
 /// A map of `K` to `V`.
 #[derive(Debug)]
 pub struct Table<K, V> {
@@ -107,6 +110,13 @@ impl<K: Value, V: Value> Table<K, V> {
     /// All keys at this moment.
     pub fn keys(&self) -> Vec<K> {
         self.map.keys().map(|key| K::read(&key)).collect()
+    }
+
+    /// All entries at this moment, many with one call to the kernel.
+    pub fn all(&self) -> Result<Vec<(K, V)>, TableError> {
+        let found = self.map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY);
+        let found = found.map_err(|source| self.failed("read", source))?;
+        Ok(found.map(|(key, value)| (K::read(&key), V::read(&value))).collect())
     }
 
     /// One entry of a per-CPU map: a value for each CPU.

@@ -8,8 +8,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use l7::{Access, Open, Plane, PlaneOptions, PortUse};
-use model::config::{AccessTarget, Global};
+use model::config::{AccessTarget, Config, Global};
 use model::id::{ListenerId, ServerId, ServiceId};
 use model::snapshot::Snapshot;
 use tokio::sync::{mpsc, oneshot};
@@ -126,11 +127,13 @@ impl House {
         let mut listeners = Listeners::new(Box::new(Kernel), keeper, workers);
         listeners.inherit(inherited);
         let annals = Arc::new(Annals::new(state.clone()));
-        let engine: Arc<dyn Engine> = Arc::new(Carrier(Arc::clone(&plane)));
+        let (orders, inbox) = packets::order::orders();
+        let carrier = Carrier { plane: Arc::clone(&plane), packets: orders.clone() };
+        let engine: Arc<dyn Engine> = Arc::new(carrier);
         let parts = Parts { engine, listeners, workers, state, file, before, events };
         let (control, actor) = Actor::begin(parts, change).await?;
 
-        let packets = packets::Handle::start(control.clone());
+        let packets = packets::Handle::start(control.clone(), (orders, inbox));
         let (ports, open) = (Arc::downgrade(&plane), Arc::downgrade(&plane));
         let vitals = Arc::new(Vitals {
             control: control.clone(),
@@ -150,6 +153,7 @@ impl House {
             control.clone(),
             Arc::clone(&vitals.board),
             Arc::clone(&vitals.weighed),
+            packets.view(),
         ));
         tasks.spawn(resolve::run(control.clone()));
         tasks.spawn(clock::run(control.clone()));
@@ -193,6 +197,11 @@ impl House {
     pub async fn asked_to_leave(&mut self) -> Asked {
         // We hold a sender ourselves: it is never closed.
         self.asked.1.recv().await.unwrap_or_default()
+    }
+
+    /// Waits until the packet plane stands, or is refused with its reason; without packet services at once.
+    pub fn packets_settled(&self) -> impl Future<Output = ()> + use<> {
+        self.packets.settled()
     }
 
     /// Probes by result.
@@ -284,27 +293,33 @@ fn ports_of(plane: &Weak<Plane>) -> Vec<PortUse> {
     plane.upgrade().map(|plane| plane.ports()).unwrap_or_default()
 }
 
-/// The request plane behind the reconciler's seam.
-struct Carrier(Arc<Plane>);
+/// The planes behind the reconciler's seam.
+struct Carrier {
+    plane: Arc<Plane>,
+    packets: packets::order::Orders,
+}
 
 impl Engine for Carrier {
+    fn ahead(&self, snapshot: Arc<Snapshot>, config: Arc<Config>) -> BoxFuture<'static, ()> {
+        Box::pin(self.packets.clone().ahead(snapshot, config))
+    }
     fn install(&self, snapshot: Arc<Snapshot>) {
-        self.0.install(snapshot);
+        self.plane.install(snapshot);
     }
     fn installed(&self) -> u64 {
-        self.0.installed()
+        self.plane.installed()
     }
     fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>) {
-        self.0.listen(id, service, sockets);
+        self.plane.listen(id, service, sockets);
     }
     fn unlisten(&self, id: ListenerId, accept_rest: bool) {
-        self.0.unlisten(id, accept_rest);
+        self.plane.unlisten(id, accept_rest);
     }
     fn cut(&self, server: ServerId) {
-        self.0.cut(server);
+        self.plane.cut(server);
     }
     fn drain(&self, limit: Duration) {
-        self.0.drain(limit.saturating_add(LATER));
+        self.plane.drain(limit.saturating_add(LATER));
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod family;
 pub mod listen;
+mod packets;
 mod process;
 mod rule;
 mod server;
@@ -51,7 +52,8 @@ impl Collector for Scrape {
         let services = services(&self.snapshot);
         service::encode(&services, &mut to)?;
         rule::encode(&services, &mut to)?;
-        server::encode(&pools(&self.snapshot), &mut to)
+        server::encode(&pools(&self.snapshot), &mut to)?;
+        packets::encode(&self.facts.packets, &mut to)
     }
 }
 

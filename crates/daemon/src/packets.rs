@@ -4,6 +4,7 @@
 //! The plane lives in the kernel: it goes on when this thread ends, unless it is told to take everything down. Without
 //! a service that forwards packets nothing is loaded and no right is needed.
 
+mod alarms;
 pub mod attach;
 pub mod facts;
 pub mod netlink;
@@ -17,28 +18,27 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 
 use crate::control::Control;
-use order::{End, Order};
+use order::{End, Order, Orders};
 use view::View;
 
-/// How long the thread may take to end.
-const END: Duration = Duration::from_secs(5);
+/// How long the plane may take to stand before others go on without it.
+const STAND: Duration = Duration::from_secs(10);
 
 /// The packet plane, as others see it.
 #[derive(Debug)]
 pub struct Handle {
     view: watch::Receiver<Arc<View>>,
-    orders: mpsc::Sender<Order>,
+    orders: Orders,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Handle {
-    /// Starts the thread, which follows `control`.
-    pub fn start(control: Control) -> Handle {
+    /// Starts the thread, which follows `control` and takes its orders from `inbox`.
+    pub fn start(control: Control, (orders, inbox): (Orders, mpsc::Receiver<Order>)) -> Handle {
         let (show, view) = watch::channel(Arc::new(View::default()));
-        let (orders, inbox) = mpsc::channel(1);
         let events = control.events().clone();
         let thread = std::thread::Builder::new().name("packets".to_owned());
         let thread = thread.spawn(move || {
@@ -56,13 +56,20 @@ impl Handle {
         self.view.clone()
     }
 
+    /// Waits, not for ever, until what is asked for was carried out or refused with its reason.
+    pub fn settled(&self) -> impl Future<Output = ()> + use<> {
+        let mut view = self.view();
+        async move {
+            let settled = view.wait_for(|view| view.settled);
+            // Whatever keeps it is told by the thread, and stands in `status`.
+            let _ = tokio::time::timeout(STAND, settled).await;
+        }
+    }
+
     /// Ends the thread; what a second call says does not count any more.
     pub async fn end(&mut self, end: End) {
         let Some(thread) = self.thread.take() else { return };
-        let (done, told) = oneshot::channel();
-        if self.orders.send(Order { end, done }).await.is_ok() {
-            let _ = tokio::time::timeout(END, told).await;
-        }
+        self.orders.end(end).await;
         if thread.is_finished() {
             let _ = thread.join();
         }

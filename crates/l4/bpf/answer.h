@@ -98,16 +98,19 @@ INLINE int answered(struct xdp_md *ctx, struct cursor *c, const struct config *k
 	return GO_ON;
 }
 
-INLINE int nat_back(struct xdp_md *ctx, struct cursor *c)
+GLOBAL int nat_back(struct xdp_md *ctx, struct cursor *c)
 {
-	struct record *record = entry(records, c->record);
+	struct record *record;
 	struct ends to;
 	struct way way;
 
+	if (!c)
+		return XDP_DROP;
+	record = entry(records, c->record);
 	if (!record)
 		return drop(c, NO_CONFIGURATION);
 	if (unlikely(c->ttl <= 1))
-		return drop(c, TTL_EXPIRED);
+		return hops_over(ctx, c);
 	copy16(&to.src, record->addr);
 	to.sport = record->port;
 	copy16(&to.dst, record->client);

@@ -74,6 +74,9 @@ struct cursor {
 	__u32 service;
 	__u32 server;
 	__u32 record;
+	/* 1 + the client's entry in `crowd`, where a new connection is counted; 0 where none is. */
+	__u32 crowd;
+	__u32 pad2;
 };
 
 /* Makes the verifier believe a bound that the compiler would optimise away. `m` is 2^n-1. */

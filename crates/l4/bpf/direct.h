@@ -72,17 +72,36 @@ INLINE void count_half_open(struct cursor *c, __u32 change)
 		__sync_fetch_and_add(&gauge->new_half_open, change);
 }
 
-/* A server for a packet without a record, and the record. Ends the walk, or goes on with `c->server`. */
+/* Enters the flow of a packet that chose `c->server`. */
+INLINE void hold(struct cursor *c, const struct config *k, const struct service *service, __u64 print)
+{
+	__u32 state = is_tcp(c) && !(c->tcp & SYN) && !(c->tcp & RST) ? ESTABLISHED : next_state(c, FREE), at = 0;
+	__u64 word = word_of(print, state << STATE_SHIFT | c->server, c->tick + time_of(service, state));
+	int done = insert(&flows, k->flow_mask, print, word, c->tick, 1, &at);
+
+	if (done == EVICTED) {
+		struct plane_count *plane = entry(plane_counts, 0);
+
+		if (plane)
+			plane->evicted++;
+	}
+	if (c->crowd && done != FULL)
+		own(&flow_owners, at, c, print);
+	count_flow(c, is_tcp(c) && !opens(c));
+	if (state == EMBRYONIC)
+		count_half_open(c, 1);
+}
+
+/* A server for a packet without a flow, and the flow. Ends the walk, or goes on with `c->server`. */
 GLOBAL int begin(struct cursor *c, const struct config *k, const struct service *service, __u64 print)
 {
-	__u32 state, server;
+	__u32 server;
 	int done;
 
 	if (!c || !k || !service)
 		return XDP_DROP;
-	state = is_tcp(c) && !(c->tcp & SYN) && !(c->tcp & RST) ? ESTABLISHED : next_state(c, FREE);
 	if (opens(c) || !is_tcp(c)) {
-		done = admit(k, c, service);
+		done = enlist(k, c, service);
 		if (done != GO_ON)
 			return done;
 	}
@@ -92,30 +111,19 @@ GLOBAL int begin(struct cursor *c, const struct config *k, const struct service 
 	if (server == NONE)
 		return drop(c, NO_SERVER);
 	c->server = server;
-	if (insert(&flows, k->flow_mask, print,
-		   word_of(print, state << STATE_SHIFT | server, c->tick + time_of(service, state)), c->tick,
-		   1) == EVICTED) {
-		struct plane_count *plane = entry(plane_counts, 0);
-
-		if (plane)
-			plane->evicted++;
-	}
-	count_flow(c, is_tcp(c) && !opens(c));
-	if (state == EMBRYONIC)
-		count_half_open(c, 1);
+	hold(c, k, service, print);
 	return GO_ON;
 }
 
-/* Sets `c->server` to the connection's server. */
-INLINE int direct(struct cursor *c, const struct config *k, const struct service *service)
+/* Sets `c->server` to the server of a flow that is known and lives; 0 when there is none. */
+INLINE int held(struct cursor *c, const struct config *k, const struct service *service, __u64 print)
 {
-	__u64 print = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto), old, new;
-	__u64 *word = find(&flows, k->flow_mask, print);
+	__u64 *word = find(&flows, k->flow_mask, print), old, new;
 	__u32 state, next;
 
 	old = word ? read_word(word, print) : 0;
 	if (unlikely(!old))
-		return begin(c, k, service, print);
+		return 0;
 	state = state_of(old);
 	c->server = server_of(old);
 	if (unlikely(left(old, c->tick) <= 0 ||
@@ -124,9 +132,9 @@ INLINE int direct(struct cursor *c, const struct config *k, const struct service
 		struct server *gone = entry(servers, c->server);
 
 		if (gone && gone->flags & SERVER_RESETS && is_tcp(c) && !opens(c))
-			return GO_ON;
+			return 1;
 		forget(&flows, k->flow_mask, print, (__u32)old);
-		return begin(c, k, service, print);
+		return 0;
 	}
 	next = next_state(c, state);
 	new = word_of(print, next << STATE_SHIFT | c->server, c->tick + time_of(service, next));
@@ -136,7 +144,17 @@ INLINE int direct(struct cursor *c, const struct config *k, const struct service
 		else if (state != EMBRYONIC && next == EMBRYONIC)
 			count_half_open(c, 1);
 	}
-	return GO_ON;
+	return 1;
+}
+
+/* Sets `c->server` to the connection's server. */
+INLINE int direct(struct cursor *c, const struct config *k, const struct service *service)
+{
+	__u64 print = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto);
+
+	if (likely(held(c, k, service, print)))
+		return GO_ON;
+	return begin(c, k, service, print);
 }
 
 #endif

@@ -111,10 +111,11 @@ INLINE int second_is_emptier(void *map, __u32 mask, __u64 print)
 }
 
 /* Enters a key that is not there: into a free or expired entry; else, with `evict`, into the one that ends first.
- * Where nothing gives way the emptier bucket is filled first. */
-INLINE int insert(void *map, __u32 mask, __u64 print, __u64 word, __u32 tick, int evict)
+ * Where nothing gives way the emptier bucket is filled first. `place`, if wanted, becomes the entry's number. */
+INLINE int insert(void *map, __u32 mask, __u64 print, __u64 word, __u32 tick, int evict, __u32 *place)
 {
 	__u64 *oldest = NULL, oldest_print = 0;
+	__u32 oldest_place = 0;
 	int turned = !evict && second_is_emptier(map, mask, print);
 	__s32 least = 0x7fffffff;
 
@@ -132,18 +133,24 @@ INLINE int insert(void *map, __u32 mask, __u64 print, __u64 word, __u32 tick, in
 
 			if (old == CLAIM)
 				continue;
-			if ((old == 0 || (evict && rest <= 0)) && claim(&bucket->print[i], old, print, word))
+			if ((old == 0 || (evict && rest <= 0)) && claim(&bucket->print[i], old, print, word)) {
+				if (place)
+					*place = at * WAYS_IN_BUCKET + i;
 				return INSERTED;
+			}
 			if (rest < least) {
 				least = rest;
 				oldest = &bucket->print[i];
 				oldest_print = old;
+				oldest_place = at * WAYS_IN_BUCKET + i;
 			}
 		}
 	}
-	if (evict && oldest && claim(oldest, oldest_print, print, word))
-		return EVICTED;
-	return FULL;
+	if (!evict || !oldest || !claim(oldest, oldest_print, print, word))
+		return FULL;
+	if (place)
+		*place = oldest_place;
+	return EVICTED;
 }
 
 /* Removes the entry with this hash and low half, if it is there. */

@@ -4,6 +4,7 @@
 #define STEELYARD_GUARD_H
 
 #include "count.h"
+#include "crowd.h"
 #include "pick.h"
 
 INLINE int listed(struct cursor *c, __u32 scope)
@@ -43,6 +44,34 @@ INLINE __u64 cost_of(const struct cursor *c, __u64 cost, __u32 meter)
 	return meter == METER_BYTES ? cost * c->length >> 10 : cost;
 }
 
+INLINE void source_key(struct cursor *c, const struct service *service, struct source *key)
+{
+	struct addr network = { { 0 } };
+
+	key->service = c->service;
+	masked(&network, &c->src, service->source_mask4, service->source_mask6);
+	copy16((struct addr *)key->addr, &network);
+}
+
+/* A client went above a limit of its own. Bans have a table of their own, so that a flood of others pushes none out. */
+INLINE void ban(struct cursor *c, const struct service *service)
+{
+	struct source key;
+	__u32 until = c->tick + service->ban;
+
+	if (!service->ban)
+		return;
+	source_key(c, service, &key);
+	bpf_map_update_elem(&bans, &key, &until, BPF_ANY);
+}
+
+INLINE int banned(struct cursor *c, const struct source *key)
+{
+	__u32 *until = bpf_map_lookup_elem(&bans, key);
+
+	return until && (__s32)(*until - c->tick) > 0;
+}
+
 /* One limit of the service and the same of one client, in this order. */
 INLINE int metered(struct cursor *c, const struct service *service, struct source_use *use, __u32 meter,
 		   __u32 outcome, __u32 source_outcome)
@@ -54,36 +83,39 @@ INLINE int metered(struct cursor *c, const struct service *service, struct sourc
 		return drop(c, outcome);
 	if (use && service->source_cost[meter] &&
 	    !within(&use->used[meter], c->ns, cost_of(c, service->source_cost[meter], meter),
-		    service->source_burst[meter]))
+		    service->source_burst[meter])) {
+		ban(c, service);
 		return drop(c, source_outcome);
+	}
 	return GO_ON;
 }
 
-INLINE struct source_use *source_of(struct cursor *c, const struct service *service)
+INLINE struct source_use *source_of(const struct source *key)
 {
-	struct source key = { .service = c->service };
 	struct source_use none = { 0 }, *use;
-	struct addr network = { { 0 } };
 
-	masked(&network, &c->src, service->source_mask4, service->source_mask6);
-	copy16((struct addr *)key.addr, &network);
-	use = bpf_map_lookup_elem(&sources, &key);
+	use = bpf_map_lookup_elem(&sources, key);
 	if (use)
 		return use;
-	bpf_map_update_elem(&sources, &key, &none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&sources, &key);
+	bpf_map_update_elem(&sources, key, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&sources, key);
 }
 
-/* Rates that every packet of a client counts for: bytes and resets. */
+/* Bans that were earned, and rates that every packet of a client counts for: bytes and resets. */
 GLOBAL int slow_down(struct cursor *c, const struct service *service)
 {
 	struct source_use *use = NULL;
+	struct source key = { 0 };
 	int done;
 
 	if (!c || !service)
 		return XDP_DROP;
+	if (service->flags & (SERVICE_SOURCES | SERVICE_BANS))
+		source_key(c, service, &key);
+	if (service->flags & SERVICE_BANS && banned(c, &key))
+		return drop(c, BANNED);
 	if (service->flags & SERVICE_SOURCES)
-		use = source_of(c, service);
+		use = source_of(&key);
 	if (is_tcp(c) && c->tcp & RST) {
 		done = metered(c, service, use, METER_RST, RST_RATE, SOURCE_RST_RATE);
 		if (done != GO_ON)
@@ -109,6 +141,7 @@ INLINE int flooded(struct cursor *c, const struct service *service, struct gauge
 GLOBAL int admit(const struct config *k, struct cursor *c, const struct service *service)
 {
 	struct source_use *use = NULL;
+	struct source key = { 0 };
 	struct gauge *gauge;
 	int done;
 
@@ -117,21 +150,40 @@ GLOBAL int admit(const struct config *k, struct cursor *c, const struct service 
 	gauge = entry(gauges, c->service);
 	if (!gauge)
 		return drop(c, NO_CONFIGURATION);
-	if (service->flags & SERVICE_SOURCES)
-		use = source_of(c, service);
+	if (service->flags & SERVICE_SOURCES) {
+		source_key(c, service, &key);
+		use = source_of(&key);
+	}
 	done = metered(c, service, use, METER_SYN, SYN_RATE, SOURCE_SYN_RATE);
 	if (done != GO_ON)
 		return done;
-	if (service->connections && gauge->flows + gauge->new_flows >= service->connections)
+	if (service->connections && gauge->flows + gauge->new_flows >= service->connections && swept(k, c))
 		return drop(c, CONNECTION_CAP);
-	if (use && service->source_connections) {
-		if (use->flows + use->new_flows >= service->source_connections)
-			return drop(c, SOURCE_CONNECTION_CAP);
-		__sync_fetch_and_add(&use->new_flows, 1);
+	if (flooded(c, service, gauge) && is_tcp(c) && swept(k, c)) {
+		done = metered(c, service, NULL, METER_HALF_OPEN, HALF_OPEN_LIMIT, HALF_OPEN_LIMIT);
+		if (done != GO_ON)
+			return done;
 	}
-	if (flooded(c, service, gauge) && is_tcp(c))
-		return metered(c, service, NULL, METER_HALF_OPEN, HALF_OPEN_LIMIT, HALF_OPEN_LIMIT);
 	return GO_ON;
+}
+
+/* Ends the walk of a connection that is one more than its client may have. */
+GLOBAL int over_cap(struct cursor *c, const struct service *service)
+{
+	if (!c || !service)
+		return XDP_DROP;
+	ban(c, service);
+	return drop(c, SOURCE_CONNECTION_CAP);
+}
+
+/* All that a new connection must pass; what one client has is counted last, when nothing else stands against it. */
+INLINE int enlist(const struct config *k, struct cursor *c, const struct service *service)
+{
+	int done = admit(k, c, service);
+
+	if (done == GO_ON && unlikely(service->source_connections) && !join(k, c, service))
+		return over_cap(c, service);
+	return done;
 }
 
 #endif

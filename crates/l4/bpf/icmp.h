@@ -9,8 +9,9 @@
 #include "service.h"
 #include "tunnel.h"
 
-/* What an error needs besides its cursor; too much for the stack. */
+/* What an error needs; too much for the stack. */
 struct quoted {
+	struct cursor own;
 	struct cursor in;
 	struct ends ours;
 	struct ends outer;
@@ -221,8 +222,9 @@ GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *
 	q->to.sport = record->client_port;
 	copy16(&q->to.dst, record->addr);
 	q->to.dport = record->port;
-	/* What the server says is said in the service's name; a router on the way keeps its own. */
-	q->outer.src = same(&c->src, &in->dst) ? q->to.dst : c->src;
+	/* Said in the service's name (RFC 5508 §4.2): who stands behind it has no name for the client, and a router that
+	 * is on both ways would refuse a packet from its own address. */
+	q->outer.src = q->to.dst;
 	q->outer.dst = q->to.src;
 	q->outer.hop = 1;
 	if (!way_back(ctx, c, &q->outer.dst, &record->back_way, &way))
@@ -233,10 +235,9 @@ GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *
 }
 
 /* Ends the walk of every ICMP packet. */
-GLOBAL int icmp(struct xdp_md *ctx, struct cursor *c, const struct config *k)
+GLOBAL int icmp(struct xdp_md *ctx, struct cursor *c, struct quoted *q, const struct config *k)
 {
 	struct icmp_header *header;
-	struct quoted *q = entry(quotes, 0);
 
 	if (!c || !k || !q)
 		return XDP_DROP;

@@ -39,7 +39,8 @@ INLINE int enter(struct cursor *c, const struct config *k, const struct service 
 		if (done != GO_ON)
 			return done;
 	}
-	if (unlikely(service->flags & SERVICE_SOURCES || service->cost[METER_BYTES] || service->cost[METER_RST])) {
+	if (unlikely(service->flags & (SERVICE_SOURCES | SERVICE_BANS) || service->cost[METER_BYTES] ||
+		     service->cost[METER_RST])) {
 		done = slow_down(c, service);
 		if (done != GO_ON)
 			return done;
@@ -152,16 +153,20 @@ int balance(struct xdp_md *ctx)
 SEC("xdp.frags")
 int errors(struct xdp_md *ctx)
 {
-	struct cursor c = { .service = NONE, .server = NONE, .record = NONE };
+	struct quoted *q = entry(quotes, 0);
 	struct config *k = entry(config, 0);
+	struct cursor *c;
 	int verdict;
 
-	if (!k)
+	if (!k || !q)
 		return XDP_ABORTED;
-	read_clock(k, &c);
-	verdict = parse(ctx, &c);
+	c = &q->own;
+	__builtin_memset(c, 0, sizeof(*c));
+	c->service = c->server = c->record = NONE;
+	read_clock(k, c);
+	verdict = parse(ctx, c);
 	if (verdict == GO_ON)
-		verdict = icmp(ctx, &c, k);
+		verdict = icmp(ctx, c, q, k);
 	if (verdict == PASS_ON)
 		return pass_on(ctx, SLOT_BALANCE + 1);
 	return verdict;

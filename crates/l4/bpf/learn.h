@@ -15,7 +15,7 @@ INLINE int same_way(const struct way *a, const struct way *b)
 {
 	const __u16 *x = (const __u16 *)a, *y = (const __u16 *)b;
 
-	return a->ifindex == b->ifindex && x[0] == y[0] && x[1] == y[1] && x[2] == y[2] && x[3] == y[3] &&
+	return a->ifindex == b->ifindex && a->mtu == b->mtu && x[0] == y[0] && x[1] == y[1] && x[2] == y[2] && x[3] == y[3] &&
 	       x[4] == y[4] && x[5] == y[5];
 }
 

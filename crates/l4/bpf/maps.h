@@ -51,11 +51,15 @@ ARRAY(share_list, __u32, 65536, 0);
 ARRAY(hands, struct hand, 16384, BPF_F_MMAPABLE);
 ARRAY(records, struct record, 1 << 17, BPF_F_MMAPABLE);
 ARRAY(forward, struct bucket, 1 << 17, BPF_F_MMAPABLE);
+ARRAY(record_owners, struct owners, 1 << 15, BPF_F_MMAPABLE);
 ARRAY(flows, struct bucket, 1 << 16, BPF_F_MMAPABLE);
+ARRAY(flow_owners, struct owners, 1 << 16, BPF_F_MMAPABLE);
+ARRAY(crowd, struct bucket, 1 << 15, BPF_F_MMAPABLE);
 ARRAY(sticky, struct bucket, 1 << 12, BPF_F_MMAPABLE);
 HASH(fragments, BPF_MAP_TYPE_LRU_HASH, struct fragment, struct fate, 4096, 0);
 HASH(guards, BPF_MAP_TYPE_LPM_TRIE, struct guard_key, struct guard_value, 65536, BPF_F_NO_PREALLOC);
 HASH(sources, BPF_MAP_TYPE_LRU_HASH, struct source, struct source_use, 65536, 0);
+HASH(bans, BPF_MAP_TYPE_LRU_HASH, struct source, __u32, 65536, 0);
 ARRAY(rules, struct rule, 8192, 0);
 ARRAY(rule_used, __u64, 8192, 0);
 HASH(interfaces, BPF_MAP_TYPE_HASH, __u32, struct interface, 256, 0);
@@ -69,6 +73,7 @@ struct {
 } events SEC(".maps");
 
 ARRAY(event_ticks, struct event_tick, 8, 0);
+ARRAY(replies, struct event_tick, 1, 0);
 
 /* The entry of an array map, or NULL beyond its end. */
 #define entry(map, index)                                 \

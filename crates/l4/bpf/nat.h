@@ -16,8 +16,10 @@ INLINE __u32 after_client(const struct cursor *c, __u32 state)
 {
 	if (!is_tcp(c))
 		return DATAGRAM;
+	/* A client that was answered for an old connection of the port resets that and sends its SYN again (RFC 9293
+	 * §3.5.1). */
 	if (c->tcp & RST)
-		return CLOSING;
+		return state == EMBRYONIC ? EMBRYONIC : CLOSING;
 	if (c->tcp & FIN)
 		return state == SERVER_CLOSED || state == CLOSING ? CLOSING : CLIENT_CLOSED;
 	return state == EMBRYONIC && !(c->tcp & SYN) ? ESTABLISHED : state;
@@ -42,7 +44,7 @@ INLINE void keep(struct cursor *c, const struct service *service, struct record 
 
 	if (state == CLOSING && next == CLOSING && !(c->tcp & (FIN | RST)))
 		return;
-	new = record_word(c->tick + time_of(service, next), c->proto, next);
+	new = record_word(c->tick + time_of(service, next), (__u32)old >> 8, next);
 	if (likely(new == old) || __sync_val_compare_and_swap(&record->word, old, new) != old)
 		return;
 	if (state == EMBRYONIC && next != EMBRYONIC)
@@ -84,10 +86,16 @@ INLINE int is_of(const struct record *record, const struct cursor *c)
 	       record->client_port == c->sport && record->port == c->dport;
 }
 
+/* The flow of a connection to a server on this host, which needs no record. */
+GLOBAL int held_here(struct cursor *c, const struct config *k, const struct service *service, __u64 print)
+{
+	return c && k && service && held(c, k, service, print);
+}
+
 /* A new connection: chooses a server and takes a port. Ends the walk, or goes on with `c->record`. */
 GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config *k, const struct service *service)
 {
-	__u32 state = DATAGRAM, index;
+	__u32 state = DATAGRAM, middle, index;
 	struct record *record;
 	struct server *server;
 	struct share *share;
@@ -101,7 +109,7 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 			return drop(c, NO_FLOW);
 		state = EMBRYONIC;
 	}
-	done = admit(k, c, service);
+	done = enlist(k, c, service);
 	if (done != GO_ON)
 		return done;
 	c->server = choose(k, c, service);
@@ -110,8 +118,11 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 	server = entry(servers, c->server);
 	if (c->server == NONE || !server)
 		return drop(c, NO_SERVER);
-	if (server->flags & SERVER_LOCAL)
+	print = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto);
+	if (server->flags & SERVER_LOCAL) {
+		hold(c, k, service, print);
 		return GO_ON;
+	}
 	index = take_port(c, k, server);
 	record = entry(records, index);
 	if (index == NONE || !record) {
@@ -126,8 +137,7 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 	record->end = c->seq;
 	record->stamp = 0;
 	record->back_way = shown_way(ctx, c);
-	print = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto);
-	if (insert(&forward, k->forward_mask, print, word_of(print, index, 1), c->tick, 0) == FULL) {
+	if (insert(&forward, k->forward_mask, print, word_of(print, index, 1), c->tick, 0, NULL) == FULL) {
 		record->word = 0;
 		tell(c, EVENT_TABLE_FULL, 0, &c->dst);
 		return drop(c, TABLE_FULL);
@@ -136,9 +146,14 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 	if (share && share->flags & SHARE_CLIENT) {
 		print = print_of(k, (const struct addr *)server->addr, &c->src,
 				 server->port ? server->port : c->dport, c->sport, c->proto | ANSWERS);
-		insert(&forward, k->forward_mask, print, word_of(print, index, 1), c->tick, 0);
+		insert(&forward, k->forward_mask, print, word_of(print, index, 1), c->tick, 0, NULL);
 	}
-	__sync_lock_test_and_set(&record->word, record_word(c->tick + time_of(service, state), c->proto, state));
+	middle = c->proto;
+	if (c->crowd) {
+		own(&record_owners, index, c, 0);
+		middle |= RECORD_OWNED << 8;
+	}
+	__sync_lock_test_and_set(&record->word, record_word(c->tick + time_of(service, state), middle, state));
 	count_flow(c, 0);
 	if (state == EMBRYONIC)
 		count_half_open(c, 1);
@@ -154,8 +169,11 @@ INLINE int find_record(struct xdp_md *ctx, struct cursor *c, const struct config
 	struct record *record;
 	__u32 state;
 
-	if (!word || !(old = read_word(word, print)))
+	if (!word || !(old = read_word(word, print))) {
+		if (unlikely(service->flags & SERVICE_LOCAL) && held_here(c, k, service, print))
+			return GO_ON;
 		return open_record(ctx, c, k, service);
+	}
 	c->record = (__u32)old;
 	record = entry(records, c->record);
 	if (!record)
@@ -210,15 +228,17 @@ INLINE int server_ends(const struct cursor *c, const struct server *server, stru
 	return 1;
 }
 
-INLINE int nat_out(struct xdp_md *ctx, struct cursor *c, const struct server *server)
+GLOBAL int nat_out(struct xdp_md *ctx, struct cursor *c, const struct server *server)
 {
 	struct ends to;
 	struct way way;
 
+	if (!c || !server)
+		return XDP_DROP;
 	if (unlikely(server->flags & SERVER_LOCAL))
 		return end(c, COLLOCATED, XDP_PASS);
 	if (unlikely(c->ttl <= 1))
-		return drop(c, TTL_EXPIRED);
+		return hops_over(ctx, c);
 	if (unlikely(!way_to(ctx, c, server, &way)))
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (unlikely(too_large(ctx, c->length, &way)))

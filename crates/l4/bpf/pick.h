@@ -100,7 +100,8 @@ GLOBAL __u32 pick(const struct config *k, struct cursor *c, __u32 pool_index)
 	}
 	chosen = along(pool, at);
 	if (pool->sticky && chosen != NONE)
-		insert(&sticky, k->sticky_mask, print, word_of(print, chosen, c->tick + pool->sticky), c->tick, 1);
+		insert(&sticky, k->sticky_mask, print, word_of(print, chosen, c->tick + pool->sticky), c->tick, 1,
+		       NULL);
 	return chosen;
 }
 

@@ -12,9 +12,10 @@
 /* Keys of answers that keep the client's address are kept apart from those of clients. */
 #define ANSWERS 0x20000
 
-INLINE __u64 record_word(__u32 deadline, __u32 proto, __u32 state)
+/* `middle` is the protocol with `RECORD_…` above it. */
+INLINE __u64 record_word(__u32 deadline, __u32 middle, __u32 state)
 {
-	return (__u64)deadline << 32 | proto << 8 | state;
+	return (__u64)deadline << 32 | middle << 8 | state;
 }
 
 INLINE int living(__u64 word, __u32 tick)

@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
-/* Answers a packet ourselves: 'too big' (RFC 792, RFC 1191, RFC 4443 §3.2) and resets (RFC 9293 §3.10.7.1). The packet
- * itself becomes the answer and leaves where it came from. */
+/* Answers a packet ourselves: 'too big' (RFC 792, RFC 1191, RFC 4443 §3.2), 'time exceeded' (RFC 792, RFC 4443 §3.3) and
+ * resets (RFC 9293 §3.10.7.1). The packet itself becomes the answer and leaves where it came from. */
 #ifndef STEELYARD_REPLY_H
 #define STEELYARD_REPLY_H
 
 #include "send.h"
 #include "translate.h"
 
-/* Bytes of the packet that 'too big' quotes: an IPv4 header with all options and eight more; for IPv6 more is wanted. */
+/* Bytes of the packet that errors quote: an IPv4 header with all options and eight more, for IPv6 more is wanted; of
+ * shorter packets the headers of a segment, or at least eight bytes behind the IP header. */
 #define QUOTE4 68
+#define QUOTE4_SYN 40
+#define QUOTE4_LEAST 28
 #define QUOTE6 128
+#define QUOTE6_SYN 60
+#define QUOTE6_LEAST 48
+/* Types and codes of errors. */
+#define UNREACHABLE_TOO_BIG (3 << 8 | 4)
+#define TOO_BIG_6 (2 << 8)
+#define TIME_EXCEEDED_4 (11 << 8)
+#define TIME_EXCEEDED_6 (3 << 8)
 #define ICMP_HEADER 8
 /* A link header with two tags. */
 #define LINK_BYTES 22
@@ -80,62 +90,136 @@ INLINE void error_source(struct xdp_md *ctx, const struct cursor *c, struct addr
 	*from = ours && ours->w[3] ? *ours : c->dst;
 }
 
-INLINE int quoted_v4(struct xdp_md *ctx, struct cursor *c, const struct addr *from, __u32 mtu)
+INLINE int quoted_v4(struct xdp_md *ctx, struct cursor *c, const struct addr *from, __u32 says, __u32 rest, __u32 quote)
 {
-	struct iphdr *ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(*ip) + ICMP_HEADER + QUOTE4);
+	struct iphdr *ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(*ip) + ICMP_HEADER + quote);
 	struct icmp_header *icmp = (void *)(ip + 1);
 
 	if (!ip)
 		return 0;
-	outer_v4(ip, from->w[3], c->src.w[3], sizeof(*ip) + ICMP_HEADER + QUOTE4, IPPROTO_ICMP, 0, 0);
-	icmp->kind = 3;
-	icmp->code = 4;
+	outer_v4(ip, from->w[3], c->src.w[3], sizeof(*ip) + ICMP_HEADER + quote, IPPROTO_ICMP, 0, 0);
+	icmp->kind = says >> 8;
+	icmp->code = says;
 	icmp->check = 0;
-	icmp->rest = bpf_htonl(mtu & 0xffff);
-	icmp->check = ~folded(bpf_csum_diff(NULL, 0, (__be32 *)icmp, ICMP_HEADER + QUOTE4, 0));
+	icmp->rest = bpf_htonl(rest);
+	icmp->check = ~folded(bpf_csum_diff(NULL, 0, (__be32 *)icmp, ICMP_HEADER + quote, 0));
 	return 1;
 }
 
-INLINE int quoted_v6(struct xdp_md *ctx, struct cursor *c, const struct addr *from, __u32 mtu)
+INLINE int quoted_v6(struct xdp_md *ctx, struct cursor *c, const struct addr *from, __u32 says, __u32 rest, __u32 quote)
 {
-	struct ipv6hdr *ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(*ip) + ICMP_HEADER + QUOTE6);
+	struct ipv6hdr *ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(*ip) + ICMP_HEADER + quote);
 	struct icmp_header *icmp = (void *)(ip + 1);
 	__u64 sum;
 
 	if (!ip)
 		return 0;
-	outer_v6(ip, from, &c->src, ICMP_HEADER + QUOTE6, IPPROTO_ICMPV6, 0, 0);
-	icmp->kind = 2;
-	icmp->code = 0;
+	outer_v6(ip, from, &c->src, ICMP_HEADER + quote, IPPROTO_ICMPV6, 0, 0);
+	icmp->kind = says >> 8;
+	icmp->code = says;
 	icmp->check = 0;
-	icmp->rest = bpf_htonl(mtu);
-	sum = bpf_csum_diff(NULL, 0, (__be32 *)icmp, ICMP_HEADER + QUOTE6, 0);
-	icmp->check = ~folded(sum + pseudo(from, &c->src, ICMP_HEADER + QUOTE6, IPPROTO_ICMPV6, 6));
+	icmp->rest = bpf_htonl(rest);
+	sum = bpf_csum_diff(NULL, 0, (__be32 *)icmp, ICMP_HEADER + quote, 0);
+	icmp->check = ~folded(sum + pseudo(from, &c->src, ICMP_HEADER + quote, IPPROTO_ICMPV6, 6));
 	return 1;
+}
+
+/* Bytes of the packet that are quoted; 0 where it is too short to be told of. */
+INLINE __u32 quote_of(const struct cursor *c)
+{
+	if (c->family == 6) {
+		if (c->length >= QUOTE6)
+			return QUOTE6;
+		return c->length >= QUOTE6_SYN ? QUOTE6_SYN : c->length >= QUOTE6_LEAST ? QUOTE6_LEAST : 0;
+	}
+	if (c->length >= QUOTE4)
+		return QUOTE4;
+	/* Eight bytes behind the header at least (RFC 792). */
+	if (c->l4 - c->l3 > sizeof(struct iphdr))
+		return 0;
+	return c->length >= QUOTE4_SYN ? QUOTE4_SYN : c->length >= QUOTE4_LEAST ? QUOTE4_LEAST : 0;
+}
+
+/* Nobody is told of errors by an error, of a later fragment, or of too many. */
+INLINE int may_tell(const struct cursor *c)
+{
+	struct event_tick *sent = entry(replies, 0);
+
+	if (!sent || c->marks & LATER_FRAGMENT || c->proto == IPPROTO_ICMP || c->proto == IPPROTO_ICMPV6)
+		return 0;
+	if (sent->tick != c->tick) {
+		sent->tick = c->tick;
+		sent->told = 0;
+	}
+	return __sync_fetch_and_add(&sent->told, 1) < REPLIES_LIMIT;
+}
+
+#define TOLD 1
+#define UNTOLD 0
+#define SPOILT -1
+
+/* Makes an ICMP error of the packet, to whom it came from; `says` is type and code. `UNTOLD`: it is as it was. */
+GLOBAL int complain(struct xdp_md *ctx, struct cursor *c, __u32 says, __u32 rest)
+{
+	__u32 quote, more, frame = bpf_xdp_get_buff_len(ctx);
+	struct addr from;
+	int done;
+
+	if (!c)
+		return SPOILT;
+	quote = quote_of(c);
+	if (!quote || !may_tell(c))
+		return UNTOLD;
+	more = ICMP_HEADER + (c->family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+	error_source(ctx, c, &from);
+	if (bpf_xdp_adjust_tail(ctx, (int)(c->l3 + quote) - (int)frame) || bpf_xdp_adjust_head(ctx, -(int)more))
+		return SPOILT;
+	if (!move_link(ctx, more, 1))
+		return SPOILT;
+	if (quote == QUOTE6)
+		done = quoted_v6(ctx, c, &from, says, rest, QUOTE6);
+	else if (quote == QUOTE6_SYN)
+		done = quoted_v6(ctx, c, &from, says, rest, QUOTE6_SYN);
+	else if (quote == QUOTE6_LEAST)
+		done = quoted_v6(ctx, c, &from, says, rest, QUOTE6_LEAST);
+	else if (quote == QUOTE4)
+		done = quoted_v4(ctx, c, &from, says, rest, QUOTE4);
+	else if (quote == QUOTE4_SYN)
+		done = quoted_v4(ctx, c, &from, says, rest, QUOTE4_SYN);
+	else
+		done = quoted_v4(ctx, c, &from, says, rest, QUOTE4_LEAST);
+	return done ? TOLD : SPOILT;
 }
 
 /* Ends the walk of a packet that does not fit a way of `mtu`. */
 GLOBAL int too_big(struct xdp_md *ctx, struct cursor *c, __u32 mtu)
 {
-	__u32 quote, more, frame = bpf_xdp_get_buff_len(ctx);
-	struct addr from;
+	int done;
 
 	if (!c)
 		return XDP_DROP;
-	if (!(c->marks & KEEP_WHOLE) || c->marks & LATER_FRAGMENT)
+	if (!(c->marks & KEEP_WHOLE))
 		return drop(c, OVERSIZE);
-	quote = c->l3 + (c->family == 4 ? QUOTE4 : QUOTE6);
-	more = ICMP_HEADER + (c->family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
-	if (frame < quote)
-		return drop(c, OVERSIZE);
-	error_source(ctx, c, &from);
-	if (bpf_xdp_adjust_tail(ctx, (int)quote - (int)frame) || bpf_xdp_adjust_head(ctx, -(int)more))
-		return drop(c, RESIZE_FAILED);
-	if (!move_link(ctx, more, 1))
-		return drop(c, RESIZE_FAILED);
-	if (!(c->family == 4 ? quoted_v4(ctx, c, &from, mtu) : quoted_v6(ctx, c, &from, mtu)))
-		return drop(c, RESIZE_FAILED);
-	return end(c, TOO_BIG, XDP_TX);
+	if (c->family == 4)
+		done = complain(ctx, c, UNREACHABLE_TOO_BIG, mtu & 0xffff);
+	else
+		done = complain(ctx, c, TOO_BIG_6, mtu);
+	if (done == TOLD)
+		return end(c, TOO_BIG, XDP_TX);
+	return drop(c, done == UNTOLD ? OVERSIZE : RESIZE_FAILED);
+}
+
+/* Ends the walk of a packet whose hop limit runs out here. */
+GLOBAL int hops_over(struct xdp_md *ctx, struct cursor *c)
+{
+	int done;
+
+	if (!c)
+		return XDP_DROP;
+	done = complain(ctx, c, c->family == 4 ? TIME_EXCEEDED_4 : TIME_EXCEEDED_6, 0);
+	if (done == TOLD)
+		return end(c, TIME_EXCEEDED, XDP_TX);
+	return drop(c, done == UNTOLD ? TTL_EXPIRED : RESIZE_FAILED);
 }
 
 /* Ends the walk of a segment whose connection is to end: its sender gets a reset. */

@@ -35,7 +35,8 @@ GLOBAL int ask_kernel(struct xdp_md *ctx, struct cursor *c, const struct addr *t
 	__builtin_memcpy(way->to, fib.dmac, 6);
 	__builtin_memcpy(way->from, fib.smac, 6);
 	way->ifindex = fib.ifindex;
-	way->mtu = 0;
+	/* The route's, where the kernel says it (since Linux 5.13). */
+	way->mtu = fib.mtu_result;
 	way->state = WAY_OK;
 	return 0;
 }

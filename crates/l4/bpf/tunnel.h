@@ -116,7 +116,7 @@ GLOBAL int tunnel(struct xdp_md *ctx, struct cursor *c, const struct config *k, 
 	if (unlikely(server->flags & SERVER_LOCAL))
 		return end(c, COLLOCATED, XDP_PASS);
 	if (unlikely(c->ttl <= 1))
-		return drop(c, TTL_EXPIRED);
+		return hops_over(ctx, c);
 	if (unlikely(!way_to(ctx, c, server, &way)))
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (unlikely(too_large(ctx, c->length + more, &way)))

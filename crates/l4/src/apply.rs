@@ -1,6 +1,6 @@
 //! Carries writes out, many at a time, and reads back what stands in the maps. It decides nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
 
 use bpf::{Table, TableError, Value};
@@ -122,6 +122,7 @@ impl<'a> Batches<'a> {
                 plane.server_counts.set_each_cpu(at, &abi::ServerCount::default())
             }
             Write::DropService(at) => {
+                self.forget_clients(*at)?;
                 plane.services.set(at, &abi::Service::default())?;
                 plane.gauges.set(at, &abi::Gauge::default())?;
                 plane.service_counts.set_each_cpu(at, &abi::ServiceCount::default())
@@ -129,6 +130,21 @@ impl<'a> Batches<'a> {
             // The rest goes by batches.
             _ => Ok(()),
         }
+    }
+
+    /// The next service with this index has other clients: no ban and no used limit may be found there.
+    fn forget_clients(&self, service: u32) -> Result<(), TableError> {
+        for (key, _) in self.plane.bans.all()? {
+            if key.service == service {
+                self.plane.bans.remove(&key)?;
+            }
+        }
+        for (key, _) in self.plane.sources.all()? {
+            if key.service == service {
+                self.plane.sources.remove(&key)?;
+            }
+        }
+        self.plane.meters.set(&service, &abi::Used::default())
     }
 }
 
@@ -172,32 +188,27 @@ pub fn capacity(plane: &Plane) -> Capacity {
 pub fn found(plane: &Plane) -> Result<Found, TableError> {
     let mut found = Found { vips: vips(plane)?, ..Found::default() };
     let used = u8::try_from(abi::SERVER_SERVES | abi::SERVER_RESETS).unwrap_or_default();
-    for at in 0..plane.servers.capacity() {
-        let server = plane.servers.get(&at)?.unwrap_or_default();
+    let lists: BTreeMap<u32, u32> = plane.share_list.all()?.into_iter().collect();
+    for (at, server) in plane.servers.all()? {
         if server.flags & used == 0 {
             continue;
         }
         let list = server.share_first..server.share_first.saturating_add(server.share_count);
-        let list: Result<Vec<u32>, TableError> =
-            list.map(|at| Ok(plane.share_list.get(&at)?.unwrap_or(abi::NONE))).collect();
-        found.lists.insert(server.share_first, list?);
+        let list = list.map(|at| lists.get(&at).copied().unwrap_or(abi::NONE)).collect();
+        found.lists.insert(server.share_first, list);
         found.servers.insert(at, server);
     }
+    let mut known = HashSet::new();
     for (key, at) in shares(plane)? {
-        if !found.shares.iter().any(|(known, _, _)| *known == key)
+        if known.insert(key)
             && let Some(share) = plane.shares.get(&at)?
         {
             found.shares.push((key, at, share));
         }
     }
-    for at in 0..plane.pools.capacity() {
-        let pool = plane.pools.get(&at)?.unwrap_or_default();
-        if pool.length > 0 {
-            found.pools.insert(at, pool);
-        }
-    }
-    for at in 0..plane.services.capacity() {
-        let service = plane.services.get(&at)?.unwrap_or_default();
+    let pools = plane.pools.all()?;
+    found.pools = pools.into_iter().filter(|(_, pool)| pool.length > 0).collect();
+    for (_, service) in plane.services.all()? {
         if service.rule_count > 0 {
             found.rules.push(Region { first: service.rule_first, length: service.rule_count });
         }

@@ -59,6 +59,10 @@ pub struct Counts {
     pub events_lost: u64,
     /// Living connections given up for new ones.
     pub evicted: u64,
+    /// Packets of services and servers that are gone: whoever drops one adds what `read` says of it.
+    pub gone: Outcomes,
+    /// Packets of those that were gone before this process; how they ended nobody knows any more.
+    pub gone_before: u64,
 }
 
 impl Counts {
@@ -67,17 +71,23 @@ impl Counts {
         let sum = |outcomes: &Outcomes| outcomes.values().map(Packets::sum).sum::<u64>();
         let services: u64 = self.services.values().map(sum).sum();
         let servers: u64 = self.servers.values().map(|one| sum(&one.outcomes)).sum();
-        sum(&self.plane) + services + servers
+        sum(&self.plane) + services + servers + sum(&self.gone) + self.gone_before
     }
 
     /// All packets by outcome.
     pub fn total(&self) -> Outcomes {
         let mut total = self.plane.clone();
-        let more = self.services.values().chain(self.servers.values().map(|one| &one.outcomes));
-        for outcomes in more {
-            add(&mut total, outcomes);
-        }
+        add(&mut total, &self.gone);
+        add(&mut total, &self.of_services());
         total
+    }
+
+    /// Packets of services and servers alone.
+    pub fn of_services(&self) -> Outcomes {
+        let mut sum = Outcomes::new();
+        let servers = self.servers.values().map(|one| &one.outcomes);
+        self.services.values().chain(servers).for_each(|outcomes| add(&mut sum, outcomes));
+        sum
     }
 }
 

@@ -120,6 +120,14 @@ struct Neighbour {
     tries: u32,
 }
 
+impl Neighbour {
+    /// As the maps have it, when they do: for that interface.
+    fn of(written: Option<&abi::Way>, ifindex: u32) -> Neighbour {
+        let seed = written.filter(|way| way.ifindex == ifindex && way.state == abi::WAY_OK);
+        Neighbour { link: seed.map(|way| way.to), confirmed: None, asked: None, tries: 0 }
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Hop {
     way: u32,
@@ -133,6 +141,10 @@ pub struct Hops {
     hops: BTreeMap<IpAddr, Hop>,
     neighbours: HashMap<Place, Neighbour>,
     links: HashMap<u32, Link>,
+    /// Some neighbour may be no next hop any more.
+    untidy: bool,
+    /// Some way may differ from what was written.
+    news: bool,
 }
 
 impl Hops {
@@ -148,12 +160,13 @@ impl Hops {
             });
             self.hops.insert(*ip, hop);
         }
-        self.tidy();
+        (self.untidy, self.news) = (true, true);
     }
 
     /// The interfaces of this machine.
     pub fn links(&mut self, links: HashMap<u32, Link>) {
         self.links = links;
+        self.news = true;
     }
 
     /// Asks for every way anew: routes, addresses or interfaces have changed.
@@ -163,15 +176,22 @@ impl Hops {
 
     /// What the kernel says of the way to a server.
     pub fn routed(&mut self, server: IpAddr, route: Route) {
-        if let Some(hop) = self.hops.get_mut(&server) {
-            hop.route = Some(route);
+        let Some(hop) = self.hops.get_mut(&server) else { return };
+        if hop.route.as_ref() == Some(&route) {
+            return;
         }
-        self.tidy();
+        if let Route::Via { ifindex, next, .. } = &route {
+            let new = || Neighbour::of(hop.written.as_ref(), *ifindex);
+            self.neighbours.entry((*ifindex, *next)).or_insert_with(new);
+        }
+        self.untidy |= hop.route.replace(route).is_some();
+        self.news = true;
     }
 
     /// What the kernel says of a neighbour.
     pub fn heard(&mut self, ifindex: u32, next: IpAddr, heard: Heard, now: Moment) {
         let Some(neighbour) = self.neighbours.get_mut(&(ifindex, next)) else { return };
+        let before = neighbour.link;
         match heard {
             Heard::Confirmed(link) => {
                 *neighbour =
@@ -188,10 +208,12 @@ impl Hops {
             // Forgotten by the kernel, or by us to ask anew: what was known stands until the attempts are used up.
             Heard::Nothing => neighbour.confirmed = None,
         }
+        self.news |= neighbour.link != before;
     }
 
     /// What is to be asked now.
     pub fn tick(&mut self, now: Moment) -> Vec<Request> {
+        self.tidy();
         let mut requests: Vec<Request> = self
             .hops
             .iter()
@@ -220,7 +242,7 @@ impl Hops {
                 one.tries = one.tries.saturating_add(1);
             }
             if one.tries >= TRIES {
-                one.link = None;
+                self.news |= one.link.take().is_some();
             }
             one.asked = Some(now);
             requests.push(request);
@@ -231,6 +253,9 @@ impl Hops {
     /// Ways that differ from what was written last.
     pub fn changed(&mut self) -> Vec<(u32, abi::Way)> {
         let mut out = Vec::new();
+        if !std::mem::take(&mut self.news) {
+            return out;
+        }
         for hop in self.hops.values_mut() {
             let way = way(hop.route.as_ref(), &self.neighbours, &self.links);
             let Some(way) = way.filter(|way| hop.written != Some(*way)) else { continue };
@@ -277,21 +302,16 @@ impl Hops {
 
     /// Neighbours are those of routes in use and no others.
     fn tidy(&mut self) {
+        if !std::mem::take(&mut self.untidy) {
+            return;
+        }
         let mut needed: HashMap<Place, Neighbour> = HashMap::new();
         for hop in self.hops.values() {
             if let Some(Route::Via { ifindex, next, .. }) = &hop.route {
                 let place = (*ifindex, *next);
-                let seed =
-                    hop.written.filter(|way| way.ifindex == *ifindex && way.state == abi::WAY_OK);
                 let known = self.neighbours.remove(&place);
-                needed.entry(place).or_insert_with(|| {
-                    known.unwrap_or(Neighbour {
-                        link: seed.map(|way| way.to),
-                        confirmed: None,
-                        asked: None,
-                        tries: 0,
-                    })
-                });
+                let new = || Neighbour::of(hop.written.as_ref(), *ifindex);
+                needed.entry(place).or_insert_with(|| known.unwrap_or_else(new));
             }
         }
         self.neighbours = needed;

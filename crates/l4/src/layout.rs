@@ -26,17 +26,31 @@ pub struct Indexes<K> {
     next: u32,
     free: BTreeSet<u32>,
     known: HashMap<K, u32>,
+    /// The names by their indexes.
+    names: HashMap<u32, K>,
 }
 
 impl<K: Hash + Eq + Clone> Indexes<K> {
     /// `limit` indexes from 0 on.
     pub fn new(what: &'static str, limit: u32) -> Indexes<K> {
-        Indexes { what, limit, next: 0, free: BTreeSet::new(), known: HashMap::new() }
+        Indexes {
+            what,
+            limit,
+            next: 0,
+            free: BTreeSet::new(),
+            known: HashMap::new(),
+            names: HashMap::new(),
+        }
     }
 
     /// The index of a name, if it has one.
     pub fn find(&self, name: &K) -> Option<u32> {
         self.known.get(name).copied()
+    }
+
+    /// The name that has an index.
+    pub fn name(&self, index: u32) -> Option<&K> {
+        self.names.get(&index)
     }
 
     /// The index of a name, which gets one if it has none.
@@ -53,6 +67,7 @@ impl<K: Hash + Eq + Clone> Indexes<K> {
             None => return Err(Full { what: self.what, limit: self.limit }),
         };
         self.known.insert(name.clone(), index);
+        self.names.insert(index, name.clone());
         Ok(index)
     }
 
@@ -63,12 +78,14 @@ impl<K: Hash + Eq + Clone> Indexes<K> {
             self.next += 1;
         }
         self.free.remove(&index);
+        self.names.insert(index, name.clone());
         self.known.insert(name, index);
     }
 
     /// Gives the index of one name to another.
     pub fn rename(&mut self, old: &K, new: K) {
         if let Some(index) = self.known.remove(old) {
+            self.names.insert(index, new.clone());
             self.known.insert(new, index);
         }
     }
@@ -76,8 +93,21 @@ impl<K: Hash + Eq + Clone> Indexes<K> {
     /// Takes an index back.
     pub fn release(&mut self, name: &K) -> Option<u32> {
         let index = self.known.remove(name)?;
+        self.names.remove(&index);
         self.free.insert(index);
         Some(index)
+    }
+
+    /// Takes the name off an index, which nobody gets until it is given back.
+    pub fn lift(&mut self, name: &K) -> Option<u32> {
+        let index = self.known.remove(name)?;
+        self.names.remove(&index);
+        Some(index)
+    }
+
+    /// Gives a lifted index back.
+    pub fn give_back(&mut self, index: u32) {
+        self.free.insert(index);
     }
 
     /// Every name with its index.

@@ -5,12 +5,16 @@
 pub mod abi;
 pub mod apply;
 pub mod counts;
+mod crowd;
 pub mod decap;
 pub mod hops;
 pub mod layout;
+pub mod notices;
 pub mod plan;
 pub mod plane;
+pub mod sizes;
 pub mod sweep;
 pub mod write;
 
-pub use plane::{OpenError, Plane, Sizes};
+pub use plane::{OpenError, Plane};
+pub use sizes::Sizes;

@@ -10,63 +10,16 @@ use thiserror::Error;
 
 use crate::abi;
 use crate::abi::{
-    Address, Bucket, Config, Fate, Fragment, Gauge, GuardKey, GuardValue, Hand, Interface,
+    Address, Bucket, Config, Fate, Fragment, Gauge, GuardKey, GuardValue, Hand, Interface, Owners,
     PlaneCount, Pool, Record, Rule, Server, ServerCount, Service, ServiceCount, Share, Share4,
     Share6, Source, SourceUse, Used, Vip, Vip4, Vip6, Way,
 };
+use crate::sizes::Sizes;
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lb.bpf.o"));
 
 /// Name of the tenant: its pins lie under `HOME/balance`.
 pub const TENANT: &str = "balance";
-
-/// How many connections the tables hold. Flows of `mac` and `tunnel` take 32 bytes each, of `nat` 128.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
-    /// Connections of `mac` and `tunnel`; beyond it the one that ends first is given up.
-    pub flows: u32,
-    /// Translated connections: the ports of all shares together.
-    pub records: u32,
-    /// Clients that stick to a server.
-    pub sticky: u32,
-    /// Packets whose fragments are under way.
-    pub fragments: u32,
-    /// Clients whose limits are kept.
-    pub sources: u32,
-}
-
-impl Default for Sizes {
-    fn default() -> Sizes {
-        Sizes {
-            flows: 1 << 18,
-            records: 1 << 17,
-            sticky: 1 << 14,
-            fragments: 1 << 12,
-            sources: 1 << 16,
-        }
-    }
-}
-
-/// The least and the most of each size.
-const LIMITS: (u32, u32) = (16, 1 << 26);
-
-impl Sizes {
-    /// Bytes that the tables take, all allocated at the start.
-    pub fn memory(&self) -> u64 {
-        let buckets = |connections: u32, slots: u32| u64::from(buckets(connections, slots)) * 64;
-        buckets(self.flows, 2)
-            + buckets(self.records, 4)
-            + u64::from(self.records) * 64
-            + buckets(self.sticky, 2)
-            + u64::from(self.fragments) * 128
-            + u64::from(self.sources) * 128
-    }
-}
-
-/// Buckets of four entries for so many connections with `slots` entries for each: a power of two.
-fn buckets(connections: u32, slots: u32) -> u32 {
-    (connections.clamp(LIMITS.0, LIMITS.1) * slots / 4).next_power_of_two()
-}
 
 /// Why the plane is not open.
 #[derive(Debug, Error)]
@@ -105,12 +58,16 @@ pub struct Plane {
     pub share_list: Table<u32, u32>,
     pub hands: Table<u32, Hand>,
     pub records: Table<u32, Record>,
+    pub record_owners: Table<u32, Owners>,
     pub forward: Table<u32, Bucket>,
     pub flows: Table<u32, Bucket>,
+    pub flow_owners: Table<u32, Owners>,
+    pub crowd: Table<u32, Bucket>,
     pub sticky: Table<u32, Bucket>,
     pub fragments: Table<Fragment, Fate>,
     pub guards: Table<GuardKey, GuardValue>,
     pub sources: Table<Source, SourceUse>,
+    pub bans: Table<Source, u32>,
     pub rules: Table<u32, Rule>,
     pub rule_used: Table<u32, u64>,
     pub interfaces: Table<u32, Interface>,
@@ -123,14 +80,7 @@ impl Plane {
     /// Loads the datapath under a directory of pins. Tables that are pinned are adopted with their own sizes;
     /// `replace` throws away those of another ABI instead of refusing.
     pub fn open(home: &Home, sizes: &Sizes, replace: bool) -> Result<Plane, OpenError> {
-        let map_sizes = [
-            ("flows", buckets(sizes.flows, 2)),
-            ("forward", buckets(sizes.records, 4)),
-            ("records", sizes.records.clamp(LIMITS.0, LIMITS.1)),
-            ("sticky", buckets(sizes.sticky, 2)),
-            ("fragments", sizes.fragments.clamp(LIMITS.0, LIMITS.1)),
-            ("sources", sizes.sources.clamp(LIMITS.0, LIMITS.1)),
-        ];
+        let entries = sizes.entries();
         let loaded = load(
             home,
             &Program {
@@ -138,7 +88,7 @@ impl Plane {
                 object: OBJECT,
                 version: abi::ABI_VERSION,
                 fingerprint: abi::FINGERPRINT,
-                sizes: &map_sizes,
+                sizes: &entries,
                 only: &["balance", "errors"],
                 replace,
             },
@@ -158,6 +108,11 @@ impl Plane {
     /// The program to put into the dispatcher's slot.
     pub fn program(&self) -> Result<bpf::load::Running<'_>, LoadError> {
         self.loaded.program("balance")
+    }
+
+    /// What the maps are named, and how many entries the kernel has for each.
+    pub fn sizes(&self) -> std::collections::BTreeMap<String, u32> {
+        self.loaded.sizes()
     }
 
     /// The ring of notices (`abi::Notice`), for `libbpf_rs`.
@@ -185,12 +140,16 @@ impl Plane {
             share_list: loaded.table("share_list")?,
             hands: loaded.table("hands")?,
             records: loaded.table("records")?,
+            record_owners: loaded.table("record_owners")?,
             forward: loaded.table("forward")?,
             flows: loaded.table("flows")?,
+            flow_owners: loaded.table("flow_owners")?,
+            crowd: loaded.table("crowd")?,
             sticky: loaded.table("sticky")?,
             fragments: loaded.table("fragments")?,
             guards: loaded.table("guards")?,
             sources: loaded.table("sources")?,
+            bans: loaded.table("bans")?,
             rules: loaded.table("rules")?,
             rule_used: loaded.table("rule_used")?,
             interfaces: loaded.table("interfaces")?,
@@ -213,6 +172,7 @@ impl Plane {
             flow_mask: self.flows.capacity() - 1,
             sticky_mask: self.sticky.capacity() - 1,
             forward_mask: self.forward.capacity() - 1,
+            crowd_mask: self.crowd.capacity() - 1,
             ..Config::default()
         };
         Ok(self.config.set(&0, &config)?)

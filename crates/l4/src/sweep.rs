@@ -1,36 +1,47 @@
-//! Looks through the tables of connections once: how many each server and service has, and how many of them are
-//! half-open. It gives back no entry: the datapath takes those that ended when it needs room.
+//! Looks through the tables of connections once: how many each server and service has, how many of them are half-open,
+//! and how many each client has where that is limited. It gives back no entry: the datapath takes those that ended when
+//! it needs room.
 
 use std::collections::HashMap;
 
-use bpf::{Mapped, TableError};
+use bpf::{Mapped, TableError, Value};
 
 use crate::abi::{self, State};
+use crate::crowd::Crowd;
 use crate::plane::Plane;
 
 /// Connections that are under way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Census {
+    /// When it was taken.
+    pub tick: u32,
     /// By index of server.
     pub servers: HashMap<u32, u32>,
     /// Half-open ones, by index of server.
     pub half_open: HashMap<u32, u32>,
     /// Those whose closing time runs, by index of server.
     pub closing: HashMap<u32, u32>,
+    /// Those that no side has closed yet, by index of server.
+    pub active: HashMap<u32, u32>,
 }
 
 /// The tables, laid into memory.
 #[derive(Debug)]
 pub struct Sweeper {
     flows: Mapped,
+    flow_owners: Mapped,
     records: Mapped,
+    record_owners: Mapped,
     sticky: Mapped,
+    crowd: Mapped,
+    /// How many servers fit.
+    servers: usize,
 }
 
 /// Words of a bucket: as many hashes as words.
 const BUCKET: usize = 2 * abi::WAYS_IN_BUCKET as usize;
 /// Words of a record.
-const RECORD: usize = 8;
+const RECORD: usize = abi::Record::SIZE / 8;
 
 impl Sweeper {
     /// Lays the tables of a plane into memory.
@@ -38,33 +49,55 @@ impl Sweeper {
     /// # Errors
     /// The kernel refuses.
     pub fn new(plane: &Plane) -> std::io::Result<Sweeper> {
-        let bytes = |entries: u32| entries as usize * 64;
+        let buckets = |table: &bpf::Table<u32, abi::Bucket>| {
+            Mapped::new(table, table.capacity() as usize * abi::Bucket::SIZE)
+        };
+        let owners = |table: &bpf::Table<u32, abi::Owners>| {
+            Mapped::new(table, table.capacity() as usize * abi::Owners::SIZE)
+        };
+        let records = plane.records.capacity() as usize * abi::Record::SIZE;
         Ok(Sweeper {
-            flows: Mapped::new(&plane.flows, bytes(plane.flows.capacity()))?,
-            records: Mapped::new(&plane.records, bytes(plane.records.capacity()))?,
-            sticky: Mapped::new(&plane.sticky, bytes(plane.sticky.capacity()))?,
+            flows: buckets(&plane.flows)?,
+            flow_owners: owners(&plane.flow_owners)?,
+            records: Mapped::new(&plane.records, records)?,
+            record_owners: owners(&plane.record_owners)?,
+            sticky: buckets(&plane.sticky)?,
+            crowd: buckets(&plane.crowd)?,
+            servers: plane.servers.capacity() as usize,
         })
     }
 
-    /// Counts what is under way at this tick.
+    /// Counts what is under way at this tick, and writes down how many connections each client has.
     pub fn census(&self, tick: u32) -> Census {
-        let mut census = Census::default();
+        let mut tally = Tally(vec![[0; 4]; self.servers]);
+        let mut crowd = Crowd::read(&self.crowd);
         for bucket in (0..self.flows.words()).step_by(BUCKET) {
             for at in bucket..bucket + BUCKET / 2 {
-                if self.flows.load(at) > 1 {
-                    census.flow(self.flows.load(at + BUCKET / 2), tick);
+                let print = self.flows.load(at);
+                if print > 1
+                    && tally.flow(self.flows.load(at + BUCKET / 2), tick)
+                    && !crowd.is_empty()
+                {
+                    let note = note(&self.flow_owners, bucket / 2 + at - bucket);
+                    if note >> 20 == (print >> 40 & 0xfff) as u32 {
+                        crowd.add(note);
+                    }
                 }
             }
         }
         for at in (0..self.records.words()).step_by(RECORD) {
             let word = self.records.load(at);
-            if word & 0xff > State::Claimed as u64 {
-                // The share and the server stand in the sixth and seventh word.
-                let server = (self.records.load(at + 6) & 0xffff_ffff) as u32;
-                census.record(word, server, tick);
+            if word & 0xff <= State::Claimed as u64 {
+                continue;
+            }
+            // The share and the server stand in the sixth and seventh word.
+            let server = (self.records.load(at + 6) & 0xffff_ffff) as u32;
+            if tally.record(word, server, tick) && word >> 16 & u64::from(abi::RECORD_OWNED) != 0 {
+                crowd.add(note(&self.record_owners, at / RECORD));
             }
         }
-        census
+        crowd.write(&self.crowd, tick);
+        tally.census(tick)
     }
 
     /// Forgets clients that stick to these servers, whose indexes will be given to others.
@@ -84,34 +117,70 @@ impl Sweeper {
     }
 }
 
-impl Census {
-    fn flow(&mut self, word: u64, tick: u32) {
+/// The note of whose a connection is: two stand in a word.
+fn note(owners: &Mapped, at: usize) -> u32 {
+    <u32 as Value>::read(&owners.load(at / 2).to_ne_bytes()[at % 2 * 4..])
+}
+
+/// Columns of the tally.
+const ALL: usize = 0;
+const HALF_OPEN: usize = 1;
+const CLOSING: usize = 2;
+const ACTIVE: usize = 3;
+
+/// Connections by index of server, in columns: a hash table would cost more than reading the tables.
+struct Tally(Vec<[u32; 4]>);
+
+impl Tally {
+    /// Counts the word of a flow; whether it is under way.
+    fn flow(&mut self, word: u64, tick: u32) -> bool {
         let left = ((((word >> 40) as u32) << 8).wrapping_sub(tick << 8)) as i32;
-        let state = (word >> 28 & 0xf) as u32;
-        if left > 0 {
-            self.count((word & 0xfff_ffff) as u32, state);
-        }
+        left > 0 && self.count((word & 0xfff_ffff) as u32, (word >> 28 & 0xf) as u32)
     }
 
-    fn record(&mut self, word: u64, server: u32, tick: u32) {
+    fn record(&mut self, word: u64, server: u32, tick: u32) -> bool {
         let left = ((word >> 32) as u32).wrapping_sub(tick) as i32;
-        if left > 0 {
-            self.count(server, (word & 0xff) as u32);
-        }
+        left > 0 && self.count(server, (word & 0xff) as u32)
     }
 
-    fn count(&mut self, server: u32, state: u32) {
-        *self.servers.entry(server).or_default() += 1;
-        if state == State::Embryonic as u32 {
-            *self.half_open.entry(server).or_default() += 1;
+    fn count(&mut self, server: u32, state: u32) -> bool {
+        const EMBRYONIC: u32 = State::Embryonic as u32;
+        const ESTABLISHED: u32 = State::Established as u32;
+        const DATAGRAM: u32 = State::Datagram as u32;
+        const CLOSED: u32 = State::Closing as u32;
+        let Some(row) = self.0.get_mut(server as usize) else { return false };
+        row[ALL] += 1;
+        match state {
+            EMBRYONIC => {
+                row[HALF_OPEN] += 1;
+                row[ACTIVE] += 1;
+            }
+            ESTABLISHED | DATAGRAM => row[ACTIVE] += 1,
+            CLOSED => row[CLOSING] += 1,
+            _ => {}
         }
-        if state == State::Closing as u32 {
-            *self.closing.entry(server).or_default() += 1;
+        true
+    }
+
+    fn census(&self, tick: u32) -> Census {
+        let mut census = Census { tick, ..Census::default() };
+        for (server, row) in (0..).zip(&self.0).filter(|(_, row)| row[ALL] > 0) {
+            let enter = |counts: &mut HashMap<u32, u32>, column: usize| {
+                if row[column] > 0 {
+                    counts.insert(server, row[column]);
+                }
+            };
+            enter(&mut census.servers, ALL);
+            enter(&mut census.half_open, HALF_OPEN);
+            enter(&mut census.closing, CLOSING);
+            enter(&mut census.active, ACTIVE);
         }
+        census
     }
 }
 
-/// Writes what was counted into the gauges, from which the datapath goes on counting.
+/// Writes what was counted into the gauges, from which the datapath goes on counting, and that it was counted now. Gives
+/// back how many connections began since the last time, by index of service.
 ///
 /// # Errors
 /// A map refuses.
@@ -120,24 +189,34 @@ pub fn gauge(
     census: &Census,
     owners: &HashMap<u32, u32>,
     services: &[u32],
-) -> Result<HashMap<u32, abi::Gauge>, TableError> {
-    let mut gauges = HashMap::new();
-    let sum = |counts: &HashMap<u32, u32>, service: u32| -> u32 {
-        let of = counts.iter().filter(|(server, _)| owners.get(server) == Some(&service));
-        of.map(|(_, count)| count).sum()
+) -> Result<HashMap<u32, u32>, TableError> {
+    let sums = |counts: &HashMap<u32, u32>| {
+        let mut sums: HashMap<u32, u32> = HashMap::new();
+        for (server, count) in counts {
+            if let Some(service) = owners.get(server) {
+                *sums.entry(*service).or_default() += count;
+            }
+        }
+        sums
     };
+    let (flows, half_open) = (sums(&census.servers), sums(&census.half_open));
+    let of = |sums: &HashMap<u32, u32>, service: &u32| sums.get(service).copied().unwrap_or(0);
+    let mut arrivals = HashMap::new();
     for service in services {
         let old = plane.gauges.get(service)?.unwrap_or_default();
         let new = abi::Gauge {
-            flows: sum(&census.servers, *service),
-            half_open: sum(&census.half_open, *service),
+            flows: of(&flows, service),
+            half_open: of(&half_open, service),
             alarm_tick: old.alarm_tick,
             ..abi::Gauge::default()
         };
         if old != new {
             plane.gauges.set(service, &new)?;
         }
-        gauges.insert(*service, new);
+        arrivals.insert(*service, old.new_flows);
     }
-    Ok(gauges)
+    let mut config = plane.config.get(&0)?.unwrap_or_default();
+    config.swept = census.tick;
+    plane.config.set(&0, &config)?;
+    Ok(arrivals)
 }

@@ -174,8 +174,8 @@ impl<N: Net> Exchange<'_, N> {
             again: self.again,
             careful: !self.incoming.idempotent,
             fresh: false,
-            upgrade: self.incoming.upgrade,
             stick: self.stick(),
+            upgrade: self.incoming.upgrade,
             patience: Patience { client: Some(client), whole: self.whole, cut_at: &service.cut_at },
         };
         // What is rare is boxed: each future is moved as a whole when it begins.

@@ -114,8 +114,8 @@ fn service() -> Service {
         socket: SocketOptions::default(),
         forwarded: Forwarded { x_forwarded: Fanout::Append, forwarded: Fanout::Keep, via: true },
         tls: None,
-        http2: ClientHttp2::default(),
         rules: Vec::new(),
         sticky: None,
+        http2: ClientHttp2::default(),
     }
 }

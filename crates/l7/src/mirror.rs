@@ -69,8 +69,8 @@ async fn run<N: Net>(worker: &Rc<Worker<N>>, pool: &Rc<LocalPool<N>>, copied: Co
         again: None,
         careful: false,
         fresh: true,
-        upgrade: false,
         stick: None,
+        upgrade: false,
         patience: Patience { client: None, whole: until, cut_at: &never },
     };
     let now = worker.rt.now();

@@ -147,8 +147,8 @@ async fn lend<N: Net>(
             again: None,
             careful: false,
             fresh: true,
-            upgrade: false,
             stick: sticking.as_ref().and_then(|it| it.wanted(pool, &failed, worker.rt.now())),
+            upgrade: false,
             patience: Patience {
                 client: Some(client),
                 whole: Moment::NEVER,

@@ -82,10 +82,10 @@ pub struct Want<'a, N: Net> {
     pub careful: bool,
     /// Never from the shelf.
     pub fresh: bool,
-    /// Asks for another protocol.
-    pub upgrade: bool,
     /// The server that keeps the client.
     pub stick: Option<Stick>,
+    /// Asks for another protocol.
+    pub upgrade: bool,
     /// What may end the waiting.
     pub patience: Patience<'a, N>,
 }

@@ -14,7 +14,7 @@ mod sweep;
 mod tool;
 
 pub use bpffs::{BpfFs, BpfFsError};
-pub use cable::{Checksums, LinkError};
+pub use cable::{Checksums, End, LinkError, lay};
 pub use kernel::Congestion;
 pub use namespace::{Namespace, NamespaceError};
 pub use plan::{Arms, Host, Layout, SERVICE_V4, SERVICE_V6};

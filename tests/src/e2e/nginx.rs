@@ -78,6 +78,11 @@ impl Nginx {
         std::fs::read(self.dir.join("root/upload").join(name)).unwrap()
     }
 
+    /// The same; `None`: there is no such file.
+    pub fn uploaded_if_any(&self, name: &str) -> Option<Vec<u8>> {
+        std::fs::read(self.dir.join("root/upload").join(name)).ok()
+    }
+
     /// SIGKILL; its port stays reserved.
     pub fn kill(&mut self) {
         let mut process = self.process.take().unwrap();

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::process::Command;
 use std::time::Duration;
 
-use api::types::{Report, Status};
+use api::types::{PacketsReport, Report, Status};
 use lab::load::{HttpPlan, Load, Pace, Persist, Plan, Protocol};
 use lab::net::{BpfFs, Layout, Namespace, Node, SERVICE_V4, SERVICE_V6, Site};
 use lab::origin::{Kind, Options, Origin};
@@ -25,6 +26,9 @@ use super::{tools, wait};
 
 /// The port of services and servers.
 pub const PORT: u16 = 80;
+
+/// Bytes of the headers around an IPv4 segment: its own, an outer one of IPv6 and GUE's.
+const OUTER: u32 = 40 + 40 + 8;
 
 /// A version of the Internet protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +112,21 @@ impl Plane {
         }
     }
 
+    /// Starts a program for HTTP on the balancer itself.
+    pub fn serve_here(&self) -> Origin {
+        let options = Options {
+            listen: SocketAddr::from(([0u16; 8], PORT)),
+            ..Options::new("here", Kind::Http { body: 128 })
+        };
+        let origin = self.site.balancer.within(|| Origin::start(options)).unwrap();
+        origin.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Its directory.
+    pub fn dir(&self) -> &Dir {
+        &self.dir
+    }
+
     /// Starts a server's programs again.
     pub fn revive(&mut self, number: usize) {
         let node = &self.site.servers[number];
@@ -129,10 +148,33 @@ impl Plane {
         self.datagrams[number] = None;
     }
 
+    /// Loads decapsulators on every server, and lets their segments leave room for an outer header.
+    pub fn unpack(&self) {
+        for server in &self.site.servers {
+            let pins = self.pins.path().join(server.name());
+            let pins = pins.to_str().unwrap();
+            let load = ["decap", "load", "--interface", "eth0", "--pins", pins];
+            let said = Plane::verb_on(server, &load);
+            assert_eq!(said.code, 0, "{said:?}");
+            self.site.segments(server, self.site.layout().mtu - OUTER).unwrap();
+        }
+    }
+
     /// Starts the daemon and waits until it answers.
     pub fn start(&mut self) {
+        let balancer = self.site.balancer.command(program());
+        self.started(balancer);
+    }
+
+    /// The same by a program that starts it with the words that follow.
+    pub fn start_by(&mut self, program: &str, words: &[&str]) {
+        let mut command = self.site.balancer.command(tools::program(program));
+        command.args(words).arg(super::balancer::program());
+        self.started(command);
+    }
+
+    fn started(&mut self, mut command: Command) {
         assert!(self.daemon.is_none(), "one daemon at a time");
-        let mut command = self.site.balancer.command(program());
         command.args(["run", "-c"]).arg(self.dir.join("steelyard.toml"));
         for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
             command.env_remove(name);
@@ -179,6 +221,15 @@ impl Plane {
         });
     }
 
+    /// The same by `steelyard apply`.
+    pub fn apply(&mut self, change: impl FnOnce(&mut Words)) {
+        change(&mut self.words);
+        self.write();
+        let file = self.dir.join("steelyard.toml");
+        let said = self.verb(&["apply", file.to_str().unwrap()]);
+        assert_eq!(said.code, 0, "{said:?}\n{}", self.told());
+    }
+
     /// The configuration in force.
     pub fn words(&self) -> &Words {
         &self.words
@@ -223,6 +274,23 @@ impl Plane {
         self.runtime.block_on(self.api.report(None)).unwrap_or_else(|e| panic!("no report: {e}"))
     }
 
+    /// What became of packets; the first counts are waited for.
+    pub fn packets(&self) -> PacketsReport {
+        wait::some("packets are counted", || self.report().packets)
+    }
+
+    /// Waits until both of two servers answer: verdicts about them may be a moment old.
+    pub fn both_answer(&self, version: Version) {
+        wait::until("both servers answer", || self.curl(version, 8).len() == 2);
+    }
+
+    /// How often this kind of event was told.
+    pub fn events_of(&self, what: &str) -> usize {
+        let events = self.runtime.block_on(self.api.events());
+        let events = events.unwrap_or_else(|error| panic!("no events: {error}")).events;
+        events.iter().filter(|event| event.what == what).count()
+    }
+
     /// Waits until every server of every pool is up, and the plane stands before its links and knows its servers' ones.
     pub fn all_up(&self) {
         wait::until("every server up", || {
@@ -232,12 +300,14 @@ impl Plane {
                 packets[list].as_array().is_some_and(|all| !all.is_empty() && all.iter().all(so))
             };
             let stands = all("interfaces", &|one| one["mode"].is_string())
-                && all("neighbours", &|one| one["state"] == "ok");
+                && all("neighbours", &|one| one["state"] == "ok" || one["state"] == "local")
+                && packets["generation"] == status.generation;
             if self.words.is_packets() && !stands {
                 return false;
             }
             let mut servers = status.pools.iter().flat_map(|pool| &pool.servers);
-            servers.all(|server| server.state == ServerState::Up)
+            status.services.iter().all(|one| one.state.name() != "down")
+                && servers.all(|server| server.state == ServerState::Up)
         });
     }
 
@@ -258,6 +328,17 @@ impl Plane {
 
     /// So many requests by curl, a connection each; answers counted by the server that gave them.
     pub fn curl(&self, version: Version, requests: usize) -> BTreeMap<String, usize> {
+        let (by_name, answers) = self.asked(version, requests);
+        assert!(!by_name.contains_key(""), "{answers:?}\n{}", self.told());
+        by_name
+    }
+
+    /// The same where requests may fail; those are counted without a name.
+    pub fn curl_any(&self, version: Version, requests: usize) -> BTreeMap<String, usize> {
+        self.asked(version, requests).0
+    }
+
+    fn asked(&self, version: Version, requests: usize) -> (BTreeMap<String, usize>, Said) {
         let url = format!("http://{}/", version.service());
         let mut command = self.site.client.command(tools::program("curl"));
         command.args(["-sS", "--max-time", "20", "-H", "Connection: close"]);
@@ -265,13 +346,12 @@ impl Plane {
             command.args(["-o", "/dev/null", "-w", "%{http_code} %header{x-origin}\\n", &url]);
         }
         let answers = said(command);
-        assert_eq!(answers.code, 0, "{answers:?}\n{}", self.told());
         let mut by_name = BTreeMap::new();
         for line in answers.out.lines() {
-            let name = line.strip_prefix("200 ").unwrap_or_else(|| panic!("{line}"));
+            let name = line.strip_prefix("200 ").unwrap_or_default();
             *by_name.entry(name.to_owned()).or_default() += 1;
         }
-        by_name
+        (by_name, answers)
     }
 
     /// So many datagrams of this size, each from a port of its own; answers counted by server.

@@ -20,7 +20,11 @@ fn goes_on(loads: &[Load]) {
 /// Whatever happens to the daemon, clients notice nothing.
 fn nobody_notices(forward: &'static str) {
     let layout = Layout { near: 2, ..Layout::default() };
-    let mut plane = Plane::open(&layout, Words::new(forward, &[0, 1]));
+    let mut plane = Plane::silent(&layout, Words::new(forward, &[0, 1]));
+    plane.serve();
+    plane.unpack();
+    plane.start();
+    plane.all_up();
     let loads = [
         plane.load(Version::V4, Persist::KeepAlive, 8),
         plane.load(Version::V4, Persist::PerRequest, 2),
@@ -39,6 +43,7 @@ fn nobody_notices(forward: &'static str) {
         plane.start();
         goes_on(&loads);
         plane.stop(&["--detach"]);
+        assert!(runs_on_the_link(&plane), "the plane is left at work");
         goes_on(&loads);
         plane.start();
         plane.all_up();
@@ -64,11 +69,11 @@ fn no_trace(plane: &Plane) {
         Err(_) => Vec::new(),
     };
     assert_eq!(left(&plane.pins().join("plane")), Vec::<std::path::PathBuf>::new());
-    wait::until("no program on the link", || {
-        let link = plane.site.balancer.ip("-d link show eth0\n");
-        let link = link.unwrap_or_else(|_| plane.site.balancer.ip("link show eth0\n").unwrap());
-        !link.contains("xdp")
-    });
+    wait::until("no program on the link", || !runs_on_the_link(plane));
+}
+
+fn runs_on_the_link(plane: &Plane) -> bool {
+    plane.site.balancer.ip("link show eth0\n").unwrap().contains("xdp")
 }
 
 #[test]
@@ -76,4 +81,46 @@ fn nobody_notices_what_happens_to_the_daemon_of_mac() {
     if ready() {
         nobody_notices("mac");
     }
+}
+
+#[test]
+fn nobody_notices_what_happens_to_the_daemon_of_nat() {
+    if ready() {
+        nobody_notices("nat");
+    }
+}
+
+#[test]
+fn nobody_notices_what_happens_to_the_daemon_of_tunnel() {
+    if ready() {
+        nobody_notices("tunnel");
+    }
+}
+
+/// Whoever waits for `ready` finds packets forwarded.
+#[test]
+fn the_daemon_is_ready_when_packets_are_forwarded() {
+    if !ready() {
+        return;
+    }
+    let mut plane =
+        Plane::silent(&Layout { near: 1, ..Layout::default() }, Words::new("mac", &[0]));
+    plane.serve();
+    plane.start();
+    wait::until("ready is told", || plane.told().contains("info ready:"));
+    let status = plane.status().packets.unwrap();
+    assert!(status.broken.is_none(), "{status:?}");
+    assert!(status.interfaces.iter().all(|one| one.mode.is_some()), "{status:?}");
+    // One SYN and no second one: what was ready answers the first.
+    let connected = plane.site.client.within(|| {
+        let at = tests::e2e::plane::Version::V4.service();
+        std::net::TcpStream::connect_timeout(&at, std::time::Duration::from_millis(900)).is_ok()
+    });
+    assert!(connected.unwrap(), "{}", plane.told());
+    let text = plane.verb(&["status"]);
+    assert!(text.out.contains("PACKETS AT") && text.out.contains("native"), "{text:?}");
+    wait::until("the report counts packets", || {
+        let text = plane.verb(&["report"]).out;
+        ["PACKETS", "forwarded", "unaccounted", "shop4"].iter().all(|word| text.contains(word))
+    });
 }

@@ -11,7 +11,13 @@ use tests::e2e::wait;
 use tests::e2e::words::Words;
 
 fn opened(forward: &'static str) -> Plane {
-    Plane::open(&Layout { near: 2, ..Layout::default() }, Words::new(forward, &[0, 1]))
+    let layout = Layout { near: 2, ..Layout::default() };
+    let mut plane = Plane::silent(&layout, Words::new(forward, &[0, 1]));
+    plane.serve();
+    plane.unpack();
+    plane.start();
+    plane.all_up();
+    plane
 }
 
 fn unharmed(report: &Report, plane: &Plane) {
@@ -27,8 +33,7 @@ fn goes_on(loads: &[&lab::load::Load], by: u64) {
     });
 }
 
-fn a_dead_server_is_left_and_taken_back(forward: &'static str) {
-    let mut plane = opened(forward);
+fn a_dead_server_is_left_and_taken_back(plane: &mut Plane) {
     plane.end(0);
     wait::until("server0 is left", || {
         let pools = plane.status().pools;
@@ -39,39 +44,86 @@ fn a_dead_server_is_left_and_taken_back(forward: &'static str) {
         })
     });
     for version in BOTH {
-        assert_eq!(plane.curl(version, 8), [("server1".to_owned(), 8)].into());
+        wait::until("server1 alone answers", || {
+            plane.curl_any(version, 8) == [("server1".to_owned(), 8)].into()
+        });
     }
     plane.revive(0);
     plane.all_up();
-    for version in BOTH {
-        assert_eq!(plane.curl(version, 8).len(), 2);
-    }
+    BOTH.into_iter().for_each(|version| plane.both_answer(version));
 }
 
-#[test]
-fn a_dead_server_is_left_and_taken_back_by_mac() {
-    if ready() {
-        a_dead_server_is_left_and_taken_back("mac");
-    }
-}
-
-fn flows_of_a_removed_server_drain(forward: &'static str) {
-    let mut plane = opened(forward);
+fn flows_of_a_removed_server_drain(plane: &mut Plane) {
     let kept = plane.load(Version::V4, Persist::KeepAlive, 8);
     goes_on(&[&kept], 20);
     plane.change(|words| words.servers = vec![1]);
     assert_eq!(plane.curl(Version::V4, 8), [("server1".to_owned(), 8)].into());
     goes_on(&[&kept], 200);
-    unharmed(&ended(kept), &plane);
+    unharmed(&ended(kept), plane);
     // The next connection after its return is as good as the first.
     plane.change(|words| words.servers = vec![0, 1]);
     plane.all_up();
-    assert_eq!(plane.curl(Version::V4, 8).len(), 2);
+    plane.both_answer(Version::V4);
+}
+
+/// A server gets another link address; connections follow.
+fn a_changed_link_address_is_followed(plane: &mut Plane) {
+    let loads = [
+        plane.load(Version::V4, Persist::KeepAlive, 4),
+        plane.load(Version::V6, Persist::KeepAlive, 4),
+        plane.load(Version::V4, Persist::PerRequest, 2),
+    ];
+    let all: Vec<&lab::load::Load> = loads.iter().collect();
+    goes_on(&all, 20);
+    plane.site.servers[0].ip("link set eth0 address 02:00:5e:00:53:01\n").unwrap();
+    goes_on(&all, 200);
+    BOTH.into_iter().for_each(|version| plane.both_answer(version));
+    loads.into_iter().for_each(|load| unharmed(&ended(load), plane));
+}
+
+/// The balancer's link and a server's go down and come back.
+fn a_link_may_go_down_and_come_back(plane: &mut Plane) {
+    for port in ["balancer", "server1"] {
+        let kept = plane.load(Version::V4, Persist::KeepAlive, 4);
+        goes_on(&[&kept], 20);
+        plane.site.plug(port, false).unwrap();
+        wait::until("the plane knows", || {
+            let hops = plane.status().packets.map(|packets| packets.neighbours).unwrap_or_default();
+            hops.iter().any(|hop| hop.state != "ok")
+        });
+        plane.site.plug(port, true).unwrap();
+        plane.all_up();
+        goes_on(&[&kept], 100);
+        BOTH.into_iter().for_each(|version| plane.both_answer(version));
+        unharmed(&ended(kept), plane);
+    }
+}
+
+fn all(forward: &'static str) {
+    let mut plane = opened(forward);
+    a_dead_server_is_left_and_taken_back(&mut plane);
+    flows_of_a_removed_server_drain(&mut plane);
+    a_changed_link_address_is_followed(&mut plane);
+    a_link_may_go_down_and_come_back(&mut plane);
 }
 
 #[test]
-fn flows_of_a_removed_server_drain_by_mac() {
+fn servers_and_links_of_mac_come_and_go() {
     if ready() {
-        flows_of_a_removed_server_drain("mac");
+        all("mac");
+    }
+}
+
+#[test]
+fn servers_and_links_of_nat_come_and_go() {
+    if ready() {
+        all("nat");
+    }
+}
+
+#[test]
+fn servers_and_links_of_tunnel_come_and_go() {
+    if ready() {
+        all("tunnel");
     }
 }

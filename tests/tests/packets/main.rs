@@ -9,9 +9,14 @@
     reason = "the whole program is a test, which the lints cannot see"
 )]
 
+mod alarms;
 mod alive;
 mod beside;
 mod change;
 mod decap;
 mod doctor;
 mod methods;
+mod shown;
+mod sustained;
+mod word;
+mod world;

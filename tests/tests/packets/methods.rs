@@ -1,140 +1,191 @@
-//! Forwarding by `mac`, in both versions, in the driver and in the generic hook: requests, datagrams, bulk arrive.
+//! Every method in both versions, in four kinds of networks: pages of a real nginx, bulk both ways, datagrams.
 //!
-//! What the method promises of addresses is looked at from the server's side.
+//! In each network one service is moved from method to method by one word. What a method promises of addresses is
+//! looked at from the servers' side.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use lab::net::{Checksums, Layout};
-use tests::e2e::nginx::Nginx;
-use tests::e2e::place::said;
-use tests::e2e::plane::{BOTH, Plane, ready};
-use tests::e2e::process::Process;
-use tests::e2e::tools::program;
+use tests::e2e::plane::{BOTH, Plane, Version, ready};
 use tests::e2e::wait;
 use tests::e2e::words::Words;
 
+use super::world::{METHODS, Method, NAT, World};
+
 /// Requests and datagrams of each kind.
-const EACH: usize = 12;
+const EACH: usize = 8;
 
-fn near(checksums: Checksums) -> Layout {
-    Layout { near: 2, checksums, ..Layout::default() }
-}
-
-/// Every server answers requests and datagrams, none is lost, and nothing is left unexplained.
-fn everything_arrives(plane: &Plane) {
+/// Every server answers, whole, and every packet is accounted for.
+fn everything_arrives(world: &World, method: Method) {
+    let plane = &world.plane;
+    let largest = usize::try_from(plane.site.layout().mtu).unwrap() - 200;
+    // Fragments cannot be wrapped where the link has no room, and we make none.
+    let cut = if method.forward == "tunnel" { largest } else { 3 * largest };
     for version in BOTH {
         let answers = plane.curl(version, EACH);
-        let told = || format!("{version:?}: {answers:?}\n{}", plane.told());
+        let told = || format!("{method:?} {version:?}: {answers:?}\n{}", world.told());
         assert_eq!(answers.values().sum::<usize>(), EACH, "{}", told());
         assert_eq!(answers.len(), plane.site.servers.len(), "{}", told());
-        for bytes in [1, 1_200] {
+        for bytes in [1, largest, cut] {
             let datagrams = plane.datagrams(version, EACH, bytes);
             assert_eq!(datagrams.len(), plane.site.servers.len(), "{version:?}: {datagrams:?}");
         }
-    }
-}
-
-/// The address of the client as each server's nginx sees it.
-fn sources_seen(plane: &Plane) -> BTreeMap<IpAddr, usize> {
-    let mut seen = BTreeMap::new();
-    for version in BOTH {
-        let url = format!("http://{}/who", version.service());
-        let mut curl = plane.site.client.command(program("curl"));
-        let answer = {
-            curl.args(["-sS", "--max-time", "20", "-g", &url]);
-            said(curl)
-        };
-        assert_eq!(answer.code, 0, "{answer:?}\n{}", plane.told());
-        *seen.entry(answer.out.trim().parse().unwrap()).or_default() += 1;
-    }
-    seen
-}
-
-fn with_nginx(forward: &'static str) -> (Plane, Vec<Nginx>) {
-    let mut plane = Plane::silent(&near(Checksums::Computed), Words::new(forward, &[0, 1]));
-    let who = "location = /who { return 200 \"$remote_addr\\n\"; }";
-    let servers = plane.site.servers.iter().enumerate();
-    let start = |(number, node): (usize, &lab::net::Node)| {
-        Nginx::inside(node.name(), &format!("server{number}"), "80; listen [::]:80", who)
-    };
-    let servers = servers.map(start).collect();
-    plane.start();
-    plane.all_up();
-    (plane, servers)
-}
-
-#[test]
-fn mac_in_the_driver() {
-    if ready() {
-        everything_arrives(&Plane::open(&near(Checksums::Computed), Words::new("mac", &[0, 1])));
-    }
-}
-
-#[test]
-fn mac_in_the_generic_hook_with_checksums_left_to_devices() {
-    if ready() {
-        let words = Words::new("mac", &[0, 1]).packets("mode = \"generic\"\n");
-        everything_arrives(&Plane::open(&near(Checksums::Offloaded), words));
-    }
-}
-
-/// One service more, for iperf3, whose connections must all reach one server.
-fn bulk(forward: &'static str, checksums: Checksums, mode: &str) {
-    let mut more = String::new();
-    for (name, listen, server) in [
-        ("bulk4", "198.51.100.10:5201", "10.10.0.11:5201"),
-        ("bulk6", "[2001:db8:e::10]:5201", "[2001:db8:a::b]:5201"),
-    ] {
-        more.push_str(&format!(
-            "[service.{name}]\nlisten = \"{listen}\"\nforward = \"{forward}\"\nprotocol = [\"tcp\", \"udp\"]\n\
-             pool = \"{name}\"\n[pool.{name}]\nservers = [\"{server}\"]\n"
-        ));
-    }
-    let words = Words::new(forward, &[0]).packets(&format!("mode = \"{mode}\"\n")).more(&more);
-    let plane = Plane::open(&Layout { near: 1, checksums, ..Layout::default() }, words);
-    let mut serve = plane.site.servers[0].command(program("iperf3"));
-    serve.args(["-s", "-p", "5201", "--forceflush"]);
-    let server = Process::start(serve);
-    wait::until("iperf3 listens", || server.said().contains("listening"));
-    for version in BOTH {
-        for direction in [&["-t", "1"][..], &["-t", "1", "-R"]] {
-            let ip = version.service().ip().to_string();
-            let mut client = plane.site.client.command(program("iperf3"));
-            client.args(["-c", &ip, "-p", "5201", "-J", "--connect-timeout", "5000"]);
-            let answer = {
-                client.args(direction);
-                said(client)
-            };
-            let report: serde_json::Value = serde_json::from_str(&answer.out).unwrap();
-            let bytes = report["end"]["sum_received"]["bytes"].as_f64().unwrap_or_default();
-            assert!(bytes > 1e6, "{version:?} {direction:?}: {}{}", answer.out, plane.told());
+        for bytes in world.bulk(version) {
+            assert!(
+                bytes >= 1e6,
+                "{method:?} {version:?}: {bytes} bytes of iperf3\n{}",
+                world.told()
+            );
         }
     }
+    world.is_balanced();
+}
+
+/// What servers see of the client is what the method promises.
+fn addresses_are_as_promised(world: &World, method: Method) {
+    let plane = &world.plane;
+    for version in BOTH {
+        let expected: IpAddr = match method {
+            NAT => plane.site.returns()[0].like(version.service().ip()),
+            _ => version.of(&plane.site.client),
+        };
+        assert_eq!(world.seen(version), expected, "{method:?}");
+    }
+}
+
+fn everywhere(layout: &Layout, packets: &str) {
+    let mut world = World::open(layout, packets);
+    for method in METHODS {
+        world.forward_by(method);
+        everything_arrives(&world, method);
+        addresses_are_as_promised(&world, method);
+    }
 }
 
 #[test]
-fn servers_of_direct_return_see_the_client() {
+fn every_method_in_the_driver() {
+    if ready() {
+        everywhere(&Layout { near: 2, ..Layout::default() }, "");
+    }
+}
+
+#[test]
+fn every_method_in_the_generic_hook_with_checksums_left_to_devices() {
+    if ready() {
+        let layout = Layout { near: 2, checksums: Checksums::Offloaded, ..Layout::default() };
+        everywhere(&layout, "mode = \"generic\"\n");
+    }
+}
+
+#[test]
+fn every_method_on_the_narrowest_links() {
+    if ready() {
+        everywhere(&Layout { near: 2, mtu: 1280, ..Layout::default() }, "");
+    }
+}
+
+#[test]
+fn every_method_on_links_of_jumbo_frames() {
+    if ready() {
+        everywhere(&Layout { near: 2, mtu: 9000, ..Layout::default() }, "");
+    }
+}
+
+/// Servers that route back through the balancer see the client itself, and its port.
+#[test]
+fn nat_can_keep_the_clients_address() {
     if !ready() {
         return;
     }
-    let (plane, servers) = with_nginx("mac");
-    let host = plane.site.client.host;
-    let seen = sources_seen(&plane);
-    assert_eq!(seen, [(host.v4.into(), 1), (host.v6.into(), 1)].into());
-    drop((plane, servers));
+    let mut world = World::open(&Layout { near: 2, ..Layout::default() }, "");
+    let balancer = world.plane.site.balancer.host;
+    for server in &world.plane.site.servers {
+        world.plane.site.holds_services(server, false).unwrap();
+        let back = format!(
+            "route change default via {}\nroute change ::/0 via {}\n",
+            balancer.v4, balancer.v6
+        );
+        server.ip(&back).unwrap();
+    }
+    world.plane.change(|words| {
+        words.forward = "nat";
+        words.pool.push_str("source = \"client\"\n");
+        words.more.clear();
+    });
+    world.plane.all_up();
+    for version in BOTH {
+        assert_eq!(world.plane.curl(version, EACH).len(), 2, "{}", world.told());
+        assert_eq!(world.seen(version), version.of(&world.plane.site.client));
+        assert_eq!(world.plane.datagrams(version, EACH, 900).len(), 2);
+        world.downloads(version);
+    }
+    world.is_balanced();
+}
+
+/// A link of the path is narrower than those of both ends.
+fn narrowed(world: &World, port: &str) {
+    world.plane.site.router.ip(&format!("link set {port} mtu 1300\n")).unwrap();
+}
+
+fn errors(world: &World, name: &str) -> u64 {
+    let packets = world.plane.packets();
+    packets.outcomes.iter().find(|one| one.name == name).map_or(0, |one| one.count.total)
 }
 
 #[test]
-fn bulk_flows_both_ways_by_mac() {
-    if ready() {
-        bulk("mac", Checksums::Computed, "native");
+fn too_big_on_the_way_to_a_client_reaches_the_server_of_every_method() {
+    if !ready() {
+        return;
+    }
+    for method in METHODS {
+        // What hosts have learned of a path is theirs for ten minutes: each method has a network of its own.
+        let mut world = World::open(&Layout { near: 1, ..Layout::default() }, "");
+        world.forward_by(method);
+        narrowed(&world, "client");
+        BOTH.into_iter().for_each(|version| world.downloads(version));
+        wait::until("errors are counted", || errors(&world, "error-forwarded") >= 2);
+        world.is_balanced();
     }
 }
 
 #[test]
-fn whole_segments_of_devices_that_compute_checksums_pass_the_generic_hook() {
-    if ready() {
-        bulk("mac", Checksums::Offloaded, "generic");
+fn too_big_on_the_way_to_a_server_reaches_the_client_of_nat() {
+    if !ready() {
+        return;
+    }
+    let mut world = World::open(&Layout { near: 0, far: 1, ..Layout::default() }, "");
+    world.forward_by(NAT);
+    // The end at the server stays as wide as it was, so that it offers segments which do not fit.
+    for server in &world.plane.site.servers {
+        world.plane.site.segments(server, 1_460).unwrap();
+    }
+    narrowed(&world, "server0");
+    for version in BOTH {
+        world.uploads(version, &format!("{version:?}"));
+    }
+    wait::until("errors are counted", || errors(&world, "error-returned") >= 2);
+    world.is_balanced();
+}
+
+/// A server of the balancer's own, beside one elsewhere.
+#[test]
+fn a_server_on_the_balancer_itself_has_its_share() {
+    if !ready() {
+        return;
+    }
+    for forward in ["mac", "tunnel"] {
+        let layout = Layout { near: 1, ..Layout::default() };
+        let mut plane = Plane::silent(&layout, Words::new(forward, &[0, 1]));
+        plane.serve();
+        let here = plane.serve_here();
+        plane.unpack();
+        plane.start();
+        plane.all_up();
+        for version in [Version::V4, Version::V6] {
+            let answers = plane.curl(version, EACH);
+            let each = |name: &str| answers.get(name).copied().unwrap_or(0);
+            assert_eq!((each("here"), each("server0")), (EACH / 2, EACH / 2), "{}", plane.told());
+        }
+        drop(here);
     }
 }

@@ -63,5 +63,5 @@ fn connections_go_where_their_name_says() {
     let service = report.services.iter().find(|service| service.name == "shop").unwrap();
     let hits: Vec<u64> = service.rules.iter().map(|rule| rule.hits).collect();
     assert_eq!(hits, [1, 2, 1]);
-    assert!(service.counts.causes.iter().any(|cause| cause.name == "rule-denied"));
+    assert!(service.counts.causes.iter().any(|cause| cause.cause == "rule-denied"));
 }

@@ -12,6 +12,9 @@ use super::counter::Counter;
 pub struct PacketsStatus {
     /// Why nothing is forwarded at all; absent: it is.
     pub broken: Option<String>,
+    /// The configuration that the tables carry out.
+    #[serde(default)]
+    pub generation: u64,
     /// Its connections were there before this process.
     pub adopted: bool,
     /// Bytes that its tables take.
@@ -60,6 +63,9 @@ pub struct PacketsReport {
     pub unaccounted: i64,
     /// All outcomes that happened.
     pub outcomes: Vec<PacketOutcome>,
+    /// Of those accounted: packets of servers that were gone before this process; how they ended is not known any more.
+    #[serde(default)]
+    pub earlier: u64,
     /// Living connections given up for new ones.
     pub evicted: Counter,
     /// Notices that were lost.
@@ -68,12 +74,33 @@ pub struct PacketsReport {
     pub services: Vec<PacketService>,
 }
 
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacketEnd {
+    /// Sent on, to a server or to a client.
+    Forwarded,
+    /// Handed to this host.
+    Host,
+    /// Answered here.
+    Answered,
+    /// Dropped.
+    #[default]
+    Dropped,
+}
+
 /// Packets that ended in one way.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PacketOutcome {
     /// Its name: `forwarded`, `no-port`.
     pub name: String,
+    /// What became of them.
+    #[serde(default)]
+    pub end: PacketEnd,
+    /// What the name means, in a sentence.
+    #[serde(default)]
+    pub meaning: String,
     /// All of them.
     pub count: Counter,
     /// IPv4 packets.

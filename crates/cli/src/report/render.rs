@@ -1,5 +1,7 @@
 //! A report as text: balances with their remainders, then discards, times, services, servers and ports. Pure.
 
+mod packets;
+
 use api::types::{
     Bytes, Counter, PhaseTimes, PoolReport, PortReport, Process, Report, ServerReport,
     ServiceCounts, ServiceReport,
@@ -26,6 +28,9 @@ pub fn select(mut report: Report, only: Option<&str>) -> Result<Report, Failure>
     }
     report.services.retain(|service| service.name == name);
     report.pools.retain(|pool| pool.name == name);
+    if let Some(packets) = &mut report.packets {
+        packets.services.retain(|service| service.name == name);
+    }
     Ok(report)
 }
 
@@ -71,6 +76,15 @@ pub fn render(report: &Report, only: Option<&str>, width: usize, paint: Paint) -
     block("", &servers(&report.pools));
     block("", &connections(&report.pools));
     block("", &server_causes(&report.pools));
+    if let Some(forwarded) = &report.packets {
+        let all = if only.is_none() { &forwarded.outcomes[..] } else { &[] };
+        if only.is_none() {
+            block("", &packets::balance(forwarded));
+        }
+        block("", &packets::services(&forwarded.services));
+        block("", &packets::servers(&forwarded.services));
+        block("", &packets::outcomes(all, &forwarded.services));
+    }
     if only.is_none() {
         block("", &ports(&report.ports));
         out.push('\n');

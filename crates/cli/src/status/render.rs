@@ -1,5 +1,7 @@
 //! A status as text. Pure: ages are counted from the daemon's own clock.
 
+mod packets;
+
 use api::types::{
     Draining, Evidence, PoolStatus, ServerStatus, ServiceState, ServiceStatus, Status,
 };
@@ -51,8 +53,12 @@ pub fn render(status: &Status, width: usize, paint: Paint) -> String {
     for warning in &status.warnings {
         out.push_str(&format!("{} {}\n", paint.text(Colour::Doubt, "warning:"), plain(warning)));
     }
-    let tables =
-        [services(status), certificates(status), pools(status), servers(status), draining(status)];
+    let mut tables = vec![services(status), certificates(status), pools(status), servers(status)];
+    if let Some(forwarded) = &status.packets {
+        out.push_str(&packets::head(forwarded, paint));
+        tables.extend([packets::interfaces(forwarded), packets::neighbours(forwarded)]);
+    }
+    tables.push(draining(status));
     for table in tables {
         let text = table.render(width, paint);
         if !text.is_empty() {

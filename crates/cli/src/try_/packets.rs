@@ -42,7 +42,10 @@ pub async fn show(args: Args) -> Result<End, Failure> {
         }
         stage.forward_by(method).await?;
         for persist in table::PERSISTS {
-            let row = stage.measure(method, persist, span).await?;
+            if stopped.load(Ordering::Relaxed) {
+                break;
+            }
+            let row = stage.measure(method, persist, span, &stopped).await?;
             if !args.json {
                 screen::print(&row.line())?;
             }

@@ -1,9 +1,12 @@
 //! Fills the view from the open plane. It changes nothing.
 
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
+use model::snapshot::ServiceView;
+
 use super::site::Site;
-use super::view::{Sample, ServiceFlows, View};
+use super::view::{Sample, ServerFlows, ServiceFlows, View};
 use crate::control::Picture;
 
 /// Rates are measured over at least so long.
@@ -16,6 +19,7 @@ pub(super) fn keep(view: &mut View, sample: Sample) {
     if old {
         view.before = view.now.clone().or_else(|| Some(sample.clone()));
     }
+    view.first.get_or_insert_with(|| sample.clone());
     view.now = Some(sample);
 }
 
@@ -36,42 +40,63 @@ pub(super) fn fill(view: &mut View, site: &Site, picture: &Picture) {
         .collect();
     view.flows.clear();
     view.services.clear();
+    view.loads.clear();
+    let mut owned: HashMap<u32, BTreeSet<u32>> = HashMap::new();
+    for (server, owner) in site.planner.owners() {
+        owned.entry(owner).or_default().insert(server);
+    }
     for service in picture.snapshot.services.values() {
         let name = &service.config.name;
-        let (Some(packets), Some(index)) = (&service.config.packets, site.planner.service(name))
-        else {
+        let (Some(_), Some(index)) = (&service.config.packets, site.planner.service(name)) else {
             continue;
         };
-        let flows = flows(site, picture, name, index, packets.guard.half_open);
+        let flows = flows(view, site, picture, service, owned.remove(&index).unwrap_or_default());
         view.flows.insert(name.clone(), flows);
         view.services.insert(name.clone(), index);
     }
 }
 
+/// Connections of a service; what each of its servers carries is added to the view's loads.
 fn flows(
+    view: &mut View,
     site: &Site,
     picture: &Picture,
-    name: &str,
-    index: u32,
-    alarm: Option<u32>,
+    service: &ServiceView,
+    indexes: BTreeSet<u32>,
 ) -> ServiceFlows {
-    let mut out = ServiceFlows::default();
-    for (server, owner) in site.planner.owners() {
-        if owner == index {
-            out.flows += site.census.servers.get(&server).copied().unwrap_or(0);
-            out.half_open += site.census.half_open.get(&server).copied().unwrap_or(0);
-        }
-    }
-    out.alarm = alarm.is_some_and(|alarm| out.half_open >= alarm);
-    for pool in picture.snapshot.pools.values() {
+    let of = |counts: &HashMap<u32, u32>| {
+        indexes.iter().filter_map(|server| counts.get(server)).sum::<u32>()
+    };
+    let (flows, half_open) = (of(&site.census.servers), of(&site.census.half_open));
+    let mut servers = Vec::new();
+    let rules = service.config.packets.iter().flat_map(|packets| &packets.rules);
+    let pools: BTreeSet<&str> =
+        rules.map(|rule| rule.pool.as_str()).chain([service.config.pool.as_str()]).collect();
+    let all = picture.snapshot.pools.values();
+    for pool in all.filter(|pool| pools.contains(pool.config.name.as_str())) {
         for server in &pool.servers {
-            let Some(at) = server.address.and_then(|at| site.planner.server(name, at)) else {
-                continue;
-            };
-            let flows = site.census.servers.get(&at).copied().unwrap_or(0);
-            out.servers.push((pool.config.name.clone(), server.config.name.clone(), at, flows));
+            let index = server.address.and_then(|at| site.planner.server(&service.config.name, at));
+            let Some(index) = index else { continue };
+            let flows = site.census.servers.get(&index).copied().unwrap_or(0);
+            let begun = begun(view, index);
+            let load = view.loads.entry(server.id).or_default();
+            load.flows = load.flows.saturating_add(flows);
+            load.begun = load.begun.saturating_add(begun);
+            let (pool, name) = (pool.config.name.clone(), server.config.name.clone());
+            servers.push(ServerFlows { pool, name, index, flows });
         }
     }
-    out.servers.sort();
-    out
+    servers.sort();
+    ServiceFlows { flows, half_open, alarm: false, servers, indexes }
+}
+
+/// Connections that chose the server of an index since this process began.
+fn begun(view: &View, index: u32) -> u64 {
+    let at = |sample: &Option<Sample>| {
+        let counts = sample.as_ref().and_then(|sample| sample.counts.servers.get(&index));
+        counts.map_or(0, |counts| counts.flows)
+    };
+    let (now, first) = (at(&view.now), at(&view.first));
+    // An index that was given to another server counts anew.
+    now.checked_sub(first).unwrap_or(now)
 }

@@ -9,7 +9,10 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use bpf::{Dispatcher, Home, Mode, Slot};
+use l4::abi::Notice;
+use l4::counts::{Counts, Outcomes};
 use l4::hops::{Hops, Request};
+use l4::notices::Notices;
 use l4::plan::{Planner, facts::Facts};
 use l4::sweep::{Census, Sweeper};
 use l4::write::Write;
@@ -26,6 +29,10 @@ pub struct Site {
     dispatcher: Dispatcher,
     plane: Plane,
     sweeper: Sweeper,
+    notices: Notices,
+    /// Packets of services and servers that are gone since this process began, and of those before it.
+    gone: Outcomes,
+    gone_before: Option<u64>,
     installed: bool,
     sizes: Sizes,
     /// How to change the maps.
@@ -78,7 +85,7 @@ impl Site {
         let home = Home::open(pins)?;
         let lock = lock(pins)?;
         let dispatcher = Dispatcher::open(&home)?;
-        let sizes = sizes(config);
+        let sizes = Sizes::of(config);
         let plane = Plane::open(&home, &sizes, false)?;
         let mut planner = Planner::new(&apply::capacity(&plane));
         let mut known = BTreeMap::new();
@@ -88,11 +95,16 @@ impl Site {
             planner.recover(found);
         }
         let sweeper = Sweeper::new(&plane).map_err(OpenError::Map)?;
+        let notices = Notices::open(&plane).map_err(l4::OpenError::from)?;
+        let gone_before = (!plane.adopted()).then_some(0);
         Ok(Site {
             home,
             dispatcher,
             plane,
             sweeper,
+            notices,
+            gone: Outcomes::new(),
+            gone_before,
             installed: false,
             sizes,
             planner,
@@ -127,14 +139,16 @@ impl Site {
         facts: &Facts,
     ) -> Result<(), bpf::TableError> {
         let change = self.planner.change(snapshot, &config.packets, facts);
-        apply::apply(&self.plane, &change.writes)?;
+        self.carry_out(&change.writes)?;
         let packets = |name: &String| {
             config.services.get(name).is_some_and(|service| service.packets.is_some())
         };
         // A service that is in force has no obstacle any more; one that was not looked at keeps its own.
         self.obstacles.retain(|name, _| packets(name) && self.planner.service(name).is_none());
         self.obstacles.extend(change.obstacles);
-        self.hops.want(&self.planner.ways(), &self.known);
+        if let Some(ways) = self.planner.new_ways() {
+            self.hops.want(&ways, &self.known);
+        }
         Ok(())
     }
 
@@ -223,23 +237,52 @@ impl Site {
     /// A map refused.
     pub fn sweep(&mut self, tick: u32, services: &[u32]) -> Result<(), bpf::TableError> {
         let census = self.sweeper.census(tick);
-        l4::sweep::gauge(&self.plane, &census, &self.planner.owners(), services)?;
-        let flows = |at: u32| census.servers.get(&at).copied().unwrap_or(0);
-        let (change, forgotten) = self.planner.reclaim(flows);
+        let owners = self.planner.owners();
+        let arrivals = l4::sweep::gauge(&self.plane, &census, &owners, services)?;
+        let (change, forgotten) = self.planner.reclaim(&census, &arrivals);
         self.sweeper.unstick(&forgotten);
-        apply::apply(&self.plane, &change.writes)?;
+        self.carry_out(&change.writes)?;
         self.census = census;
         Ok(())
     }
 
-    /// Reads the counters of these services and of all servers.
+    /// Carries writes out; what services and servers that go have counted is kept.
+    fn carry_out(&mut self, writes: &[Write]) -> Result<(), bpf::TableError> {
+        let (mut services, mut servers) = (Vec::new(), Vec::new());
+        for write in writes {
+            match write {
+                Write::DropService(at) => services.push(*at),
+                Write::DropServer(at) => servers.push(*at),
+                _ => {}
+            }
+        }
+        if !services.is_empty() || !servers.is_empty() {
+            let counts = l4::counts::read(&self.plane, &services, &servers)?;
+            l4::counts::add(&mut self.gone, &counts.of_services());
+        }
+        apply::apply(&self.plane, writes)
+    }
+
+    /// Reads the counters of these services and of all servers, with the services that those are of.
     ///
     /// # Errors
     /// A map cannot be read.
-    pub fn counts(&self, services: &[u32]) -> Result<l4::counts::Counts, bpf::TableError> {
-        let mut servers: Vec<u32> = self.planner.owners().into_keys().collect();
-        servers.sort_unstable();
-        l4::counts::read(&self.plane, services, &servers)
+    pub fn counts(&mut self, services: &[u32]) -> Result<Counts, bpf::TableError> {
+        let owners = self.planner.owners();
+        let servers: BTreeSet<u32> = owners.keys().copied().collect();
+        let services: BTreeSet<u32> = services.iter().chain(owners.values()).copied().collect();
+        let (services, servers): (Vec<u32>, Vec<u32>) =
+            (services.into_iter().collect(), servers.into_iter().collect());
+        let mut counts = l4::counts::read(&self.plane, &services, &servers)?;
+        counts.gone = self.gone.clone();
+        let missing = counts.received.saturating_sub(counts.accounted());
+        counts.gone_before = *self.gone_before.get_or_insert(missing);
+        Ok(counts)
+    }
+
+    /// What the datapath has told since the last call.
+    pub fn heard(&self) -> Vec<Notice> {
+        self.notices.take()
     }
 
     /// Removes every trace: interfaces, programs, tables.
@@ -281,22 +324,6 @@ fn lock(pins: &Path) -> Result<File, OpenError> {
     let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
     rustix::fs::flock(&directory, exclusive).map_err(|_| held())?;
     Ok(directory)
-}
-
-fn sizes(config: &Config) -> Sizes {
-    let packets = &config.packets;
-    let nat = config.services.values().any(|one| one.forward == model::config::Forward::Nat);
-    let direct = config.services.values().any(|one| {
-        matches!(one.forward, model::config::Forward::Mac | model::config::Forward::Tunnel)
-    });
-    let base = Sizes::default();
-    Sizes {
-        // A service may change its method later: what is not used now gets the default and no less.
-        flows: if direct { packets.flows } else { packets.flows.min(base.flows) },
-        records: if nat { packets.flows } else { packets.flows.min(base.records) },
-        fragments: packets.fragments,
-        ..base
-    }
 }
 
 fn failed(name: &str, problem: &str) -> InterfaceView {

@@ -1,5 +1,8 @@
 //! The thread's life: what is waited for, and what follows in which order.
 
+mod heed;
+mod openness;
+
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,14 +13,15 @@ use l4::hops::{Link, Request, Route};
 use l4::plan::facts::Facts;
 use model::config::Config;
 use model::moment::Moment;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
+use super::alarms::Alarms;
 use super::netlink::{Address, Kernel, News};
-use super::order::{End, Order};
-use super::site::{Site, chain, remove_pinned};
-use super::view::{InterfaceView, Sample, View};
-use super::{attach, facts, shows};
+use super::order::Order;
+use super::site::{Site, chain};
+use super::view::{InterfaceView, View};
+use super::{attach, facts};
 use crate::control::{Control, Picture};
 use crate::event::Events;
 
@@ -29,8 +33,17 @@ const SWEEP: u32 = 5;
 const AGAIN: u32 = 10;
 /// How long next hops may take before the first packet is taken.
 const READY: Duration = Duration::from_millis(800);
+/// How long what is ahead of the others stays so.
+const AHEAD: Duration = Duration::from_secs(10);
 /// Ticks between two looks at who uses return addresses.
 const BUSY: u32 = 25;
+
+/// What is forwarded before it is in force for others.
+struct Ahead {
+    picture: Arc<Picture>,
+    done: Option<oneshot::Sender<()>>,
+    since: Instant,
+}
 
 /// Follows the pictures until told to end.
 pub(super) async fn run(
@@ -43,29 +56,52 @@ pub(super) async fn run(
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut alive = true;
+    let mut ahead: Option<Ahead> = None;
+    let mut last: Option<Arc<Picture>> = None;
     loop {
         tokio::select! {
-            order = orders.recv() => {
-                let Some(Order { end, done }) = order else { return };
-                life.end(end, &control.picture().config);
-                show.send_replace(Arc::new(View::default()));
-                // Whoever asked may be gone.
-                let _ = done.send(());
-                return;
-            }
-            changed = pictures.changed(), if alive => match changed {
-                Ok(()) => life.dirty = true,
-                Err(_) => alive = false,
+            order = orders.recv() => match order {
+                Some(Order::Ahead { snapshot, config, done }) => {
+                    let picture = Picture { snapshot, config, ..(*control.picture()).clone() };
+                    let (picture, since) = (Arc::new(picture), Instant::now());
+                    ahead = Some(Ahead { picture, done: Some(done), since });
+                    life.dirty = true;
+                }
+                Some(Order::End { end, done }) => {
+                    life.end(end, &control.picture().config);
+                    show.send_replace(Arc::new(View::default()));
+                    // Whoever asked may be gone.
+                    let _ = done.send(());
+                    return;
+                }
+                None => return,
             },
+            changed = pictures.changed(), if alive => alive = changed.is_ok(),
             news = life.news() => life.hear(news),
             _ = tick.tick() => life.tick += 1,
         }
-        let picture = pictures.borrow_and_update().clone();
+        let mut picture = pictures.borrow_and_update().clone();
+        if last.as_ref().is_none_or(|last| !Arc::ptr_eq(last, &picture)) {
+            (life.dirty, ahead) = (true, None);
+            last = Some(Arc::clone(&picture));
+        }
+        if let Some(one) = ahead.take_if(|one| one.since.elapsed() > AHEAD) {
+            // Whoever asked does not wait any more, and what was to come has not come.
+            drop(one);
+            life.dirty = true;
+        }
+        if let Some(one) = &ahead {
+            picture = Arc::clone(&one.picture);
+        }
         if picture.leaving {
             continue;
         }
         if life.step(&picture).await {
             show.send_replace(Arc::new(life.view.clone()));
+        }
+        let waiting = ahead.as_mut().filter(|_| life.stands()).and_then(|one| one.done.take());
+        if let Some(done) = waiting {
+            let _ = done.send(());
         }
     }
 }
@@ -80,6 +116,11 @@ struct Life {
     facts: Facts,
     view: View,
     told: Option<String>,
+    alarms: Alarms,
+    /// Connections given up for new ones, at the last sweep.
+    evicted: Option<u64>,
+    /// Another process has the plane, which it is about to leave.
+    held: bool,
     /// Something changed that the maps must follow.
     dirty: bool,
     /// Links, addresses or routes changed.
@@ -101,6 +142,9 @@ impl Life {
             facts: Facts::default(),
             view: View::default(),
             told: None,
+            alarms: Alarms::default(),
+            evicted: None,
+            held: false,
             dirty: true,
             moved: true,
             tick: 0,
@@ -137,6 +181,14 @@ impl Life {
         }
     }
 
+    /// Whether nothing is under way any more: packets are forwarded as was asked for last, or cannot be.
+    fn stands(&self) -> bool {
+        match &self.site {
+            Some(_) => !self.dirty && !self.view.interfaces.is_empty(),
+            None => self.view.broken.is_some(),
+        }
+    }
+
     /// Does what is due; true when there is something new to show.
     async fn step(&mut self, picture: &Picture) -> bool {
         let config = &picture.config;
@@ -147,7 +199,8 @@ impl Life {
         self.view.wanted = true;
         let fresh = self.tick != self.done;
         self.done = self.tick;
-        if self.site.is_none() && (self.dirty || self.tick.is_multiple_of(AGAIN)) {
+        let again = self.held || self.tick.is_multiple_of(AGAIN);
+        if self.site.is_none() && (self.dirty || fresh && again) {
             self.open(config);
         }
         if self.site.is_none() {
@@ -166,56 +219,19 @@ impl Life {
         if self.moved || again || self.dirty {
             self.look(config).await;
         }
+        let changed = self.dirty;
         if self.dirty || self.facts.minute != facts::minute(SystemTime::now()) {
             self.change(picture).await;
         }
         if fresh {
+            self.heed(picture).await;
             self.ask().await;
             self.stand(config);
         }
         if fresh && self.tick.is_multiple_of(SWEEP) {
             self.sweep(picture);
         }
-        fresh
-    }
-
-    /// No service forwards packets: what is left of earlier ones goes.
-    fn nothing(&mut self, config: &Config) -> bool {
-        if !self.dirty {
-            return false;
-        }
-        self.dirty = false;
-        self.kernel = None;
-        let removed = match self.site.take() {
-            Some(site) => site.remove().map(|()| true),
-            None => remove_pinned(&config.packets.pins),
-        };
-        match removed {
-            Ok(true) => self.events.info("packets-removed", "no service forwards packets any more"),
-            Ok(false) => {}
-            Err(error) => self.tell(Some(chain(&error))),
-        }
-        self.view = View::default();
-        true
-    }
-
-    fn open(&mut self, config: &Config) {
-        match Site::open(config) {
-            Ok(site) => {
-                let how = if site.adopted() { "taken over with its connections" } else { "new" };
-                self.events.info("packets-open", format!("the packet plane is {how}"));
-                (self.view.broken, self.told) = (None, None);
-                (self.view.adopted, self.view.memory) = (site.adopted(), site.memory());
-                self.site = Some(site);
-                self.opened = Instant::now();
-                (self.dirty, self.moved) = (true, true);
-            }
-            Err(error) => {
-                let why = chain(&error);
-                self.view.broken = Some(why.clone());
-                self.tell(Some(why));
-            }
-        }
+        fresh || changed
     }
 
     /// Reads links, addresses and neighbours anew, and asks for every way.
@@ -235,7 +251,7 @@ impl Life {
             async { Ok::<_, std::io::Error>((kernel.links().await?, kernel.addresses().await?)) };
         match read.await {
             Ok((links, addresses)) => {
-                let local = addresses.iter().map(|one| one.ip).collect();
+                let local = Arc::new(addresses.iter().map(|one| one.ip).collect());
                 if local != self.facts.local {
                     self.facts.local = local;
                     self.dirty = true;
@@ -256,8 +272,12 @@ impl Life {
         for _ in 0..2 {
             self.dirty = false;
             let Some(site) = &mut self.site else { return };
-            let done = site.change(&picture.snapshot, &picture.config, &self.facts);
-            self.tell(done.err().map(|error| chain(&error)));
+            let before = site.obstacles.clone();
+            match site.change(&picture.snapshot, &picture.config, &self.facts) {
+                Ok(()) => self.view.generation = picture.generation,
+                Err(error) => self.tell(Some(chain(&error))),
+            }
+            self.changed(&before, picture);
             // Ways may bring news that the plan needs: our address towards a server.
             self.ask().await;
             if !self.dirty {
@@ -304,9 +324,9 @@ impl Life {
             Route::Via { source, .. } => Some((ip, (*source)?)),
             Route::Local | Route::None(_) => None,
         };
-        let sources = site.hops.servers().filter_map(source).collect();
+        let sources = Arc::new(site.hops.servers().filter_map(source).collect());
         let gateway = |ip: &IpAddr| matches!(site.hops.route(*ip), Some(Route::Via { next, .. }) if next != ip);
-        let routed = site.hops.servers().filter(gateway).collect();
+        let routed = Arc::new(site.hops.servers().filter(gateway).collect());
         if sources != self.facts.sources || routed != self.facts.routed {
             self.facts.sources = sources;
             self.facts.routed = routed;
@@ -339,6 +359,7 @@ impl Life {
         }
         let none = views.iter().all(|view| view.mode.is_none());
         self.view.interfaces = views;
+        self.view.settled = true;
         self.view.broken = none.then(|| match self.view.interfaces.first() {
             Some(view) => format!("no interface takes packets: {}", sentence(view)),
             None => {
@@ -347,42 +368,12 @@ impl Life {
         });
     }
 
-    fn sweep(&mut self, picture: &Picture) {
-        let Some(site) = &mut self.site else { return };
-        let services: Vec<u32> =
-            picture.config.services.keys().filter_map(|name| site.planner.service(name)).collect();
-        let swept = site.sweep(facts::tick(), &services);
-        match swept.and_then(|()| site.counts(&services)) {
-            Ok(counts) => {
-                let sample = Sample { at: Instant::now(), counts };
-                shows::keep(&mut self.view, sample);
-                shows::fill(&mut self.view, site, picture);
-                self.tell(None);
-            }
-            Err(error) => self.tell(Some(chain(&error))),
-        }
-    }
-
     /// Tells trouble once, until there is other trouble or none.
     fn tell(&mut self, trouble: Option<String>) {
         let Some(trouble) = trouble else { return };
         if self.told.as_ref() != Some(&trouble) {
             self.events.error("packets-failed", trouble.clone());
             self.told = Some(trouble);
-        }
-    }
-
-    fn end(&mut self, end: End, config: &Config) {
-        let site = self.site.take();
-        if end == End::Detach {
-            return;
-        }
-        let removed = match site {
-            Some(site) => site.remove().map(|()| true),
-            None => remove_pinned(&config.packets.pins),
-        };
-        if let Err(error) = removed {
-            self.events.error("packets-failed", chain(&error));
         }
     }
 }

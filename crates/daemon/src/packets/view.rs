@@ -1,16 +1,21 @@
-//! What the packet plane shows of itself to status, report and metrics. Facts only.
+//! What the packet plane shows of itself to status, report, metrics and judges. Facts only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::time::Instant;
 
 use l4::counts::Counts;
+use model::id::ServerId;
 
 /// The packet plane at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct View {
     /// Some service forwards packets.
     pub wanted: bool,
+    /// What the configuration asks for was carried out, or refused with its reason; nothing is under way any more.
+    pub settled: bool,
+    /// The configuration that the tables carry out.
+    pub generation: u64,
     /// Why nothing is forwarded at all.
     pub broken: Option<String>,
     /// The tables were there before this process.
@@ -25,12 +30,16 @@ pub struct View {
     pub flows: BTreeMap<String, ServiceFlows>,
     /// Indexes of services in the maps, by name.
     pub services: BTreeMap<String, u32>,
+    /// What servers carry, all services together.
+    pub loads: HashMap<ServerId, Load>,
     /// Bytes that the tables take.
     pub memory: u64,
     /// Counters now.
     pub now: Option<Sample>,
     /// Counters a while ago.
     pub before: Option<Sample>,
+    /// Counters as this process found them.
+    pub first: Option<Sample>,
 }
 
 /// Counters and when they were read.
@@ -60,8 +69,32 @@ pub struct ServiceFlows {
     pub flows: u32,
     /// Without a complete handshake.
     pub half_open: u32,
-    /// At or above the alarm's threshold.
+    /// The alarm for half-open connections stands.
     pub alarm: bool,
-    /// By server: pool, name, index in the maps, flows.
-    pub servers: Vec<(String, String, u32, u32)>,
+    /// By server.
+    pub servers: Vec<ServerFlows>,
+    /// Indexes of all servers that have packets of this service, those that are leaving included.
+    pub indexes: BTreeSet<u32>,
+}
+
+/// Connections of one server of a service.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ServerFlows {
+    /// Its pool.
+    pub pool: String,
+    /// Its name.
+    pub name: String,
+    /// Its index in the maps.
+    pub index: u32,
+    /// Under way.
+    pub flows: u32,
+}
+
+/// What a server carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Connections under way.
+    pub flows: u32,
+    /// Connections that chose it since this process began.
+    pub begun: u64,
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use l7::socket::{ListenError, OutgoingError};
+use model::config::Config;
 use model::id::ListenerId;
 use model::snapshot::Snapshot;
 
@@ -65,6 +66,10 @@ pub async fn carry_out(
     rehearse(listeners, old, &new)?;
     let ready = prepared(listeners, &steps, &new).await?;
 
+    let snapshot = new.snapshot(generation);
+    if let Some(config) = new.config.as_ref().filter(|config| gives_way(&steps, config)) {
+        engine.ahead(Arc::clone(&snapshot), Arc::clone(config)).await;
+    }
     for step in &steps {
         match step {
             Step::Close { address, old } => {
@@ -76,7 +81,6 @@ pub async fn carry_out(
             Step::Open { .. } | Step::Alter { .. } | Step::Reopen { .. } => {}
         }
     }
-    let snapshot = new.snapshot(generation);
     engine.install(Arc::clone(&snapshot));
     let confirmed = installed(engine, snapshot.version).await;
     for (address, pair) in ready {
@@ -89,6 +93,17 @@ pub async fn carry_out(
     }
     listeners.close_unwanted();
     Ok(Done { book: new, snapshot, confirmed })
+}
+
+/// Whether a listener is closed whose address a service takes that forwards packets.
+fn gives_way(steps: &[Step], config: &Config) -> bool {
+    let closed = steps.iter().filter(|step| matches!(step, Step::Close { .. }));
+    let takes = |at: SocketAddr| {
+        let services = config.services.values().filter_map(|service| service.packets.as_ref());
+        let tcp = services.filter(|packets| packets.protocols.tcp);
+        tcp.flat_map(|packets| &packets.listen).any(|span| span.holds(at))
+    };
+    closed.map(Step::address).any(takes)
 }
 
 /// Sockets for the workers; with those that `Listeners` is to hold from now on, if they are new.

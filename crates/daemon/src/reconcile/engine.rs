@@ -4,11 +4,16 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+use model::config::Config;
 use model::id::{ListenerId, ServerId, ServiceId};
 use model::snapshot::Snapshot;
 
 /// What carries the traffic. No call blocks.
 pub trait Engine: Send + Sync + 'static {
+    /// Forwards packets as this says, before listeners close whose place packet services take. Ends when that is so, or
+    /// cannot be had in time.
+    fn ahead(&self, snapshot: Arc<Snapshot>, config: Arc<Config>) -> BoxFuture<'static, ()>;
     /// Gives every worker this snapshot.
     fn install(&self, snapshot: Arc<Snapshot>);
     /// The lowest version in force in any worker.

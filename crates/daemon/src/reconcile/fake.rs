@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use l7::socket::{Claim, ListenError, OutgoingError};
-use model::config::SocketOptions;
+use model::config::{Config, SocketOptions};
 use model::id::{ListenerId, ServerId, ServiceId};
 use model::snapshot::Snapshot;
 
@@ -26,6 +27,8 @@ pub enum Asked {
     Alter,
     /// Try a pool's settings.
     Rehearse,
+    /// Forward packets as this version says.
+    Ahead(u64),
     /// Install this version.
     Install(u64),
     /// Accept on so many sockets.
@@ -94,6 +97,10 @@ impl Fake {
 }
 
 impl Engine for Fake {
+    fn ahead(&self, snapshot: Arc<Snapshot>, _: Arc<Config>) -> BoxFuture<'static, ()> {
+        self.ask(Asked::Ahead(snapshot.version));
+        Box::pin(std::future::ready(()))
+    }
     fn install(&self, snapshot: Arc<Snapshot>) {
         self.ask(Asked::Install(snapshot.version));
         self.inner.installed.store(snapshot.version, Ordering::Relaxed);

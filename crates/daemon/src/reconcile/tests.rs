@@ -110,6 +110,22 @@ fn at(text: &str) -> SocketAddr {
     text.parse().unwrap()
 }
 
+/// Whoever connects while a service moves finds either the listener or the packet plane.
+#[test]
+fn packets_are_forwarded_before_the_listener_closes_that_they_take_the_place_of() {
+    let mut world = World::new(TWO);
+    world.change(&TWO.replace("\"http\"", "\"mac\"")).unwrap();
+    let asked = world.fake.take();
+    let place = |wanted: &dyn Fn(&Asked) -> bool| asked.iter().position(wanted);
+    let ahead = place(&|asked| matches!(asked, Asked::Ahead(_)));
+    let stop = place(&|asked| matches!(asked, Asked::Stop(..)));
+    assert!(ahead.is_some() && ahead < stop, "{asked:?}");
+    // A listener that nobody takes the place of needs nobody ahead.
+    let mut world = World::new(TWO);
+    world.change(&TWO.replace("127.0.0.1:8001", "127.0.0.1:8003")).unwrap();
+    assert!(!world.fake.take().iter().any(|asked| matches!(asked, Asked::Ahead(_))));
+}
+
 /// Workers take a moment to close: a rollback at once must not fail for that.
 #[test]
 fn an_address_that_was_given_up_a_moment_ago_can_be_had_again() {

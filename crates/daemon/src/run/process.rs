@@ -60,7 +60,7 @@ pub(super) struct Around {
 }
 
 impl Process {
-    /// Opens the doors, and tells systemd that everything runs.
+    /// Opens the doors.
     ///
     /// # Errors
     /// A socket cannot be handed to the runtime.
@@ -72,7 +72,7 @@ impl Process {
         let giver = tokio::spawn(give::serve(listener, house.control.clone(), tell));
         let Around { config, events, notify, watchdog, program } = around;
         let child = None;
-        let process = Process {
+        Ok(Process {
             house,
             config,
             events,
@@ -83,17 +83,26 @@ impl Process {
             handed,
             giver,
             upgrade_place,
-        };
-        process.notify.ready(&process.status());
-        process.events.info("ready", process.status());
-        Ok(process)
+        })
     }
 
-    /// Serves until told to leave; says how.
+    /// Tells systemd and people that everything runs.
+    fn ready(&self) {
+        self.notify.ready(&self.status());
+        self.events.info("ready", self.status());
+    }
+
+    /// Serves until told to leave; says how. It is ready when packets are forwarded too, where they are to be.
     pub async fn serve(&mut self, signals: &mut Signals) -> Leave {
         let mut life = interval(self.watchdog);
+        let mut settled = std::pin::pin!(self.house.packets_settled());
+        let mut ready = false;
         loop {
             tokio::select! {
+                () = &mut settled, if !ready => {
+                    ready = true;
+                    self.ready();
+                }
                 signal = signals.next() => match signal {
                     Signal::Leave => return Leave { handed: false, limit: None, detach: true },
                     Signal::Reload => self.reload().await,

@@ -15,7 +15,7 @@ struct notice {
 	__u8 addr[16];
 };
 
-/// Value of `event_ticks`, by event: how many were told in this tick. The datapath's own.
+/// Value of `event_ticks`, by event, and of `replies`: how many were told in this tick. The datapath's own.
 struct event_tick {
 	__u32 tick;
 	__u32 told;

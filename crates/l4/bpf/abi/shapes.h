@@ -19,6 +19,10 @@ struct config {
 	__u32 forward_mask;
 	/// `CONFIG_…`.
 	__u32 flags;
+	/// Buckets of `crowd` less 1.
+	__u32 crowd_mask;
+	/// Tick of the last sweep; written by user space.
+	__u32 swept;
 };
 
 /// Key of `vips4`. `port` 0: any port; `addr` 0: any address.
@@ -85,7 +89,7 @@ struct service {
 	__u32 mss;
 	/// Connections at one time; 0 for no limit.
 	__u32 connections;
-	/// Connections of one client at one time (nat only); 0 for no limit.
+	/// Connections of one client at one time; 0 for no limit.
 	__u32 source_connections;
 	/// Half-open connections that raise the alarm; 0 for none.
 	__u32 half_open_alarm;
@@ -96,6 +100,9 @@ struct service {
 	/// Bits of a client's IPv6 address that make a source.
 	__u8 source_mask6;
 	__u16 pad;
+	/// Ticks that a client above a limit of its own is banned; 0 for not at all.
+	__u32 ban;
+	__u32 pad2;
 	/// Costs by `enum meter`; that of bytes is for 1024 bytes.
 	__u64 cost[4];
 	/// Bursts by `enum meter`.
@@ -233,7 +240,7 @@ struct hand {
 
 /// Value of `records`: one translated connection. A cache line.
 struct record {
-	/// `deadline << 32 | proto << 8 | state`; changed by compare-and-swap while it is claimed.
+	/// `deadline << 32 | RECORD_… << 16 | proto << 8 | state`; changed by compare-and-swap while it is claimed.
 	__u64 word;
 	__u8 client[16];
 	/// The service's address, as the client knows it.
@@ -251,13 +258,20 @@ struct record {
 	__u32 back_way;
 };
 
-/// Value of `flows`, `forward` and `sticky`: a bucket of entries, one cache line.
+/// Value of `flows`, `forward`, `sticky` and `crowd`: a bucket of entries, one cache line.
 /// An entry's `word` is `deadline (24 bits) << 40 | tag (8) << 32 | state (4) << 28 | server (28)`; in `forward` the
-/// low 32 bits are the record.
+/// low 32 bits are the record, in `crowd` how many connections a client has.
 struct bucket {
 	/// 64-bit keyed hash of the whole key; 0 is free.
 	__u64 print[4];
 	__u64 word[4];
+};
+
+/// Value of `flow_owners` and `record_owners`: whose each of four entries of `flows` or four records is, for clients
+/// that are counted. The low 20 bits are 1 + the entry in `crowd`, 0 for nobody's; above them are bits 40 to 51 of the
+/// flow's hash, so that what an earlier flow left is known as such. A record says by `RECORD_OWNED` whether it holds.
+struct owners {
+	__u32 crowd[4];
 };
 
 /// Key of `fragments`.
@@ -297,20 +311,16 @@ struct guard_value {
 	__u32 until;
 };
 
-/// Key of `sources`.
+/// Key of `sources` and `bans`.
 struct source {
 	__u32 service;
 	__u8 addr[16];
 };
 
-/// Value of `sources`: what one client has used of its limits.
+/// Value of `sources`: what one client has used of its rates.
 struct source_use {
 	/// Times by which each meter is used up, in ns.
 	__u64 used[4];
-	/// Connections at the last sweep.
-	__u32 flows;
-	/// New ones since.
-	__u32 new_flows;
 };
 
 /// Value of `rules`: a new connection that fits all conditions takes the pool.

@@ -4,7 +4,7 @@
 #define STEELYARD_WORDS_H
 
 /// Raised by hand when the meaning of a map changes without its form; the form is fingerprinted by itself.
-#define ABI_VERSION 1
+#define ABI_VERSION 2
 /// A tick is 2^28 nanoseconds.
 #define TICK_SHIFT 28
 /// No service, server, pool, share, way or record.
@@ -33,6 +33,10 @@
 #define SERVICE_OUTCOMES 24
 /// Outcomes counted for the plane as a whole.
 #define PLANE_OUTCOMES 24
+/// Ticks after the last sweep that caps on connections still hold: they rest on what it counts.
+#define SWEPT_TICKS 40
+/// ICMP errors that are sent in one tick (RFC 1812 section 4.3.2.8, RFC 4443 section 2.4).
+#define REPLIES_LIMIT 256
 /// Meters of one service, by `enum meter`.
 #define METERS 4
 /// Learned ways back to clients.
@@ -54,11 +58,12 @@ enum outcome {
 	NEIGHBOUR_UNKNOWN = 5,
 	/// Dropped: no free port is left towards the server.
 	NO_PORT = 6,
-	/// Dropped: the hop limit ran out here.
+	/// Dropped: the hop limit ran out here, and nobody is told: an ICMP error, a fragment, or too many of them.
 	TTL_EXPIRED = 7,
 	/// Answered with 'too big': the packet does not fit the way and may not be fragmented.
 	TOO_BIG = 8,
-	/// Dropped: the packet does not fit the way, and its sender allows fragments, which are not made here.
+	/// Dropped: the packet does not fit the way, and its sender is not told: it allows fragments, which are not made
+	/// here, or too many were told.
 	OVERSIZE = 9,
 	/// Dropped: a client reuses a port before the closing time allows it (RFC 9293, RFC 6191).
 	PREMATURE_REUSE = 10,
@@ -70,11 +75,13 @@ enum outcome {
 	NO_HEADROOM = 13,
 	/// Dropped: the kernel refused to change the packet's length.
 	RESIZE_FAILED = 14,
+	/// Answered with 'time exceeded': the hop limit ran out here.
+	TIME_EXCEEDED = 15,
 	/// Dropped: no server can take it.
 	NO_SERVER = 16,
 	/// Dropped: the client is on the deny list, or not on the allow list.
 	DENIED = 17,
-	/// Dropped: the client is banned for a time.
+	/// Dropped: the client is banned for a time, by order or because it went above a limit.
 	BANNED = 18,
 	/// Dropped: more new connections a second than the service may have.
 	SYN_RATE = 19,
@@ -223,10 +230,12 @@ enum event {
 #define SERVICE_GUARDS 1
 /// `service.flags`: a client that no guard names is kept out.
 #define SERVICE_ALLOW_ONLY 2
-/// `service.flags`: some limit for one client is set.
+/// `service.flags`: some rate for one client is set.
 #define SERVICE_SOURCES 4
-/// `service.flags`: SYN cookies beyond the half-open limit (nat and host).
-#define SERVICE_COOKIES 8
+/// `service.flags`: a client that goes above a limit of its own is banned.
+#define SERVICE_BANS 8
+/// `service.flags`: a server of it is on this host.
+#define SERVICE_LOCAL 16
 
 /// `server.flags`: takes new connections.
 #define SERVER_TAKES 1
@@ -241,6 +250,9 @@ enum event {
 #define WAY_UNKNOWN 0
 /// `way.state`: usable.
 #define WAY_OK 1
+
+/// `record.word`, bits 16 to 31: the record's entry in `record_owners` names a client.
+#define RECORD_OWNED 1
 
 /// `share.flags`: the client's address is kept; ports are not changed.
 #define SHARE_CLIENT 1

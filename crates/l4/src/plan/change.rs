@@ -8,7 +8,7 @@ use model::config::Packets;
 use model::snapshot::{PoolView, ServiceView, Snapshot};
 
 use super::facts::Facts;
-use super::form::{self, VipKey};
+use super::form;
 use super::part::{Obstacle, Part, Source, part};
 use super::state::{Change, Freed, Planner, Standing};
 use super::vips::{self, Listening};
@@ -26,7 +26,7 @@ const ADDRESS_RETURN: u32 = 2;
 impl Planner {
     /// The writes from what stands in the maps to `snapshot`.
     pub fn change(&mut self, snapshot: &Snapshot, plane: &Packets, facts: &Facts) -> Change {
-        // The minute matters to services with hours alone, and the flows to nobody yet.
+        // The minute matters to services with hours alone.
         let still = |a: &Facts, b: &Facts| {
             a.local == b.local
                 && a.busy == b.busy
@@ -36,7 +36,9 @@ impl Planner {
         };
         let anew = !still(&self.facts, facts) || self.plane.as_ref() != Some(plane);
         self.facts = facts.clone();
-        self.plane = Some(plane.clone());
+        if anew {
+            self.plane = Some(plane.clone());
+        }
         self.give_back();
         let mut change = Change::default();
         let mut wanted: BTreeSet<&str> = BTreeSet::new();
@@ -57,6 +59,7 @@ impl Planner {
                 Err(obstacle) => {
                     change.obstacles.insert(name.to_owned(), obstacle.to_string());
                     self.take_out(name, &mut change);
+                    self.give_up(name);
                 }
             }
         }
@@ -65,8 +68,8 @@ impl Planner {
         for name in gone {
             touched = true;
             self.take_out(&name, &mut change);
-            self.retire_service(&name);
         }
+        self.retire_services(&wanted);
         self.forget_recovered();
         if touched || self.flags.is_none() {
             self.listen(snapshot, &mut change);
@@ -90,12 +93,16 @@ impl Planner {
         };
         self.claim_recovered(&view.config.name, packets);
         let index = self.layout.services.take(&view.config.name)?;
-        let source = Source { view, packets, pools, plane, facts };
+        let source = Source { view, packets, pools, plane, facts, flows: &self.flows };
         part(index, &source, &mut self.layout)
     }
 
     fn give_back(&mut self) {
-        let Freed { schedule, lists, rules } = std::mem::take(&mut self.freed);
+        let Freed { schedule, lists, rules, records, pools, shares } =
+            std::mem::take(&mut self.freed);
+        pools.into_iter().for_each(|index| self.layout.pools.give_back(index));
+        shares.into_iter().for_each(|index| self.layout.shares.give_back(index));
+        records.into_iter().for_each(|region| self.layout.record_room.release(region));
         schedule.into_iter().for_each(|region| self.layout.schedule.release(region));
         lists.into_iter().for_each(|region| self.layout.share_list.release(region));
         rules.into_iter().for_each(|region| self.layout.rules.release(region));
@@ -104,12 +111,11 @@ impl Planner {
     /// What is listened on, over all services, and what there is at all.
     fn listen(&mut self, snapshot: &Snapshot, change: &mut Change) {
         let mut all: Vec<Listening> = self.standing.values().filter_map(listening).collect();
-        let (mut vips, _) = vips::vips(&all);
+        let (mut vips, mut refused) = vips::vips(&all);
         if vips::flags(&vips) != 0 {
             self.except_proxies(snapshot, &mut all, change);
+            (vips, refused) = vips::vips(&all);
         }
-        let (full, refused) = vips::vips(&all);
-        vips = full;
         for (name, obstacle) in refused {
             change.obstacles.insert(name, obstacle.to_string());
         }
@@ -127,9 +133,9 @@ impl Planner {
                 Err(v6) => Write::DropVip6(v6),
             });
         }
-        self.addresses(&vips, change);
         let flags = vips::flags(&vips) | self.share_flags();
         self.vips = vips;
+        self.note_addresses(change);
         if self.flags != Some(flags) {
             self.flags = Some(flags);
             change.writes.push(Write::Flags(flags));
@@ -137,12 +143,12 @@ impl Planner {
     }
 
     /// Addresses whose fragments are looked at: of services, and those that servers answer to.
-    fn addresses(&mut self, vips: &BTreeMap<VipKey, abi::Vip>, change: &mut Change) {
+    pub(super) fn note_addresses(&mut self, change: &mut Change) {
         let mut now: BTreeMap<IpAddr, u32> = BTreeMap::new();
-        for key in vips.keys().filter(|key| !key.address.is_unspecified()) {
+        for key in self.vips.keys().filter(|key| !key.address.is_unspecified()) {
             *now.entry(key.address).or_default() |= ADDRESS_SERVICE;
         }
-        for back in self.share_needs.keys().iter().filter_map(|share| share.back) {
+        for back in self.share_needs.backs() {
             *now.entry(back).or_default() |= ADDRESS_RETURN;
         }
         let form = |ip: &IpAddr| abi::Address { addr: form::address(*ip) };

@@ -1,23 +1,24 @@
-//! What a plan is made from beside the snapshot: facts of this machine and of the flows. Pure data.
+//! What a plan is made from beside the snapshot: facts of this machine. Pure data.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 
-/// Facts of the moment.
+use crate::layout::ShareKey;
+
+/// Facts of the moment. Those that each server adds to are shared: they are compared and kept with every change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Addresses of this machine.
-    pub local: HashSet<IpAddr>,
+    pub local: Arc<HashSet<IpAddr>>,
     /// Return addresses that something else on this machine uses, and what.
     pub busy: HashMap<IpAddr, String>,
     /// Our address on the way to a server.
-    pub sources: HashMap<IpAddr, IpAddr>,
+    pub sources: Arc<HashMap<IpAddr, IpAddr>>,
     /// Servers behind a router.
-    pub routed: HashSet<IpAddr>,
+    pub routed: Arc<HashSet<IpAddr>>,
     /// Minute of the day (UTC).
     pub minute: u16,
-    /// Flows by index of server.
-    pub flows: HashMap<u32, u32>,
     /// Why nothing can be forwarded at all: no interface, no rights.
     pub broken: Option<String>,
 }
@@ -32,10 +33,12 @@ impl<K> Default for Needs<K> {
     }
 }
 
-impl<K: std::hash::Hash + Eq + Copy + Ord> Needs<K> {
-    /// One more.
-    pub fn add(&mut self, key: K) {
-        *self.0.entry(key).or_default() += 1;
+impl<K: std::hash::Hash + Eq + Copy> Needs<K> {
+    /// One more; true when it is the first.
+    pub fn add(&mut self, key: K) -> bool {
+        let count = self.0.entry(key).or_default();
+        *count += 1;
+        *count == 1
     }
 
     /// One less; true when nobody is left.
@@ -49,8 +52,65 @@ impl<K: std::hash::Hash + Eq + Copy + Ord> Needs<K> {
         false
     }
 
-    /// All that somebody needs.
-    pub fn keys(&self) -> BTreeSet<K> {
-        self.0.keys().copied().collect()
+    /// Whether somebody needs it.
+    pub fn has(&self, key: &K) -> bool {
+        self.0.contains_key(key)
+    }
+
+    /// All that somebody needs, in no order.
+    pub fn keys(&self) -> impl Iterator<Item = K> {
+        self.0.keys().copied()
+    }
+
+    /// Nobody needs anything.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Who needs which shares, and what follows for all of them: which return addresses are in use, and whether clients'
+/// addresses are kept anywhere.
+#[derive(Clone, Debug, Default)]
+pub struct ShareNeeds {
+    shares: Needs<ShareKey>,
+    /// By return address; `None` for shares that keep the client's.
+    backs: Needs<Option<IpAddr>>,
+}
+
+impl ShareNeeds {
+    /// One more.
+    pub fn add(&mut self, share: ShareKey) {
+        if self.shares.add(share) {
+            self.backs.add(share.back);
+        }
+    }
+
+    /// One less; true when nobody is left.
+    pub fn drop_one(&mut self, share: &ShareKey) -> bool {
+        let last = self.shares.drop_one(share);
+        if last {
+            self.backs.drop_one(&share.back);
+        }
+        last
+    }
+
+    /// Whether somebody needs it.
+    pub fn has(&self, share: &ShareKey) -> bool {
+        self.shares.has(share)
+    }
+
+    /// Return addresses in use.
+    pub fn backs(&self) -> impl Iterator<Item = IpAddr> {
+        self.backs.keys().flatten()
+    }
+
+    /// Whether there are shares at all.
+    pub fn any(&self) -> bool {
+        !self.shares.is_empty()
+    }
+
+    /// Whether some keep the client's address.
+    pub fn keep_clients(&self) -> bool {
+        self.backs.keys().any(|back| back.is_none())
     }
 }

@@ -1,8 +1,12 @@
 //! Servers that left: they serve the flows they have and take none, until the sweep has seen no flow of theirs. Pure.
 
+use std::collections::{BTreeSet, HashMap};
+
 use super::part::Part;
-use super::state::{Change, Leaving, Planner, placeholder};
+use super::state::{Change, Leaving, NAMELESS, Planner, placeholder};
 use crate::abi;
+use crate::layout::ServerKey;
+use crate::sweep::Census;
 use crate::write::{Write, order};
 
 /// Sweeps in a row that must have seen no flow before an index is given to another.
@@ -20,10 +24,35 @@ impl Planner {
         self.leaving.insert(index, Leaving { key: *key, server, shares, list, quiet: 0 });
     }
 
-    /// A service that is gone keeps its index as long as servers of it are leaving.
-    pub(super) fn retire_service(&mut self, name: &str) {
-        if let Some(index) = self.layout.services.find(&name.to_owned()) {
-            self.layout.services.rename(&name.to_owned(), placeholder(index));
+    /// Services that nobody wants any more keep their index as long as servers of theirs are leaving.
+    pub(super) fn retire_services(&mut self, wanted: &BTreeSet<&str>) {
+        let named = self.layout.services.iter().map(|(name, _)| name);
+        let gone = |name: &&String| !name.starts_with(NAMELESS) && !wanted.contains(name.as_str());
+        let gone: Vec<String> = named.filter(gone).cloned().collect();
+        for name in gone {
+            if let Some(index) = self.layout.services.find(&name) {
+                self.layout.services.rename(&name, placeholder(index));
+            }
+        }
+    }
+
+    /// Gives back what was taken for a service that is not in force after all. Nothing of it was written.
+    pub(super) fn give_up(&mut self, name: &str) {
+        let Some(service) = self.layout.services.find(&name.to_owned()) else { return };
+        let servers = self.layout.servers.iter();
+        let unused = servers
+            .filter(|(key, index)| key.service == service && !self.leaving.contains_key(index));
+        let unused: Vec<ServerKey> = unused.map(|(key, _)| *key).collect();
+        for key in unused {
+            self.layout.servers.release(&key);
+            if !self.way_needs.has(&key.address) {
+                self.layout.ways.release(&key.address);
+            }
+        }
+        let pools = self.layout.pools.iter().map(|(name, _)| *name);
+        let pools: Vec<(u32, u32)> = pools.filter(|(owner, _)| *owner == service).collect();
+        for pool in pools {
+            self.layout.pools.release(&pool);
         }
     }
 
@@ -44,13 +73,16 @@ impl Planner {
         gone.into_iter().map(|(_, index)| index).collect()
     }
 
-    /// Told by the sweep how many flows each index has: forgets servers that left and have had none for a while. The
-    /// second result are the indexes that were given back.
-    pub fn reclaim(&mut self, flows: impl Fn(u32) -> u32) -> (Change, Vec<u32>) {
+    /// Told by the sweep how many connections each index has, and how many began since the last one by service: forgets
+    /// servers that left and have had none for a while, and levels schedules. The second result are the indexes that
+    /// were given back.
+    pub fn reclaim(&mut self, census: &Census, arrivals: &HashMap<u32, u32>) -> (Change, Vec<u32>) {
         let mut change = Change::default();
         let mut forgotten = Vec::new();
+        self.level(census, arrivals, &mut change);
         for (index, one) in &mut self.leaving {
-            one.quiet = if flows(*index) == 0 { one.quiet.saturating_add(1) } else { 0 };
+            let none = !census.servers.contains_key(index);
+            one.quiet = if none { one.quiet.saturating_add(1) } else { 0 };
             if one.quiet >= QUIET {
                 forgotten.push(*index);
             }
@@ -64,11 +96,13 @@ impl Planner {
             }
             if self.way_needs.drop_one(&one.key.address) {
                 self.layout.ways.release(&one.key.address);
+                self.ways_changed = true;
             }
             change.writes.push(Write::DropServer(*index));
         }
+        change.writes.extend(self.release_services().into_iter().map(Write::DropService));
         if !forgotten.is_empty() {
-            change.writes.extend(self.release_services().into_iter().map(Write::DropService));
+            self.note_addresses(&mut change);
             let flags = self.share_flags();
             let kinds = abi::CONFIG_NAT | abi::CONFIG_CLIENT_SOURCE;
             if let Some(old) = self.flags

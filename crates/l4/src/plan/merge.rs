@@ -1,6 +1,5 @@
 //! One service's part against the one in force: what of it has to be written. Pure.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use model::snapshot::{PoolView, ServiceView};
@@ -25,18 +24,22 @@ impl Planner {
         let nothing = Part { index: part.index, ..Part::default() };
         let before = self.standing.remove(&name);
         let old = before.as_ref().map_or(&nothing, |standing| &standing.part);
-        let written = self
+        let written = change.writes.len();
+        let placed = self
             .shares(&mut part, old, change)
-            .and_then(|()| self.servers(&mut part, old, change))
             .and_then(|()| self.schedules(&mut part, old, change))
             .and_then(|()| self.rules(&mut part, old, change));
-        if let Err(full) = written {
+        if let Err(full) = placed {
             change.obstacles.insert(name.clone(), full.to_string());
-            // What was taken for it is given back with what stood before.
+            change.writes.truncate(written);
+            self.undo(&part, old);
             self.standing.extend(before.map(|standing| (name.clone(), standing)));
             self.take_out(&name, change);
+            self.give_up(&name);
             return;
         }
+        self.servers(&part, old, change);
+        self.settle(&part, old, change);
         for (at, value) in &part.guards {
             if old.guards.get(at) != Some(value) {
                 change.writes.push(Write::Guard(key(part.index, *at), *value));
@@ -69,11 +72,56 @@ impl Planner {
         }
     }
 
-    fn servers(&mut self, part: &mut Part, old: &Part, change: &mut Change) -> Result<(), Full> {
+    /// Gives back what a part that did not find room has taken; none of it was written.
+    fn undo(&mut self, part: &Part, old: &Part) {
+        let mut nothing = Change::default();
+        for (index, region) in &part.lists {
+            if old.lists.get(index) != Some(region) {
+                self.end_list(part, *index, &mut nothing);
+            }
+        }
+        for key in part.shares.values().flatten() {
+            self.end_unneeded(key);
+        }
+        for (index, region) in &part.schedules {
+            if old.schedules.get(index) != Some(region) {
+                self.layout.schedule.release(*region);
+            }
+        }
+        if part.rules_at != old.rules_at {
+            self.layout.rules.release(part.rules_at);
+        }
+    }
+
+    /// Gives up what the part in force has no use for any more.
+    fn settle(&mut self, part: &Part, old: &Part, change: &mut Change) {
+        for (index, region) in &old.schedules {
+            if part.schedules.get(index) != Some(region) {
+                self.freed.schedule.push(*region);
+            }
+            if !part.pools.contains_key(index) {
+                self.release_pool(*index);
+            }
+        }
+        if part.rules_at != old.rules_at {
+            self.freed.rules.push(old.rules_at);
+        }
+        // Lists that changed for servers that stay; the others leave with theirs.
+        let stay = old.lists.iter().filter(|(index, _)| part.servers.contains_key(index));
+        let changed: Vec<u32> = stay
+            .filter(|(index, region)| part.lists.get(index) != Some(region))
+            .map(|(index, _)| *index)
+            .collect();
+        changed.into_iter().for_each(|index| self.end_list(old, index, change));
+    }
+
+    fn servers(&mut self, part: &Part, old: &Part, change: &mut Change) {
         for (index, (key, server)) in &part.servers {
             if !old.servers.contains_key(index) {
                 match self.leaving.remove(index) {
-                    None => self.way_needs.add(key.address),
+                    None => {
+                        self.ways_changed |= self.way_needs.add(key.address);
+                    }
                     // It comes back before it was forgotten; its shares were counted again with the part.
                     Some(was) => {
                         self.freed.lists.push(was.list);
@@ -90,63 +138,53 @@ impl Planner {
         for index in gone {
             self.leave(old, index, change);
         }
-        Ok(())
     }
 
     fn schedules(&mut self, part: &mut Part, old: &Part, change: &mut Change) -> Result<(), Full> {
-        let mut places = HashMap::new();
         for (index, (pool, entries)) in &mut part.pools {
             let before = old.pools.get(index);
+            // A levelled schedule of the same members goes on as it is.
+            let members = part.levelled.get(index);
+            if let Some((_, standing)) = before.filter(|_| members.is_some())
+                && old.levelled.get(index) == members
+            {
+                entries.clone_from(standing);
+            }
             let place = old.schedules.get(index).copied();
             let kept = before.filter(|(_, old)| old == entries).and(place);
             let region = place_for(&mut self.layout.schedule, kept, entries.len())?;
-            if kept.is_none() {
-                self.freed.schedule.extend(place);
-                if !entries.is_empty() {
-                    change.writes.push(Write::Schedule(region.first, entries.clone()));
-                }
+            if kept.is_none() && !entries.is_empty() {
+                change.writes.push(Write::Schedule(region.first, entries.clone()));
             }
             pool.first = region.first;
-            places.insert(*index, region);
+            part.schedules.insert(*index, region);
             if before.is_none_or(|(old, _)| old != pool) {
                 change.writes.push(Write::Pool(*index, *pool));
             }
         }
-        for (index, region) in &old.schedules {
-            if !part.pools.contains_key(index) {
-                self.freed.schedule.push(*region);
-                self.release_pool(*index);
-            }
-        }
-        part.schedules = places;
         Ok(())
     }
 
     fn rules(&mut self, part: &mut Part, old: &Part, change: &mut Change) -> Result<(), Full> {
         let kept = Some(old.rules_at).filter(|at| old.rules == part.rules && at.length > 0);
         part.rules_at = place_for(&mut self.layout.rules, kept, part.rules.len())?;
-        if kept.is_none() {
-            self.freed.rules.push(old.rules_at);
-            if !part.rules.is_empty() {
-                change.writes.push(Write::Rules(part.rules_at.first, part.rules.clone()));
-            }
+        if kept.is_none() && !part.rules.is_empty() {
+            change.writes.push(Write::Rules(part.rules_at.first, part.rules.clone()));
         }
         Ok(())
     }
 
     fn release_pool(&mut self, index: u32) {
-        let found = self.layout.pools.iter().find(|(_, at)| *at == index).map(|(name, _)| *name);
-        if let Some(name) = found {
-            self.layout.pools.release(&name);
+        if let Some(name) = self.layout.pools.name(index).copied() {
+            self.freed.pools.extend(self.layout.pools.lift(&name));
         }
     }
 
     /// Whether there are shares, and such that keep the client's address.
     pub(super) fn share_flags(&self) -> u32 {
-        let keys = self.share_needs.keys();
-        let client = keys.iter().any(|key| key.back.is_none());
-        (if keys.is_empty() { 0 } else { abi::CONFIG_NAT })
-            | (if client { abi::CONFIG_CLIENT_SOURCE } else { 0 })
+        let (any, clients) = (self.share_needs.any(), self.share_needs.keep_clients());
+        (if any { abi::CONFIG_NAT } else { 0 })
+            | (if clients { abi::CONFIG_CLIENT_SOURCE } else { 0 })
     }
 }
 

@@ -12,12 +12,9 @@ use super::facts::Facts;
 use super::form::{TCP, UDP, address, byte_cost, cost, ticks};
 use super::guards::guards;
 use super::rules::rules;
-use super::schedule::turns;
+use super::schedule::{Member, SOURCE_TABLE, level, turns};
 use crate::abi;
 use crate::layout::{Full, Layout, Region, ServerKey, ShareKey};
-
-/// Entries of the table of `balance = "source"`: as in the request plane.
-const SOURCE_TABLE: u32 = 16_381;
 
 /// One service as it stands in the maps, or is to.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +41,8 @@ pub struct Part {
     pub guards: BTreeMap<(u32, [u8; 16]), abi::GuardValue>,
     /// Whether a rule depends on the time of day.
     pub timed: bool,
+    /// Members of pools whose schedules follow the connections of their servers, by pool.
+    pub levelled: BTreeMap<u32, Vec<(u32, u32)>>,
 }
 
 /// Why a service cannot be forwarded.
@@ -110,6 +109,8 @@ pub struct Source<'a> {
     pub plane: &'a Packets,
     /// Facts of the moment.
     pub facts: &'a Facts,
+    /// Connections under way at the last sweep, by index of server.
+    pub flows: &'a HashMap<u32, u32>,
 }
 
 /// Makes the part of a service with this index.
@@ -122,6 +123,9 @@ pub fn part(index: u32, source: &Source<'_>, layout: &mut Layout) -> Result<Part
         let at = layout.pools.take(&(index, ordinal))?;
         let mut pool = pool(view, source, &servers);
         pool.0.sticky_scope = index << 5 | ordinal & 31;
+        if view.config.balance == Balance::LeastConnections {
+            part.levelled.insert(at, members(view, &servers));
+        }
         part.pools.insert(at, pool);
         pools.insert(view.config.name.as_str(), at);
     }
@@ -144,12 +148,12 @@ fn service(source: &Source<'_>, part: &Part, pool: Option<u32>) -> abi::Service 
     flags |= if part.guards.is_empty() { 0 } else { abi::SERVICE_GUARDS };
     flags |= if guard.allow.is_empty() { 0 } else { abi::SERVICE_ALLOW_ONLY | abi::SERVICE_GUARDS };
     let caps = &guard.source;
-    let limited = caps.connections.is_some()
-        || caps.syn_rate.is_some()
-        || caps.rst_rate.is_some()
-        || caps.bandwidth.is_some();
+    let limited = caps.syn_rate.is_some() || caps.rst_rate.is_some() || caps.bandwidth.is_some();
     flags |= if limited { abi::SERVICE_SOURCES } else { 0 };
-    flags |= if guard.syn_cookies { abi::SERVICE_COOKIES } else { 0 };
+    flags |= if guard.ban.is_some() { abi::SERVICE_BANS } else { 0 };
+    let local =
+        |(_, server): &(ServerKey, abi::Server)| u32::from(server.flags) & abi::SERVER_LOCAL != 0;
+    flags |= if !direct && part.servers.values().any(local) { abi::SERVICE_LOCAL } else { 0 };
     // Without the answers a flood can only be slowed down: to what would be half-open at the threshold.
     let slowed = guard.half_open.filter(|_| direct);
     let per_second = slowed.map(|most| {
@@ -172,9 +176,10 @@ fn service(source: &Source<'_>, part: &Part, pool: Option<u32>) -> abi::Service 
         connections: guard.all.connections.unwrap_or(0),
         source_connections: caps.connections.unwrap_or(0),
         half_open_alarm: guard.half_open.unwrap_or(0),
-        half_open_limit: guard.half_open.filter(|_| direct || guard.syn_cookies).unwrap_or(0),
+        half_open_limit: guard.half_open.filter(|_| direct).unwrap_or(0),
         source_mask4: 32,
         source_mask6: 128,
+        ban: guard.ban.map_or(0, ticks),
         cost: [
             cost(guard.all.syn_rate),
             cost(guard.all.rst_rate),
@@ -253,6 +258,10 @@ fn server(view: &ServerView, key: &ServerKey, source: &Source<'_>) -> abi::Serve
     }
     if source.facts.local.contains(&key.address) {
         flags |= abi::SERVER_LOCAL;
+        // What is handed to this host arrives at the service's own port, for nothing is translated.
+        if key.port != 0 && source.packets.listen.iter().any(|span| span.first != key.port) {
+            flags = abi::SERVER_LOCAL;
+        }
     }
     let wrap = match tunnel.kind {
         TunnelKind::Ipip => abi::Wrap::Ipip,
@@ -315,12 +324,11 @@ fn pool(view: &PoolView, source: &Source<'_>, indexes: &[Option<u32>]) -> (abi::
     }
     let eligible = pick::eligible(view);
     let index = |at: usize| indexes.get(at).copied().flatten();
-    let members = || eligible.iter().filter_map(|(at, weight)| Some((*at, index(*at)?, *weight)));
+    let each = || eligible.iter().filter_map(|(at, weight)| Some((*at, index(*at)?, *weight)));
     let hashed = |size: u32| {
-        let names: Vec<(String, u16)> = members()
-            .map(|(at, _, weight)| (view.servers[at].config.name.clone(), weight))
-            .collect();
-        let targets: Vec<u32> = members().map(|(_, index, _)| index).collect();
+        let names: Vec<(String, u16)> =
+            each().map(|(at, _, weight)| (view.servers[at].config.name.clone(), weight)).collect();
+        let targets: Vec<u32> = each().map(|(_, index, _)| index).collect();
         let table = maglev::table(&names, size);
         table.into_iter().filter_map(|at| targets.get(at as usize).copied()).collect::<Vec<u32>>()
     };
@@ -334,8 +342,21 @@ fn pool(view: &PoolView, source: &Source<'_>, indexes: &[Option<u32>]) -> (abi::
             (pool.mask4, pool.mask6) = (mask4, mask6);
             hashed(SOURCE_TABLE)
         }
-        _ => turns(&members().map(|(_, index, weight)| (index, weight.into())).collect::<Vec<_>>()),
+        Balance::LeastConnections => {
+            let flows = |entry: u32| source.flows.get(&entry).copied().unwrap_or(0);
+            let member = |(entry, weight)| Member { entry, weight, flows: flows(entry) };
+            let all: Vec<Member> = members(view, indexes).into_iter().map(member).collect();
+            level(&all, 0)
+        }
+        _ => turns(&members(view, indexes)),
     };
     pool.length = u32::try_from(entries.len()).unwrap_or(u32::MAX);
     (pool, entries)
+}
+
+/// The servers of a pool that may be chosen, by index, with their weights.
+fn members(view: &PoolView, indexes: &[Option<u32>]) -> Vec<(u32, u32)> {
+    let index = |at: usize| indexes.get(at).copied().flatten();
+    let eligible = pick::eligible(view);
+    eligible.iter().filter_map(|(at, weight)| Some((index(*at)?, u32::from(*weight)))).collect()
 }

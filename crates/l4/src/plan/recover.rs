@@ -67,10 +67,8 @@ impl Planner {
         let list = Region { first: server.share_first, length: server.share_count };
         self.layout.share_list.adopt(list);
         let named = found.lists.get(&list.first).into_iter().flatten();
-        let shares: Vec<ShareKey> = named
-            .filter_map(|share| found.shares.iter().find(|(_, at, _)| at == share))
-            .map(|(key, _, _)| *key)
-            .collect();
+        let shares: Vec<ShareKey> =
+            named.filter_map(|share| self.layout.shares.name(*share).copied()).collect();
         shares.iter().for_each(|share| self.share_needs.add(*share));
         let leaving = Leaving { key, server: *server, shares, list, quiet: 0 };
         self.leaving.insert(index, leaving);

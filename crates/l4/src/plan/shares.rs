@@ -13,6 +13,15 @@ use crate::write::Write;
 /// The fewest ports a share is made with.
 const FEWEST: u32 = 256;
 
+/// Ports of each of so many new shares: all there are, unless these would take more than half of the free ones. The other
+/// half is for services that come later.
+fn ports(free: u32, shares: u32) -> u32 {
+    let shares = shares.max(1);
+    let half = free / 2 / shares;
+    let most = if half >= FEWEST { half } else { free / shares };
+    abi::SHARE_PORTS.min(most).max(FEWEST)
+}
+
 /// The key of a share of either family.
 enum Key {
     V4(abi::Share4),
@@ -43,10 +52,6 @@ impl Planner {
             if kept.is_none() {
                 keys.iter().for_each(|key| self.share_needs.add(*key));
                 change.writes.push(Write::ShareList(region.first, list));
-                // A list that changes for a server that stays is given back; its shares end when nobody needs them.
-                if old.servers.contains_key(&index) && part.servers.contains_key(&index) {
-                    self.end_list(old, index, change);
-                }
             }
             if let Some((_, server)) = part.servers.get_mut(&index) {
                 (server.share_first, server.share_count) = (region.first, region.length);
@@ -71,14 +76,20 @@ impl Planner {
         if !self.share_needs.drop_one(share) {
             return;
         }
-        self.layout.shares.release(share);
-        if let Some(region) = self.layout.records.remove(share) {
-            self.layout.record_room.release(region);
-        }
+        self.freed.shares.extend(self.layout.shares.lift(share));
+        self.freed.records.extend(self.layout.records.remove(share));
         change.writes.push(match key(share) {
             Key::V4(key) => Write::DropShare4(key),
             Key::V6(key) => Write::DropShare6(key),
         });
+    }
+
+    /// Ends a share that was made and that nobody came to need.
+    pub(super) fn end_unneeded(&mut self, share: &ShareKey) {
+        if !self.share_needs.has(share) {
+            self.freed.shares.extend(self.layout.shares.lift(share));
+            self.freed.records.extend(self.layout.records.remove(share));
+        }
     }
 
     /// The index of a share, which is made when it is new; `left` is how many are still to be made.
@@ -87,8 +98,7 @@ impl Planner {
             return Ok(index);
         }
         let index = self.layout.shares.take(&share)?;
-        let room = self.layout.record_room.room();
-        let ports = abi::SHARE_PORTS.min(room / (*left).max(1)).max(FEWEST);
+        let ports = ports(self.layout.record_room.room(), *left);
         let region = self.layout.record_room.take(ports).inspect_err(|_| {
             self.layout.shares.release(&share);
         })?;
@@ -128,6 +138,29 @@ fn key(share: &ShareKey) -> Key {
                 _ => [0; 16],
             };
             Key::V6(abi::Share6 { server: server.octets(), back, port, proto, pad: 0 })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_service_does_not_take_every_port() {
+        // Free ports, shares to make, ports of the first of them.
+        let rows = [
+            (1 << 20, 1, abi::SHARE_PORTS),
+            (1 << 20, 8, abi::SHARE_PORTS),
+            (1 << 20, 100, 5_242),
+            (1 << 17, 1, abi::SHARE_PORTS),
+            (1 << 16, 1, 32_768),
+            (1_000, 2, 500),
+            (1_000, 4, 256),
+            (100, 1, 256),
+        ];
+        for (free, shares, first) in rows {
+            assert_eq!(ports(free, shares), first, "{free} for {shares}");
         }
     }
 }

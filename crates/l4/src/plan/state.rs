@@ -8,16 +8,19 @@ use std::sync::Arc;
 use model::config::Packets;
 use model::snapshot::{PoolView, ServiceView};
 
-use super::facts::{Facts, Needs};
+use super::facts::{Facts, Needs, ShareNeeds};
 use super::form::VipKey;
 use super::part::Part;
 use crate::abi;
 use crate::layout::{Capacity, Layout, Region, ServerKey, ShareKey};
 use crate::write::Write;
 
+/// How names begin that no service can have.
+pub(super) const NAMELESS: char = '\u{0}';
+
 /// The name of a service that has none.
 pub(super) fn placeholder(service: u32) -> String {
-    format!("\u{0}{service}")
+    format!("{NAMELESS}{service}")
 }
 
 /// A server that left.
@@ -62,8 +65,12 @@ pub struct Planner {
     pub(super) addresses: BTreeMap<IpAddr, u32>,
     pub(super) flags: Option<u32>,
     pub(super) leaving: BTreeMap<u32, Leaving>,
-    pub(super) share_needs: Needs<ShareKey>,
+    pub(super) share_needs: ShareNeeds,
     pub(super) way_needs: Needs<IpAddr>,
+    /// Since `ways` was asked last.
+    pub(super) ways_changed: bool,
+    /// Connections under way at the last sweep, by index of server.
+    pub(super) flows: HashMap<u32, u32>,
     pub(super) facts: Facts,
     pub(super) plane: Option<Packets>,
     /// Given back with the next change: until this one is carried out the maps still point there.
@@ -72,12 +79,15 @@ pub struct Planner {
     pub(super) recovered: Option<(BTreeMap<u32, abi::Pool>, Vec<Region>)>,
 }
 
-/// Regions that the change under way gives up.
+/// Regions and indexes that the change under way gives up.
 #[derive(Debug, Default)]
 pub(super) struct Freed {
     pub(super) schedule: Vec<Region>,
     pub(super) lists: Vec<Region>,
     pub(super) rules: Vec<Region>,
+    pub(super) records: Vec<Region>,
+    pub(super) pools: Vec<u32>,
+    pub(super) shares: Vec<u32>,
 }
 
 impl Planner {
@@ -90,8 +100,10 @@ impl Planner {
             addresses: BTreeMap::new(),
             flags: None,
             leaving: BTreeMap::new(),
-            share_needs: Needs::default(),
+            share_needs: ShareNeeds::default(),
             way_needs: Needs::default(),
+            ways_changed: true,
+            flows: HashMap::new(),
             facts: Facts::default(),
             plane: None,
             freed: Freed::default(),
@@ -99,10 +111,14 @@ impl Planner {
         }
     }
 
-    /// Addresses of servers to which a way is needed, with its index.
-    pub fn ways(&self) -> Vec<(IpAddr, u32)> {
+    /// Addresses of servers to which a way is needed, with its index; `None` when they are those of the last call.
+    pub fn new_ways(&mut self) -> Option<Vec<(IpAddr, u32)>> {
+        std::mem::take(&mut self.ways_changed).then(|| self.ways())
+    }
+
+    fn ways(&self) -> Vec<(IpAddr, u32)> {
         let needed = self.way_needs.keys();
-        needed.into_iter().filter_map(|ip| Some((ip, self.layout.ways.find(&ip)?))).collect()
+        needed.filter_map(|ip| Some((ip, self.layout.ways.find(&ip)?))).collect()
     }
 
     /// Index of a service that is in force.

@@ -16,6 +16,7 @@ fn world(backs: &[&str]) -> Option<World> {
         sticky: 64,
         fragments: 64,
         sources: 64,
+        ..Sizes::default()
     })?;
     world.service(0, Method::Nat);
     world.listen("203.0.113.10", 80, TCP, 0);

@@ -3,10 +3,8 @@
 use l4::abi::{self, Choose, Method, Outcome, Rule};
 
 use super::packet::{ACK, FIN, Packet, SYN, TCP, UDP, tcp, udp};
+use super::usual::{VIP4, VIP6};
 use super::world::{DROP, TX, World, ip, link, mapped};
-
-const VIP4: &str = "203.0.113.10:80";
-const VIP6: &str = "[2001:db8:2::10]:80";
 
 fn world() -> Option<World> {
     let world = World::new()?;
@@ -95,6 +93,37 @@ fn maglev_is_the_one_of_the_model() {
             assert_eq!(chosen(&world, &packet), table[at as usize], "{client}/{bits}");
         }
     }
+}
+
+#[test]
+fn published_vectors_hold_in_the_datapath_too() {
+    let Some(world) = world() else { return };
+    let vectors = include_str!("../../../model/tests/vectors/maglev.json");
+    let vectors: serde_json::Value = serde_json::from_str(vectors).unwrap();
+    let mut rows = 0;
+    for table in vectors["tables"].as_array().unwrap() {
+        let entries: Vec<u32> = serde_json::from_value(table["first"].clone()).unwrap();
+        // Tables that the vectors hold whole.
+        if entries.len() as u64 != table["size"].as_u64().unwrap() {
+            continue;
+        }
+        for client in vectors["clients"].as_array().unwrap() {
+            let address: std::net::IpAddr = client["address"].as_str().unwrap().parse().unwrap();
+            if matches!(address, std::net::IpAddr::V6(v6) if v6.to_ipv4_mapped().is_some()) {
+                continue;
+            }
+            let index = u32::from(address.is_ipv6());
+            let mut pool = world.pool(index, &entries);
+            pool.choose = Choose::Client as u32;
+            world.plane.pools.set(&index, &pool).unwrap();
+            let hash = u64::from_str_radix(client["hash"].as_str().unwrap(), 16).unwrap();
+            let end = std::net::SocketAddr::new(address, 5_000 + rows).to_string();
+            let server = entries[(hash % entries.len() as u64) as usize];
+            assert_eq!(chosen(&world, &from(&end)), server, "{address} in {entries:?}");
+            rows += 1;
+        }
+    }
+    assert!(rows >= 8, "{rows} rows");
 }
 
 fn masked(address: std::net::IpAddr, bits: u8) -> std::net::IpAddr {

@@ -4,34 +4,12 @@ use std::net::IpAddr;
 
 use l4::abi::{self, Interface, Method, Outcome};
 
-use super::packet::{Packet, SYN, TCP, UDP, checksum, pseudo, read_ip, tcp, udp};
-use super::world::{DROP, PASS, TX, World, ip, link};
-
-const CLIENT4: &str = "192.0.2.7:4000";
-const VIP4: &str = "203.0.113.10:80";
-const CLIENT6: &str = "[2001:db8:1::7]:4000";
-const VIP6: &str = "[2001:db8:2::10]:80";
-
-fn world(method: Method) -> Option<World> {
-    let world = World::new()?;
-    for (index, vip, server, back) in [
-        (0, "203.0.113.10", "10.0.0.1", "10.0.0.254"),
-        (1, "2001:db8:2::10", "fd00::1", "fd00::fe"),
-    ] {
-        world.service(index, method);
-        world.listen(vip, 80, TCP, index);
-        world.listen(vip, 80, UDP, index);
-        let mut entry = world.server(index, server, 0);
-        entry.service = index;
-        world.plane.servers.set(&index, &entry).unwrap();
-        world.share(index, &[back], index * 512, 64);
-        world.pool(index, &[index]);
-    }
-    Some(world)
-}
+use super::packet::{Packet, SYN, checksum, pseudo, read_ip, tcp, udp};
+use super::usual::{BACKS, CLIENT4, CLIENT6, SERVERS, VIP4, VIP6, both};
+use super::world::{DROP, PASS, TX, ip, link};
 
 /// An ICMP message with a right checksum.
-fn icmp(src: &str, dst: &str, kind: u8, code: u8, quoted: &[u8]) -> Packet {
+pub fn icmp(src: &str, dst: &str, kind: u8, code: u8, quoted: &[u8]) -> Packet {
     let end =
         |text: &str| if text.contains(':') { format!("[{text}]:0") } else { format!("{text}:0") };
     let mut packet = udp(&end(src), &end(dst));
@@ -46,7 +24,7 @@ fn icmp(src: &str, dst: &str, kind: u8, code: u8, quoted: &[u8]) -> Packet {
 }
 
 /// Verifies an ICMP message's checksums and takes the quoted packet out.
-fn quoted(frame: &[u8]) -> (IpAddr, IpAddr, Vec<u8>) {
+pub fn quoted(frame: &[u8]) -> (IpAddr, IpAddr, Vec<u8>) {
     let seen = read_ip(&frame[14..]);
     let head = pseudo(seen.src, seen.dst, 58, seen.transport.len());
     let sum = if seen.proto == 1 {
@@ -66,7 +44,7 @@ fn on_its_way(vip: &str, client: &str, tcp_: bool) -> Vec<u8> {
 #[test]
 fn errors_reach_the_server_of_the_connection() {
     for method in [Method::Mac, Method::Nat] {
-        let Some(world) = world(method) else { return };
+        let Some(world) = both(method) else { return };
         for (vip, client, router, server, kinds) in [
             (VIP4, CLIENT4, "198.51.100.1", 0, [(3, 4), (3, 1), (11, 0), (12, 0)]),
             (VIP6, CLIENT6, "2001:db8:9::1", 1, [(2, 0), (1, 3), (3, 0), (4, 0)]),
@@ -88,11 +66,7 @@ fn errors_reach_the_server_of_the_connection() {
                         continue;
                     }
                     let inner = read_ip(&inner);
-                    let (own, back) = if server == 0 {
-                        ("10.0.0.1", "10.0.0.254")
-                    } else {
-                        ("fd00::1", "fd00::fe")
-                    };
+                    let (own, back) = (SERVERS[server as usize], BACKS[server as usize]);
                     assert_eq!((dst, inner.src, inner.dst), (ip(own), ip(own), ip(back)), "{text}");
                     assert_eq!(inner.sport, 80, "{text}");
                 }
@@ -103,7 +77,7 @@ fn errors_reach_the_server_of_the_connection() {
 
 #[test]
 fn errors_about_ours_reach_the_client() {
-    let Some(world) = world(Method::Nat) else { return };
+    let Some(world) = both(Method::Nat) else { return };
     for (client, vip, server, router, kind) in
         [(CLIENT4, VIP4, "10.0.0.1", "10.0.0.77", 3), (CLIENT6, VIP6, "fd00::1", "fd00::77", 1)]
     {
@@ -115,8 +89,10 @@ fn errors_about_ours_reach_the_client() {
             let out = world.expect(from, &packet.bytes(), Outcome::ErrorReturned, TX);
             let (src, dst, inner) = quoted(&out);
             assert_eq!(dst, first.src, "{from}");
-            let says = if from == server { first.dst } else { ip(from) };
-            assert_eq!(src, says, "{from}: a server speaks in the service's name");
+            assert_eq!(
+                src, first.dst,
+                "{from}: what comes from behind is said in the service's name"
+            );
             let inner = read_ip(&inner);
             let ends = (inner.src, inner.sport, inner.dst, inner.dport);
             assert_eq!(ends, (first.src, first.sport, first.dst, first.dport), "{from}");
@@ -126,7 +102,7 @@ fn errors_about_ours_reach_the_client() {
 
 #[test]
 fn other_icmp_is_the_hosts() {
-    let Some(world) = world(Method::Nat) else { return };
+    let Some(world) = both(Method::Nat) else { return };
     let ours = on_its_way(VIP4, CLIENT4, true);
     let strange = on_its_way("198.51.100.9:80", CLIENT4, true);
     let rows = [
@@ -175,12 +151,9 @@ fn other_icmp_is_the_hosts() {
 #[test]
 fn too_big_is_said_where_a_packet_may_not_be_cut() {
     for method in [Method::Mac, Method::Nat, Method::Tunnel] {
-        let Some(world) = world(method) else { return };
+        let Some(world) = both(method) else { return };
         let native = Interface { flags: abi::INTERFACE_NATIVE, mtu: 1500, ..Interface::default() };
         world.plane.interfaces.set(&1, &native).unwrap();
-        let mut entry = world.plane.servers.get(&0).unwrap().unwrap();
-        entry.outer = super::world::mapped(ip("10.0.0.250"));
-        world.plane.servers.set(&0, &entry).unwrap();
         for (index, packet) in [udp(CLIENT4, VIP4), udp(CLIENT6, VIP6)].into_iter().enumerate() {
             world.way(index as u32, 1, 1400, 1);
             let large = Packet { payload: vec![7; 1380], ..packet.clone() };
@@ -208,5 +181,24 @@ fn too_big_is_said_where_a_packet_may_not_be_cut() {
         world.plane.interfaces.remove(&1).unwrap();
         let whole = Packet { payload: vec![7; 1390], ..udp(CLIENT4, VIP4) };
         world.expect("in the stack", &whole.bytes(), Outcome::Forwarded, TX);
+    }
+}
+
+#[test]
+fn errors_go_through_the_tunnel_of_the_connection() {
+    let Some(world) = both(Method::Tunnel) else { return };
+    let routers = [("198.51.100.1", 3), ("2001:db8:9::1", 1)];
+    for (at, ((client, vip), (router, kind))) in
+        super::usual::ENDS.into_iter().zip(routers).enumerate()
+    {
+        let first = tcp(client, vip, SYN);
+        world.forwarded("flow", &first);
+        let error = icmp(router, &first.dst.to_string(), kind, 1, &on_its_way(vip, client, true));
+        let out = world.expect("error", &error.bytes(), Outcome::ErrorForwarded, TX);
+        let header = [20, 40][at];
+        assert_eq!(out[14 + header..], Packet { ttl: 63, ..error.clone() }.ip(), "{router}");
+        let strange =
+            icmp(router, &first.dst.to_string(), kind, 1, &on_its_way(vip, client, false));
+        world.expect("no such flow", &strange.bytes(), Outcome::ErrorNotOurs, PASS);
     }
 }

@@ -3,12 +3,8 @@
 use l4::abi::{Method, Outcome};
 
 use super::packet::{Packet, UDP, udp};
+use super::usual::{CLIENT4, CLIENT6, VIP4, VIP6};
 use super::world::{DROP, PASS, TX, World, link};
-
-const CLIENT4: &str = "192.0.2.7:4000";
-const VIP4: &str = "203.0.113.10:80";
-const CLIENT6: &str = "[2001:db8:1::7]:4000";
-const VIP6: &str = "[2001:db8:2::10]:80";
 
 fn world(method: Method) -> Option<World> {
     let world = World::new()?;

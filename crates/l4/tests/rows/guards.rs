@@ -3,10 +3,9 @@
 use l4::abi::{self, GuardKey, GuardValue, Meter, Method, Outcome, Service};
 
 use super::packet::{ACK, Packet, RST, SYN, TCP, UDP, tcp, udp};
+use super::usual::{CLIENT4, VIP4};
 use super::world::{DROP, PASS, TX, World, ip, mapped};
 
-const CLIENT4: &str = "192.0.2.7:4000";
-const VIP4: &str = "203.0.113.10:80";
 const SECOND: u64 = 1_000_000_000;
 
 fn world(change: impl Fn(&mut Service)) -> Option<World> {

@@ -58,24 +58,54 @@ fn a_place_for_pins_must_be_one() {
     assert!(says.iter().any(|words| refused.contains(words)), "{refused}");
 }
 
+/// What the kernel says that a map takes, bytes.
+fn taken(path: &std::path::Path) -> u64 {
+    use std::os::fd::{AsFd, AsRawFd};
+    let map = libbpf_rs::MapHandle::from_pinned_path(path).unwrap();
+    let info = format!("/proc/self/fdinfo/{}", map.as_fd().as_raw_fd());
+    let info = std::fs::read_to_string(info).unwrap();
+    let line = info.lines().find_map(|line| line.strip_prefix("memlock:")).unwrap();
+    line.trim().parse().unwrap()
+}
+
 #[test]
-fn every_outcome_is_in_some_row() {
-    let rows = [
-        include_str!("capacity.rs"),
-        include_str!("choosing.rs"),
-        include_str!("errors.rs"),
-        include_str!("fragments.rs"),
-        include_str!("guards.rs"),
-        include_str!("mac.rs"),
-        include_str!("malformed.rs"),
-        include_str!("nat.rs"),
-        include_str!("tunnel.rs"),
-    ];
-    // The kernel refuses to shrink a packet only when it has fewer bytes than were just read from it.
-    let unreachable = [Outcome::ResizeFailed];
-    for outcome in Outcome::ALL {
-        let named = format!("Outcome::{outcome:?}");
-        let found = rows.iter().any(|text| text.contains(&named));
-        assert_eq!(found, !unreachable.contains(&outcome), "{named}");
+fn the_memory_that_is_stated_is_what_the_kernel_takes() {
+    let sizes = Sizes { flows: 1 << 16, records: 1 << 16, ..Sizes::default() };
+    let Some(world) = World::sized(&sizes) else { return };
+    let maps = std::fs::read_dir(world.place().join("home/balance/maps")).unwrap();
+    let sum: u64 = maps.map(|map| taken(&map.unwrap().path())).sum();
+    let stated = sizes.memory();
+    assert!(sum.abs_diff(stated) <= stated / 10, "{stated} bytes are stated, {sum} are taken");
+    for (name, entries) in sizes.entries() {
+        assert_eq!(world.plane.sizes()[name], entries, "{name}");
     }
+    // The reference says what a connection takes.
+    let reference = include_str!("../../../../docs/reference/configuration.md");
+    let flows = format!("about {} bytes for each", l4::sizes::FLOW_BYTES);
+    let records = format!("{} for each of the second", l4::sizes::RECORD_BYTES);
+    assert!(reference.contains(&flows) && reference.contains(&records));
+}
+
+#[test]
+fn tables_that_do_not_fit_say_what_to_lower() {
+    let Some(world) = World::new() else { return };
+    let home = Home::open(&world.place().join("large")).unwrap();
+    let object: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lb.bpf.o"));
+    let refused = bpf::load(
+        &home,
+        &bpf::Program {
+            tenant: l4::plane::TENANT,
+            object,
+            version: 1,
+            fingerprint: 1,
+            sizes: &[("flows", u32::MAX)],
+            only: &["balance", "errors"],
+            replace: false,
+        },
+    );
+    let refused = refused.unwrap_err();
+    assert!(matches!(refused, LoadError::Kernel { .. }), "{refused:?}");
+    let said = refused.to_string();
+    assert!(said.contains("flows") && said.contains("lower `flows`"), "{said}");
+    assert!(!said.contains('\n'), "{said}");
 }

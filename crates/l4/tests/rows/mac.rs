@@ -3,12 +3,8 @@
 use l4::abi::{Method, Outcome};
 
 use super::packet::{ACK, FIN, OURS, Packet, SYN, TCP, UDP, tcp, udp};
+use super::usual::{CLIENT4, CLIENT6, VIP4, VIP6};
 use super::world::{DROP, PASS, REDIRECT, TX, World, link};
-
-const CLIENT4: &str = "192.0.2.7:4000";
-const VIP4: &str = "203.0.113.10:80";
-const CLIENT6: &str = "[2001:db8:1::7]:4000";
-const VIP6: &str = "[2001:db8:2::10]:80";
 
 /// Two services, one a family, TCP and UDP, with three servers each.
 fn world() -> Option<World> {

@@ -3,29 +3,17 @@
 use l4::abi::{Method, Outcome, Wrap};
 
 use super::packet::{Packet, SYN, TCP, UDP, tcp, udp};
+use super::usual::{CLIENT4, CLIENT6, VIP4, VIP6, both};
 use super::world::{DROP, PASS, World};
 
-const CLIENT4: &str = "192.0.2.7:4000";
-const VIP4: &str = "203.0.113.10:80";
-const CLIENT6: &str = "[2001:db8:1::7]:4000";
-const VIP6: &str = "[2001:db8:2::10]:80";
-
+/// The usual plane, with clamped segments and tunnels of every header there is.
 fn world(method: Method) -> Option<World> {
-    let world = World::new()?;
-    for (index, address, server, back) in [
-        (0, "203.0.113.10", "10.0.0.1", "10.0.0.254"),
-        (1, "2001:db8:2::10", "fd00::1", "fd00::fe"),
-    ] {
-        let mut service = world.service(index, method);
-        service.mss = 1200;
-        world.plane.services.set(&index, &service).unwrap();
-        world.listen(address, 80, TCP, index);
-        world.listen(address, 80, UDP, index);
-        let mut entry = world.server(index, server, 0);
-        (entry.service, entry.wrap, entry.wrap_port) = (index, Wrap::Gue as u8, 6080);
-        world.plane.servers.set(&index, &entry).unwrap();
-        world.share(index, &[back], index * 1024, 200);
-        world.pool(index, &[index]);
+    let world = both(method)?;
+    for index in [0, 1] {
+        world.change_service(index, |service| service.mss = 1200);
+        world.change_server(index, |server| {
+            (server.wrap, server.wrap_port) = (Wrap::Gue as u8, 6080);
+        });
     }
     Some(world)
 }

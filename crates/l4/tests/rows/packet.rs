@@ -144,7 +144,7 @@ impl Packet {
         (all.first().map_or(self.proto, |first| first.0), out)
     }
 
-    fn transport(&self) -> Vec<u8> {
+    pub fn transport(&self) -> Vec<u8> {
         if self.fragment.is_some_and(|(offset, _)| offset > 0) {
             return self.payload.clone();
         }

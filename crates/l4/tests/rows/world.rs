@@ -52,6 +52,7 @@ impl World {
             sticky: 64,
             fragments: 64,
             sources: 64,
+            ..Sizes::default()
         })
     }
 
@@ -81,6 +82,8 @@ impl World {
     fn set_clock(&self) {
         let mut config = self.plane.config.get(&0).unwrap().unwrap();
         config.clock_ns = self.now;
+        // As if the sweep had just been.
+        config.swept = (self.now >> abi::TICK_SHIFT) as u32;
         self.plane.config.set(&0, &config).unwrap();
     }
 

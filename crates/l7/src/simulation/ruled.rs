@@ -77,6 +77,7 @@ fn mirrors_change_no_answer_whatever_becomes_of_their_copies() {
             idle: None,
             dead: false,
             leaving: false,
+            streams: seed % 2 == 1,
             methods: &["GET", "HEAD"],
         };
         let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
@@ -143,6 +144,7 @@ fn clients_with_a_cookie_stay_and_paths_choose_pools() {
             idle: None,
             dead: false,
             leaving: false,
+            streams: seed % 2 == 1,
             methods: &["GET", "HEAD"],
         };
         let (door, notes) = (stage.open(ServiceId(0)), Notes::default());

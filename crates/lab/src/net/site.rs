@@ -119,6 +119,14 @@ impl Site {
         Ok(())
     }
 
+    /// Lets a server hold the services' addresses, or not; servers of `nat` need none.
+    pub fn holds_services(&self, server: &Node, holds: bool) -> Result<(), SiteError> {
+        let lines = plan::takes_services();
+        let gone = || lines.replace("addr add", "addr del").replace(" nodad", "");
+        server.ip(&if holds { lines.clone() } else { gone() })?;
+        Ok(())
+    }
+
     /// Loads a program of somebody else's on a host's `eth0`; it passes every packet.
     pub fn occupy(&self, host: &Namespace) -> Result<(), SiteError> {
         Ok(Pass::new()?.load(End { namespace: host, link: "eth0" })?)
@@ -166,7 +174,11 @@ impl Site {
         balancer.set(&FORWARDING)?;
         let returns = self.returns();
         let lines = returns.iter().map(|Host { v4, v6, .. }| {
-            format!("addr add {v4}/24 dev eth0\naddr add {v6}/64 dev eth0 nodad\n")
+            // Deprecated, so that the host's own connections come from another one (RFC 6724 §5).
+            format!(
+                "addr add {v4}/24 dev eth0 preferred_lft 0\n\
+                 addr add {v6}/64 dev eth0 nodad preferred_lft 0\n"
+            )
         });
         balancer.ip(&(lines.collect::<String>() + &plan::takes_services()))?;
         let entrance = match self.layout.arms {

@@ -111,7 +111,6 @@ fn service(section: &Section) -> Service {
         }),
         packets: forward.packets().then(|| packets::service(section)),
         tls: section.table("tls").map(tls::service),
-        http2: inner(section, "http2", http2::service),
         rules: if forward.packets() {
             Vec::new()
         } else {
@@ -121,6 +120,7 @@ fn service(section: &Section) -> Service {
             .table("sticky")
             .filter(|_| !forward.packets())
             .map(|sticky| rules::affinity(sticky, section.table("tls").is_some())),
+        http2: inner(section, "http2", http2::service),
     }
 }
 

@@ -131,12 +131,12 @@ pub struct Service {
     pub packets: Option<PacketService>,
     /// TLS towards clients; `None`: plain.
     pub tls: Option<ServiceTls>,
-    /// HTTP/2 towards clients (`http`).
-    pub http2: ClientHttp2,
     /// Rules, in order; none where packets are forwarded: `packets.rules`.
     pub rules: Vec<Rule>,
     /// How clients keep their servers; `None` where packets are forwarded: `packets.sticky`.
     pub sticky: Option<Affinity>,
+    /// HTTP/2 towards clients (`http`).
+    pub http2: ClientHttp2,
 }
 
 /// Times on the client's side. `None` is off.

@@ -114,9 +114,9 @@ keys! {
     Forwarded = "forwarded" => forwarded,
     Packets = "packets" => packets,
     Tls = "tls" => tls,
-    Http2 = "http2" => http2,
     Rule = "rule" => rules,
     Sticky = "sticky" => sticky,
+    Http2 = "http2" => http2,
 }
 keys! {
     /// A key of a pool; `Order` when the same servers stand in another order.

@@ -3,7 +3,7 @@
 //! Like `checked` it holds only what was judged before. How it is carried out is the packet plane's matter.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -96,8 +96,6 @@ pub struct FlowTimers {
     pub half_closed: Duration,
     /// UDP; default 120 s.
     pub udp: Duration,
-    /// ICMP queries; default 2 s.
-    pub icmp: Duration,
 }
 
 /// A client's network keeps its server.
@@ -152,8 +150,6 @@ pub struct Guard {
     pub ban: Option<Duration>,
     /// Connections that are not complete, above which the alarm stands.
     pub half_open: Option<u32>,
-    /// Above `half_open` clients prove their address before they cost a flow (`nat`).
-    pub syn_cookies: bool,
     /// Over all clients.
     pub all: Caps,
     /// For each client address.
@@ -273,6 +269,13 @@ impl Span {
         (self.first == self.last && self.first != 0).then_some(self.first)
     }
 
+    /// Whether it stands for this address and port too.
+    pub fn holds(self, at: SocketAddr) -> bool {
+        let everywhere = self.address.is_unspecified() && self.address.is_ipv4() == at.is_ipv4();
+        let port = self.is_any_port() || (self.first..=self.last).contains(&at.port());
+        port && (everywhere || self.address == at.ip())
+    }
+
     /// Whether both stand for a port of the same address, and neither is the wider wildcard.
     pub fn collides(self, other: Span) -> bool {
         self.address == other.address
@@ -339,6 +342,17 @@ impl TunnelKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_span_holds_its_ports_and_an_unspecified_address_those_of_its_family() {
+        let at = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let range = Span { address: ip("10.0.0.1"), first: 80, last: 90 };
+        assert!(range.holds(at("10.0.0.1:80")) && range.holds(at("10.0.0.1:90")));
+        assert!(!range.holds(at("10.0.0.1:91")) && !range.holds(at("10.0.0.2:80")));
+        let any = Span::any_port(ip("0.0.0.0"));
+        assert!(any.holds(at("10.9.9.9:1")) && !any.holds(at("[::1]:1")));
+    }
 
     #[test]
     fn prefixes_hold_their_addresses() {

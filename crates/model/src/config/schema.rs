@@ -7,8 +7,11 @@ use std::time::Duration;
 
 use super::value::Value;
 
-/// Services, pools and, in total, servers that one file may hold.
+/// Services and pools that one file may hold.
 pub const OBJECTS: usize = 10_000;
+
+/// Servers, of all pools together: a thousand services of a hundred each, and more than fit one file's bytes with names.
+pub const SERVERS: usize = 131_072;
 
 /// A table of the file: its keys in the order in which they are explained.
 #[derive(Debug)]

@@ -176,8 +176,8 @@ fn service(service: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
         }
     }
     tls::service(service, &path, sink);
-    http2::both(service, &path, sink);
     sticky::verify(service, sink);
+    http2::both(service, &path, sink);
     if let Some(socket) = service.table("socket") {
         sockets::verify(socket, &format!("{path}.socket"), sink);
     }

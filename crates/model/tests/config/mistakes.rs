@@ -75,6 +75,7 @@ const KEYS: &[Row] = &[
         "service.s.tls.minimum",
         "contradicts",
     ),
+    row(service!("sticky = \"1\"\n"), "service.s.sticky", "unit"),
     row(
         service!("http2 = { window = \"1MiB\", window-most = \"512KiB\" }\n"),
         "service.s.http2.window-most",
@@ -86,7 +87,6 @@ const KEYS: &[Row] = &[
         "is less than `window`",
     ),
     row(tcp!("http2 = \"off\"\n"), "service.s.http2", "http"),
-    row(service!("sticky = \"1\"\n"), "service.s.sticky", "unit"),
     row(service!("balance = \"random\"\n"), "service.s.balance", "the pool's"),
     row(service!("timeout = { connect = \"1s\" }\n"), "service.s.timeout.connect", "the pool's"),
     row(pool!("sticky = \"x\"\n"), "pool.p.sticky", "keeping clients is the service's"),

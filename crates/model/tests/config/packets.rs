@@ -66,7 +66,7 @@ fn everything_written_arrives() {
         "protocol = [\"tcp\", \"udp\"]\nfin-timeout = \"15s\"\nstale-timeout = \"900s\"\nsticky = \"10m\"\n\
          mss-clamp = 1400\ntimeout = { embryonic = \"5s\", udp = \"1m\" }\n\
          guard = { allow = \"198.51.100.0/24\", deny = [\"198.51.100.7\"], ban = \"2m\", half-open = 1000, \
-         syn-cookies = true, source = { syn-rate = 10, bandwidth = \"8Mbit/s\" } }\n\
+         source = { syn-rate = 10, bandwidth = \"8Mbit/s\" } }\n\
          rule = [{ when = { client = \"10.0.0.0/8\", client-port = \"1024-2047\", hours = \"22:00-06:00\", tos = 8, \
          rate = 100 }, pool = \"p\" }]",
         "source = \"client\"",
@@ -105,9 +105,9 @@ fn mistakes_are_told_with_their_remedy() {
             "guard = { half-open = 9, syn-cookies = true }",
             "",
             "service.s.guard.syn-cookies",
-            "direct return",
+            "syn-rate",
         ),
-        ("nat", "guard = { syn-cookies = true }", "", "service.s.guard.syn-cookies", "threshold"),
+        ("nat", "timeout = { icmp = \"2s\" }", "", "service.s.timeout.icmp", "this machine itself"),
         ("nat", "guard = { ban = \"1m\" }", "", "service.s.guard.ban", "`source`"),
         ("nat", "guard = { deny = \"10.0.0.1/8\" }", "", "service.s.guard.deny", "bits beyond"),
         ("http", "fin-timeout = \"9s\"", "", "service.s.fin-timeout", "packet forwarding"),

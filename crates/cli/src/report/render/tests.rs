@@ -1,6 +1,9 @@
 //! A report as text, whole and in part, against kept files.
 
-use api::types::{CauseCount, Connections, Descriptors, NamedCount, Requests, Statuses};
+use api::types::{
+    CauseCount, Connections, Descriptors, NamedCount, PacketEnd, PacketOutcome, PacketServer,
+    PacketService, PacketsReport, Requests, Statuses,
+};
 use model::snapshot::ServerState;
 
 use super::*;
@@ -168,4 +171,61 @@ fn one_service_or_one_pool_is_shown_alone() {
 fn a_remainder_is_coloured() {
     let text = render(&sample(), None, 100, Paint::fixed(true));
     assert!(text.contains("\x1b[31m2\x1b[0m"), "{text}");
+}
+
+fn outcome(name: &str, end: PacketEnd, total: u64, v6: u64, meaning: &str) -> PacketOutcome {
+    PacketOutcome {
+        name: name.into(),
+        end,
+        meaning: meaning.into(),
+        count: counter(total, total as f64 / 100.0),
+        v4: total - v6,
+        v6,
+        other: 0,
+    }
+}
+
+fn forwarded() -> PacketsReport {
+    let sent = outcome("forwarded", PacketEnd::Forwarded, 90_000, 9_000, "Sent on to a server.");
+    let denied =
+        outcome("denied", PacketEnd::Dropped, 120, 0, "Dropped: the client is on the deny list.");
+    let own =
+        outcome("not-ours", PacketEnd::Host, 77, 70, "Handed to this host: not for a service.");
+    let server = |name: &str, flows, outcomes: Vec<PacketOutcome>| PacketServer {
+        name: name.into(),
+        flows,
+        connections: counter(4_500, 45.0),
+        bytes_in: counter(7_200_000, 72_000.0),
+        outcomes,
+        ..PacketServer::default()
+    };
+    let shop = PacketService {
+        name: "shop".into(),
+        forward: "mac".into(),
+        flows: 40,
+        half_open: 1_200,
+        alarm: true,
+        outcomes: vec![sent.clone(), denied.clone()],
+        servers: vec![server("web/a", 30, vec![sent.clone()]), server("web/b", 10, vec![])],
+    };
+    PacketsReport {
+        received: counter(90_199, 901.97),
+        accounted: counter(90_197, 901.97),
+        unaccounted: 2,
+        outcomes: vec![sent, denied, own],
+        evicted: counter(3, 0.0),
+        services: vec![shop],
+        ..PacketsReport::default()
+    }
+}
+
+#[test]
+fn packets_are_shown_by_service_server_and_version_and_sum_up() {
+    let report = Report { packets: Some(forwarded()), ..sample() };
+    let text = render(&report, None, 100, Paint::fixed(false));
+    let (_, packets) = text.split_once("\nPACKETS ").unwrap();
+    let (packets, _) = packets.split_once("\nSOURCE PORTS").unwrap();
+    expect("report-packets.txt", packets);
+    let mail = select(report, Some("mail")).unwrap();
+    assert!(mail.packets.unwrap().services.is_empty());
 }

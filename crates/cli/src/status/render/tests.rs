@@ -1,6 +1,6 @@
 //! A status as text, whole and in part, against kept files.
 
-use api::types::Source;
+use api::types::{Neighbour, PacketInterface, PacketsStatus, Source};
 use model::config::Admin;
 
 use super::*;
@@ -135,4 +135,43 @@ fn a_name_selects_a_service_with_its_pool_or_a_pool_with_its_services() {
         error.to_string(),
         "no service or pool is called 'shpo'; there are: shop, mail, web, mx"
     );
+}
+
+fn plane() -> PacketsStatus {
+    let interface = |name: &str, mode: Option<&str>, problem: Option<&str>| PacketInterface {
+        name: name.into(),
+        mode: mode.map(str::to_owned),
+        problem: problem.map(str::to_owned),
+    };
+    let hop = |address: &str, state: &str, reason: Option<&str>, server: &str| Neighbour {
+        address: address.parse().unwrap(),
+        state: state.into(),
+        reason: reason.map(str::to_owned),
+        servers: vec![server.into()],
+    };
+    PacketsStatus {
+        broken: None,
+        generation: 7,
+        adopted: true,
+        memory_bytes: 67_108_864,
+        interfaces: vec![
+            interface("eth0", Some("native"), None),
+            interface("eth7", None, Some("there is no interface `eth7`")),
+        ],
+        neighbours: vec![
+            hop("10.0.0.11", "ok", None, "web/a"),
+            hop("10.0.9.9", "no-interface", Some("no route to 10.0.9.9"), "web/b"),
+        ],
+    }
+}
+
+#[test]
+fn the_packet_plane_is_shown_with_what_it_lacks() {
+    let status = Status { packets: Some(plane()), ..sample() };
+    let text = render(&status, 100, Paint::fixed(false));
+    fits(&text, 100);
+    expect("status-packets.txt", &text);
+    let broken = PacketsStatus { broken: Some("loading needs CAP_BPF".into()), ..plane() };
+    let text = render(&Status { packets: Some(broken), ..sample() }, 100, Paint::fixed(false));
+    assert!(text.contains("packet plane: nothing is forwarded: loading needs CAP_BPF\n"), "{text}");
 }

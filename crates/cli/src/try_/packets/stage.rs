@@ -3,11 +3,14 @@
 //! Everything of it ends with it. Which method comes when is decided elsewhere.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use api::Client;
+use api::types::{PacketEnd, Status};
 use lab::load::{HttpPlan, Load, Pace, Persist, Plan, Protocol};
 use lab::net::{BpfFs, Layout, Namespace, SERVICE_V4, Site, find, said, sweep};
 use lab::origin::{Kind, Options, Origin};
@@ -25,7 +28,7 @@ const PORT: u16 = 80;
 /// Connections of the client at a time.
 const CONNECTIONS: usize = 16;
 /// How long anything may take to become ready.
-const READY_WITHIN: Duration = Duration::from_secs(10);
+const READY_WITHIN: Duration = Duration::from_secs(30);
 /// How long a request may take before it counts as failed.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Between two looks.
@@ -83,12 +86,13 @@ impl Stage {
         self.ready().await
     }
 
-    /// Load for a while.
+    /// Load for a while, or until it is stopped.
     pub async fn measure(
         &mut self,
         method: Method,
         persist: Persist,
         span: Duration,
+        stopped: &AtomicBool,
     ) -> Result<Row, Failure> {
         let ip: IpAddr = match (method, self.site.servers.first()) {
             (Method::Direct, Some(server)) => server.host.v4.into(),
@@ -104,6 +108,7 @@ impl Stage {
             grace: PATIENCE,
             ..Plan::new(at, get, CONNECTIONS)
         };
+        let forwarded = self.forwarded().await;
         let before = busy();
         let started = self.site.client.within(|| Load::start(plan));
         let load = started.map_err(|error| unusable("the client", &error))?;
@@ -111,9 +116,21 @@ impl Stage {
         while !load.is_finished() {
             sleep(LOOK).await;
             self.daemon.lives()?;
+            if stopped.load(Ordering::Relaxed) {
+                load.stopper().stop();
+            }
         }
         let spent = busy().zip(before).map(|(after, before)| after.saturating_sub(before));
-        Ok(Row::new(method, persist, &load.wait(), spent))
+        let forwarded = self.forwarded().await.saturating_sub(forwarded);
+        Ok(Row::new(method, persist, &load.wait(), spent, forwarded))
+    }
+
+    /// Packets that the plane has sent on; it counts once a second.
+    async fn forwarded(&self) -> u64 {
+        let report = self.api.report(None).await.ok().and_then(|report| report.packets);
+        let outcomes = report.map(|packets| packets.outcomes).unwrap_or_default();
+        let sent = outcomes.iter().filter(|one| one.end == PacketEnd::Forwarded);
+        sent.map(|one| one.count.total).sum()
     }
 
     /// Ends the balancer in order, so that it removes its programs; what is left goes with the namespaces.
@@ -142,7 +159,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Waits until the balancer answers and every server is up.
+    /// Waits until the balancer answers, every server is up, and packets are forwarded where they are to be.
     async fn ready(&mut self) -> Result<(), Failure> {
         let begun = Instant::now();
         loop {
@@ -151,8 +168,11 @@ impl Stage {
                 Ok(status) => {
                     let mut servers = status.pools.iter().flat_map(|pool| &pool.servers);
                     match servers.find(|server| server.state != model::snapshot::ServerState::Up) {
-                        None => return Ok(()),
                         Some(server) => format!("{} is {:?}", server.name, server.state),
+                        None => match in_the_way(&status) {
+                            None => return Ok(()),
+                            Some(why) => why,
+                        },
                     }
                 }
                 Err(error) => error.to_string(),
@@ -164,6 +184,19 @@ impl Stage {
             sleep(LOOK).await;
         }
     }
+}
+
+/// Why packets are not forwarded as the configuration in force says; `None`: they are, or need not be.
+fn in_the_way(status: &Status) -> Option<String> {
+    let packets = status.packets.as_ref()?;
+    if packets.generation != status.generation {
+        return Some("the packet plane is being changed".to_owned());
+    }
+    let link = packets.interfaces.iter().find(|one| one.mode.is_none());
+    let hop = packets.neighbours.iter().find(|one| one.state != "ok");
+    let link = link.map(|one| format!("{} takes no packets: {:?}", one.name, one.problem));
+    let hop = hop.map(|one| format!("the next hop of {} is {}", one.address, one.state));
+    packets.broken.clone().or(link).or(hop)
 }
 
 /// The balancer's process; killed when dropped.
@@ -183,6 +216,8 @@ impl Daemon {
         let mut command: Command = balancer.command(find("setpriv"));
         command.args(["--pdeathsig", "KILL"]).arg(program()?).args(["run", "-c"]).arg(file);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
+        // Ctrl-C is for us, who end it in order.
+        command.process_group(0);
         let child = command.spawn().map_err(|error| io("the balancer", error))?;
         Ok(Daemon { child, log })
     }

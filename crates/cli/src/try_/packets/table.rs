@@ -33,11 +33,19 @@ pub struct Row {
     pub p50_us: u64,
     /// 99 % took at most so long, microseconds.
     pub p99_us: u64,
+    /// Packets that the packet plane sent on meanwhile, as far as it had counted.
+    pub forwarded_packets: u64,
 }
 
 impl Row {
     /// Of a load that has ended, and what the machine was busy meanwhile.
-    pub fn new(method: Method, persist: Persist, report: &Report, busy: Option<Duration>) -> Row {
+    pub fn new(
+        method: Method,
+        persist: Persist,
+        report: &Report,
+        busy: Option<Duration>,
+        forwarded_packets: u64,
+    ) -> Row {
         let each = |busy: Duration| busy.as_secs_f64() * 1e6 / report.answered as f64;
         Row {
             method,
@@ -48,6 +56,7 @@ impl Row {
             cpu_us: busy.filter(|_| report.answered > 0).map(each),
             p50_us: report.latency.p50_us as u64,
             p99_us: report.latency.p99_us as u64,
+            forwarded_packets,
         }
     }
 
@@ -56,13 +65,14 @@ impl Row {
         let connections = if self.kept { "kept" } else { "one each" };
         let cpu = self.cpu_us.map_or("-".to_owned(), |us| format!("{us:.1} us"));
         format!(
-            "{:<8}{:<12}{:>12}{:>14}{:>10}{:>10}{:>8}\n",
+            "{:<8}{:<12}{:>12}{:>14}{:>10}{:>10}{:>12}{:>8}\n",
             self.method.name(),
             connections,
             rate(self.per_second),
             cpu,
             micros(self.p50_us),
             micros(self.p99_us),
+            count(self.forwarded_packets),
             count(self.failed)
         )
     }
@@ -72,8 +82,8 @@ impl Row {
 pub fn head() -> String {
     format!(
         "a client, a router, the balancer and four servers in namespaces of this machine\n\n\
-         {:<8}{:<12}{:>12}{:>14}{:>10}{:>10}{:>8}\n",
-        "forward", "connections", "requests/s", "CPU/request", "p50", "p99", "failed"
+         {:<8}{:<12}{:>12}{:>14}{:>10}{:>10}{:>12}{:>8}\n",
+        "forward", "connections", "requests/s", "CPU/request", "p50", "p99", "packets", "failed"
     )
 }
 
@@ -81,7 +91,7 @@ pub fn head() -> String {
 pub fn foot(failed: u64) -> String {
     format!(
         "\nCPU/request is the whole machine's, client and servers included; direct is without a balancer, so that\n\
-         what a method costs is its difference to direct. failed requests: {}\n",
+         what a method costs is its difference to direct. packets are those that the packet plane sent on. failed requests: {}\n",
         count(failed)
     )
 }
@@ -101,13 +111,14 @@ mod tests {
             cpu_us: Some(41.27),
             p50_us: 310,
             p99_us: 2_400,
+            forwarded_packets: 184_000,
         };
         let head = head();
         let columns = head.lines().last().unwrap();
         let line = row.line();
         assert_eq!(
             line.trim_end(),
-            "tunnel  one each          23,456       41.3 us    310 us    2.4 ms       0"
+            "tunnel  one each          23,456       41.3 us    310 us    2.4 ms     184,000       0"
         );
         assert_eq!(line.trim_end().len(), columns.len());
     }

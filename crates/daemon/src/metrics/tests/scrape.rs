@@ -192,3 +192,62 @@ fn a_thousand_busy_servers_fit_six_mebibytes() {
     assert!(text.len() <= 6 << 20, "{} bytes", text.len());
     assert!(text.matches("steelyard_server_state{").count() == 5_000);
 }
+
+#[test]
+fn packets_are_shown_by_outcome_and_only_what_happened() {
+    use crate::packets::view::{InterfaceView, Sample as Counted, ServerFlows, ServiceFlows, View};
+    use l4::abi::Outcome;
+    use l4::counts::{Counts, Packets};
+
+    let picture = fixture::picture(TEXT, 1);
+    let none = scrape(&picture.snapshot, Facts::default());
+    assert!(none.iter().all(|sample| !sample.name.contains("packet")), "no service forwards them");
+
+    let of = |v4, v6| Packets { v4, v6, other: 0 };
+    let mut counts = Counts { received: 21, evicted: 1, ..Counts::default() };
+    let mut server = l4::counts::ServerCounts { flows: 9, bytes_in: 640, ..Default::default() };
+    server.outcomes.insert(Outcome::Forwarded, of(10, 2));
+    counts.servers.insert(4, server);
+    counts.services.insert(0, [(Outcome::Denied, of(0, 3))].into());
+    counts.plane.insert(Outcome::NotOurs, Packets { v4: 1, v6: 0, other: 4 });
+    let mine = ServerFlows { pool: "web".into(), name: "a".into(), index: 4, flows: 5 };
+    let flows = ServiceFlows {
+        flows: 5,
+        half_open: 2,
+        alarm: true,
+        servers: vec![mine],
+        indexes: [4].into(),
+    };
+    let view = View {
+        wanted: true,
+        interfaces: vec![InterfaceView {
+            name: "eth0".into(),
+            mode: Some("native"),
+            problem: None,
+        }],
+        flows: [("shop".to_owned(), flows)].into(),
+        services: [("shop".to_owned(), 0)].into(),
+        now: Some(Counted { at: std::time::Instant::now(), counts }),
+        ..View::default()
+    };
+    let facts = Facts { packets: Arc::new(view), ..Facts::default() };
+    let samples = scrape(&picture.snapshot, facts);
+    let server = [("service", "shop"), ("pool", "web"), ("server", "a"), ("outcome", "forwarded")];
+    let v6 = [&server[..], &[("ip", "6")]].concat();
+    assert_eq!(value(&samples, "steelyard_server_packets_total", &v6), Some(2.0));
+    let denied = [("service", "shop"), ("outcome", "denied"), ("ip", "6")];
+    assert_eq!(value(&samples, "steelyard_service_packets_total", &denied), Some(3.0));
+    let all = samples.iter().filter(|sample| sample.name == "steelyard_packets_total");
+    assert_eq!(all.map(|sample| sample.value).sum::<f64>(), 20.0);
+    for (name, expected) in [
+        ("steelyard_packets_received_total", 21.0),
+        ("steelyard_packets_unaccounted", 1.0),
+        ("steelyard_packet_flows_evicted_total", 1.0),
+        ("steelyard_service_packet_flows_half_open", 2.0),
+        ("steelyard_service_half_open_alarm", 1.0),
+        ("steelyard_server_packet_traffic_bytes_total", 640.0),
+        ("steelyard_packet_interface_attached", 1.0),
+    ] {
+        assert_eq!(value(&samples, name, &[]), Some(expected), "{name}");
+    }
+}

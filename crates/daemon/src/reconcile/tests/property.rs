@@ -90,7 +90,7 @@ proptest! {
                     prop_assert!(same.iter().all(|(_, it)| it.id != id)),
                 Asked::Bind(to, ..) | Asked::Listen(to) =>
                     prop_assert!(!before.listeners.contains_key(&to)),
-                Asked::Alter | Asked::Rehearse | Asked::Install(_) => {}
+                Asked::Alter | Asked::Rehearse | Asked::Install(_) | Asked::Ahead(_) => {}
                 Asked::Drain(_) | Asked::Cut(_) => prop_assert!(false),
             }
         }

@@ -42,7 +42,6 @@ pub(super) fn service(section: &Section) -> PacketService {
             embryonic: timeout.span("embryonic"),
             half_closed: timeout.span("half-closed"),
             udp: timeout.span("udp"),
-            icmp: timeout.span("icmp"),
         }),
         sticky: section.table("sticky").map(|sticky| Sticky {
             time: sticky.span("time"),
@@ -79,7 +78,6 @@ fn guard(section: &Section) -> Guard {
         deny: section.prefixes("deny").to_vec(),
         ban: section.time("ban"),
         half_open: section.count("half-open"),
-        syn_cookies: section.flag("syn-cookies"),
         all: caps(section),
         source: inner(section, "source", caps),
     }

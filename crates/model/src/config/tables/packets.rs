@@ -28,8 +28,9 @@ pub static PACKETS: Table = Table {
             "flows",
             Kind::count(1_024, 67_108_864),
             Fallback::count(1_048_576),
-            "Flows that fit at a time, for direct return and for `nat` each. Memory is taken at once, about 64 bytes for \
-             each of the first and 256 for each of the second; changing it makes the tables anew.",
+            "Flows that fit at a time, for direct return and for `nat` each. Memory is taken at once, about 40 bytes for \
+             each of the first and 132 for each of the second, up to twice that where it is rounded up to a power of \
+             two; changing it makes the tables anew.",
         ),
         Key::new(
             "fragments",
@@ -107,14 +108,11 @@ pub const UDP: Key = Key::new(
 )
 .packets();
 
-/// ICMP queries.
-pub const ICMP: Key = Key::new(
+/// ICMP queries make no flows.
+pub const ICMP: Key = Key::refused(
     "icmp",
-    Kind::time(1_000, DAY),
-    Fallback::millis(2_000),
-    "An ICMP query without an answer.",
-)
-.packets();
+    "ICMP queries are answered by this machine itself, and ICMP errors follow the connection that they are about",
+);
 
 /// What is put around packets.
 pub const TUNNEL: Key = Key::new(
@@ -189,19 +187,20 @@ static GUARD_TABLE: Table = Table {
             "ban",
             Kind::time_or(1_000, DAY, "off"),
             Fallback::unset("off"),
-            "How long a client that went above a `source` limit is refused.",
+            "How long a client that went above a `source` limit is refused, with all its packets.",
         ),
         Key::new(
             "half-open",
             Kind::count_or(1, 100_000_000, "off"),
             Fallback::unset("off"),
-            "Connections without a complete handshake from which on the alarm stands.",
+            "Connections without a complete handshake from which on the alarm stands. Beyond it `mac` and `tunnel` take \
+             new ones only as fast as half-open ones end.",
         ),
-        Key::new(
+        Key::refused(
             "syn-cookies",
-            Kind::Flag,
-            Fallback::Is(Value::Flag(false)),
-            "While the alarm stands clients prove their address before they cost a flow (`forward = \"nat\"`).",
+            "packets are not answered with cookies in this build: `syn-rate` and `source.syn-rate` limit a flood, \
+             `half-open` slows new connections where answers go past this machine, and `forward = \"tcp\"` has the \
+             kernel's own cookies",
         ),
         CONNECTIONS,
         SYN_RATE,

@@ -1,6 +1,6 @@
 //! Describes `[pool.NAME]` and its servers.
 
-use super::super::schema::{Fallback, Form, Key, Kind, OBJECTS, Short, Table, Word};
+use super::super::schema::{Fallback, Form, Key, Kind, SERVERS, Short, Table, Word};
 use super::super::value::Value;
 use super::agent::AGENT;
 use super::balance;
@@ -40,7 +40,7 @@ pub static POOL: Table = Table {
         AGENT,
         Key::new(
             "servers",
-            Kind::List { table: &SERVER, short: Short::Key("address"), most: OBJECTS },
+            Kind::List { table: &SERVER, short: Short::Key("address"), most: SERVERS },
             Fallback::Derived("required where `servers-from` is not written"),
             "Its servers, at least one: tables, or in short their addresses.",
         ),

@@ -82,23 +82,6 @@ fn methods(service: &Section, method: &str, path: &str, sink: &mut Sink<'_, '_>)
 fn guard(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
     let Some(guard) = service.table("guard") else { return };
     let path = format!("{path}.guard");
-    if guard.flag("syn-cookies") {
-        if service.text("forward") != Some("nat") {
-            let trouble =
-                Trouble::new("SYN cookies need the answers, and direct return never shows them")
-                    .expected("`syn-rate` to limit the flood, or `forward = \"nat\"`");
-            sink.error(guard.place_of("syn-cookies"), &format!("{path}.syn-cookies"), trouble);
-        }
-        if guard.count::<u64>("half-open").is_none() {
-            let trouble =
-                Trouble::new("SYN cookies begin at the half-open threshold, and none is set");
-            sink.error(
-                guard.place_of("syn-cookies"),
-                &format!("{path}.syn-cookies"),
-                trouble.expected("`half-open`"),
-            );
-        }
-    }
     let capped = guard.table("source").is_some_and(|source| {
         ["connections", "syn-rate", "rst-rate", "bandwidth"]
             .iter()

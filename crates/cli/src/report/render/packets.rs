@@ -1,0 +1,177 @@
+//! Forwarded packets as text: the balance, why some were not forwarded, services and servers. Pure.
+
+use api::types::{PacketEnd, PacketOutcome, PacketServer, PacketService, PacketsReport};
+
+use crate::show::paint::Colour;
+use crate::show::table::Align::{Left, Right};
+use crate::show::table::{Cell, Table};
+use crate::show::unit::{bytes, count, rate, signed};
+
+/// What ended in one way, with its rate.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    total: u64,
+    rate: f64,
+    v4: u64,
+    v6: u64,
+    other: u64,
+}
+
+fn sum<'a>(outcomes: impl IntoIterator<Item = &'a PacketOutcome>) -> Sum {
+    outcomes.into_iter().fold(Sum::default(), |sum, one| Sum {
+        total: sum.total + one.count.total,
+        rate: sum.rate + one.count.rate,
+        v4: sum.v4 + one.v4,
+        v6: sum.v6 + one.v6,
+        other: sum.other + one.other,
+    })
+}
+
+fn of(outcomes: &[PacketOutcome], end: PacketEnd) -> Sum {
+    sum(outcomes.iter().filter(|one| one.end == end))
+}
+
+/// What arrived, what became of it, and what is missing.
+pub fn balance(report: &PacketsReport) -> Table {
+    let heads =
+        [("PACKETS", Left), ("TOTAL", Right), ("/S", Right), ("IPV4", Right), ("IPV6", Right)];
+    let mut table = Table::new(&heads);
+    let arrived = report.received;
+    table.row(vec!["received".into(), count(arrived.total).into(), rate(arrived.rate).into()]);
+    for (name, end) in [
+        ("  forwarded", PacketEnd::Forwarded),
+        ("  handed to this host", PacketEnd::Host),
+        ("  answered here", PacketEnd::Answered),
+        ("  dropped", PacketEnd::Dropped),
+    ] {
+        let one = of(&report.outcomes, end);
+        table.row(vec![
+            name.into(),
+            count(one.total).into(),
+            rate(one.rate).into(),
+            count(one.v4).into(),
+            count(one.v6).into(),
+        ]);
+    }
+    if report.earlier > 0 {
+        table.row(vec!["  of servers gone before the start".into(), count(report.earlier).into()]);
+    }
+    let unaccounted = signed(report.unaccounted);
+    let missing = if report.unaccounted == 0 {
+        unaccounted.into()
+    } else {
+        Cell::coloured(unaccounted, Colour::Bad)
+    };
+    table.row(vec!["  unaccounted".into(), missing]);
+    for (name, counter) in
+        [("living connections given up", report.evicted), ("notices lost", report.events_lost)]
+    {
+        if counter.total > 0 {
+            let total = count(counter.total).into();
+            table.row(vec![name.into(), total, rate(counter.rate).into()]);
+        }
+    }
+    table
+}
+
+/// Every way in which packets ended, what it means, and for which service.
+pub fn outcomes(all: &[PacketOutcome], services: &[PacketService]) -> Table {
+    let heads = [
+        ("PACKETS OF", Left),
+        ("ENDED AS", Left),
+        ("TOTAL", Right),
+        ("/S", Right),
+        ("IPV4", Right),
+        ("IPV6", Right),
+        ("MEANING", Left),
+    ];
+    let mut table = Table::new(&heads);
+    let mut line = |of: &str, one: &PacketOutcome| {
+        table.row(vec![
+            of.into(),
+            one.name.as_str().into(),
+            count(one.count.total).into(),
+            rate(one.count.rate).into(),
+            count(one.v4).into(),
+            count(one.v6).into(),
+            one.meaning.as_str().into(),
+        ]);
+    };
+    all.iter().for_each(|one| line("all", one));
+    for service in services {
+        service.outcomes.iter().for_each(|one| line(&service.name, one));
+    }
+    table
+}
+
+/// A line a service.
+pub fn services(services: &[PacketService]) -> Table {
+    let heads = [
+        ("SERVICE", Left),
+        ("FORWARD", Left),
+        ("FLOWS", Right),
+        ("HALF-OPEN", Right),
+        ("FORWARDED", Right),
+        ("/S", Right),
+        ("TO HOST", Right),
+        ("DROPPED", Right),
+        ("/S", Right),
+    ];
+    let mut table = Table::new(&heads);
+    for service in services {
+        let [forwarded, host, dropped] =
+            [PacketEnd::Forwarded, PacketEnd::Host, PacketEnd::Dropped]
+                .map(|end| of(&service.outcomes, end));
+        let half_open = count(u64::from(service.half_open));
+        let alarm = format!("{half_open} (alarm)");
+        table.row(vec![
+            service.name.as_str().into(),
+            service.forward.as_str().into(),
+            count(u64::from(service.flows)).into(),
+            if service.alarm { Cell::coloured(alarm, Colour::Bad) } else { half_open.into() },
+            count(forwarded.total).into(),
+            rate(forwarded.rate).into(),
+            count(host.total).into(),
+            count(dropped.total).into(),
+            rate(dropped.rate).into(),
+        ]);
+    }
+    table
+}
+
+/// A line for each server of each service.
+pub fn servers(services: &[PacketService]) -> Table {
+    let heads = [
+        ("SERVICE", Left),
+        ("SERVER", Left),
+        ("FLOWS", Right),
+        ("CONNECTIONS", Right),
+        ("/S", Right),
+        ("PACKETS", Right),
+        ("/S", Right),
+        ("DROPPED", Right),
+        ("TO IT", Right),
+        ("FROM IT", Right),
+    ];
+    let mut table = Table::new(&heads);
+    let all = services.iter().flat_map(|service| {
+        service.servers.iter().map(move |server| (service.name.as_str(), server))
+    });
+    for (service, server) in all {
+        let PacketServer { name, flows, connections, bytes_in, bytes_out, outcomes, .. } = server;
+        let packets = sum(outcomes);
+        table.row(vec![
+            service.into(),
+            name.as_str().into(),
+            count(u64::from(*flows)).into(),
+            count(connections.total).into(),
+            rate(connections.rate).into(),
+            count(packets.total).into(),
+            rate(packets.rate).into(),
+            count(of(outcomes, PacketEnd::Dropped).total).into(),
+            bytes(bytes_in.total).into(),
+            bytes(bytes_out.total).into(),
+        ]);
+    }
+    table
+}

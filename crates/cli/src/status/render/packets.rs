@@ -1,0 +1,58 @@
+//! How things stand with the packet plane, as text. Pure.
+
+use api::types::{Neighbour, PacketInterface, PacketsStatus};
+
+use crate::show::paint::{Colour, Paint};
+use crate::show::plain::plain;
+use crate::show::table::{Align, Cell, Table};
+use crate::show::unit::bytes;
+
+/// One line about the whole.
+pub fn head(status: &PacketsStatus, paint: Paint) -> String {
+    let connections = if status.adopted { "taken over with its connections" } else { "new" };
+    let plane = format!("packet plane: {connections}, tables of {}", bytes(status.memory_bytes));
+    match &status.broken {
+        None => format!("{plane}\n"),
+        Some(why) => {
+            let word = paint.text(Colour::Bad, "nothing is forwarded:");
+            format!("packet plane: {word} {}\n", plain(why))
+        }
+    }
+}
+
+/// Where packets are taken.
+pub fn interfaces(status: &PacketsStatus) -> Table {
+    let mut table = Table::new(&[("PACKETS AT", Align::Left), ("MODE", Align::Left)]);
+    for PacketInterface { name, mode, problem } in &status.interfaces {
+        let state = match (mode, problem) {
+            (Some(mode), _) => mode.as_str().into(),
+            (None, Some(problem)) => Cell::led("none", Colour::Bad, &format!(": {problem}")),
+            (None, None) => Cell::coloured("none", Colour::Bad),
+        };
+        table.row(vec![name.as_str().into(), state]);
+    }
+    table
+}
+
+/// Next hops of servers.
+pub fn neighbours(status: &PacketsStatus) -> Table {
+    let mut table = Table::new(&[
+        ("NEXT HOP OF", Align::Left),
+        ("SERVERS", Align::Left),
+        ("STATE", Align::Left),
+    ]);
+    for Neighbour { address, state, reason, servers } in &status.neighbours {
+        let colour = match state.as_str() {
+            "ok" | "local" => Colour::Good,
+            "trying" => Colour::Doubt,
+            _ => Colour::Bad,
+        };
+        let why = reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        table.row(vec![
+            address.to_string().into(),
+            servers.join("\n").into(),
+            Cell::led(state, colour, &why),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,177 @@
+//! How long changes take at size: 1,000 services of 100 servers each are loaded, changed by one server, taken over by the
+//! next process, and swept. Prints JSON; needs root; sends nothing.
+//!
+//! `cargo run --profile prove -p l4 --example scale`. Exit code 1: a bar of `bench/packets.md` is missed.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
+
+#[path = "../tests/plan/pictures.rs"]
+#[allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "the tests' own way to make pictures"
+)]
+mod pictures;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bpf::Home;
+use bpf::home::mount_at;
+use l4::hops::Hops;
+use l4::plan::Planner;
+use l4::sweep::Sweeper;
+use l4::{Plane, Sizes, apply};
+use model::config::Checked;
+use model::moment::Moment;
+
+use self::pictures::{Bench, pool, service};
+
+const SERVICES: usize = 1_000;
+const SERVERS: usize = 100;
+/// Changes of one server.
+const CHANGES: usize = 40;
+/// The bars: a change of one server, and everything.
+const CHANGE: Duration = Duration::from_millis(10);
+const LOAD: Duration = Duration::from_secs(5);
+
+fn main() -> ExitCode {
+    let met = [("mac", true), ("nat", false)].map(|(method, own)| match measure(method, own) {
+        Ok(met) => met,
+        Err(error) => {
+            eprintln!("scale: {error}");
+            false
+        }
+    });
+    if met.contains(&false) { ExitCode::from(1) } else { ExitCode::SUCCESS }
+}
+
+/// All services; one of them has lost a server when `less` says so. Each has servers of its `own`, or all the same.
+fn config(method: &str, own: bool, less: bool) -> Result<Checked, Box<dyn Error>> {
+    let mut text = String::from("[packets]\nreturn = [\"10.0.0.254\"]\n");
+    for at in 0..SERVICES {
+        let name = format!("s{at}");
+        let count = if less && at == SERVICES / 2 { SERVERS - 1 } else { SERVERS };
+        let servers: Vec<String> = (0..count)
+            .map(|server| {
+                let place = if own { at } else { 0 };
+                format!("10.{}.{}.{}:80", 1 + place / 250, place % 250, 1 + server)
+            })
+            .collect();
+        let servers: Vec<&str> = servers.iter().map(String::as_str).collect();
+        let listen = format!("203.{}.{}.1:80", at / 250, at % 250);
+        text += &service(&name, method, &listen, "");
+        text += &pool(&name, &servers, "");
+    }
+    model::config::load(&text, "scale").map_err(|found| format!("{found:?}").into())
+}
+
+fn measure(method: &str, own: bool) -> Result<bool, Box<dyn Error>> {
+    let place = Place::new()?;
+    let home = Home::open(&place.0.join("home"))?;
+    let (whole, less) = (config(method, own, false)?, config(method, own, true)?);
+    let sizes = Sizes::of(&whole.config);
+    let plane = Plane::open(&home, &sizes, false)?;
+    let mut bench = Bench::with(Planner::new(&apply::capacity(&plane)));
+    let sources = |at: u32| (std::net::IpAddr::from(at.to_be_bytes()), [10, 0, 0, 4].into());
+    // As many facts as there are servers, as the daemon has them.
+    bench.facts.sources = Arc::new((0..(SERVICES * SERVERS) as u32).map(sources).collect());
+    let mut hops = Hops::default();
+    let load = change(&mut bench, &plane, &mut hops, &whole)?;
+    let mut changes = Vec::new();
+    for round in 0..CHANGES {
+        let next = if round % 2 == 0 { &less } else { &whole };
+        changes.push(change(&mut bench, &plane, &mut hops, next)?);
+    }
+    changes.sort_unstable();
+    let adopt = adopt(&home, &sizes, &whole)?;
+    let sweep = sweep(&mut bench, &plane)?;
+    let worst = changes[changes.len() - 1];
+    let figures = [
+        ("load_s", load.as_secs_f64()),
+        ("change_median_ms", changes[changes.len() / 2].as_secs_f64() * 1e3),
+        ("change_worst_ms", worst.as_secs_f64() * 1e3),
+        ("take_over_s", adopt.as_secs_f64()),
+        ("sweep_ms", sweep.as_secs_f64() * 1e3),
+        ("memory_MiB", sizes.memory() as f64 / f64::from(1 << 20)),
+    ];
+    let figures: Vec<String> =
+        figures.iter().map(|(name, value)| format!("\"{name}\": {value:.2}")).collect();
+    println!("{{\"method\": \"{method}\", {}}}", figures.join(", "));
+    Ok(load <= LOAD && changes[changes.len() / 2] <= CHANGE)
+}
+
+/// Brings the maps and the next hops to a configuration, as the daemon does.
+fn change(
+    bench: &mut Bench,
+    plane: &Plane,
+    hops: &mut Hops,
+    to: &Checked,
+) -> Result<Duration, Box<dyn Error>> {
+    let snapshot = bench.picture(to);
+    let start = Instant::now();
+    let change = bench.planner.change(&snapshot, &to.config.packets, &bench.facts);
+    apply::apply(plane, &change.writes)?;
+    if let Some(ways) = bench.planner.new_ways() {
+        hops.want(&ways, &BTreeMap::new());
+    }
+    let took = start.elapsed();
+    // What the kernel is asked for afterwards costs by the server that is new.
+    let _ = hops.tick(Moment::default());
+    match change.obstacles.iter().next() {
+        Some((name, why)) => Err(format!("{name}: {why}").into()),
+        None => Ok(took),
+    }
+}
+
+/// A second process finds everything in the maps.
+fn adopt(home: &Home, sizes: &Sizes, whole: &Checked) -> Result<Duration, Box<dyn Error>> {
+    let plane = Plane::open(home, sizes, false)?;
+    let mut bench = Bench::with(Planner::new(&apply::capacity(&plane)));
+    let snapshot = bench.picture(whole);
+    let start = Instant::now();
+    let found = apply::found(&plane)?;
+    bench.planner.recover(found);
+    let change = bench.planner.change(&snapshot, &whole.config.packets, &bench.facts);
+    apply::apply(&plane, &change.writes)?;
+    Ok(start.elapsed())
+}
+
+/// What follows each second: counting, gauges, and what left.
+fn sweep(bench: &mut Bench, plane: &Plane) -> Result<Duration, Box<dyn Error>> {
+    let sweeper = Sweeper::new(plane)?;
+    let services: Vec<u32> =
+        (0..SERVICES).filter_map(|at| bench.planner.service(&format!("s{at}"))).collect();
+    let start = Instant::now();
+    let census = sweeper.census(1);
+    let owners = bench.planner.owners();
+    let arrivals = l4::sweep::gauge(plane, &census, &owners, &services)?;
+    let (change, forgotten) = bench.planner.reclaim(&census, &arrivals);
+    sweeper.unstick(&forgotten);
+    apply::apply(plane, &change.writes)?;
+    Ok(start.elapsed())
+}
+
+/// A private BPF file system.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Result<Place, Box<dyn Error>> {
+        let place = std::env::temp_dir().join(format!("steelyard-scale-{}", std::process::id()));
+        std::fs::create_dir_all(&place)?;
+        mount_at(&place)?;
+        Ok(Place(place))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = rustix::mount::unmount(&self.0, rustix::mount::UnmountFlags::DETACH);
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}

@@ -1,0 +1,154 @@
+//! Pictures from text: parts that did not change are shared with the one before, as the daemon's are.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use l4::layout::Capacity;
+use l4::plan::facts::Facts;
+use l4::plan::{Change, Planner};
+use l4::write::Write;
+use model::config::{Checked, Host, Pool};
+use model::id::{PoolId, ServerId, ServiceId};
+use model::live::{ServerLive, ServiceLive};
+use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, Snapshot};
+
+/// Room for everything that these tests speak of.
+pub const CAPACITY: Capacity = Capacity {
+    services: 16,
+    pools: 32,
+    servers: 64,
+    ways: 64,
+    shares: 64,
+    share_list: 128,
+    records: 1 << 20,
+    schedule: 1 << 12,
+    rules: 64,
+};
+
+/// A service in one line: its name, then keys.
+pub fn service(name: &str, forward: &str, listen: &str, keys: &str) -> String {
+    format!(
+        "[service.{name}]\nforward = \"{forward}\"\nlisten = \"{listen}\"\npool = \"{name}\"\n{keys}\n"
+    )
+}
+
+/// The pool of a service in one line.
+pub fn pool(name: &str, servers: &[&str], keys: &str) -> String {
+    let list: Vec<String> = servers.iter().map(|server| server_of(server)).collect();
+    format!("[pool.{name}]\nservers = [{}]\n{keys}\n", list.join(", "))
+}
+
+/// `10.0.0.1:80`, or `10.0.0.1:80*3` with a weight.
+fn server_of(text: &str) -> String {
+    match text.split_once('*') {
+        None => format!("\"{text}\""),
+        Some((address, weight)) => format!("{{ address = \"{address}\", weight = {weight} }}"),
+    }
+}
+
+/// A planner with the pictures that it was shown.
+pub struct Bench {
+    pub planner: Planner,
+    pub facts: Facts,
+    /// States of servers by address; the others are up.
+    pub states: HashMap<SocketAddr, ServerState>,
+    services: HashMap<String, Arc<ServiceView>>,
+    pools: HashMap<String, Arc<PoolView>>,
+}
+
+impl Bench {
+    pub fn new() -> Bench {
+        Bench::with(Planner::new(&CAPACITY))
+    }
+
+    pub fn with(planner: Planner) -> Bench {
+        let local: std::collections::HashSet<IpAddr> =
+            ["10.0.0.254", "10.0.0.253", "fd00::fe"].map(|ip| ip.parse().unwrap()).into();
+        let facts = Facts { local: Arc::new(local), ..Facts::default() };
+        let states = HashMap::new();
+        Bench { planner, facts, states, services: HashMap::new(), pools: HashMap::new() }
+    }
+
+    /// The change to a configuration.
+    pub fn change(&mut self, text: &str) -> Change {
+        let checked = model::config::load(text, "x").unwrap_or_else(|error| panic!("{error:?}"));
+        let snapshot = self.picture(&checked);
+        self.planner.change(&snapshot, &checked.config.packets, &self.facts)
+    }
+
+    /// The picture of a configuration.
+    pub fn picture(&mut self, checked: &Checked) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        let mut ids = HashMap::new();
+        for (at, (name, config)) in (0..).zip(&checked.config.pools) {
+            let view = self.pool(PoolId(at), name, config);
+            ids.insert(name.clone(), PoolId(at));
+            snapshot.pools.insert(PoolId(at), view);
+        }
+        for (at, (name, config)) in (0..).zip(&checked.config.services) {
+            let known = self.services.get(name).filter(|view| {
+                *view.config == **config
+                    && view.pool == ids[&config.pool]
+                    && view.id == ServiceId(at)
+            });
+            let view = known.cloned().unwrap_or_else(|| {
+                Arc::new(ServiceView {
+                    id: ServiceId(at),
+                    config: Arc::clone(config),
+                    pool: ids[&config.pool],
+                    tls: None,
+                    rules: None,
+                    affinity: None,
+                    live: Arc::new(ServiceLive::new(1)),
+                })
+            });
+            self.services.insert(name.clone(), Arc::clone(&view));
+            snapshot.services.insert(ServiceId(at), view);
+        }
+        snapshot
+    }
+
+    fn pool(&mut self, id: PoolId, name: &str, config: &Arc<Pool>) -> Arc<PoolView> {
+        let servers: Vec<ServerView> =
+            config.servers.iter().enumerate().map(|(at, server)| self.server(at, server)).collect();
+        let same = |view: &&Arc<PoolView>| {
+            *view.config == **config
+                && view.id == id
+                && view.servers.iter().map(|one| one.state).eq(servers.iter().map(|one| one.state))
+        };
+        let known = self.pools.get(name).filter(same).cloned();
+        let view = known.unwrap_or_else(|| {
+            Arc::new(PoolView { id, config: Arc::clone(config), tls: None, servers })
+        });
+        self.pools.insert(name.to_owned(), Arc::clone(&view));
+        view
+    }
+
+    fn server(&self, at: usize, config: &Arc<model::config::Server>) -> ServerView {
+        let Host::Ip(ip) = config.address.host else { panic!("a name") };
+        let address = SocketAddr::new(ip, config.address.port);
+        ServerView {
+            id: ServerId(at as u32),
+            config: Arc::clone(config),
+            address: Some(address),
+            state: self.states.get(&address).copied().unwrap_or(ServerState::Up),
+            weight: config.weight,
+            live: Arc::new(ServerLive::new(1)),
+        }
+    }
+
+    /// A sweep that saw so many connections, by index of server, and so many that began, by index of service.
+    pub fn sweep(
+        &mut self,
+        flows: &[(u32, u32)],
+        arrivals: &[(u32, u32)],
+    ) -> (Vec<Write>, Vec<u32>) {
+        let servers: HashMap<u32, u32> = flows.iter().copied().collect();
+        let census =
+            l4::sweep::Census { active: servers.clone(), servers, ..l4::sweep::Census::default() };
+        let (change, forgotten) =
+            self.planner.reclaim(&census, &arrivals.iter().copied().collect());
+        (change.writes, forgotten)
+    }
+}

@@ -1,0 +1,92 @@
+//! Rows of a restart: the next process finds its indexes in the maps, and what nobody claims leaves.
+
+use super::maps::Maps;
+use super::pictures::{Bench, pool, service};
+use super::words::words;
+
+fn config(names: &[&str]) -> String {
+    let all: Vec<String> = names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| {
+            let octet = name.bytes().last().unwrap();
+            let servers = [format!("10.0.{octet}.1:80"), format!("10.0.{octet}.2:80")];
+            let servers: Vec<&str> = servers.iter().map(String::as_str).collect();
+            let forward = ["mac", "nat", "tunnel"][at % 3];
+            service(name, forward, &format!("203.0.113.{octet}:80"), "") + &pool(name, &servers, "")
+        })
+        .collect();
+    format!("[packets]\nreturn = [\"10.0.0.254\"]\n{}", all.concat())
+}
+
+/// Maps after a configuration, and the planner of the process that comes next.
+fn after(text: &str) -> (Maps, Bench, Bench) {
+    let (mut first, mut maps) = (Bench::new(), Maps::default());
+    maps.apply(&first.change(text).writes);
+    let mut next = Bench::new();
+    next.planner.recover(maps.found());
+    (maps, first, next)
+}
+
+#[test]
+fn the_same_configuration_keeps_every_index() {
+    let text = config(&["a", "b", "c"]);
+    let (mut maps, first, mut next) = after(&text);
+    let before = maps.resolved();
+    let change = next.change(&text);
+    assert!(change.obstacles.is_empty(), "{:?}", change.obstacles);
+    maps.apply(&change.writes);
+    assert_eq!(maps.resolved(), before);
+    for name in ["a", "b", "c"] {
+        assert_eq!(next.planner.service(name), first.planner.service(name), "{name}");
+        let octet = name.as_bytes()[0];
+        for at in [1, 2] {
+            let address = format!("10.0.{octet}.{at}:80").parse().unwrap();
+            let (new, old) =
+                (next.planner.server(name, address), first.planner.server(name, address));
+            assert!(new.is_some() && new == old, "{name} {address}: {new:?} was {old:?}");
+        }
+    }
+    assert_eq!(next.planner.leaving(), Vec::<u32>::new());
+    maps.apply(&next.sweep(&[], &[]).0);
+    maps.apply(&next.sweep(&[], &[]).0);
+    assert_eq!(maps.resolved(), before, "nothing is given back that is in use");
+    assert_eq!(words(&next.change(&text).writes), Vec::<String>::new(), "all is as it should be");
+}
+
+#[test]
+fn a_service_is_known_by_where_it_listens() {
+    let (mut maps, first, mut next) = after(&config(&["a", "b"]));
+    let renamed =
+        config(&["a", "b"]).replace(".b]", ".xb]").replace("pool = \"b\"", "pool = \"xb\"");
+    maps.apply(&next.change(&renamed).writes);
+    assert_eq!(next.planner.service("xb"), first.planner.service("b"));
+}
+
+#[test]
+fn what_nobody_claims_leaves_when_its_connections_end() {
+    let (mut maps, _, mut next) = after(&config(&["a", "b", "c"]));
+    let one = config(&["a"]);
+    maps.apply(&next.change(&one).writes);
+    assert_eq!(next.planner.leaving().len(), 4);
+    let held: Vec<(u32, u32)> = next.planner.leaving().into_iter().map(|at| (at, 1)).collect();
+    for _ in 0..4 {
+        let (writes, forgotten) = next.sweep(&held, &[]);
+        assert_eq!(forgotten, Vec::<u32>::new());
+        maps.apply(&writes);
+    }
+    next.sweep(&[], &[]);
+    let (writes, forgotten) = next.sweep(&[], &[]);
+    assert_eq!(forgotten.len(), 4);
+    maps.apply(&writes);
+    let said = words(&writes);
+    assert!(
+        said.iter().filter(|write| write.starts_with("drop service")).count() == 2,
+        "{said:#?}"
+    );
+    // What is free again is enough for as many others.
+    let many = config(&["a", "d", "e", "f", "g", "h"]);
+    let change = next.change(&many);
+    assert!(change.obstacles.is_empty(), "{:?}", change.obstacles);
+    maps.apply(&change.writes);
+}

@@ -1,0 +1,104 @@
+//! Writes in words, so that rows can be read.
+
+use l4::abi::{self, Method};
+use l4::plan::form::from_address;
+use l4::write::Write;
+
+pub fn words(writes: &[Write]) -> Vec<String> {
+    writes.iter().map(one).collect()
+}
+
+fn one(write: &Write) -> String {
+    let ip = |bytes: [u8; 16]| from_address(bytes).to_string();
+    let four = |bytes: [u8; 4]| std::net::Ipv4Addr::from(bytes).to_string();
+    let list = |list: &[u32]| list.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+    match write {
+        Write::Way(at, way) => format!("way {at} {}", way.state),
+        Write::Share(at, share) => {
+            let back = if share.flags & abi::SHARE_CLIENT != 0 {
+                "client".to_owned()
+            } else {
+                ip(share.back)
+            };
+            format!("share {at} {back}/{} records {}+{}", share.proto, share.first, share.ports)
+        }
+        Write::Share4(key, at) => {
+            format!(
+                "share4 {}:{} {}/{} = {at}",
+                four(key.server),
+                key.port,
+                four(key.back),
+                key.proto
+            )
+        }
+        Write::Share6(key, at) => format!("share6 :{}/{} = {at}", key.port, key.proto),
+        Write::ShareList(at, shares) => format!("list {at}: {}", list(shares)),
+        Write::Server(at, server) => {
+            let shares = match server.share_count {
+                0 => String::new(),
+                count => format!(" list {}+{count}", server.share_first),
+            };
+            format!(
+                "server {at} {}:{} of {} {}{shares}",
+                ip(server.addr),
+                server.port,
+                server.service,
+                flags(server.flags.into())
+            )
+        }
+        Write::Schedule(at, entries) if entries.len() > 12 => {
+            format!("schedule {at}: {} entries", entries.len())
+        }
+        Write::Schedule(at, entries) => format!("schedule {at}: {}", list(entries)),
+        Write::Pool(at, pool) => format!("pool {at} schedule {}+{}", pool.first, pool.length),
+        Write::Rules(at, rules) => {
+            let pools: Vec<u32> = rules.iter().map(|rule| rule.pool).collect();
+            format!("rules {at}: to pools {}", list(&pools))
+        }
+        Write::Guard(key, value) => format!(
+            "guard of {} {}/{} {}",
+            key.scope,
+            ip(key.addr),
+            key.prefix - 32,
+            abi::Guard::of(value.action).unwrap().name()
+        ),
+        Write::Service(at, service) => format!(
+            "service {at} {} pool {} rules {}+{}",
+            Method::of(service.method).unwrap().name(),
+            service.pool as i32,
+            service.rule_first,
+            service.rule_count
+        ),
+        Write::Vip4(key, vip) => {
+            format!("vip {}:{}/{} = {}", four(key.addr), key.port, key.proto, vip.service as i32)
+        }
+        Write::Vip6(key, vip) => {
+            let address = std::net::Ipv6Addr::from(key.addr);
+            format!("vip [{address}]:{}/{} = {}", key.port, key.proto, vip.service as i32)
+        }
+        Write::Address(key, kinds) => format!("address {} = {kinds}", ip(key.addr)),
+        Write::Flags(flags) => format!("flags {flags}"),
+        Write::DropVip4(key) => format!("drop vip {}:{}/{}", four(key.addr), key.port, key.proto),
+        Write::DropVip6(key) => format!("drop vip :{}/{}", key.port, key.proto),
+        Write::DropAddress(key) => format!("drop address {}", ip(key.addr)),
+        Write::DropGuard(key) => format!("drop guard of {} {}", key.scope, ip(key.addr)),
+        Write::DropShare4(key) => {
+            format!("drop share4 {}:{} {}", four(key.server), key.port, four(key.back))
+        }
+        Write::DropShare6(key) => format!("drop share6 :{}", key.port),
+        Write::DropServer(at) => format!("drop server {at}"),
+        Write::DropService(at) => format!("drop service {at}"),
+    }
+}
+
+fn flags(flags: u32) -> String {
+    let names = [
+        (abi::SERVER_TAKES, "takes"),
+        (abi::SERVER_SERVES, "serves"),
+        (abi::SERVER_RESETS, "resets"),
+        (abi::SERVER_LOCAL, "local"),
+    ];
+    let set: Vec<&str> =
+        names.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, name)| *name).collect();
+    if set.is_empty() { "gone".to_owned() } else { set.join("+") }
+}

@@ -1,0 +1,159 @@
+//! Rows of limits for each client: how many connections it has, counted anew by the sweep, and bans of those that went
+//! above a limit.
+
+use l4::abi::{self, Meter, Method, Outcome, Service};
+use l4::sweep::Sweeper;
+
+use super::packet::{ACK, Packet, RST, udp};
+use super::usual::{ENDS, both, syn};
+use super::world::{DROP, TX, World};
+
+const SECOND: u64 = 1_000_000_000;
+/// Other clients of both families.
+const OTHERS: [&str; 2] = ["192.0.2.8:1", "[2001:db8:1::8]:1"];
+
+/// The usual plane with the same limits for both services.
+fn world(method: Method, change: impl Fn(&mut Service)) -> Option<World> {
+    let world = both(method)?;
+    [0, 1].into_iter().for_each(|index| world.change_service(index, &change));
+    Some(world)
+}
+
+fn tick(world: &World) -> u32 {
+    (world.now >> abi::TICK_SHIFT) as u32
+}
+
+#[test]
+fn connections_of_a_client_come_and_go() {
+    for method in [Method::Mac, Method::Tunnel, Method::Nat] {
+        let Some(mut world) = world(method, |service| service.source_connections = 2) else {
+            return;
+        };
+        let sweeper = Sweeper::new(&world.plane).unwrap();
+        for ((client, vip), other) in ENDS.into_iter().zip(OTHERS) {
+            let text = format!("{} {client}", method.name());
+            let sent = |world: &World, packet: &Packet| world.forwarded(&text, packet);
+            let refused = |world: &World, port| {
+                let packet = syn(client, vip, port).bytes();
+                world.expect(&text, &packet, Outcome::SourceConnectionCap, DROP);
+            };
+            for port in [1, 2] {
+                sent(&world, &syn(client, vip, port));
+                sent(&world, &Packet { flags: ACK, ..syn(client, vip, port) });
+            }
+            refused(&world, 3);
+            sent(&world, &syn(client, vip, 2));
+            sent(&world, &syn(other, vip, 1));
+            sweeper.census(tick(&world));
+            refused(&world, 3);
+            // One is reset, and its closing time ends.
+            sent(&world, &Packet { flags: RST, ..syn(client, vip, 1) });
+            sweeper.census(tick(&world));
+            refused(&world, 3);
+            for _ in 0..6 {
+                world.pass_ticks(17);
+                sweeper.census(tick(&world));
+            }
+            sent(&world, &syn(client, vip, 3));
+            refused(&world, 4);
+            sweeper.census(tick(&world));
+            refused(&world, 4);
+        }
+    }
+}
+
+#[test]
+fn a_client_is_counted_by_service_and_protocols_count_together() {
+    let Some(world) = world(Method::Mac, |service| service.source_connections = 2) else { return };
+    world.service(2, Method::Mac);
+    world.change_service(2, |service| service.source_connections = 2);
+    world.listen("203.0.113.11", 80, 6, 2);
+    world.server(2, "10.0.0.2", 0);
+    world.change_server(2, |server| server.service = 2);
+    world.pool(2, &[2]);
+    let (client, vip) = ENDS[0];
+    world.forwarded("TCP", &syn(client, vip, 1));
+    world.forwarded("UDP", &udp(client, vip));
+    let more = syn(client, vip, 2).bytes();
+    world.expect("a third", &more, Outcome::SourceConnectionCap, DROP);
+    world.forwarded("elsewhere", &syn(client, "203.0.113.11:80", 1));
+}
+
+#[test]
+fn what_gave_way_to_another_counts_no_more() {
+    let Some(world) = world(Method::Mac, |service| service.source_connections = 1) else { return };
+    let sweeper = Sweeper::new(&world.plane).unwrap();
+    let (client, vip) = ENDS[0];
+    world.forwarded("one", &syn(client, vip, 1));
+    // The flow table is emptied under it.
+    for at in 0..world.plane.flows.capacity() {
+        world.plane.flows.set(&at, &abi::Bucket::default()).unwrap();
+    }
+    sweeper.census(tick(&world));
+    world.forwarded("another", &syn(client, vip, 2));
+    sweeper.census(tick(&world));
+    let more = syn(client, vip, 3).bytes();
+    world.expect("one is there", &more, Outcome::SourceConnectionCap, DROP);
+}
+
+#[test]
+fn caps_rest_while_nobody_sweeps() {
+    let limits = |service: &mut Service| {
+        (service.source_connections, service.connections) = (1, 2);
+    };
+    let Some(world) = world(Method::Mac, limits) else { return };
+    let (client, vip) = ENDS[0];
+    world.forwarded("one", &syn(client, vip, 1));
+    let capped = syn(client, vip, 2).bytes();
+    world.expect("its own", &capped, Outcome::SourceConnectionCap, DROP);
+    world.forwarded("another client", &syn(OTHERS[0], vip, 1));
+    let third = syn("192.0.2.9:1", vip, 1).bytes();
+    world.expect("all", &third, Outcome::ConnectionCap, DROP);
+    let mut config = world.plane.config.get(&0).unwrap().unwrap();
+    config.swept = tick(&world) - abi::SWEPT_TICKS;
+    world.plane.config.set(&0, &config).unwrap();
+    world.expect("nobody counts", &capped, Outcome::Forwarded, TX);
+    world.expect("nobody counts", &third, Outcome::Forwarded, TX);
+}
+
+#[test]
+fn who_goes_above_a_limit_is_banned_for_a_time() {
+    let rate = |meter: Meter| {
+        move |service: &mut Service| {
+            service.flags = abi::SERVICE_SOURCES | abi::SERVICE_BANS;
+            service.ban = 40;
+            service.source_cost[meter as usize] = SECOND;
+            service.source_burst[meter as usize] = 0;
+        }
+    };
+    let cap = |service: &mut Service| {
+        (service.flags, service.ban, service.source_connections) = (abi::SERVICE_BANS, 40, 1);
+    };
+    type Change = Box<dyn Fn(&mut Service)>;
+    let rows: [(&str, Change, u8, Outcome); 4] = [
+        ("SYN", Box::new(rate(Meter::MeterSyn)), 2, Outcome::SourceSynRate),
+        ("RST", Box::new(rate(Meter::MeterRst)), RST, Outcome::SourceRstRate),
+        ("bytes", Box::new(rate(Meter::MeterBytes)), 2, Outcome::SourceBandwidthCap),
+        ("connections", Box::new(cap), 2, Outcome::SourceConnectionCap),
+    ];
+    for (text, change, flags, outcome) in rows {
+        let Some(mut world) = world(Method::Mac, change) else { return };
+        for ((client, vip), other) in ENDS.into_iter().zip(OTHERS) {
+            let text = format!("{text} {client}");
+            let large = if outcome == Outcome::SourceBandwidthCap { 1_400 } else { 5 };
+            let packet =
+                |client, port| Packet { flags, payload: vec![0; large], ..syn(client, vip, port) };
+            world.forwarded(&text, &packet(client, 1));
+            world.expect(&text, &packet(client, 2).bytes(), outcome, DROP);
+            for banned in [packet(client, 3), Packet { flags: ACK, ..packet(client, 1) }] {
+                world.expect(&text, &banned.bytes(), Outcome::Banned, DROP);
+            }
+            world.forwarded("another client", &packet(other, 1));
+            world.pass_ticks(39);
+            world.expect(&text, &udp(client, vip).bytes(), Outcome::Banned, DROP);
+            world.pass_ticks(1);
+            let known = Packet { flags: ACK, payload: Vec::new(), ..packet(client, 1) };
+            world.forwarded("its time is over", &known);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What a packet costs on its way through namespaces: without a balancer, by our plane, by the kernel's forwarding, and
+//! by nftables that translate both addresses.
+//!
+//! `packet_paths --steelyard PROGRAM [--rounds N] [--cpu N] [--scale PERCENT]` prints JSON: nanoseconds of one processor
+//! for each packet that arrived, and the part that arrived, of each round. Everything runs on one processor, so that its
+//! time is what passes. Needs root, nft(8) and iproute2. The ratios are made by `bench/packets-nftables`.
+
+#[path = "support/path.rs"]
+mod path;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::{Child, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use lab::net::{BpfFs, Namespace, find, said, sweep};
+use serde_json::json;
+
+use self::path::{Drain, Path, Run};
+
+/// Flows, and packets of each measurement.
+const LOADS: [(&str, u32, u32); 2] = [("1k", 1_000, 1_000_000), ("4k", 4_000, 1_000_000)];
+/// How long a daemon may take to forward.
+const READY: Duration = Duration::from_secs(20);
+
+#[expect(clippy::print_stdout, reason = "the figures are what the program is for")]
+fn main() -> ExitCode {
+    match measure() {
+        Ok(figures) => {
+            println!("{}", json!(figures));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("packet_paths: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+struct Options {
+    steelyard: PathBuf,
+    rounds: u32,
+    cpu: usize,
+    scale: u32,
+}
+
+fn options() -> Result<Options, Box<dyn Error>> {
+    let mut options = Options { steelyard: PathBuf::new(), rounds: 3, cpu: 0, scale: 100 };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
+        match argument.as_str() {
+            "--steelyard" => options.steelyard = value()?.into(),
+            "--rounds" => options.rounds = value()?.parse()?,
+            "--cpu" => options.cpu = value()?.parse()?,
+            "--scale" => options.scale = value()?.parse()?,
+            _ => return Err(format!("unknown argument {argument}").into()),
+        }
+    }
+    if options.steelyard.as_os_str().is_empty() {
+        return Err("--steelyard names no program".into());
+    }
+    Ok(options)
+}
+
+/// Who forwards on a way.
+struct Row {
+    name: &'static str,
+    path: Path,
+    _daemon: Option<Daemon>,
+}
+
+/// Of all rounds, by name and flows: nanoseconds, and the part that arrived.
+type Figures = BTreeMap<String, Vec<(f64, f64)>>;
+
+fn measure() -> Result<Figures, Box<dyn Error>> {
+    let options = options()?;
+    sweep();
+    let rows = [
+        Row { name: "direct", path: Path::new(false, Drain::Driver)?, _daemon: None },
+        ours("mac", &options)?,
+        ours("nat", &options)?,
+        Row { name: "kernel", path: forwarding()?, _daemon: None },
+        Row { name: "nftables", path: translating()?, _daemon: None },
+    ];
+    let mut figures = Figures::new();
+    // Connections are made before anything is measured.
+    for round in 0..=options.rounds {
+        for row in &rows {
+            for (name, flows, packets) in LOADS {
+                let packets = (packets / 100).saturating_mul(options.scale).max(10_000);
+                let Run { each_ns, arrived } = row.path.run(flows, packets, options.cpu)?;
+                if arrived < 0.5 {
+                    return Err(format!("{}: {arrived} of the packets arrived", row.name).into());
+                }
+                if round > 0 {
+                    let key = format!("{} {name}", row.name);
+                    figures.entry(key).or_default().push((each_ns, arrived));
+                }
+            }
+        }
+    }
+    Ok(figures)
+}
+
+fn ours(forward: &'static str, options: &Options) -> Result<Row, Box<dyn Error>> {
+    let path = Path::new(true, Drain::Driver)?;
+    let balancer = path.balancer.as_ref().ok_or("a way without a balancer")?;
+    let daemon = Daemon::start(balancer, forward, &options.steelyard)?;
+    Ok(Row { name: forward, path, _daemon: Some(daemon) })
+}
+
+/// The kernel forwards, as a router does.
+fn forwarding() -> Result<Path, Box<dyn Error>> {
+    let path = Path::new(true, Drain::Stack)?;
+    let balancer = path.balancer.as_ref().ok_or("a way without a balancer")?;
+    // The service's address is the sink's here.
+    balancer.ip("addr del 198.51.100.10/32 dev lo\nroute add 198.51.100.10/32 via 10.10.0.11\n")?;
+    Ok(path)
+}
+
+/// nftables translate the destination and the source.
+fn translating() -> Result<Path, Box<dyn Error>> {
+    let path = Path::new(true, Drain::Stack)?;
+    let balancer = path.balancer.as_ref().ok_or("a way without a balancer")?;
+    let rules = "table ip balance {\n\
+         chain in { type nat hook prerouting priority dstnat;\n\
+         ip daddr 198.51.100.10 udp dport 80 dnat to 10.10.0.11:80; }\n\
+         chain out { type nat hook postrouting priority srcnat;\n\
+         ip daddr 10.10.0.11 udp dport 80 snat to 10.10.0.3; } }\n";
+    let mut nft = balancer.command(find("nft"));
+    said(nft.arg(rules))?;
+    Ok(path)
+}
+
+/// A daemon that forwards packets; killed when dropped.
+struct Daemon {
+    child: Child,
+    dir: PathBuf,
+    _pins: BpfFs,
+}
+
+impl Daemon {
+    fn start(
+        balancer: &Namespace,
+        forward: &str,
+        program: &std::path::Path,
+    ) -> Result<Daemon, Box<dyn Error>> {
+        let pins = BpfFs::mount()?;
+        let dir =
+            std::env::temp_dir().join(format!("steelyard-paths-{}-{forward}", std::process::id()));
+        std::fs::create_dir_all(&dir)?;
+        let (file, log) = (dir.join("steelyard.toml"), dir.join("log"));
+        std::fs::write(&file, config(forward, &dir, pins.path()))?;
+        // It ends with this process, however that ends.
+        let mut command = balancer.command(find("setpriv"));
+        command.args(["--pdeathsig", "KILL"]).arg(program).args(["run", "-c"]).arg(file);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(std::fs::File::create(&log)?);
+        let child = command.spawn()?;
+        let mut daemon = Daemon { child, dir, _pins: pins };
+        let begun = Instant::now();
+        // Ready is told when packets are forwarded.
+        while !std::fs::read_to_string(&log)?.contains("info ready:") {
+            let said = || std::fs::read_to_string(&log).unwrap_or_default();
+            if daemon.child.try_wait()?.is_some() || begun.elapsed() > READY {
+                return Err(format!("the balancer is not ready: {}", said()).into());
+            }
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+        Ok(daemon)
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+fn config(forward: &str, dir: &std::path::Path, pins: &std::path::Path) -> String {
+    format!(
+        "[global]\naccess-log = \"off\"\nworkers = 1\n\
+         control = {{ socket = \"{dir}/sock\", state = \"{dir}/state\" }}\n\
+         [packets]\ninterfaces = [\"front\", \"eth0\"]\nmode = \"native\"\nflows = 65536\n\
+         pins = \"{pins}/plane\"\nreturn = [\"10.10.0.3\"]\n\
+         [service.shop]\nlisten = \"198.51.100.10:80\"\nprotocol = \"udp\"\nforward = \"{forward}\"\n\
+         pool = \"web\"\n[pool.web]\nservers = [\"10.10.0.11:80\"]\n",
+        dir = dir.display(),
+        pins = pins.display(),
+    )
+}
