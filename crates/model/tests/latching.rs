@@ -1,6 +1,6 @@
 //! A rule that counts what it sent on is free again when that has ended, however busy the rule behind it is.
 
-#![allow(clippy::unwrap_used, reason = "tests may fail")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may fail")]
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Rules: each condition and action as rows, the index against a scan, what changes keep.
 
-#![allow(clippy::unwrap_used, reason = "tests may fail")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests may fail")]
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
