@@ -32,6 +32,17 @@ enum Under<N: Net> {
     Strand(Box<dyn Strand>),
 }
 
+/// What a connection has under TLS.
+#[derive(Clone, Debug, Default)]
+pub struct UnderTls {
+    /// What the client has proven, as lines of a head.
+    pub identity: Vec<u8>,
+    /// The name that the client asked for, lower case.
+    pub name: Option<String>,
+    /// Which TLS session it is, over all connections that resume it.
+    pub session: Option<u64>,
+}
+
 /// One of many that share a connection, in the form of a connection of HTTP/1 that carries one exchange.
 ///
 /// Whatever answers `Later`, or says that something is not possible yet, wakes its task when that changes.
@@ -50,10 +61,8 @@ pub trait Strand {
     fn end(&self);
     /// Ends so that what was cut does not look whole.
     fn reset(&self);
-    /// Whether its connection is under TLS.
-    fn sealed(&self) -> bool;
-    /// What the client has proven, as lines of a head.
-    fn identity(&self) -> &[u8];
+    /// What its connection has under TLS; `None`: no TLS.
+    fn under_tls(&self) -> Option<&UnderTls>;
     /// Whether the peer has said that it processed nothing of it.
     fn unprocessed(&self) -> bool;
 }

@@ -5,23 +5,12 @@
 //! not here: [`Watch`] only looks at them as they pass.
 
 mod answer;
+mod body;
 mod field;
 mod request;
 mod watch;
 
 pub use answer::{AnswerHead, write_answer};
+pub use body::Body;
 pub use request::{RequestHead, write_request};
 pub use watch::{Frame, Kind, Watch};
-
-/// How the body is written that follows a head which was written here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body {
-    /// None follows.
-    None,
-    /// Its bytes alone, as many as Content-Length says.
-    Length(u64),
-    /// Chunks.
-    Chunked,
-    /// Its bytes alone until the stream ends: after an upgrade.
-    Raw,
-}

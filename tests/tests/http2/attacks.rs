@@ -110,10 +110,7 @@ fn requests_that_break_rules_meet_their_limit() {
     for at in 0..500 {
         client.send(kind::HEADERS, END | WHOLE, 2 * at + 1, &head("GET", "/", &[("upgrade", "x")]));
     }
-    let last = client.rest();
-    let resets = last.iter().filter(|frame| frame.kind == kind::RESET).count();
-    assert!(resets <= 30, "{resets} were refused one by one");
-    attacked.ended(&last, "malformed-requests", "http2-malformed");
+    attacked.ended(&client.rest(), "malformed-requests", "http2-malformed");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use wire::http2::Body;
 use super::body_in::BodyIn;
 use super::body_out::{BodyOut, Form};
 use super::link::OpenStream;
-use crate::stream::{Read, Strand, Wrote};
+use crate::stream::{Read, Strand, UnderTls, Wrote};
 
 /// What bounds a head that we have written ourselves: nothing that is in force.
 const LIMITS: Limits = Limits { head_bytes: 1 << 20, head_count: Slots::COUNT, target_bytes: 0 };
@@ -27,8 +27,7 @@ const LIMITS: Limits = Limits { head_bytes: 1 << 20, head_count: Slots::COUNT, t
 pub struct Answering {
     waker: Waker,
     open: OpenStream,
-    secure: bool,
-    identity: Rc<Vec<u8>>,
+    tls: Rc<Option<UnderTls>>,
     asked: Asked,
     body: RefCell<BodyIn>,
     respond: RefCell<SendResponse<Bytes>>,
@@ -58,12 +57,7 @@ pub struct Made {
 
 impl Answering {
     /// A stream, for the task of this waker.
-    pub fn new(
-        waker: Waker,
-        open: OpenStream,
-        made: Made,
-        (secure, identity): (bool, Rc<Vec<u8>>),
-    ) -> Answering {
+    pub fn new(waker: Waker, open: OpenStream, made: Made, tls: Rc<Option<UnderTls>>) -> Answering {
         let asked = match made.form {
             Body::Raw => Asked::Upgrade,
             _ if made.head_only => Asked::Head,
@@ -72,8 +66,7 @@ impl Answering {
         Answering {
             waker,
             open,
-            secure,
-            identity,
+            tls,
             asked,
             body: RefCell::new(BodyIn::new(made.recv, made.form)),
             respond: RefCell::new(made.respond),
@@ -198,12 +191,8 @@ impl Strand for Answering {
         }
     }
 
-    fn sealed(&self) -> bool {
-        self.secure
-    }
-
-    fn identity(&self) -> &[u8] {
-        &self.identity
+    fn under_tls(&self) -> Option<&UnderTls> {
+        self.tls.as_ref().as_ref()
     }
 
     fn unprocessed(&self) -> bool {

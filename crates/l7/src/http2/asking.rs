@@ -20,7 +20,7 @@ use super::body_in::{self, BodyIn};
 use super::body_out::{BodyOut, Form};
 use super::link::OpenStream;
 use super::upgrade;
-use crate::stream::{Read, Strand, Wrote};
+use crate::stream::{Read, Strand, UnderTls, Wrote};
 
 /// What bounds a head that we have written ourselves: nothing that is in force.
 const LIMITS: Limits =
@@ -35,7 +35,7 @@ const BAD_TARGET: &[u8] = b"HTTP/1.1 400 \r\ncontent-length: 0\r\n\r\n";
 pub struct Asking {
     waker: Waker,
     open: OpenStream,
-    secure: bool,
+    tls: Option<UnderTls>,
     state: RefCell<State>,
 }
 
@@ -83,7 +83,8 @@ impl Asking {
             accept: None,
             failed: None,
         };
-        Asking { waker, open, secure, state: RefCell::new(state) }
+        let tls = secure.then(UnderTls::default);
+        Asking { waker, open, tls, state: RefCell::new(state) }
     }
 }
 
@@ -238,7 +239,7 @@ impl Strand for Asking {
         let state = &mut *self.state.borrow_mut();
         let mut used = 0;
         if matches!(state.out, Out::Head(_)) {
-            match state.ask(from, self.secure) {
+            match state.ask(from, self.tls.is_some()) {
                 Ok(n) => used = n,
                 Err(error) => return Wrote::Failed(error),
             }
@@ -286,12 +287,8 @@ impl Strand for Asking {
         }
     }
 
-    fn sealed(&self) -> bool {
-        self.secure
-    }
-
-    fn identity(&self) -> &[u8] {
-        &[]
+    fn under_tls(&self) -> Option<&UnderTls> {
+        self.tls.as_ref()
     }
 
     fn unprocessed(&self) -> bool {

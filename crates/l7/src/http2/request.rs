@@ -21,7 +21,7 @@ use crate::incoming;
 use crate::local::LocalService;
 use crate::misread::{self, Instead};
 use crate::rt::Net;
-use crate::stream::{Read, Stream};
+use crate::stream::{Read, Stream, UnderTls};
 use crate::worker::Worker;
 
 /// Bytes of a body that go with its head.
@@ -37,15 +37,13 @@ pub struct Asked {
     pub open: OpenStream,
     /// The client's address and ours.
     pub peers: (SocketAddr, SocketAddr),
-    /// The connection is under TLS.
-    pub secure: bool,
-    /// What the client has proven, as lines of a head.
-    pub identity: Rc<Vec<u8>>,
+    /// What the connection has under TLS.
+    pub tls: Rc<Option<UnderTls>>,
 }
 
 /// Serves it.
 pub async fn serve<N: Net>(worker: Rc<Worker<N>>, service: Rc<LocalService<N>>, asked: Asked) {
-    let Asked { request, respond, open, peers, secure, identity } = asked;
+    let Asked { request, respond, open, peers, tls } = asked;
     let began = worker.rt.now();
     let (parts, recv) = request.into_parts();
     let mut bytes = worker.buffers.take();
@@ -58,7 +56,7 @@ pub async fn serve<N: Net>(worker: Rc<Worker<N>>, service: Rc<LocalService<N>>, 
     let form = *written.as_ref().unwrap_or(&Body::None);
     let made = Made { respond, recv, form, head_only };
     drop(parts);
-    let strand = Answering::new(worker.rt.waker(), open, made, (secure, identity));
+    let strand = Answering::new(worker.rt.waker(), open, made, tls);
     let client = Stream::strand(&worker.rt, Box::new(strand));
     let parties = Parties { worker: &worker, client: &client, peer: peers.0, service: &service };
     if matches!(form, Body::Length(_) | Body::Chunked) {

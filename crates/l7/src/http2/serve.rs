@@ -29,7 +29,7 @@ use crate::local::LocalService;
 use crate::refuse;
 use crate::rt::Net;
 use crate::said::Said;
-use crate::stream::Stream;
+use crate::stream::{Stream, UnderTls};
 use crate::worker::Worker;
 
 /// What every client that speaks HTTP/2 sends first (RFC 9113 §3.4).
@@ -57,8 +57,7 @@ struct Serving<N: Net> {
     conn: Connection<Carrier<N>, Bytes>,
     pings: Option<PingPong>,
     waker: Waker,
-    identity: Rc<Vec<u8>>,
-    secure: bool,
+    tls: Rc<Option<UnderTls>>,
     /// When it is too old.
     old_at: Moment,
     /// Without a stream since then.
@@ -90,7 +89,7 @@ pub async fn serve<N: Net>(
     let now = worker.rt.now();
     let link =
         Rc::new(Link::new(Some(http2.flood), Bdp::new(http2.window, http2.window_most), now));
-    let (secure, identity) = (client.is_sealed(), Rc::new(client.identity().to_vec()));
+    let tls = Rc::new(client.under_tls());
     let wire = Wire::new(client, link.clone(), early);
     let waker = worker.rt.waker();
     let conn = match shake(&worker, &view, &wire, &link, &waker).await {
@@ -114,8 +113,7 @@ pub async fn serve<N: Net>(
         conn,
         pings: None,
         waker,
-        identity,
-        secure,
+        tls,
         leaving: false,
         gone_at: Moment::NEVER,
         rest_until: Moment::NEVER,
@@ -177,7 +175,8 @@ async fn shake<N: Net>(
         .max_send_buffer_size(http2.send_buffer as usize)
         .max_concurrent_reset_streams(REMEMBERED)
         .max_pending_accept_reset_streams(http2.flood.resets as usize)
-        .max_local_error_reset_streams(Some(http2.flood.malformed as usize))
+        // Counted here, by name; one turn reads a bounded number of them.
+        .max_local_error_reset_streams(None)
         .enable_connect_protocol();
     let mut handshake = pin!(builder.handshake::<_, Bytes>(wire.carrier()));
     let until = worker.rt.now() + view.config.timeout.header;
@@ -258,8 +257,7 @@ impl<N: Net> Serving<N> {
             respond,
             open: OpenStream::enter(&self.link),
             peers: self.peers,
-            secure: self.secure,
-            identity: self.identity.clone(),
+            tls: self.tls.clone(),
         };
         self.idle = None;
         let (worker, service) = (self.worker.clone(), self.service.clone());

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use model::moment::Moment;
 
-use super::{Read, Stream, Under, Wrote};
+use super::{Read, Stream, Under, UnderTls, Wrote};
 use crate::census::Counting;
 use crate::rt::{Expired, Net, Readiness};
 use crate::seal::{INPUT, LEAST, Sealed, SealedScratch};
@@ -33,7 +33,7 @@ impl<N: Net> Stream<N> {
     pub fn is_sealed(&self) -> bool {
         match &self.under {
             Under::Socket(..) => self.sealed.get().is_some(),
-            Under::Strand(strand) => strand.sealed(),
+            Under::Strand(strand) => strand.under_tls().is_some(),
         }
     }
 
@@ -50,11 +50,17 @@ impl<N: Net> Stream<N> {
 
     /// The name that a client under TLS asked for, lower case.
     pub fn server_name(&self) -> Option<String> {
+        if let Under::Strand(strand) = &self.under {
+            return strand.under_tls()?.name.clone();
+        }
         self.with_session(|session| session.seen().name.as_deref().map(str::to_owned)).flatten()
     }
 
     /// Which TLS session it is, over all connections that resume it.
     pub fn tls_session(&self) -> Option<u64> {
+        if let Under::Strand(strand) = &self.under {
+            return strand.under_tls()?.session;
+        }
         self.with_session(|session| session.seen().lineage).flatten()
     }
 
@@ -66,10 +72,19 @@ impl<N: Net> Stream<N> {
     /// What the client has proven, as lines of a head; empty: nothing.
     pub fn identity(&self) -> &[u8] {
         if let Under::Strand(strand) = &self.under {
-            return strand.identity();
+            return strand.under_tls().map_or(&[], |tls| tls.identity.as_slice());
         }
         let identity = self.sealed.get().and_then(|sealed| sealed.identity.get());
         identity.map_or(&[], Vec::as_slice)
+    }
+
+    /// What it has under TLS, for the strands that it will carry.
+    pub fn under_tls(&self) -> Option<UnderTls> {
+        self.is_sealed().then(|| UnderTls {
+            identity: self.identity().to_vec(),
+            name: self.server_name(),
+            session: self.tls_session(),
+        })
     }
 
     /// Remembers what the client has proven.

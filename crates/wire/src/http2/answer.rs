@@ -2,7 +2,7 @@
 //!
 //! What is written is still to be parsed by [`crate::http1::parse_response`].
 
-use super::Body;
+use super::body::Body;
 use super::field::{self, Sort};
 use crate::http1::Defect;
 use crate::http1::number;

@@ -3,7 +3,7 @@
 //! What is written is still to be parsed by [`crate::http1::parse_request`], which judges everything that both versions
 //! have in common; no byte is written that could end a line early.
 
-use super::Body;
+use super::body::Body;
 use super::field::{self, Sort};
 use crate::http1::Defect;
 use crate::http1::token::is_token;

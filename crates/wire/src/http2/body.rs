@@ -1,0 +1,14 @@
+//! How the body is written that follows a head which was written as HTTP/1.1. It writes none.
+
+/// How the body is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// None follows.
+    None,
+    /// Its bytes alone, as many as Content-Length says.
+    Length(u64),
+    /// Chunks.
+    Chunked,
+    /// Its bytes alone until the stream ends: after an upgrade.
+    Raw,
+}
