@@ -4,7 +4,7 @@
 
 use fuzz::drive::{Target, drive};
 use fuzz::mutate::HTTP_WORDS;
-use fuzz::{config, corpus, dialogue, history, http1, http2};
+use fuzz::{config, corpus, dialogue, history, http1, http2, trace};
 
 fn streams(kind: &str) -> Vec<Vec<u8>> {
     let short = |case: corpus::Case| (case.sent.len() < 4_000).then_some(case.sent);
@@ -92,6 +92,45 @@ fn config() {
     files.sort();
     let seeds: Vec<_> = files.iter().map(|file| std::fs::read(file).unwrap()).collect();
     drive(Target { words: config::WORDS, ..target("config", &seeds, 400) }, config::load);
+}
+
+/// The first packets of the recreated study, as they are and packed.
+#[test]
+fn capture() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../crates/trace/tests/captures/two_lb_slow_lb2.pcap.gz"
+    );
+    let packed = std::fs::File::open(file).unwrap();
+    let mut first = Vec::new();
+    let mut whole = flate2::read::GzDecoder::new(packed);
+    std::io::Read::read_to_end(&mut std::io::Read::take(&mut whole, 12_000), &mut first).unwrap();
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packer, &first[..4_000]).unwrap();
+    let seeds = [first.clone(), first[..3_000].to_vec(), pcapng(&first), packer.finish().unwrap()];
+    drive(Target { words: trace::WORDS, ..target("capture", &seeds, 1_000) }, trace::capture);
+}
+
+/// The packets of a classic file in enhanced blocks.
+fn pcapng(classic: &[u8]) -> Vec<u8> {
+    let block = |kind: u32, body: &[u8]| {
+        let mut body = body.to_vec();
+        body.resize(body.len().next_multiple_of(4), 0);
+        let length = (body.len() as u32 + 12).to_le_bytes();
+        [&kind.to_le_bytes()[..], &length, &body, &length].concat()
+    };
+    let section = [&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat();
+    let mut out = block(0x0a0d_0d0a, &section);
+    out.extend(block(1, &[1, 0, 0, 0, 0, 0, 1, 0]));
+    let mut rest = &classic[24..];
+    while rest.len() > 16 {
+        let kept = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+        let Some(bytes) = rest.get(16..16 + kept) else { break };
+        let fields = [&[0; 8][..], &rest[4..8], &rest[8..16], bytes].concat();
+        out.extend(block(6, &fields));
+        rest = &rest[16 + kept..];
+    }
+    out
 }
 
 #[test]

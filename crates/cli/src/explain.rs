@@ -2,6 +2,7 @@
 
 mod request;
 mod server;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -18,12 +19,14 @@ Examples:
   steelyard explain server web            how the servers of a pool are weighed
   steelyard explain server web/a          the state and the weight of one, with the evidence
   steelyard explain server web/a --json
+  steelyard explain trace slow.pcap       whose time it was, from a packet capture
   steelyard explain request --url http://shop.example/cart --header 'cookie: id=7'
                                           which service, rule, pool and servers would take it";
 
 #[derive(Clone, Debug, clap::Subcommand)]
 enum What {
     Server(server::Args),
+    Trace(trace::Args),
     Request(request::Args),
 }
 
@@ -31,6 +34,7 @@ enum What {
 pub fn run(args: &Args) -> ExitCode {
     match &args.what {
         What::Server(args) => server::run(args),
+        What::Trace(args) => trace::run(args),
         What::Request(args) => request::run(args),
     }
 }

@@ -13,6 +13,7 @@ pub mod head;
 pub mod health;
 pub mod history;
 pub mod id;
+pub mod limit;
 pub mod live;
 pub mod load;
 pub mod moment;

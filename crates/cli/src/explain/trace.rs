@@ -1,0 +1,170 @@
+//! `steelyard explain trace`: whose time it was, from packet captures.
+//!
+//! Reads files and hands them to the analysis; what is printed is what that says. Nothing is calculated here.
+
+mod read;
+mod render;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use trace::analysis::Settings;
+use trace::compare::compare;
+use trace::filter::Filter;
+use trace::join::join;
+use trace::judge::scale::Wishes;
+use trace::report::Report;
+
+use crate::end::{End, Failure, finish, json_line, print_json};
+use crate::show::paint::Paint;
+use crate::show::screen;
+use read::{Picture, Reading};
+
+/// Say whose time it was, from packet captures: client, network or server, and why.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Captures: pcap or pcapng, packed with gzip or not; several are read one after the other.
+    #[arg(value_name = "FILE", required_unless_present_any = ["compare", "join"])]
+    files: Vec<PathBuf>,
+    /// Print everything as JSON; docs/explain.md has the schema.
+    #[arg(long)]
+    json: bool,
+    /// Write a page with diagrams of the slowest connection, which needs nothing but a browser.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write the diagrams as SVG files into this folder.
+    #[arg(long, value_name = "FOLDER")]
+    svg: Option<PathBuf>,
+    /// Draw this connection, by its number, instead of the slowest.
+    #[arg(long, value_name = "NUMBER")]
+    connection: Option<u32>,
+    /// Show what a slow capture has more than a fast one, by phase and cause.
+    #[arg(long, num_args = 2, value_names = ["FAST", "SLOW"], conflicts_with_all = ["files", "join", "html", "svg"])]
+    compare: Vec<PathBuf>,
+    /// Join captures of both sides of a balancer into one story; both must be of one clock.
+    #[arg(long, num_args = 2, value_names = ["CLIENTS", "SERVERS"], conflicts_with_all = ["files", "html", "svg"])]
+    join: Vec<PathBuf>,
+    /// Look only at packets with host=ADDRESS, port=NUMBER, end=ADDRESS:PORT, from=SECONDS, to=SECONDS; all must hold.
+    #[arg(long, value_name = "CONDITION")]
+    filter: Vec<String>,
+    /// Read windows of ADDRESS:PORT with this scale factor, whatever the capture shows.
+    #[arg(long, value_name = "ADDRESS:PORT=N")]
+    scale: Vec<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  steelyard explain trace slow.pcap
+  steelyard explain trace slow.pcap --html slow.html
+  steelyard explain trace big.pcapng.gz --filter port=443 --filter from=60 --json
+  steelyard explain trace middle.pcap --scale 192.0.2.80:443=7
+  steelyard explain trace --compare fast.pcap slow.pcap
+  steelyard explain trace --join front.pcap back.pcap
+
+Exit codes: 0 done, 2 nothing could be read, 3 a file is damaged and was read up to there.";
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.json, carry_out(args))
+}
+
+fn carry_out(args: &Args) -> Result<End, Failure> {
+    let settings = settings(args)?;
+    let reading = Reading { settings: &settings, quiet: args.json };
+    match (args.compare.as_slice(), args.join.as_slice()) {
+        ([fast, slow], _) => {
+            let fast = reading.report(std::slice::from_ref(fast))?;
+            let slow = reading.report(std::slice::from_ref(slow))?;
+            let comparison = compare(&fast, &slow);
+            let text = || render::comparison(&comparison, screen::width(), Paint::for_stdout());
+            answer(args.json, &comparison, text)?;
+            Ok(end(&[&fast, &slow]))
+        }
+        (_, [front, back]) => {
+            let front = reading.report(std::slice::from_ref(front))?;
+            let back = reading.report(std::slice::from_ref(back))?;
+            let joined = join(&front, &back);
+            let text = || render::joined(&joined, screen::width(), Paint::for_stdout());
+            answer(args.json, &joined, text)?;
+            Ok(end(&[&front, &back]))
+        }
+        _ => {
+            let report = reading.report(&args.files)?;
+            draw(args, &reading, &report)?;
+            if args.json {
+                // A large report in one line is half as long.
+                screen::print(&json_line(&report)?)?;
+            } else {
+                screen::print(&render::report(&report, screen::width(), Paint::for_stdout()))?;
+            }
+            Ok(end(&[&report]))
+        }
+    }
+}
+
+fn answer<T: serde::Serialize>(
+    json: bool,
+    value: &T,
+    text: impl Fn() -> String,
+) -> Result<(), Failure> {
+    if json { print_json(value) } else { Ok(screen::print(&text())?) }
+}
+
+fn end(reports: &[&Report]) -> End {
+    let damaged = reports.iter().any(|report| report.capture.damage.is_some());
+    if damaged { End::Partial } else { End::Done }
+}
+
+fn draw(args: &Args, reading: &Reading<'_>, report: &Report) -> Result<(), Failure> {
+    if args.html.is_none() && args.svg.is_none() {
+        return Ok(());
+    }
+    let Some(number) = args.connection.or(report.verdict.shown()).or_else(|| report.slowest())
+    else {
+        return Err(Failure::Absent("no connection to draw in these captures".to_owned()));
+    };
+    let picture = reading.picture(&args.files, number, report)?;
+    let write = |path: &PathBuf, text: &str| {
+        let written = std::fs::write(path, text);
+        written
+            .map_err(|error| Failure::Unusable(format!("cannot write {}: {error}", path.display())))
+    };
+    if let Some(path) = &args.html {
+        write(path, &picture.page)?;
+    }
+    if let Some(folder) = &args.svg {
+        let made = std::fs::create_dir_all(folder);
+        made.map_err(|error| {
+            Failure::Unusable(format!("cannot make the folder {}: {error}", folder.display()))
+        })?;
+        let Picture { drawings, .. } = &picture;
+        for (name, drawing) in drawings {
+            write(&folder.join(format!("{name}.svg")), drawing)?;
+        }
+    }
+    Ok(())
+}
+
+fn settings(args: &Args) -> Result<Settings, Failure> {
+    let mut filter = Filter::default();
+    for text in &args.filter {
+        filter.add(text).map_err(|error| Failure::Unusable(error.to_string()))?;
+    }
+    let wishes = args.scale.iter().map(|text| wish(text)).collect::<Result<_, _>>()?;
+    Ok(Settings { wishes: Wishes(wishes), filter, ..Settings::default() })
+}
+
+fn wish(text: &str) -> Result<(IpAddr, u16, u8), Failure> {
+    let parse = || {
+        let (end, shift) = text.rsplit_once('=')?;
+        let end: std::net::SocketAddr = end.parse().ok()?;
+        let shift: u8 = shift.parse().ok().filter(|shift| *shift <= 14)?;
+        Some((end.ip(), end.port(), shift))
+    };
+    parse().ok_or_else(|| {
+        let expected = "ADDRESS:PORT=N with N from 0 to 14, as in 192.0.2.80:443=7";
+        Failure::Unusable(format!("`{text}` is no window scale; expected {expected}"))
+    })
+}

@@ -1,0 +1,238 @@
+//! Reports on one screen: totals, whose time it was, the most significant bottlenecks, the slowest transactions.
+
+use trace::compare::{Comparison, Pair};
+use trace::join::Joined;
+use trace::report::{Connection, Finding, Owners, Report, TransactionReport, Verdict};
+
+use crate::show::paint::{Colour, Paint};
+use crate::show::plain::plain;
+use crate::show::table::{Align, Table};
+use crate::show::unit::count;
+
+/// Transactions in the table.
+const SLOWEST: usize = 8;
+
+/// A report.
+pub fn report(report: &Report, width: usize, paint: Paint) -> String {
+    let mut out = head(report, paint);
+    out.push_str(&owners(&report.verdict.owners, report.verdict.total_seconds, width, paint));
+    out.push('\n');
+    out.push_str(&findings(&report.verdict, report, width, paint));
+    out.push_str(&slowest(report, width, paint));
+    out
+}
+
+fn head(report: &Report, paint: Paint) -> String {
+    let capture = &report.capture;
+    let mut out = format!(
+        "{}\n{} packets, {} of TCP, in {}; {} connections, {} transactions; users waited {}\n",
+        paint.text(Colour::Strong, &plain(&report.files.join(", "))),
+        count(capture.frames),
+        count(capture.tcp_packets),
+        span(capture.seconds),
+        count(report.connections_total as u64),
+        count(report.transactions_total),
+        span(report.verdict.total_seconds),
+    );
+    let mut note = |number: u64, text: &str| {
+        if number > 0 {
+            out.push_str(&format!("{} {text}\n", count(number)));
+        }
+    };
+    note(capture.duplicates, "packets are in the capture twice, and counted once");
+    note(capture.drops, "packets were lost by the capturing program");
+    note(capture.unknown_link, "packets are of links that are not known");
+    note(capture.broken, "packets are cut or broken before the end of TCP's header");
+    note(capture.fragments, "later fragments were passed over");
+    note(capture.beyond_limit, "packets are of connections beyond the limit, and only counted");
+    if let Some(damage) = &capture.damage {
+        let text = plain(&format!("Damaged: {damage}. What came before was analysed."));
+        out.push_str(&format!("{}\n", paint.text(Colour::Bad, &text)));
+    }
+    out.push('\n');
+    out
+}
+
+/// A bar for each owner.
+fn owners(owners: &Owners, total: f64, width: usize, paint: Paint) -> String {
+    let room = width.saturating_sub(36).clamp(10, 60);
+    let all = [
+        ("client", owners.client, Colour::Good),
+        ("network", owners.network, Colour::Doubt),
+        ("server", owners.server, Colour::Bad),
+        ("balancer", owners.balancer, Colour::Quiet),
+    ];
+    let mut out = String::new();
+    for (name, seconds, colour) in all {
+        if seconds <= 0.0 && name == "balancer" {
+            continue;
+        }
+        let share = if total > 0.0 { seconds / total } else { 0.0 };
+        let bar = "#".repeat((share * room as f64).round() as usize);
+        let bar = paint.text(colour, &format!("{bar:room$}"));
+        out.push_str(&format!("{name:9} {bar} {:>5.1} %  {}\n", share * 100.0, span(seconds)));
+    }
+    out
+}
+
+fn findings(verdict: &Verdict, report: &Report, width: usize, paint: Paint) -> String {
+    let Some(first) = &verdict.most_significant else {
+        let text = match report.transactions_total {
+            0 => "Nothing to judge: no request was captured.",
+            _ => "Nothing stands out: no part of this is worth changing.",
+        };
+        return format!("{text}\n");
+    };
+    let mut out = String::new();
+    let names = ["Most significant", "Next"];
+    for (at, finding) in std::iter::once(first).chain(&verdict.next).enumerate() {
+        let name = names.get(at).copied().unwrap_or("After it");
+        out.push_str(&one(name, finding, report, width, paint));
+    }
+    out
+}
+
+fn one(name: &str, finding: &Finding, report: &Report, width: usize, paint: Paint) -> String {
+    let title = format!("{name}: {} ({})", finding.code.title(), finding.code.code());
+    let owner = format!("{}'s time", finding.owner.name());
+    let mut text = format!("{}, {owner}\n", paint.text(Colour::Strong, &title));
+    let mut sentence = plain(&finding.sentence);
+    if report.connections_total > 1 {
+        sentence.push_str(&format!(" Best seen in connection {}.", finding.evidence.connection));
+    }
+    for part in [Some(sentence), finding.hint.clone(), finding.alternative.clone()] {
+        if let Some(part) = part {
+            text.push_str(&wrapped(&part, width));
+        }
+    }
+    text.push_str(&wrapped(&format!("=> {}", finding.fix), width));
+    text
+}
+
+fn slowest(report: &Report, width: usize, paint: Paint) -> String {
+    let all = report.connections.iter();
+    let of = |connection| move |transaction| (connection, transaction);
+    let mut all: Vec<(&Connection, &TransactionReport)> = all
+        .flat_map(|connection: &Connection| connection.transactions.iter().map(of(connection)))
+        .collect();
+    all.sort_by(|a, b| b.1.total_seconds.total_cmp(&a.1.total_seconds));
+    let mut table = Table::new(&[
+        ("CONNECTION", Align::Right),
+        ("START", Align::Right),
+        ("TOTAL", Align::Right),
+        ("REQUEST", Align::Right),
+        ("SERVER", Align::Right),
+        ("RESPONSE", Align::Right),
+        ("LATENCY", Align::Right),
+        ("WHAT", Align::Left),
+    ]);
+    for (connection, transaction) in all.iter().take(SLOWEST) {
+        let response = transaction.response.as_ref().map_or(0.0, |phase| phase.seconds);
+        table.row(vec![
+            connection.number.to_string().into(),
+            span(transaction.start_seconds).into(),
+            span(transaction.total_seconds).into(),
+            span(transaction.request.seconds).into(),
+            span(transaction.server_seconds).into(),
+            span(response).into(),
+            span(transaction.latency_seconds + transaction.setup_seconds).into(),
+            what(connection, transaction).into(),
+        ]);
+    }
+    let text = table.render(width, paint);
+    if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+fn what(connection: &Connection, transaction: &TransactionReport) -> String {
+    let title = transaction.title.as_deref().unwrap_or(match transaction.kind {
+        "tls-handshake" => "TLS handshake",
+        _ => connection.protocol,
+    });
+    let status = transaction.status.map_or_else(String::new, |status| format!(" -> {status}"));
+    format!("{title}{status}")
+}
+
+/// A comparison.
+pub fn comparison(comparison: &Comparison, width: usize, paint: Paint) -> String {
+    let mut table = Table::new(&[
+        ("PER TRANSACTION", Align::Left),
+        ("FAST", Align::Right),
+        ("SLOW", Align::Right),
+        ("MORE", Align::Right),
+        ("WHY", Align::Left),
+    ]);
+    let mut row = |name: String, pair: &Pair, why: &str| {
+        let cells = [span(pair.fast), span(pair.slow), span(pair.more)];
+        let mut all = vec![name.into()];
+        all.extend(cells.map(Into::into));
+        all.push(why.to_owned().into());
+        table.row(all);
+    };
+    row("total".to_owned(), &comparison.total, "");
+    for (name, pair) in comparison.location.iter().chain(&comparison.owners) {
+        row((*name).to_owned(), pair, "");
+    }
+    for cause in &comparison.causes {
+        row(format!("{} {}", cause.phase, cause.code.code()), &cause.seconds, &cause.sentence);
+    }
+    table.render(width, paint)
+}
+
+/// A joined story.
+pub fn joined(joined: &Joined, width: usize, paint: Paint) -> String {
+    let mut out = format!(
+        "{} transactions joined, {} in front without one behind; users waited {}\n\n",
+        joined.transactions.len(),
+        joined.unmatched,
+        span(joined.total_seconds)
+    );
+    out.push_str(&owners(&joined.owners, joined.total_seconds, width, paint));
+    let mut table = Table::new(&[
+        ("START", Align::Right),
+        ("TOTAL", Align::Right),
+        ("CLIENT", Align::Right),
+        ("NETWORK", Align::Right),
+        ("BALANCER", Align::Right),
+        ("SERVER", Align::Right),
+        ("WHAT", Align::Left),
+    ]);
+    for transaction in joined.transactions.iter().take(SLOWEST) {
+        let owners = &transaction.owners;
+        let title = transaction.title.clone().unwrap_or_else(|| "exchange".to_owned());
+        let seconds = [
+            transaction.start_seconds,
+            transaction.total_seconds,
+            owners.client,
+            owners.network,
+            owners.balancer,
+            owners.server,
+        ];
+        let mut cells: Vec<_> = seconds.map(|seconds| span(seconds).into()).into();
+        cells.push(title.into());
+        table.row(cells);
+    }
+    let text = table.render(width, paint);
+    format!("{out}{}{text}", if text.is_empty() { "" } else { "\n" })
+}
+
+/// Seconds for people.
+fn span(seconds: f64) -> String {
+    trace::sentence::span((seconds * 1e9) as i64)
+}
+
+/// Indented lines of at most `width` characters.
+fn wrapped(text: &str, width: usize) -> String {
+    let room = width.clamp(40, 120) - 4;
+    let (mut out, mut line) = (String::new(), String::new());
+    for word in plain(text).split_whitespace() {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+            out.push_str(&format!("    {line}\n"));
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    format!("{out}    {line}\n")
+}

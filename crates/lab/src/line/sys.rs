@@ -1,0 +1,33 @@
+//! The one file of this crate with unsafe code: binding a packet socket, whose address no safe wrapper offers.
+//!
+//! It does nothing else with sockets.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use rustix::net::netdevice::name_to_index;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, eth, socket_with};
+
+/// A socket for every frame that comes in by a link of the caller's namespace, and for sending frames out there.
+pub fn open(link: &str) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, Some(eth::ALL))?;
+    let index = name_to_index(&socket, link)?;
+    let address = libc::sockaddr_ll {
+        sll_family: libc::AF_PACKET as u16,
+        sll_protocol: (libc::ETH_P_ALL as u16).to_be(),
+        sll_ifindex: index.cast_signed(),
+        sll_hatype: 0,
+        sll_pkttype: 0,
+        sll_halen: 0,
+        sll_addr: [0; 8],
+    };
+    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: the pointer and the length describe `address`, which lives until the call returns; the kernel reads it.
+    let result = unsafe {
+        let address = std::ptr::from_ref(&address).cast();
+        libc::bind(socket.as_raw_fd(), address, length)
+    };
+    if result == 0 { Ok(socket) } else { Err(io::Error::last_os_error()) }
+}

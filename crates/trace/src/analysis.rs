@@ -1,0 +1,264 @@
+//! Takes a capture's frames and keeps the connections: the whole analysis, frame by frame.
+//!
+//! Bounded: kept packets have a budget over all connections, and connections a number. What exceeds them is judged in
+//! pieces or counted only, and the facts say so. It reads no file and decides nothing about causes.
+
+use crate::conversation::{Conversation, Ended};
+use crate::filter::Filter;
+use crate::input::Frame;
+use crate::judge::scale::Wishes;
+use crate::ledger::{Extent, Ledger};
+use crate::link::{self, Other};
+use crate::packet::Packet;
+use crate::scene::Scene;
+use crate::table::Table;
+
+/// What an analysis may use and is asked for.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Shifts given by the user.
+    pub wishes: Wishes,
+    /// What to look at.
+    pub filter: Filter,
+    /// Keep the packets of this connection alone, by its number, for drawing it.
+    pub only: Option<u32>,
+    /// Packets kept at once over all connections; 40 bytes each.
+    pub max_events: usize,
+    /// Connections that are told of; the packets of more are counted only.
+    pub max_connections: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            wishes: Wishes::default(),
+            filter: Filter::default(),
+            only: None,
+            max_events: 500_000,
+            max_connections: 100_000,
+        }
+    }
+}
+
+/// Counts over the capture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Frames read.
+    pub frames: u64,
+    /// Bytes of theirs that were captured.
+    pub captured_bytes: u64,
+    /// TCP packets, copies included.
+    pub tcp_packets: u64,
+    /// Copies that only the capture made.
+    pub duplicates: u64,
+    /// TCP packets that the filter left out.
+    pub filtered: u64,
+    /// TCP packets of connections beyond the limit.
+    pub beyond_limit: u64,
+    /// Frames of links that are not known, and the last such link's number.
+    pub unknown_link: u64,
+    /// That number.
+    pub unknown_link_type: u16,
+    /// Frames without IP.
+    pub not_ip: u64,
+    /// IP without TCP.
+    pub not_tcp: u64,
+    /// Later fragments.
+    pub fragments: u64,
+    /// Cut or broken before TCP's header was complete.
+    pub broken: u64,
+    /// Tunnelled too deep.
+    pub too_deep: u64,
+    /// Frames earlier than the one before; they are taken to be as late.
+    pub backwards: u64,
+    /// The first frame, nanoseconds since the epoch.
+    pub first_ns: i64,
+    /// The last frame, nanoseconds since the first.
+    pub last_ns: i64,
+}
+
+/// The analysis.
+#[derive(Debug, Default)]
+pub struct Analysis {
+    settings: Settings,
+    facts: Facts,
+    table: Table,
+    connections: Vec<(Conversation, Ledger)>,
+    events: usize,
+}
+
+/// What remains when all frames were taken.
+#[derive(Debug)]
+pub struct Analysed {
+    /// Counts over the capture.
+    pub facts: Facts,
+    /// Connections in the order of their first packets.
+    pub connections: Vec<(Conversation, Ledger)>,
+}
+
+/// Quiet for this long, an ended connection is judged when room is needed, nanoseconds.
+const QUIET_NS: i64 = 2_000_000_000;
+
+impl Analysis {
+    /// Begins.
+    pub fn new(settings: Settings) -> Analysis {
+        Analysis { settings, ..Analysis::default() }
+    }
+
+    /// Counts so far.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Takes the next frame.
+    #[inline]
+    pub fn take(&mut self, frame: &Frame<'_>) {
+        let time_ns = self.clock(frame);
+        let carried = match link::find(frame) {
+            Ok(carried) => carried,
+            Err(other) => return self.count(other),
+        };
+        let number = u32::try_from(self.facts.frames).unwrap_or(u32::MAX);
+        let Ok(packet) = Packet::read(&carried, time_ns, number) else {
+            self.facts.broken += 1;
+            return;
+        };
+        if !self.settings.filter.passes(&packet) {
+            self.facts.filtered += 1;
+            return;
+        }
+        self.facts.tcp_packets += 1;
+        self.enter(&packet);
+    }
+
+    #[inline]
+    fn clock(&mut self, frame: &Frame<'_>) -> i64 {
+        let facts = &mut self.facts;
+        if facts.frames == 0 {
+            facts.first_ns = frame.time_ns;
+        }
+        facts.frames += 1;
+        facts.captured_bytes += frame.bytes.len() as u64;
+        let since = frame.time_ns.saturating_sub(facts.first_ns);
+        facts.backwards += u64::from(since < facts.last_ns);
+        // A clock that jumps by centuries is no clock: sums stay far from overflow.
+        facts.last_ns = facts.last_ns.max(since.min(MAX_NS));
+        facts.last_ns
+    }
+
+    #[cold]
+    fn count(&mut self, other: Other) {
+        let facts = &mut self.facts;
+        match other {
+            Other::Link(number) => {
+                facts.unknown_link += 1;
+                facts.unknown_link_type = number;
+            }
+            Other::NotIp => facts.not_ip += 1,
+            Other::NotTcp => facts.not_tcp += 1,
+            Other::Fragment => facts.fragments += 1,
+            Other::Broken => facts.broken += 1,
+            Other::TooDeep => facts.too_deep += 1,
+        }
+    }
+
+    #[inline]
+    fn enter(&mut self, packet: &Packet<'_>) {
+        let found = self.table.find(packet);
+        let known = found.filter(|place| !self.connections[*place as usize].0.is_over_by(packet));
+        let place = match known {
+            Some(place) => place as usize,
+            None => match self.open(packet) {
+                Some(place) => place,
+                None => return,
+            },
+        };
+        let conversation = &mut self.connections[place].0;
+        let before = conversation.events.len();
+        if !conversation.take(packet) {
+            self.facts.duplicates += 1;
+        }
+        self.events += conversation.events.len() - before;
+        if self.events > self.settings.max_events {
+            self.make_room();
+        }
+    }
+
+    /// A place for a new connection; `None`: there are too many.
+    fn open(&mut self, packet: &Packet<'_>) -> Option<usize> {
+        let place = self.connections.len();
+        if place >= self.settings.max_connections {
+            self.facts.beyond_limit += 1;
+            return None;
+        }
+        self.table.put(packet, u32::try_from(place).ok()?);
+        let ledger = Ledger { number: place as u32 + 1, ..Ledger::default() };
+        let mut conversation = Conversation::new(packet);
+        if self.settings.only.is_some_and(|only| only != ledger.number) {
+            conversation.forget();
+        }
+        self.connections.push((conversation, ledger));
+        Some(place)
+    }
+
+    /// Judges what is over; if that is not enough, what is complete of the largest.
+    fn make_room(&mut self) {
+        if self.settings.only.is_some() {
+            // What is drawn stays whole up to here.
+            self.connections.iter_mut().for_each(|(conversation, _)| conversation.stop_keeping());
+            self.events = 0;
+            return;
+        }
+        let now_ns = self.facts.last_ns;
+        let wishes = &self.settings.wishes;
+        for (conversation, ledger) in &mut self.connections {
+            let quiet = now_ns - conversation.last_ns > QUIET_NS;
+            let over = quiet && conversation.ended != Ended::Open;
+            if over && !conversation.events.is_empty() {
+                ledger.take(conversation, Extent::All, wishes);
+            }
+        }
+        let events = |connections: &[(Conversation, Ledger)]| {
+            connections.iter().map(|(conversation, _)| conversation.events.len()).sum::<usize>()
+        };
+        let enough = self.settings.max_events / 2;
+        self.events = events(&self.connections);
+        if self.events > enough {
+            let mut sizes: Vec<(usize, usize)> = self.sizes();
+            sizes.sort_unstable();
+            while self.events > enough
+                && let Some((size, place)) = sizes.pop()
+            {
+                let (conversation, ledger) = &mut self.connections[place];
+                ledger.take(conversation, Extent::Complete, wishes);
+                self.events -= size - conversation.events.len();
+            }
+        }
+    }
+
+    fn sizes(&self) -> Vec<(usize, usize)> {
+        let sizes = self.connections.iter().enumerate();
+        sizes.map(|(place, (conversation, _))| (conversation.events.len(), place)).collect()
+    }
+
+    /// A connection with all that is needed to draw it, by its number; `None`: there is none such.
+    pub fn scene(mut self, number: u32) -> Option<Scene> {
+        let place = usize::try_from(number).ok()?.checked_sub(1)?;
+        if place >= self.connections.len() {
+            return None;
+        }
+        let (conversation, _) = self.connections.swap_remove(place);
+        Some(Scene::of(conversation, number, &self.settings.wishes))
+    }
+
+    /// Judges what is left.
+    pub fn finish(mut self) -> Analysed {
+        for (conversation, ledger) in &mut self.connections {
+            ledger.take(conversation, Extent::All, &self.settings.wishes);
+        }
+        Analysed { facts: self.facts, connections: self.connections }
+    }
+}
+
+/// A century, nanoseconds.
+const MAX_NS: i64 = 100 * 365 * 86_400 * 1_000_000_000;

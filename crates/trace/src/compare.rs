@@ -1,0 +1,116 @@
+//! Two reports side by side: where the slow one loses its time against the fast one, by phase and by cause.
+//!
+//! Per transaction, so that captures of different length compare. Plain differences; nothing is judged anew.
+
+use std::collections::BTreeMap;
+
+use model::limit::{Limit, Owner};
+use serde::Serialize;
+
+use crate::report::number::rounded;
+use crate::report::{Finding, Report, Verdict};
+
+/// A comparison.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// `steelyard.trace-comparison/1`.
+    pub schema: &'static str,
+    /// Files of the fast one.
+    pub fast: Vec<String>,
+    /// Files of the slow one.
+    pub slow: Vec<String>,
+    /// Seconds of a transaction, on average.
+    pub total: Pair,
+    /// By place: request, server, response.
+    pub location: BTreeMap<&'static str, Pair>,
+    /// By owner.
+    pub owners: BTreeMap<&'static str, Pair>,
+    /// By phase and cause, the largest loss first.
+    pub causes: Vec<CausePair>,
+}
+
+/// Seconds of a transaction in both.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Pair {
+    /// In the fast one.
+    pub fast: f64,
+    /// In the slow one.
+    pub slow: f64,
+    /// What the slow one has more.
+    pub more: f64,
+}
+
+/// A cause in both.
+#[derive(Clone, Debug, Serialize)]
+pub struct CausePair {
+    /// Where in transactions.
+    pub phase: &'static str,
+    /// What limits.
+    pub code: Limit,
+    /// Whose time it is.
+    pub owner: Owner,
+    /// For how long.
+    pub seconds: Pair,
+    /// The finding of whichever has it, the slow one first.
+    pub sentence: String,
+}
+
+impl Pair {
+    fn of(fast: f64, slow: f64) -> Pair {
+        let [fast, slow] = [fast, slow].map(|value| rounded(value, 9));
+        Pair { fast, slow, more: rounded(slow - fast, 9) }
+    }
+}
+
+/// Compares.
+pub fn compare(fast: &Report, slow: &Report) -> Comparison {
+    let each = |report: &Report| 1.0 / (report.transactions_total.max(1) as f64);
+    let (a, b) = (each(fast), each(slow));
+    let pair = |get: fn(&Verdict) -> f64| Pair::of(get(&fast.verdict) * a, get(&slow.verdict) * b);
+    let location = BTreeMap::from([
+        ("request", pair(|v| v.location.request)),
+        ("server", pair(|v| v.location.server)),
+        ("response", pair(|v| v.location.response)),
+    ]);
+    let owners = BTreeMap::from([
+        ("client", pair(|v| v.owners.client)),
+        ("network", pair(|v| v.owners.network)),
+        ("server", pair(|v| v.owners.server)),
+    ]);
+    Comparison {
+        schema: "steelyard.trace-comparison/1",
+        fast: fast.files.clone(),
+        slow: slow.files.clone(),
+        total: pair(|v| v.total_seconds),
+        location,
+        owners,
+        causes: causes(&fast.verdict, &slow.verdict, (a, b)),
+    }
+}
+
+fn causes(fast: &Verdict, slow: &Verdict, (a, b): (f64, f64)) -> Vec<CausePair> {
+    let all = |of: &Verdict| -> Vec<Finding> {
+        of.most_significant.iter().chain(&of.next).cloned().collect()
+    };
+    let key = |finding: &Finding| (finding.phase, finding.code, finding.owner);
+    let (fast, slow) = (all(fast), all(slow));
+    let seconds = |of: &[Finding], at: (&str, Limit, Owner)| {
+        of.iter().find(|finding| key(finding) == at).map_or(0.0, |finding| finding.seconds)
+    };
+    let mut out: Vec<CausePair> = Vec::new();
+    for finding in slow.iter().chain(&fast) {
+        let at = key(finding);
+        if out.iter().any(|known| (known.phase, known.code, known.owner) == at) {
+            continue;
+        }
+        out.push(CausePair {
+            phase: finding.phase,
+            code: finding.code,
+            owner: finding.owner,
+            seconds: Pair::of(seconds(&fast, at) * a, seconds(&slow, at) * b),
+            sentence: finding.sentence.clone(),
+        });
+    }
+    out.sort_by(|x, y| y.seconds.more.total_cmp(&x.seconds.more));
+    out
+}

@@ -1,0 +1,205 @@
+//! What one side of a connection sent, counted: packets, bytes, what was sent again, windows, options.
+//!
+//! Counters are exact on any capture. What they mean for whose time it was is judged elsewhere.
+
+use crate::duplicate::Recent;
+use crate::packet::{FIN, Packet, RST, SYN};
+use crate::ranges::Ranges;
+
+/// What is known of a side's window scale option.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScaleOption {
+    /// Its SYN was not captured.
+    #[default]
+    NotSeen,
+    /// Its SYN has none.
+    Absent,
+    /// The shift that it announces, at most 14 (RFC 7323, 2.3).
+    Shift(u8),
+}
+
+/// Sums over one direction. Copies that only the capture made are in `copies` and nowhere else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets.
+    pub packets: u64,
+    /// Those with payload.
+    pub data_packets: u64,
+    /// Payload bytes, those sent again included.
+    pub bytes: u64,
+    /// Packets with at least one byte that was seen before.
+    pub retransmitted_packets: u64,
+    /// Bytes that were seen before.
+    pub retransmitted_bytes: u64,
+    /// Packets that filled a hole.
+    pub out_of_order_packets: u64,
+    /// Packets with neither payload nor SYN, FIN, RST.
+    pub pure_acks: u64,
+    /// Probes of a closed window or a quiet connection.
+    pub probes: u64,
+    /// Packets with a window of zero, without SYN, FIN, RST.
+    pub zero_windows: u64,
+    /// Packets with SYN, FIN, RST.
+    pub syns: u64,
+    /// Packets with FIN.
+    pub fins: u64,
+    /// Packets with RST.
+    pub resets: u64,
+}
+
+/// A direction.
+#[derive(Clone, Debug, Default)]
+pub struct Direction {
+    /// Sums.
+    pub counts: Counts,
+    /// Copies that the capture made.
+    pub recent: Recent,
+    /// The window scale option.
+    pub scale: ScaleOption,
+    /// Largest segment that it accepts, as announced; 0: not seen.
+    pub mss: u16,
+    /// Whether it announced selective acknowledgements.
+    pub sack_permitted: bool,
+    /// Smallest and largest window field, SYNs apart; equal to the header's raw number.
+    pub raw_window: Option<(u16, u16)>,
+    /// Window of its SYN, never scaled.
+    pub syn_window: Option<u16>,
+    /// Largest payload seen, and the largest that was seen more than once.
+    pub largest: (u32, u32),
+    /// Most bytes sent and not acknowledged, acknowledgements as they passed the capture.
+    pub max_in_flight: i64,
+    /// How far it acknowledged the other direction.
+    pub acked: i64,
+    /// Sequence number of the stream's first byte.
+    base: Option<u32>,
+    /// Offset behind the highest byte.
+    next: i64,
+    ranges: Ranges,
+}
+
+/// What a packet brought to its stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Brought {
+    /// Offset of the first byte.
+    pub from: i64,
+    /// Bytes that were not seen before.
+    pub new: i64,
+    /// Whether it lies below the highest byte.
+    pub below: bool,
+    /// Whether it is a probe.
+    pub probe: bool,
+}
+
+impl Direction {
+    /// The sequence number that the direction began with, if known: of its SYN, or of the first byte captured.
+    pub fn base(&self) -> Option<u32> {
+        self.base
+    }
+
+    /// Offset behind the highest byte.
+    pub fn next(&self) -> i64 {
+        self.next
+    }
+
+    /// Bytes seen at least once.
+    pub fn unique_bytes(&self) -> u64 {
+        self.counts.bytes - self.counts.retransmitted_bytes
+    }
+
+    /// How often more holes were open than are remembered.
+    pub fn joined(&self) -> u64 {
+        self.ranges.joined()
+    }
+
+    /// The offset of a sequence number near the highest one; the first fixes where the stream begins.
+    #[inline]
+    pub fn offset(&mut self, seq: u32) -> i64 {
+        let base = *self.base.get_or_insert(seq);
+        let relative = seq.wrapping_sub(base);
+        let delta = relative.wrapping_sub(self.next as u32).cast_signed();
+        self.next + i64::from(delta)
+    }
+
+    /// Takes a packet of this direction into the counts; `closed`: the other side's last window was zero.
+    #[inline]
+    pub fn sent(&mut self, packet: &Packet<'_>, closed: bool) -> Brought {
+        let counts = &mut self.counts;
+        counts.packets += 1;
+        if packet.flags & (SYN | FIN | RST) != 0 {
+            return self.special(packet, closed);
+        }
+        counts.pure_acks += u64::from(packet.length == 0);
+        counts.zero_windows += u64::from(packet.window == 0);
+        let (low, high) = self.raw_window.unwrap_or((packet.window, packet.window));
+        self.raw_window = Some((low.min(packet.window), high.max(packet.window)));
+        let from = self.offset(packet.seq);
+        self.payload(packet, from, closed)
+    }
+
+    #[cold]
+    fn special(&mut self, packet: &Packet<'_>, closed: bool) -> Brought {
+        let counts = &mut self.counts;
+        counts.fins += u64::from(packet.has(FIN));
+        counts.resets += u64::from(packet.has(RST));
+        let mut seq = packet.seq;
+        if packet.has(SYN) {
+            counts.syns += 1;
+            let options = &packet.options;
+            self.base.get_or_insert(packet.seq.wrapping_add(1));
+            self.scale = options
+                .scale
+                .map_or(ScaleOption::Absent, |shift| ScaleOption::Shift(shift.min(14)));
+            (self.mss, self.sack_permitted) = (options.mss, options.sack_permitted);
+            self.syn_window = Some(packet.window);
+            seq = seq.wrapping_add(1);
+        }
+        // A reset may carry any sequence number, and as payload only words about itself (RFC 9293, 3.5.2).
+        if packet.has(RST) {
+            return Brought { from: self.next, new: 0, below: false, probe: false };
+        }
+        let from = self.offset(seq);
+        self.payload(packet, from, closed)
+    }
+
+    #[inline]
+    fn payload(&mut self, packet: &Packet<'_>, from: i64, closed: bool) -> Brought {
+        let length = packet.length;
+        if length == 0 {
+            let probe =
+                from < self.next && packet.flags & (SYN | FIN) == 0 && from == self.next - 1;
+            self.counts.probes += u64::from(probe);
+            return Brought { from, new: 0, below: false, probe };
+        }
+        let counts = &mut self.counts;
+        counts.data_packets += 1;
+        counts.bytes += u64::from(length);
+        if length > self.largest.0 {
+            self.largest = (length, self.largest.1);
+        } else if length > self.largest.1 {
+            self.largest.1 = length;
+        }
+        let to = from + i64::from(length);
+        let below = from < self.next;
+        let new = self.ranges.add(from, to);
+        let probe = length == 1 && (closed || (new == 0 && from == self.next - 1));
+        self.next = self.next.max(to);
+        let repeated = u64::from(length) - new.max(0).cast_unsigned();
+        if repeated > 0 || below {
+            counts.retransmitted_bytes += repeated;
+            counts.retransmitted_packets += u64::from(repeated > 0 && !probe);
+            counts.out_of_order_packets += u64::from(new > 0 && below);
+        }
+        counts.probes += u64::from(probe);
+        Brought { from, new, below, probe }
+    }
+
+    /// The largest segment that it sends, by the other side's wish.
+    pub fn segment(&self, wished: u16) -> u32 {
+        let wished = u32::from(wished);
+        match self.largest {
+            // Options take room that the wish does not count (RFC 6691).
+            (largest, twice) if largest <= wished && twice + 40 >= wished => twice,
+            _ => wished,
+        }
+    }
+}

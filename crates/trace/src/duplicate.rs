@@ -1,0 +1,66 @@
+//! Tells packets that the capture holds twice from packets that were sent twice.
+//!
+//! A capture on several interfaces, or of a switch's mirror, repeats a packet within a millisecond with the same IP
+//! identification, sequence, length and flags. Where there is no identification, checksum, window and acknowledgement
+//! must agree as well, and an empty acknowledgement counts only where most of what carries data is doubled too.
+
+use crate::packet::{FIN, Packet, SYN};
+
+/// How far apart copies are, nanoseconds.
+const WITHIN_NS: i64 = 1_000_000;
+
+/// Packets of a direction that are remembered.
+const MEMORY: usize = 8;
+
+/// The last packets of one direction.
+#[derive(Clone, Debug, Default)]
+pub struct Recent {
+    seen: [(u64, i64); MEMORY],
+    next: u8,
+    /// Copies found.
+    pub copies: u64,
+    carrying: u64,
+}
+
+impl Recent {
+    /// Whether this packet is a copy of one before.
+    #[inline]
+    pub fn is_copy(&mut self, packet: &Packet<'_>) -> bool {
+        let print = print(packet);
+        let carries = packet.length > 0 || packet.flags & (SYN | FIN) != 0;
+        let time_ns = packet.time_ns;
+        let near = |(seen, at): &(u64, i64)| *seen == print && (time_ns - at).abs() <= WITHIN_NS;
+        if self.seen.iter().any(near) && (carries || told_apart(packet) || self.is_doubled()) {
+            self.copies += 1;
+            return true;
+        }
+        self.carrying += u64::from(carries);
+        self.seen[usize::from(self.next) % MEMORY] = (print, time_ns);
+        self.next = self.next.wrapping_add(1);
+        false
+    }
+
+    fn is_doubled(&self) -> bool {
+        self.copies > 0 && self.copies * 2 >= self.carrying
+    }
+}
+
+/// Whether an identification tells one packet from the next.
+fn told_apart(packet: &Packet<'_>) -> bool {
+    packet.ip_id.is_some_and(|id| id != 0)
+}
+
+#[inline]
+fn print(packet: &Packet<'_>) -> u64 {
+    let high = u64::from(packet.seq) << 32;
+    let low = u64::from(packet.length) ^ u64::from(packet.flags) << 24;
+    let (id, more) = if told_apart(packet) {
+        (u64::from(packet.ip_id.unwrap_or(0)), 0)
+    } else {
+        let window = u64::from(packet.window) << 16;
+        (u64::from(packet.checksum) | 1 << 17, window ^ u64::from(packet.ack).rotate_left(40))
+    };
+    // Odd constants spread what the fields leave empty; equal packets are equal, which is what matters.
+    (high | low).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ id.wrapping_mul(0xd6e8_feb8_6659_fd93) ^ more
+        | 1
+}

@@ -1,0 +1,135 @@
+//! One packet of a connection as it is kept for judging: 40 bytes, in units of the connection.
+//!
+//! Plain data. Offsets count from the first payload byte of a direction; they do not wrap.
+
+use crate::packet::{ACK, FIN, RST, SYN};
+
+/// Who sent: the client, who opened the connection, or the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Who opened.
+    Client,
+    /// Who was asked.
+    Server,
+}
+
+impl Side {
+    /// The other one.
+    pub const fn peer(self) -> Side {
+        match self {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
+        }
+    }
+
+    /// 0 or 1, for arrays of both.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// From the server; otherwise from the client.
+const SERVER: u8 = 1;
+/// Every payload byte was seen before.
+pub const REPEAT: u8 = 2;
+/// Some were.
+pub const PARTLY: u8 = 4;
+/// It fills a hole below what was seen: reordered, or sent again after a loss before the capture.
+pub const FILLS: u8 = 8;
+/// A probe of a closed window or of a quiet connection.
+pub const PROBE: u8 = 16;
+
+/// A packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// Nanoseconds since the capture began.
+    pub time_ns: i64,
+    /// Offset of its first payload byte.
+    pub seq: i64,
+    /// How far it acknowledges the other direction.
+    pub ack: i64,
+    /// Number in the capture.
+    pub number: u32,
+    /// Payload bytes.
+    pub length: u32,
+    /// Window as it stands in the header.
+    pub window: u16,
+    /// IP identification; 0 with version 6.
+    pub ip_id: u16,
+    /// TCP's flags.
+    pub flags: u8,
+    marks: u8,
+}
+
+impl Event {
+    /// Fills in who sent it.
+    pub fn from(side: Side) -> Event {
+        let marks = if side == Side::Server { SERVER } else { 0 };
+        Event {
+            time_ns: 0,
+            seq: 0,
+            ack: 0,
+            number: 0,
+            length: 0,
+            window: 0,
+            ip_id: 0,
+            flags: 0,
+            marks,
+        }
+    }
+
+    /// Who sent it.
+    #[inline]
+    pub fn side(&self) -> Side {
+        if self.marks & SERVER == 0 { Side::Client } else { Side::Server }
+    }
+
+    /// Whether a mark is set.
+    #[inline]
+    pub fn is(&self, mark: u8) -> bool {
+        self.marks & mark != 0
+    }
+
+    /// Sets marks.
+    pub fn mark(&mut self, marks: u8) {
+        self.marks |= marks;
+    }
+
+    /// Whether it acknowledges.
+    #[inline]
+    pub fn acks(&self) -> bool {
+        self.flags & (ACK | RST) == ACK
+    }
+
+    /// Whether it opens.
+    #[inline]
+    pub fn opens(&self) -> bool {
+        self.flags & SYN != 0
+    }
+
+    /// Whether it closes its direction.
+    #[inline]
+    pub fn closes(&self) -> bool {
+        self.flags & FIN != 0
+    }
+
+    /// Offset behind its payload.
+    #[inline]
+    pub fn end(&self) -> i64 {
+        self.seq + i64::from(self.length)
+    }
+
+    /// Whether it carries payload that was not seen before.
+    #[inline]
+    pub fn brings(&self) -> bool {
+        self.length > 0 && self.marks & (REPEAT | PROBE) == 0
+    }
+
+    /// Whether it carries payload again that was seen before.
+    #[inline]
+    pub fn repeats(&self) -> bool {
+        self.length > 0 && self.marks & REPEAT != 0 && self.marks & PROBE == 0
+    }
+}
+
+const _: () = assert!(size_of::<Event>() == 40);

@@ -1,0 +1,90 @@
+//! Which packets are looked at: by address, port and time. What is filtered out is counted, not judged.
+
+use std::net::IpAddr;
+
+use thiserror::Error;
+
+use crate::address;
+use crate::packet::{Endpoint, Packet};
+
+/// A filter; empty: everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    ends: Vec<(Option<[u8; 16]>, Option<u16>)>,
+    from_ns: Option<i64>,
+    to_ns: Option<i64>,
+}
+
+/// Why a filter cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "`{found}` is no filter; expected `host=ADDRESS`, `port=NUMBER`, `end=ADDRESS:PORT`, `from=SECONDS` or `to=SECONDS`"
+)]
+pub struct BadFilter {
+    found: String,
+}
+
+impl Filter {
+    /// Adds a condition such as `port=80`. Ends must all be among a packet's two.
+    pub fn add(&mut self, text: &str) -> Result<(), BadFilter> {
+        let bad = || BadFilter { found: text.to_owned() };
+        let (key, value) = text.split_once('=').ok_or_else(bad)?;
+        let nanoseconds = |value: &str| {
+            let seconds: f64 = value.parse().map_err(|_| bad())?;
+            let fits = seconds.is_finite() && seconds.abs() < 1e9;
+            if fits { Ok((seconds * 1e9) as i64) } else { Err(bad()) }
+        };
+        let host = |value: &str| {
+            let address: IpAddr = value.parse().map_err(|_| bad())?;
+            Ok(address::bytes(address))
+        };
+        let port = |value: &str| value.parse::<u16>().map_err(|_| bad());
+        match key {
+            "host" => self.ends.push((Some(host(value)?), None)),
+            "port" => self.ends.push((None, Some(port(value)?))),
+            "end" => {
+                let (at, number) = value.rsplit_once(':').ok_or_else(bad)?;
+                let at = at.strip_prefix('[').and_then(|at| at.strip_suffix(']')).unwrap_or(at);
+                self.ends.push((Some(host(at)?), Some(port(number)?)));
+            }
+            "from" => self.from_ns = Some(nanoseconds(value)?),
+            "to" => self.to_ns = Some(nanoseconds(value)?),
+            _ => return Err(bad()),
+        }
+        Ok(())
+    }
+
+    /// Whether a packet passes.
+    #[inline]
+    pub fn passes(&self, packet: &Packet<'_>) -> bool {
+        *self == Filter::default() || self.judge(packet)
+    }
+
+    fn judge(&self, packet: &Packet<'_>) -> bool {
+        let is = |end: &Endpoint, (address, port): &(Option<[u8; 16]>, Option<u16>)| {
+            address.is_none_or(|address| address == end.address)
+                && port.is_none_or(|port| port == end.port)
+        };
+        let time_ns = packet.time_ns;
+        self.from_ns.is_none_or(|from| time_ns >= from)
+            && self.to_ns.is_none_or(|to| time_ns <= to)
+            && self.ends.iter().all(|end| is(&packet.source, end) || is(&packet.destination, end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_read_or_refused_with_what_is_expected() {
+        let mut filter = Filter::default();
+        for text in ["port=80", "host=10.0.0.1", "end=[2001:db8::1]:443", "from=1.5", "to=9"] {
+            filter.add(text).unwrap();
+        }
+        for text in ["", "port", "port=x", "host=a", "end=1.2.3.4", "from=inf", "tcp=1"] {
+            let said = filter.add(text).unwrap_err().to_string();
+            assert!(said.contains("expected"), "{said}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! A file in large blocks: whoever reads records asks for so many bytes at once and gets them in one piece.
+//!
+//! One buffer for the whole run; it grows only for a record that is larger than a block, up to a limit. Gzip is
+//! recognized and unpacked on the way. It knows nothing of records.
+
+use std::io::{self, Cursor, Read};
+
+use flate2::read::MultiGzDecoder;
+
+use super::frame::Damage;
+
+/// Bytes asked of the file at once.
+const BLOCK: usize = 1 << 20;
+
+/// The largest record that is accepted, bytes: sixteen times what any link type allows.
+pub const MAX_RECORD: usize = 4 << 20;
+
+/// How gzip begins (RFC 1952, 2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// The file.
+pub struct Blocks<R> {
+    from: Packed<R>,
+    buffer: Vec<u8>,
+    at: usize,
+    end: usize,
+    before: u64,
+}
+
+/// The file again from its first byte, after two bytes were looked at.
+type Whole<R> = io::Chain<Cursor<[u8; 2]>, R>;
+
+enum Packed<R> {
+    Plain(Whole<R>),
+    Short(Cursor<Vec<u8>>),
+    Gzip(Box<MultiGzDecoder<io::BufReader<Whole<R>>>>),
+}
+
+impl<R: Read> Read for Packed<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Packed::Plain(from) => from.read(into),
+            Packed::Short(from) => from.read(into),
+            Packed::Gzip(from) => from.read(into),
+        }
+    }
+}
+
+impl<R: Read> Blocks<R> {
+    /// Begins to read.
+    pub fn open(mut from: R) -> Result<Blocks<R>, Damage> {
+        let mut first = [0; 2];
+        let mut have = 0;
+        while have < first.len() {
+            match from.read(&mut first[have..]) {
+                Ok(0) => break,
+                Ok(n) => have += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(source) => return Err(Damage::Read { offset: 0, source }),
+            }
+        }
+        let from = if have < first.len() {
+            Packed::Short(Cursor::new(first[..have].to_vec()))
+        } else if first == GZIP {
+            let whole = Cursor::new(first).chain(from);
+            let whole = io::BufReader::with_capacity(BLOCK / 4, whole);
+            Packed::Gzip(Box::new(MultiGzDecoder::new(whole)))
+        } else {
+            Packed::Plain(Cursor::new(first).chain(from))
+        };
+        Ok(Blocks { from, buffer: vec![0; BLOCK], at: 0, end: 0, before: 0 })
+    }
+
+    /// Bytes consumed so far.
+    pub fn offset(&self) -> u64 {
+        self.before + self.at as u64
+    }
+
+    /// Whether `count` more bytes are there, reading as far as needed. `count` is at most `MAX_RECORD`.
+    #[inline]
+    pub fn have(&mut self, count: usize) -> Result<bool, Damage> {
+        if self.end - self.at >= count {
+            return Ok(true);
+        }
+        self.fill(count)
+    }
+
+    #[cold]
+    fn fill(&mut self, count: usize) -> Result<bool, Damage> {
+        self.buffer.copy_within(self.at..self.end, 0);
+        self.before += self.at as u64;
+        self.end -= self.at;
+        self.at = 0;
+        if self.buffer.len() < count {
+            self.buffer.resize(count.min(MAX_RECORD), 0);
+        }
+        while self.end < count {
+            match self.from.read(&mut self.buffer[self.end..]) {
+                Ok(0) => return Ok(false),
+                Ok(n) => self.end += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A packed file that was cut short ends like any other: in the middle of a record.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+                Err(source) => {
+                    let offset = self.before + self.end as u64;
+                    return Err(Damage::Read { offset, source });
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Bytes that `have` has confirmed, without consuming them.
+    #[inline]
+    pub fn peek(&self, count: usize) -> &[u8] {
+        &self.buffer[self.at..self.end.min(self.at + count)]
+    }
+
+    /// Consumes bytes that `have` has confirmed.
+    #[inline]
+    pub fn take(&mut self, count: usize) -> &[u8] {
+        let from = self.at;
+        self.at = self.end.min(from + count);
+        &self.buffer[from..self.at]
+    }
+
+    /// Whether the file is at its end.
+    pub fn is_over(&mut self) -> Result<bool, Damage> {
+        Ok(!self.have(1)?)
+    }
+}

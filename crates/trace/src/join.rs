@@ -1,0 +1,179 @@
+//! Joins captures of both sides of a balancer into one story: what the client saw as the server's time is taken apart
+//! into the balancer's, the path's behind it, and the server's.
+//!
+//! Both captures must be of one clock, as those of the balancer's own interfaces are. A request in front is joined with
+//! the request behind that begins while it is under way, has the same first line, and is the nearest.
+
+use serde::Serialize;
+
+use crate::report::number::rounded;
+use crate::report::{Connection, Owners, Report, TransactionReport};
+
+/// A joined story.
+#[derive(Clone, Debug, Serialize)]
+pub struct Joined {
+    /// `steelyard.trace-joined/1`.
+    pub schema: &'static str,
+    /// Files of the client's side.
+    pub front: Vec<String>,
+    /// Files of the servers' side.
+    pub back: Vec<String>,
+    /// Transactions in front without one behind: answered by the balancer, or not captured.
+    pub unmatched: usize,
+    /// Seconds of all joined transactions.
+    pub total_seconds: f64,
+    /// Whose they were.
+    pub owners: Owners,
+    /// Each joined transaction, the slowest first.
+    pub transactions: Vec<JoinedTransaction>,
+}
+
+/// A transaction through the balancer.
+#[derive(Clone, Debug, Serialize)]
+pub struct JoinedTransaction {
+    /// Method and target, where HTTP says.
+    pub title: Option<String>,
+    /// The answer's status.
+    pub status: Option<u16>,
+    /// When its first packet passed in front.
+    pub start_seconds: f64,
+    /// What the user waited.
+    pub total_seconds: f64,
+    /// Whose time it was.
+    pub owners: Owners,
+    /// Number of the connection in front.
+    pub front_connection: u32,
+    /// Number of the connection behind.
+    pub back_connection: u32,
+    /// From the request's reaching the balancer to its first byte's leaving for the server.
+    pub before_server_seconds: f64,
+    /// From the server's first byte to the first byte's leaving for the client.
+    pub after_server_seconds: f64,
+}
+
+/// The most transactions that are told of.
+const MAX_TOLD: usize = 1_000;
+
+struct Behind<'a> {
+    start: f64,
+    connection: u32,
+    transaction: &'a TransactionReport,
+    used: bool,
+}
+
+/// Joins.
+pub fn join(front: &Report, back: &Report) -> Joined {
+    let shift = back.capture.start_epoch_seconds - front.capture.start_epoch_seconds;
+    let mut behind: Vec<Behind<'_>> = exchanges(back)
+        .map(|(connection, transaction)| Behind {
+            start: transaction.start_seconds + shift,
+            connection: connection.number,
+            transaction,
+            used: false,
+        })
+        .collect();
+    behind.sort_by(|a, b| a.start.total_cmp(&b.start));
+    let (mut transactions, mut unmatched) = (Vec::new(), 0);
+    for (connection, transaction) in exchanges(front) {
+        match partner(transaction, &mut behind) {
+            Some(found) => transactions.push(one(connection, transaction, found)),
+            None => unmatched += 1,
+        }
+    }
+    transactions.sort_by(|a, b| b.total_seconds.total_cmp(&a.total_seconds));
+    let sum = |get: fn(&JoinedTransaction) -> f64| transactions.iter().map(get).sum::<f64>();
+    let owners = Owners {
+        client: sum(|t| t.owners.client),
+        network: sum(|t| t.owners.network),
+        server: sum(|t| t.owners.server),
+        balancer: sum(|t| t.owners.balancer),
+    };
+    let total_seconds = sum(|t| t.total_seconds);
+    transactions.truncate(MAX_TOLD);
+    Joined {
+        schema: "steelyard.trace-joined/1",
+        front: front.files.clone(),
+        back: back.files.clone(),
+        unmatched,
+        total_seconds,
+        owners,
+        transactions,
+    }
+}
+
+fn exchanges(report: &Report) -> impl Iterator<Item = (&Connection, &TransactionReport)> {
+    let all = report.connections.iter();
+    let of = |connection| move |transaction| (connection, transaction);
+    all.flat_map(move |connection| connection.transactions.iter().map(of(connection)))
+        .filter(|(_, transaction)| transaction.kind == "exchange" && transaction.response.is_some())
+}
+
+fn partner<'a, 'b>(
+    front: &TransactionReport,
+    behind: &'b mut [Behind<'a>],
+) -> Option<&'b Behind<'a>> {
+    let until = front.start_seconds + front.total_seconds;
+    let first = behind.partition_point(|one| one.start < front.start_seconds);
+    let fits = |one: &&mut Behind<'_>| {
+        !one.used && (one.transaction.title == front.title || front.title.is_none())
+    };
+    let within = behind[first..].iter_mut().take_while(|one| one.start <= until);
+    let found = within.into_iter().find(fits)?;
+    found.used = true;
+    Some(found)
+}
+
+fn one(connection: &Connection, front: &TransactionReport, back: &Behind<'_>) -> JoinedTransaction {
+    let behind = back.transaction;
+    let near = connection.rtt_server_s.unwrap_or(0.0);
+    let answer = |of: &TransactionReport, start: f64| {
+        start + of.request.seconds + of.queue_seconds + of.server_seconds
+    };
+    let arrived = front.start_seconds + front.request.seconds;
+    let first_out = answer(front, front.start_seconds) + near;
+    let first_in = answer(behind, back.start) + behind.latency_seconds;
+    let before = (back.start - arrived).clamp(0.0, front.server_seconds);
+    let held = front.server_seconds - before;
+    let after = (first_out - first_in).clamp(0.0, held);
+    // Between: what passed behind the balancer until its first answer byte.
+    let between = held - after;
+    let known = behind.request.seconds + behind.server_seconds + behind.latency_seconds;
+    let scale = if known > 0.0 { between / known } else { 0.0 };
+    let server = behind.server_seconds * scale;
+    let network = between - server;
+    // What the balancer's side of the answer lacked, the server had not delivered yet.
+    let starved: f64 = front
+        .response
+        .iter()
+        .flat_map(|phase| &phase.causes)
+        .map(|cause| {
+            let is = cause.code == model::limit::Limit::AppSender;
+            if is { cause.seconds } else { 0.0 }
+        })
+        .sum();
+    let late = behind.response.as_ref().map_or(0.0, |phase| phase.seconds).min(starved);
+    let of_server = (front.owners.server - front.server_seconds - late).max(0.0);
+    let owners = Owners {
+        client: front.owners.client,
+        network: front.owners.network + network,
+        server: server + late,
+        balancer: before + after + of_server,
+    };
+    let rounded_owners = Owners {
+        client: rounded(owners.client, 9),
+        network: rounded(owners.network, 9),
+        server: rounded(owners.server, 9),
+        balancer: rounded(owners.balancer, 9),
+    };
+    JoinedTransaction {
+        title: front.title.clone().or_else(|| behind.title.clone()),
+        status: front.status,
+        start_seconds: front.start_seconds,
+        total_seconds: front.total_seconds,
+        owners: rounded_owners,
+        front_connection: connection.number,
+        back_connection: back.connection,
+        before_server_seconds: rounded(before, 9),
+        after_server_seconds: rounded(after, 9),
+    }
+}

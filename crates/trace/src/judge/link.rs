@@ -1,0 +1,118 @@
+//! Whether the link was full: a queue that stood before it, or packets that came as closely as it lets them.
+//!
+//! Near the sender the queue shows in round trips that grow; near the receiver in packets that never come slower than
+//! the fastest ones. Samples that touch losses or may be delayed by a timer are left out.
+
+use crate::judge::path::{Path, Sample};
+use crate::judge::sender::Sent;
+
+/// What is known of the link in one direction.
+#[derive(Debug)]
+pub struct Link {
+    /// By the time of the data: sums of samples up to there.
+    times: Vec<i64>,
+    sums: Vec<i64>,
+    base_ns: i64,
+    round_trip_ns: i64,
+    /// Arrivals: times and bytes up to there; only with a capture near the receiver.
+    arrivals: Vec<(i64, i64)>,
+    /// Bytes a second of the densest packets; 0: unknown.
+    fastest: f64,
+}
+
+/// How much longer round trips are with a standing queue, nanoseconds.
+const QUEUE_NS: i64 = 4_000_000;
+/// Rates that are compared to find the fastest.
+const MAX_RATES: usize = 4_096;
+
+impl Link {
+    /// `receiver`: who acknowledges; `sent`: all data of the direction.
+    pub fn of(path: &Path, receiver: crate::event::Side, sent: &[Sent]) -> Link {
+        let (far, near) = (path.near_ns(receiver), path.near_ns(receiver.peer()));
+        let firm: Vec<&Sample> = path.samples(receiver).iter().filter(|s| !s.lone).collect();
+        let mut sums = vec![0];
+        sums.extend(firm.iter().scan(0, |sum, sample| {
+            *sum += sample.round_trip_ns;
+            Some(*sum)
+        }));
+        // From the middle of a path both tests say something; near the sender arrivals only show its own pace.
+        let tells = near > (near + far) / 4;
+        Link {
+            times: firm.iter().map(|sample| sample.time_ns).collect(),
+            sums,
+            base_ns: far,
+            round_trip_ns: near + far,
+            arrivals: if tells { arrivals(sent) } else { Vec::new() },
+            fastest: if tells { fastest(sent, (near + far) / 2) } else { 0.0 },
+        }
+    }
+
+    /// Whether it was full around this time; `window`: what the receiver allows, if known.
+    pub fn is_full(&self, time_ns: i64, window: Option<i64>) -> bool {
+        self.queues(time_ns) || self.is_dense(time_ns, window)
+    }
+
+    /// An estimate of its rate, bytes a second; 0: unknown.
+    pub fn fastest(&self) -> f64 {
+        self.fastest
+    }
+
+    fn queues(&self, time_ns: i64) -> bool {
+        let around = 2 * self.round_trip_ns;
+        let from = self.times.partition_point(|time| *time < time_ns - around);
+        let to = self.times.partition_point(|time| *time <= time_ns + around);
+        if to - from < 3 {
+            return false;
+        }
+        let mean = (self.sums[to] - self.sums[from]) / (to - from) as i64;
+        let queue = mean - self.base_ns;
+        queue > QUEUE_NS && queue * 100 > self.round_trip_ns * 35
+    }
+
+    fn is_dense(&self, time_ns: i64, window: Option<i64>) -> bool {
+        let around = self.round_trip_ns.max(2 * QUEUE_NS);
+        let (Some(first), Some(last)) = (self.arrivals.first(), self.arrivals.last()) else {
+            return false;
+        };
+        let (from_ns, to_ns) = ((time_ns - around).max(first.0), (time_ns + around).min(last.0));
+        if to_ns - from_ns < around || self.fastest <= 0.0 {
+            return false;
+        }
+        let bytes_until = |time_ns| {
+            let behind = self.arrivals.partition_point(|(time, _)| *time <= time_ns);
+            self.arrivals[..behind].last().map_or(0, |(_, bytes)| *bytes)
+        };
+        let bytes = bytes_until(to_ns) - bytes_until(from_ns);
+        let rate = bytes as f64 / (to_ns - from_ns) as f64 * 1e9;
+        // A window that is used up within a round trip that is hardly longer than the shortest is what limits.
+        let by_window = window
+            .is_some_and(|window| window as f64 / rate * 1e9 <= self.round_trip_ns as f64 * 1.35);
+        rate > 0.8 * self.fastest && !by_window
+    }
+}
+
+fn arrivals(sent: &[Sent]) -> Vec<(i64, i64)> {
+    let mut bytes = 0;
+    let with_sum = |sent: &Sent| {
+        bytes += sent.to - sent.from;
+        (sent.time_ns, bytes)
+    };
+    sent.iter().map(with_sum).collect()
+}
+
+/// The 80th percentile of the rates of three packets in a row; further apart than `train_ns` they are none.
+fn fastest(sent: &[Sent], train_ns: i64) -> f64 {
+    let train_ns = train_ns.max(2 * QUEUE_NS);
+    let stride = sent.len() / MAX_RATES + 1;
+    let rate = |three: &[Sent]| {
+        let ns = three[2].time_ns - three[0].time_ns;
+        let bytes = three[1].to - three[1].from + three[2].to - three[2].from;
+        (ns > 0 && ns <= train_ns).then(|| bytes as f64 / ns as f64 * 1e9)
+    };
+    let mut rates: Vec<f64> = sent.windows(3).step_by(stride).filter_map(rate).collect();
+    if rates.len() < 8 {
+        return 0.0;
+    }
+    let at = rates.len() * 4 / 5;
+    *rates.select_nth_unstable_by(at, f64::total_cmp).1
+}

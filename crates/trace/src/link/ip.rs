@@ -1,0 +1,124 @@
+//! IP of both versions: addresses, lengths, extension headers, fragments, and the tunnels that IP itself names.
+//!
+//! A total length of zero is what a sender leaves to the network card; then the captured packet's original length
+//! counts, as with jumbograms (RFC 2675).
+
+use super::layer::{Layer, Other};
+use super::tags::Path;
+use crate::bytes::u16_at;
+use crate::packet::Carried;
+
+/// What an IP packet holds.
+pub enum Inside<'a> {
+    /// TCP.
+    Tcp(Carried<'a>),
+    /// Something that holds another packet, after so many bytes.
+    Tunnel(Layer, usize),
+}
+
+const TCP: u8 = 6;
+const V4: u8 = 4;
+const V6: u8 = 41;
+const GRE: u8 = 47;
+
+/// Extension headers that are passed over before giving up (RFC 8200, 4.1).
+const MAX_EXTENSIONS: usize = 8;
+
+/// Reads the header; `wire`: bytes of the packet on the wire from here on, at most.
+#[inline]
+pub fn read<'a>(bytes: &'a [u8], wire: usize, path: &mut Path) -> Result<Inside<'a>, Other> {
+    match bytes.first().map(|byte| byte >> 4) {
+        Some(4) => v4(bytes, wire, path),
+        Some(6) => v6(bytes, wire, path),
+        Some(_) => Err(Other::NotIp),
+        None => Err(Other::Broken),
+    }
+}
+
+#[inline]
+fn v4<'a>(bytes: &'a [u8], wire: usize, path: &mut Path) -> Result<Inside<'a>, Other> {
+    if bytes.len() < 20 {
+        return Err(Other::Broken);
+    }
+    let header = usize::from(bytes[0] & 15) * 4;
+    let total = usize::from(u16_at(bytes, 2, true));
+    let total = if total == 0 { wire } else { total };
+    if header < 20 || total < header {
+        return Err(Other::Broken);
+    }
+    if u16_at(bytes, 6, true) & 0x1fff != 0 {
+        return Err(Other::Fragment);
+    }
+    let address = |at: usize| {
+        let mut address = [0; 16];
+        address[10..12].copy_from_slice(&[0xff, 0xff]);
+        address[12..].copy_from_slice(&bytes[at..at + 4]);
+        address
+    };
+    let (source, destination) = (address(12), address(16));
+    if bytes[9] != TCP {
+        path.tunnel(&source, &destination);
+        return tunnel(bytes[9], header);
+    }
+    let (inner, length) = (inner(bytes, header, total)?, (total - header) as u32);
+    let (ip_id, path) = (Some(u16_at(bytes, 4, true)), path.number());
+    Ok(Inside::Tcp(Carried { source, destination, ip_id, path, bytes: inner, length }))
+}
+
+fn v6<'a>(bytes: &'a [u8], wire: usize, path: &mut Path) -> Result<Inside<'a>, Other> {
+    if bytes.len() < 40 {
+        return Err(Other::Broken);
+    }
+    let payload = usize::from(u16_at(bytes, 4, true));
+    let total = if payload == 0 { wire } else { payload + 40 };
+    let address = |at: usize| {
+        let mut address = [0; 16];
+        address.copy_from_slice(&bytes[at..at + 16]);
+        address
+    };
+    let (source, destination) = (address(8), address(24));
+    let (mut next, mut at) = (bytes[6], 40);
+    for _ in 0..MAX_EXTENSIONS {
+        let Some(length) = extension(next, bytes, at)? else { break };
+        next = bytes.get(at).copied().ok_or(Other::Broken)?;
+        at += length;
+    }
+    if next != TCP {
+        path.tunnel(&source, &destination);
+        return tunnel(next, at);
+    }
+    if total < at {
+        return Err(Other::Broken);
+    }
+    let (inner, length) = (inner(bytes, at, total)?, (total - at) as u32);
+    let (ip_id, path) = (None, path.number());
+    Ok(Inside::Tcp(Carried { source, destination, ip_id, path, bytes: inner, length }))
+}
+
+/// The length of an extension header; `None`: it is none (RFC 8200, 4).
+fn extension(kind: u8, bytes: &[u8], at: usize) -> Result<Option<usize>, Other> {
+    let length = || bytes.get(at + 1).map(|byte| usize::from(*byte)).ok_or(Other::Broken);
+    Ok(Some(match kind {
+        // Hop-by-hop, routing, destination, mobility.
+        0 | 43 | 60 | 135 => length()? * 8 + 8,
+        // Authentication counts in words of four bytes (RFC 4302, 2.2).
+        51 => length()? * 4 + 8,
+        44 if u16_at(bytes, at + 2, true) & 0xfff8 != 0 => return Err(Other::Fragment),
+        44 => 8,
+        _ => return Ok(None),
+    }))
+}
+
+fn tunnel<'a>(protocol: u8, skip: usize) -> Result<Inside<'a>, Other> {
+    match protocol {
+        V4 | V6 => Ok(Inside::Tunnel(Layer::Ip, skip)),
+        GRE => Ok(Inside::Tunnel(Layer::Gre, skip)),
+        _ => Err(Other::NotTcp),
+    }
+}
+
+/// What was captured of a packet's inside, without padding of the link.
+#[inline]
+fn inner(bytes: &[u8], header: usize, total: usize) -> Result<&[u8], Other> {
+    bytes.get(header..total.min(bytes.len())).ok_or(Other::Broken)
+}

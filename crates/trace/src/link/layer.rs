@@ -1,0 +1,31 @@
+//! What the next bytes of a frame are, and what a frame was instead of TCP. Plain data.
+
+/// What a frame was instead of TCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Other {
+    /// Of a link type that is not known.
+    Link(u16),
+    /// No IP: ARP and the like.
+    NotIp,
+    /// IP, but neither TCP nor a known tunnel.
+    NotTcp,
+    /// A later fragment.
+    Fragment,
+    /// Cut or broken before TCP.
+    Broken,
+    /// Tunnels in tunnels, too many.
+    TooDeep,
+}
+
+/// What the next bytes are.
+#[derive(Clone, Copy, Debug)]
+pub enum Layer {
+    /// An Ethernet header.
+    Ethernet,
+    /// By the number of an Ethernet frame's type.
+    Type(u16),
+    /// An IP header of either version.
+    Ip,
+    /// A GRE header.
+    Gre,
+}

@@ -1,0 +1,46 @@
+//! The path of a packet as one number: what it was tagged with and tunnelled through.
+//!
+//! Not for telling what the path was, only whether it is the same.
+
+/// A VLAN tag.
+pub const VLAN: u64 = 1;
+/// A PPPoE session.
+pub const PPPOE: u64 = 2;
+/// The key of a GRE tunnel.
+pub const GRE_KEY: u64 = 3;
+/// A tunnel between two addresses.
+const TUNNEL: u64 = 4;
+
+/// The path so far; 0: a packet without tags or tunnels.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Path(u64);
+
+impl Path {
+    /// One more tag, in order.
+    pub fn add(&mut self, kind: u64, value: u64) {
+        self.0 = mix(self.0 ^ mix(kind.wrapping_shl(56) ^ value));
+    }
+
+    /// A tunnel between two addresses, whichever of them sent.
+    pub fn tunnel(&mut self, source: &[u8; 16], destination: &[u8; 16]) {
+        self.add(TUNNEL, fold(source).wrapping_add(fold(destination)));
+    }
+
+    /// As a number.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+}
+
+fn fold(address: &[u8; 16]) -> u64 {
+    let whole = u128::from_be_bytes(*address);
+    mix((whole >> 64) as u64 ^ mix(whole as u64))
+}
+
+/// The finalizer of SplitMix64: every bit of the input changes half of the output's.
+fn mix(mut value: u64) -> u64 {
+    value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}

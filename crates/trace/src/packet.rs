@@ -1,0 +1,207 @@
+//! A TCP packet as it was captured: who sent it, what its header says, and how much payload it carried.
+//!
+//! Links and tunnels are peeled off elsewhere (`link`); this reads the TCP header and its options. Lengths of payload
+//! come from IP headers, never from what was captured.
+
+use crate::bytes::{u16_at, u32_at};
+
+/// FIN.
+pub const FIN: u8 = 1;
+/// SYN.
+pub const SYN: u8 = 2;
+/// RST.
+pub const RST: u8 = 4;
+/// ACK.
+pub const ACK: u8 = 16;
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Endpoint {
+    /// The address; version 4 is mapped into version 6 (RFC 4291, 2.5.5.2).
+    pub address: [u8; 16],
+    /// The port.
+    pub port: u16,
+}
+
+/// What IP says of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried<'a> {
+    /// Source address.
+    pub source: [u8; 16],
+    /// Destination address.
+    pub destination: [u8; 16],
+    /// Identification; `None` with version 6.
+    pub ip_id: Option<u16>,
+    /// VLANs, sessions and tunnels that it came through, folded; the same both ways.
+    pub path: u64,
+    /// Bytes behind the IP header that were captured.
+    pub bytes: &'a [u8],
+    /// Bytes behind the IP header on the wire.
+    pub length: u32,
+}
+
+/// A TCP packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// Nanoseconds since the capture began; negative when files are out of order.
+    pub time_ns: i64,
+    /// Its number in the capture, from 1.
+    pub number: u32,
+    /// Sender.
+    pub source: Endpoint,
+    /// Receiver.
+    pub destination: Endpoint,
+    /// As in `Carried`.
+    pub path: u64,
+    /// As in `Carried`.
+    pub ip_id: Option<u16>,
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgement number.
+    pub ack: u32,
+    /// `FIN`, `SYN`, `RST`, `ACK` and the others of the header's byte 13.
+    pub flags: u8,
+    /// Window as it stands in the header.
+    pub window: u16,
+    /// Checksum field, right or not.
+    pub checksum: u16,
+    /// Options.
+    pub options: Options,
+    /// Payload bytes on the wire.
+    pub length: u32,
+    /// Payload that was captured.
+    pub payload: &'a [u8],
+}
+
+/// TCP options that matter here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Largest segment, bytes; 0: not given (RFC 9293, 3.7.1).
+    pub mss: u16,
+    /// Window scale shift as given (RFC 7323, 2).
+    pub scale: Option<u8>,
+    /// Selective acknowledgements permitted (RFC 2018).
+    pub sack_permitted: bool,
+    /// Timestamp value and echo (RFC 7323, 3).
+    pub stamps: Option<(u32, u32)>,
+    /// Bytes that the blocks of a selective acknowledgement name.
+    pub sacked: u32,
+}
+
+/// Why bytes that IP calls TCP are none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotTcp {
+    /// Less of the header was captured than its first 20 bytes.
+    Cut,
+    /// The header says that it is shorter than 20 bytes, or longer than the packet.
+    Length,
+}
+
+const HEADER: usize = 20;
+
+impl<'a> Packet<'a> {
+    /// Reads the header.
+    #[inline]
+    pub fn read(carried: &Carried<'a>, time_ns: i64, number: u32) -> Result<Packet<'a>, NotTcp> {
+        let bytes = carried.bytes;
+        if bytes.len() < HEADER {
+            return Err(NotTcp::Cut);
+        }
+        let header = usize::from(bytes[12] >> 4) * 4;
+        if header < HEADER || header as u32 > carried.length {
+            return Err(NotTcp::Length);
+        }
+        let kept = bytes.len().min(header);
+        let length = carried.length - header as u32;
+        let payload = &bytes[kept..];
+        let payload = &payload[..payload.len().min(length as usize)];
+        let source = Endpoint { address: carried.source, port: u16_at(bytes, 0, true) };
+        let destination = Endpoint { address: carried.destination, port: u16_at(bytes, 2, true) };
+        Ok(Packet {
+            time_ns,
+            number,
+            source,
+            destination,
+            path: carried.path,
+            ip_id: carried.ip_id,
+            seq: u32_at(bytes, 4, true),
+            ack: u32_at(bytes, 8, true),
+            flags: bytes[13],
+            window: u16_at(bytes, 14, true),
+            checksum: u16_at(bytes, 16, true),
+            options: Options::read(&bytes[HEADER..kept]),
+            length,
+            payload,
+        })
+    }
+
+    /// Whether a flag is set.
+    #[inline]
+    pub fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+impl Options {
+    #[inline]
+    fn read(bytes: &[u8]) -> Options {
+        let mut options = Options::default();
+        // Two fillers and timestamps: what most packets of most connections carry.
+        if bytes.len() == 12 && bytes[..4] == [1, 1, 8, 10] {
+            options.stamps = Some((u32_at(bytes, 4, true), u32_at(bytes, 8, true)));
+        } else if !bytes.is_empty() {
+            options.walk(bytes);
+        }
+        options
+    }
+
+    fn walk(&mut self, mut rest: &[u8]) {
+        while let Some((&kind, behind)) = rest.split_first() {
+            if kind == 0 {
+                return;
+            }
+            if kind == 1 {
+                rest = behind;
+                continue;
+            }
+            let Some(length) = behind.first().map(|length| usize::from(*length)) else { return };
+            let Some(option) = rest.get(..length).filter(|_| length >= 2) else { return };
+            match (kind, length) {
+                (2, 4) => self.mss = u16_at(option, 2, true),
+                (3, 3) => self.scale = Some(option[2]),
+                (4, 2) => self.sack_permitted = true,
+                (5, 10 | 18 | 26 | 34) => {
+                    self.sacked = option[2..].chunks_exact(8).fold(0, |sum, block| {
+                        let length = u32_at(block, 4, true).wrapping_sub(u32_at(block, 0, true));
+                        u32::saturating_add(sum, length)
+                    });
+                }
+                (8, 10) => self.stamps = Some((u32_at(option, 2, true), u32_at(option, 6, true))),
+                _ => {}
+            }
+            rest = &rest[length..];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_up_to_what_is_broken() {
+        let syn = [2, 4, 5, 180, 1, 3, 3, 7, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 8, 5, 200];
+        let options = Options::read(&syn);
+        let expected = Options {
+            mss: 1460,
+            scale: Some(7),
+            sack_permitted: true,
+            stamps: Some((9, 8)),
+            sacked: 0,
+        };
+        assert_eq!(options, expected);
+        let sack = [1, 1, 5, 10, 0, 0, 0, 100, 0, 0, 5, 0];
+        assert_eq!(Options::read(&sack).sacked, 0x500 - 100);
+        assert_eq!(Options::read(&[3, 0, 0, 0]), Options::default(), "a length of nothing");
+    }
+}

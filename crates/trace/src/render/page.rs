@@ -1,0 +1,205 @@
+//! The page: findings in words, the diagrams of one connection, and a table of its transactions. It asks nothing of
+//! any network: style, script and drawings are in it.
+
+use std::fmt::Write;
+
+use super::plot::{self, Plot, Span, WIDTH};
+use super::svg::{Svg, escaped};
+use super::{axis, bounce};
+use crate::event::Side;
+use crate::report::{Connection, Finding, Report, TransactionReport, Verdict};
+use crate::scene::Scene;
+use crate::sentence::span;
+
+/// A page, and its drawings one by one.
+#[derive(Debug)]
+pub struct Drawn {
+    /// The page.
+    pub page: String,
+    /// Drawings with their names, each complete.
+    pub drawings: Vec<(&'static str, String)>,
+}
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+/// Width of the bounce diagram.
+const BOUNCE: f64 = 1_020.0;
+/// Transactions in the table.
+const MAX_ROWS: usize = 500;
+
+/// Draws a connection of a report.
+pub fn draw(scene: &Scene, report: &Report) -> Drawn {
+    let one = report.connections.iter().find(|connection| connection.number == scene.number);
+    let verdict = one.map_or(&report.verdict, |connection| &connection.verdict);
+    let findings: Vec<Finding> =
+        verdict.most_significant.iter().chain(&verdict.next).cloned().collect();
+    let time = Span::of(scene);
+    let plots = plots(scene, time);
+    let (bounce, height) = bounce::draw(scene, &findings);
+    let mut page = String::with_capacity(bounce.len() * 2);
+    head(&mut page, scene, report, verdict);
+    for (rank, finding) in findings.iter().enumerate() {
+        finding_words(&mut page, rank, finding);
+    }
+    page.push_str("<h2>Over time <button id=\"log\">logarithmic</button> <small>wheel zooms, dragging moves, a double click shows all</small></h2>\n");
+    for plot in &plots {
+        let scaled = plot.name.starts_with("flight");
+        let hidden = if plot.name.ends_with("-log") { " hidden" } else { "" };
+        let class = if scaled { format!("plot scaled{hidden}") } else { "plot".to_owned() };
+        let _ = writeln!(
+            page,
+            "<div class=\"{class}\">{}<small>{}</small></div>",
+            svg(plot),
+            escaped(&plot.title)
+        );
+    }
+    page.push_str("<h2>Packet by packet <button id=\"larger\">larger</button> <button id=\"smaller\">smaller</button></h2>\n");
+    page.push_str("<p class=\"quiet\">An arrow is a packet: grey without payload, yellow less than a segment, blue a whole one, red sent again; thick where a finding shows. Long silences are compressed.</p>\n");
+    let _ = writeln!(
+        page,
+        "<div class=\"scroll\" id=\"bounce-box\"><svg id=\"bounce\" viewBox=\"0 0 {BOUNCE:.0} {height:.0}\" width=\"{BOUNCE:.0}\" height=\"{height:.0}\">\n{bounce}</svg></div>"
+    );
+    if let Some(connection) = one {
+        table(&mut page, connection);
+    }
+    let (from, to) = time.seconds();
+    let _ = writeln!(
+        page,
+        "<script type=\"application/json\" id=\"span\">[{from},{to}]</script>\n<script>\n{SCRIPT}</script>\n</body></html>"
+    );
+    Drawn { page, drawings: drawings(plots, bounce, height) }
+}
+
+fn plots(scene: &Scene, time: Span) -> Vec<Plot> {
+    let mut plots = Vec::new();
+    for side in [Side::Server, Side::Client] {
+        for log in [false, true] {
+            plots.extend(plot::in_flight(scene, time, side, log));
+        }
+    }
+    plots.push(plot::throughput(scene, time));
+    plots.push(plot::round_trips(scene, time));
+    plots
+}
+
+fn svg(plot: &Plot) -> String {
+    format!("<svg viewBox=\"0 0 {WIDTH} {:.0}\" width=\"100%\">\n{}</svg>", plot.height, plot.inner)
+}
+
+fn drawings(plots: Vec<Plot>, bounce: String, height: f64) -> Vec<(&'static str, String)> {
+    let styled = |inner: &str, size: (f64, f64), id: &str| {
+        let mut svg = Svg::default();
+        svg.raw(&format!("<style>{STYLE}</style>"));
+        svg.raw(inner);
+        svg.framed(id, size)
+    };
+    let mut out: Vec<(&'static str, String)> =
+        plots.iter().map(|p| (p.name, styled(&p.inner, (WIDTH, p.height), p.name))).collect();
+    out.push(("bounce", styled(&bounce, (BOUNCE, height), "bounce")));
+    out
+}
+
+fn head(page: &mut String, scene: &Scene, report: &Report, verdict: &Verdict) {
+    let ends = scene.conversation.ends;
+    let end =
+        |at: usize| format!("{} port {}", crate::address::ip(ends[at].address), ends[at].port);
+    let title = escaped(&report.files.join(", "));
+    let _ = writeln!(
+        page,
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n<style>\n{STYLE}</style></head><body>\n\
+         <h1>Whose time was it?</h1>\n<p class=\"quiet\">{title} · connection {} of {} · {} to {} · round trip {}</p>",
+        scene.number,
+        report.connections_total,
+        escaped(&end(0)),
+        escaped(&end(1)),
+        span(scene.judged.path.round_trip_ns()),
+    );
+    if let Some(damage) = &report.capture.damage {
+        let _ =
+            writeln!(page, "<p>Damaged: {}. What came before was analysed.</p>", escaped(damage));
+    }
+    let owners = &verdict.owners;
+    let all = [
+        ("client", owners.client),
+        ("network", owners.network),
+        ("server", owners.server),
+        ("balancer", owners.balancer),
+    ];
+    page.push_str("<div class=\"bar\">");
+    for (name, seconds) in all.iter().filter(|(_, seconds)| *seconds > 0.0) {
+        let share = seconds / verdict.total_seconds.max(1e-12) * 100.0;
+        let _ = write!(
+            page,
+            "<span class=\"{name}\" style=\"width:{share:.2}%\" title=\"{name} {share:.1} %\">{name} {share:.0} %</span>"
+        );
+    }
+    let total = axis::seconds(verdict.total_seconds);
+    let _ = writeln!(page, "</div>\n<p>Users waited {total} on this connection.</p>");
+    if verdict.most_significant.is_none() {
+        page.push_str("<p>Nothing stands out: no part of this is worth changing.</p>\n");
+    }
+}
+
+fn finding_words(page: &mut String, rank: usize, finding: &Finding) {
+    let name = match rank {
+        0 => "Most significant",
+        1 => "Next",
+        _ => "After it",
+    };
+    let more = [finding.hint.as_deref(), finding.alternative.as_deref()];
+    let more: String =
+        more.iter().flatten().map(|text| format!("<p>{}</p>", escaped(text))).collect();
+    let _ = writeln!(
+        page,
+        "<div class=\"finding {}\" data-rank=\"{rank}\" data-start=\"{}\" data-length=\"{}\"><b>{name}: {}</b> <small>{} · {}'s time</small><p>{}</p>{more}<p>{}</p></div>",
+        finding.owner.name(),
+        finding.evidence.start_seconds,
+        finding.evidence.longest_seconds,
+        finding.code.title(),
+        finding.code.code(),
+        finding.owner.name(),
+        escaped(&finding.sentence),
+        escaped(&finding.fix),
+    );
+}
+
+fn table(page: &mut String, connection: &Connection) {
+    page.push_str("<h2>Transactions</h2>\n<table><thead><tr>");
+    for name in ["start", "total", "request", "server", "response", "latency", "bytes", "what"] {
+        let _ = write!(page, "<th>{name}</th>");
+    }
+    page.push_str("</tr></thead><tbody>\n");
+    for transaction in connection.transactions.iter().take(MAX_ROWS) {
+        row(page, transaction);
+    }
+    page.push_str("</tbody></table>\n");
+    let hidden = connection.transactions_total - connection.transactions.len().min(MAX_ROWS) as u64;
+    if hidden > 0 {
+        let _ = writeln!(page, "<p class=\"quiet\">{hidden} more are not shown.</p>");
+    }
+}
+
+fn row(page: &mut String, of: &TransactionReport) {
+    let response = of.response.as_ref();
+    let seconds = [
+        of.start_seconds,
+        of.total_seconds,
+        of.request.seconds,
+        of.server_seconds,
+        response.map_or(0.0, |phase| phase.seconds),
+        of.latency_seconds + of.setup_seconds,
+    ];
+    page.push_str("<tr>");
+    for value in seconds {
+        let _ = write!(page, "<td data-value=\"{value}\">{}</td>", axis::seconds(value));
+    }
+    let bytes = response.map_or(0, |phase| phase.bytes);
+    let status = of.status.map_or_else(String::new, |status| format!(" → {status}"));
+    let title = of.title.as_deref().unwrap_or(of.kind);
+    let _ = writeln!(
+        page,
+        "<td data-value=\"{bytes}\">{}</td><td>{}{status}</td></tr>",
+        axis::amount(bytes as f64),
+        escaped(title)
+    );
+}

@@ -1,0 +1,96 @@
+//! Writes SVG: escaped text, shapes, a frame around a drawing. It knows nothing of packets.
+
+use std::fmt::Write;
+
+/// A drawing that grows.
+#[derive(Debug, Default)]
+pub struct Svg {
+    out: String,
+}
+
+/// Text that may stand in XML and HTML.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+impl Svg {
+    /// A line.
+    pub fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+        let _ = writeln!(
+            self.out,
+            "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
+        );
+    }
+
+    /// A rectangle with words that show when it is pointed at.
+    pub fn rect(&mut self, class: &str, (x, y): (f64, f64), (w, h): (f64, f64), title: &str) {
+        let _ = writeln!(
+            self.out,
+            "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.2}\" height=\"{h:.1}\"><title>{}</title></rect>",
+            escaped(title)
+        );
+    }
+
+    /// Words; `anchor`: `start`, `middle` or `end`.
+    pub fn text(&mut self, class: &str, anchor: &str, (x, y): (f64, f64), text: &str) {
+        let _ = writeln!(
+            self.out,
+            "<text class=\"{class}\" text-anchor=\"{anchor}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
+            escaped(text)
+        );
+    }
+
+    /// A path of steps: each value holds until the next.
+    pub fn steps(&mut self, class: &str, points: &[(f64, f64)]) {
+        let mut path = String::new();
+        for (at, (x, y)) in points.iter().enumerate() {
+            let _ = if at == 0 {
+                write!(path, "M{x:.1} {y:.1}")
+            } else {
+                write!(path, "H{x:.1}V{y:.1}")
+            };
+        }
+        let _ = writeln!(self.out, "<path class=\"{class}\" d=\"{path}\"/>");
+    }
+
+    /// Dots, as one path.
+    pub fn dots(&mut self, class: &str, points: &[(f64, f64)]) {
+        let mut path = String::new();
+        for (x, y) in points {
+            let _ = write!(path, "M{x:.1} {y:.1}h0");
+        }
+        let _ = writeln!(self.out, "<path class=\"{class}\" d=\"{path}\"/>");
+    }
+
+    /// Markup as it is.
+    pub fn raw(&mut self, markup: &str) {
+        self.out.push_str(markup);
+        self.out.push('\n');
+    }
+
+    /// The drawing's markup, without a frame.
+    pub fn inner(self) -> String {
+        self.out
+    }
+
+    /// The drawing, framed.
+    pub fn framed(self, id: &str, (width, height): (f64, f64)) -> String {
+        format!(
+            "<svg id=\"{id}\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
+             width=\"{width:.0}\" height=\"{height:.0}\">\n{}</svg>\n",
+            self.out
+        )
+    }
+}

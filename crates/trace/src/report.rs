@@ -1,0 +1,96 @@
+//! What comes out of an analysis, as written to JSON; docs/explain.md says what each field means.
+//!
+//! Plain data. Times are seconds; those of packets count from the capture's first frame.
+
+use serde::Serialize;
+
+pub use bands::{Location, Owners};
+pub use connection::{Connection, Direction, End, FlagReport, Scaling, Window};
+pub use finding::{EvidenceReport, Finding, Verdict};
+pub use transaction::{CauseReport, PhaseReport, TransactionReport};
+
+pub(crate) mod bands;
+pub(crate) mod connection;
+pub(crate) mod finding;
+pub(crate) mod number;
+pub(crate) mod transaction;
+
+/// The schema's name and version.
+pub const SCHEMA: &str = "steelyard.trace/1";
+
+/// A whole report.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// `SCHEMA`.
+    pub schema: &'static str,
+    /// Files, in the order read.
+    pub files: Vec<String>,
+    /// Facts of the capture.
+    pub capture: Capture,
+    /// How many connections there are.
+    pub connections_total: usize,
+    /// How many of them are not in `connections`.
+    pub connections_left_out: usize,
+    /// How many transactions there are.
+    pub transactions_total: u64,
+    /// Findings over all connections.
+    pub verdict: Verdict,
+    /// Each connection.
+    pub connections: Vec<Connection>,
+}
+
+/// Facts of a capture.
+#[derive(Clone, Debug, Serialize)]
+pub struct Capture {
+    /// Frames.
+    pub frames: u64,
+    /// Bytes captured of them.
+    pub captured_bytes: u64,
+    /// TCP packets, copies included.
+    pub tcp_packets: u64,
+    /// The first frame, seconds since the epoch.
+    pub start_epoch_seconds: f64,
+    /// From the first to the last frame.
+    pub seconds: f64,
+    /// Copies that only the capture made.
+    pub duplicates: u64,
+    /// Packets that the capturing program says it lost.
+    pub drops: u64,
+    /// The most bytes kept of a packet; 0: unlimited.
+    pub snaplen: u32,
+    /// TCP packets that the filter left out.
+    pub filtered: u64,
+    /// TCP packets of connections beyond the limit.
+    pub beyond_limit: u64,
+    /// Frames of unknown links.
+    pub unknown_link: u64,
+    /// Frames without IP.
+    pub not_ip: u64,
+    /// IP without TCP.
+    pub not_tcp: u64,
+    /// Later fragments.
+    pub fragments: u64,
+    /// Frames that were cut or broken before TCP's header was complete.
+    pub broken: u64,
+    /// Frames tunnelled too deep.
+    pub too_deep: u64,
+    /// Frames earlier than the one before.
+    pub backwards: u64,
+    /// What was wrong with the file; analysed up to there.
+    pub damage: Option<String>,
+}
+
+impl Verdict {
+    /// Number of the connection that shows the most significant bottleneck best.
+    pub fn shown(&self) -> Option<u32> {
+        self.most_significant.as_ref().map(|finding| finding.evidence.connection)
+    }
+}
+
+impl Report {
+    /// Number of the connection whose users waited longest.
+    pub fn slowest(&self) -> Option<u32> {
+        let total = |connection: &&Connection| (connection.verdict.total_seconds * 1e9) as i64;
+        self.connections.iter().max_by_key(total).map(|connection| connection.number)
+    }
+}

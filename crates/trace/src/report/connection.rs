@@ -1,0 +1,291 @@
+//! A connection in reports.
+
+use serde::Serialize;
+
+use super::finding::Verdict;
+use super::number::seconds;
+use super::transaction::TransactionReport;
+use crate::address;
+use crate::conversation::{Conversation, Ended};
+use crate::direction::ScaleOption;
+use crate::event::Side;
+use crate::judge::flag::Flag;
+use crate::judge::scale::{Provenance, Scale};
+use crate::ledger::Ledger;
+use crate::talk::Protocol;
+
+/// One connection.
+#[derive(Clone, Debug, Serialize)]
+pub struct Connection {
+    /// Its number, in the order of first packets.
+    pub number: u32,
+    /// Who opened it.
+    pub client: End,
+    /// Who was asked.
+    pub server: End,
+    /// Whether that is a guess.
+    pub roles_guessed: bool,
+    /// When its first packet passed.
+    pub start_seconds: f64,
+    /// From its first to its last packet.
+    pub seconds: f64,
+    /// What is spoken: `silent`, `http`, `tls`, `multiplexed` or `opaque`.
+    pub protocol: &'static str,
+    /// `open`, `closed`, `reset-by-client` or `reset-by-server`.
+    pub ended: &'static str,
+    /// Whether the handshake was captured.
+    pub handshake: bool,
+    /// From SYN to its answer.
+    pub handshake_server_seconds: Option<f64>,
+    /// From the answer to its acknowledgement.
+    pub handshake_client_seconds: Option<f64>,
+    /// SYNs of the client.
+    pub syns: u32,
+    /// The whole round trip; absent when unknown.
+    pub rtt_s: Option<f64>,
+    /// Round trip between capture and client.
+    pub rtt_client_s: Option<f64>,
+    /// Round trip between capture and server.
+    pub rtt_server_s: Option<f64>,
+    /// Whether the round trip may be shorter, since only delayed acknowledgements were seen.
+    pub rtt_upper_bound: bool,
+    /// Windows that contradict what was announced.
+    pub flags: Vec<FlagReport>,
+    /// How many transactions.
+    pub transactions_total: u64,
+    /// How many are not in `transactions`: the fastest are left out.
+    pub transactions_left_out: u64,
+    /// What was found.
+    pub verdict: Verdict,
+    /// Requests with their answers.
+    pub transactions: Vec<TransactionReport>,
+}
+
+/// One end, and what it sent.
+#[derive(Clone, Debug, Serialize)]
+pub struct End {
+    /// The address.
+    pub address: String,
+    /// The port.
+    pub port: u16,
+    /// What it sent.
+    pub sent: Direction,
+    /// The windows that it advertises.
+    pub window: Window,
+}
+
+/// What one end sent. Copies that only the capture made are in `duplicates` and nowhere else.
+#[derive(Clone, Debug, Serialize)]
+pub struct Direction {
+    /// Packets.
+    pub packets: u64,
+    /// Those with payload.
+    pub data_packets: u64,
+    /// Payload bytes.
+    pub bytes: u64,
+    /// Payload bytes, each counted once.
+    pub unique_bytes: u64,
+    /// Packets with bytes that were seen before.
+    pub retransmitted_packets: u64,
+    /// Such bytes.
+    pub retransmitted_bytes: u64,
+    /// Packets that filled a hole.
+    pub out_of_order_packets: u64,
+    /// Copies that only the capture made.
+    pub duplicates: u64,
+    /// Packets with an acknowledgement and nothing else.
+    pub pure_acks: u64,
+    /// Probes of closed windows and quiet connections.
+    pub probes: u64,
+    /// Packets that close the window.
+    pub zero_windows: u64,
+    /// Packets with SYN.
+    pub syns: u64,
+    /// Packets with FIN.
+    pub fins: u64,
+    /// Packets with RST.
+    pub resets: u64,
+    /// The largest segment that it accepts, as announced.
+    pub mss: Option<u16>,
+    /// The largest segment that it sends.
+    pub segment: u32,
+    /// Whether it announced selective acknowledgements.
+    pub sack_permitted: bool,
+    /// Most bytes in flight, as packets passed the capture.
+    pub max_in_flight_captured: i64,
+    /// Most bytes in flight in its own view.
+    pub max_in_flight: i64,
+}
+
+/// The windows that one end advertises.
+#[derive(Clone, Debug, Serialize)]
+pub struct Window {
+    /// Of its SYN, bytes.
+    pub syn: Option<u16>,
+    /// The smallest field.
+    pub raw_min: Option<u16>,
+    /// The largest field.
+    pub raw_max: Option<u16>,
+    /// The smallest, bytes, where the scale is known.
+    pub min: Option<i64>,
+    /// The largest.
+    pub max: Option<i64>,
+    /// How fields are read.
+    pub scale: Scaling,
+}
+
+/// A window scale.
+#[derive(Clone, Debug, Serialize)]
+pub struct Scaling {
+    /// The shift in its SYN; absent without the option or the SYN.
+    pub option: Option<u8>,
+    /// The shift in force; with `lower-bound` the smallest possible; absent when unknown.
+    pub shift: Option<u8>,
+    /// Where that is known from: `syn`, `proven-zero`, `lower-bound`, `unknown` or `user`.
+    pub provenance: &'static str,
+}
+
+/// A window that contradicts what was announced.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlagReport {
+    /// `WINDOW_SCALE_INCONSISTENT`.
+    pub code: &'static str,
+    /// `client` or `server`.
+    pub side: &'static str,
+    /// Number of the first such packet.
+    pub packet: u32,
+    /// Window field before.
+    pub window_before: u16,
+    /// Window field after.
+    pub window_after: u16,
+    /// The shift that was announced.
+    pub announced_shift: u8,
+    /// The shift that explains it.
+    pub explained_by_shift: u8,
+    /// In words.
+    pub hint: String,
+}
+
+impl Connection {
+    /// Of a judged connection.
+    pub fn of(conversation: &Conversation, ledger: &Ledger, verdict: Verdict) -> Connection {
+        let path = &ledger.path;
+        let shake = &conversation.handshake;
+        let near = |side| path.is_known(side).then(|| seconds(path.near_ns(side)));
+        let (client, server) = (near(Side::Client), near(Side::Server));
+        let known = client.is_some() || server.is_some();
+        Connection {
+            number: ledger.number,
+            client: end(conversation, ledger, Side::Client),
+            server: end(conversation, ledger, Side::Server),
+            roles_guessed: conversation.guessed,
+            start_seconds: seconds(conversation.first_ns),
+            seconds: seconds(conversation.last_ns - conversation.first_ns),
+            protocol: protocol(conversation, ledger),
+            ended: match conversation.ended {
+                Ended::Open => "open",
+                Ended::Closed => "closed",
+                Ended::Reset(Side::Client) => "reset-by-client",
+                Ended::Reset(Side::Server) => "reset-by-server",
+            },
+            handshake: shake.syn_ns.is_some() && shake.syn_ack_ns.is_some(),
+            handshake_server_seconds: path.handshake_ns[1].map(seconds),
+            handshake_client_seconds: path.handshake_ns[0].map(seconds),
+            syns: shake.syns,
+            rtt_s: known.then(|| seconds(path.round_trip_ns())),
+            rtt_client_s: client,
+            rtt_server_s: server,
+            rtt_upper_bound: path.is_bound(),
+            flags: ledger.flags.iter().map(FlagReport::of).collect(),
+            transactions_total: ledger.tally.transactions,
+            transactions_left_out: ledger.left_out,
+            verdict,
+            transactions: ledger.kept.iter().map(TransactionReport::of).collect(),
+        }
+    }
+}
+
+fn protocol(conversation: &Conversation, ledger: &Ledger) -> &'static str {
+    match conversation.talk.protocol {
+        _ if ledger.multiplexed => "multiplexed",
+        Protocol::Silent => "silent",
+        Protocol::Http => "http",
+        Protocol::Tls => "tls",
+        Protocol::Multiplexed => "multiplexed",
+        Protocol::Opaque => "opaque",
+    }
+}
+
+fn end(conversation: &Conversation, ledger: &Ledger, side: Side) -> End {
+    let at = conversation.ends[side.index()];
+    let direction = &conversation.directions[side.index()];
+    let counts = &direction.counts;
+    let scale = ledger.scales.map(|scales| scales[side.index()]);
+    let sent = Direction {
+        packets: counts.packets,
+        data_packets: counts.data_packets,
+        bytes: counts.bytes,
+        unique_bytes: direction.unique_bytes(),
+        retransmitted_packets: counts.retransmitted_packets,
+        retransmitted_bytes: counts.retransmitted_bytes,
+        out_of_order_packets: counts.out_of_order_packets,
+        duplicates: direction.recent.copies,
+        pure_acks: counts.pure_acks,
+        probes: counts.probes,
+        zero_windows: counts.zero_windows,
+        syns: counts.syns,
+        fins: counts.fins,
+        resets: counts.resets,
+        mss: Some(direction.mss).filter(|mss| *mss > 0),
+        segment: ledger.segments[side.index()],
+        sack_permitted: direction.sack_permitted,
+        max_in_flight_captured: direction.max_in_flight,
+        max_in_flight: ledger.max_in_flight[side.index()],
+    };
+    let known = scale.filter(|scale| scale.is_known());
+    let (raw_min, raw_max) = (direction.raw_window.map(|w| w.0), direction.raw_window.map(|w| w.1));
+    let scaled = |raw: Option<u16>| Some(i64::from(raw?) << known?.shift);
+    let window = Window {
+        syn: direction.syn_window,
+        raw_min,
+        raw_max,
+        min: scaled(raw_min),
+        max: scaled(raw_max),
+        scale: scaling(direction.scale, scale),
+    };
+    End { address: address::ip(at.address).to_string(), port: at.port, sent, window }
+}
+
+fn scaling(option: ScaleOption, scale: Option<Scale>) -> Scaling {
+    let provenance = scale.map_or(Provenance::Unknown, |scale| scale.provenance);
+    let told = scale.filter(|_| provenance != Provenance::Unknown);
+    Scaling {
+        option: match option {
+            ScaleOption::Shift(shift) => Some(shift),
+            ScaleOption::Absent | ScaleOption::NotSeen => None,
+        },
+        shift: told.map(|scale| scale.shift),
+        provenance: match provenance {
+            Provenance::Syn => "syn",
+            Provenance::ProvenZero => "proven-zero",
+            Provenance::LowerBound => "lower-bound",
+            Provenance::Unknown => "unknown",
+            Provenance::User => "user",
+        },
+    }
+}
+
+impl FlagReport {
+    fn of(flag: &Flag) -> FlagReport {
+        FlagReport {
+            code: Flag::CODE,
+            side: if flag.side == Side::Client { "client" } else { "server" },
+            packet: flag.number,
+            window_before: flag.before,
+            window_after: flag.after,
+            announced_shift: flag.announced,
+            explained_by_shift: flag.shift,
+            hint: flag.hint(),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Findings in reports.
+
+use model::limit::{Limit, Owner};
+use serde::Serialize;
+
+use super::bands::{Location, Owners};
+
+/// Whose time it was and why, the most significant first.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verdict {
+    /// What users waited in all transactions together.
+    pub total_seconds: f64,
+    /// Where it went by.
+    pub location: Location,
+    /// Whose it was.
+    pub owners: Owners,
+    /// Nothing is worth changing.
+    pub healthy: bool,
+    /// The most significant bottleneck.
+    pub most_significant: Option<Finding>,
+    /// The next ones, until they are insignificant.
+    pub next: Vec<Finding>,
+    /// The first of all that concerns the transport: neither thinking nor the path's length.
+    pub first_among_transport: Option<Limit>,
+    /// The first behind the most significant one that does.
+    pub next_among_transport: Option<Limit>,
+}
+
+/// A bottleneck.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// Where in transactions: `setup`, `request`, `server`, `response` or `path`.
+    pub phase: &'static str,
+    /// What limits.
+    pub code: Limit,
+    /// Whose time it is.
+    pub owner: Owner,
+    /// For how long.
+    pub seconds: f64,
+    /// Share of the time in which something was done: transactions without the path's length.
+    pub share: f64,
+    /// Share of all that users waited.
+    pub share_of_total: f64,
+    /// What would be saved without it.
+    pub saving_seconds: f64,
+    /// A contradiction that explains it.
+    pub flag: Option<&'static str>,
+    /// How the contradiction is explained.
+    pub hint: Option<String>,
+    /// What the sender's buffer seems to hold, bytes.
+    pub cap_bytes: Option<i64>,
+    /// The receiver's window, bytes.
+    pub window: Option<i64>,
+    /// What else it may be, where the capture cannot decide.
+    pub alternative: Option<String>,
+    /// In a sentence.
+    pub sentence: String,
+    /// What to change.
+    pub fix: String,
+    /// Where to see it.
+    pub evidence: EvidenceReport,
+}
+
+/// Where to see a finding.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct EvidenceReport {
+    /// Number of the connection that shows it best.
+    pub connection: u32,
+    /// Number of the packet before the longest such time.
+    pub from_packet: u32,
+    /// Number of the packet behind it.
+    pub to_packet: u32,
+    /// When that time began.
+    pub start_seconds: f64,
+    /// How long it was.
+    pub longest_seconds: f64,
+    /// How often it happened.
+    pub times: u32,
+}

@@ -1,0 +1,23 @@
+//! Numbers as reports show them: seconds of nanoseconds, and no more digits than are meant.
+
+/// Seconds, to the nanosecond.
+pub fn seconds(ns: i64) -> f64 {
+    // Nanoseconds below 2^53 are exact in a double; the division rounds to the nearest one.
+    ns as f64 / 1e9
+}
+
+/// Rounded to so many decimals.
+pub fn rounded(value: f64, decimals: i32) -> f64 {
+    let scale = 10_f64.powi(decimals);
+    (value * scale).round() / scale
+}
+
+/// A share of a whole, four decimals; 0 of nothing.
+pub fn share(part: i64, whole: i64) -> f64 {
+    if whole <= 0 { 0.0 } else { rounded(part as f64 / whole as f64, 4) }
+}
+
+/// Megabits a second of bytes a second.
+pub fn megabits(bytes_per_second: f64) -> f64 {
+    rounded(bytes_per_second * 8.0 / 1e6, 3)
+}

@@ -1,0 +1,148 @@
+//! A transaction in reports.
+
+use model::limit::{Limit, Owner};
+use serde::Serialize;
+
+use super::bands::{Location, Owners};
+use super::number::{megabits, seconds, share};
+use crate::event::Side;
+use crate::judge::bands::Bands;
+use crate::judge::transaction::{Kind, Phase, Transaction, owner};
+
+/// A request with its answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct TransactionReport {
+    /// `exchange`, `tls-handshake` or `answer-only`.
+    pub kind: &'static str,
+    /// Method and target, where HTTP says.
+    pub title: Option<String>,
+    /// The answer's status.
+    pub status: Option<u16>,
+    /// Whether both messages were captured to their end.
+    pub complete: bool,
+    /// When its first packet passed.
+    pub start_seconds: f64,
+    /// What the user waited: setup, request, queue, server, response and latency.
+    pub total_seconds: f64,
+    /// Opening the connection, if this is its first transaction.
+    pub setup_seconds: f64,
+    /// The request's transfer.
+    pub request: PhaseReport,
+    /// Time in a queue of the path, at the request's end.
+    pub queue_seconds: f64,
+    /// The server's work.
+    pub server_seconds: f64,
+    /// The answer's transfer.
+    pub response: Option<PhaseReport>,
+    /// Round trips of the path.
+    pub latency_seconds: f64,
+    /// The client's pause before it, which is no part of the total.
+    pub pause_seconds: f64,
+    /// Where the time went by.
+    pub location: Location,
+    /// Whose it was.
+    pub owners: Owners,
+}
+
+/// The transfer of a message.
+#[derive(Clone, Debug, Serialize)]
+pub struct PhaseReport {
+    /// From its first to its last packet.
+    pub seconds: f64,
+    /// Data packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Number of its first packet.
+    pub first_packet: u32,
+    /// Number of its last packet.
+    pub last_packet: u32,
+    /// Most bytes in flight in the sender's view.
+    pub max_in_flight: i64,
+    /// What the sender's buffer seems to hold, bytes.
+    pub cap_bytes: Option<i64>,
+    /// Smallest window in force, bytes, where known.
+    pub window_min: Option<i64>,
+    /// Largest window in force, bytes, where known.
+    pub window_max: Option<i64>,
+    /// Rate between its first and last packet.
+    pub realized_bandwidth_mbps: Option<f64>,
+    /// What the link or the window would allow, where known.
+    pub ideal_bandwidth_mbps: Option<f64>,
+    /// What limited, the longest first.
+    pub causes: Vec<CauseReport>,
+}
+
+/// One limit of a transfer.
+#[derive(Clone, Debug, Serialize)]
+pub struct CauseReport {
+    /// What limited.
+    pub code: Limit,
+    /// Whose time it was.
+    pub owner: Owner,
+    /// For how long.
+    pub seconds: f64,
+    /// Share of the transfer.
+    pub share: f64,
+    /// Number of the packet before the longest such time.
+    pub from_packet: u32,
+    /// Number of the packet behind it.
+    pub to_packet: u32,
+}
+
+impl TransactionReport {
+    /// Of a transaction.
+    pub fn of(of: &Transaction) -> TransactionReport {
+        let round_trip_ns = of.near_ns.iter().sum();
+        let phase = |side, phase: &Phase| PhaseReport::of(phase, side, round_trip_ns);
+        let bands = Bands::of(of);
+        TransactionReport {
+            kind: match of.kind {
+                Kind::Exchange => "exchange",
+                Kind::TlsHandshake => "tls-handshake",
+                Kind::AnswerOnly => "answer-only",
+            },
+            title: of.title.as_deref().map(str::to_owned),
+            status: of.status,
+            complete: of.complete,
+            start_seconds: seconds(of.span_ns().0),
+            total_seconds: seconds(of.total_ns()),
+            setup_seconds: seconds(of.setup_ns),
+            request: phase(Side::Client, &of.request),
+            queue_seconds: seconds(of.queue_ns),
+            server_seconds: seconds(of.server_ns),
+            response: of.response.as_ref().map(|response| phase(Side::Server, response)),
+            latency_seconds: seconds(of.latency_ns),
+            pause_seconds: seconds(of.pause_ns),
+            location: Location::from(&bands),
+            owners: Owners::from(&bands),
+        }
+    }
+}
+
+impl PhaseReport {
+    fn of(phase: &Phase, sender: Side, round_trip_ns: i64) -> PhaseReport {
+        let causes = phase.causes.iter().map(|cause| CauseReport {
+            code: cause.limit,
+            owner: owner(cause.limit, sender),
+            seconds: seconds(cause.ns),
+            share: share(cause.ns, phase.ns),
+            from_packet: cause.evidence.from,
+            to_packet: cause.evidence.to,
+        });
+        PhaseReport {
+            seconds: seconds(phase.to_ns - phase.from_ns),
+            packets: phase.packets,
+            bytes: phase.bytes,
+            first_packet: phase.numbers.0,
+            last_packet: phase.numbers.1,
+            max_in_flight: phase.max_in_flight,
+            cap_bytes: Some(phase.cap).filter(|cap| *cap > 0),
+            window_min: phase.window.map(|(low, _)| low),
+            window_max: phase.window.map(|(_, high)| high),
+            realized_bandwidth_mbps: phase.rate().map(megabits),
+            ideal_bandwidth_mbps: phase.ideal_rate(round_trip_ns).map(megabits),
+            causes: causes.collect(),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Sums over transactions: time by phase and limit, by place and by owner. For a connection, and for a whole file.
+//!
+//! What a sum means in words is said elsewhere (`verdict`).
+
+use model::limit::{Limit, Owner};
+
+use crate::event::Side;
+use crate::judge::bands::Bands;
+use crate::judge::shares::Evidence;
+use crate::judge::transaction::{Phase, Transaction, owner};
+
+/// Where in a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// Before the first request.
+    Setup,
+    /// While the request was sent.
+    Request,
+    /// Between request and answer.
+    Server,
+    /// While the answer was sent.
+    Response,
+    /// On the way, by its length.
+    Path,
+}
+
+impl Place {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Place::Setup => "setup",
+            Place::Request => "request",
+            Place::Server => "server",
+            Place::Response => "response",
+            Place::Path => "path",
+        }
+    }
+}
+
+/// Time under one limit in one place.
+#[derive(Clone, Copy, Debug)]
+pub struct Cell {
+    /// Where.
+    pub place: Place,
+    /// What limited.
+    pub limit: Limit,
+    /// Whose time.
+    pub owner: Owner,
+    /// How long, nanoseconds.
+    pub ns: i64,
+    /// Where to see it.
+    pub evidence: Evidence,
+    /// Number of the connection that shows it best.
+    pub connection: u32,
+    /// How much of `ns` that connection has.
+    pub connection_ns: i64,
+    /// Bytes that were sent under it.
+    pub bytes: u64,
+    /// What the sender's buffer seems to hold, bytes; 0: nothing suggests one.
+    pub cap: i64,
+    /// Smallest and largest window, bytes, where known.
+    pub window: Option<(i64, i64)>,
+    /// Most in flight, bytes.
+    pub max_in_flight: i64,
+    /// The path's round trip, nanoseconds.
+    pub round_trip_ns: i64,
+    /// The densest packets' rate, bytes a second; 0: unknown.
+    pub link_rate: f64,
+    /// Turns in which it held.
+    pub turns: u64,
+}
+
+/// The sums.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Transactions.
+    pub transactions: u64,
+    /// By place and owner.
+    pub bands: Bands,
+    /// What users waited, nanoseconds.
+    pub total_ns: i64,
+    /// The same without the path's length.
+    pub working_ns: i64,
+    /// Bytes of answers and requests.
+    pub bytes: [u64; 2],
+    cells: Vec<Cell>,
+}
+
+impl Tally {
+    /// Adds a transaction of a connection.
+    pub fn add(&mut self, transaction: &Transaction, connection: u32) {
+        self.transactions += 1;
+        self.bands.join(&Bands::of(transaction));
+        self.total_ns += transaction.total_ns();
+        self.working_ns += transaction.working_ns();
+        let numbers = transaction.request.numbers;
+        let server = (Place::Server, Limit::ServerThink, transaction.server_ns);
+        let queue = (Place::Request, Limit::LinkRate, transaction.queue_ns);
+        let path = (Place::Path, Limit::Latency, transaction.latency_ns);
+        let lost = (Place::Setup, Limit::Loss, transaction.setup_lost_ns);
+        let setup = transaction.setup_ns - transaction.setup_lost_ns;
+        let setup = (Place::Setup, Limit::Connect, setup);
+        for (place, limit, ns) in [server, queue, path, lost, setup] {
+            if ns > 0 {
+                let to = transaction.response.as_ref().map_or(numbers.1, |phase| phase.numbers.0);
+                let from_ns = transaction.request.to_ns;
+                let (times, longest_ns, from) = (1, ns, numbers.1);
+                let evidence = Evidence { times, longest_ns, from_ns, from, to, bytes: 0 };
+                let cell = cell((place, limit), Side::Client, ns, evidence, connection);
+                self.put(cell, transaction);
+            }
+        }
+        for (sender, phase) in transaction.phases() {
+            self.bytes[sender.index()] += phase.bytes;
+            self.phase(sender, phase, transaction, connection);
+        }
+    }
+
+    fn phase(&mut self, sender: Side, phase: &Phase, of: &Transaction, connection: u32) {
+        let place = if sender == Side::Client { Place::Request } else { Place::Response };
+        for cause in &phase.causes {
+            let (limit, evidence) = (cause.limit, cause.evidence);
+            let mut cell = cell((place, limit), sender, cause.ns, evidence, connection);
+            (cell.cap, cell.window) = (phase.cap, phase.window);
+            (cell.max_in_flight, cell.link_rate) = (phase.max_in_flight, phase.link_rate);
+            self.put(cell, of);
+        }
+    }
+
+    fn put(&mut self, mut cell: Cell, of: &Transaction) {
+        cell.round_trip_ns = of.near_ns.iter().sum();
+        self.merge(&cell);
+    }
+
+    /// Adds another's sums.
+    pub fn join(&mut self, other: &Tally) {
+        self.transactions += other.transactions;
+        self.bands.join(&other.bands);
+        self.total_ns += other.total_ns;
+        self.working_ns += other.working_ns;
+        for (mine, theirs) in self.bytes.iter_mut().zip(other.bytes) {
+            *mine += theirs;
+        }
+        other.cells.iter().for_each(|cell| self.merge(cell));
+    }
+
+    fn merge(&mut self, cell: &Cell) {
+        let same = |known: &&mut Cell| {
+            (known.place, known.limit, known.owner) == (cell.place, cell.limit, cell.owner)
+        };
+        let Some(known) = self.cells.iter_mut().find(same) else {
+            self.cells.push(*cell);
+            return;
+        };
+        let longer = cell.evidence.longest_ns > known.evidence.longest_ns;
+        known.evidence.join(&cell.evidence);
+        known.ns += cell.ns;
+        known.bytes += cell.bytes;
+        known.turns += cell.turns;
+        if cell.connection == known.connection {
+            known.connection_ns += cell.ns;
+        } else if longer {
+            (known.connection, known.connection_ns) = (cell.connection, cell.connection_ns);
+        }
+        if longer || known.window.is_none() {
+            (known.cap, known.window) = (cell.cap, cell.window);
+            (known.round_trip_ns, known.link_rate) = (cell.round_trip_ns, cell.link_rate);
+        }
+        known.max_in_flight = known.max_in_flight.max(cell.max_in_flight);
+    }
+
+    /// All sums, the longest first.
+    pub fn ranked(&self) -> Vec<Cell> {
+        let mut cells = self.cells.clone();
+        cells.sort_by_key(|cell| (std::cmp::Reverse(cell.ns), cell.place, cell.limit));
+        cells
+    }
+}
+
+fn cell(
+    (place, limit): (Place, Limit),
+    sender: Side,
+    ns: i64,
+    evidence: Evidence,
+    connection: u32,
+) -> Cell {
+    Cell {
+        place,
+        limit,
+        owner: owner(limit, sender),
+        ns,
+        evidence,
+        connection,
+        connection_ns: ns,
+        bytes: evidence.bytes,
+        cap: 0,
+        window: None,
+        max_in_flight: 0,
+        round_trip_ns: 0,
+        link_rate: 0.0,
+        turns: 1,
+    }
+}

@@ -1,0 +1,15 @@
+//! Trace analysis beside other programs: counts against tshark and tcptrace on the recreated study, and the verb.
+//!
+//! Without tshark and tcptrace the former says so, and in the gate it fails.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "the whole program is a test, which the lints cannot see"
+)]
+
+mod analysed;
+mod beside;
+mod verb;

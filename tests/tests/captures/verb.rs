@@ -1,0 +1,94 @@
+//! The verb: exit codes, the screen, JSON, the page, comparing.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::analysed::study;
+
+fn explain(arguments: &[&str]) -> Output {
+    let program = tests::e2e::balancer::program();
+    Command::new(program).args(["explain", "trace"]).args(arguments).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn one_screen_names_the_owner_and_the_fix() {
+    let file = study()[0].display().to_string();
+    let output = explain(&[&file]);
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.lines().count() <= 40, "more than a screen:\n{text}");
+    for word in ["Most significant", "SILLY_WINDOW", "server's time", "254 = (32768", "SEND_BUFFER"]
+    {
+        assert!(text.contains(word), "no `{word}` in:\n{text}");
+    }
+}
+
+#[test]
+fn a_damaged_file_is_analysed_up_to_the_damage() {
+    let dir = tests::e2e::dir::Dir::new();
+    let mut whole = Vec::new();
+    let mut file = flate2::read::GzDecoder::new(std::fs::File::open(&study()[0]).unwrap());
+    std::io::Read::read_to_end(&mut file, &mut whole).unwrap();
+    let cut = dir.path().join("cut.pcap");
+    std::fs::write(&cut, &whole[..whole.len() / 2 + 7]).unwrap();
+    let output = explain(&[&cut.display().to_string(), "--json"]);
+    assert_eq!(output.status.code(), Some(3));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report["capture"]["damage"].as_str().unwrap().contains("ends within a record"));
+    assert_eq!(report["verdict"]["most_significant"]["code"], "SILLY_WINDOW");
+    let none = dir.path().join("none.pcap");
+    std::fs::write(&none, b"this is a letter").unwrap();
+    assert_eq!(explain(&[&none.display().to_string()]).status.code(), Some(2));
+    assert_eq!(explain(&["/nonexistent.pcap"]).status.code(), Some(2));
+}
+
+#[test]
+fn the_page_asks_nothing_of_any_network() {
+    let dir = tests::e2e::dir::Dir::new();
+    let (page, folder) = (dir.path().join("slow.html"), dir.path().join("drawings"));
+    let (page_name, folder_name) = (page.display().to_string(), folder.display().to_string());
+    let file = study()[0].display().to_string();
+    let output = explain(&[&file, "--html", &page_name, "--svg", &folder_name]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = std::fs::read_to_string(&page).unwrap();
+    for word in ["src=", "href=", "@import", "fetch(", "url("] {
+        assert!(!text.contains(word), "`{word}` in the page");
+    }
+    for word in ["id=\"bounce\"", "found0", "SILLY_WINDOW", "5.0", "class=\"ribbon server"] {
+        assert!(text.contains(word), "no `{word}` in the page");
+    }
+    let drawn = std::fs::read_dir(&folder).unwrap().count();
+    assert!(drawn >= 5, "{drawn} drawings");
+}
+
+#[test]
+fn comparing_shows_where_the_slow_one_loses() {
+    let files = study();
+    let (fast, slow) = (files[3].display().to_string(), files[0].display().to_string());
+    let output = explain(&["--compare", &fast, &slow, "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["causes"][0]["code"], "SILLY_WINDOW");
+    assert!(found["causes"][0]["seconds"]["more"].as_f64().unwrap() > 50.0, "{found}");
+    assert_eq!(found["causes"][1]["code"], "SEND_BUFFER");
+}
+
+#[test]
+fn filters_and_scales_are_read_or_refused() {
+    let file = study()[2].display().to_string();
+    let output = explain(&[&file, "--json", "--filter", "port=9"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["connections_total"], 0);
+    assert!(found["capture"]["filtered"].as_u64().unwrap() > 1_000);
+    let output = explain(&[&file, "--json", "--scale", "10.20.30.40:51544=8"]);
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let scale = &found["connections"][0]["client"]["window"]["scale"];
+    assert_eq!((&scale["shift"], &scale["provenance"]), (&8.into(), &"user".into()));
+    assert_eq!(explain(&[&file, "--filter", "colour=red"]).status.code(), Some(2));
+    assert_eq!(explain(&[&file, "--scale", "x=15"]).status.code(), Some(2));
+}
