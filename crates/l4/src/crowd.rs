@@ -73,7 +73,7 @@ fn corrected(old: u64, before: u32, held: u32, tick: u32) -> u64 {
     if now == 0 {
         return kept;
     }
-    u64::from(tick.wrapping_add(KEPT)) << 40 | kept & (1 << 40) - 1
+    u64::from(tick.wrapping_add(KEPT)) << 40 | kept & ((1 << 40) - 1)
 }
 
 #[cfg(test)]

@@ -23,7 +23,6 @@ use crate::misread::{self, Instead};
 use crate::refuse;
 use crate::rt::{Expired, Net, Readiness, Rt};
 use crate::stream::{Read, Stream};
-use crate::tls::session::Session;
 use crate::worker::Worker;
 
 /// How long the last bytes of a connection under TLS may wait for room.
@@ -74,7 +73,7 @@ async fn speaks_http2<N: Net>(
     held: &mut Vec<u8>,
 ) -> bool {
     if client.is_sealed() {
-        return client.with_session(Session::speaks_http2).unwrap_or(false);
+        return client.agreed_on_http2().unwrap_or(false);
     }
     if service.view.borrow().config.http2.offer != Offer::Always {
         return false;

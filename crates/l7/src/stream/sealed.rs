@@ -48,6 +48,11 @@ impl<N: Net> Stream<N> {
         self.sealed.get().map(|sealed| look(&sealed.session.borrow()))
     }
 
+    /// Whether both sides agreed on HTTP/2 (RFC 7301, RFC 9113 §3.2); `None`: no TLS.
+    pub fn agreed_on_http2(&self) -> Option<bool> {
+        self.with_session(|session| session.common().alpn_protocol() == Some(b"h2"))
+    }
+
     /// The name that a client under TLS asked for, lower case.
     pub fn server_name(&self) -> Option<String> {
         if let Under::Strand(strand) = &self.under {

@@ -128,11 +128,6 @@ impl Session {
         self.common().handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
-    /// Whether both sides agreed on HTTP/2 (RFC 7301, RFC 9113 §3.2).
-    pub fn speaks_http2(&self) -> bool {
-        self.common().alpn_protocol() == Some(b"h2")
-    }
-
     /// Why it failed, if it did.
     pub fn failure(&self) -> Option<&Error> {
         self.failed.as_ref()

@@ -11,7 +11,6 @@ use super::connect::{self, Way};
 use crate::connected::Upstream;
 use crate::http2::mux::Terms;
 use crate::rt::Net;
-use crate::tls::session::Session;
 use crate::worker::Worker;
 
 /// Connects, or joins; says whether the connection had served before. `join`: another's connection will do.
@@ -42,7 +41,7 @@ pub async fn connect<N: Net>(
     let _coming = mux.coming(&worker.rt);
     let upstream = connect::connect(worker, way).await?;
     let to = upstream.to;
-    let agreed = upstream.stream.with_session(Session::speaks_http2).unwrap_or(true);
+    let agreed = upstream.stream.agreed_on_http2().unwrap_or(true);
     mux.learned(!agreed);
     if !agreed {
         return match speak {
