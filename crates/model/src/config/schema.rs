@@ -1,11 +1,10 @@
 //! The form of the configuration's description: tables of keys with kind, bounds, default and meaning.
 //!
-//! Decoding, did-you-mean, inheritance, `check --explain` and the reference all read the same tables (`tables`).
-//! Relations between keys are not here: `verify` has them.
-
-use std::time::Duration;
+//! Decoding, did-you-mean, inheritance, `check --explain` and the reference all read the same tables (`tables`); `verify`
+//! has relations between keys.
 
 use super::value::Value;
+use std::time::Duration;
 
 /// Services and pools that one file may hold.
 pub const OBJECTS: usize = 10_000;
