@@ -104,9 +104,10 @@ impl Mux {
         let secure = stream.is_sealed();
         let wire = Wire::new(stream, link.clone(), Vec::new());
         let (bytes, fields) = terms.head;
+        let whole = link.bdp.borrow().of_connection();
         let (send, conn) = Builder::new()
             .initial_window_size(http2.window)
-            .initial_connection_window_size(link.bdp.borrow().of_connection())
+            .initial_connection_window_size(whole)
             .max_header_list_size(bytes * 2 + u32::from(fields) * PER_FIELD)
             .max_send_buffer_size(SEND_BUFFER)
             .enable_push(false)

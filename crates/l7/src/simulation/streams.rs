@@ -22,12 +22,15 @@ use super::world::{Io, Peer, What};
 /// Turns of the library after each thing that happens: each may make room for the next.
 const TURNS: usize = 4;
 
+/// The library's connection, and how requests are begun on it while they may be.
+type Speaks = (Connection<End, Bytes>, Option<SendRequest<Bytes>>);
+
 /// One client connection.
 pub struct Streams {
     notes: Notes,
     plan: Vec<Planned>,
     pipe: Rc<RefCell<Pipe>>,
-    speaks: Option<(Connection<End, Bytes>, Option<SendRequest<Bytes>>)>,
+    speaks: Option<Speaks>,
     asked: Vec<Asked>,
     over: bool,
 }

@@ -87,6 +87,8 @@ mod tests {
     use super::*;
     use crate::http1::{AnswerBody, Asked, Limits, Slots, parse_response};
 
+    type Fields = &'static [(&'static str, &'static str)];
+
     fn head(status: u16, ended: bool) -> AnswerHead<'static> {
         AnswerHead { status, ended, head_only: false, accept: None }
     }
@@ -109,7 +111,8 @@ mod tests {
     #[test]
     fn answers_get_the_framing_that_their_stream_has() {
         let other = Asked::Other;
-        let rows: [(AnswerHead<'_>, &[(&str, &str)], Asked, (u16, AnswerBody, Body)); 8] = [
+        type Row = (AnswerHead<'static>, Fields, Asked, (u16, AnswerBody, Body));
+        let rows: [Row; 8] = [
             (head(200, false), &[], other, (200, AnswerBody::Chunked, Body::Chunked)),
             (
                 head(200, false),
@@ -157,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_a_server_may_not_send_is_named() {
-        let rows: [(u16, &[(&str, &str)], Defect); 4] = [
+        let rows: [(u16, Fields, Defect); 4] = [
             (101, &[], Defect::BadStatus),
             (99, &[], Defect::BadStatus),
             (200, &[("connection", "close")], Defect::HopByHop),

@@ -156,6 +156,8 @@ mod tests {
     use super::*;
     use crate::http1::{BodyKind, Limits, Slots, parse_request};
 
+    type Fields = &'static [(&'static str, &'static str)];
+
     const KEY: &[u8] = b"AAAAAAAAAAAAAAAAAAAAAA==";
 
     fn head<'a>(method: &'a str, path: &'a str) -> RequestHead<'a> {
@@ -225,7 +227,7 @@ mod tests {
             change(&mut head);
             head
         };
-        let rows: [(RequestHead<'_>, &[(&str, &str)], Defect); 24] = [
+        let rows: [(RequestHead<'_>, Fields, Defect); 24] = [
             (get, &[("connection", "close")], Defect::HopByHop),
             (get, &[("keep-alive", "timeout=1")], Defect::HopByHop),
             (get, &[("proxy-connection", "close")], Defect::HopByHop),
