@@ -1,6 +1,6 @@
 //! Carries writes out, many at a time, and reads back what stands in the maps. It decides nothing.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
 
 use bpf::{Table, TableError, Value};
@@ -207,12 +207,20 @@ pub fn found(plane: &Plane) -> Result<Found, TableError> {
         }
     }
     let pools = plane.pools.all()?;
-    found.pools = pools.into_iter().filter(|(_, pool)| pool.length > 0).collect();
+    let pools: BTreeMap<u32, abi::Pool> = pools.into_iter().collect();
+    let rules: BTreeMap<u32, abi::Rule> = plane.rules.all()?.into_iter().collect();
+    let mut named = BTreeSet::new();
     for (_, service) in plane.services.all()? {
-        if service.rule_count > 0 {
-            found.rules.push(Region { first: service.rule_first, length: service.rule_count });
+        let region = Region { first: service.rule_first, length: service.rule_count };
+        let own = rules.range(region.first..region.first.saturating_add(region.length));
+        named.extend(own.map(|(_, rule)| rule.pool).chain([service.pool]));
+        if region.length > 0 {
+            found.rules.push(region);
         }
     }
+    // A pool without servers has its index as long as a service names it.
+    let used = |(at, pool): &(u32, abi::Pool)| pool.length > 0 || named.contains(at);
+    found.pools = pools.into_iter().filter(used).collect();
     Ok(found)
 }
 

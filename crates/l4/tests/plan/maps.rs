@@ -227,6 +227,12 @@ impl Maps {
             (server.share_first, at.map(|at| self.share_list[&at]).collect())
         };
         let rules = self.services.values().filter(|service| service.rule_count > 0);
+        let of = |service: &abi::Service| {
+            let rules = service.rule_first..service.rule_first + service.rule_count;
+            let pools = rules.filter_map(|at| self.rules.get(&at)).map(|rule| rule.pool);
+            pools.chain([service.pool]).collect::<Vec<_>>()
+        };
+        let named: BTreeSet<u32> = self.services.values().flat_map(of).collect();
         Found {
             vips: self.vips.clone(),
             lists: servers.values().map(list).collect(),
@@ -234,7 +240,7 @@ impl Maps {
             pools: self
                 .pools
                 .iter()
-                .filter(|(_, pool)| pool.length > 0)
+                .filter(|(at, pool)| pool.length > 0 || named.contains(at))
                 .map(|(at, pool)| (*at, *pool))
                 .collect(),
             rules: rules

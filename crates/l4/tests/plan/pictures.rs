@@ -22,7 +22,7 @@ pub const CAPACITY: Capacity = Capacity {
     shares: 64,
     share_list: 128,
     records: 1 << 20,
-    schedule: 1 << 12,
+    schedule: 1 << 20,
     rules: 64,
 };
 
