@@ -57,7 +57,9 @@ fn flows_of_a_removed_server_drain(plane: &mut Plane) {
     let kept = plane.load(Version::V4, Persist::KeepAlive, 8);
     goes_on(&[&kept], 20);
     plane.change(|words| words.servers = vec![1]);
-    assert_eq!(plane.curl(Version::V4, 8), [("server1".to_owned(), 8)].into());
+    wait::until("server1 alone answers new connections", || {
+        plane.curl(Version::V4, 8) == [("server1".to_owned(), 8)].into()
+    });
     goes_on(&[&kept], 200);
     unharmed(&ended(kept), plane);
     // The next connection after its return is as good as the first.
