@@ -39,7 +39,7 @@ pub fn request(bytes: &[u8]) {
         authority: pseudo(b":authority"),
         path: pseudo(b":path"),
         protocol: pseudo(b":protocol"),
-        ended: bytes.len() % 2 == 0,
+        ended: bytes.len().is_multiple_of(2),
     };
     let mut out = Vec::new();
     let all = fields.iter().map(|(name, value)| (*name, *value));
@@ -69,7 +69,8 @@ pub fn answer(bytes: &[u8]) {
     let status = status.iter().fold(0, |status, byte| status << 8 | u16::from(*byte)) % 1000;
     let lines = lines(rest);
     for accept in [None, Some(&b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="[..])] {
-        let head = AnswerHead { status, ended: bytes.len() % 2 == 0, head_only: false, accept };
+        let head =
+            AnswerHead { status, ended: bytes.len().is_multiple_of(2), head_only: false, accept };
         let mut out = Vec::new();
         let Ok(_) = write_answer(&head, lines.iter().copied(), &mut out) else { continue };
         let mut slots = Slots::new();

@@ -100,10 +100,9 @@ fn one(name: &str, finding: &Finding, report: &Report, width: usize, paint: Pain
     if report.connections_total > 1 {
         sentence.push_str(&format!(" Best seen in connection {}.", finding.evidence.connection));
     }
-    for part in [Some(sentence), finding.hint.clone(), finding.alternative.clone()] {
-        if let Some(part) = part {
-            text.push_str(&wrapped(&part, width));
-        }
+    let parts = [Some(sentence), finding.hint.clone(), finding.alternative.clone()];
+    for part in parts.into_iter().flatten() {
+        text.push_str(&wrapped(&part, width));
     }
     text.push_str(&wrapped(&format!("=> {}", finding.fix), width));
     text
