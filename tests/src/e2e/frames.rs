@@ -111,7 +111,7 @@ impl Frames {
     }
 
     /// The next frame; `None`: the connection ended, in order or not.
-    pub fn next(&mut self) -> Option<Frame> {
+    pub fn frame(&mut self) -> Option<Frame> {
         match self.try_next() {
             Ok(frame) => Some(frame),
             Err(error)
@@ -135,7 +135,7 @@ impl Frames {
 
     /// The next frame of this kind; the others before it are dropped. `None`: the connection ended first.
     pub fn next_of(&mut self, kind: u8) -> Option<Frame> {
-        while let Some(frame) = self.next() {
+        while let Some(frame) = self.frame() {
             if frame.kind == kind && !(kind == kind::SETTINGS && frame.flags & END == END) {
                 return Some(frame);
             }
@@ -145,7 +145,7 @@ impl Frames {
 
     /// The next frame of this stream.
     pub fn next_on(&mut self, stream: u32) -> Option<Frame> {
-        while let Some(frame) = self.next() {
+        while let Some(frame) = self.frame() {
             if frame.stream == stream {
                 return Some(frame);
             }
@@ -155,7 +155,7 @@ impl Frames {
 
     /// Reads to the end of the connection; the frames that came.
     pub fn rest(&mut self) -> Vec<Frame> {
-        std::iter::from_fn(|| self.next()).collect()
+        std::iter::from_fn(|| self.frame()).collect()
     }
 }
 

@@ -22,7 +22,7 @@ fn in_two_steps(balancer: &Balancer, stop: impl FnOnce(&Balancer)) {
     client.get(3, "/");
     let mut second = None;
     let mut answered = 0;
-    while let Some(frame) = client.next() {
+    while let Some(frame) = client.frame() {
         match frame.kind {
             kind::PING if frame.flags & END == 0 => {
                 client.send(kind::PING, END, 0, &frame.payload);

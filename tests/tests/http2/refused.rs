@@ -42,7 +42,7 @@ fn what_would_be_smuggled_is_refused() {
     for (what, block) in &library {
         let mut client = Frames::to(balancer.front());
         client.send(kind::HEADERS, END | WHOLE, 1, block);
-        let ended = std::iter::from_fn(|| client.next())
+        let ended = std::iter::from_fn(|| client.frame())
             .find(|frame| matches!(frame.kind, kind::RESET | kind::GOAWAY | kind::HEADERS))
             .unwrap_or_else(|| panic!("{what}: nothing came"));
         assert_ne!(ended.kind, kind::HEADERS, "{what} was answered");
@@ -91,7 +91,7 @@ fn a_body_that_is_not_as_long_as_it_says_is_cut() {
         let mut client = Frames::to(balancer.front());
         let block = head("POST", "/echo", &[("content-length", said)]);
         client.send(kind::HEADERS, WHOLE, 1, &block).send(kind::DATA, END, 1, body);
-        let ended = std::iter::from_fn(|| client.next())
+        let ended = std::iter::from_fn(|| client.frame())
             .find(|frame| matches!(frame.kind, kind::RESET | kind::GOAWAY | kind::HEADERS));
         assert_ne!(ended.unwrap().kind, kind::HEADERS, "{said}");
     }
