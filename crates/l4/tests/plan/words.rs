@@ -33,19 +33,7 @@ fn one(write: &Write) -> String {
         }
         Write::Share6(key, at) => format!("share6 :{}/{} = {at}", key.port, key.proto),
         Write::ShareList(at, shares) => format!("list {at}: {}", list(shares)),
-        Write::Server(at, server) => {
-            let shares = match server.share_count {
-                0 => String::new(),
-                count => format!(" list {}+{count}", server.share_first),
-            };
-            format!(
-                "server {at} {}:{} of {} {}{shares}",
-                ip(server.addr),
-                server.port,
-                server.service,
-                flags(server.flags.into())
-            )
-        }
+        Write::Server(at, server) => format!("server {at} {}", described(server)),
         Write::Schedule(at, entries) if entries.len() > 12 => {
             format!("schedule {at}: {} entries", entries.len())
         }
@@ -78,6 +66,26 @@ fn one(write: &Write) -> String {
         }
         Write::Address(key, kinds) => format!("address {} = {kinds}", ip(key.addr)),
         Write::Flags(flags) => format!("flags {flags}"),
+        gone => dropped(gone),
+    }
+}
+
+/// A server's entry.
+fn described(server: &abi::Server) -> String {
+    let shares = match server.share_count {
+        0 => String::new(),
+        count => format!(" list {}+{count}", server.share_first),
+    };
+    let address = from_address(server.addr);
+    let flags = flags(server.flags.into());
+    format!("{address}:{} of {} {flags}{shares}", server.port, server.service)
+}
+
+/// What is taken away.
+fn dropped(write: &Write) -> String {
+    let ip = |bytes: [u8; 16]| from_address(bytes).to_string();
+    let four = |bytes: [u8; 4]| std::net::Ipv4Addr::from(bytes).to_string();
+    match write {
         Write::DropVip4(key) => format!("drop vip {}:{}/{}", four(key.addr), key.port, key.proto),
         Write::DropVip6(key) => format!("drop vip :{}/{}", key.port, key.proto),
         Write::DropAddress(key) => format!("drop address {}", ip(key.addr)),
@@ -88,6 +96,7 @@ fn one(write: &Write) -> String {
         Write::DropShare6(key) => format!("drop share6 :{}", key.port),
         Write::DropServer(at) => format!("drop server {at}"),
         Write::DropService(at) => format!("drop service {at}"),
+        other => unreachable!("{other:?} takes nothing away"),
     }
 }
 

@@ -20,16 +20,13 @@ fn nat(keys: &str) -> String {
     web("nat", keys, &["10.0.0.1:8080"], "source = \"10.0.0.254\"")
 }
 
-#[test]
-fn each_change_writes_what_differs_and_no_more() {
+/// What changes, before, after, and what is written.
+type Row = (&'static str, String, String, Vec<&'static str>);
+
+/// Changes of servers, and what changes nothing of the rest.
+fn of_servers() -> Vec<Row> {
     let three = ["10.0.0.1:80", "10.0.0.2:80", "10.0.0.3:80"];
-    let ruled = |rule: &str| {
-        service("web", "mac", AT, rule)
-            + &pool("web", &TWO, "")
-            + &pool("night", &["10.0.0.9:80"], "")
-    };
-    let night = "rule = [{ when = { tos = 8 }, pool = \"night\" }]";
-    let rows: Vec<(&str, String, String, Vec<&str>)> = vec![
+    vec![
         (
             "the first service",
             String::new(),
@@ -73,6 +70,12 @@ fn each_change_writes_what_differs_and_no_more() {
             web("mac", "stale-timeout = \"1h\"", &TWO, ""),
             vec!["service 0 mac pool 0 rules 0+0"],
         ),
+    ]
+}
+
+/// Changes of what is listened on, and for whom.
+fn of_services() -> Vec<Row> {
+    vec![
         (
             "another port: the new one before the old one goes",
             mac(&TWO),
@@ -103,6 +106,18 @@ fn each_change_writes_what_differs_and_no_more() {
             web("mac", "guard = { deny = [\"198.51.100.0/24\"] }", &TWO, ""),
             vec!["guard of 0 198.51.100.0/120 guard-deny", "drop guard of 0 192.0.2.0"],
         ),
+    ]
+}
+
+/// Changes of how it is forwarded.
+fn of_forwarding() -> Vec<Row> {
+    let ruled = |rule: &str| {
+        service("web", "mac", AT, rule)
+            + &pool("web", &TWO, "")
+            + &pool("night", &["10.0.0.9:80"], "")
+    };
+    let night = "rule = [{ when = { tos = 8 }, pool = \"night\" }]";
+    vec![
         (
             "a rule with a pool of its own",
             ruled(""),
@@ -156,7 +171,12 @@ fn each_change_writes_what_differs_and_no_more() {
                 "drop address 203.0.113.10",
             ],
         ),
-    ];
+    ]
+}
+
+#[test]
+fn each_change_writes_what_differs_and_no_more() {
+    let rows = [of_servers(), of_services(), of_forwarding()].concat();
     for (text, before, after, expected) in rows {
         let mut bench = Bench::new();
         let first = bench.change(&before);

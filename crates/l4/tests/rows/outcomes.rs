@@ -115,10 +115,7 @@ fn through(world: &World, outcome: Outcome, index: u32, client: &str, vip: &str)
 fn at_a_server(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option<()> {
     let method = if outcome == Outcome::NoHeadroom { Method::Tunnel } else { Method::Nat };
     let world = both(method)?;
-    let native =
-        abi::Interface { flags: abi::INTERFACE_NATIVE, mtu: 1500, ..abi::Interface::default() };
     let packet = syn(client, vip, 1);
-    let large = Packet { payload: vec![7; 1400], keep_whole: false, ..udp(client, vip) };
     match outcome {
         Outcome::NeighbourUnknown => {
             world.way(index, 1, 0, abi::WAY_UNKNOWN);
@@ -139,22 +136,10 @@ fn at_a_server(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option<
             }
             ends(&world, outcome, &old, DROP);
         }
-        Outcome::TooBig | Outcome::Oversize => {
-            world.plane.interfaces.set(&1, &native).unwrap();
-            world.way(index, 1, 1_400, abi::WAY_OK);
-            if outcome == Outcome::TooBig {
-                ends(&world, outcome, &Packet { keep_whole: true, ..large }.bytes(), TX);
-            } else if index == 0 {
-                ends(&world, outcome, &large.bytes(), DROP);
-            } else {
-                for _ in 0..abi::REPLIES_LIMIT {
-                    world.expect("told", &large.bytes(), Outcome::TooBig, TX);
-                }
-                ends(&world, outcome, &large.bytes(), DROP);
-            }
-        }
+        Outcome::TooBig | Outcome::Oversize => too_large(&world, outcome, index, client, vip),
         Outcome::PrematureReuse => {
             world.forwarded("SYN", &packet);
+            world.forwarded("ACK", &Packet { flags: ACK, seq: 1_999, ..packet.clone() });
             world.forwarded("RST", &Packet { flags: RST, seq: 2_000, ..packet.clone() });
             ends(&world, outcome, &Packet { seq: 500, ..packet }.bytes(), DROP);
         }
@@ -184,6 +169,24 @@ fn at_a_server(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option<
         _ => {}
     }
     Some(())
+}
+
+fn too_large(world: &World, outcome: Outcome, index: u32, client: &str, vip: &str) {
+    let native =
+        abi::Interface { flags: abi::INTERFACE_NATIVE, mtu: 1500, ..abi::Interface::default() };
+    let large = Packet { payload: vec![7; 1400], keep_whole: false, ..udp(client, vip) };
+    world.plane.interfaces.set(&1, &native).unwrap();
+    world.way(index, 1, 1_400, abi::WAY_OK);
+    if outcome == Outcome::TooBig {
+        ends(world, outcome, &Packet { keep_whole: true, ..large }.bytes(), TX);
+    } else if index == 0 {
+        ends(world, outcome, &large.bytes(), DROP);
+    } else {
+        for _ in 0..abi::REPLIES_LIMIT {
+            world.expect("told", &large.bytes(), Outcome::TooBig, TX);
+        }
+        ends(world, outcome, &large.bytes(), DROP);
+    }
 }
 
 fn guarded(world: &World, outcome: Outcome, index: u32, client: &str, vip: &str) {

@@ -75,7 +75,7 @@ const KEYS: &[Row] = &[
         "service.s.tls.minimum",
         "contradicts",
     ),
-    row(service!("sticky = \"1\"\n"), "service.s.sticky", "unit"),
+    near(service!("sticky = \"1\"\n"), "service.s.sticky", "unit", "\"1s\""),
     row(
         service!("http2 = { window = \"1MiB\", window-most = \"512KiB\" }\n"),
         "service.s.http2.window-most",
