@@ -167,23 +167,29 @@ impl Regions {
         Ok(Region { first, length })
     }
 
-    /// Marks a region that was found in use.
-    pub fn adopt(&mut self, region: Region) {
-        let Region { first, length } = region;
-        if length == 0 {
-            return;
+    /// Marks entries that were found in use. Those of them that were free until now are returned, to be given back one
+    /// day: what nothing leads to any more may overlap what something does.
+    pub fn adopt(&mut self, region: Region) -> Vec<Region> {
+        if region.length == 0 {
+            return Vec::new();
         }
-        let around = self.free.range(..=first).next_back().map(|(at, room)| (*at, *room));
-        let Some((at, room)) = around.filter(|(at, room)| first + length <= at + room) else {
-            return;
-        };
-        self.free.remove(&at);
-        if first > at {
-            self.free.insert(at, first - at);
+        let end = region.first.saturating_add(region.length);
+        let before = self.free.range(..end).rev().map(|(at, room)| (*at, *room));
+        let around: Vec<(u32, u32)> =
+            before.take_while(|(at, room)| at + room > region.first).collect();
+        let mut marked = Vec::with_capacity(around.len());
+        for (at, room) in around {
+            let (first, after) = (at.max(region.first), end.min(at + room));
+            self.free.remove(&at);
+            if first > at {
+                self.free.insert(at, first - at);
+            }
+            if at + room > after {
+                self.free.insert(after, at + room - after);
+            }
+            marked.push(Region { first, length: after - first });
         }
-        if at + room > first + length {
-            self.free.insert(first + length, at + room - first - length);
-        }
+        marked
     }
 
     /// Takes a region back.
@@ -338,9 +344,22 @@ mod tests {
     #[test]
     fn adopted_regions_are_not_given_again() {
         let mut room = Regions::new("entries", 10);
-        room.adopt(Region { first: 3, length: 2 });
+        assert_eq!(room.adopt(Region { first: 3, length: 2 }), [Region { first: 3, length: 2 }]);
         assert_eq!(room.take(3), Ok(Region { first: 0, length: 3 }));
         assert_eq!(room.take(5), Ok(Region { first: 5, length: 5 }));
         assert_eq!(room.room(), 0);
+    }
+
+    #[test]
+    fn overlapping_regions_are_adopted_once() {
+        let mut room = Regions::new("entries", 20);
+        assert_eq!(room.adopt(Region { first: 4, length: 4 }), [Region { first: 4, length: 4 }]);
+        let around = room.adopt(Region { first: 2, length: 10 });
+        assert_eq!(around, [Region { first: 8, length: 4 }, Region { first: 2, length: 2 }]);
+        assert_eq!(room.adopt(Region { first: 5, length: 2 }), []);
+        assert_eq!(room.room(), 10);
+        around.into_iter().for_each(|region| room.release(region));
+        room.release(Region { first: 4, length: 4 });
+        assert_eq!(room.take(20), Ok(Region { first: 0, length: 20 }));
     }
 }

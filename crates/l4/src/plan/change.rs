@@ -69,6 +69,7 @@ impl Planner {
             touched = true;
             self.take_out(&name, &mut change);
         }
+        self.end_shares(&mut change);
         self.retire_services(&wanted);
         self.forget_recovered();
         if touched || self.flags.is_none() {

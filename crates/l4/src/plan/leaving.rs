@@ -92,7 +92,7 @@ impl Planner {
             self.layout.servers.release(&one.key);
             self.freed.lists.push(one.list);
             for share in &one.shares {
-                self.end_share(share, &mut change);
+                self.end_share(share);
             }
             if self.way_needs.drop_one(&one.key.address) {
                 self.layout.ways.release(&one.key.address);
@@ -100,6 +100,7 @@ impl Planner {
             }
             change.writes.push(Write::DropServer(*index));
         }
+        self.end_shares(&mut change);
         change.writes.extend(self.release_services().into_iter().map(Write::DropService));
         if !forgotten.is_empty() {
             self.note_addresses(&mut change);

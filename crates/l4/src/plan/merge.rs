@@ -39,7 +39,7 @@ impl Planner {
             return;
         }
         self.servers(&part, old, change);
-        self.settle(&part, old, change);
+        self.settle(&part, old);
         for (at, value) in &part.guards {
             if old.guards.get(at) != Some(value) {
                 change.writes.push(Write::Guard(key(part.index, *at), *value));
@@ -74,10 +74,9 @@ impl Planner {
 
     /// Gives back what a part that did not find room has taken; none of it was written.
     fn undo(&mut self, part: &Part, old: &Part) {
-        let mut nothing = Change::default();
         for (index, region) in &part.lists {
             if old.lists.get(index) != Some(region) {
-                self.end_list(part, *index, &mut nothing);
+                self.end_list(part, *index);
             }
         }
         for key in part.shares.values().flatten() {
@@ -94,7 +93,7 @@ impl Planner {
     }
 
     /// Gives up what the part in force has no use for any more.
-    fn settle(&mut self, part: &Part, old: &Part, change: &mut Change) {
+    fn settle(&mut self, part: &Part, old: &Part) {
         for (index, region) in &old.schedules {
             if part.schedules.get(index) != Some(region) {
                 self.freed.schedule.push(*region);
@@ -112,7 +111,7 @@ impl Planner {
             .filter(|(index, region)| part.lists.get(index) != Some(region))
             .map(|(index, _)| *index)
             .collect();
-        changed.into_iter().for_each(|index| self.end_list(old, index, change));
+        changed.into_iter().for_each(|index| self.end_list(old, index));
     }
 
     fn servers(&mut self, part: &Part, old: &Part, change: &mut Change) {
@@ -125,7 +124,7 @@ impl Planner {
                     // It comes back before it was forgotten; its shares were counted again with the part.
                     Some(was) => {
                         self.freed.lists.push(was.list);
-                        was.shares.iter().for_each(|share| self.end_share(share, change));
+                        was.shares.iter().for_each(|share| self.end_share(share));
                     }
                 }
             }

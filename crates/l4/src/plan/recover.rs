@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use model::config::PacketService;
 
 use super::form::{TCP, UDP, VipKey, from_address};
-use super::state::{Leaving, Planner, placeholder};
+use super::state::{Leaving, Planner, Recovered, placeholder};
 use crate::abi;
 use crate::layout::{Region, ServerKey, ShareKey};
 
@@ -45,17 +45,22 @@ impl Planner {
             self.layout.record_room.adopt(region);
             self.layout.records.insert(*key, region);
         }
+        let mut recovered = Recovered::default();
         for (index, pool) in &found.pools {
             // No service has this name: the index is free again once all pools are written anew.
             self.layout.pools.adopt((u32::MAX, *index), *index);
-            self.layout.schedule.adopt(Region { first: pool.first, length: pool.length });
+            let region = Region { first: pool.first, length: pool.length };
+            recovered.schedule.extend(self.layout.schedule.adopt(region));
+            recovered.pools.push(*index);
         }
-        found.rules.iter().for_each(|region| self.layout.rules.adopt(*region));
+        for region in &found.rules {
+            recovered.rules.extend(self.layout.rules.adopt(*region));
+        }
         for (index, server) in &found.servers {
             self.recover_server(*index, server, &found);
         }
         self.vips = found.vips;
-        self.recovered = Some((found.pools, found.rules));
+        self.recovered = Some(recovered);
     }
 
     fn recover_server(&mut self, index: u32, server: &abi::Server, found: &Found) {
@@ -101,11 +106,11 @@ impl Planner {
 
     /// After the first change: what nobody claimed is given back with the next one.
     pub(super) fn forget_recovered(&mut self) {
-        let Some((pools, rules)) = self.recovered.take() else { return };
-        for (index, pool) in pools {
+        let Some(Recovered { pools, schedule, rules }) = self.recovered.take() else { return };
+        for index in pools {
             self.layout.pools.release(&(u32::MAX, index));
-            self.freed.schedule.push(Region { first: pool.first, length: pool.length });
         }
+        self.freed.schedule.extend(schedule);
         self.freed.rules.extend(rules);
     }
 }

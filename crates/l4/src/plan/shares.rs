@@ -62,31 +62,40 @@ impl Planner {
     }
 
     /// Gives the list of a server back, and the shares that nobody else needs.
-    pub(super) fn end_list(&mut self, part: &Part, server: u32, change: &mut Change) {
+    pub(super) fn end_list(&mut self, part: &Part, server: u32) {
         if let Some(region) = part.lists.get(&server) {
             self.freed.lists.push(*region);
         }
         for key in part.shares.get(&server).into_iter().flatten() {
-            self.end_share(key, change);
+            self.end_share(key);
         }
     }
 
-    /// One need less for a share; without any it ends.
-    pub(super) fn end_share(&mut self, share: &ShareKey, change: &mut Change) {
-        if !self.share_needs.drop_one(share) {
-            return;
+    /// One need less for a share; without any at the end of the change it ends: another service may need it next.
+    pub(super) fn end_share(&mut self, share: &ShareKey) {
+        if self.share_needs.drop_one(share) {
+            self.ending.push(*share);
         }
-        self.freed.shares.extend(self.layout.shares.lift(share));
-        self.freed.records.extend(self.layout.records.remove(share));
-        change.writes.push(match key(share) {
-            Key::V4(key) => Write::DropShare4(key),
-            Key::V6(key) => Write::DropShare6(key),
-        });
+    }
+
+    /// At the end of a change: ends the shares that nobody needs any more.
+    pub(super) fn end_shares(&mut self, change: &mut Change) {
+        for share in std::mem::take(&mut self.ending) {
+            if self.share_needs.has(&share) || self.layout.shares.find(&share).is_none() {
+                continue;
+            }
+            self.freed.shares.extend(self.layout.shares.lift(&share));
+            self.freed.records.extend(self.layout.records.remove(&share));
+            change.writes.push(match key(&share) {
+                Key::V4(key) => Write::DropShare4(key),
+                Key::V6(key) => Write::DropShare6(key),
+            });
+        }
     }
 
     /// Ends a share that was made and that nobody came to need.
     pub(super) fn end_unneeded(&mut self, share: &ShareKey) {
-        if !self.share_needs.has(share) {
+        if !self.share_needs.has(share) && !self.ending.contains(share) {
             self.freed.shares.extend(self.layout.shares.lift(share));
             self.freed.records.extend(self.layout.records.remove(share));
         }

@@ -67,6 +67,8 @@ pub struct Planner {
     pub(super) leaving: BTreeMap<u32, Leaving>,
     pub(super) share_needs: ShareNeeds,
     pub(super) way_needs: Needs<IpAddr>,
+    /// Shares that lost their last need in the change under way.
+    pub(super) ending: Vec<ShareKey>,
     /// Since `ways` was asked last.
     pub(super) ways_changed: bool,
     /// Connections under way at the last sweep, by index of server.
@@ -76,7 +78,15 @@ pub struct Planner {
     /// Given back with the next change: until this one is carried out the maps still point there.
     pub(super) freed: Freed,
     /// Pools and rules found in the maps, until the first change.
-    pub(super) recovered: Option<(BTreeMap<u32, abi::Pool>, Vec<Region>)>,
+    pub(super) recovered: Option<Recovered>,
+}
+
+/// What was found in the maps; nothing of it stands for sure.
+#[derive(Debug, Default)]
+pub(super) struct Recovered {
+    pub(super) pools: Vec<u32>,
+    pub(super) schedule: Vec<Region>,
+    pub(super) rules: Vec<Region>,
 }
 
 /// Regions and indexes that the change under way gives up.
@@ -102,6 +112,7 @@ impl Planner {
             leaving: BTreeMap::new(),
             share_needs: ShareNeeds::default(),
             way_needs: Needs::default(),
+            ending: Vec::new(),
             ways_changed: true,
             flows: HashMap::new(),
             facts: Facts::default(),

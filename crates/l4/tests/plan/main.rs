@@ -5,6 +5,7 @@
 mod indexes;
 mod maps;
 mod pictures;
+mod property;
 mod restart;
 mod words;
 mod writes;
