@@ -33,6 +33,7 @@ pub mod recorder;
 pub mod servers;
 pub mod setup;
 pub mod steady;
+pub mod target;
 pub mod tools;
 pub mod wait;
 pub mod websocket;

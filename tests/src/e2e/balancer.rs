@@ -20,6 +20,7 @@ use super::dir::Dir;
 use super::namespace::Namespace;
 use super::process::Process;
 use super::setup::Setup;
+use super::target;
 use super::wait;
 
 /// A running `steelyard run`.
@@ -240,11 +241,9 @@ pub fn program() -> PathBuf {
         assert!(named.is_file(), "STEELYARD names {named:?}, which is not there");
         return named;
     }
-    let here = std::env::current_exe().unwrap();
-    let target = here.ancestors().find(|place| place.join("CACHEDIR.TAG").is_file());
-    let builds =
-        ["debug", "release"].map(|profile| target.map(|t| t.join(profile).join("steelyard")));
-    let built = builds.into_iter().flatten().filter_map(|file| {
+    let target = target::target();
+    let builds = ["debug", "release"].map(|profile| target.join(profile).join("steelyard"));
+    let built = builds.into_iter().filter_map(|file| {
         let changed = file.metadata().and_then(|facts| facts.modified()).ok()?;
         Some((changed, file))
     });

