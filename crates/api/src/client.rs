@@ -14,7 +14,8 @@ use serde::de::DeserializeOwned;
 use crate::routes;
 use crate::types::{
     Applied, Audit, AuditRecord, Event, Events, Generations, History, PlanChange, Report,
-    RequestAsked, RequestExplained, ServerChanged, ServerOrder, ServersExplained, Status, Stopping,
+    RequestAsked, RequestExplained, ServerChanged, ServerOrder, ServersExplained, SlowExplained,
+    SlowQuery, Status, Stopping,
 };
 
 /// How long a question may take, unless set.
@@ -87,6 +88,18 @@ impl Client {
     ) -> Result<RequestExplained, CallError> {
         let body = serde_json::to_vec(asked).map_err(CallError::Encode)?;
         self.order(routes::EXPLAIN_REQUEST.to_owned(), routes::JSON, body).await
+    }
+
+    /// Whose time the slowest exchanges took.
+    pub async fn explain_slow(&self, asked: &SlowQuery) -> Result<SlowExplained, CallError> {
+        let pairs = [
+            ("service", asked.service.clone()),
+            ("share-percent", asked.share_percent.map(|share| share.to_string())),
+            ("since-ms", asked.since_ms.map(|since| since.to_string())),
+            ("server", asked.server.clone()),
+            ("from", asked.from.clone()),
+        ];
+        self.get(routes::with_query(routes::EXPLAIN_SLOW, &pairs)).await
     }
 
     /// The generations that are kept.

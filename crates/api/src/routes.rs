@@ -30,6 +30,8 @@ pub const SERVER: &str = "/v1/servers/{pool}/{name}";
 pub const EXPLAIN_SERVER: &str = "/v1/explain/servers/{pool}/{name}";
 /// POST of [`RequestAsked`](crate::types::RequestAsked): [`RequestExplained`](crate::types::RequestExplained).
 pub const EXPLAIN_REQUEST: &str = "/v1/explain/request";
+/// GET with [`SlowQuery`](crate::types::SlowQuery): [`SlowExplained`](crate::types::SlowExplained).
+pub const EXPLAIN_SLOW: &str = "/v1/explain/slow";
 /// POST with [`StopQuery`](crate::types::StopQuery): [`Stopping`](crate::types::Stopping).
 pub const STOP: &str = "/v1/stop";
 /// GET with [`HistoryQuery`](crate::types::HistoryQuery): [`History`](crate::types::History).

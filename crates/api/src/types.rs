@@ -14,6 +14,7 @@ pub mod problem;
 pub mod report;
 pub mod request;
 pub mod server;
+pub mod slow;
 pub mod status;
 
 pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery};
@@ -42,6 +43,9 @@ pub use request::{
     RuleTaken,
 };
 pub use server::{ServerAction, ServerChange, ServerChanged, ServerOrder};
+pub use slow::{
+    SlowExample, SlowExplained, SlowGroup, SlowOwner, SlowQuery, SlowReason, SlowService,
+};
 pub use status::{
     Draining, Evidence, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus, Source, Status,
 };

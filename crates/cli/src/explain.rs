@@ -2,6 +2,7 @@
 
 mod request;
 mod server;
+mod slow;
 mod trace;
 
 use std::process::ExitCode;
@@ -19,6 +20,7 @@ Examples:
   steelyard explain server web            how the servers of a pool are weighed
   steelyard explain server web/a          the state and the weight of one, with the evidence
   steelyard explain server web/a --json
+  steelyard explain slow shop             whose time the slowest exchanges took, and what to change
   steelyard explain trace slow.pcap       whose time it was, from a packet capture
   steelyard explain request --url http://shop.example/cart --header 'cookie: id=7'
                                           which service, rule, pool and servers would take it";
@@ -26,6 +28,7 @@ Examples:
 #[derive(Clone, Debug, clap::Subcommand)]
 enum What {
     Server(server::Args),
+    Slow(slow::Args),
     Trace(trace::Args),
     Request(request::Args),
 }
@@ -34,6 +37,7 @@ enum What {
 pub fn run(args: &Args) -> ExitCode {
     match &args.what {
         What::Server(args) => server::run(args),
+        What::Slow(args) => slow::run(args),
         What::Trace(args) => trace::run(args),
         What::Request(args) => request::run(args),
     }

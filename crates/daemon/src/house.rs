@@ -38,6 +38,7 @@ use crate::report::sample::Samples;
 use crate::report::vitals::Vitals;
 use crate::resolve;
 use crate::serve::{self, Asked, Context, bind::Bound};
+use crate::slow::{self, Slow};
 use crate::source;
 use crate::tls;
 
@@ -144,6 +145,7 @@ impl House {
             board: Arc::clone(&prober.board),
             packets: packets.view(),
             weighed: Arc::default(),
+            slow: Arc::new(Slow::new(plane.measured(), global.sample)),
             samples: Samples::default(),
         });
         let mut tasks = JoinSet::new();
@@ -163,6 +165,7 @@ impl House {
         tasks.spawn(Arc::clone(&annals).run(Arc::clone(&vitals)));
         tasks.spawn(tls::watch::run(control.clone()));
         tasks.spawn(access::follow(control.clone(), Arc::clone(&access)));
+        tasks.spawn(slow::gather::run(Arc::clone(&vitals)));
         tasks.spawn(Arc::clone(&vitals).run_samples());
         let asked = mpsc::channel(1);
         Ok(House { control, access, plane, packets, vitals, annals, tasks, api: None, asked })
@@ -275,6 +278,7 @@ fn options(global: &Global, workers: usize) -> PlaneOptions {
             format: log.format,
             enabled: log.target != AccessTarget::Off,
         },
+        sample: global.sample,
         node: NODE.to_owned(),
     }
 }

@@ -29,6 +29,7 @@ mod rights;
 mod run;
 mod scratch;
 pub mod serve;
+pub mod slow;
 mod source;
 pub mod systemd;
 pub mod tls;

@@ -10,6 +10,7 @@ mod process;
 mod rule;
 mod server;
 mod service;
+mod slow;
 #[cfg(test)]
 mod tests;
 
@@ -51,6 +52,7 @@ impl Collector for Scrape {
         process::encode(&self.facts, self.snapshot.generation, &mut to)?;
         let services = services(&self.snapshot);
         service::encode(&services, &mut to)?;
+        slow::encode(&services, &self.facts.slow, &mut to)?;
         rule::encode(&services, &mut to)?;
         server::encode(&pools(&self.snapshot), &mut to)?;
         packets::encode(&self.facts.packets, &mut to)

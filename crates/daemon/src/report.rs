@@ -12,6 +12,7 @@ pub mod packets;
 pub mod request;
 mod rules;
 pub mod sample;
+pub mod slow;
 pub mod status;
 pub mod sums;
 #[cfg(test)]

@@ -212,14 +212,14 @@ fn admit<N: Net>(
         slot.accept_failed.add(1);
         return;
     };
-    let (worker_, service_) = (worker.clone(), service.clone());
+    let (worker_, service_, now) = (worker.clone(), service.clone(), worker.rt.now());
     match view.config.forward {
         Forward::Http => {
-            worker.rt.spawn(connection::serve(worker_, client, (peer, local), service_, open))
+            worker.rt.spawn(connection::serve(worker_, client, (peer, local, now), service_, open))
         }
         // Forwarded packets never reach a socket of ours.
         Forward::Tcp | Forward::Mac | Forward::Tunnel | Forward::Nat => {
-            worker.rt.spawn(tcp::serve(worker_, client, peer, service_, open))
+            worker.rt.spawn(tcp::serve(worker_, client, (peer, now), service_, open))
         }
     };
 }

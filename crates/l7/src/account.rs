@@ -7,14 +7,18 @@ mod batch;
 mod calendar;
 mod close;
 mod escape;
+mod facts;
 mod id;
 mod learn;
 mod line;
+mod measured;
 mod record;
 
 pub use batch::LogBatch;
 pub use close::{attempt_failed, close};
+pub use facts::facts;
 pub use id::Ids;
 pub use learn::learn;
 pub use line::{Names, Protocol, Wall, line};
+pub use measured::{Measured, Opening, Sockets};
 pub use record::Record;

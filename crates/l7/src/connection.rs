@@ -8,10 +8,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use model::config::Offer;
+use model::moment::Moment;
 use model::snapshot::ServiceView;
 use wire::http1;
 
-use crate::account::Record;
+use crate::account::{Opening, Record};
 use crate::after::After;
 use crate::census::OpenConnection;
 use crate::exchange::{self, Parties};
@@ -35,12 +36,15 @@ const HEAD_READ: usize = 16 * 1024;
 pub async fn serve<N: Net>(
     worker: Rc<Worker<N>>,
     client: Stream<N>,
-    (peer, local): (SocketAddr, SocketAddr),
+    (peer, local, accepted): (SocketAddr, SocketAddr, Moment),
     service: Rc<LocalService<N>>,
     open: OpenConnection,
 ) {
     client.mine();
+    let looked = worker.rt.now();
     let Some(client) = front::open(&worker, client, peer, &service).await else { return };
+    let tls = client.is_sealed().then(|| worker.rt.now().since(looked));
+    let mut opening = Some(Opening { accept: looked.since(accepted), tls });
     let mut held = Vec::new();
     if speaks_http2(&worker, &client, &service, &mut held).await {
         let peers = (peer, local);
@@ -54,7 +58,7 @@ pub async fn serve<N: Net>(
         first = false;
         let parties = Parties { worker: &worker, client: &client, peer, service: &service };
         // Boxed so that an idle connection costs no memory for it.
-        let after = Box::pin(turn(parties, local, &mut held)).await;
+        let after = Box::pin(turn(parties, local, &mut held, &mut opening)).await;
         match after {
             After::Next if !service.gone.get() => {}
             After::Next | After::Close => return client.finish(worker.rt.now() + PARTING).await,
@@ -125,9 +129,17 @@ async fn idle<N: Net>(
 }
 
 /// One request, from its first byte to the end of its exchange.
-async fn turn<N: Net>(parties: Parties<'_, N>, local: SocketAddr, held: &mut Vec<u8>) -> After {
+async fn turn<N: Net>(
+    parties: Parties<'_, N>,
+    local: SocketAddr,
+    held: &mut Vec<u8>,
+    opening: &mut Option<Opening>,
+) -> After {
     match next(&parties, local, held).await {
-        Ok(Some((incoming, record))) => exchange::run(parties, incoming, held, record).await,
+        Ok(Some((incoming, mut record))) => {
+            record.measured.opening = opening.take();
+            exchange::run(parties, incoming, held, record).await
+        }
         Ok(None) => After::Next,
         Err(instead) => Box::pin(misread::refuse(&parties, instead)).await,
     }

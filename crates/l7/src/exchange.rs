@@ -25,6 +25,7 @@ use crate::cuts::Cuts;
 use crate::hash_on;
 use crate::incoming::Incoming;
 use crate::local::{LocalPool, LocalServer, LocalService};
+use crate::measured;
 use crate::meter::Meter;
 use crate::patience::Patience;
 use crate::refuse::{self, Answer};
@@ -207,6 +208,8 @@ impl<N: Net> Exchange<'_, N> {
             sent_before: lent.connection.stream.written().unwrap_or(lent.connection.sent),
             changes: &self.changes,
         };
+        let sockets = (client, &lent.connection.stream);
+        measured::begin(&worker.lot, &mut self.record.measured, sockets, worker.rt.now());
         let mut relay = Relay::new(ends, meter, &mut self.incoming, &mut self.record);
         let ended = std::future::poll_fn(|_| relay.poll()).await;
         relay.release();
@@ -214,6 +217,7 @@ impl<N: Net> Exchange<'_, N> {
         let (moved, replayable) = (relay.moved(), relay.replayable());
         let learned = (relay.keep_alive_timeout(), relay.reported());
         drop(relay);
+        measured::end(&worker.lot, &self.view, &mut self.record, sockets, worker.rt.now());
         learn(worker, &server, learned);
         self.learned(server.id);
         self.record.add(&moved);
@@ -316,8 +320,10 @@ impl<N: Net> Exchange<'_, N> {
         let server_stream = &lent.connection.stream;
         let first = Vec::new();
         let ends = tunnel::Ends { client, server: server_stream, service, cuts, first };
-        let ended = tunnel::run(worker, ends, meter).await;
+        let ended = tunnel::run(worker, ends, meter, &mut self.record.measured).await;
         self.record.done = Some(worker.rt.now());
+        let sockets = (client, &lent.connection.stream);
+        measured::end(&worker.lot, &self.view, &mut self.record, sockets, worker.rt.now());
         self.record.add(&ended.moved);
         self.record.cause = ended.cause;
         self.close(Some(&server));

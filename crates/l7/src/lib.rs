@@ -23,6 +23,7 @@ mod http2;
 mod incoming;
 mod kept;
 mod local;
+mod measured;
 mod meter;
 mod mirror;
 mod misread;

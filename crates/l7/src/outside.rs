@@ -18,6 +18,8 @@ pub struct PlaneOptions {
     pub connections: u32,
     /// What is logged.
     pub access: Access,
+    /// One exchange in so many is measured whatever it takes, slow ones all; `None`: none is.
+    pub sample: Option<u32>,
     /// Our name in Via.
     pub node: String,
 }

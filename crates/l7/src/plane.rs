@@ -3,6 +3,8 @@
 //! Orders are closures that a worker runs between turns. The plane opens no sockets and reads no configuration: it
 //! is given listeners and snapshots.
 
+mod host;
+
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::io;
@@ -14,8 +16,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use model::attribute::WORDS;
 use model::id::{ListenerId, ServerId, ServiceId};
 use model::live::Shared;
+use model::live::ring::Ring;
 use model::moment::Moment;
 use model::snapshot::Snapshot;
 use rustix::event::EventfdFlags;
@@ -29,6 +33,7 @@ use crate::rt::epoll::Epoll;
 use crate::rt::{Net, Readiness};
 use crate::stream::Stream;
 use crate::worker::{Published, Worker};
+use host::{pin, port_range};
 
 /// The running workers.
 pub struct Plane {
@@ -233,6 +238,11 @@ impl Plane {
             .collect()
     }
 
+    /// Exchanges that the workers have measured; whoever takes them out is the only one.
+    pub fn measured(&self) -> Vec<Arc<Ring<WORDS>>> {
+        self.seats.iter().map(|seat| seat.published.measured.clone()).collect()
+    }
+
     /// Source ports in use over all workers.
     pub fn ports(&self) -> Vec<PortUse> {
         let mut sum: HashMap<_, (u32, u64)> = HashMap::new();
@@ -374,27 +384,4 @@ fn adopt(
     let task =
         worker.rt.spawn(accept::listen(worker.clone(), socket, local, service, wanted.clone()));
     listeners.entry(id).or_default().push(Listening { wanted, task });
-}
-
-/// Pins this thread to the `index`-th core that the process may use; without permission it stays where it is.
-fn pin(index: usize) {
-    let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
-    let cores: Vec<usize> =
-        (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
-    if let Some(core) = cores.get(index % cores.len().max(1)) {
-        let mut one = rustix::thread::CpuSet::new();
-        one.set(*core);
-        let _ = rustix::thread::sched_setaffinity(None, &one);
-    }
-}
-
-/// The size of `net.ipv4.ip_local_port_range`, both ends included; Linux's default where it cannot be read.
-fn port_range() -> u32 {
-    let path = "/proc/sys/net/ipv4/ip_local_port_range";
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let mut ends = text.split_whitespace().filter_map(|end| end.parse::<u32>().ok());
-    match (ends.next(), ends.next()) {
-        (Some(low), Some(high)) if high >= low => high - low + 1,
-        _ => 28_232,
-    }
 }

@@ -5,6 +5,7 @@
 
 mod answer;
 mod faults;
+mod whom;
 
 use std::cell::Cell;
 use std::io;
@@ -21,6 +22,7 @@ use crate::changes::Changes;
 use crate::cuts::Cuts;
 use crate::flow::{Flow, Framing, Step};
 use crate::incoming::Incoming;
+use crate::measured;
 use crate::meter::{Meter, Moved};
 use crate::reported::Reported;
 use crate::rt::Net;
@@ -198,6 +200,11 @@ impl<'a, N: Net> Relay<'a, N> {
             to_server: self.sent as u64 + self.incoming.body.given,
             spliced: self.down.spliced + self.incoming.body.spliced,
         });
+        if polled.is_pending() {
+            let ends = (self.ends.client, self.ends.server);
+            let (worker, whom) = (self.ends.worker, self.whom());
+            measured::wait(&worker.lot, &mut self.record.measured, ends, whom, worker.rt.now());
+        }
         polled
     }
 

@@ -4,7 +4,9 @@
 //! the socket. A strand of a connection that carries many of them looks the same. Dropping it closes the connection, or
 //! the strand.
 
+mod measured;
 mod sealed;
+mod strand;
 
 use std::cell::{Cell, OnceCell};
 use std::io;
@@ -12,10 +14,12 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::Poll;
 
+use model::attribute::Tcp;
 use model::moment::Moment;
 
 use crate::rt::{Expired, Net, Readiness, Rt, Source};
 use crate::seal::Sealed;
+pub use strand::{Read, Strand, UnderTls, Wrote};
 
 /// A connected (or connecting) socket, or what looks like one.
 pub struct Stream<N: Net> {
@@ -24,71 +28,13 @@ pub struct Stream<N: Net> {
     source: Rc<Source>,
     sealed: OnceCell<Box<Sealed>>,
     resetting: Cell<bool>,
+    measured: OnceCell<Box<Cell<Tcp>>>,
 }
 
 /// What a stream stands on.
 enum Under<N: Net> {
     Socket(N::Sock, u64),
     Strand(Box<dyn Strand>),
-}
-
-/// What a connection has under TLS.
-#[derive(Clone, Debug, Default)]
-pub struct UnderTls {
-    /// What the client has proven, as lines of a head.
-    pub identity: Vec<u8>,
-    /// The name that the client asked for, lower case.
-    pub name: Option<String>,
-    /// Which TLS session it is, over all connections that resume it.
-    pub session: Option<u64>,
-}
-
-/// One of many that share a connection, in the form of a connection of HTTP/1 that carries one exchange.
-///
-/// Whatever answers `Later`, or says that something is not possible yet, wakes its task when that changes.
-pub trait Strand {
-    /// Reads what is there.
-    fn read(&self, into: &mut [u8]) -> Read;
-    /// Writes what it takes.
-    fn write(&self, from: &[u8]) -> Wrote;
-    /// Whether a read may give something, the end included.
-    fn may_read(&self) -> bool;
-    /// Whether a write may take something.
-    fn may_write(&self) -> bool;
-    /// Whether it is known to be broken, or the peer has given it up.
-    fn broken(&self) -> bool;
-    /// Sends our end; reading goes on.
-    fn end(&self);
-    /// Ends so that what was cut does not look whole.
-    fn reset(&self);
-    /// What its connection has under TLS; `None`: no TLS.
-    fn under_tls(&self) -> Option<&UnderTls>;
-    /// Whether the peer has said that it processed nothing of it.
-    fn unprocessed(&self) -> bool;
-}
-
-/// What a read gave.
-#[derive(Debug)]
-pub enum Read {
-    /// So many bytes.
-    Data(usize),
-    /// Nothing now.
-    Later,
-    /// The peer's end.
-    End,
-    /// The connection is broken.
-    Failed(io::Error),
-}
-
-/// What a write took.
-#[derive(Debug)]
-pub enum Wrote {
-    /// So many bytes, perhaps fewer than offered: then nothing more now.
-    Bytes(usize),
-    /// Nothing now.
-    Later,
-    /// The connection is broken.
-    Failed(io::Error),
 }
 
 impl<N: Net> Stream<N> {
@@ -99,16 +45,17 @@ impl<N: Net> Stream<N> {
     pub fn new(rt: &Rc<Rt<N>>, sock: N::Sock, writable: bool) -> io::Result<Stream<N>> {
         let bits = if writable { Readiness::WRITE } else { 0 };
         let (source, token) = rt.register(&sock, bits)?;
-        let rt = rt.clone();
-        let (sealed, resetting) = (OnceCell::new(), Cell::new(false));
-        Ok(Stream { rt, under: Under::Socket(sock, token), source, sealed, resetting })
+        Ok(Stream::over(rt, Under::Socket(sock, token), source))
+    }
+
+    fn over(rt: &Rc<Rt<N>>, under: Under<N>, source: Rc<Source>) -> Stream<N> {
+        let (sealed, measured, resetting) = (OnceCell::new(), OnceCell::new(), Cell::new(false));
+        Stream { rt: rt.clone(), under, source, sealed, resetting, measured }
     }
 
     /// A strand, for the current task.
     pub fn strand(rt: &Rc<Rt<N>>, strand: Box<dyn Strand>) -> Stream<N> {
-        let source = rt.unregistered();
-        let (sealed, resetting) = (OnceCell::new(), Cell::new(false));
-        Stream { rt: rt.clone(), under: Under::Strand(strand), source, sealed, resetting }
+        Stream::over(rt, Under::Strand(strand), rt.unregistered())
     }
 
     /// Whether it is one of many that share a connection.

@@ -6,12 +6,85 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// Where `tcpi_bytes_acked` (u64) lies in `struct tcp_info` (linux/tcp.h, since Linux 4.1).
-const BYTES_ACKED: usize = 120;
+use model::attribute::Tcp;
+
+/// Bytes that are asked for of `struct tcp_info` (linux/tcp.h); kernels give as much as they have.
+const INFO: usize = 256;
+
+/// Where its fields lie.
+mod at {
+    pub const SND_MSS: usize = 16;
+    pub const RTT: usize = 68;
+    pub const SND_SSTHRESH: usize = 76;
+    pub const SND_CWND: usize = 80;
+    pub const TOTAL_RETRANS: usize = 100;
+    /// Since Linux 4.1.
+    pub const BYTES_ACKED: usize = 120;
+    pub const BYTES_RECEIVED: usize = 128;
+    /// Since Linux 4.6.
+    pub const NOTSENT_BYTES: usize = 144;
+    pub const MIN_RTT: usize = 148;
+    /// Since Linux 4.9.
+    pub const DELIVERY_RATE: usize = 160;
+    /// Since Linux 4.10.
+    pub const BUSY_TIME: usize = 168;
+    pub const RWND_LIMITED: usize = 176;
+    pub const SNDBUF_LIMITED: usize = 184;
+    /// Since Linux 5.4.
+    pub const RCV_OOOPACK: usize = 224;
+    pub const SND_WND: usize = 228;
+}
 
 /// Bytes that the peer has acknowledged, the SYN not counted; `None` where the kernel does not tell.
 pub fn bytes_acknowledged(socket: impl AsFd) -> Option<u64> {
-    let mut info = [0u8; 256];
+    let (info, length) = tcp_info(socket)?;
+    (length >= at::BYTES_ACKED + 8).then(|| wide(&info, at::BYTES_ACKED).saturating_sub(1))
+}
+
+/// What the kernel counts of a connection; `None` where it does not tell of its chronographs (before Linux 4.10).
+pub fn counters(socket: impl AsFd) -> Option<Tcp> {
+    let (info, length) = tcp_info(socket)?;
+    if length < at::SNDBUF_LIMITED + 8 {
+        return None;
+    }
+    let (wide, narrow) = (|at| wide(&info, at), |at| narrow(&info, at));
+    let min_rtt = narrow(at::MIN_RTT);
+    Some(Tcp {
+        busy_us: wide(at::BUSY_TIME),
+        rwnd_limited_us: wide(at::RWND_LIMITED),
+        sndbuf_limited_us: wide(at::SNDBUF_LIMITED),
+        bytes_acked: wide(at::BYTES_ACKED),
+        bytes_received: wide(at::BYTES_RECEIVED),
+        delivery_rate: wide(at::DELIVERY_RATE),
+        retransmits: narrow(at::TOTAL_RETRANS),
+        out_of_order: narrow(at::RCV_OOOPACK),
+        rtt_us: narrow(at::RTT),
+        // The kernel's word for none.
+        min_rtt_us: if min_rtt == u32::MAX { 0 } else { min_rtt },
+        not_sent: narrow(at::NOTSENT_BYTES),
+        // A kernel that does not tell of the window must not make it look closed.
+        window: if length >= at::SND_WND + 4 { narrow(at::SND_WND) } else { u32::MAX },
+        cwnd: narrow(at::SND_CWND),
+        ssthresh: narrow(at::SND_SSTHRESH),
+        mss: narrow(at::SND_MSS),
+    })
+}
+
+fn wide(info: &[u8; INFO], at: usize) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&info[at..at + 8]);
+    u64::from_ne_bytes(bytes)
+}
+
+fn narrow(info: &[u8; INFO], at: usize) -> u32 {
+    let mut bytes = [0; 4];
+    bytes.copy_from_slice(&info[at..at + 4]);
+    u32::from_ne_bytes(bytes)
+}
+
+/// The structure's beginning, zero where the kernel has less, and how much it had.
+fn tcp_info(socket: impl AsFd) -> Option<([u8; INFO], usize)> {
+    let mut info = [0u8; INFO];
     let mut length = info.len() as libc::socklen_t;
     // SAFETY: the pointer and the length describe `info`, which lives until the call returns; the kernel writes at
     // most `length` bytes and stores how many.
@@ -24,12 +97,7 @@ pub fn bytes_acknowledged(socket: impl AsFd) -> Option<u64> {
             &mut length,
         )
     };
-    if result != 0 || (length as usize) < BYTES_ACKED + 8 {
-        return None;
-    }
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&info[BYTES_ACKED..BYTES_ACKED + 8]);
-    Some(u64::from_ne_bytes(bytes).saturating_sub(1))
+    (result == 0).then_some((info, length as usize))
 }
 
 /// Sets an option whose value is an `int`.
@@ -94,5 +162,28 @@ mod tests {
         server.write_all(b"x").unwrap();
         client.read_exact(&mut got[..1]).unwrap();
         assert_eq!(super::bytes_acknowledged(&client), Some(12));
+    }
+
+    #[test]
+    fn the_counters_lie_where_they_are_looked_for() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        let before = super::counters(&client).unwrap();
+        client.write_all(b"twelve bytes").unwrap();
+        let mut got = [0; 12];
+        server.read_exact(&mut got).unwrap();
+        server.write_all(b"four").unwrap();
+        client.read_exact(&mut got[..4]).unwrap();
+        let change = super::counters(&client).unwrap().since(&before, true);
+        assert_eq!((change.bytes_acked, change.bytes_received), (12, 4));
+        assert_eq!((change.retransmits, change.out_of_order, change.not_sent), (0, 0, 0));
+        assert!((1..1_000_000).contains(&change.min_rtt_us) && change.min_rtt_us <= change.rtt_us);
+        assert!(
+            (500..70_000).contains(&change.mss) && (1..10_000).contains(&change.cwnd),
+            "{change:?}"
+        );
+        assert!((1_000..1 << 30).contains(&change.window), "{change:?}");
+        assert!(change.rwnd_limited_us + change.sndbuf_limited_us <= change.busy_us);
     }
 }

@@ -13,7 +13,7 @@ use model::moment::Moment;
 use model::retry::{self, Facts, Verdict};
 use model::snapshot::ServiceView;
 
-use crate::account::{self, Record};
+use crate::account::{self, Opening, Record};
 use crate::census::OpenConnection;
 use crate::changes::Changes;
 use crate::cuts::Cuts;
@@ -21,6 +21,7 @@ use crate::front;
 use crate::greeting;
 use crate::hash_on;
 use crate::local::{LocalPool, LocalService};
+use crate::measured;
 use crate::meter::Meter;
 use crate::patience::Patience;
 use crate::rt::Net;
@@ -39,11 +40,12 @@ const PARTING: Duration = Duration::from_secs(5);
 pub async fn serve<N: Net>(
     worker: Rc<Worker<N>>,
     client: Stream<N>,
-    peer: SocketAddr,
+    (peer, accepted): (SocketAddr, Moment),
     service: Rc<LocalService<N>>,
     _open: OpenConnection,
 ) {
     client.mine();
+    let looked = worker.rt.now();
     let Some(client) = front::open(&worker, client, peer, &service).await else { return };
     let view = service.view.borrow().clone();
     let _exchange = worker.census.exchange(&view);
@@ -51,6 +53,8 @@ pub async fn serve<N: Net>(
     counters.requests.add(1);
     let now = worker.rt.now();
     let mut record = Record::begin(now, now);
+    let tls = client.is_sealed().then(|| now.since(looked));
+    record.measured.opening = Some(Opening { accept: looked.since(accepted), tls });
     // Boxed so that a long-lived tunnel does not keep room for them.
     let routed = Box::pin(route(&worker, (&client, peer), &service, &view)).await;
     let (pool, taken, first) = match routed {
@@ -80,7 +84,10 @@ pub async fn serve<N: Net>(
     let cuts = Cuts::of(&server.view.borrow().live);
     let upstream = &lent.connection.stream;
     let ends = tunnel::Ends { client: &client, server: upstream, service: &service, cuts, first };
-    let ended = tunnel::run(&worker, ends, meter).await;
+    let sockets = (&client, upstream);
+    measured::begin(&worker.lot, &mut record.measured, sockets, worker.rt.now());
+    let ended = tunnel::run(&worker, ends, meter, &mut record.measured).await;
+    measured::end(&worker.lot, &view, &mut record, sockets, worker.rt.now());
     record.first_byte = ended.first_byte;
     record.done = Some(worker.rt.now());
     record.add(&ended.moved);

@@ -5,12 +5,15 @@
 use std::task::Poll;
 use std::time::Duration;
 
+use model::attribute::For;
 use model::cause::Cause;
 use model::moment::Moment;
 
+use crate::account::Measured;
 use crate::cuts::Cuts;
 use crate::flow::{Flow, Framing, Step};
 use crate::local::LocalService;
+use crate::measured;
 use crate::meter::{Meter, Moved};
 use crate::rt::Net;
 use crate::stream::Stream;
@@ -55,10 +58,17 @@ struct Tunnel<'a, N: Net> {
     meter: Meter,
     moved: (u64, Moment),
     first_byte: Option<Moment>,
+    measured: &'a mut Measured,
+    owes: For,
 }
 
 /// Runs a tunnel to its end.
-pub async fn run<N: Net>(worker: &Worker<N>, ends: Ends<'_, N>, meter: Meter) -> Ended {
+pub async fn run<N: Net>(
+    worker: &Worker<N>,
+    ends: Ends<'_, N>,
+    meter: Meter,
+    measured: &mut Measured,
+) -> Ended {
     let Ends { client, server, service, cuts, first } = ends;
     let _open = worker.census.tunnel();
     // Either direction may stall: they share what a connection may hold.
@@ -77,7 +87,10 @@ pub async fn run<N: Net>(worker: &Worker<N>, ends: Ends<'_, N>, meter: Meter) ->
         meter,
         moved: (0, worker.rt.now()),
         first_byte: None,
+        measured,
+        owes: For::Either,
     };
+    tunnel.measured.tunnel = true;
     tunnel.up.taken = first.len() as u64;
     tunnel.up.keep(worker, &first);
     let cause = std::future::poll_fn(|_| tunnel.poll()).await;
@@ -97,11 +110,26 @@ impl<N: Net> Tunnel<'_, N> {
             to_server: self.up.given,
             spliced: self.up.spliced + self.down.spliced,
         });
+        if polled.is_pending() {
+            let (ends, now) = ((self.client, self.server), self.worker.rt.now());
+            measured::wait(&self.worker.lot, self.measured, ends, self.whom(), now);
+        }
         polled
+    }
+
+    /// Who lets it go on: whoever takes nothing, else whoever was spoken to last.
+    fn whom(&self) -> For {
+        match (self.down.holds(), self.up.holds()) {
+            (true, _) if self.client.window_closed() => For::StreamTakes,
+            (true, _) => For::ClientTakes,
+            (false, true) => For::ServerTakes,
+            (false, false) => self.owes,
+        }
     }
 
     fn progress(&mut self) -> Poll<Option<Cause>> {
         let mut again = false;
+        let (up, down) = (self.up.given, self.down.taken);
         // The side that spoke is served first; on a tie the server's bytes, which free its memory.
         if !self.down_ended {
             match self.down.step(self.worker, self.server, self.client, &mut Vec::new()) {
@@ -129,6 +157,11 @@ impl<N: Net> Tunnel<'_, N> {
                 Step::ReceiverFailed => return Poll::Ready(Some(Cause::ServerReset)),
                 Step::Sender | Step::Receiver | Step::Cut | Step::Malformed(_) => {}
             }
+        }
+        if self.down.taken > down {
+            self.owes = For::ClientThinks;
+        } else if self.up.given > up {
+            self.owes = For::Answer;
         }
         if self.up_ended && self.down_ended {
             return Poll::Ready(None);

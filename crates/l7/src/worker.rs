@@ -2,6 +2,7 @@
 //!
 //! It has no loop of its own: `plane` turns the runtime. It accepts nothing (`accept`) and serves nothing.
 
+mod slow;
 mod spare;
 
 use std::cell::{Cell, RefCell};
@@ -9,8 +10,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::attribute::WORDS;
 use model::id::ServerId;
 use model::live::Shared;
+use model::live::ring::Ring;
 use model::moment::Moment;
 use model::pick::Rng;
 use model::snapshot::{ServiceView, Snapshot};
@@ -19,6 +22,7 @@ use crate::account::{self, Ids, LogBatch, Record, Wall};
 use crate::buffers::{Buffers, COPY, Pipes, Scratch};
 use crate::census::{Census, Counting};
 use crate::local::{Local, LocalServer};
+use crate::measured::Lot;
 use crate::outside::{Outside, PlaneOptions};
 use crate::ports::Ports;
 use crate::rt::{Net, Rt};
@@ -46,6 +50,8 @@ pub struct Published {
     pub all_open: Arc<Shared>,
     /// Workers that have given up the descriptors that they keep back.
     pub spare_missing: Arc<Shared>,
+    /// Exchanges that were measured.
+    pub measured: Arc<Ring<WORDS>>,
 }
 
 /// What the tasks of one worker share.
@@ -74,6 +80,10 @@ pub struct Worker<N: Net> {
     pub ports: Ports,
     /// What is open.
     pub census: Counting,
+    /// Which exchanges are measured.
+    pub lot: Lot,
+    /// Those that were.
+    pub measured: Arc<Ring<WORDS>>,
     /// Makes ids of exchanges.
     pub ids: Ids,
     /// Client connections over all workers.
@@ -116,6 +126,8 @@ impl<N: Net> Worker<N> {
             outside,
             ports: shared.ports,
             census: Counting(shared.census),
+            lot: Lot::new(options.sample),
+            measured: shared.measured,
             ids: Ids::new(index, wall.origin_nanos / 1000),
             wall,
             all_open: shared.all_open,
@@ -185,6 +197,7 @@ impl<N: Net> Worker<N> {
         let slot = &view.live.slots[self.index];
         let of_server = server.as_ref().map(|(_, server)| &server.live.slots[self.index]);
         account::close(record, slot, of_server);
+        let slow = self.hand_over(view, record, said.client.ip());
         let access = &self.options.access;
         if !access.enabled || !(access.all || record.cause.is_some()) {
             return;
@@ -199,6 +212,7 @@ impl<N: Net> Worker<N> {
             protocol: said.protocol,
             method: said.method,
             target: said.target,
+            slow,
         };
         self.log.borrow_mut().add(&*self.outside, &view.live, self.index, |out| {
             account::line(record, &names, access.format, self.wall, out);

@@ -31,6 +31,9 @@ pub enum Owner {
 }
 
 impl Owner {
+    /// Every owner, in the order of its discriminant.
+    pub const ALL: [Owner; 4] = [Owner::Client, Owner::Network, Owner::Server, Owner::Balancer];
+
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -110,6 +113,14 @@ limits! {
     ClientThink = "CLIENT_THINK", Sender, "the client's pause";
     /// The balancer held the request or its answer.
     BalancerHold = "BALANCER_HOLD", Sender, "the balancer";
+    /// The balancer waited for a server below its cap.
+    Queue = "QUEUE", Sender, "the queue before the servers";
+    /// The handshake of TLS.
+    Tls = "TLS", Network, "the handshake of TLS";
+    /// The receiver's window for a stream of HTTP/2 was full (RFC 9113, 5.2).
+    StreamWindow = "STREAM_WINDOW", Receiver, "the window of a stream";
+    /// What cannot be told apart from where we stand.
+    Unknown = "UNKNOWN", Network, "nothing that can be told";
 }
 
 impl Serialize for Limit {

@@ -6,9 +6,11 @@
 pub mod count;
 pub mod histogram;
 pub mod pace;
+pub mod ring;
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use crate::attribute::slow::BOUND;
 use crate::cause::Cause;
 use crate::load;
 pub use count::Count;
@@ -279,6 +281,8 @@ pub struct ServiceLive {
     pub open: Shared,
     /// Exchanges (or `tcp` connections) under way now.
     pub in_flight: Shared,
+    /// An exchange that takes so many nanoseconds or more is slow; control work moves it.
+    pub slow_from: AtomicU64,
     /// One slot a worker.
     pub slots: Box<[ServiceSlot]>,
 }
@@ -289,6 +293,7 @@ impl ServiceLive {
         ServiceLive {
             open: Shared::default(),
             in_flight: Shared::default(),
+            slow_from: AtomicU64::new(BOUND),
             slots: (0..workers).map(|_| ServiceSlot::default()).collect(),
         }
     }

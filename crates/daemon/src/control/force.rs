@@ -89,6 +89,7 @@ pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
         control,
         metrics: _,
         drain: _,
+        sample,
         certificate_warning: _,
         hooks: _,
         history: _,
@@ -98,6 +99,7 @@ pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
     let differ = [
         ("workers", *workers != new.workers),
         ("connections", *connections != new.connections),
+        ("sample", *sample != new.sample),
         ("access-log.all", access_log.all != new.access_log.all),
         ("access-log.format", access_log.format != new.access_log.format),
         ("access-log.target", off(&access_log.target) != off(&new.access_log.target)),

@@ -31,6 +31,19 @@ pub(super) fn counter(
     family.encode_counter::<NoLabelSet, u64, f64>(&value, None)
 }
 
+/// Writes a family of counters that have fractions.
+pub(super) fn seconds<L: EncodeLabelSet>(
+    to: &mut DescriptorEncoder,
+    (name, unit, help): (&str, Option<Unit>, &str),
+    rows: impl IntoIterator<Item = (L, f64)>,
+) -> Result<(), Error> {
+    let mut family = to.encode_descriptor(name, help, unit.as_ref(), MetricType::Counter)?;
+    for (labels, value) in rows {
+        family.encode_family(&labels)?.encode_counter::<NoLabelSet, f64, f64>(&value, None)?;
+    }
+    Ok(())
+}
+
 /// Writes a gauge that stands alone.
 pub(super) fn gauge(
     to: &mut DescriptorEncoder,

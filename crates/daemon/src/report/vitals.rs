@@ -16,6 +16,7 @@ use crate::judge::weighed::Weighed;
 use crate::packets::view::View;
 use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
+use crate::slow::{Slow, Totals};
 
 /// Reads source ports in use; called on a control thread.
 pub type Ports = Box<dyn Fn() -> Vec<PortUse> + Send + Sync>;
@@ -38,6 +39,8 @@ pub struct Vitals {
     pub packets: tokio::sync::watch::Receiver<Arc<View>>,
     /// The arithmetic of weights.
     pub weighed: Arc<Weighed>,
+    /// Exchanges that were measured.
+    pub slow: Arc<Slow>,
     /// What rates are measured against.
     pub samples: Samples,
 }
@@ -69,6 +72,8 @@ pub struct Facts {
     pub open: Open,
     /// The packet plane.
     pub packets: Arc<View>,
+    /// Time of measured exchanges, by service.
+    pub slow: Totals,
     /// Memory of all TCP sockets, bytes, as the kernel counts it.
     pub kernel_tcp_bytes: u64,
 }
@@ -95,6 +100,7 @@ impl Vitals {
             state_failures: picture.state_failures,
             ports: (self.ports)(),
             open: (self.open)(),
+            slow: self.slow.totals(),
             kernel_tcp_bytes: kernel_tcp_bytes(),
         }
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use api::types::report::INTERVAL_MS_MAX;
 use api::types::{
     Generation, Generations, History, HistoryQuery, Report, ReportQuery, RequestAsked,
-    RequestExplained, ServersExplained, Status,
+    RequestExplained, ServersExplained, SlowExplained, SlowQuery, Status,
 };
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -70,6 +70,19 @@ pub(super) async fn explain_request(
     report::request::explain(&picture, &asked, now, unix_seconds)
         .map(Json)
         .map_err(|why| Refusal::new(400, "request", why))
+}
+
+pub(super) async fn explain_slow(
+    State(context): Held,
+    query: Result<Query<SlowQuery>, QueryRejection>,
+) -> Result<Json<SlowExplained>, Refusal> {
+    let Query(query) = query?;
+    let vitals = &context.vitals;
+    let (picture, now) = (vitals.control.picture(), (vitals.open)().now);
+    vitals.slow.take(&picture.snapshot, now.0);
+    report::slow::explain(&picture, &vitals.slow, &query, now, unix_ms(SystemTime::now()))
+        .map(Json)
+        .map_err(|(status, kind, why)| Refusal::new(status, kind, why))
 }
 
 pub(super) async fn report(

@@ -54,6 +54,7 @@ async fn daemon() -> Daemon {
         probes: prober.counts,
         board: prober.board,
         weighed: Default::default(),
+        slow: Default::default(),
         samples: Samples::default(),
     };
     let stopped = Arc::<Mutex<Vec<_>>>::default();

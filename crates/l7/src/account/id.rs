@@ -21,6 +21,11 @@ impl Id {
         str::from_utf8(&self.0).unwrap_or_default()
     }
 
+    /// The number that the digits are.
+    pub fn number(&self) -> u64 {
+        u64::from_str_radix(self.as_str(), 16).unwrap_or_default()
+    }
+
     fn of(number: u64) -> Id {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         Id(std::array::from_fn(|at| DIGITS[(number >> (60 - 4 * at)) as usize & 15]))
@@ -70,6 +75,7 @@ mod tests {
     #[test]
     fn digits() {
         assert_eq!(Id::of(0x0123_4567_89ab_cdef).as_str(), "0123456789abcdef");
+        assert_eq!(Id::of(u64::MAX - 1).number(), u64::MAX - 1);
         let ids = Ids::new(3, 5);
         assert_eq!(ids.next().to_string(), "00c0000000000005");
         assert_eq!(ids.next().to_string(), "00c0000000000006");

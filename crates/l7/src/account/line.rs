@@ -5,8 +5,9 @@
 //!
 //! JSON keys, in their order: `time`, `id`, `service`, `client`, `protocol`, `method`, `target` (`target-bytes` when
 //! cut), `status`, `by`, `server` (as `POOL/NAME`), `attempts`, `reused`, `cause`, `defect`, `bytes-from-client`,
-//! `bytes-to-client`, `bytes-to-server`, `bytes-from-server`, and in milliseconds `head-ms`, `queue-ms`, `connect-ms`,
-//! `first-byte-ms`, `transfer-ms`, `total-ms`.
+//! `bytes-to-client`, `bytes-to-server`, `bytes-from-server`, in milliseconds `accept-ms` and `tls-ms` (a connection's
+//! first exchange only), `head-ms`, `queue-ms`, `connect-ms`, `body-in-ms`, `first-byte-ms`, `transfer-ms`, `total-ms`, and
+//! of what was slow `owner` and `limit`: whose time most of it was, and why.
 //!
 //! Common: `client - - [time] "method target protocol" status bytes-to-client` and, appended, `id service POOL/NAME
 //! cause attempts head/queue/connect/first-byte/transfer/total`, times in milliseconds.
@@ -15,7 +16,9 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use model::attribute::Bar;
 use model::config::AccessFormat;
+use model::limit::Owner;
 use model::moment::Moment;
 
 use super::calendar::Date;
@@ -29,7 +32,7 @@ const METHOD: usize = 32;
 /// Bytes of a name that are shown.
 const NAME: usize = 128;
 /// No line is longer: an escaped byte takes at most six.
-pub(super) const LONGEST: usize = 6 * (TARGET + METHOD + 4 * NAME) + 1024;
+pub(super) const LONGEST: usize = 6 * (TARGET + METHOD + 4 * NAME) + 1536;
 
 /// Where the moments of a worker lie in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,6 +81,8 @@ pub struct Names<'a> {
     pub method: &'a [u8],
     /// The target; empty when no head was read.
     pub target: &'a [u8],
+    /// Whose time most of it was, where it was slow.
+    pub slow: Option<Bar>,
 }
 
 /// Appends the line, its end included.
@@ -132,11 +137,20 @@ fn json(record: &Record, names: &Names, wall: Wall, out: &mut Vec<u8>) {
     number("bytes-to-client", record.bytes_to_client, out);
     number("bytes-to-server", record.bytes_to_server, out);
     number("bytes-from-server", record.bytes_from_server, out);
-    for (key, time) in times(record) {
+    let opening = record.measured.opening;
+    let (accept, tls) = (opening.map(|it| it.accept), opening.and_then(|it| it.tls));
+    let [head, queue, connect, rest @ ..] = times(record);
+    let body = ("body-in-ms", record.sending());
+    let before = [("accept-ms", accept), ("tls-ms", tls), head, queue, connect, body];
+    for (key, time) in before.into_iter().chain(rest) {
         if let Some(time) = time {
             let _ = write!(out, ",\"{key}\":");
             millis(time, out);
         }
+    }
+    if let Some(bar) = names.slow {
+        text("owner", bar.owner.map_or("unknown", Owner::name).as_bytes(), NAME, out);
+        text("limit", bar.limit.code().as_bytes(), NAME, out);
     }
     out.push(b'}');
 }

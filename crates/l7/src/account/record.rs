@@ -11,6 +11,7 @@ use model::moment::Moment;
 use crate::meter::Moved;
 
 use super::id::{Id, Ids};
+use super::measured::Measured;
 
 /// The facts of one exchange, or of one `tcp` connection. A moment that did not come is `None`.
 #[derive(Clone, Debug)]
@@ -55,6 +56,8 @@ pub struct Record {
     pub cause: Option<Cause>,
     /// The rule of grammar that was broken, by `wire`'s name.
     pub defect: Option<&'static str>,
+    /// What is measured beside.
+    pub measured: Measured,
     id: Option<Id>,
     /// Waiting of earlier attempts.
     queued_before: Duration,
@@ -84,6 +87,7 @@ impl Record {
             bytes_from_server: 0,
             cause: None,
             defect: None,
+            measured: Measured::default(),
             id: None,
             queued_before: Duration::ZERO,
         }
@@ -97,6 +101,7 @@ impl Record {
         (self.connect_begin, self.connect_end) = (None, None);
         (self.request_sent, self.first_byte) = (None, None);
         (self.server, self.reused, self.status) = (None, false, 0);
+        (self.measured.attempt, self.measured.server_marked) = (None, false);
     }
 
     /// Adds what an attempt or a tunnel moved.
@@ -138,6 +143,16 @@ impl Record {
         span(self.connect_begin, self.connect_end)
     }
 
+    /// The same, up to the end where it did not succeed.
+    pub fn connecting_at_all(&self) -> Option<Duration> {
+        span(self.connect_begin, self.connect_end.or(self.done))
+    }
+
+    /// From having a connection to a server to the request's last byte sent.
+    pub fn sending(&self) -> Option<Duration> {
+        span(self.measured.attempt, self.request_sent)
+    }
+
     /// From the request's last byte to the answer's first; zero when the answer came before.
     pub fn thinking(&self) -> Option<Duration> {
         span(self.request_sent, self.first_byte)
@@ -151,6 +166,12 @@ impl Record {
     /// From the request's first byte to the end.
     pub fn whole(&self) -> Option<Duration> {
         span(Some(self.begun), self.done)
+    }
+
+    /// The same, and how its connection began where it was the first one of it.
+    pub fn took(&self) -> Duration {
+        let opening = self.measured.opening.unwrap_or_default();
+        opening.accept + opening.tls.unwrap_or_default() + self.whole().unwrap_or_default()
     }
 }
 

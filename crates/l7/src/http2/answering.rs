@@ -12,6 +12,7 @@ use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
 use http::{HeaderName, HeaderValue};
+use model::attribute::Tcp;
 use wire::http1::{self, AnswerBody, Asked, Limits, Response, Slots};
 use wire::http2::Body;
 
@@ -197,6 +198,14 @@ impl Strand for Answering {
 
     fn unprocessed(&self) -> bool {
         false
+    }
+
+    fn window_closed(&self) -> bool {
+        self.open.link().held_by_window()
+    }
+
+    fn counters(&self) -> Option<Tcp> {
+        self.open.link().counters()
     }
 }
 

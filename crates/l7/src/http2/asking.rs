@@ -13,6 +13,7 @@ use bytes::Bytes;
 use h2::Reason;
 use h2::client::{ResponseFuture, SendRequest};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use model::attribute::Tcp;
 use wire::http1::{self, BodyKind, Limits, Request, Slots};
 use wire::http2::{AnswerHead, write_answer};
 
@@ -298,6 +299,14 @@ impl Strand for Asking {
         let refused = error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM);
         matches!(state.answer, Answer::None)
             || (error.is_remote() && (refused || error.is_go_away()))
+    }
+
+    fn window_closed(&self) -> bool {
+        self.open.link().held_by_window()
+    }
+
+    fn counters(&self) -> Option<Tcp> {
+        self.open.link().counters()
     }
 }
 

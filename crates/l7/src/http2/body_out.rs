@@ -113,6 +113,7 @@ impl BodyOut {
             *left -= n as u64;
             ends = *left == 0;
         }
+        link.gives_data(n);
         self.give(Bytes::copy_from_slice(&from[..n]), ends)?;
         if ends {
             self.form = Form::Done;
@@ -151,12 +152,14 @@ impl BodyOut {
         if !finished {
             self.form = Form::Chunked(decoder);
             if !out.is_empty() {
+                link.gives_data(out.len());
                 self.give(Bytes::from(out), false)?;
             }
             return Ok(at);
         }
         let trailers = decoder.take_trailers();
         if !out.is_empty() || trailers.is_empty() {
+            link.gives_data(out.len());
             self.give(Bytes::from(out), trailers.is_empty())?;
         }
         if !trailers.is_empty() {

@@ -10,9 +10,10 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use model::attribute::Tcp;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::link::Link;
+use super::link::{Below, Link};
 use crate::rt::Net;
 use crate::stream::{Read, Stream, Wrote};
 
@@ -51,7 +52,10 @@ impl<N: Net> Wire<N> {
     /// Over this connection, of which `early` was read already.
     pub fn new(stream: Stream<N>, link: Rc<Link>, early: Vec<u8>) -> Rc<Wire<N>> {
         let state = State { early, out: Vec::new(), at: 0, left: TURN, more: false };
-        Rc::new(Wire { stream, link, state: RefCell::new(state) })
+        let wire = Rc::new(Wire { stream, link, state: RefCell::new(state) });
+        let below: Rc<dyn Below> = wire.clone();
+        wire.link.stands_on(Rc::downgrade(&below));
+        wire
     }
 
     /// The library's end of it.
@@ -93,6 +97,16 @@ impl<N: Net> Wire<N> {
             state.out = Vec::new();
         }
         Poll::Ready(Ok(()))
+    }
+}
+
+impl<N: Net> Below for Wire<N> {
+    fn counters(&self) -> Option<Tcp> {
+        self.stream.counters()
+    }
+
+    fn waits(&self) -> bool {
+        self.waiting() > 0
     }
 }
 

@@ -3,8 +3,10 @@
 //!
 //! It drives nothing and owns no socket.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Weak;
 
+use model::attribute::Tcp;
 use model::config::Http2Flood;
 use model::moment::Moment;
 use wire::http2::{Frame, Kind, Watch};
@@ -36,6 +38,14 @@ pub struct ByLibrary {
     pub heads: u64,
 }
 
+/// The connection below its streams.
+pub trait Below {
+    /// What the kernel counts of it.
+    fn counters(&self) -> Option<Tcp>;
+    /// Whether bytes wait for it.
+    fn waits(&self) -> bool;
+}
+
 /// One connection.
 pub struct Link {
     came: RefCell<Watch>,
@@ -47,6 +57,10 @@ pub struct Link {
     /// Heads and trailers that we have given the library to send.
     heads_given: Cell<u64>,
     heads_went: Cell<u64>,
+    /// Bytes of bodies that we have given the library to send.
+    data_given: Cell<u64>,
+    data_went: Cell<u64>,
+    below: OnceCell<Weak<dyn Below>>,
     /// Streams under way.
     pub open: Cell<u32>,
     /// Streams since the beginning.
@@ -84,6 +98,9 @@ impl Link {
             by_library: Cell::default(),
             heads_given: Cell::default(),
             heads_went: Cell::default(),
+            data_given: Cell::default(),
+            data_went: Cell::default(),
+            below: OnceCell::new(),
             open: Cell::default(),
             streams: Cell::default(),
             heard: Cell::new(now),
@@ -148,6 +165,10 @@ impl Link {
     fn went_one(&self, frame: Frame) {
         let mut sum = self.by_library.get();
         match (frame.kind, frame.code) {
+            (Kind::Data, _) => {
+                self.data_went.set(self.data_went.get() + u64::from(frame.length));
+                return;
+            }
             (Kind::Headers, _) => {
                 self.heads_went.set(self.heads_went.get() + 1);
                 if self.towards_client && self.heads_went.get() > self.heads_given.get() {
@@ -186,6 +207,28 @@ impl Link {
     /// A head or trailers were given to be sent.
     pub fn gives_head(&self) {
         self.heads_given.set(self.heads_given.get() + 1);
+    }
+
+    /// Bytes of a body were given to be sent.
+    pub fn gives_data(&self, bytes: usize) {
+        self.data_given.set(self.data_given.get() + bytes as u64);
+    }
+
+    /// It is carried by this connection.
+    pub fn stands_on(&self, below: Weak<dyn Below>) {
+        // There is one for its whole life.
+        let _ = self.below.set(below);
+    }
+
+    /// Whether nothing that was given waits for the connection: then the peer's windows are what holds a stream up.
+    pub fn held_by_window(&self) -> bool {
+        let waits = self.below.get().and_then(Weak::upgrade).is_some_and(|below| below.waits());
+        !waits && self.data_went.get() >= self.data_given.get()
+    }
+
+    /// What the kernel counts of the connection.
+    pub fn counters(&self) -> Option<Tcp> {
+        self.below.get().and_then(Weak::upgrade)?.counters()
     }
 
     /// A body was cut into a piece of few bytes.

@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use model::attribute::Tcp;
 use model::moment::Moment;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
@@ -175,6 +176,10 @@ impl Net for Epoll {
 
     fn acknowledged(&self, sock: &OwnedFd) -> Option<u64> {
         sys::bytes_acknowledged(sock)
+    }
+
+    fn counters(&self, sock: &OwnedFd) -> Option<Tcp> {
+        sys::counters(sock)
     }
 
     fn pipe(&self) -> Option<Pipe> {

@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use model::attribute::Tcp;
 use model::config::SocketOptions;
 use model::moment::Moment;
 
@@ -84,6 +85,9 @@ pub trait Net: Sized + 'static {
 
     /// Bytes of ours that the peer has acknowledged on this connection, if the world can tell.
     fn acknowledged(&self, sock: &Self::Sock) -> Option<u64>;
+
+    /// What the kernel counts of this connection, if the world can tell.
+    fn counters(&self, sock: &Self::Sock) -> Option<Tcp>;
 
     /// A pipe, or `None` where there is no splicing.
     fn pipe(&self) -> Option<Self::Pipe>;

@@ -9,6 +9,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
+use model::attribute::Tcp;
 use model::moment::Moment;
 
 use super::world::{Event, Peer, Reach, Spawn, World};
@@ -210,6 +211,10 @@ impl Net for Sim {
 
     fn acknowledged(&self, sock: &SimSock) -> Option<u64> {
         Some(self.0.borrow().socks[sock.id].acknowledged)
+    }
+
+    fn counters(&self, _: &SimSock) -> Option<Tcp> {
+        None
     }
 
     fn pipe(&self) -> Option<()> {

@@ -69,6 +69,7 @@ fn global(section: &Section) -> Global {
         }),
         metrics: metrics.map(|listen| Metrics { listen: *listen }),
         drain: section.span("drain"),
+        sample: section.count("sample"),
         certificate_warning: section.span("certificate-warning"),
         hooks: section.list("hook").iter().map(operate::hook).collect(),
         history: section.table("history").map(operate::history),

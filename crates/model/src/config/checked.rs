@@ -55,6 +55,8 @@ pub struct Global {
     pub metrics: Option<Metrics>,
     /// How long SIGTERM lets exchanges finish; default 30 s.
     pub drain: Duration,
+    /// One exchange in so many is measured whatever it takes; `None`: none is. Default 64.
+    pub sample: Option<u32>,
     /// A certificate that ends within so long is warned of; default 14 days.
     pub certificate_warning: Duration,
     /// Programs that are told of events.

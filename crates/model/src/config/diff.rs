@@ -88,6 +88,7 @@ keys! {
     Control = "control" => control,
     Metrics = "metrics" => metrics,
     Drain = "drain" => drain,
+    Sample = "sample" => sample,
     CertificateWarning = "certificate-warning" => certificate_warning,
     Hook = "hook" => hooks,
     History = "history" => history,

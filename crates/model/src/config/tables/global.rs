@@ -65,6 +65,12 @@ pub static GLOBAL: Table = Table {
             Fallback::Inner,
             "Default socket settings of services and pools.",
         ),
+        Key::new(
+            "sample",
+            Kind::count_or(1, 1_000_000, "off"),
+            Fallback::count(64),
+            "For `explain slow` one exchange in so many is measured whatever it takes, and every slow one; `off`: none.",
+        ),
         operate::CERTIFICATE_WARNING,
         operate::HOOK,
         operate::HISTORY,

@@ -1,0 +1,153 @@
+//! Whose time the slowest exchanges took: what `steelyard explain slow` shows.
+//!
+//! Counts of exchanges are estimates where a sample was measured; times of examples were measured. Owners are `client`,
+//! `network`, `server`, `balancer` and `unknown`, limits the codes that captures are explained with too.
+
+use std::collections::BTreeMap;
+
+use model::attribute::Change;
+use serde::{Deserialize, Serialize};
+
+/// Query of `GET /v1/explain/slow`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct SlowQuery {
+    /// Only this service.
+    pub service: Option<String>,
+    /// The slowest so much, percent, above 0 and at most 100; absent: 1.
+    pub share_percent: Option<f64>,
+    /// Of the last so many milliseconds; absent: five minutes.
+    pub since_ms: Option<u64>,
+    /// Only those that this server had: `POOL/NAME`, or `POOL` for all of its servers.
+    pub server: Option<String>,
+    /// Only clients of this network: `ADDRESS/BITS`, or an address.
+    pub from: Option<String>,
+}
+
+/// Answer of `GET /v1/explain/slow`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SlowExplained {
+    /// When this was made.
+    pub now_unix_ms: u64,
+    /// Since when exchanges are looked at.
+    pub since_unix_ms: u64,
+    /// Which share of them is shown, percent.
+    pub share_percent: f64,
+    /// One exchange in so many is measured whatever it takes; absent: nothing is measured.
+    pub sample: Option<u32>,
+    /// Measured exchanges that found no room on their way, since the daemon's start.
+    pub dropped: u64,
+    /// By service, by name; those without an exchange in that time are left out.
+    pub services: Vec<SlowService>,
+}
+
+/// The slowest exchanges of one service.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SlowService {
+    /// The service.
+    pub name: String,
+    /// An exchange that takes so long or longer counts as slow now and is measured, milliseconds.
+    pub bound_ms: f64,
+    /// Exchanges that were asked about.
+    pub exchanges: f64,
+    /// The slowest of them.
+    pub slowest: f64,
+    /// Measured exchanges that stand for those.
+    pub measured: usize,
+    /// Each of the slowest took at least this long, milliseconds.
+    pub quickest_ms: f64,
+    /// All of their time, seconds.
+    pub seconds: f64,
+    /// Whose time it was; every owner, their seconds sum to `seconds`.
+    pub owners: Vec<SlowOwner>,
+    /// Why, the most time first; their seconds sum to `seconds`.
+    pub reasons: Vec<SlowReason>,
+    /// By pool, the most time first.
+    pub pools: Vec<SlowGroup>,
+    /// By server, the most time first; what is beyond ten stands in `others`.
+    pub servers: Vec<SlowGroup>,
+    /// By network of clients (/24, /56), the most time first; what is beyond ten stands in `others`.
+    pub networks: Vec<SlowGroup>,
+    /// The slowest of all, slowest first.
+    pub examples: Vec<SlowExample>,
+}
+
+/// An owner's part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SlowOwner {
+    /// Whose.
+    pub owner: String,
+    /// How much.
+    pub seconds: f64,
+    /// Of all of it, percent.
+    pub share_percent: f64,
+}
+
+/// A reason's part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SlowReason {
+    /// Whose time.
+    pub owner: String,
+    /// The limit's code: `RWND`.
+    pub limit: String,
+    /// The same in words.
+    pub title: String,
+    /// How much.
+    pub seconds: f64,
+    /// Of all of it, percent.
+    pub share_percent: f64,
+    /// What to change, in a sentence.
+    pub advice: String,
+}
+
+/// A part of the slowest that have something in common.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SlowGroup {
+    /// What: a pool, `POOL/NAME`, a network, `others`, `none`.
+    pub name: String,
+    /// How many exchanges.
+    pub exchanges: f64,
+    /// Their time.
+    pub seconds: f64,
+    /// Whose time most of it was.
+    pub owner: String,
+    /// Why, by the limit's code.
+    pub limit: String,
+}
+
+/// One exchange.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SlowExample {
+    /// Its id, as in the access log.
+    pub id: String,
+    /// When it ended.
+    pub ended_unix_ms: u64,
+    /// Its client.
+    pub client: String,
+    /// The server of its last attempt, `POOL/NAME`; absent: none was chosen, or it is gone.
+    pub server: Option<String>,
+    /// The answer's status; 0: none.
+    pub status: u16,
+    /// Why it did not end well.
+    pub cause: Option<String>,
+    /// Attempts, replays included.
+    pub attempts: u16,
+    /// What it took, milliseconds.
+    pub total_ms: f64,
+    /// Times by phase, milliseconds: `accept`, `tls`, `head`, `queue`, `connect`, `body-in`, `first-byte`, `body-out`.
+    pub phases_ms: BTreeMap<String, f64>,
+    /// Whose time it was and why, milliseconds by `OWNER/LIMIT`; they sum to `total-ms`.
+    pub parts_ms: BTreeMap<String, f64>,
+    /// What is to be known beside: `http2-client`, `http2-server`, `reused`, `tunnel`.
+    pub notes: Vec<String>,
+    /// What happened on the client's connection, if it was read.
+    pub client_tcp: Option<Change>,
+    /// What happened on the server's connection, if it was read.
+    pub server_tcp: Option<Change>,
+}

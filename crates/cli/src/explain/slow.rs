@@ -1,0 +1,290 @@
+//! `steelyard explain slow`: whose time the slowest exchanges took now, why, by whom, and what to change.
+//!
+//! Every number comes from the daemon; nothing is calculated here.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use api::types::{SlowExample, SlowExplained, SlowGroup, SlowOwner, SlowQuery, SlowService};
+
+use crate::ask::{Contact, span as parse_span, wait};
+use crate::end::{End, Failure, finish, print_json};
+use crate::show::paint::{Colour, Paint};
+use crate::show::plain::plain;
+use crate::show::screen;
+use crate::show::table::{Align, Table};
+use crate::show::unit::{count, micros, moment, span};
+
+/// Whose time the slowest exchanges took, and why.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard explain slow                       the slowest 1 % of the last five minutes, by service
+  steelyard explain slow shop --share 5%
+  steelyard explain slow shop --since 30s --server web/a
+  steelyard explain slow --from 192.0.2.0/24   for clients of one network
+  steelyard explain slow --json")]
+pub struct Args {
+    /// Only this service.
+    service: Option<String>,
+    /// The slowest so much of all exchanges.
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%")]
+    share: f64,
+    /// Of the last so much time.
+    #[arg(long, value_name = "TIME", value_parser = parse_span, default_value = "5m")]
+    since: Duration,
+    /// Only what this server had; POOL for all servers of a pool.
+    #[arg(long, value_name = "POOL[/NAME]")]
+    server: Option<String>,
+    /// Only clients of this network, or this client.
+    #[arg(long, value_name = "NETWORK")]
+    from: Option<String>,
+    #[command(flatten)]
+    contact: Contact,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.contact.json, wait(show(args)))
+}
+
+async fn show(args: &Args) -> Result<End, Failure> {
+    let asked = SlowQuery {
+        service: args.service.clone(),
+        share_percent: Some(args.share),
+        since_ms: Some(u64::try_from(args.since.as_millis()).unwrap_or(u64::MAX)),
+        server: args.server.clone(),
+        from: args.from.clone(),
+    };
+    let explained = args.contact.client().explain_slow(&asked).await?;
+    if args.contact.json {
+        print_json(&explained)?;
+    } else {
+        screen::print(&text(&explained, screen::width(), Paint::for_stdout()))?;
+    }
+    Ok(End::Done)
+}
+
+/// `1%`, `0.5%`, `10`.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    match number.parse::<f64>() {
+        Ok(share) if share > 0.0 && share <= 100.0 => Ok(share),
+        _ => Err(format!(
+            "'{text}' is no share; expected a percentage above 0 and at most 100, as 1%"
+        )),
+    }
+}
+
+fn text(explained: &SlowExplained, width: usize, paint: Paint) -> String {
+    let mut out = String::new();
+    if explained.sample.is_none() {
+        out.push_str("Nothing is measured: `sample` of [global] is off.\n");
+    }
+    let window = span(explained.now_unix_ms.saturating_sub(explained.since_unix_ms));
+    if explained.services.is_empty() {
+        out.push_str(&format!("No exchange was measured in the last {window}.\n"));
+    }
+    for service in &explained.services {
+        out.push_str(&one(service, explained.share_percent, &window, width, paint));
+    }
+    if explained.dropped > 0 {
+        let dropped = count(explained.dropped);
+        out.push_str(&format!("{dropped} measured exchanges were dropped since the start.\n"));
+    }
+    out
+}
+
+fn one(service: &SlowService, share: f64, window: &str, width: usize, paint: Paint) -> String {
+    let title = format!(
+        "{}: the slowest {share} % of about {} exchanges in the last {window}",
+        plain(&service.name),
+        count(service.exchanges.round() as u64)
+    );
+    let mut out = format!("{}\n", paint.text(Colour::Strong, &title));
+    out.push_str(&format!(
+        "  about {} took {} or longer, {} in all; {} of them were measured\n\n",
+        count(service.slowest.round() as u64),
+        millis(service.quickest_ms),
+        millis(service.seconds * 1e3),
+        count(service.measured as u64)
+    ));
+    out.push_str(&bars(&service.owners, width, paint));
+    out.push_str("\nWhy\n");
+    for reason in service.reasons.iter().filter(|reason| reason.share_percent >= 1.0) {
+        out.push_str(&format!(
+            "  {:>5.1} %  {}: {} ({})\n           {}\n",
+            reason.share_percent,
+            plain(&reason.owner),
+            plain(&reason.title),
+            plain(&reason.limit),
+            plain(&reason.advice)
+        ));
+    }
+    for (what, groups) in
+        [("POOL", &service.pools), ("SERVER", &service.servers), ("CLIENTS", &service.networks)]
+    {
+        out.push('\n');
+        out.push_str(&table(what, groups).render(width, paint));
+    }
+    out.push_str("\nThe slowest\n");
+    service.examples.iter().for_each(|it| out.push_str(&example(it)));
+    out.push('\n');
+    out
+}
+
+/// A bar for each owner that has a part.
+fn bars(owners: &[SlowOwner], width: usize, paint: Paint) -> String {
+    let room = width.saturating_sub(40).clamp(10, 60);
+    let mut out = String::new();
+    for it in owners {
+        let colour = match it.owner.as_str() {
+            "client" => Colour::Good,
+            "network" => Colour::Doubt,
+            "server" => Colour::Bad,
+            _ if it.seconds > 0.0 => Colour::Quiet,
+            _ => continue,
+        };
+        let long = (it.share_percent.clamp(0.0, 100.0) / 100.0 * room as f64).round() as usize;
+        let bar = paint.text(colour, &format!("{:room$}", "#".repeat(long)));
+        let time = millis(it.seconds * 1e3);
+        out.push_str(&format!(
+            "  {:9} {bar} {:>5.1} %  {time}\n",
+            plain(&it.owner),
+            it.share_percent
+        ));
+    }
+    out
+}
+
+fn table(what: &str, groups: &[SlowGroup]) -> Table {
+    let mut table = Table::new(&[
+        (what, Align::Left),
+        ("EXCHANGES", Align::Right),
+        ("TIME", Align::Right),
+        ("MOST OF IT", Align::Left),
+    ]);
+    for group in groups {
+        table.row(vec![
+            plain(&group.name).as_str().into(),
+            count(group.exchanges.round() as u64).into(),
+            millis(group.seconds * 1e3).into(),
+            format!("{}: {}", plain(&group.owner), plain(&group.limit)).into(),
+        ]);
+    }
+    table
+}
+
+/// One exchange with its evidence.
+fn example(it: &SlowExample) -> String {
+    let server = it.server.as_deref().unwrap_or("no server");
+    let end = match (&it.cause, it.status) {
+        (Some(cause), 0) => plain(cause),
+        (Some(cause), status) => format!("{status}, {}", plain(cause)),
+        (None, 0) => "ended in order".to_owned(),
+        (None, status) => status.to_string(),
+    };
+    let list = |times: &std::collections::BTreeMap<String, f64>| {
+        let mut all: Vec<_> = times.iter().collect();
+        all.sort_by(|a, b| b.1.total_cmp(a.1));
+        let all = all.into_iter().map(|(name, time)| format!("{} {}", plain(name), millis(*time)));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    let mut out = format!(
+        "  {}  {}  {} from {} by {}: {end}\n",
+        plain(&it.id),
+        moment(it.ended_unix_ms),
+        millis(it.total_ms),
+        plain(&it.client),
+        plain(server),
+    );
+    out.push_str(&format!(
+        "    phases  {}\n    time    {}\n",
+        list(&it.phases_ms),
+        list(&it.parts_ms)
+    ));
+    for (side, tcp) in [("client", &it.client_tcp), ("server", &it.server_tcp)] {
+        let Some(tcp) = tcp else { continue };
+        let own = if tcp.own { "" } else { "; exchanges before it are in this too" };
+        out.push_str(&format!(
+            "    {side}  busy {}, stopped by its window {}, by our buffer {}; round trip {} (least {}); \
+             {} sent again, {} out of order{own}\n",
+            micros(tcp.busy_us),
+            micros(tcp.rwnd_limited_us),
+            micros(tcp.sndbuf_limited_us),
+            micros(u64::from(tcp.rtt_us)),
+            micros(u64::from(tcp.min_rtt_us)),
+            count(u64::from(tcp.retransmits)),
+            count(u64::from(tcp.out_of_order)),
+        ));
+    }
+    if !it.notes.is_empty() {
+        out.push_str(&format!("    note    {}\n", plain(&it.notes.join(", "))));
+    }
+    out
+}
+
+fn millis(time: f64) -> String {
+    micros((time * 1e3).round().max(0.0) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_percentages() {
+        assert_eq!(percent("1%"), Ok(1.0));
+        assert_eq!(percent("0.5"), Ok(0.5));
+        for text in ["0", "101%", "", "x", "-1", "nan"] {
+            assert!(percent(text).unwrap_err().contains("no share"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_story_of_a_service_reads_from_top_to_bottom() {
+        let json = r#"{
+            "now-unix-ms": 300000, "since-unix-ms": 0, "share-percent": 1.0, "sample": 64, "dropped": 3,
+            "services": [{
+                "name": "shop", "bound-ms": 100.0, "exchanges": 12300.0, "slowest": 123.0, "measured": 123,
+                "quickest-ms": 480.0, "seconds": 60.0,
+                "owners": [
+                    {"owner": "client", "seconds": 45.0, "share-percent": 75.0},
+                    {"owner": "network", "seconds": 15.0, "share-percent": 25.0},
+                    {"owner": "server", "seconds": 0.0, "share-percent": 0.0},
+                    {"owner": "balancer", "seconds": 0.0, "share-percent": 0.0},
+                    {"owner": "unknown", "seconds": 0.0, "share-percent": 0.0}],
+                "reasons": [{"owner": "client", "limit": "RWND", "title": "the receive window", "seconds": 45.0,
+                    "share-percent": 75.0, "advice": "Read faster."}],
+                "pools": [], "networks": [],
+                "servers": [{"name": "web/a", "exchanges": 123.0, "seconds": 60.0, "owner": "client", "limit": "RWND"}],
+                "examples": [{"id": "0040000000000005", "ended-unix-ms": 0, "client": "192.0.2.7", "server": "web/a",
+                    "status": 200, "cause": null, "attempts": 1, "total-ms": 1500.0, "phases-ms": {"body-out": 1490.0},
+                    "parts-ms": {"client/RWND": 1400.0, "network/CWND": 100.0}, "notes": ["reused"],
+                    "client-tcp": {"busy-us": 1500000, "rwnd-limited-us": 1400000, "sndbuf-limited-us": 0,
+                        "bytes-acked": 1, "bytes-received": 1, "delivery-rate": 1, "retransmits": 2, "out-of-order": 0,
+                        "rtt-us": 2000, "min-rtt-us": 1000, "not-sent": 0, "window": 1, "cwnd": 1, "ssthresh": 1,
+                        "mss": 1, "own": true},
+                    "server-tcp": null}]
+            }]
+        }"#;
+        let explained: SlowExplained = serde_json::from_str(json).unwrap();
+        let text = text(&explained, 80, Paint::fixed(false));
+        for part in [
+            "shop: the slowest 1 % of about 12,300 exchanges in the last 5m",
+            "about 123 took 480 ms or longer, 60.0 s in all; 123 of them were measured",
+            "client    ##############################",
+            "75.0 %  client: the receive window (RWND)",
+            "Read faster.",
+            "web/a",
+            "0040000000000005  1970-01-01 00:00:00Z  1.5 s from 192.0.2.7 by web/a: 200",
+            "time    client/RWND 1.4 s, network/CWND 100 ms",
+            "stopped by its window 1.4 s",
+            "note    reused",
+            "3 measured exchanges were dropped",
+        ] {
+            assert!(text.contains(part), "{part} in\n{text}");
+        }
+        assert!(!text.contains("balancer"), "{text}");
+    }
+}

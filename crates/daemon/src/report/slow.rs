@@ -1,0 +1,233 @@
+//! Measured exchanges → whose time the slowest took. Pure: numbers get names, and sums are put into order.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use api::types::{
+    SlowExample, SlowExplained, SlowGroup, SlowOwner, SlowQuery, SlowReason, SlowService,
+};
+use model::attribute::advice::advice;
+use model::attribute::network::Prefix;
+use model::attribute::{Bars, Facts, Filter, Group, Phases, judge};
+use model::id::ServerId;
+use model::limit::{Limit, Owner};
+use model::moment::Moment;
+use model::snapshot::ServiceView;
+
+use crate::control::{Picture, ServerFacts};
+use crate::slow::Slow;
+
+/// The share that is shown unless another is asked for, percent.
+const SHARE: f64 = 1.0;
+/// The time that is looked at unless another is asked for, milliseconds.
+const SINCE_MS: u64 = 300_000;
+/// Rows of servers and of networks.
+const ROWS: usize = 10;
+
+/// A refusal: its status, kind and detail.
+pub type Refused = (u16, &'static str, String);
+
+/// What was asked; `now`: on the workers' clock, and in milliseconds since 1970.
+///
+/// # Errors
+/// A query that cannot be, or a service or server that there is not.
+pub fn explain(
+    picture: &Picture,
+    slow: &Slow,
+    query: &SlowQuery,
+    now: Moment,
+    now_unix_ms: u64,
+) -> Result<SlowExplained, Refused> {
+    let percent = query.share_percent.unwrap_or(SHARE);
+    if !(percent > 0.0 && percent <= 100.0) {
+        let why = format!("share-percent is {percent}; it is above 0 and at most 100");
+        return Err((400, "query", why));
+    }
+    let from: Option<Prefix> = match &query.from {
+        Some(text) => Some(text.parse().map_err(|why| (400, "query", why))?),
+        None => None,
+    };
+    let servers = query.server.as_ref().map(|server| servers(picture, server)).transpose()?;
+    let since_ms = query.since_ms.unwrap_or(SINCE_MS);
+    let since = now.0.saturating_sub(since_ms.saturating_mul(1_000_000));
+    let mut views: Vec<_> = picture.snapshot.services.values().collect();
+    views.sort_by(|a, b| a.config.name.cmp(&b.config.name));
+    if let Some(name) = &query.service {
+        let known: Vec<&str> = views.iter().map(|view| view.config.name.as_str()).collect();
+        if !known.contains(&name.as_str()) {
+            let why = format!("there is no service '{name}'; there are {}", known.join(", "));
+            return Err((404, "no-service", why));
+        }
+        views.retain(|view| view.config.name == *name);
+    }
+    let unix = |at: u64| now_unix_ms.saturating_sub(now.0.saturating_sub(at) / 1_000_000);
+    let each = views.iter().filter_map(|view| {
+        let share = percent / 100.0;
+        let filter = Filter { service: view.id.0, servers: servers.clone(), from, share, since };
+        service(picture, slow, view, &filter, unix)
+    });
+    Ok(SlowExplained {
+        now_unix_ms,
+        since_unix_ms: now_unix_ms.saturating_sub(since_ms),
+        share_percent: percent,
+        sample: slow.sample(),
+        services: each.collect(),
+        dropped: slow.totals().dropped,
+    })
+}
+
+/// The servers that are meant by `POOL/NAME` or `POOL`.
+fn servers(picture: &Picture, text: &str) -> Result<Vec<u32>, Refused> {
+    let (pool, name) = text.split_once('/').unwrap_or((text, "*"));
+    let fits = |facts: &&std::sync::Arc<ServerFacts>| {
+        facts.pool_name == pool && (name == "*" || facts.config.name == name)
+    };
+    let found: Vec<u32> = picture.servers.values().filter(fits).map(|facts| facts.id.0).collect();
+    match found.is_empty() {
+        true => Err((
+            404,
+            "no-server",
+            format!("there is no server '{text}'; expected POOL or POOL/NAME"),
+        )),
+        false => Ok(found),
+    }
+}
+
+fn service(
+    picture: &Picture,
+    slow: &Slow,
+    view: &ServiceView,
+    filter: &Filter,
+    unix: impl Fn(u64) -> u64,
+) -> Option<SlowService> {
+    let found = slow.slowest(filter);
+    if found.measured == 0 {
+        return None;
+    }
+    let name = |id: Option<u32>| named(picture, id);
+    let mut pools: BTreeMap<String, (f64, Bars)> = BTreeMap::new();
+    for group in &found.servers {
+        let server = name(group.key);
+        let pool = server.split_once('/').map_or("none", |(pool, _)| pool);
+        let sum = pools.entry(pool.to_owned()).or_default();
+        sum.0 += group.exchanges;
+        sum.1.join(&group.bars, 1.0);
+    }
+    let pools = pools.into_iter().map(|(key, (exchanges, bars))| Group { key, exchanges, bars });
+    let mut pools: Vec<Group<String>> = pools.collect();
+    pools.sort_by_key(|group| std::cmp::Reverse(group.bars.total()));
+    Some(SlowService {
+        name: view.config.name.clone(),
+        bound_ms: millis(view.live.slow_from.load(Ordering::Relaxed)),
+        exchanges: found.all,
+        slowest: found.chosen,
+        measured: found.measured,
+        quickest_ms: millis(found.bound),
+        seconds: seconds(found.bars.total()),
+        owners: owners(&found.bars),
+        reasons: reasons(&found.bars),
+        pools: groups(&pools, Clone::clone),
+        servers: groups(&found.servers, |id| name(*id)),
+        networks: groups(&found.networks, ToString::to_string),
+        examples: found.examples.iter().map(|facts| example(facts, picture, &unix)).collect(),
+    })
+}
+
+fn owners(bars: &Bars) -> Vec<SlowOwner> {
+    let all = Owner::ALL.map(Some).into_iter().chain([None]);
+    all.map(|owner| SlowOwner {
+        owner: owner_name(owner),
+        seconds: seconds(bars.of(owner)),
+        share_percent: percent(bars.of(owner), bars.total()),
+    })
+    .collect()
+}
+
+fn reasons(bars: &Bars) -> Vec<SlowReason> {
+    let one = |owner, limit: Limit, nanos| SlowReason {
+        owner: owner_name(owner),
+        limit: limit.code().to_owned(),
+        title: limit.title().to_owned(),
+        seconds: seconds(nanos),
+        share_percent: percent(nanos, bars.total()),
+        advice: advice(owner, limit).to_owned(),
+    };
+    bars.all().iter().map(|bar| one(bar.owner, bar.limit, bar.nanos)).collect()
+}
+
+/// The first rows, and the sum of the others.
+fn groups<K>(groups: &[Group<K>], name: impl Fn(&K) -> String) -> Vec<SlowGroup> {
+    let row = |name: String, exchanges: f64, bars: &Bars| SlowGroup {
+        name,
+        exchanges,
+        seconds: seconds(bars.total()),
+        owner: owner_name(bars.first().and_then(|bar| bar.owner)),
+        limit: bars.first().map_or(Limit::Unknown, |bar| bar.limit).code().to_owned(),
+    };
+    let first = groups.iter().take(ROWS);
+    let mut rows: Vec<SlowGroup> =
+        first.map(|group| row(name(&group.key), group.exchanges, &group.bars)).collect();
+    let rest = groups.get(ROWS..).unwrap_or_default();
+    if !rest.is_empty() {
+        let mut bars = Bars::default();
+        rest.iter().for_each(|group| bars.join(&group.bars, 1.0));
+        rows.push(row("others".into(), rest.iter().map(|group| group.exchanges).sum(), &bars));
+    }
+    rows
+}
+
+fn example(facts: &Facts, picture: &Picture, unix: impl Fn(u64) -> u64) -> SlowExample {
+    let phases = Phases::NAMES.iter().zip(facts.phases.all()).filter(|(_, nanos)| *nanos > 0);
+    let bars = judge(facts);
+    let parts = bars
+        .all()
+        .iter()
+        .map(|bar| (format!("{}/{}", owner_name(bar.owner), bar.limit.code()), millis(bar.nanos)));
+    let flags = &facts.flags;
+    let notes = [
+        (flags.client_shared, "http2-client"),
+        (flags.server_shared, "http2-server"),
+        (flags.reused, "reused"),
+        (flags.tunnel, "tunnel"),
+    ];
+    SlowExample {
+        id: format!("{:016x}", facts.id),
+        ended_unix_ms: unix(facts.at),
+        client: facts.client.to_string(),
+        server: facts.server.map(|id| named(picture, Some(id))),
+        status: facts.status,
+        cause: facts.ended().map(|cause| cause.name().to_owned()),
+        attempts: facts.attempts,
+        total_ms: millis(facts.total),
+        phases_ms: phases.map(|(name, nanos)| ((*name).to_owned(), millis(nanos))).collect(),
+        parts_ms: parts.collect(),
+        notes: notes.iter().filter(|(is, _)| *is).map(|(_, note)| (*note).to_owned()).collect(),
+        client_tcp: facts.client_tcp,
+        server_tcp: facts.server_tcp,
+    }
+}
+
+/// `POOL/NAME`; one that is not configured any more has only its number.
+fn named(picture: &Picture, id: Option<u32>) -> String {
+    let Some(id) = id else { return "none".to_owned() };
+    match picture.servers.get(&ServerId(id)) {
+        Some(facts) => format!("{}/{}", facts.pool_name, facts.config.name),
+        None => format!("removed/{id}"),
+    }
+}
+
+fn owner_name(owner: Option<Owner>) -> String {
+    owner.map_or("unknown", Owner::name).to_owned()
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+fn millis(nanos: u64) -> f64 {
+    nanos as f64 / 1e6
+}

@@ -1,0 +1,24 @@
+//! What workers take of the machine: a core, and the range of source ports. It starts nothing.
+
+/// Pins this thread to the `index`-th core that the process may use; without permission it stays where it is.
+pub fn pin(index: usize) {
+    let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
+    let cores: Vec<usize> =
+        (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| allowed.is_set(*core)).collect();
+    if let Some(core) = cores.get(index % cores.len().max(1)) {
+        let mut one = rustix::thread::CpuSet::new();
+        one.set(*core);
+        let _ = rustix::thread::sched_setaffinity(None, &one);
+    }
+}
+
+/// The size of `net.ipv4.ip_local_port_range`, both ends included; Linux's default where it cannot be read.
+pub fn port_range() -> u32 {
+    let path = "/proc/sys/net/ipv4/ip_local_port_range";
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let mut ends = text.split_whitespace().filter_map(|end| end.parse::<u32>().ok());
+    match (ends.next(), ends.next()) {
+        (Some(low), Some(high)) if high >= low => high - low + 1,
+        _ => 28_232,
+    }
+}

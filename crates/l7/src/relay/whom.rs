@@ -1,0 +1,26 @@
+//! For whom an attempt waits: the one side whose move lets it go on.
+//!
+//! Both directions may stand still at once. Then the answer decides, but for a server that can say nothing more before
+//! it has the rest of the request.
+
+use model::attribute::For;
+
+use super::{Relay, Waits};
+use crate::rt::Net;
+
+impl<N: Net> Relay<'_, N> {
+    pub(super) fn whom(&self) -> For {
+        let up = if self.uploaded || self.server_deaf { Waits::Nobody } else { self.up_waits };
+        let down = if self.answer.is_some() { Some(self.down_waits) } else { None };
+        match (down, up) {
+            (Some(Waits::Nobody), _) => For::Us,
+            (Some(Waits::Client), _) if self.ends.client.window_closed() => For::StreamTakes,
+            (Some(Waits::Client), _) => For::ClientTakes,
+            (_, Waits::Client) => For::ClientSends,
+            (_, Waits::Server) => For::ServerTakes,
+            (Some(Waits::Server), Waits::Nobody) => For::ServerSends,
+            (None, Waits::Nobody) if self.uploaded || self.server_deaf => For::Answer,
+            (None, Waits::Nobody) => For::Us,
+        }
+    }
+}

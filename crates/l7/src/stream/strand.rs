@@ -1,0 +1,68 @@
+//! What reads and writes come to, and one of many streams that share a connection as a stream sees it. It carries nothing.
+
+use std::io;
+
+use model::attribute::Tcp;
+
+/// What a read gave.
+#[derive(Debug)]
+pub enum Read {
+    /// So many bytes.
+    Data(usize),
+    /// Nothing now.
+    Later,
+    /// The peer's end.
+    End,
+    /// The connection is broken.
+    Failed(io::Error),
+}
+
+/// What a write took.
+#[derive(Debug)]
+pub enum Wrote {
+    /// So many bytes, perhaps fewer than offered: then nothing more now.
+    Bytes(usize),
+    /// Nothing now.
+    Later,
+    /// The connection is broken.
+    Failed(io::Error),
+}
+
+/// What a connection has under TLS.
+#[derive(Clone, Debug, Default)]
+pub struct UnderTls {
+    /// What the client has proven, as lines of a head.
+    pub identity: Vec<u8>,
+    /// The name that the client asked for, lower case.
+    pub name: Option<String>,
+    /// Which TLS session it is, over all connections that resume it.
+    pub session: Option<u64>,
+}
+
+/// One of many that share a connection, in the form of a connection of HTTP/1 that carries one exchange.
+///
+/// Whatever answers `Later`, or says that something is not possible yet, wakes its task when that changes.
+pub trait Strand {
+    /// Reads what is there.
+    fn read(&self, into: &mut [u8]) -> Read;
+    /// Writes what it takes.
+    fn write(&self, from: &[u8]) -> Wrote;
+    /// Whether a read may give something, the end included.
+    fn may_read(&self) -> bool;
+    /// Whether a write may take something.
+    fn may_write(&self) -> bool;
+    /// Whether it is known to be broken, or the peer has given it up.
+    fn broken(&self) -> bool;
+    /// Sends our end; reading goes on.
+    fn end(&self);
+    /// Ends so that what was cut does not look whole.
+    fn reset(&self);
+    /// What its connection has under TLS; `None`: no TLS.
+    fn under_tls(&self) -> Option<&UnderTls>;
+    /// Whether the peer has said that it processed nothing of it.
+    fn unprocessed(&self) -> bool;
+    /// Whether it is the peer's window that lets a write wait, not the connection.
+    fn window_closed(&self) -> bool;
+    /// What the kernel counts of the connection that it shares.
+    fn counters(&self) -> Option<Tcp>;
+}

@@ -1,0 +1,150 @@
+//! The facts of one exchange as the judgement sees them, in a form that fits into slots of a ring.
+//!
+//! Times are nanoseconds. It judges nothing.
+
+use std::net::IpAddr;
+
+use super::tcp::Change;
+use super::waits::{For, Waits};
+
+/// Times of one exchange that do not depend on what the relay waited for, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Phases {
+    /// From accept(2) to the first look at the connection; 0 but for a connection's first exchange.
+    pub accept: u64,
+    /// The client's handshake of TLS; 0 but for a connection's first exchange.
+    pub tls: u64,
+    /// Reading the request's head.
+    pub head: u64,
+    /// Waiting for a server below its cap, over all attempts.
+    pub queue: u64,
+    /// Connecting, the server's handshake of TLS included, in the last attempt.
+    pub connect: u64,
+    /// From the request's head to its last byte sent.
+    pub body_in: u64,
+    /// From the request's last byte to the answer's first.
+    pub first_byte: u64,
+    /// From the answer's first byte to its last.
+    pub body_out: u64,
+}
+
+impl Phases {
+    /// Names in the order of `all`.
+    pub const NAMES: [&'static str; 8] =
+        ["accept", "tls", "head", "queue", "connect", "body-in", "first-byte", "body-out"];
+
+    /// All, in the order of `NAMES`.
+    pub fn all(&self) -> [u64; 8] {
+        [
+            self.accept,
+            self.tls,
+            self.head,
+            self.queue,
+            self.connect,
+            self.body_in,
+            self.first_byte,
+            self.body_out,
+        ]
+    }
+
+    /// From all, in the order of `NAMES`.
+    pub fn of(all: [u64; 8]) -> Phases {
+        let [accept, tls, head, queue, connect, body_in, first_byte, body_out] = all;
+        Phases { accept, tls, head, queue, connect, body_in, first_byte, body_out }
+    }
+}
+
+/// What an exchange was, yes or no.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags {
+    /// It took longer than its service's bound of slowness.
+    pub slow: bool,
+    /// It was one in so many that are measured whatever they take.
+    pub drawn: bool,
+    /// The connection to the server had served before.
+    pub reused: bool,
+    /// The client's connection carries several exchanges at once.
+    pub client_shared: bool,
+    /// The server's connection carries several exchanges at once.
+    pub server_shared: bool,
+    /// A `tcp` connection or an upgraded one.
+    pub tunnel: bool,
+    /// The answer, if any, was made by us.
+    pub by_us: bool,
+    /// The connection to the server is under TLS.
+    pub server_tls: bool,
+}
+
+/// One exchange.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// Its id, as in the access log.
+    pub id: u64,
+    /// When it ended, nanoseconds on the workers' clock.
+    pub at: u64,
+    /// Its service, by number.
+    pub service: u32,
+    /// The server of its last attempt, by number.
+    pub server: Option<u32>,
+    /// Its client.
+    pub client: IpAddr,
+    /// What it was.
+    pub flags: Flags,
+    /// Attempts, replays included.
+    pub attempts: u16,
+    /// The answer's status; 0: none.
+    pub status: u16,
+    /// Why it did not end well, by discriminant of [`Cause`](crate::cause::Cause).
+    pub cause: Option<u8>,
+    /// How many exchanges it stands for.
+    pub weight: u32,
+    /// From the request's first byte to the end, and before that accepting and the handshake where it was the first of
+    /// its connection.
+    pub total: u64,
+    /// Times.
+    pub phases: Phases,
+    /// For whom the relay waited.
+    pub waits: Waits,
+    /// Bytes received from the client, sent to the server, received from the server, sent to the client.
+    pub bytes: [u64; 4],
+    /// What happened on the client's connection, if it was read.
+    pub client_tcp: Option<Change>,
+    /// What happened on the server's connection, if it was read.
+    pub server_tcp: Option<Change>,
+}
+
+impl Facts {
+    /// An exchange of which nothing is known but its length.
+    pub fn of(client: IpAddr, total: u64) -> Facts {
+        Facts {
+            id: 0,
+            at: 0,
+            service: 0,
+            server: None,
+            client,
+            flags: Flags::default(),
+            attempts: 1,
+            status: 0,
+            cause: None,
+            weight: 1,
+            total,
+            phases: Phases::default(),
+            waits: Waits::default(),
+            bytes: [0; 4],
+            client_tcp: None,
+            server_tcp: None,
+        }
+    }
+
+    /// What is compared when the slowest are looked for: a client that has nothing to say on a connection that stays
+    /// open slows nobody down.
+    pub fn slowness(&self) -> u64 {
+        let idle = self.waits.of(For::ClientThinks).saturating_add(self.waits.of(For::Either));
+        self.total.saturating_sub(idle)
+    }
+
+    /// The end's cause.
+    pub fn ended(&self) -> Option<crate::cause::Cause> {
+        self.cause.and_then(|at| crate::cause::Cause::ALL.get(usize::from(at)).copied())
+    }
+}

@@ -1,0 +1,288 @@
+//! Rows from made-up and measured exchanges, and properties of the judgement and of the sample.
+
+use std::net::IpAddr;
+
+use super::*;
+use crate::limit::{Limit, Owner};
+use crate::pick::Rng;
+
+const MS: u64 = 1_000_000;
+
+fn facts(total: u64) -> Facts {
+    Facts::of(IpAddr::from([192, 0, 2, 7]), total * MS)
+}
+
+fn waited(mut facts: Facts, whom: For, millis: u64) -> Facts {
+    facts.waits.set(whom, millis * MS);
+    facts
+}
+
+/// A socket with so many milliseconds busy, of them stopped by the window and by our buffer.
+fn socket(busy: u64, window: u64, buffer: u64) -> Change {
+    Change {
+        busy_us: busy * 1000,
+        rwnd_limited_us: window * 1000,
+        sndbuf_limited_us: buffer * 1000,
+        rtt_us: 200,
+        min_rtt_us: 100,
+        window: 65_535,
+        cwnd: 40,
+        ssthresh: 20,
+        mss: 1448,
+        own: true,
+        ..Change::default()
+    }
+}
+
+fn first(facts: &Facts) -> (Option<Owner>, Limit) {
+    let bar = judge(facts).first().unwrap();
+    (bar.owner, bar.limit)
+}
+
+#[test]
+fn whose_time_and_why() {
+    let with = |whom, client, server| {
+        let mut it = waited(facts(1_000), whom, 990);
+        (it.client_tcp, it.server_tcp) = (client, server);
+        it
+    };
+    let lossy = Change { retransmits: 31, ..socket(980, 10, 0) };
+    let queued = Change { rtt_us: 80_000, min_rtt_us: 20_000, ..socket(980, 0, 0) };
+    let young = Change { cwnd: 10, ssthresh: u32::MAX, ..socket(980, 0, 0) };
+    let closed = Change { window: 0, ..socket(980, 970, 0) };
+    let gaps = Change { out_of_order: 400, rtt_us: 40_000, min_rtt_us: 40_000, ..socket(5, 0, 0) };
+    let far = Change { rtt_us: 150_000, min_rtt_us: 150_000, ..socket(5, 0, 0) };
+    let before = Change { own: false, ..gaps };
+    let long = Change { rtt_us: 800_000, min_rtt_us: 700_000, ..socket(5, 0, 0) };
+    let (client, server) = (Some(Owner::Client), Some(Owner::Server));
+    let (network, us) = (Some(Owner::Network), Some(Owner::Balancer));
+    for (what, facts, want) in [
+        (
+            "reads slowly",
+            with(For::ClientTakes, Some(socket(980, 950, 0)), None),
+            (client, Limit::Rwnd),
+        ),
+        (
+            "stopped reading",
+            with(For::ClientTakes, Some(closed), None),
+            (client, Limit::ZeroWindow),
+        ),
+        (
+            "our buffer",
+            with(For::ClientTakes, Some(socket(980, 0, 900)), None),
+            (us, Limit::SendBuffer),
+        ),
+        ("losses", with(For::ClientTakes, Some(lossy), None), (network, Limit::Loss)),
+        ("a full link", with(For::ClientTakes, Some(queued), None), (network, Limit::LinkRate)),
+        (
+            "a young connection",
+            with(For::ClientTakes, Some(young), None),
+            (network, Limit::SlowStart),
+        ),
+        (
+            "a known path",
+            with(For::ClientTakes, Some(socket(980, 0, 0)), None),
+            (network, Limit::Cwnd),
+        ),
+        ("nothing was read", with(For::ClientTakes, None, None), (None, Limit::Unknown)),
+        (
+            "an idle socket",
+            with(For::ClientTakes, Some(socket(0, 0, 0)), None),
+            (None, Limit::Unknown),
+        ),
+        ("a stream's window", with(For::StreamTakes, None, None), (client, Limit::StreamWindow)),
+        ("thinks", with(For::Answer, None, Some(socket(1, 0, 0))), (server, Limit::ServerThink)),
+        ("thinks, not read", with(For::Answer, None, None), (server, Limit::ServerThink)),
+        ("a long path", with(For::Answer, None, Some(long)), (network, Limit::Latency)),
+        (
+            "a slow answer",
+            with(For::ServerSends, None, Some(socket(1, 0, 0))),
+            (server, Limit::AppSender),
+        ),
+        ("a lossy answer", with(For::ServerSends, None, Some(gaps)), (network, Limit::Loss)),
+        (
+            "losses of others",
+            with(For::ServerSends, None, Some(before)),
+            (server, Limit::AppSender),
+        ),
+        (
+            "a slow upload",
+            with(For::ClientSends, Some(socket(1, 0, 0)), None),
+            (client, Limit::AppSender),
+        ),
+        (
+            "a deaf server",
+            with(For::ServerTakes, None, Some(socket(980, 970, 0))),
+            (server, Limit::Rwnd),
+        ),
+        ("says nothing", with(For::ClientThinks, None, None), (client, Limit::ClientThink)),
+        ("nobody spoke", with(For::Either, None, None), (None, Limit::Unknown)),
+        ("busy with others", with(For::Us, None, None), (us, Limit::BalancerHold)),
+    ] {
+        assert_eq!(first(&facts), want, "{what}: {:?}", judge(&facts));
+    }
+    // 1.5 MB take six more round trips when the window doubles from ten segments.
+    let mut upload = with(For::ClientSends, Some(far), None);
+    upload.bytes[0] = 1_500_000;
+    assert_eq!(first(&upload), (network, Limit::SlowStart));
+}
+
+#[test]
+fn phases_have_owners() {
+    let path = Change { min_rtt_us: 40_000, rtt_us: 41_000, ..socket(1, 0, 0) };
+    let mut it = facts(1_000);
+    it.phases =
+        Phases { accept: MS, tls: 100 * MS, queue: 300 * MS, connect: 500 * MS, ..it.phases };
+    it.phases.head = 90 * MS;
+    (it.client_tcp, it.server_tcp) = (Some(path), Some(path));
+    let bars = judge(&it);
+    let of = |owner, limit| {
+        let bar = bars.all().iter().find(|bar| bar.owner == Some(owner) && bar.limit == limit);
+        bar.map_or(0, |bar| bar.nanos / MS)
+    };
+    assert_eq!(of(Owner::Network, Limit::Tls), 80, "two round trips");
+    assert_eq!(of(Owner::Client, Limit::Tls), 20);
+    assert_eq!(of(Owner::Client, Limit::AppSender), 90);
+    assert_eq!(of(Owner::Balancer, Limit::Queue), 300);
+    assert_eq!(of(Owner::Network, Limit::Connect), 500);
+    assert_eq!(of(Owner::Balancer, Limit::BalancerHold), 10);
+    it.flags.server_tls = true;
+    assert_eq!(judge(&it).of(Some(Owner::Server)) / MS, 380, "all but three round trips");
+    it.client_tcp = None;
+    assert_eq!(judge(&it).of(None) / MS, 100, "nobody saw the handshake");
+    let mut again = facts(700);
+    again.attempts = 2;
+    assert_eq!(first(&again), (Some(Owner::Network), Limit::Connect));
+}
+
+fn random(rng: &mut Rng) -> Facts {
+    let mut word = |most: u64| rng.next() % most.max(1);
+    let most = [10, 1_000, 1 << 40, u64::MAX >> 4][word(4) as usize];
+    let mut facts = Facts::of(IpAddr::from([10, 0, word(9) as u8, word(9) as u8]), word(most));
+    facts.id = word(u64::MAX);
+    facts.at = word(1 << 50);
+    (facts.service, facts.server) = (word(4) as u32, Some(word(5) as u32).filter(|id| *id > 0));
+    facts.attempts = word(3) as u16;
+    facts.status = word(600) as u16;
+    facts.cause = Some(word(40) as u8).filter(|cause| *cause > 9);
+    facts.flags = Flags { slow: word(2) == 0, drawn: word(2) == 0, ..Flags::default() };
+    facts.flags.server_tls = word(2) == 0;
+    facts.phases = Phases::of(std::array::from_fn(|_| word(most)));
+    For::ALL.into_iter().for_each(|whom| facts.waits.set(whom, word(most)));
+    facts.bytes = std::array::from_fn(|_| word(most));
+    let mut change = || {
+        (word(3) > 0).then(|| Change {
+            busy_us: word(most),
+            rwnd_limited_us: word(most),
+            sndbuf_limited_us: word(most),
+            bytes_acked: word(most),
+            bytes_received: word(most),
+            delivery_rate: word(most),
+            retransmits: word(1 << 32) as u32,
+            out_of_order: word(3) as u32,
+            rtt_us: word(1 << 32) as u32,
+            min_rtt_us: word(1 << 32) as u32,
+            not_sent: word(1 << 32) as u32,
+            window: word(2) as u32,
+            cwnd: word(1 << 32) as u32,
+            ssthresh: word(1 << 32) as u32,
+            mss: word(2_000) as u32,
+            own: word(2) == 0,
+        })
+    };
+    (facts.client_tcp, facts.server_tcp) = (change(), change());
+    facts
+}
+
+#[test]
+fn the_parts_sum_to_the_whole_and_words_say_the_same() {
+    let mut rng = Rng::new(5);
+    for round in 0..20_000 {
+        let facts = random(&mut rng);
+        let bars = judge(&facts);
+        assert_eq!(bars.total(), facts.total, "{round}: {facts:?}");
+        assert!(bars.all().iter().all(|bar| bar.nanos > 0));
+        assert_eq!(Facts::from_words(&facts.to_words()), facts, "{round}");
+    }
+}
+
+#[test]
+fn what_the_words_hold_is_never_trusted() {
+    let mut rng = Rng::new(6);
+    for _ in 0..20_000 {
+        let words = std::array::from_fn(|_| rng.next() >> (rng.next() % 64));
+        let facts = Facts::from_words(&words);
+        assert_eq!(judge(&facts).total(), facts.total);
+        let _ = (facts.ended(), facts.slowness());
+    }
+}
+
+fn whole(share: f64) -> Filter {
+    Filter { service: 0, servers: None, from: None, share, since: 0 }
+}
+
+#[test]
+fn the_slowest_are_found_by_weight() {
+    let mut pile = Pile::default();
+    // Of 1,000 exchanges 990 take 1 ms, of which one in a hundred is measured, and 10 wait 500 ms for the server.
+    for at in 0..20u64 {
+        let slow = at >= 10;
+        let mut it = facts(if slow { 500 } else { 1 });
+        if slow {
+            it = waited(it, For::Answer, 499);
+        }
+        (it.at, it.id, it.server) = (at * MS, at, Some(at as u32 % 2));
+        it.flags.slow = slow;
+        it.weight = if slow { 1 } else { 99 };
+        pile.add(it, at);
+    }
+    let slow = pile.slowest(&whole(0.01));
+    assert_eq!((slow.all, slow.chosen, slow.measured, slow.bound), (1_000.0, 10.0, 10, 500 * MS));
+    assert_eq!(slow.bars.first().unwrap().owner, Some(Owner::Server));
+    assert_eq!(slow.bars.total(), 5_000 * MS);
+    assert_eq!((slow.servers.len(), slow.networks.len(), slow.examples.len()), (2, 1, 5));
+    assert_eq!(pile.slowest(&whole(1.0)).measured, 20);
+    let one = Filter { servers: Some(vec![1]), ..whole(1.0) };
+    assert_eq!(pile.slowest(&one).measured, 10);
+    let elsewhere = Filter { from: Some("198.51.100.0/24".parse().unwrap()), ..whole(1.0) };
+    assert_eq!(pile.slowest(&elsewhere), Slow::default());
+    assert_eq!((pile.services(0), pile.bound(7, MS)), (vec![0], slow::BOUND));
+    assert_eq!(pile.bound(0, MS), slow::BOUND, "what is slow is seldom");
+}
+
+#[test]
+fn a_pile_stays_small_and_knows_how_many_came() {
+    let mut pile = Pile::default();
+    let mut rng = Rng::new(7);
+    let mut come = |from: u64, services: u64| {
+        for at in from..from + 100_000 {
+            let mut it = facts(200);
+            (it.at, it.id, it.service) = (at * MS, at, (at % services) as u32);
+            it.flags.slow = at % 2 == 0;
+            pile.add(it, rng.next());
+            assert!(pile.kept() <= 32_768 + services as usize * 320);
+        }
+        pile.slowest(&Filter { since: from * MS, ..whole(1.0) })
+    };
+    let few = come(0, 2);
+    assert!((few.all - 50_000.0).abs() < 1.0, "{}", few.all);
+    assert_eq!(few.measured, 10 * 256);
+    let many = come(100_000, 400);
+    assert!(many.all > 0.0 && many.measured < 250, "the oldest went: {}", many.measured);
+    let mut late = facts(200);
+    late.at = 5_000_000 * MS;
+    pile.add(late, 0);
+    assert_eq!(pile.kept(), 1, "what is older than an hour is gone");
+}
+
+#[test]
+fn a_service_with_many_slow_exchanges_has_its_bound_raised() {
+    let (mut pile, mut rng) = (Pile::default(), Rng::new(8));
+    for at in 0..10_000u64 {
+        let mut it = facts(100 + at % 100);
+        (it.at, it.id, it.flags.slow) = (at * MS, at, true);
+        pile.add(it, rng.next());
+    }
+    let bound = pile.bound(0, 10_000 * MS) / MS;
+    assert!((185..200).contains(&bound), "{bound}");
+}
