@@ -80,6 +80,10 @@ fn what(facts: &Facts<'_>, sender: &str, receiver: &str) -> String {
         Limit::ServerThink => "the server worked on its answers".to_owned(),
         Limit::ClientThink => "the client paused".to_owned(),
         Limit::BalancerHold => "the balancer held what it had to pass on".to_owned(),
+        // Packets do not tell these apart; the running balancer does.
+        Limit::Queue | Limit::Tls | Limit::StreamWindow | Limit::Unknown => {
+            cell.limit.title().to_owned()
+        }
     }
 }
 
@@ -123,7 +127,10 @@ pub fn fix(facts: &Facts<'_>) -> String {
         Limit::Connect => "Keep connections open and use them again".to_owned(),
         Limit::ServerThink => "Look into the server: it is neither the network nor TCP".to_owned(),
         Limit::ClientThink | Limit::Send => "Nothing".to_owned(),
-        Limit::BalancerHold => "Look at the balancer's queue and load".to_owned(),
+        Limit::BalancerHold | Limit::Queue => "Look at the balancer's queue and load".to_owned(),
+        Limit::Tls => "Keep connections open, and resume sessions".to_owned(),
+        Limit::StreamWindow => format!("Give the {receiver} larger windows of HTTP/2"),
+        Limit::Unknown => "Nothing".to_owned(),
     };
     let stop = if text.ends_with('?') { "" } else { "." };
     if facts.saving_ns > 0 {

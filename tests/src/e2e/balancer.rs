@@ -57,6 +57,11 @@ impl Balancer {
         Balancer::started(setup, |program| namespace.command(&program))
     }
 
+    /// The same inside a namespace of the lab's.
+    pub fn start_at(namespace: &lab::net::Namespace, setup: &Setup) -> Balancer {
+        Balancer::started(setup, |program| namespace.command(program))
+    }
+
     /// The same with so few descriptors that it may open.
     pub fn start_with_descriptors(descriptors: u32, setup: &Setup) -> Balancer {
         Balancer::started(setup, |program| {

@@ -157,7 +157,7 @@ fn bars(owners: &[SlowOwner], width: usize, paint: Paint) -> String {
     out
 }
 
-fn table(what: &str, groups: &[SlowGroup]) -> Table {
+fn table(what: &'static str, groups: &[SlowGroup]) -> Table {
     let mut table = Table::new(&[
         (what, Align::Left),
         ("EXCHANGES", Align::Right),

@@ -1,0 +1,110 @@
+//! Causes on a long path: a send buffer smaller than the path, losses, connections that take long to open.
+//!
+//! They need root for namespaces.
+
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use lab::line::{CLIENT, Line, SERVER, Shape};
+use lab::port::Reserved;
+use rustix::net::sockopt::set_socket_send_buffer_size;
+use tests::e2e::balancer::Balancer;
+use tests::e2e::recorder::Scripted;
+use tests::e2e::setup::Setup;
+use tests::skip::skip;
+
+use super::world::{blamed, fetch, logged, server, server_at, times};
+
+const FAR: Duration = Duration::from_millis(20);
+
+fn far(shape: Shape) -> Option<Line> {
+    let back = Shape { delay: shape.delay, ..Shape::default() };
+    match Line::open(back, shape) {
+        Ok(line) => Some(line),
+        Err(error) => {
+            skip(&format!("no line: {error}"));
+            None
+        }
+    }
+}
+
+/// The balancer and its server at the far end of the line.
+fn beyond(line: &Line, service: &str) -> (Scripted, Balancer) {
+    let (origin, port) =
+        line.server.within(|| (server(|_| ()), Reserved::new(SERVER).unwrap())).unwrap();
+    let setup = Setup::http(&[origin.address()]).listen(vec![port]).service(service);
+    let balancer = Balancer::start_at(&line.server, &setup);
+    (origin, balancer)
+}
+
+fn fetch_over(line: &Line, balancer: &Balancer, target: &str) {
+    let front = balancer.front();
+    line.client
+        .within(|| fetch(&TcpStream::connect(front).unwrap(), target, Duration::ZERO))
+        .unwrap();
+}
+
+#[test]
+fn a_send_buffer_of_ours_that_is_smaller_than_the_path() {
+    let Some(line) = far(Shape { delay: FAR, ..Shape::default() }) else { return };
+    let (_origin, balancer) = beyond(&line, "socket.send-buffer = \"16KiB\"");
+    for _ in 0..times() {
+        fetch_over(&line, &balancer, "/600000");
+    }
+    let lines = logged(&balancer, "/600000", times());
+    blamed("a send buffer of ours that is smaller than the path", &lines, "balancer");
+    assert!(lines.iter().all(|line| line["limit"] == "SEND_BUFFER"), "{lines:#?}");
+}
+
+#[test]
+fn a_path_that_loses_packets() {
+    let shape =
+        Shape { delay: FAR, bits_per_second: 60_000_000, queue_bytes: 400_000, lose_every: 40 };
+    let Some(line) = far(shape) else { return };
+    // The client has room for all of it.
+    line.client.set(&[("net/ipv4/tcp_rmem", "4096 6291456 8388608")]).unwrap();
+    let (_origin, balancer) = beyond(&line, "");
+    for _ in 0..times() {
+        fetch_over(&line, &balancer, "/6000000");
+    }
+    let lines = logged(&balancer, "/6000000", times());
+    blamed("a path that loses packets", &lines, "network");
+    let losses = lines.iter().filter(|line| line["limit"] == "LOSS").count();
+    assert!(losses * 2 > lines.len(), "{lines:#?}");
+}
+
+/// The balancer and its client at the near end of the line, the server at the far one.
+fn before(line: &Line, prepare: fn(&TcpStream)) -> (Scripted, Balancer) {
+    let far = SocketAddr::new(SERVER, 0);
+    let origin = line.server.within(|| server_at(far, prepare)).unwrap();
+    let port = line.client.within(|| Reserved::new(CLIENT).unwrap()).unwrap();
+    let setup = Setup::http(&[origin.address()]).listen(vec![port]);
+    let balancer = Balancer::start_at(&line.client, &setup.pool("limit.idle = 0"));
+    (origin, balancer)
+}
+
+#[test]
+fn connections_that_take_long_to_open() {
+    let Some(line) = far(Shape { delay: Duration::from_millis(80), ..Shape::default() }) else {
+        return;
+    };
+    let (_origin, balancer) = before(&line, |_| ());
+    for _ in 0..times() {
+        fetch_over(&line, &balancer, "/99");
+    }
+    let lines = logged(&balancer, "/99", times());
+    blamed("connections that take long to open", &lines, "network");
+    assert!(lines.iter().all(|line| line["connect-ms"].as_f64() >= Some(150.0)), "{lines:#?}");
+}
+
+#[test]
+fn a_send_buffer_of_the_servers_that_is_smaller_than_the_path() {
+    let Some(line) = far(Shape { delay: FAR, ..Shape::default() }) else { return };
+    let small = |stream: &TcpStream| set_socket_send_buffer_size(stream, 16 * 1024).unwrap();
+    let (_origin, balancer) = before(&line, small);
+    for _ in 0..times() {
+        fetch_over(&line, &balancer, "/700000");
+    }
+    let lines = logged(&balancer, "/700000", times());
+    blamed("a send buffer of the server's that is smaller than the path", &lines, "server");
+}

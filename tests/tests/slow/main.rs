@@ -1,0 +1,14 @@
+//! Whose time slow exchanges took, told by the running balancer: planted causes, on the loopback and over long lines.
+//!
+//! Each cause is planted several times; 200 times where the long variants are wanted.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that fails is told best by panicking"
+)]
+
+mod line;
+mod loopback;
+mod told;
+mod world;
