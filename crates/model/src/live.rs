@@ -194,6 +194,29 @@ impl Phases {
     }
 }
 
+/// The phases before the answer that are told apart for services only: they say nothing of a server.
+#[derive(Debug, Default)]
+pub struct Beginnings {
+    /// From accept(2) to the first look at a connection.
+    pub accept: Histogram,
+    /// A client's handshake of TLS.
+    pub tls: Histogram,
+    /// From a request's first byte to the end of its head.
+    pub head: Histogram,
+    /// From having a connection to a server to the request's last byte sent.
+    pub body_in: Histogram,
+}
+
+impl Beginnings {
+    /// Names in the order of `all`.
+    pub const NAMES: [&'static str; 4] = ["accept", "tls", "head", "body-in"];
+
+    /// All, in the order of `NAMES`.
+    pub fn all(&self) -> [&Histogram; 4] {
+        [&self.accept, &self.tls, &self.head, &self.body_in]
+    }
+}
+
 /// One worker's slot of a service.
 #[derive(Debug)]
 pub struct ServiceSlot {
@@ -205,6 +228,8 @@ pub struct ServiceSlot {
     pub defects: [Count; DEFECTS],
     /// Times.
     pub phases: Phases,
+    /// Times before the answer.
+    pub beginnings: Beginnings,
 }
 
 impl Default for ServiceSlot {
@@ -214,6 +239,7 @@ impl Default for ServiceSlot {
             causes: std::array::from_fn(|_| Count::default()),
             defects: std::array::from_fn(|_| Count::default()),
             phases: Phases::default(),
+            beginnings: Beginnings::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Error;
 
 use model::cause::{Cause, Side};
-use model::live::{Count, HistogramSum, Phases, ServiceCounters};
+use model::live::{Beginnings, Count, HistogramSum, Phases, ServiceCounters};
 use model::snapshot::ServiceView;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
@@ -219,9 +219,17 @@ fn phases(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), E
         Phases::NAMES.iter().enumerate().map(move |(at, phase)| {
             let sum: HistogramSum =
                 histogram(view.live.slots.iter().map(|slot| slot.phases.all()[at]));
-            ([("service", view.config.name.as_str()), ("phase", phase)], sum)
+            ([("service", view.config.name.as_str()), ("phase", *phase)], sum)
         })
     });
+    let before = services.iter().flat_map(|view| {
+        Beginnings::NAMES.iter().enumerate().map(move |(at, phase)| {
+            let slots = view.live.slots.iter();
+            let sum = histogram(slots.map(|slot| slot.beginnings.all()[at]));
+            ([("service", view.config.name.as_str()), ("phase", *phase)], sum)
+        })
+    });
+    let rows = before.chain(rows);
     histograms(to, ("steelyard_exchange_phase", "Time of exchanges by phase."), &EDGES, rows)
 }
 

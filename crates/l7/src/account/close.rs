@@ -5,7 +5,7 @@
 //! and a jump. So `requests = answered + answered-by-us + aborted + in flight` holds at every quiet moment.
 
 use model::cause::Cause;
-use model::live::{Phases, ServerSlot, ServiceSlot};
+use model::live::{Beginnings, Phases, ServerSlot, ServiceSlot};
 
 use super::record::Record;
 
@@ -31,6 +31,7 @@ pub fn close(record: &Record, service: &ServiceSlot, server: Option<&ServerSlot>
         _ => {}
     }
     phases(record, &service.phases);
+    beginnings(record, &service.beginnings);
     let Some(server) = server else { return };
     let counters = &server.counters;
     counters.requests.add(u64::from(record.bytes_to_server > 0));
@@ -53,6 +54,19 @@ pub fn close(record: &Record, service: &ServiceSlot, server: Option<&ServerSlot>
 pub fn attempt_failed(cause: Cause, sent: bool, server: &ServerSlot) {
     server.counters.requests.add(u64::from(sent));
     server.causes[cause as usize].add(1);
+}
+
+fn beginnings(record: &Record, beginnings: &Beginnings) {
+    if let Some(opening) = record.measured.opening {
+        beginnings.accept.record(opening.accept);
+        if let Some(tls) = opening.tls {
+            beginnings.tls.record(tls);
+        }
+    }
+    beginnings.head.record(record.head.since(record.begun));
+    if let Some(sending) = record.sending() {
+        beginnings.body_in.record(sending);
+    }
 }
 
 fn phases(record: &Record, phases: &Phases) {
@@ -148,6 +162,7 @@ mod tests {
         assert_eq!(counts(&phases.first_byte), (1, 100));
         assert_eq!(counts(&phases.transfer), (1, 10));
         assert_eq!(counts(&phases.total), (1, 141));
+        assert_eq!(service.beginnings.all().map(counts), [(0, 0), (0, 0), (1, 10), (0, 0)]);
         assert_eq!(record.attempts, 2);
     }
 

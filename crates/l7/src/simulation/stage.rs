@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::attribute::{Facts, For, Phases, judge};
 use model::cause::Cause;
 use model::config::{AccessFormat, Pool, Service};
 use model::id::{PoolId, ServiceId};
@@ -152,6 +153,18 @@ impl Stage {
                 server.config.name
             );
         }
+        while let Some(words) = self.published.measured.pop() {
+            self.sums(&Facts::from_words(&words));
+        }
+    }
+
+    /// Of what was measured no moment is counted twice, and all of it belongs to somebody.
+    fn sums(&self, facts: &Facts) {
+        let Phases { accept, tls, head, queue, connect, .. } = facts.phases;
+        let waited: u64 = For::ALL.iter().map(|whom| facts.waits.of(*whom)).sum();
+        let sum = accept + tls + head + queue + connect + waited;
+        assert!(sum <= facts.total, "seed {}: {sum} of {}: {facts:?}", self.seed, facts.total);
+        assert_eq!(judge(facts).total(), facts.total, "seed {}: {facts:?}", self.seed);
     }
 
     /// Turns until `done`.
