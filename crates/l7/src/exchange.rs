@@ -208,8 +208,6 @@ impl<N: Net> Exchange<'_, N> {
             sent_before: lent.connection.stream.written().unwrap_or(lent.connection.sent),
             changes: &self.changes,
         };
-        let sockets = (client, &lent.connection.stream);
-        measured::begin(&worker.lot, &mut self.record.measured, sockets, worker.rt.now());
         let mut relay = Relay::new(ends, meter, &mut self.incoming, &mut self.record);
         let ended = std::future::poll_fn(|_| relay.poll()).await;
         relay.release();
@@ -217,7 +215,6 @@ impl<N: Net> Exchange<'_, N> {
         let (moved, replayable) = (relay.moved(), relay.replayable());
         let learned = (relay.keep_alive_timeout(), relay.reported());
         drop(relay);
-        measured::end(&worker.lot, &self.view, &mut self.record, sockets, worker.rt.now());
         learn(worker, &server, learned);
         self.learned(server.id);
         self.record.add(&moved);

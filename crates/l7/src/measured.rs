@@ -1,8 +1,7 @@
 //! Which exchanges are measured, and when their sockets are read.
 //!
 //! A reading costs half a microsecond, as much as a twentieth of a small exchange. So a socket is read when an exchange
-//! first waits in the middle of a body, when it ends after it was slow, and on one exchange in so many at both ends.
-//! It judges nothing.
+//! first waits in the middle of a body, when it ends after it was slow, and on one exchange in so many. It judges nothing.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -52,7 +51,8 @@ pub fn begin<N: Net>(
     measured.attempt = Some(now);
     if measured.drawn || lot.draw() {
         measured.drawn = true;
-        mark(measured, client, server, true, true);
+        // The client's is read when it is first waited for: what is in its buffer then tells what it waits for.
+        mark(measured, client, server, false, true);
     }
 }
 

@@ -135,6 +135,8 @@ impl<'a, N: Net> Relay<'a, N> {
     ) -> Self {
         let now = ends.worker.rt.now();
         let limit = ends.service.config.limit.connection_bytes;
+        let sockets = (ends.client, ends.server);
+        measured::begin(&ends.worker.lot, &mut record.measured, sockets, now);
         Relay {
             ends,
             incoming,
@@ -180,9 +182,11 @@ impl<'a, N: Net> Relay<'a, N> {
         self.meter.moved
     }
 
-    /// Gives buffers and pipes back.
+    /// It is over: gives buffers and pipes back, and has the sockets read if that is wanted.
     pub fn release(&mut self) {
-        self.down.release(self.ends.worker);
+        let Ends { worker, client, server, service, .. } = &self.ends;
+        self.down.release(worker);
+        measured::end(&worker.lot, service, self.record, (client, server), worker.rt.now());
     }
 
     /// Whether every byte of the request that was taken from the client is still in `incoming.head`.

@@ -138,13 +138,24 @@ fn takes(whole: u64, change: Option<&Change>, receiver: Owner, share: &mut Share
     let closed = if change.window == 0 { Limit::ZeroWindow } else { Limit::Rwnd };
     share.take(Some(receiver), closed, part(window));
     share.take(Some(Owner::Balancer), Limit::SendBuffer, part(buffer));
-    share.take(Some(Owner::Network), on_path(change), whole - part(window) - part(buffer));
+    let rest = whole - part(window) - part(buffer);
+    // The kernel's clock for the buffer stands still where a write finds it full after all of it was sent.
+    match change.starved && !is_lossy(change) {
+        true => share.take(Some(Owner::Balancer), Limit::SendBuffer, rest),
+        false => share.take(Some(Owner::Network), on_path(change), rest),
+    }
+}
+
+/// Whether so much was sent again that it counts: one segment in a hundred (Siekkinen 2006).
+fn is_lossy(change: &Change) -> bool {
+    let segments = change.bytes_acked / u64::from(change.mss.max(1));
+    u64::from(change.retransmits) * 100 > segments
 }
 
 /// What kept bytes on the way.
 fn on_path(change: &Change) -> Limit {
     let (now, least) = (u64::from(change.rtt_us), u64::from(change.min_rtt_us));
-    if change.retransmits > 0 {
+    if is_lossy(change) {
         Limit::Loss
     } else if now * STANDING.1 > least * STANDING.0 && now > least + STANDING_US {
         Limit::LinkRate

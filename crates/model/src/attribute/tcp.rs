@@ -76,6 +76,10 @@ pub struct Change {
     /// The first reading belongs to this exchange; otherwise exchanges before it on the same connection are in the
     /// counts too.
     pub own: bool,
+    /// At both readings nothing but whole segments on their way was in our buffer: whoever waited for room there waited
+    /// for the buffer and for no window.
+    #[serde(default)]
+    pub starved: bool,
 }
 
 impl Tcp {
@@ -98,6 +102,7 @@ impl Tcp {
             ssthresh: self.ssthresh,
             mss: self.mss,
             own,
+            starved: own && self.not_sent < self.mss && before.not_sent < before.mss,
         }
     }
 }

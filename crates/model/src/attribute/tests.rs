@@ -39,92 +39,77 @@ fn first(facts: &Facts) -> (Option<Owner>, Limit) {
     (bar.owner, bar.limit)
 }
 
-#[test]
-fn whose_time_and_why() {
-    let with = |whom, client, server| {
-        let mut it = waited(facts(1_000), whom, 990);
-        (it.client_tcp, it.server_tcp) = (client, server);
-        it
-    };
-    let lossy = Change { retransmits: 31, ..socket(980, 10, 0) };
-    let queued = Change { rtt_us: 80_000, min_rtt_us: 20_000, ..socket(980, 0, 0) };
-    let young = Change { cwnd: 10, ssthresh: u32::MAX, ..socket(980, 0, 0) };
-    let closed = Change { window: 0, ..socket(980, 970, 0) };
-    let gaps = Change { out_of_order: 400, rtt_us: 40_000, min_rtt_us: 40_000, ..socket(5, 0, 0) };
-    let far = Change { rtt_us: 150_000, min_rtt_us: 150_000, ..socket(5, 0, 0) };
-    let before = Change { own: false, ..gaps };
-    let long = Change { rtt_us: 800_000, min_rtt_us: 700_000, ..socket(5, 0, 0) };
-    let (client, server) = (Some(Owner::Client), Some(Owner::Server));
-    let (network, us) = (Some(Owner::Network), Some(Owner::Balancer));
-    for (what, facts, want) in [
-        (
-            "reads slowly",
-            with(For::ClientTakes, Some(socket(980, 950, 0)), None),
-            (client, Limit::Rwnd),
-        ),
-        (
-            "stopped reading",
-            with(For::ClientTakes, Some(closed), None),
-            (client, Limit::ZeroWindow),
-        ),
-        (
-            "our buffer",
-            with(For::ClientTakes, Some(socket(980, 0, 900)), None),
-            (us, Limit::SendBuffer),
-        ),
-        ("losses", with(For::ClientTakes, Some(lossy), None), (network, Limit::Loss)),
-        ("a full link", with(For::ClientTakes, Some(queued), None), (network, Limit::LinkRate)),
-        (
-            "a young connection",
-            with(For::ClientTakes, Some(young), None),
-            (network, Limit::SlowStart),
-        ),
-        (
-            "a known path",
-            with(For::ClientTakes, Some(socket(980, 0, 0)), None),
-            (network, Limit::Cwnd),
-        ),
-        ("nothing was read", with(For::ClientTakes, None, None), (None, Limit::Unknown)),
-        (
-            "an idle socket",
-            with(For::ClientTakes, Some(socket(0, 0, 0)), None),
-            (None, Limit::Unknown),
-        ),
-        ("a stream's window", with(For::StreamTakes, None, None), (client, Limit::StreamWindow)),
-        ("thinks", with(For::Answer, None, Some(socket(1, 0, 0))), (server, Limit::ServerThink)),
-        ("thinks, not read", with(For::Answer, None, None), (server, Limit::ServerThink)),
-        ("a long path", with(For::Answer, None, Some(long)), (network, Limit::Latency)),
-        (
-            "a slow answer",
-            with(For::ServerSends, None, Some(socket(1, 0, 0))),
-            (server, Limit::AppSender),
-        ),
-        ("a lossy answer", with(For::ServerSends, None, Some(gaps)), (network, Limit::Loss)),
-        (
-            "losses of others",
-            with(For::ServerSends, None, Some(before)),
-            (server, Limit::AppSender),
-        ),
-        (
-            "a slow upload",
-            with(For::ClientSends, Some(socket(1, 0, 0)), None),
-            (client, Limit::AppSender),
-        ),
-        (
-            "a deaf server",
-            with(For::ServerTakes, None, Some(socket(980, 970, 0))),
-            (server, Limit::Rwnd),
-        ),
-        ("says nothing", with(For::ClientThinks, None, None), (client, Limit::ClientThink)),
-        ("nobody spoke", with(For::Either, None, None), (None, Limit::Unknown)),
-        ("busy with others", with(For::Us, None, None), (us, Limit::BalancerHold)),
-    ] {
-        assert_eq!(first(&facts), want, "{what}: {:?}", judge(&facts));
+const CLIENT: Option<Owner> = Some(Owner::Client);
+const NETWORK: Option<Owner> = Some(Owner::Network);
+const SERVER: Option<Owner> = Some(Owner::Server);
+const US: Option<Owner> = Some(Owner::Balancer);
+
+/// An exchange that waited for nearly all of its second.
+fn with(whom: For, client: Option<Change>, server: Option<Change>) -> Facts {
+    let mut it = waited(facts(1_000), whom, 990);
+    (it.client_tcp, it.server_tcp) = (client, server);
+    it
+}
+
+fn all(rows: &[(&str, Facts, (Option<Owner>, Limit))]) {
+    for (what, facts, want) in rows {
+        assert_eq!(first(facts), *want, "{what}: {:?}", judge(facts));
     }
+}
+
+#[test]
+fn whoever_takes_too_little_is_told_by_the_kernels_clocks() {
+    let socket = |busy, window, buffer| Some(socket(busy, window, buffer));
+    let change = |of: fn(Change) -> Change| socket(980, 0, 0).map(of);
+    let takes = |client| with(For::ClientTakes, client, None);
+    let lossy = change(|it| Change { retransmits: 31, bytes_acked: 1_000_000, ..it });
+    let seldom =
+        change(|it| Change { retransmits: 1, bytes_acked: 1_000_000, starved: true, ..it });
+    let queued = change(|it| Change { rtt_us: 80_000, min_rtt_us: 20_000, ..it });
+    let young = change(|it| Change { cwnd: 10, ssthresh: u32::MAX, ..it });
+    let closed = socket(980, 970, 0).map(|it| Change { window: 0, ..it });
+    let deaf = with(For::ServerTakes, None, socket(980, 970, 0));
+    all(&[
+        ("reads slowly", takes(socket(980, 950, 0)), (CLIENT, Limit::Rwnd)),
+        ("stopped reading", takes(closed), (CLIENT, Limit::ZeroWindow)),
+        ("our buffer", takes(socket(980, 0, 900)), (US, Limit::SendBuffer)),
+        ("our buffer, seen in it", takes(seldom), (US, Limit::SendBuffer)),
+        ("losses", takes(lossy), (NETWORK, Limit::Loss)),
+        ("a full link", takes(queued), (NETWORK, Limit::LinkRate)),
+        ("a young connection", takes(young), (NETWORK, Limit::SlowStart)),
+        ("a known path", takes(socket(980, 0, 0)), (NETWORK, Limit::Cwnd)),
+        ("nothing was read", takes(None), (None, Limit::Unknown)),
+        ("an idle socket", takes(socket(0, 0, 0)), (None, Limit::Unknown)),
+        ("a stream's window", with(For::StreamTakes, None, None), (CLIENT, Limit::StreamWindow)),
+        ("a deaf server", deaf, (SERVER, Limit::Rwnd)),
+    ]);
+}
+
+#[test]
+fn whoever_says_too_little_owns_the_time_unless_the_path_explains_it() {
+    let idle = Some(socket(1, 0, 0));
+    let change = |of: fn(Change) -> Change| idle.map(of);
+    let gaps = change(|it| Change { out_of_order: 400, rtt_us: 40_000, min_rtt_us: 40_000, ..it });
+    let before = gaps.map(|it| Change { own: false, ..it });
+    let long = change(|it| Change { rtt_us: 800_000, min_rtt_us: 700_000, ..it });
+    let far = change(|it| Change { rtt_us: 150_000, min_rtt_us: 150_000, ..it });
     // 1.5 MB take six more round trips when the window doubles from ten segments.
-    let mut upload = with(For::ClientSends, Some(far), None);
+    let mut upload = with(For::ClientSends, far, None);
     upload.bytes[0] = 1_500_000;
-    assert_eq!(first(&upload), (network, Limit::SlowStart));
+    let (sends, answer) = (For::ServerSends, For::Answer);
+    all(&[
+        ("thinks", with(answer, None, idle), (SERVER, Limit::ServerThink)),
+        ("thinks, not read", with(answer, None, None), (SERVER, Limit::ServerThink)),
+        ("a long path", with(answer, None, long), (NETWORK, Limit::Latency)),
+        ("a slow answer", with(sends, None, idle), (SERVER, Limit::AppSender)),
+        ("a lossy answer", with(sends, None, gaps), (NETWORK, Limit::Loss)),
+        ("losses of others", with(sends, None, before), (SERVER, Limit::AppSender)),
+        ("a slow upload", with(For::ClientSends, idle, None), (CLIENT, Limit::AppSender)),
+        ("a young upload", upload, (NETWORK, Limit::SlowStart)),
+        ("says nothing", with(For::ClientThinks, None, None), (CLIENT, Limit::ClientThink)),
+        ("nobody spoke", with(For::Either, None, None), (None, Limit::Unknown)),
+        ("busy with others", with(For::Us, None, None), (US, Limit::BalancerHold)),
+    ]);
 }
 
 #[test]
@@ -188,6 +173,7 @@ fn random(rng: &mut Rng) -> Facts {
             ssthresh: word(1 << 32) as u32,
             mss: word(2_000) as u32,
             own: word(2) == 0,
+            starved: word(2) == 0,
         })
     };
     (facts.client_tcp, facts.server_tcp) = (change(), change());

@@ -96,7 +96,7 @@ fn write(change: Option<&Change>, words: &mut [u64]) {
         pair(it.not_sent, it.window),
         pair(it.cwnd, it.ssthresh),
         // The lowest bit says that there was a reading at all.
-        pair(it.mss, 1 | u32::from(it.own) << 1),
+        pair(it.mss, 1 | u32::from(it.own) << 1 | u32::from(it.starved) << 2),
     ];
     words.copy_from_slice(&all);
 }
@@ -123,6 +123,7 @@ fn read(words: &[u64]) -> Option<Change> {
         ssthresh,
         mss,
         own: bits & 2 == 2,
+        starved: bits & 4 == 4,
     })
 }
 
