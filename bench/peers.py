@@ -171,6 +171,7 @@ def _own():
     release = TOP / "target" / "release"
     own = [
         Peer("steelyard", release / "steelyard", "", "this tree"),
+        Peer("steelyard-unmeasured", release / "steelyard", "", "this tree, no exchange measured", fast=True),
         Peer("plane", release / "examples" / "forward", "", "this tree, the request plane alone"),
         Peer("floor-blind", release / "examples" / "blind_forwarder", "", "this tree"),
         Peer("floor-splice", release / "examples" / "splice_forwarder", "", "this tree"),

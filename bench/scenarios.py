@@ -50,7 +50,14 @@ SCENARIOS = [
         "http",
         SMALL,
         64,
-        {"haproxy": 0.80, "nginx": 0.90, "floor-blind": 1.25, "envoy": None, "traefik": None},
+        {
+            "haproxy": 0.80,
+            "nginx": 0.90,
+            "floor-blind": 1.25,
+            "steelyard-unmeasured": 1.03,
+            "envoy": None,
+            "traefik": None,
+        },
     ),
     Scenario(
         "connection-per-request",
