@@ -67,6 +67,7 @@ pub fn counters(socket: impl AsFd) -> Option<Tcp> {
         cwnd: narrow(at::SND_CWND),
         ssthresh: narrow(at::SND_SSTHRESH),
         mss: narrow(at::SND_MSS),
+        send_buffer: 0,
     })
 }
 

@@ -264,7 +264,7 @@ mod tests {
                     "client-tcp": {"busy-us": 1500000, "rwnd-limited-us": 1400000, "sndbuf-limited-us": 0,
                         "bytes-acked": 1, "bytes-received": 1, "delivery-rate": 1, "retransmits": 2, "out-of-order": 0,
                         "rtt-us": 2000, "min-rtt-us": 1000, "not-sent": 0, "window": 1, "cwnd": 1, "ssthresh": 1,
-                        "mss": 1, "own": true, "starved": false},
+                        "mss": 1, "own": true},
                     "server-tcp": null}]
             }]
         }"#;

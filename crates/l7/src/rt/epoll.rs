@@ -179,7 +179,9 @@ impl Net for Epoll {
     }
 
     fn counters(&self, sock: &OwnedFd) -> Option<Tcp> {
-        sys::counters(sock)
+        let buffer = rustix::net::sockopt::socket_send_buffer_size(sock).unwrap_or(0);
+        let send_buffer = u32::try_from(buffer).unwrap_or(u32::MAX);
+        Some(Tcp { send_buffer, ..sys::counters(sock)? })
     }
 
     fn pipe(&self) -> Option<Pipe> {

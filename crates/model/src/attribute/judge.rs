@@ -140,10 +140,18 @@ fn takes(whole: u64, change: Option<&Change>, receiver: Owner, share: &mut Share
     share.take(Some(Owner::Balancer), Limit::SendBuffer, part(buffer));
     let rest = whole - part(window) - part(buffer);
     // The kernel's clock for the buffer stands still where a write finds it full after all of it was sent.
-    match change.starved && !is_lossy(change) {
+    match fills_buffer(change) && !is_lossy(change) {
         true => share.take(Some(Owner::Balancer), Limit::SendBuffer, rest),
         false => share.take(Some(Owner::Network), on_path(change), rest),
     }
+}
+
+/// Whether our buffer was full of what was on its way. A buffer that the kernel sizes itself holds two congestion
+/// windows and their bookkeeping, three and more times as much as is ever on its way.
+fn fills_buffer(change: &Change) -> bool {
+    let (bytes, rtt) = (u128::from(change.bytes_acked), u128::from(change.rtt_us));
+    let on_its_way = (bytes * rtt).checked_div(u128::from(change.busy_us));
+    change.send_buffer > 0 && on_its_way.is_some_and(|it| 2 * it >= change.send_buffer.into())
 }
 
 /// Whether so much was sent again that it counts: one segment in a hundred (Siekkinen 2006).

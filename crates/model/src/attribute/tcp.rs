@@ -37,6 +37,8 @@ pub struct Tcp {
     pub ssthresh: u32,
     /// Bytes of a full segment.
     pub mss: u32,
+    /// What our buffer may hold, bytes, bookkeeping included (SO_SNDBUF); 0: not told.
+    pub send_buffer: u32,
 }
 
 /// What happened on a connection between two readings.
@@ -73,13 +75,12 @@ pub struct Change {
     pub ssthresh: u32,
     /// Bytes of a full segment.
     pub mss: u32,
+    /// What our buffer may hold at the end, bytes, bookkeeping included (SO_SNDBUF); 0: not told.
+    #[serde(default)]
+    pub send_buffer: u32,
     /// The first reading belongs to this exchange; otherwise exchanges before it on the same connection are in the
     /// counts too.
     pub own: bool,
-    /// At both readings nothing but whole segments on their way was in our buffer: whoever waited for room there waited
-    /// for the buffer and for no window.
-    #[serde(default)]
-    pub starved: bool,
 }
 
 impl Tcp {
@@ -101,8 +102,8 @@ impl Tcp {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,
             mss: self.mss,
+            send_buffer: self.send_buffer,
             own,
-            starved: own && self.not_sent < self.mss && before.not_sent < before.mss,
         }
     }
 }

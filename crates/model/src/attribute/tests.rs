@@ -39,6 +39,11 @@ fn first(facts: &Facts) -> (Option<Owner>, Limit) {
     (bar.owner, bar.limit)
 }
 
+/// Busy with a megabyte for 980 ms.
+fn socket0() -> Change {
+    Change { bytes_acked: 1_000_000, ..socket(980, 0, 0) }
+}
+
 const CLIENT: Option<Owner> = Some(Owner::Client);
 const NETWORK: Option<Owner> = Some(Owner::Network);
 const SERVER: Option<Owner> = Some(Owner::Server);
@@ -63,8 +68,10 @@ fn whoever_takes_too_little_is_told_by_the_kernels_clocks() {
     let change = |of: fn(Change) -> Change| socket(980, 0, 0).map(of);
     let takes = |client| with(For::ClientTakes, client, None);
     let lossy = change(|it| Change { retransmits: 31, bytes_acked: 1_000_000, ..it });
-    let seldom =
-        change(|it| Change { retransmits: 1, bytes_acked: 1_000_000, starved: true, ..it });
+    // 1 MB within 980 ms over a round trip of 40 ms are 41 kB on their way.
+    let far = |send_buffer| Change { rtt_us: 40_000, min_rtt_us: 39_000, send_buffer, ..socket0() };
+    let (small, large) = (Some(far(32_768)), Some(far(1_000_000)));
+    let seldom = Some(Change { retransmits: 1, ..far(32_768) });
     let queued = change(|it| Change { rtt_us: 80_000, min_rtt_us: 20_000, ..it });
     let young = change(|it| Change { cwnd: 10, ssthresh: u32::MAX, ..it });
     let closed = socket(980, 970, 0).map(|it| Change { window: 0, ..it });
@@ -73,7 +80,9 @@ fn whoever_takes_too_little_is_told_by_the_kernels_clocks() {
         ("reads slowly", takes(socket(980, 950, 0)), (CLIENT, Limit::Rwnd)),
         ("stopped reading", takes(closed), (CLIENT, Limit::ZeroWindow)),
         ("our buffer", takes(socket(980, 0, 900)), (US, Limit::SendBuffer)),
-        ("our buffer, seen in it", takes(seldom), (US, Limit::SendBuffer)),
+        ("our buffer, full of what is on its way", takes(small), (US, Limit::SendBuffer)),
+        ("the same with one loss", takes(seldom), (US, Limit::SendBuffer)),
+        ("a buffer with room", takes(large), (NETWORK, Limit::Cwnd)),
         ("losses", takes(lossy), (NETWORK, Limit::Loss)),
         ("a full link", takes(queued), (NETWORK, Limit::LinkRate)),
         ("a young connection", takes(young), (NETWORK, Limit::SlowStart)),
@@ -173,7 +182,7 @@ fn random(rng: &mut Rng) -> Facts {
             ssthresh: word(1 << 32) as u32,
             mss: word(2_000) as u32,
             own: word(2) == 0,
-            starved: word(2) == 0,
+            send_buffer: word(1 << 32) as u32,
         })
     };
     (facts.client_tcp, facts.server_tcp) = (change(), change());

@@ -9,7 +9,7 @@ use super::tcp::Change;
 use super::waits::{COUNT, For, Waits};
 
 /// Words of the counters of one socket.
-const SOCKET: usize = 11;
+const SOCKET: usize = 12;
 /// Where the phases begin.
 const PHASES: usize = 7;
 /// Where the waits begin.
@@ -96,7 +96,8 @@ fn write(change: Option<&Change>, words: &mut [u64]) {
         pair(it.not_sent, it.window),
         pair(it.cwnd, it.ssthresh),
         // The lowest bit says that there was a reading at all.
-        pair(it.mss, 1 | u32::from(it.own) << 1 | u32::from(it.starved) << 2),
+        pair(it.mss, 1 | u32::from(it.own) << 1),
+        u64::from(it.send_buffer),
     ];
     words.copy_from_slice(&all);
 }
@@ -123,7 +124,7 @@ fn read(words: &[u64]) -> Option<Change> {
         ssthresh,
         mss,
         own: bits & 2 == 2,
-        starved: bits & 4 == 4,
+        send_buffer: at(11) as u32,
     })
 }
 
