@@ -7,6 +7,7 @@ pub mod affinity;
 pub mod attribute;
 pub mod bounded;
 pub mod calendar;
+pub mod capacity;
 pub mod cause;
 pub mod config;
 pub mod hash;
