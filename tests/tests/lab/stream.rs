@@ -8,7 +8,7 @@ use lab::result::{BenchResult, Weight, read};
 use rustix::process::Signal;
 use tests::e2e::balancer::program;
 use tests::e2e::process::Process;
-use tests::e2e::wait::some;
+use tests::e2e::wait::{some, until};
 
 use crate::measured::figure;
 
@@ -57,7 +57,7 @@ fn the_matrix_is_measured_in_both_directions() {
     }
     serve.signal(Signal::INT);
     assert_eq!(serve.wait().code(), Some(0));
-    assert!(serve.said().contains("16 measurements"), "{}", serve.said());
+    until("it tells its sums", || serve.said().contains("16 measurements"));
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn one(ask: &Ask, to: SocketAddr, repeat: u32, result: &mut BenchResult) -> Resu
     let seen = client::run(to, ask)?;
     let processors = counters().since(&before, now().since(began).as_secs_f64());
     if let Some(text) = skew(&processors) {
-        result.note(Weight::Hint, text);
+        result.note_first("receive softirqs", Weight::Hint, text);
     }
     let metrics = metrics(ask, &seen);
     let throughput = metrics.first().map_or(0.0, |metric| metric.value);
