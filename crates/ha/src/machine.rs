@@ -264,7 +264,10 @@ impl Machine {
             match self.state {
                 State::Idle => {}
                 State::Standby if self.resigning => self.activate(now, Why::Resigned, out),
-                State::Standby => self.activate(now, Why::Silence, out),
+                State::Standby => {
+                    self.heard = None;
+                    self.activate(now, Why::Silence, out);
+                }
                 State::Active => self.send(now, out),
             }
         }

@@ -130,7 +130,8 @@ impl Kernel {
         if ip.is_ipv6() {
             let message = request.message_mut();
             message.header.flags |= AddressHeaderFlags::Nodad;
-            let life = CacheInfo { ifa_preferred: 0, ifa_valid: u32::MAX, cstamp: 0, tstamp: 0 };
+            let mut life = CacheInfo::default();
+            life.ifa_valid = u32::MAX;
             message.attributes.push(AddressAttribute::CacheInfo(life));
         }
         unless(tokio::time::timeout(ANSWER, request.execute()).await, Errno::EXIST)

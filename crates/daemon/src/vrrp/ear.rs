@@ -7,7 +7,6 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use socket2::{Domain, SockFilter, Socket, Type};
-use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -50,7 +49,7 @@ impl Ear {
         socket.set_nonblocking(true)?;
         socket.attach_filter(&FILTER)?;
         sys::bind(socket.as_fd(), ifindex)?;
-        let socket = Arc::new(AsyncFd::with_interest(socket, Interest::READABLE)?);
+        let socket = Arc::new(sys::readable(socket)?);
         let reader = tokio::spawn(read(Arc::clone(&socket), ifindex, to));
         Ok(Ear { socket, reader })
     }
