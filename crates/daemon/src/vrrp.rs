@@ -18,11 +18,11 @@ pub mod view;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 use crate::control::Control;
 pub use alive::Pulse;
-use order::{Order, Orders};
+use order::Orders;
 use view::View;
 
 /// Nobody else's work is more urgent than an advertisement; without the right to say so it goes on as it is.
@@ -74,6 +74,3 @@ impl Handle {
         }
     }
 }
-
-/// Where the thread takes orders.
-type Inbox = mpsc::Receiver<Order>;

@@ -5,10 +5,8 @@
 
 pub mod advert;
 pub mod announce;
+pub mod counts;
 pub mod frame;
 pub mod machine;
 pub mod settings;
 mod sum;
-
-#[cfg(test)]
-mod simulation;

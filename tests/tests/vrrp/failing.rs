@@ -142,6 +142,22 @@ fn a_quick_restart_keeps_the_address() {
 }
 
 #[test]
+fn an_upgrade_is_seen_by_nobody() {
+    if rootless() {
+        return;
+    }
+    let mut world = World::open("advertise = \"1s\"");
+    world.upgrade(First);
+    for version in [V4, V6] {
+        world.until(First, version, "active");
+        world.until_answers(version, &[First]);
+        world.serves(version);
+        assert_eq!(world.status(Second, version).unwrap().counts["became-active"], 0);
+        assert_eq!(world.status(Second, version).unwrap().counts["resignations-received"], 0);
+    }
+}
+
+#[test]
 fn an_order_takes_over_and_back_and_status_says_why() {
     if rootless() {
         return;

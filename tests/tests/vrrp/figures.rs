@@ -40,7 +40,7 @@ fn gap(world: &mut World, version: Version) -> (Duration, u64) {
             let kind = rustix::thread::LinkNameSpaceType::Network;
             rustix::thread::move_into_link_name_space(std::os::fd::AsFd::as_fd(&place), Some(kind))
                 .unwrap();
-            let (mut attempts, mut last, mut again) = (0, None, None);
+            let (mut attempts, mut again) = (0, None);
             let begun = Instant::now();
             while begun.elapsed() < wait::DEADLINE {
                 attempts += 1;
@@ -49,16 +49,15 @@ fn gap(world: &mut World, version: Version) -> (Duration, u64) {
                     again = Some(Instant::now());
                     break;
                 }
-                last = if connected { Some(Instant::now()) } else { last };
             }
-            (attempts, last, again)
+            (attempts, again)
         });
         wait::until("a first connection", || world.answerers(version).contains(&First));
         world.kill9(First);
         let crash = Instant::now();
         done.store(true, Ordering::Release);
         world.until(Second, version, "active");
-        let (attempts, _, again) = connecting.join().unwrap();
+        let (attempts, again) = connecting.join().unwrap();
         (again.expect("it answers again").duration_since(crash), attempts)
     })
 }

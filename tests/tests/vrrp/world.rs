@@ -157,13 +157,24 @@ impl World {
         world
     }
 
+    /// Another process takes over from the daemon that runs, which ends.
+    pub fn upgrade(&mut self, who: Who) {
+        let mut old = self.member(who).daemon.take().unwrap();
+        self.start_with(who, &["--takeover"]);
+        old.wait();
+    }
+
     /// Starts a daemon and waits until it answers its socket.
     pub fn start(&mut self, who: Who) {
+        self.start_with(who, &[]);
+    }
+
+    fn start_with(&mut self, who: Who, words: &[&str]) {
         let text = self.text(who);
         let member = self.member(who);
         let file = member.dir.write("steelyard.toml", text);
         let mut command = member.namespace.as_ref().unwrap().command(program());
-        command.args(["run", "-c"]).arg(file);
+        command.args(["run", "-c"]).arg(file).args(words);
         for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
             command.env_remove(name);
         }

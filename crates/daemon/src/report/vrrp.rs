@@ -1,7 +1,7 @@
 //! Shared addresses as the API says them. Pure.
 
 use api::types::{MemberChange, MemberStatus};
-use ha::machine::Counts;
+use ha::counts::Counts;
 
 use super::vitals::unix_ms;
 use crate::vrrp::view::{GroupView, View, name};

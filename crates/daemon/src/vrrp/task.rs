@@ -14,7 +14,6 @@ use model::moment::Moment;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::Inbox;
 use super::alive::{self, Pulse};
 use super::ear::{Ear, Heard};
 use super::gate::Gates;
@@ -35,7 +34,7 @@ const FRAMES: usize = 256;
 pub(super) async fn run(
     control: Control,
     pulse: Pulse,
-    mut orders: Inbox,
+    mut orders: mpsc::Receiver<Order>,
     show: watch::Sender<Arc<View>>,
 ) {
     let mut pictures = control.watch();

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use std::time::SystemTime;
 
 use bpf::Shut;
-use ha::machine::{Counts, State};
+use ha::counts::Counts;
+use ha::machine::State;
 
 /// All groups.
 #[derive(Clone, Debug, Default)]

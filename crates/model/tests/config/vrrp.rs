@@ -64,7 +64,7 @@ fn contradictions_are_named() {
         ),
         ("[vrrp.b]\ninterface = \"eth0\"\nid = 2\n", "vrrp.b.addresses", "needs `addresses`"),
         (
-            "[vrrp.b]\ninterface = \"eth0\"\nid = 2\naddresses = \"224.0.0.1\"\n",
+            "[vrrp.b]\ninterface = \"eth0\"\nid = 2\naddresses = \"127.0.0.9\"\n",
             "vrrp.b.addresses",
             "cannot be shared",
         ),

@@ -47,8 +47,7 @@ fn addresses(group: &Section, path: &str, sink: &mut Sink<'_, '_>) {
         let message = format!("{} addresses do not fit one advertisement", shared.len());
         wrong("addresses", Trouble::new(message).expected(format!("at most {ADDRESSES}")));
     }
-    let unfit = |ip: &&IpAddr| ip.is_unspecified() || ip.is_multicast() || ip.is_loopback();
-    if let Some(ip) = shared.iter().find(unfit) {
+    if let Some(ip) = shared.iter().find(|ip| ip.is_loopback()) {
         wrong("addresses", Trouble::new(format!("{ip} cannot be shared")));
     }
     let family = if v6 { "IPv6" } else { "IPv4" };
@@ -73,9 +72,9 @@ fn times(group: &Section, path: &str, sink: &mut Sink<'_, '_>) {
         sink.error(group.place_of(key), &format!("{path}.{key}"), trouble);
     };
     let advertise = group.span("advertise");
-    let step = if group.count("version") == Some(2u64) { 1_000 } else { 10 };
-    if advertise.as_millis() % step != 0 || advertise.subsec_nanos() % 1_000_000 != 0 {
-        let step = Duration::from_millis(step as u64);
+    let two = group.count("version") == Some(2u64);
+    let step = if two { Duration::from_secs(1) } else { Duration::from_millis(10) };
+    if !advertise.as_nanos().is_multiple_of(step.as_nanos()) {
         let trouble = Trouble::new("the interval cannot be written into an advertisement");
         wrong("advertise", trouble.expected(format!("a multiple of {}", Time(step))));
     }

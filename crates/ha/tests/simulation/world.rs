@@ -3,12 +3,13 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use ha::advert::{Envelope, GROUP_V4, GROUP_V6, HOPS, Version, emit, parse};
+use ha::counts::Counts;
+use ha::machine::{Action, Machine, State, Why};
+use ha::settings::Settings;
 use model::moment::Moment;
 
 use super::dice::Dice;
-use crate::advert::{Envelope, GROUP_V4, GROUP_V6, HOPS, Version, emit, parse};
-use crate::machine::{Action, Counts, Machine, State, Why};
-use crate::settings::Settings;
 
 const MS: Duration = Duration::from_millis(1);
 /// How long things go wrong, in milliseconds.
