@@ -13,6 +13,7 @@ pub const FILES: [&str; 6] = [
     "crates/daemon/src/vrrp/sys.rs",
     "crates/l7/src/sys.rs",
     "crates/lab/src/line/sys.rs",
+    "crates/lab/src/sys.rs",
 ];
 
 /// How many lines above a block its SAFETY note may begin.
