@@ -12,6 +12,7 @@ mod server;
 mod service;
 #[cfg(test)]
 mod tests;
+mod vrrp;
 
 use std::sync::Arc;
 
@@ -53,7 +54,8 @@ impl Collector for Scrape {
         service::encode(&services, &mut to)?;
         rule::encode(&services, &mut to)?;
         server::encode(&pools(&self.snapshot), &mut to)?;
-        packets::encode(&self.facts.packets, &mut to)
+        packets::encode(&self.facts.packets, &mut to)?;
+        vrrp::encode(&self.facts.vrrp, &mut to)
     }
 }
 
