@@ -32,6 +32,8 @@ pub const EXPLAIN_SERVER: &str = "/v1/explain/servers/{pool}/{name}";
 pub const EXPLAIN_REQUEST: &str = "/v1/explain/request";
 /// GET with [`SlowQuery`](crate::types::SlowQuery): [`SlowExplained`](crate::types::SlowExplained).
 pub const EXPLAIN_SLOW: &str = "/v1/explain/slow";
+/// POST with [`TakeoverQuery`](crate::types::TakeoverQuery): [`Taken`](crate::types::Taken).
+pub const TAKEOVER: &str = "/v1/takeover";
 /// POST with [`StopQuery`](crate::types::StopQuery): [`Stopping`](crate::types::Stopping).
 pub const STOP: &str = "/v1/stop";
 /// GET with [`HistoryQuery`](crate::types::HistoryQuery): [`History`](crate::types::History).

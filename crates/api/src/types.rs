@@ -16,6 +16,7 @@ pub mod request;
 pub mod server;
 pub mod slow;
 pub mod status;
+pub mod vrrp;
 
 pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery};
 pub use certificate::CertificateStatus;
@@ -49,3 +50,4 @@ pub use slow::{
 pub use status::{
     Draining, Evidence, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus, Source, Status,
 };
+pub use vrrp::{MemberChange, MemberStatus, Taken, TakeoverQuery};

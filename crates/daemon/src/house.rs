@@ -41,6 +41,7 @@ use crate::serve::{self, Asked, Context, bind::Bound};
 use crate::slow::{self, Slow};
 use crate::source;
 use crate::tls;
+use crate::vrrp;
 
 /// Our name in Via.
 const NODE: &str = "steelyard";
@@ -102,6 +103,7 @@ pub struct House {
     pub access: Arc<AccessLog>,
     plane: Arc<Plane>,
     packets: packets::Handle,
+    vrrp: vrrp::Handle,
     vitals: Arc<Vitals>,
     annals: Arc<Annals>,
     tasks: JoinSet<()>,
@@ -135,6 +137,8 @@ impl House {
         let (control, actor) = Actor::begin(parts, change).await?;
 
         let packets = packets::Handle::start(control.clone(), (orders, inbox));
+        let pulse = vrrp::Pulse::new();
+        let vrrp = vrrp::Handle::start(control.clone(), pulse.clone());
         let (ports, open) = (Arc::downgrade(&plane), Arc::downgrade(&plane));
         let vitals = Arc::new(Vitals {
             control: control.clone(),
@@ -144,12 +148,14 @@ impl House {
             probes: Arc::clone(&prober.counts),
             board: Arc::clone(&prober.board),
             packets: packets.view(),
+            vrrp: vrrp.view(),
             weighed: Arc::default(),
             slow: Arc::new(Slow::new(plane.measured(), global.sample)),
             samples: Samples::default(),
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(actor.run());
+        tasks.spawn(pulse.run());
         tasks.spawn(prober.run(control.clone()));
         tasks.spawn(judge::run(
             control.clone(),
@@ -168,7 +174,7 @@ impl House {
         tasks.spawn(slow::gather::run(Arc::clone(&vitals)));
         tasks.spawn(Arc::clone(&vitals).run_samples());
         let asked = mpsc::channel(1);
-        Ok(House { control, access, plane, packets, vitals, annals, tasks, api: None, asked })
+        Ok(House { control, access, plane, packets, vrrp, vitals, annals, tasks, api: None, asked })
     }
 
     /// Opens the API to whoever may use the socket, and the metrics.
@@ -177,6 +183,7 @@ impl House {
         let context = Context {
             vitals: Arc::clone(&self.vitals),
             annals: Arc::clone(&self.annals),
+            vrrp: self.vrrp.orders(),
             // Being asked twice is being asked.
             stop: Box::new(move |ask| {
                 let _ = asked.try_send(ask);
@@ -221,6 +228,8 @@ impl House {
     /// was cut.
     pub async fn leave(mut self, how: Leave, cut: impl Future<Output = ()>) -> Open {
         let control = self.control.clone();
+        // The process that takes over holds shared addresses on; otherwise another machine may have them at once.
+        self.vrrp.end(!how.handed).await;
         // The process that takes over waits for the maps; packets go on meanwhile.
         if how.detach || how.handed {
             self.packets.end(packets::order::End::Detach).await;

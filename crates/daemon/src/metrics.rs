@@ -13,6 +13,7 @@ mod service;
 mod slow;
 #[cfg(test)]
 mod tests;
+mod vrrp;
 
 use std::sync::Arc;
 
@@ -55,7 +56,8 @@ impl Collector for Scrape {
         slow::encode(&services, &self.facts.slow, &mut to)?;
         rule::encode(&services, &mut to)?;
         server::encode(&pools(&self.snapshot), &mut to)?;
-        packets::encode(&self.facts.packets, &mut to)
+        packets::encode(&self.facts.packets, &mut to)?;
+        vrrp::encode(&self.facts.vrrp, &mut to)
     }
 }
 

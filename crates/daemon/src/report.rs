@@ -18,6 +18,7 @@ pub mod sums;
 #[cfg(test)]
 mod tests;
 pub mod vitals;
+pub mod vrrp;
 
 use std::time::{Duration, SystemTime};
 

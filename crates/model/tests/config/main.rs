@@ -20,4 +20,5 @@ mod rules;
 mod shared;
 mod sharing;
 mod ten;
+mod vrrp;
 mod warned;
