@@ -1,4 +1,4 @@
-//! Causes on a long path: a send buffer smaller than the path, losses, connections that take long to open.
+//! Causes on a long path: a server's send buffer smaller than the path, losses, connections that take long to open.
 //!
 //! They need root for namespaces.
 
@@ -42,18 +42,6 @@ fn fetch_over(line: &Line, balancer: &Balancer, target: &str) {
     line.client
         .within(|| fetch(&TcpStream::connect(front).unwrap(), target, Duration::ZERO))
         .unwrap();
-}
-
-#[test]
-fn a_send_buffer_of_ours_that_is_smaller_than_the_path() {
-    let Some(line) = far(Shape { delay: FAR, ..Shape::default() }) else { return };
-    let (_origin, balancer) = beyond(&line, "socket.send-buffer = \"16KiB\"");
-    for _ in 0..times() {
-        fetch_over(&line, &balancer, "/600000");
-    }
-    let lines = logged(&balancer, "/600000", times());
-    blamed("a send buffer of ours that is smaller than the path", &lines, "balancer");
-    assert!(lines.iter().all(|line| line["limit"] == "SEND_BUFFER"), "{lines:#?}");
 }
 
 #[test]
