@@ -6,6 +6,7 @@
 mod family;
 pub mod listen;
 mod packets;
+mod pool;
 mod process;
 mod rule;
 mod server;
@@ -52,7 +53,9 @@ impl Collector for Scrape {
         let services = services(&self.snapshot);
         service::encode(&services, &mut to)?;
         rule::encode(&services, &mut to)?;
-        server::encode(&pools(&self.snapshot), &mut to)?;
+        let pools = pools(&self.snapshot);
+        pool::encode(&pools, &mut to)?;
+        server::encode(&pools, &mut to)?;
         packets::encode(&self.facts.packets, &mut to)
     }
 }

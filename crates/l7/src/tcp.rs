@@ -14,6 +14,7 @@ use model::retry::{self, Facts, Verdict};
 use model::snapshot::ServiceView;
 
 use crate::account::{self, Record};
+use crate::again;
 use crate::census::OpenConnection;
 use crate::changes::Changes;
 use crate::cuts::Cuts;
@@ -139,6 +140,7 @@ async fn lend<N: Net>(
     let sticking = Sticking::begin(view, pool, &told, worker.rt.now());
     let mut failed: Vec<ServerId> = Vec::new();
     let mut attempts = 0;
+    again::first(worker, pool);
     loop {
         let want = Want {
             client: peer.ip(),
@@ -180,6 +182,13 @@ async fn lend<N: Net>(
         };
         match retry::judge(&facts) {
             Verdict::GiveUp(cause) => return Err(NotLent { cause, server }),
+            Verdict::Another | Verdict::Replay if !again::take(worker, pool) => {
+                if let Some(server) = server {
+                    let live = server.view.borrow().live.clone();
+                    account::attempt_failed(cause, false, &live.slots[worker.index]);
+                }
+                return Err(NotLent { cause: Cause::RetryBudget, server: None });
+            }
             Verdict::Another | Verdict::Replay => {
                 view.live.slots[worker.index].counters.retried.add(1);
                 if let Some(server) = server {
@@ -189,6 +198,14 @@ async fn lend<N: Net>(
                         live.pace.failed(worker.rt.now());
                     }
                     failed.push(server.id);
+                }
+                let begins = again::begins(worker, pool, &failed, attempts);
+                if begins > worker.rt.now() {
+                    let (whole, cut_at) = (Moment::NEVER, &service.cut_at);
+                    let patience = Patience { client: Some(client), whole, cut_at };
+                    if let Some(cause) = again::rest(worker, pool, &patience, begins).await {
+                        return Err(NotLent { cause, server: None });
+                    }
                 }
                 record.again();
             }

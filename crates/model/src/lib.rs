@@ -8,6 +8,7 @@ pub mod bounded;
 pub mod calendar;
 pub mod cause;
 pub mod config;
+pub mod eject;
 pub mod hash;
 pub mod head;
 pub mod health;
