@@ -1,8 +1,8 @@
 //! Judging weights while the daemon runs: one task that reads counters, asks `model::weigh`, and tells `Control` which
 //! shares changed.
 //!
-//! It looks only while some pool has a judge or a server that ramps. Health is the probes' to judge; `eject` puts servers out for what
-//! they answer.
+//! It looks only while some pool has a judge or a server that ramps. Health is the probes' to judge; `eject` puts servers
+//! out for what they answer.
 
 pub mod desk;
 pub mod dock;

@@ -252,7 +252,7 @@ impl Seat {
 
     fn eject(&mut self, terms: &Eject, now: Moment, draw: u64) -> Duration {
         let whole = terms.time.saturating_mul(1 << self.times.min(20)).min(terms.most);
-        let share = whole.as_nanos() / JITTER * u128::from(draw) >> 64;
+        let share = (whole.as_nanos() * JITTER / 100 * u128::from(draw)) >> 64;
         let time = whole - Duration::from_nanos(u64::try_from(share).unwrap_or(0));
         self.times = self.times.saturating_add(1);
         self.out = Some((now, now + time));

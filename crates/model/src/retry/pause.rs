@@ -16,7 +16,7 @@ pub fn pause(terms: &Retry, attempt: u32, fresh: bool, draw: u64) -> Duration {
         (attempt, false) => attempt.saturating_sub(1),
     };
     let bound = terms.back_off.saturating_mul(1 << doublings.min(16)).min(terms.back_off_most);
-    let nanos = bound.as_nanos() * u128::from(draw) >> 64;
+    let nanos = (bound.as_nanos() * u128::from(draw)) >> 64;
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
