@@ -223,6 +223,9 @@ fn evidence(view: &ServerView, facts: &ServerFacts, note: Option<Note>) -> Evide
     if !matches!(facts.resolved, Resolved::At(_)) {
         return of(Source::Resolver, &facts.reason, facts.since);
     }
+    if facts.ejected.is_some() && facts.judged.health != Judgement::Down {
+        return of(Source::Traffic, &facts.reason, facts.since);
+    }
     match note.or_else(|| facts.judged.note.clone()) {
         Some(note) => {
             Evidence { seen: Some(seen(&note)), ..of(source(&note), &note.text(), note.at) }
