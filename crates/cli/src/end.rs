@@ -151,6 +151,11 @@ fn explain(failure: &Failure) {
     }
 }
 
+/// Tells of progress on standard error.
+pub fn note(text: &str) {
+    say(text);
+}
+
 /// Writes to standard error. When even that is closed, the exit code remains.
 fn say(text: &str) {
     let _ = io::stderr().lock().write_all(plain(text).as_bytes());

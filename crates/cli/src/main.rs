@@ -11,7 +11,10 @@ mod when;
 mod agent;
 mod apply;
 mod audit;
+mod bench;
+mod capacity;
 mod check;
+mod compare;
 mod completions;
 mod decap;
 mod doctor;
@@ -70,6 +73,9 @@ enum Verb {
     Doctor(doctor::Args),
     Decap(decap::Args),
     Try(try_::Args),
+    Bench(bench::Args),
+    Compare(compare::Args),
+    Capacity(Box<capacity::Args>),
     Completions(completions::Args),
     #[command(hide = true)]
     Man(man::Args),
@@ -103,6 +109,9 @@ fn main() -> ExitCode {
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Decap(args) => decap::run(&args),
         Verb::Try(args) => try_::run(args),
+        Verb::Bench(args) => bench::run(&args),
+        Verb::Compare(args) => compare::run(&args),
+        Verb::Capacity(args) => capacity::run(&args),
         Verb::Completions(args) => completions::run(&args, Program::command()),
         Verb::Man(args) => man::run(&args, Program::command()),
     }

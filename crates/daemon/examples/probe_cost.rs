@@ -1,15 +1,20 @@
-//! What probing thousands of servers costs: `cargo run --profile prove -p daemon --example probe_cost -- [tcp|http] [SERVERS]`.
+//! What probing thousands of servers costs: `cargo run --profile prove -p daemon --example probe_cost -- [tcp|http|floor] [SERVERS]`.
 //!
 //! A whole daemon in this process probes that many addresses of the loopback every 2 s; a child process answers. Printed
 //! are the processor time of this process, probes a second, and how late a probe began at most. Servers are not real
-//! ones and the network is the loopback: the cost is the prober's and the kernel's.
+//! ones and the network is the loopback: the cost is the prober's and the kernel's, that of the answering side's packets
+//! included. `floor` makes the system calls of as many `http` probes alone: no timers, no judging, no daemon.
 
+use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use daemon::embed::Embedded;
+use rustix::event::{Timespec, epoll};
+use rustix::net;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -32,7 +37,10 @@ fn main() -> Result<(), Failure> {
     let servers: u32 = arguments.get(1).map_or(Ok(10_000), |count| count.parse())?;
     let limit = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: limit, maximum: limit })?;
-    let mut child = Answering::start(kind)?;
+    let mut child = Answering::start(if kind == "floor" { "http" } else { kind })?;
+    if kind == "floor" {
+        return floor(servers, child.port()?);
+    }
     // A port that was free a moment ago: the daemon wants a service, and nobody uses it.
     let front = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let text = config(kind, servers, front, child.port()?);
@@ -53,6 +61,58 @@ fn main() -> Result<(), Failure> {
         daemon.stop(Duration::from_secs(1)).await;
         Ok(())
     })
+}
+
+/// The calls of as many probes by HTTP as are due in the measured time, every turn its share, and nothing else.
+#[expect(clippy::print_stdout, reason = "printing is what it is for")]
+fn floor(servers: u32, port: u16) -> Result<(), Failure> {
+    let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    let mut open: HashMap<u64, OwnedFd> = HashMap::new();
+    let (mut begun, mut answered, mut buffer) = (0u32, 0u32, [0u8; 4096]);
+    let mut events = Vec::with_capacity(512);
+    let (start, cpu) = (Instant::now(), processor());
+    while start.elapsed() < MEASURED {
+        let due = (start.elapsed().as_secs_f64() / 2.0 * f64::from(servers)) as u32;
+        while begun < due {
+            let socket = net::socket_with(
+                net::AddressFamily::INET,
+                net::SocketType::STREAM,
+                net::SocketFlags::NONBLOCK | net::SocketFlags::CLOEXEC,
+                None,
+            )?;
+            let n = begun % servers;
+            let octet = |part: u32| u8::try_from(part).unwrap_or_default();
+            let ip = [127, octet(1 + n / 62_500), octet(n / 250 % 250), octet(1 + n % 250)];
+            let _ = net::connect(&socket, &SocketAddr::from((ip, port)));
+            net::sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
+            let _ = net::send(
+                &socket,
+                b"GET /healthz HTTP/1.1\r\nhost: 127.1.1.1\r\nconnection: close\r\n\r\n",
+                net::SendFlags::NOSIGNAL,
+            );
+            epoll::add(
+                &poll,
+                &socket,
+                epoll::EventData::new_u64(u64::from(begun)),
+                epoll::EventFlags::IN,
+            )?;
+            open.insert(u64::from(begun), socket);
+            begun += 1;
+        }
+        let turn = Timespec { tv_sec: 0, tv_nsec: 4_000_000 };
+        events.clear();
+        epoll::wait(&poll, rustix::buffer::spare_capacity(&mut events), Some(&turn))?;
+        for event in &events {
+            let Some(socket) = open.remove(&event.data.u64()) else { continue };
+            let read = net::recv(&socket, &mut buffer[..], net::RecvFlags::DONTWAIT);
+            answered += u32::from(matches!(read, Ok((1.., _))));
+        }
+    }
+    let (used, wall) = (processor() - cpu, start.elapsed().as_secs_f64());
+    println!("floor: the system calls of {servers} servers probed every 2 s, {wall:.1} s");
+    println!("processor: {:.3} cores", used.as_secs_f64() / wall);
+    println!("probes: {:.0} a second", f64::from(answered) / wall);
+    Ok(())
 }
 
 /// Processor time of this process, user and system.

@@ -44,8 +44,35 @@ pub fn take<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>) -> bool {
     left
 }
 
-/// When further attempt number `attempt` begins, after these servers have failed.
-pub fn begins<N: Net>(
+/// Waits before further attempt number `attempt`, after these servers have failed; says what ended the exchange
+/// meanwhile, if something did.
+pub async fn back_off<N: Net>(
+    worker: &Worker<N>,
+    pool: &LocalPool<N>,
+    failed: &[ServerId],
+    attempt: u32,
+    patience: &Patience<'_, N>,
+) -> Option<Cause> {
+    let begins = begins(worker, pool, failed, attempt);
+    if begins <= worker.rt.now() {
+        return None;
+    }
+    slot(worker, &pool.view.borrow()).counters.backed_off.add(1);
+    std::future::poll_fn(|_| {
+        let now = worker.rt.now();
+        if let Some(cause) = patience.over(now) {
+            return Poll::Ready(Some(cause));
+        }
+        if now >= begins {
+            return Poll::Ready(None);
+        }
+        worker.rt.wake_at(patience.until(begins));
+        Poll::Pending
+    })
+    .await
+}
+
+fn begins<N: Net>(
     worker: &Worker<N>,
     pool: &LocalPool<N>,
     failed: &[ServerId],
@@ -55,28 +82,6 @@ pub fn begins<N: Net>(
     let fresh = takes_work(&view, |id| !failed.contains(&id));
     let draw = worker.rng.borrow_mut().next();
     worker.rt.now() + pause::pause(&view.config.retry, attempt, fresh, draw)
-}
-
-/// Waits until then; says what ended the exchange meanwhile, if something did.
-pub async fn rest<N: Net>(
-    worker: &Worker<N>,
-    pool: &LocalPool<N>,
-    patience: &Patience<'_, N>,
-    until: Moment,
-) -> Option<Cause> {
-    slot(worker, &pool.view.borrow()).counters.backed_off.add(1);
-    std::future::poll_fn(|_| {
-        let now = worker.rt.now();
-        if let Some(cause) = patience.over(now) {
-            return Poll::Ready(Some(cause));
-        }
-        if now >= until {
-            return Poll::Ready(None);
-        }
-        worker.rt.wake_at(patience.until(until));
-        Poll::Pending
-    })
-    .await
 }
 
 /// What an attempt under way may be given up for while nothing of an answer was passed on. Only there when its request

@@ -5,6 +5,7 @@
 //! moves no bytes.
 
 mod failed;
+mod failure;
 mod route;
 
 use std::net::SocketAddr;
@@ -40,7 +41,7 @@ use crate::stream::Stream;
 use crate::tunnel;
 use crate::upstream::{self, Lent, NotLent, Now, Want};
 use crate::worker::Worker;
-use failed::Failure;
+use failure::Failure;
 
 /// Who talks, and through what.
 pub struct Parties<'a, N: Net> {
@@ -189,17 +190,14 @@ impl<N: Net> Exchange<'_, N> {
             }
         };
         let server = lent.hold.server.clone();
-        self.record.server = Some(server.id);
-        self.record.reused = lent.reused;
+        (self.record.server, self.record.reused) = (Some(server.id), lent.reused);
         self.took(server.id);
-        let meter = self.meter(&server);
         let cuts = Cuts::of(&server.view.borrow().live);
         let pool = self.pool.clone();
-        let another = self.may_follow(attempts).then(|| Another::new(worker, &pool, &server));
         let ends = Ends {
             worker,
             client,
-            another,
+            another: self.may_follow(attempts).then(|| Another::new(worker, &pool, &server)),
             server: &lent.connection.stream,
             service: self.view.clone(),
             pool: self.pool.view.borrow().clone(),
@@ -209,7 +207,7 @@ impl<N: Net> Exchange<'_, N> {
             sent_before: lent.connection.stream.written().unwrap_or(lent.connection.sent),
             changes: &self.changes,
         };
-        let mut relay = Relay::new(ends, meter, &mut self.incoming, &mut self.record);
+        let mut relay = Relay::new(ends, self.meter(&server), &mut self.incoming, &mut self.record);
         let ended = std::future::poll_fn(|_| relay.poll()).await;
         relay.release();
         held.extend_from_slice(&relay.take_excess());

@@ -89,6 +89,11 @@ impl<N: Net> Shelf<N> {
         None
     }
 
+    /// Whether nothing is on it.
+    pub fn is_empty(&self) -> bool {
+        self.idle.is_empty()
+    }
+
     /// Closes what has reached its limit and what the server has ended.
     pub fn sweep(&mut self, now: Moment, configured: Duration) -> Swept {
         let mut swept = Swept::default();

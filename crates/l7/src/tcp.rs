@@ -21,7 +21,7 @@ use crate::cuts::Cuts;
 use crate::front;
 use crate::greeting;
 use crate::hash_on;
-use crate::local::{LocalPool, LocalService};
+use crate::local::{LocalPool, LocalServer, LocalService};
 use crate::meter::Meter;
 use crate::patience::Patience;
 use crate::rt::Net;
@@ -141,6 +141,8 @@ async fn lend<N: Net>(
     let mut failed: Vec<ServerId> = Vec::new();
     let mut attempts = 0;
     again::first(worker, pool);
+    let (whole, cut_at) = (Moment::NEVER, &service.cut_at);
+    let patience = || Patience { client: Some(client), whole, cut_at };
     loop {
         let want = Want {
             client: peer.ip(),
@@ -151,11 +153,7 @@ async fn lend<N: Net>(
             fresh: true,
             stick: sticking.as_ref().and_then(|it| it.wanted(pool, &failed, worker.rt.now())),
             upgrade: false,
-            patience: Patience {
-                client: Some(client),
-                whole: Moment::NEVER,
-                cut_at: &service.cut_at,
-            },
+            patience: patience(),
         };
         let now = upstream::now(worker, pool, &want);
         let NotLent { cause, server } = match upstream::lend(worker, pool, want, now, record).await
@@ -182,33 +180,31 @@ async fn lend<N: Net>(
         };
         match retry::judge(&facts) {
             Verdict::GiveUp(cause) => return Err(NotLent { cause, server }),
-            Verdict::Another | Verdict::Replay if !again::take(worker, pool) => {
-                if let Some(server) = server {
-                    let live = server.view.borrow().live.clone();
-                    account::attempt_failed(cause, false, &live.slots[worker.index]);
-                }
-                return Err(NotLent { cause: Cause::RetryBudget, server: None });
-            }
             Verdict::Another | Verdict::Replay => {
-                view.live.slots[worker.index].counters.retried.add(1);
+                let spent = !again::take(worker, pool);
                 if let Some(server) = server {
-                    let live = server.view.borrow().live.clone();
-                    account::attempt_failed(cause, false, &live.slots[worker.index]);
-                    if pool.view.borrow().config.balance.wants_times() {
-                        live.pace.failed(worker.rt.now());
-                    }
+                    count(worker, pool, &server, cause);
                     failed.push(server.id);
                 }
-                let begins = again::begins(worker, pool, &failed, attempts);
-                if begins > worker.rt.now() {
-                    let (whole, cut_at) = (Moment::NEVER, &service.cut_at);
-                    let patience = Patience { client: Some(client), whole, cut_at };
-                    if let Some(cause) = again::rest(worker, pool, &patience, begins).await {
-                        return Err(NotLent { cause, server: None });
-                    }
+                if spent {
+                    return Err(NotLent { cause: Cause::RetryBudget, server: None });
+                }
+                view.live.slots[worker.index].counters.retried.add(1);
+                let waits = again::back_off(worker, pool, &failed, attempts, &patience());
+                if let Some(cause) = waits.await {
+                    return Err(NotLent { cause, server: None });
                 }
                 record.again();
             }
         }
+    }
+}
+
+/// Counts a failed attempt at a server.
+fn count<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, server: &LocalServer<N>, cause: Cause) {
+    let live = server.view.borrow().live.clone();
+    account::attempt_failed(cause, false, &live.slots[worker.index]);
+    if pool.view.borrow().config.balance.wants_times() {
+        live.pace.failed(worker.rt.now());
     }
 }

@@ -214,6 +214,10 @@ async fn care<N: Net>(worker: Rc<Worker<N>>) {
         worker.rt.sleep_until(worker.rt.now() + CARE).await;
         let now = worker.rt.now();
         worker.local.borrow().each_server(|pool, server| {
+            // Of thousands of servers most have nothing here most of the time.
+            if server.shelf.borrow().is_empty() && server.mux.is_empty() {
+                return;
+            }
             let swept = server.shelf.borrow_mut().sweep(now, pool.config.timeout.idle);
             server.mux.sweep(&worker.rt);
             let view = server.view.borrow();

@@ -1,11 +1,18 @@
-//! The proving ground: load, and origins to aim it at.
+//! The proving ground: load, origins to aim it at, and what its figures mean.
 //!
-//! Used by `steelyard try`, by the benchmarks and by tests of other crates. It judges nothing about a balancer:
-//! it sends, answers, counts and hands the figures over.
+//! Used by `steelyard bench`, `compare` and `try`, by the benchmarks and by tests of other crates. It judges nothing
+//! about a balancer: it sends, answers, counts, compares figures with figures, and hands them over.
 
+pub mod bench;
+pub mod compare;
 pub mod line;
 pub mod load;
+pub mod machine;
 pub mod net;
 pub mod origin;
 pub mod poller;
 pub mod port;
+pub mod result;
+pub mod seek;
+pub mod stats;
+mod sys;

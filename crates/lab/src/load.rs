@@ -4,19 +4,26 @@
 //! waiting for it. Every failed request is counted by its cause and never tried again. It does not interpret the
 //! figures.
 
+mod action;
 mod answer;
 mod client;
+mod dial;
 mod engine;
 mod fail;
+mod find;
+mod mix;
 mod plan;
 mod report;
 mod request;
 mod run;
 mod schedule;
+mod secure;
 mod tally;
 mod thread;
 
 pub use fail::Fail;
-pub use plan::{HttpPlan, Pace, Persist, Plan, PlanError, Protocol, Reading};
+pub use mix::{Expect, Mix, MixError, Shot};
+pub use plan::{Closer, HttpPlan, Pace, Persist, Plan, PlanError, Protocol, Reading};
 pub use report::{Latency, Report};
 pub use run::{Load, StartError, Stopper};
+pub use secure::{Secure, SecureError};

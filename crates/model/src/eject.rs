@@ -25,9 +25,6 @@ use crate::id::ServerId;
 use crate::moment::Moment;
 pub use sum::{Ground, Sum, Tally, Verdict};
 
-/// Cut answers below which their rate proves nothing.
-pub const CUTS: u64 = 3;
-
 /// In for so long without another ejection, one doubling is taken back.
 const FORGIVEN: Duration = Duration::from_secs(60);
 

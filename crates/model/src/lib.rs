@@ -6,6 +6,7 @@
 pub mod affinity;
 pub mod bounded;
 pub mod calendar;
+pub mod capacity;
 pub mod cause;
 pub mod config;
 pub mod eject;

@@ -51,7 +51,7 @@ pub struct ServiceView {
 }
 
 /// One pool in force.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PoolView {
     /// Its id.
     pub id: PoolId,
@@ -107,6 +107,13 @@ pub struct ServerView {
     pub weight: Weight,
     /// Its counters.
     pub live: Arc<ServerLive>,
+}
+
+impl ServerView {
+    /// Whether it takes work, or would if none of its pool were up.
+    pub fn takes(&self) -> bool {
+        matches!(self.state, ServerState::Up | ServerState::Unknown) && self.weight.get() > 0
+    }
 }
 
 /// What a server may take.

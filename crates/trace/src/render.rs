@@ -2,9 +2,9 @@
 //!
 //! Everything it shows was found elsewhere.
 
+pub mod axis;
 pub mod page;
+pub mod svg;
 
-mod axis;
 mod bounce;
 mod plot;
-mod svg;

@@ -328,9 +328,9 @@ impl Actor {
         id: ServerId,
         change: impl FnOnce(&ServerFacts) -> ServerFacts,
     ) {
-        let Some(next) = self.book.with_server(id, change) else { return };
-        tell::server_state(&self.events, id, &self.book, &next);
-        self.book = next;
+        if let Some(changed) = self.book.change(id, change) {
+            tell::server_state(&self.events, &changed);
+        }
     }
 
     /// Lets workers and watchers see what changed since `before`.

@@ -1,6 +1,5 @@
 //! What the daemon says about changes. It changes nothing.
 
-use model::id::ServerId;
 use model::snapshot::ServerState;
 
 use super::force::{Force, needs_restart};
@@ -8,7 +7,7 @@ use super::picture::ServerFacts;
 use crate::event::{Events, Level};
 use crate::listeners::Listeners;
 use crate::reconcile::act;
-use crate::reconcile::book::Book;
+use crate::reconcile::book::{Book, Changed};
 use crate::reconcile::server::{address_text, moment_text};
 
 /// A generation is in force.
@@ -59,11 +58,8 @@ pub(super) fn fewer_sockets(events: &Events, book: &Book, listeners: &Listeners)
 }
 
 /// A server's state changed, if it did; and with it its pool's, if that is so.
-pub(super) fn server_state(events: &Events, id: ServerId, old: &Book, new: &Book) {
-    let (Some(old_entry), Some(new_entry)) = (old.servers.get(&id), new.servers.get(&id)) else {
-        return;
-    };
-    let (old_facts, facts) = (&old_entry.facts, &new_entry.facts);
+pub(super) fn server_state(events: &Events, changed: &Changed) {
+    let Changed { old: old_facts, new: facts, takers: (before, left) } = changed;
     ejection(events, old_facts, facts);
     if old_facts.state == facts.state {
         return;
@@ -78,7 +74,6 @@ pub(super) fn server_state(events: &Events, id: ServerId, old: &Book, new: &Book
         ServerState::Drain => (Level::Info, "server-drain"),
         ServerState::Disabled => (Level::Info, "server-disabled"),
     };
-    let left = takers(new, pool_name);
     let mut about = vec![
         ("pool", pool_name.clone()),
         ("server", config.name.clone()),
@@ -90,7 +85,7 @@ pub(super) fn server_state(events: &Events, id: ServerId, old: &Book, new: &Book
     ];
     about.extend(evidence(facts));
     events.tell(level, what, text, &about);
-    pool(events, pool_name, takers(old, pool_name), left);
+    pool(events, pool_name, *before, *left);
 }
 
 /// A server was put out for what it answered, or came back.
@@ -154,6 +149,5 @@ fn pool(events: &Events, name: &str, before: usize, after: usize) {
 /// Servers of a pool that take work, or would if none were up.
 fn takers(book: &Book, pool: &str) -> usize {
     let servers = book.pools.get(pool).map_or(&[][..], |view| &view.servers);
-    let takes = |state| matches!(state, ServerState::Up | ServerState::Unknown);
-    servers.iter().filter(|it| takes(it.state) && it.weight.get() > 0).count()
+    servers.iter().filter(|it| it.takes()).count()
 }

@@ -59,6 +59,17 @@ pub struct Listener {
     pub options: SocketOptions,
 }
 
+/// What a change of a server came to.
+#[derive(Debug)]
+pub struct Changed {
+    /// What was known of it.
+    pub old: Arc<ServerFacts>,
+    /// What is known of it.
+    pub new: Arc<ServerFacts>,
+    /// Servers of its pool that take work, before and after.
+    pub takers: (usize, usize),
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct NextIds {
     service: u32,
@@ -119,27 +130,35 @@ impl Book {
         next
     }
 
-    /// The state after one server's facts changed; `None`: no such server, or nothing that shows.
-    pub fn with_server(
-        &self,
+    /// Changes one server's facts; `None`: no such server, or nothing that shows. A pool that looks different then is
+    /// another allocation than that of any copy made before, and the first change since such a copy alone costs it:
+    /// thousands of verdicts between two copies take time by their number, not by its square.
+    pub fn change(
+        &mut self,
         id: ServerId,
         change: impl FnOnce(&ServerFacts) -> ServerFacts,
-    ) -> Option<Book> {
-        let entry = self.servers.get(&id)?;
+    ) -> Option<Changed> {
+        let entry = self.servers.get_mut(&id)?;
         let facts = change(&entry.facts);
         if facts == *entry.facts {
             return None;
         }
-        let mut next = self.clone();
-        let pool_name = facts.pool_name.clone();
-        let entry = ServerEntry { facts: Arc::new(facts), live: Arc::clone(&entry.live) };
-        next.servers.insert(id, entry);
-        let old = self.pools.get(&pool_name)?;
-        let views =
-            old.servers.iter().filter_map(|view| Some(view_of(next.servers.get(&view.id)?)));
-        let view = pool_view(Some(old), (old.id, self.workers), &old.config, views.collect());
-        next.pools.insert(pool_name, view);
-        Some(next)
+        let old = std::mem::replace(&mut entry.facts, Arc::new(facts));
+        let new = Arc::clone(&entry.facts);
+        let mut changed = Changed { old, new, takers: (0, 0) };
+        let view = view_of(entry);
+        let Some(pool) = self.pools.get_mut(&changed.new.pool_name) else { return Some(changed) };
+        let takers = pool.servers.iter().filter(|it| it.takes()).count();
+        changed.takers = (takers, takers);
+        let Some(at) = pool.servers.iter().position(|it| it.id == id) else { return Some(changed) };
+        let before = pool.servers.get(at)?;
+        changed.takers.1 = takers + usize::from(view.takes()) - usize::from(before.takes());
+        if !same_view(before, &view)
+            && let Some(place) = Arc::make_mut(pool).servers.get_mut(at)
+        {
+            *place = view;
+        }
+        Some(changed)
     }
 
     /// The state after the judge or slow start gave servers other shares; unknown servers are passed over.
@@ -297,6 +316,15 @@ fn view_of(entry: &ServerEntry) -> ServerView {
     }
 }
 
+/// Whether workers would see no difference.
+fn same_view(a: &ServerView, b: &ServerView) -> bool {
+    a.id == b.id
+        && a.address == b.address
+        && a.state == b.state
+        && a.weight == b.weight
+        && a.config == b.config
+}
+
 /// The old view where it says the same.
 fn pool_view(
     old: Option<&Arc<PoolView>>,
@@ -304,18 +332,11 @@ fn pool_view(
     config: &Arc<Pool>,
     servers: Vec<ServerView>,
 ) -> Arc<PoolView> {
-    let same = |a: &ServerView, b: &ServerView| {
-        a.id == b.id
-            && a.address == b.address
-            && a.state == b.state
-            && a.weight == b.weight
-            && a.config == b.config
-    };
     match old {
         Some(old)
             if old.config == *config
                 && old.servers.len() == servers.len()
-                && old.servers.iter().zip(&servers).all(|(a, b)| same(a, b)) =>
+                && old.servers.iter().zip(&servers).all(|(a, b)| same_view(a, b)) =>
         {
             Arc::clone(old)
         }

@@ -85,9 +85,7 @@ impl World {
         ) -> crate::control::picture::ServerFacts,
     ) {
         let id = self.facts(pool, name).id;
-        if let Some(book) = self.book.with_server(id, change) {
-            self.book = book;
-        }
+        self.book.change(id, change);
     }
 }
 

@@ -14,7 +14,7 @@ use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
 use super::certificates;
 use super::forward;
 use super::vitals::{Facts, unix_ms};
-use crate::control::{Picture, Resolved, ServerFacts};
+use crate::control::{Judgement, Picture, Resolved, ServerFacts};
 use crate::probe::board::Note;
 
 /// Source ports left below which an operator is told.

@@ -1,36 +1,16 @@
 //! After a failed attempt: what is known of it, what it says of its server, whether the pool's budget lets it be
 //! repeated, and the pause before that.
 
-use std::rc::Rc;
-
 use model::cause::Cause;
 use model::retry::{self, Facts, Verdict};
 
+use super::failure::Failure;
 use super::{Exchange, Parties};
 use crate::account;
 use crate::again;
 use crate::felt;
-use crate::local::LocalServer;
 use crate::patience::Patience;
-use crate::relay::Fault;
 use crate::rt::Net;
-
-/// A failed attempt.
-pub(super) struct Failure<N: Net> {
-    pub fault: Fault,
-    pub server: Option<Rc<LocalServer<N>>>,
-    pub reused: bool,
-    pub replayable: bool,
-    pub sent: bool,
-}
-
-impl<N: Net> Failure<N> {
-    /// No connection could be had.
-    pub fn before_sending(cause: Cause, server: Option<Rc<LocalServer<N>>>) -> Failure<N> {
-        let fault = Fault::before_sending(cause);
-        Failure { fault, server, reused: false, replayable: true, sent: false }
-    }
-}
 
 impl<N: Net> Exchange<'_, N> {
     /// What is done after it, within the budget.
@@ -93,12 +73,8 @@ impl<N: Net> Exchange<'_, N> {
     /// Waits before further attempt number `attempt`; says what ended the exchange meanwhile.
     pub(super) async fn back_off(&self, attempt: u32) -> Option<Cause> {
         let Parties { worker, client, service, .. } = self.parties;
-        let begins = again::begins(worker, &self.pool, &self.failed, attempt);
-        if begins <= worker.rt.now() {
-            return None;
-        }
         let whole = self.whole;
         let patience = Patience { client: Some(client), whole, cut_at: &service.cut_at };
-        Box::pin(again::rest(worker, &self.pool, &patience, begins)).await
+        again::back_off(worker, &self.pool, &self.failed, attempt, &patience).await
     }
 }

@@ -143,6 +143,11 @@ impl Mux {
         Ok(())
     }
 
+    /// Whether there is no connection.
+    pub fn is_empty(&self) -> bool {
+        self.entries.borrow().is_empty()
+    }
+
     /// Forgets connections that take no more streams, and lets them end when nothing is under way on them.
     pub fn sweep<N: Net>(&self, rt: &Rt<N>) {
         self.entries.borrow_mut().retain(|entry| {

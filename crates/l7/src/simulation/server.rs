@@ -153,20 +153,16 @@ impl Server {
 
     fn answer(&mut self, mode: &str, size: u64, id: u64, head_only: bool, io: &mut Io) {
         let body = body(id, size);
-        let plain = |extra: &str| {
-            format!("HTTP/1.1 200 OK\r\n{extra}Content-Length: {size}\r\n\r\n").into_bytes()
-        };
         // Fails every other time, as chance has it.
-        let fails = mode.ends_with("half") && io.below(2) == 0;
+        let fails = mode == "busy" || (mode.ends_with("half") && io.below(2) == 0);
+        let status = if fails { "503 Busy" } else { "200 OK" };
+        let plain = |extra: &str| {
+            format!("HTTP/1.1 {status}\r\n{extra}Content-Length: {size}\r\n\r\n").into_bytes()
+        };
         match mode {
             "half" if fails => {
                 self.then = if id.is_multiple_of(2) { Then::Close } else { Then::Reset };
                 return;
-            }
-            "busy-half" if !fails => self.out.extend(plain("")),
-            "busy" | "busy-half" => {
-                let head = format!("HTTP/1.1 503 Busy\r\nContent-Length: {size}\r\n\r\n");
-                self.out.extend(head.into_bytes());
             }
             "chunked" => return self.chunked(&body, head_only, io),
             "until-close" => {

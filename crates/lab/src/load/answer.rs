@@ -2,9 +2,12 @@
 //!
 //! Bodies are counted, not kept. It knows nothing of requests but what is needed to frame their answers.
 
+use std::sync::Arc;
+
 use wire::http1::{AnswerBody, Asked, Chunked, Emit, Limits, Slots, parse_response};
 
 use super::fail::Fail;
+use super::find::Find;
 
 /// What a piece of an answer led to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,9 @@ pub struct Reader {
     held: Vec<u8>,
     scratch: Vec<u8>,
     body: Body,
+    body_bytes: u64,
+    asked_head: bool,
+    text: Option<Find>,
     status: u16,
     reusable: bool,
     began: bool,
@@ -50,6 +56,9 @@ impl Reader {
             held: Vec::new(),
             scratch: Vec::new(),
             body: Body::Head,
+            body_bytes: 0,
+            asked_head: false,
+            text: None,
             status: 0,
             reusable: true,
             began: false,
@@ -61,11 +70,24 @@ impl Reader {
         self.began
     }
 
-    /// Makes ready for the next answer.
-    pub fn expect_next(&mut self) {
+    /// Makes ready for the next answer; `asked_head`: to a HEAD request, `text`: what to look for in its body.
+    pub fn expect_next(&mut self, asked_head: bool, text: Option<&Arc<[u8]>>) {
         self.held.clear();
         self.body = Body::Head;
+        self.body_bytes = 0;
+        self.asked_head = asked_head;
+        self.text = text.map(Find::new);
         self.began = false;
+    }
+
+    /// Bytes of the current answer's body so far, without framing.
+    pub fn body_bytes(&self) -> u64 {
+        self.body_bytes
+    }
+
+    /// Whether the text that was looked for was in the body; true without one.
+    pub fn found_text(&self) -> bool {
+        self.text.as_ref().is_none_or(Find::is_found)
     }
 
     /// Takes the next bytes of the connection.
@@ -101,10 +123,11 @@ impl Reader {
     /// Reads the head, and the body that follows it; `Err`: from which byte on a head is incomplete.
     fn feed_head(&mut self, bytes: &[u8]) -> Result<Progress, usize> {
         let mut at = 0;
+        let asked = if self.asked_head { Asked::Head } else { Asked::Other };
         loop {
             let mut slots = Slots::new();
             let rest = &bytes[at..];
-            match parse_response(rest, &self.limits, &mut slots, Asked::Other) {
+            match parse_response(rest, &self.limits, &mut slots, asked) {
                 Err(_) => return Ok(Progress::Failed(Fail::BadAnswer)),
                 Ok(None) => return Err(at),
                 Ok(Some(head)) if head.status == 101 => {
@@ -128,16 +151,27 @@ impl Reader {
 
     fn feed_body(&mut self, bytes: &[u8]) -> Progress {
         let (used, finished) = match &mut self.body {
-            Body::Head | Body::UntilClose => return Progress::More,
+            Body::Head => return Progress::More,
+            Body::UntilClose => {
+                self.body_bytes += bytes.len() as u64;
+                look(&mut self.text, bytes);
+                return Progress::More;
+            }
             Body::Length(left) => {
                 let used = bytes.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
                 *left -= used as u64;
+                self.body_bytes += used as u64;
+                look(&mut self.text, &bytes[..used]);
                 (used, *left == 0)
             }
             Body::Chunked(chunked) => {
                 self.scratch.clear();
                 match chunked.feed(bytes, &mut self.scratch) {
-                    Ok(fed) => (fed.consumed, fed.finished),
+                    Ok(fed) => {
+                        self.body_bytes += self.scratch.len() as u64;
+                        look(&mut self.text, &self.scratch);
+                        (fed.consumed, fed.finished)
+                    }
                     Err(_) => return Progress::Failed(Fail::BadAnswer),
                 }
             }
@@ -147,6 +181,12 @@ impl Reader {
             (true, false) => Progress::Failed(Fail::WrongAnswer),
             (true, true) => Progress::Whole { status: self.status, reusable: self.reusable },
         }
+    }
+}
+
+fn look(text: &mut Option<Find>, bytes: &[u8]) {
+    if let Some(find) = text {
+        find.feed(bytes);
     }
 }
 
@@ -182,7 +222,7 @@ mod tests {
                 let mut reader = Reader::new();
                 assert_eq!(reader.feed(first), Progress::More, "{text} at {split}");
                 assert_eq!(reader.feed(second), *expected, "{text} at {split}");
-                reader.expect_next();
+                reader.expect_next(false, None);
                 assert_eq!(reader.feed(text.as_bytes()), *expected, "{text} again");
             }
         }

@@ -4,6 +4,7 @@
 
 use super::answer::{Progress, Reader};
 use super::fail::Fail;
+use super::mix::Shot;
 
 /// How a peer ended a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,7 @@ pub struct Client {
     reading: Reading,
     busy: bool,
     served: u64,
+    which: usize,
 }
 
 #[derive(Debug)]
@@ -42,7 +44,7 @@ impl Client {
     }
 
     fn with(reading: Reading) -> Client {
-        Client { out: Vec::new(), written: 0, reading, busy: false, served: 0 }
+        Client { out: Vec::new(), written: 0, reading, busy: false, served: 0, which: 0 }
     }
 
     /// The connection is a new one.
@@ -55,15 +57,45 @@ impl Client {
         self.served > 0
     }
 
-    /// Begins a request; `write` appends its bytes.
-    pub fn ask(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+    /// Begins a request; `write` appends its bytes and says which of the mix it is.
+    pub fn ask(&mut self, shots: &[Shot], write: impl FnOnce(&mut Vec<u8>) -> usize) {
         self.out.clear();
-        write(&mut self.out);
+        self.which = write(&mut self.out);
         self.written = 0;
         self.busy = true;
         match &mut self.reading {
-            Reading::Http(reader) => reader.expect_next(),
+            Reading::Http(reader) => {
+                let shot = shots.get(self.which);
+                let text = shot.and_then(|shot| shot.expect.text.as_ref());
+                reader.expect_next(shot.is_some_and(Shot::is_head), text);
+            }
             Reading::Echo { matched } => *matched = 0,
+        }
+    }
+
+    /// Which of the mix was asked last.
+    pub fn which(&self) -> usize {
+        self.which
+    }
+
+    /// Whether the whole request was sent.
+    pub fn is_sent(&self) -> bool {
+        self.written == self.out.len()
+    }
+
+    /// Whether a byte of the current answer has come.
+    pub fn began(&self) -> bool {
+        match &self.reading {
+            Reading::Http(reader) => reader.began(),
+            Reading::Echo { matched } => *matched > 0,
+        }
+    }
+
+    /// Bytes of the last answer's body, and whether it held the text that was expected.
+    pub fn body(&self) -> (u64, bool) {
+        match &self.reading {
+            Reading::Http(reader) => (reader.body_bytes(), reader.found_text()),
+            Reading::Echo { matched } => (*matched as u64, true),
         }
     }
 
@@ -94,17 +126,13 @@ impl Client {
         if !self.busy {
             return None;
         }
-        let began = match &self.reading {
-            Reading::Http(reader) => {
-                if end == End::Closed
-                    && let Some(whole) = reader.end_completes()
-                {
-                    return Some(self.settle(whole));
-                }
-                reader.began()
-            }
-            Reading::Echo { matched } => *matched > 0,
-        };
+        if end == End::Closed
+            && let Reading::Http(reader) = &self.reading
+            && let Some(whole) = reader.end_completes()
+        {
+            return Some(self.settle(whole));
+        }
+        let began = self.began();
         Some(self.settle(Progress::Failed(match (end, began) {
             (End::Closed, false) => Fail::ClosedBeforeAnswer,
             (End::Closed, true) => Fail::ClosedMidAnswer,
@@ -129,7 +157,7 @@ impl Client {
                 self.busy = false;
                 self.served += 1;
                 // An answer that overtook its request leaves the connection in an unknown state.
-                let reusable = reusable && self.written == self.out.len();
+                let reusable = reusable && self.is_sent();
                 Progress::Whole { status, reusable }
             }
         }
@@ -154,7 +182,10 @@ mod tests {
     use super::*;
 
     fn asked(mut client: Client) -> Client {
-        client.ask(|out| out.extend_from_slice(b"12345678"));
+        client.ask(&[], |out| {
+            out.extend_from_slice(b"12345678");
+            0
+        });
         client.wrote(8);
         client
     }
@@ -192,7 +223,10 @@ mod tests {
     #[test]
     fn an_early_answer_ends_the_connection() {
         let mut client = Client::http();
-        client.ask(|out| out.extend_from_slice(b"POST"));
+        client.ask(&[], |out| {
+            out.extend_from_slice(b"POST");
+            0
+        });
         client.wrote(2);
         let early = client.received(b"HTTP/1.1 413 No\r\nContent-Length: 0\r\n\r\n");
         assert_eq!(early, Progress::Whole { status: 413, reusable: false });

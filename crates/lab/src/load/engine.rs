@@ -10,26 +10,18 @@ use std::time::Duration;
 
 use model::moment::Moment;
 
+use super::action::Action;
 use super::answer::Progress;
 use super::client::{Client, End};
 use super::fail::Fail;
-use super::plan::{Pace, Persist, Plan, Protocol, Reading};
+use super::plan::{Closer, Pace, Persist, Plan, Protocol, Reading};
 use super::request::Requests;
-use super::schedule::Schedule;
-use super::tally::Tally;
+use super::schedule::{Schedule, share};
+use super::tally::{Tally, Times, nanos};
 
-/// What the shell is to do with a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Open a new one and report `connected` or `connect_failed`.
-    Connect(usize),
-    /// Send what is pending.
-    Flush(usize),
-    /// Read again.
-    Read(usize),
-    /// Close it.
-    Close(usize),
-}
+use slot::{Asked, Phase, Slot, Wake, What};
+
+mod slot;
 
 /// One thread's load.
 #[derive(Debug)]
@@ -53,43 +45,6 @@ pub struct Engine {
     sweep_every: Duration,
 }
 
-#[derive(Debug)]
-struct Slot {
-    client: Client,
-    phase: Phase,
-    asked: Option<Asked>,
-    paused: bool,
-    /// Counts connections, so that a wake-up for an earlier one is recognised.
-    connection: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Down,
-    Connecting,
-    Ready,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Asked {
-    intended: Moment,
-    deadline: Moment,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Wake {
-    at: Moment,
-    slot: usize,
-    connection: u32,
-    what: What,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
-    Ask,
-    Read,
-}
-
 impl Engine {
     /// Thread `thread` of the plan's, starting at `start`, with an empty tally.
     pub fn new(plan: Arc<Plan>, thread: usize, start: Moment, tally: Tally) -> Engine {
@@ -101,7 +56,7 @@ impl Engine {
             Pace::Closed { .. } => None,
         };
         let client = || match plan.protocol {
-            Protocol::Http(_) => Client::http(),
+            Protocol::Http(_) | Protocol::Mix(_) => Client::http(),
             Protocol::Echo { .. } => Client::echo(),
         };
         let sweep_every = (plan.timeout / 20).clamp(SWEEP_SHORTEST, SWEEP_LONGEST);
@@ -162,7 +117,7 @@ impl Engine {
     /// Does what is due.
     pub fn tick(&mut self, now: Moment) {
         while let Some(at) = self.take_start(now) {
-            self.begin_open(at);
+            self.begin_open(at, now);
         }
         while let Some(Reverse(wake)) = self.wakes.peek().copied()
             && wake.at <= now
@@ -187,8 +142,14 @@ impl Engine {
     }
 
     /// The connection is established.
-    pub fn connected(&mut self, slot: usize) {
-        self.slots[slot].phase = Phase::Ready;
+    pub fn connected(&mut self, slot: usize, now: Moment) {
+        let chosen = &mut self.slots[slot];
+        chosen.phase = Phase::Ready;
+        self.tally.connect.saturating_record(nanos(now.since(chosen.since)));
+        chosen.since = now;
+        if let Some(asked) = &mut chosen.asked {
+            asked.ready = now;
+        }
         self.actions.push_back(Action::Flush(slot));
     }
 
@@ -220,9 +181,13 @@ impl Engine {
     }
 
     /// So many pending bytes were sent.
-    pub fn wrote(&mut self, slot: usize, bytes: usize) {
+    pub fn wrote(&mut self, slot: usize, bytes: usize, now: Moment) {
         self.tally.bytes_out += bytes as u64;
-        self.slots[slot].client.wrote(bytes);
+        let chosen = &mut self.slots[slot];
+        chosen.client.wrote(bytes);
+        if let Some(asked) = chosen.asked.as_mut().filter(|_| chosen.client.is_sent()) {
+            asked.sent = now;
+        }
     }
 
     /// Bytes came.
@@ -232,16 +197,29 @@ impl Engine {
             self.slots[slot].paused = true;
             self.wake(now + pause, slot, What::Read);
         }
+        if self.slots[slot].parting.is_some() {
+            self.tally.never_ended += 1;
+            self.close(slot);
+            return self.free(slot, self.think(slot), now);
+        }
         if self.slots[slot].asked.is_none() {
             // Nothing was asked, so no request can have failed; the connection cannot be trusted any more.
             return self.close(slot);
         }
-        let progress = self.slots[slot].client.received(bytes);
+        let chosen = &mut self.slots[slot];
+        if let Some(asked) = &mut chosen.asked {
+            asked.first.get_or_insert(now);
+        }
+        let progress = chosen.client.received(bytes);
         self.settle(slot, progress, now);
     }
 
     /// The peer ended the connection.
     pub fn ended(&mut self, slot: usize, end: End, now: Moment) {
+        if self.slots[slot].parting.take().is_some() {
+            self.close(slot);
+            return self.free(slot, self.think(slot), now);
+        }
         match self.slots[slot].client.ended(end) {
             Some(progress) => self.settle(slot, progress, now),
             None => {
@@ -263,11 +241,12 @@ impl Engine {
         Some(at)
     }
 
-    fn begin_open(&mut self, intended: Moment) {
+    fn begin_open(&mut self, intended: Moment, now: Moment) {
         self.tally.requests += 1;
         self.tally.in_flight += 1;
+        self.tally.lag.saturating_record(nanos(now.since(intended)));
         match self.idle.pop_front() {
-            Some(slot) => self.ask(slot, intended),
+            Some(slot) => self.ask(slot, intended, now),
             None if self.backlog.len() < BACKLOG => self.backlog.push_back(intended),
             None => self.not_sent(),
         }
@@ -278,18 +257,20 @@ impl Engine {
             self.left -= 1;
             self.tally.requests += 1;
             self.tally.in_flight += 1;
-            self.ask(slot, now);
+            self.ask(slot, now, now);
         }
     }
 
-    fn ask(&mut self, slot: usize, intended: Moment) {
+    fn ask(&mut self, slot: usize, intended: Moment, now: Moment) {
         let (requests, chosen) = (&mut self.requests, &mut self.slots[slot]);
-        chosen.asked = Some(Asked { intended, deadline: intended + self.plan.timeout });
-        chosen.client.ask(|out| requests.write(out));
+        let deadline = intended + self.plan.timeout;
+        chosen.asked = Some(Asked { intended, deadline, ready: now, sent: now, first: None });
+        chosen.client.ask(self.plan.protocol.shots(), |out| requests.write(out));
         if chosen.phase == Phase::Ready {
             self.actions.push_back(Action::Flush(slot));
         } else {
             chosen.phase = Phase::Connecting;
+            chosen.since = now;
             chosen.client.renewed();
             self.tally.connects += 1;
             self.actions.push_back(Action::Connect(slot));
@@ -302,17 +283,40 @@ impl Engine {
             Progress::Failed(fail) => self.fail(slot, fail, now),
             Progress::Whole { status, reusable } => {
                 let chosen = &mut self.slots[slot];
+                let deadline = chosen.asked.map_or(now, |asked| asked.deadline);
                 if let Some(asked) = chosen.asked.take() {
                     self.tally.in_flight -= 1;
-                    let reused = chosen.client.is_reused();
-                    self.tally.answer(status, now.since(asked.intended), reused);
+                    let wrong = self.plan.protocol.judge(
+                        chosen.client.which(),
+                        status,
+                        chosen.client.body(),
+                    );
+                    let first = asked.first.unwrap_or(now);
+                    let times = Times {
+                        latency: now.since(asked.intended),
+                        service: now.since(asked.ready),
+                        waiting: first.since(asked.sent),
+                    };
+                    self.tally.answer(status, wrong, times, chosen.client.is_reused());
                 }
-                if !reusable || self.plan.persist == Persist::PerRequest {
+                if self.plan.persist == Persist::ClosedBy(Closer::Server)
+                    && chosen.phase == Phase::Ready
+                {
+                    chosen.parting = Some(deadline);
+                    return self.actions.push_back(Action::Read(slot));
+                }
+                if !reusable || self.plan.persist.is_single() {
                     self.close(slot);
                 }
-                self.free(slot, Duration::ZERO, now);
+                self.free(slot, self.think(slot), now);
             }
         }
+    }
+
+    /// The pause that the kind of request asks for which was asked last.
+    fn think(&self, slot: usize) -> Duration {
+        let shot = self.plan.protocol.shots().get(self.slots[slot].client.which());
+        shot.map_or(Duration::ZERO, |shot| shot.think)
     }
 
     fn fail(&mut self, slot: usize, fail: Fail, now: Moment) {
@@ -336,7 +340,7 @@ impl Engine {
             }
             Pace::Closed { think, .. } => self.wake(now + think.max(pause), slot, What::Ask),
             Pace::Open { .. } => match self.backlog.pop_front() {
-                Some(intended) => self.ask(slot, intended),
+                Some(intended) => self.ask(slot, intended, now),
                 None => self.idle.push_back(slot),
             },
         }
@@ -345,6 +349,7 @@ impl Engine {
     fn close(&mut self, slot: usize) {
         let chosen = &mut self.slots[slot];
         chosen.paused = false;
+        chosen.parting = None;
         chosen.connection = chosen.connection.wrapping_add(1);
         if chosen.phase != Phase::Down {
             chosen.phase = Phase::Down;
@@ -355,7 +360,12 @@ impl Engine {
     fn expire(&mut self, now: Moment) {
         for slot in 0..self.slots.len() {
             let chosen = &self.slots[slot];
-            if chosen.asked.is_some_and(|asked| asked.deadline <= now) {
+            if chosen.parting.is_some_and(|until| until <= now) {
+                // The answer was counted; that its server does not end the connection is told by its age alone.
+                self.tally.never_ended += 1;
+                self.close(slot);
+                self.free(slot, Duration::ZERO, now);
+            } else if chosen.asked.is_some_and(|asked| asked.deadline <= now) {
                 let connecting = chosen.phase == Phase::Connecting;
                 self.fail(slot, if connecting { Fail::ConnectTimeout } else { Fail::Timeout }, now);
             }
@@ -375,18 +385,6 @@ impl Engine {
         let connection = self.slots[slot].connection;
         self.wakes.push(Reverse(Wake { at, slot, connection, what }));
     }
-}
-
-impl Slot {
-    fn new(client: Client) -> Slot {
-        Slot { client, phase: Phase::Down, asked: None, paused: false, connection: 0 }
-    }
-}
-
-/// What thread `thread` of `threads` gets of `all`.
-fn share(all: u64, thread: usize, threads: usize) -> u64 {
-    let (thread, threads) = (thread as u64, threads as u64);
-    all / threads + u64::from(thread < all % threads)
 }
 
 /// Starts that wait for a connection, per thread; later ones fail at once.

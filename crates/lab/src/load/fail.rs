@@ -46,7 +46,15 @@ fails! {
     BadAnswer = "bad-answer";
     /// The answer was whole but not the one asked for, or bytes followed that nobody had asked for.
     WrongAnswer = "wrong-answer";
-    /// A whole answer with a status of 500 or more.
+    /// The TLS handshake failed, or a record could not be read.
+    Tls = "tls-failed";
+    /// A whole answer with another status than was expected.
+    UnexpectedStatus = "unexpected-status";
+    /// A whole answer whose body has another size than was expected.
+    UnexpectedSize = "unexpected-size";
+    /// A whole answer whose body lacks the text that was expected.
+    UnexpectedText = "unexpected-text";
+    /// A whole answer with a status of 500 or more that was not expected.
     ServerError = "status-5xx";
     /// Open loop: every connection was busy until it was too late.
     NotSent = "not-sent-in-time";

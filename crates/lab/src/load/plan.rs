@@ -2,10 +2,14 @@
 //!
 //! Checked once here; everything below relies on it. It sends nothing.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use thiserror::Error;
+
+use super::fail::Fail;
+use super::mix::{Mix, Shot};
+use super::secure::Secure;
 
 /// Load to make.
 #[derive(Clone, Debug)]
@@ -30,6 +34,10 @@ pub struct Plan {
     pub grace: Duration,
     /// How answers are read.
     pub reading: Reading,
+    /// Addresses that connections come from, in turn; empty: the kernel chooses.
+    pub sources: Vec<IpAddr>,
+    /// TLS; `None`: plain.
+    pub secure: Option<Secure>,
 }
 
 /// What is spoken.
@@ -37,11 +45,32 @@ pub struct Plan {
 pub enum Protocol {
     /// HTTP/1.1.
     Http(HttpPlan),
+    /// HTTP/1.1 requests of several kinds, by weight.
+    Mix(Mix),
     /// Messages of so many bytes that must come back unchanged; between 8 bytes and 1 MiB.
     Echo {
         /// Bytes of each message.
         bytes: usize,
     },
+}
+
+impl Protocol {
+    /// The kinds of requests of a mix; none of what is no mix.
+    pub fn shots(&self) -> &[Shot] {
+        match self {
+            Protocol::Mix(mix) => &mix.shots,
+            Protocol::Http(_) | Protocol::Echo { .. } => &[],
+        }
+    }
+
+    /// What is wrong with a whole answer to request `which` of the mix: its status, bytes of its body, and whether the
+    /// text was found in it.
+    pub fn judge(&self, which: usize, status: u16, (bytes, found): (u64, bool)) -> Option<Fail> {
+        match self.shots().get(which) {
+            Some(shot) => shot.expect.judge(status, bytes, found),
+            None => (status >= 500).then_some(Fail::ServerError),
+        }
+    }
 }
 
 /// HTTP requests.
@@ -100,8 +129,33 @@ pub enum Pace {
 pub enum Persist {
     /// As many as the peer allows.
     KeepAlive,
-    /// One: HTTP requests say `Connection: close`.
+    /// One: HTTP requests say `Connection: close`, and whoever is first closes.
     PerRequest,
+    /// One, and it is certain who ends it.
+    ClosedBy(Closer),
+}
+
+/// Who ends a connection after its one request, and keeps it in TIME_WAIT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closer {
+    /// The client, as soon as the answer is whole; the server is not told before.
+    Client,
+    /// The server: the request says `Connection: close`, and its end is waited for.
+    Server,
+    /// The client with a reset; nobody keeps it in TIME_WAIT.
+    Reset,
+}
+
+impl Persist {
+    /// Whether a connection serves one request only.
+    pub fn is_single(self) -> bool {
+        self != Persist::KeepAlive
+    }
+
+    /// Whether requests say `Connection: close`.
+    pub fn says_close(self) -> bool {
+        matches!(self, Persist::PerRequest | Persist::ClosedBy(Closer::Server))
+    }
 }
 
 /// How answers are read.
@@ -119,7 +173,7 @@ pub enum Reading {
 }
 
 /// Why a plan cannot be carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PlanError {
     /// No thread, or more than 256.
     #[error("threads must be between 1 and 256")]
@@ -143,6 +197,12 @@ pub enum PlanError {
         "POST bodies must have between 24 and 1,048,576 bytes, and the share of POST at most 100 per cent"
     )]
     Post,
+    /// Requests of a mix that are none, or break the grammar.
+    #[error(transparent)]
+    Mix(#[from] super::mix::MixError),
+    /// A source address of another family than the target's.
+    #[error("source address {0} cannot reach {1}: they are of different families")]
+    Source(IpAddr, SocketAddr),
     /// A request without time to be answered fails always.
     #[error("the timeout must be above 0")]
     Timeout,
@@ -162,6 +222,8 @@ impl Plan {
             timeout: Duration::from_secs(10),
             grace: Duration::from_secs(10),
             reading: Reading::Fast,
+            sources: Vec::new(),
+            secure: None,
         }
     }
 
@@ -181,7 +243,11 @@ impl Plan {
         if self.timeout.is_zero() {
             return Err(PlanError::Timeout);
         }
+        if let Some(ip) = self.sources.iter().find(|ip| ip.is_ipv4() != self.target.is_ipv4()) {
+            return Err(PlanError::Source(*ip, self.target));
+        }
         match &self.protocol {
+            Protocol::Mix(mix) => Ok(mix.check()?),
             Protocol::Echo { bytes } if !(8..=MAX_BODY).contains(bytes) => {
                 Err(PlanError::EchoBytes)
             }

@@ -32,6 +32,14 @@ pub struct Report {
     pub answered_per_second: f64,
     /// Time from the intended start to the whole answer, of answered requests.
     pub latency: Latency,
+    /// Time from when a request could be sent to its whole answer: blind to waiting for a connection.
+    pub service: Latency,
+    /// Time to establish a connection, TLS included; of connections that were opened.
+    pub connect: Latency,
+    /// Time from when a request was sent to the first byte of its answer.
+    pub waiting: Latency,
+    /// Open loop: by how much this program noticed starts too late.
+    pub lag: Latency,
     /// Whole answers by hundreds of the status; index 0: echoes.
     pub statuses: [u64; 6],
     /// Bytes received.
@@ -42,6 +50,8 @@ pub struct Report {
     pub connects: u64,
     /// Connections that the peer ended while nothing was asked on them.
     pub idle_ended: u64,
+    /// Connections whose end was the server's task and did not come in time.
+    pub never_ended: u64,
     /// Threads of the generator that broke down: figures are incomplete unless this is 0.
     pub broken_threads: usize,
     #[serde(skip)]
@@ -51,8 +61,14 @@ pub struct Report {
 /// Percentiles in microseconds; all 0 when nothing was answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Latency {
+    /// How many were measured.
+    pub count: u64,
+    /// The shortest.
+    pub min_us: f64,
     /// Mean.
     pub mean_us: f64,
+    /// Standard deviation.
+    pub sd_us: f64,
     /// Half were at most this.
     pub p50_us: f64,
     /// 90 % were at most this.
@@ -80,11 +96,16 @@ impl Report {
             in_flight: tally.in_flight,
             answered_per_second: if seconds > 0.0 { tally.answered as f64 / seconds } else { 0.0 },
             latency: Latency::of(&tally.latency),
+            service: Latency::of(&tally.service),
+            connect: Latency::of(&tally.connect),
+            waiting: Latency::of(&tally.waiting),
+            lag: Latency::of(&tally.lag),
             statuses: tally.statuses,
             bytes_in: tally.bytes_in,
             bytes_out: tally.bytes_out,
             connects: tally.connects,
             idle_ended: tally.idle_ended,
+            never_ended: tally.never_ended,
             broken_threads,
             tally,
         }
@@ -94,6 +115,25 @@ impl Report {
     pub fn since(&self, earlier: &Report) -> Report {
         let span = Duration::from_secs_f64((self.seconds - earlier.seconds).max(0.0));
         Report::new(self.tally.since(&earlier.tally), span, self.broken_threads)
+    }
+
+    /// Latency of answered requests: upper ends of times in microseconds, and how many were there.
+    pub fn histogram(&self) -> Vec<(f64, u64)> {
+        let entry = |value: hdrhistogram::iterators::IterationValue<u64>| {
+            (value.value_iterated_to() as f64 / 1e3, value.count_at_value())
+        };
+        self.tally.latency.iter_recorded().map(entry).collect()
+    }
+
+    /// Latency at a quantile from 0 to 1, in microseconds.
+    pub fn latency_us(&self, quantile: f64) -> f64 {
+        self.tally.latency.value_at_quantile(quantile) as f64 / 1e3
+    }
+
+    /// Answered requests that took longer than so many microseconds.
+    pub fn slower_than(&self, micros: f64) -> u64 {
+        let nanos = (micros * 1e3) as u64;
+        self.tally.latency.len() - self.tally.latency.count_between(0, nanos.max(1))
     }
 
     /// How many failed for this cause.
@@ -109,7 +149,10 @@ impl Latency {
         }
         let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
         Latency {
+            count: histogram.len(),
+            min_us: histogram.min() as f64 / 1e3,
             mean_us: histogram.mean() / 1e3,
+            sd_us: histogram.stdev() / 1e3,
             p50_us: at(0.5),
             p90_us: at(0.9),
             p99_us: at(0.99),

@@ -2,6 +2,7 @@
 //!
 //! It sends nothing and keeps nothing of a request once written.
 
+use super::mix::Turns;
 use super::plan::{HttpPlan, Persist, Protocol};
 
 /// Writes the requests of one thread.
@@ -21,6 +22,10 @@ enum Kind {
         post_bytes: usize,
         first_id: Option<u64>,
     },
+    Mix {
+        wholes: Vec<Vec<u8>>,
+        turns: Turns,
+    },
     Echo {
         bytes: usize,
     },
@@ -31,6 +36,10 @@ impl Requests {
     pub fn new(protocol: &Protocol, persist: Persist, thread: u64, threads: u64) -> Requests {
         let kind = match protocol {
             Protocol::Echo { bytes } => Kind::Echo { bytes: *bytes },
+            Protocol::Mix(mix) => Kind::Mix {
+                wholes: mix.shots.iter().map(|shot| shot.http1(persist.says_close())).collect(),
+                turns: Turns::new(mix.shots.iter().map(|shot| shot.weight)),
+            },
             Protocol::Http(http) => Kind::Http {
                 get: head("GET", &http.target, http, persist, None),
                 post: head("POST", &http.post_target, http, persist, Some(http.post_bytes)),
@@ -42,11 +51,16 @@ impl Requests {
         Requests { kind, next: thread, stride: threads }
     }
 
-    /// Appends the next request.
-    pub fn write(&mut self, out: &mut Vec<u8>) {
+    /// Appends the next request and returns which one of the mix it is; 0 without a mix.
+    pub fn write(&mut self, out: &mut Vec<u8>) -> usize {
         let number = self.next;
         self.next += self.stride;
         match &self.kind {
+            Kind::Mix { wholes, turns } => {
+                let which = turns.at(number);
+                out.extend_from_slice(&wholes[which]);
+                return which;
+            }
             Kind::Echo { bytes } => {
                 out.extend_from_slice(&number.to_be_bytes());
                 out.resize(*bytes, b'.');
@@ -69,6 +83,7 @@ impl Requests {
                 }
             }
         }
+        0
     }
 }
 
@@ -81,7 +96,7 @@ fn head(
     body: Option<usize>,
 ) -> Vec<u8> {
     let mut head = format!("{method} {target} HTTP/1.1\r\nHost: {}\r\n", http.host);
-    if persist == Persist::PerRequest {
+    if persist.says_close() {
         head.push_str("Connection: close\r\n");
     }
     if let Some(bytes) = body {

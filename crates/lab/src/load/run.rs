@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use model::moment::Moment;
 use rustix::io::Errno;
@@ -80,7 +81,7 @@ impl Load {
         };
         for (number, poller) in pollers.into_iter().enumerate() {
             let tally = std::sync::Mutex::new(load.none.clone());
-            let shared = Arc::new(Shared { tally, stop: stop.clone() });
+            let shared = Arc::new(Shared { tally, cpu_nanos: 0.into(), stop: stop.clone() });
             let engine = Engine::new(plan.clone(), number, load.started, load.none.clone());
             let thread = Thread::new(plan.clone(), engine, poller, shared.clone());
             let over = load.over.clone();
@@ -111,6 +112,12 @@ impl Load {
         let end =
             if self.is_finished() { Moment(self.over.load(Ordering::Relaxed)) } else { now() };
         self.figures(end, 0)
+    }
+
+    /// Processor time that each thread has used, as of at most a tenth of a second ago.
+    pub fn cpu(&self) -> Vec<Duration> {
+        let nanos = self.shared.iter().map(|shared| shared.cpu_nanos.load(Ordering::Relaxed));
+        nanos.map(Duration::from_nanos).collect()
     }
 
     /// Waits for the end.

@@ -35,6 +35,12 @@ impl Schedule {
     }
 }
 
+/// What thread `thread` of `threads` gets of `all`.
+pub fn share(all: u64, thread: usize, threads: usize) -> u64 {
+    let (thread, threads) = (thread as u64, threads as u64);
+    all / threads + u64::from(thread < all % threads)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

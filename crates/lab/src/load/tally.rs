@@ -9,6 +9,17 @@ use hdrhistogram::Histogram;
 
 use super::fail::Fail;
 
+/// How long an answer took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Times {
+    /// From the intended start.
+    pub latency: Duration,
+    /// From when it could be sent.
+    pub service: Duration,
+    /// From when it was sent to the answer's first byte.
+    pub waiting: Duration,
+}
+
 /// Counts since the start.
 #[derive(Clone, Debug)]
 pub struct Tally {
@@ -32,8 +43,18 @@ pub struct Tally {
     pub connects: u64,
     /// Connections that the peer ended while nothing was asked on them.
     pub idle_ended: u64,
+    /// Connections whose end was the server's task and did not come in time.
+    pub never_ended: u64,
     /// Nanoseconds from intended start to whole answer.
     pub latency: Histogram<u64>,
+    /// Nanoseconds from when a request could be sent to its whole answer: blind to waiting for a connection.
+    pub service: Histogram<u64>,
+    /// Nanoseconds to establish a connection, TLS included.
+    pub connect: Histogram<u64>,
+    /// Nanoseconds from when a request was sent to the first byte of its answer.
+    pub waiting: Histogram<u64>,
+    /// Open loop: nanoseconds by which this program noticed a start too late.
+    pub lag: Histogram<u64>,
 }
 
 impl Tally {
@@ -50,18 +71,26 @@ impl Tally {
             bytes_out: 0,
             connects: 0,
             idle_ended: 0,
+            never_ended: 0,
             latency: Histogram::new_with_bounds(SHORTEST_NANOS, LONGEST_NANOS, 3)?,
+            service: Histogram::new_with_bounds(SHORTEST_NANOS, LONGEST_NANOS, 3)?,
+            connect: Histogram::new_with_bounds(SHORTEST_NANOS, LONGEST_NANOS, 2)?,
+            waiting: Histogram::new_with_bounds(SHORTEST_NANOS, LONGEST_NANOS, 2)?,
+            lag: Histogram::new_with_bounds(SHORTEST_NANOS, LONGEST_NANOS, 2)?,
         })
     }
 
-    /// A whole answer.
-    pub fn answer(&mut self, status: u16, latency: Duration, reused: bool) {
+    /// A whole answer; `wrong`: not what was expected.
+    pub fn answer(&mut self, status: u16, wrong: Option<Fail>, times: Times, reused: bool) {
         self.statuses[usize::from(status / 100).min(5)] += 1;
-        if status >= 500 {
-            self.fail(Fail::ServerError, reused);
-        } else {
-            self.answered += 1;
-            self.latency.saturating_record(u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX));
+        match wrong {
+            Some(fail) => self.fail(fail, reused),
+            None => {
+                self.answered += 1;
+                self.latency.saturating_record(nanos(times.latency));
+                self.service.saturating_record(nanos(times.service));
+                self.waiting.saturating_record(nanos(times.waiting));
+            }
         }
     }
 
@@ -83,8 +112,11 @@ impl Tally {
         self.bytes_out += other.bytes_out;
         self.connects += other.connects;
         self.idle_ended += other.idle_ended;
-        // Same bounds on both sides, so that nothing can be out of range.
-        let _ = self.latency.add(&other.latency);
+        self.never_ended += other.never_ended;
+        for (sum, other) in self.histograms_mut().into_iter().zip(other.histograms()) {
+            // Same bounds on both sides, so that nothing can be out of range.
+            let _ = sum.add(other);
+        }
     }
 
     /// What was counted after `earlier`, which must be an earlier state of the same tally. What is in flight stays.
@@ -99,9 +131,25 @@ impl Tally {
         span.bytes_out -= earlier.bytes_out;
         span.connects -= earlier.connects;
         span.idle_ended -= earlier.idle_ended;
-        let _ = span.latency.subtract(&earlier.latency);
+        span.never_ended -= earlier.never_ended;
+        for (left, earlier) in span.histograms_mut().into_iter().zip(earlier.histograms()) {
+            let _ = left.subtract(earlier);
+        }
         span
     }
+
+    fn histograms(&self) -> [&Histogram<u64>; 5] {
+        [&self.latency, &self.service, &self.connect, &self.waiting, &self.lag]
+    }
+
+    fn histograms_mut(&mut self) -> [&mut Histogram<u64>; 5] {
+        [&mut self.latency, &mut self.service, &mut self.connect, &mut self.waiting, &mut self.lag]
+    }
+}
+
+/// As histograms count.
+pub fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Shorter times are not told apart.

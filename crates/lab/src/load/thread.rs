@@ -3,21 +3,22 @@
 //! It decides nothing about requests.
 
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use model::moment::Moment;
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, connect, recv, send, socket_with,
-    sockopt,
-};
+use rustix::net::{RecvFlags, SendFlags, recv, send, sockopt};
+use rustix::time::{ClockId, clock_gettime};
 
+use super::action::Action;
 use super::client::End;
-use super::engine::{Action, Engine};
+use super::dial::{connect_fail, dial};
+use super::engine::Engine;
 use super::fail::Fail;
-use super::plan::{Plan, Reading};
+use super::plan::{Closer, Persist, Plan};
+use super::secure::Session;
 use super::tally::Tally;
 use crate::poller::{Poller, Ready, now};
 
@@ -26,6 +27,8 @@ use crate::poller::{Poller, Ready, now};
 pub struct Shared {
     /// The counts as of at most a tenth of a second ago.
     pub tally: Mutex<Tally>,
+    /// Nanoseconds of processor time that the thread has used.
+    pub cpu_nanos: AtomicU64,
     /// No request is to begin any more.
     pub stop: Arc<AtomicBool>,
 }
@@ -37,13 +40,17 @@ pub struct Thread {
     engine: Engine,
     poller: Poller,
     sockets: Vec<Socket>,
+    /// Connections begun, for taking source addresses in turn.
+    dialled: usize,
     shared: Arc<Shared>,
     scratch: Box<[u8]>,
+    plain: Vec<u8>,
 }
 
 #[derive(Debug, Default)]
 struct Socket {
     fd: Option<OwnedFd>,
+    tls: Option<Session>,
     /// Counts the sockets of this slot; part of the token, so that events of a closed one are recognised.
     serial: u32,
 }
@@ -52,7 +59,8 @@ impl Thread {
     /// Ready to run.
     pub fn new(plan: Arc<Plan>, engine: Engine, poller: Poller, shared: Arc<Shared>) -> Thread {
         let sockets = (0..plan.connections()).map(|_| Socket::default()).collect();
-        Thread { plan, engine, poller, sockets, shared, scratch: vec![0; SCRATCH].into() }
+        let (scratch, plain) = (vec![0; SCRATCH].into(), Vec::new());
+        Thread { plan, engine, poller, sockets, dialled: 0, shared, scratch, plain }
     }
 
     /// Runs until the engine has finished.
@@ -84,6 +92,10 @@ impl Thread {
     }
 
     fn publish(&self) {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+        let nanos = seconds * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0);
+        self.shared.cpu_nanos.store(nanos, Ordering::Relaxed);
         let mut shared = self.shared.tally.lock().unwrap_or_else(PoisonError::into_inner);
         shared.clone_from(self.engine.tally());
     }
@@ -94,10 +106,19 @@ impl Thread {
                 Action::Connect(slot) => self.connect(slot),
                 Action::Flush(slot) => self.flush(slot),
                 Action::Read(slot) => self.read(slot, true),
-                Action::Close(slot) => {
-                    self.sockets[slot].fd = None;
-                }
+                Action::Close(slot) => self.close(slot),
             }
+        }
+    }
+
+    fn close(&mut self, slot: usize) {
+        let socket = &mut self.sockets[slot];
+        socket.tls = None;
+        if let Some(fd) = socket.fd.take()
+            && self.plan.persist == Persist::ClosedBy(Closer::Reset)
+        {
+            // A lingering time of nothing makes the close a reset; a socket that refuses is closed in order.
+            let _ = sockopt::set_socket_linger(&fd, Some(Duration::ZERO));
         }
     }
 
@@ -108,12 +129,12 @@ impl Thread {
         if u64::from(socket.serial) != event.token >> 32 {
             return;
         }
-        if self.engine.is_connecting(slot) {
+        if self.engine.is_connecting(slot) && socket.tls.is_none() {
             if !event.writable {
                 return;
             }
             match sockopt::socket_error(fd).and_then(|error| error) {
-                Ok(()) => self.engine.connected(slot),
+                Ok(()) => self.established(slot),
                 Err(error) => return self.engine.connect_failed(slot, connect_fail(error), now()),
             }
         } else if event.writable {
@@ -128,12 +149,13 @@ impl Thread {
         let socket = &mut self.sockets[slot];
         socket.serial = socket.serial.wrapping_add(1);
         let token = u64::from(socket.serial) << 32 | slot as u64;
-        match open(&self.plan) {
+        self.dialled += 1;
+        match dial(&self.plan, self.dialled) {
             Ok((fd, established)) => {
                 let added = self.poller.add(&fd, token);
                 socket.fd = Some(fd);
                 match added {
-                    Ok(()) if established => self.engine.connected(slot),
+                    Ok(()) if established => self.established(slot),
                     Ok(()) => {}
                     Err(_) => self.engine.connect_failed(slot, Fail::NoResource, now()),
                 }
@@ -142,14 +164,29 @@ impl Thread {
         }
     }
 
+    /// The connection of TCP is there: requests can go, or TLS begins.
+    fn established(&mut self, slot: usize) {
+        let Some(secure) = &self.plan.secure else { return self.engine.connected(slot, now()) };
+        match secure.session() {
+            Ok(session) => {
+                self.sockets[slot].tls = Some(session);
+                self.flush(slot);
+            }
+            Err(_) => self.engine.connect_failed(slot, Fail::Tls, now()),
+        }
+    }
+
     fn flush(&mut self, slot: usize) {
+        if self.sockets[slot].tls.is_some() {
+            return self.flush_tls(slot);
+        }
         while let Some(fd) = self.sockets[slot].fd.as_ref() {
             let pending = self.engine.pending(slot);
             if pending.is_empty() {
                 return;
             }
             match send(fd, pending, SendFlags::NOSIGNAL) {
-                Ok(sent) => self.engine.wrote(slot, sent),
+                Ok(sent) => self.engine.wrote(slot, sent, now()),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
                 // An answer may have come before the end: reading finds it, then the end.
@@ -158,57 +195,84 @@ impl Thread {
         }
     }
 
+    fn flush_tls(&mut self, slot: usize) {
+        loop {
+            let Socket { fd: Some(fd), tls: Some(tls), .. } = &mut self.sockets[slot] else {
+                return;
+            };
+            let records = match tls.pending() {
+                Ok([]) => {
+                    let pending = self.engine.pending(slot);
+                    match tls.write(pending) {
+                        Ok(0) | Err(_) => return,
+                        Ok(taken) => self.engine.wrote(slot, taken, now()),
+                    }
+                    continue;
+                }
+                Ok(records) => records,
+                Err(_) => return self.fail_tls(slot),
+            };
+            match send(fd, records, SendFlags::NOSIGNAL) {
+                Ok(sent) => tls.wrote(sent),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return,
+                Err(_) => return self.read(slot, true),
+            }
+        }
+    }
+
+    fn fail_tls(&mut self, slot: usize) {
+        self.engine.connect_failed(slot, Fail::Tls, now());
+    }
+
     /// Reads until the kernel has no more; `to_the_end`: also past a read that did not fill the buffer.
     fn read(&mut self, slot: usize, to_the_end: bool) {
         let serial = self.sockets[slot].serial;
         while let Some(fd) = self.sockets[slot].fd.as_ref()
             && self.sockets[slot].serial == serial
         {
-            let most = self.engine.readable(slot, SCRATCH);
+            let handshaking = self.sockets[slot].tls.as_ref().is_some_and(Session::is_handshaking);
+            let most = if handshaking { SCRATCH } else { self.engine.readable(slot, SCRATCH) };
             if most == 0 {
                 return;
             }
             match recv(fd, &mut self.scratch[..most], RecvFlags::empty()) {
+                Ok((0, _)) if handshaking => self.fail_tls(slot),
                 Ok((0, _)) => self.engine.ended(slot, End::Closed, now()),
                 Ok((bytes, _)) => {
-                    self.engine.received(slot, &self.scratch[..bytes], now());
+                    self.came(slot, bytes);
                     if bytes < most && !to_the_end {
                         return;
                     }
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
+                Err(_) if handshaking => self.fail_tls(slot),
                 Err(_) => self.engine.ended(slot, End::Reset, now()),
             }
         }
     }
-}
 
-/// A connection begun; `true`: and established.
-fn open(plan: &Plan) -> Result<(OwnedFd, bool), Errno> {
-    let target = plan.target;
-    let family = if target.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let fd = socket_with(family, SocketType::STREAM, flags, None)?;
-    sockopt::set_tcp_nodelay(&fd, true)?;
-    if matches!(plan.reading, Reading::Slow { .. }) {
-        sockopt::set_socket_recv_buffer_size(&fd, 1)?;
-    }
-    match connect(&fd, &target) {
-        Ok(()) => Ok((fd, true)),
-        Err(Errno::INPROGRESS) => Ok((fd, false)),
-        Err(error) => Err(error),
-    }
-}
-
-fn connect_fail(error: Errno) -> Fail {
-    match error {
-        Errno::CONNREFUSED => Fail::Refused,
-        Errno::TIMEDOUT => Fail::ConnectTimeout,
-        Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM | Errno::ADDRNOTAVAIL => {
-            Fail::NoResource
+    /// So many bytes are in the scratch buffer.
+    fn came(&mut self, slot: usize, bytes: usize) {
+        let Some(tls) = &mut self.sockets[slot].tls else {
+            return self.engine.received(slot, &self.scratch[..bytes], now());
+        };
+        let handshaking = tls.is_handshaking();
+        self.plain.clear();
+        if tls.read(&self.scratch[..bytes], &mut self.plain).is_err() {
+            return self.fail_tls(slot);
         }
-        _ => Fail::Unreachable,
+        let established = handshaking && !tls.is_handshaking();
+        if established {
+            self.engine.connected(slot, now());
+        }
+        if handshaking {
+            self.flush_tls(slot);
+        }
+        if !self.plain.is_empty() {
+            self.engine.received(slot, &self.plain, now());
+        }
     }
 }
 

@@ -6,8 +6,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::CUTS;
 use crate::config::Eject;
+
+/// Cut answers below which their rate proves nothing.
+pub const CUTS: u64 = 3;
 
 /// What was counted of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

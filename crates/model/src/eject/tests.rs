@@ -236,9 +236,9 @@ fn whatever_servers_do_the_share_holds_and_orders_alternate() {
                             [world.rng.below(5) as usize];
                 }
             }
-            for at in 0..servers as usize {
+            for (at, fails) in fails.iter().enumerate() {
                 let all = world.rng.below(12);
-                let bad = (0..all).filter(|_| world.rng.below(100) < fails[at]).count() as u64;
+                let bad = (0..all).filter(|_| world.rng.below(100) < *fails).count() as u64;
                 let cut = world.rng.below(bad + 1);
                 world.answers(at, all - bad, bad, cut);
             }

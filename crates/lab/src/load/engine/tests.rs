@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::{Action, Engine};
 use crate::load::client::End;
 use crate::load::fail::Fail;
-use crate::load::plan::{Pace, Persist, Plan, Protocol, Reading};
+use crate::load::plan::{Closer, Pace, Persist, Plan, Protocol, Reading};
 use crate::load::tally::Tally;
 
 const MS: u64 = 1_000_000;
@@ -25,6 +25,10 @@ struct World {
     answers: BTreeSet<(Moment, usize, Vec<u8>)>,
     /// From, to: nothing is answered.
     stall: (u64, u64),
+    /// After how long the answer to the request of this number leaves.
+    delay: fn(u64) -> u64,
+    /// How often a stall comes back; 0: never.
+    every: u64,
     connects: usize,
 }
 
@@ -36,7 +40,22 @@ impl World {
         change(&mut plan);
         plan.check().unwrap();
         let engine = Engine::new(Arc::new(plan), 0, Moment(0), Tally::new().unwrap());
-        World { engine, now: Moment(0), answers: BTreeSet::new(), stall: (0, 0), connects: 0 }
+        World {
+            engine,
+            now: Moment(0),
+            answers: BTreeSet::new(),
+            stall: (0, 0),
+            delay: |_| ANSWER_AFTER,
+            every: 0,
+            connects: 0,
+        }
+    }
+
+    /// When an answer that is ready at `at` leaves.
+    fn leaves(&self, at: u64) -> u64 {
+        let (from, to) = self.stall;
+        let lap = if self.every > 0 { at / self.every * self.every } else { 0 };
+        if (from + lap..to + lap).contains(&at) { to + lap } else { at }
     }
 
     fn act(&mut self) {
@@ -44,14 +63,13 @@ impl World {
             match action {
                 Action::Connect(slot) => {
                     self.connects += 1;
-                    self.engine.connected(slot);
+                    self.engine.connected(slot, self.now);
                 }
                 Action::Flush(slot) => {
                     let bytes = self.engine.pending(slot).to_vec();
-                    self.engine.wrote(slot, bytes.len());
-                    let (from, to) = self.stall;
-                    let at = self.now.0 + ANSWER_AFTER;
-                    let at = if (from..to).contains(&at) { to } else { at };
+                    self.engine.wrote(slot, bytes.len(), self.now);
+                    let number = u64::from_be_bytes(bytes[..8].try_into().unwrap());
+                    let at = self.leaves(self.now.0 + (self.delay)(number));
                     self.answers.insert((Moment(at), slot, bytes));
                 }
                 Action::Close(slot) => self.answers.retain(|(_, other, _)| *other != slot),
@@ -114,6 +132,57 @@ fn open_loop_latency_counts_from_the_intended_start() {
     assert!((495..=505).contains(&at(1.0)), "{}", at(1.0));
     assert!((240..=270).contains(&at(0.875)), "{}", at(0.875));
     assert_eq!(at(0.7), 0);
+}
+
+/// Nine in ten answers after 2 ms, the others after 20, one in a hundred after 100; and every ten seconds a stall of one.
+#[test]
+fn percentiles_of_a_known_distribution_are_right() {
+    let delay: fn(u64) -> u64 = |number| match number * 37 % 100 {
+        0..90 => 2 * MS,
+        90..99 => 20 * MS,
+        _ => 100 * MS,
+    };
+    let mut world = World::new(|plan| {
+        plan.pace = Pace::Open { per_second: 500.0, connections: 1_000 };
+        plan.time = Some(Duration::from_secs(30));
+    });
+    (world.delay, world.stall, world.every) = (delay, (5_000 * MS, 6_000 * MS), 10_000 * MS);
+    let start = |number: u64| number * 2 * MS;
+    let mut expected: Vec<u64> = (0..15_000)
+        .map(|number| world.leaves(start(number) + delay(number)) - start(number))
+        .collect();
+    expected.sort_unstable();
+    let world = world.run();
+    let tally = world.engine.tally();
+    assert_eq!((tally.answered, tally.requests), (15_000, 15_000));
+    for quantile in [0.5, 0.8, 0.88, 0.91, 0.95, 0.97, 0.99, 0.999, 1.0] {
+        let rank = ((quantile * 15_000.0_f64).ceil() as usize).clamp(1, 15_000) - 1;
+        let (found, right) =
+            (tally.latency.value_at_quantile(quantile) as f64, expected[rank] as f64);
+        assert!((found / right - 1.0).abs() < 0.02, "{quantile}: {found} for {right}");
+    }
+    assert!(tally.latency.value_at_quantile(0.95) > 400 * MS, "the stalls are in the percentiles");
+}
+
+#[test]
+fn the_servers_end_is_waited_for_where_it_closes() {
+    let mut world = World::new(|plan| {
+        plan.persist = Persist::ClosedBy(Closer::Server);
+        plan.pace = Pace::Closed { connections: 1, think: Duration::ZERO };
+        plan.timeout = Duration::from_millis(50);
+        plan.requests = Some(2);
+    });
+    assert!(world.step());
+    assert!(world.step());
+    assert_eq!(world.engine.tally().answered, 1);
+    assert_eq!(world.connects, 1, "nothing is asked before the end");
+    let at = world.now;
+    world.engine.ended(0, End::Closed, at);
+    world.act();
+    assert_eq!(world.connects, 2);
+    // The second server never ends its connection: that is counted, not waited for.
+    let world = world.run();
+    assert_eq!(world.engine.tally().answered, 2);
 }
 
 #[test]

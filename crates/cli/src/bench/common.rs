@@ -1,0 +1,56 @@
+//! What orders of benchmarks have in common: names become addresses, words become plans, results become exit codes.
+
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+use lab::load::{Closer, Persist};
+use lab::result::BenchResult;
+
+use crate::end::{Failure, sentence};
+
+/// Who ends a connection after its one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Close {
+    /// The client; it keeps the port in TIME_WAIT for 60 s.
+    Client,
+    /// The server: it is asked to with `Connection: close`.
+    Server,
+    /// The client with a reset; no port rests.
+    Reset,
+}
+
+impl Close {
+    /// As plans say it.
+    pub fn persist(close: Option<Close>) -> Persist {
+        match close {
+            None => Persist::KeepAlive,
+            Some(Close::Client) => Persist::ClosedBy(Closer::Client),
+            Some(Close::Server) => Persist::ClosedBy(Closer::Server),
+            Some(Close::Reset) => Persist::ClosedBy(Closer::Reset),
+        }
+    }
+
+    /// As settings say it.
+    pub fn word(close: Option<Close>) -> String {
+        close.map_or("keep-alive".to_owned(), |close| format!("{close:?}").to_lowercase())
+    }
+}
+
+/// The first address of a name that `from` can reach.
+pub fn resolve(host: &str, port: u16, from: &[IpAddr]) -> Result<SocketAddr, Failure> {
+    let found = (host, port).to_socket_addrs().map_err(|error| {
+        Failure::Unusable(format!("the name {host} cannot be resolved: {error}"))
+    })?;
+    let family = from.first().map(IpAddr::is_ipv4);
+    let mut fitting = found.filter(|address| family.is_none_or(|v4| v4 == address.is_ipv4()));
+    fitting
+        .next()
+        .ok_or_else(|| Failure::Unusable(format!("{host} has no address of the family of --from")))
+}
+
+/// What had been measured when a later run could not start would be lost with it: it is told.
+pub fn unstartable(error: &lab::load::StartError, result: &BenchResult) -> Failure {
+    let measured = result.runs.len();
+    let more =
+        if measured > 0 { format!("; {measured} runs had been measured") } else { String::new() };
+    Failure::Unusable(format!("{}{more}", sentence(error)))
+}

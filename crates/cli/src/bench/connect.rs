@@ -1,0 +1,151 @@
+//! `steelyard bench connect`: connections and messages over TCP against an echoing end, without a protocol above.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use lab::bench::http::{Order, Told, run as carry_out_order};
+use lab::bench::pace::Rates;
+use lab::load::{Pace, Plan, Protocol};
+use lab::machine::read::facts;
+use lab::result::BenchResult;
+
+use super::common::{Close, resolve, unstartable};
+use super::keep::{Keep, provenance};
+use super::progress::{Line, stop_on_interrupt};
+use super::render;
+use crate::ask::span;
+use crate::end::{End, Failure, finish};
+
+/// Measure messages over TCP against an end that echoes: `steelyard bench serve`, or a service in front of one.
+///
+/// With kept connections each message and its echo is a transaction (request/response). With --close each transaction has
+/// a connection of its own, from SYN to FIN or reset (connect/request/response), and the rate is connections a second.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard bench connect 192.0.2.7:7007                          round trips of 8 bytes on 10 connections
+  steelyard bench connect 192.0.2.7:7007 --close client -d 30s    connections a second, from SYN to FIN
+  steelyard bench connect 192.0.2.7:7007 --close reset --rate 2000 --bytes 128
+  steelyard bench connect 192.0.2.7:7007 --repeat 10 -o base.json
+
+Exit codes: 0 measured, 2 nothing could be measured, 3 a partial result.")]
+pub struct Args {
+    /// Where to.
+    #[arg(value_name = "HOST:PORT", value_parser = end)]
+    target: (String, u16),
+    /// Connections at a time. Default 10, with --rate 100.
+    #[arg(short = 'c', long, value_name = "N")]
+    connections: Option<usize>,
+    /// Stop after so many transactions, of each run.
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    requests: Option<u64>,
+    /// Ask so long, in each run; default 10s unless -n is given.
+    #[arg(short = 'd', long, value_name = "TIME", value_parser = span)]
+    duration: Option<Duration>,
+    /// Open loop: transactions a second, or steps such as 1000..10000/1000, a run each.
+    #[arg(long, value_name = "RATE")]
+    rate: Option<Rates>,
+    /// Bytes of each message, from 8 on.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    bytes: usize,
+    /// A connection for each message, and who ends it; an echoing end never does by itself.
+    #[arg(long, value_enum, value_name = "WHO")]
+    close: Option<Close>,
+    /// Threads that make the load.
+    #[arg(short = 't', long, value_name = "N", default_value_t = 1)]
+    threads: usize,
+    /// Addresses that connections come from, in turn.
+    #[arg(long, value_name = "ADDRESS,…", value_delimiter = ',')]
+    from: Vec<IpAddr>,
+    /// A message that has not come back in this time has failed.
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "10s")]
+    timeout: Duration,
+    /// Load before the first run that is not counted.
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "0s")]
+    warm_up: Duration,
+    /// Runs of each test; comparisons need at least 5, better 10.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeat: u32,
+    /// Keep the result in this file, for `steelyard compare`.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write a page with plots that needs nothing but a browser.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// `HOST:PORT`, an address of IPv6 in brackets.
+fn end(text: &str) -> Result<(String, u16), String> {
+    let wrong = || format!("`{text}` is no end; expected HOST:PORT");
+    let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let port = port.parse().ok().filter(|port| *port > 0).ok_or_else(wrong)?;
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    if host.is_empty() { Err(wrong()) } else { Ok((host.to_owned(), port)) }
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.json, carry_out(args))
+}
+
+fn carry_out(args: &Args) -> Result<End, Failure> {
+    let keep = Keep::prepare(args.output.as_deref(), args.html.as_deref())?;
+    let order = order(args)?;
+    let facts = facts();
+    let mut result = BenchResult::new("connect", provenance(&facts));
+    settings(args, &order, &mut result);
+    let stop = stop_on_interrupt()?;
+    let mut line = Line::new(args.json);
+    let mut told = |what: Told<'_>| line.told(&what);
+    carry_out_order(&order, &facts, &mut result, &stop, &mut told)
+        .map_err(|error| unstartable(&error, &result))?;
+    line.clear();
+    let kept = keep.write(&mut result);
+    render::print(&result, None, args.json || !kept)?;
+    Ok(if result.complete { End::Done } else { End::Partial })
+}
+
+fn order(args: &Args) -> Result<Order, Failure> {
+    if args.close == Some(Close::Server) {
+        let text = "an echoing end does not close connections by itself: use --close client or --close reset";
+        return Err(Failure::Unusable(text.to_owned()));
+    }
+    let address = resolve(&args.target.0, args.target.1, &args.from)?;
+    let usual = if args.rate.is_some() { 100 } else { 10 };
+    let connections = args.connections.unwrap_or(usual.max(args.threads));
+    let mut plan = Plan::new(address, Protocol::Echo { bytes: args.bytes }, connections);
+    if let Some(rates) = &args.rate {
+        let per_second = rates.0.first().copied().unwrap_or(1.0);
+        plan.pace = Pace::Open { per_second, connections };
+    }
+    plan.persist = Close::persist(args.close);
+    plan.threads = args.threads;
+    plan.requests = args.requests;
+    plan.time = args.duration.or(args.requests.is_none().then_some(DURATION));
+    (plan.timeout, plan.grace) = (args.timeout, args.timeout);
+    plan.sources.clone_from(&args.from);
+    plan.check().map_err(|error| Failure::Unusable(error.to_string()))?;
+    let rates = args.rate.clone().map_or_else(Vec::new, |rates| rates.0);
+    Ok(Order { plan, rates, repeats: args.repeat, warm_up: args.warm_up })
+}
+
+fn settings(args: &Args, order: &Order, result: &mut BenchResult) {
+    let mut set = |name: &str, value: String| {
+        result.provenance.settings.insert(name.to_owned(), value);
+    };
+    set("target", format!("{}:{}", args.target.0, args.target.1));
+    set("address", order.plan.target.to_string());
+    set("protocol", format!("TCP, {} B", args.bytes));
+    set("loop", if args.rate.is_some() { "open" } else { "closed" }.to_owned());
+    set("connections", order.plan.connections().to_string());
+    set("threads", order.plan.threads.to_string());
+    set("close", Close::word(args.close));
+    set("timeout", format!("{:?}", order.plan.timeout));
+}
+
+const DURATION: Duration = Duration::from_secs(10);

@@ -1,0 +1,261 @@
+//! `steelyard bench http`: what was typed becomes an order, and its result is printed and kept.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use lab::bench::http::{Order, run as carry_out_order, seek};
+use lab::bench::pace::Rates;
+use lab::bench::scenario;
+use lab::bench::url::Target;
+use lab::load::{Mix, Pace, Plan, Protocol, Secure, Shot};
+use lab::machine::read::facts;
+use lab::result::{BenchResult, Better, Metric, Run};
+use lab::seek::{Found, Objective, SeekEnd, Terms};
+
+use super::common::{Close, resolve, unstartable};
+use super::keep::{Keep, digest, provenance};
+use super::progress::{Line, stop_on_interrupt};
+use super::render;
+use crate::ask::{file_name, read_config, span};
+use crate::end::{End, Failure, finish, sentence};
+
+/// Ask a web server or balancer, closed loop or open loop, and report rate, latency and what failed.
+///
+/// Closed loop (the default): each connection asks again as soon as it was answered. Open loop (--rate): requests start
+/// by the clock, and their latency counts from the intended start, so that a stall of the target is seen whole.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Where to: http://HOST[:PORT][/PATH] or https://…; certificates are not verified.
+    #[arg(value_name = "URL")]
+    target: Target,
+    /// Connections at a time; with --rate the most that are opened. Default 10, with --rate 100.
+    #[arg(short = 'c', long, value_name = "N")]
+    connections: Option<usize>,
+    /// Stop after so many requests, of each run.
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    requests: Option<u64>,
+    /// Ask so long, in each run; default 10s unless -n is given.
+    #[arg(short = 'd', long, value_name = "TIME", value_parser = span)]
+    duration: Option<Duration>,
+    /// Open loop: requests a second, or steps such as 1000..10000/1000, a run each.
+    #[arg(long, value_name = "RATE")]
+    rate: Option<Rates>,
+    /// Threads that make the load.
+    #[arg(short = 't', long, value_name = "N", default_value_t = 1)]
+    threads: usize,
+    /// A connection for each request, and who ends it.
+    #[arg(long, value_enum, value_name = "WHO")]
+    close: Option<Close>,
+    /// Addresses that connections come from, in turn.
+    #[arg(long, value_name = "ADDRESS,…", value_delimiter = ',')]
+    from: Vec<IpAddr>,
+    /// Requests with weights and expectations, from a TOML file; docs/lab.md has the keys.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "header"])]
+    scenario: Option<PathBuf>,
+    /// The method.
+    #[arg(long, value_name = "METHOD", default_value = "GET")]
+    method: String,
+    /// A further field, as 'Name: value'.
+    #[arg(short = 'H', long, value_name = "FIELD")]
+    header: Vec<String>,
+    /// A request that is not answered whole in this time has failed.
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "10s")]
+    timeout: Duration,
+    /// TLS: a whole handshake for each connection, none resumed.
+    #[arg(long)]
+    no_resumption: bool,
+    /// Load before the first run that is not counted.
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "0s")]
+    warm_up: Duration,
+    /// Runs of each test; comparisons need at least 5, better 10.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    repeat: u32,
+    /// Search the highest rate at which the objective holds; -d is the time of a trial.
+    #[arg(long, requires = "objective", conflicts_with_all = ["rate", "repeat", "requests"])]
+    find_capacity: bool,
+    /// What must hold, such as 'p99 < 20ms'; failed requests count as slow.
+    #[arg(long, value_name = "OBJECTIVE", requires = "find_capacity")]
+    objective: Option<Objective>,
+    /// The first rate of a search.
+    #[arg(long, value_name = "RATE", default_value_t = 100.0, requires = "find_capacity")]
+    search_from: f64,
+    /// The highest rate of a search.
+    #[arg(long, value_name = "RATE", default_value_t = 1e6, requires = "find_capacity")]
+    search_to: f64,
+    /// Keep the result in this file, for `steelyard compare`.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write a page with plots that needs nothing but a browser.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  steelyard bench http http://127.0.0.1:8080/ -c 50 -n 100000
+  steelyard bench http http://127.0.0.1:8080/ --rate 5000 -d 30s --warm-up 2s
+  steelyard bench http http://127.0.0.1:8080/ --rate 1000..10000/1000 -d 5s --html steps.html
+  steelyard bench http https://shop.example/ --close client --from 192.0.2.7,192.0.2.8
+  steelyard bench http http://shop.example/ --scenario shop.toml --repeat 10 -o base.json
+  steelyard bench http http://shop.example/ --find-capacity --objective 'p99 < 20ms' -d 5s
+
+Exit codes: 0 measured, 1 the search found no rate that holds, 2 nothing could be measured, 3 a partial result:
+something failed, was not reached, or the run was stopped.";
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.json, carry_out(args))
+}
+
+fn carry_out(args: &Args) -> Result<End, Failure> {
+    let keep = Keep::prepare(args.output.as_deref(), args.html.as_deref())?;
+    let (order, digest) = order(args)?;
+    let facts = facts();
+    let mut result = BenchResult::new("http", provenance(&facts));
+    result.provenance.digest = digest;
+    settings(args, &order, &mut result);
+    let stop = stop_on_interrupt()?;
+    let mut line = Line::new(args.json);
+    let mut told = |what: lab::bench::http::Told<'_>| line.told(&what);
+    let found = match (args.find_capacity, args.objective) {
+        (true, Some(objective)) => {
+            let trial = trial(&order, args, objective)?;
+            let found =
+                seek(&trial, (objective, terms(args)?), &facts, &mut result, &stop, &mut told);
+            found.map_err(|error| unstartable(&error, &result))?
+        }
+        _ => {
+            let ran = carry_out_order(&order, &facts, &mut result, &stop, &mut told);
+            ran.map_err(|error| unstartable(&error, &result))?;
+            None
+        }
+    };
+    line.clear();
+    if let Some(found) = &found {
+        add_found(found, &mut result);
+    }
+    let kept = keep.write(&mut result);
+    render::print(&result, found.as_ref(), args.json || !kept)?;
+    Ok(match &found {
+        _ if !result.complete => End::Partial,
+        Some(found) if found.held.is_none() => End::No,
+        Some(found) if found.end == SeekEnd::ClientLimit => End::Partial,
+        _ => End::Done,
+    })
+}
+
+fn order(args: &Args) -> Result<(Order, Option<String>), Failure> {
+    let address = resolve(&args.target.host, args.target.port, &args.from)?;
+    let (mix, digest) = mix(args)?;
+    let open = args.rate.is_some() || args.find_capacity;
+    let connections = args.connections.unwrap_or(if open { 100 } else { 10 }.max(args.threads));
+    let mut plan = Plan::new(address, Protocol::Mix(mix), connections);
+    plan.pace = match &args.rate {
+        Some(rates) => {
+            Pace::Open { per_second: rates.0.first().copied().unwrap_or(1.0), connections }
+        }
+        None => Pace::Closed { connections, think: Duration::ZERO },
+    };
+    plan.persist = Close::persist(args.close);
+    plan.threads = args.threads;
+    plan.requests = args.requests;
+    plan.time = args.duration.or(args.requests.is_none().then_some(DURATION));
+    (plan.timeout, plan.grace) = (args.timeout, args.timeout);
+    plan.sources.clone_from(&args.from);
+    if args.target.secure {
+        let secure = Secure::unverified(&args.target.host, &[b"http/1.1"]);
+        let secure = secure.map_err(|error| Failure::Unusable(sentence(&error)))?;
+        plan.secure = Some(if args.no_resumption { secure.whole_handshakes() } else { secure });
+    }
+    plan.check().map_err(|error| Failure::Unusable(error.to_string()))?;
+    let rates = args.rate.clone().map_or_else(Vec::new, |rates| rates.0);
+    Ok((Order { plan, rates, repeats: args.repeat, warm_up: args.warm_up }, digest))
+}
+
+/// What is asked, and the digest of the file it came from.
+fn mix(args: &Args) -> Result<(Mix, Option<String>), Failure> {
+    let authority = &args.target.authority;
+    if let Some(file) = &args.scenario {
+        let text = read_config(file)?;
+        let mix = scenario::read(&text, authority)
+            .map_err(|error| Failure::Unusable(format!("{}: {error}", file_name(file))))?;
+        return Ok((mix, Some(digest(&text))));
+    }
+    let mut shot = Shot::get(authority, &args.target.path);
+    shot.method.clone_from(&args.method);
+    for field in &args.header {
+        let (name, value) = field.split_once(':').ok_or_else(|| {
+            Failure::Unusable(format!("`{field}` is no field; expected 'Name: value'"))
+        })?;
+        shot.fields.push((name.trim().to_owned(), value.trim().to_owned()));
+    }
+    Ok((Mix { shots: vec![shot] }, None))
+}
+
+/// Trials must be long enough that the objective can be proven at the first rate.
+fn trial(order: &Order, args: &Args, objective: Objective) -> Result<Order, Failure> {
+    let time = order.plan.time.unwrap_or(DURATION);
+    let due = args.search_from * time.as_secs_f64();
+    let fewest = objective.fewest();
+    if due < fewest as f64 {
+        return Err(Failure::Unusable(format!(
+            "a trial of {due:.0} requests proves nothing about {} %; it takes {fewest}: raise -d or --search-from",
+            objective.share * 100.0
+        )));
+    }
+    Ok(order.clone())
+}
+
+fn terms(args: &Args) -> Result<Terms, Failure> {
+    let (from, most) = (args.search_from, args.search_to);
+    if !(from > 0.0 && from <= most && most <= 1e7) {
+        let text = "--search-from must be above 0 and at most --search-to, which may be 10,000,000";
+        return Err(Failure::Unusable(text.to_owned()));
+    }
+    Ok(Terms { from, most, precision: 0.05, confirmations: 3 })
+}
+
+fn settings(args: &Args, order: &Order, result: &mut BenchResult) {
+    let mut set = |name: &str, value: String| {
+        result.provenance.settings.insert(name.to_owned(), value);
+    };
+    let plan = &order.plan;
+    let host = &args.target.authority;
+    let scheme = if args.target.secure { "https" } else { "http" };
+    set("target", format!("{scheme}://{host}{}", args.target.path));
+    set("address", plan.target.to_string());
+    set(
+        "protocol",
+        if args.target.secure { "HTTP/1.1 over TLS, certificate not verified" } else { "HTTP/1.1" }
+            .to_owned(),
+    );
+    let open = args.rate.is_some() || args.find_capacity;
+    set("loop", if open { "open" } else { "closed" }.to_owned());
+    set("connections", plan.connections().to_string());
+    set("threads", plan.threads.to_string());
+    set("close", Close::word(args.close));
+    set("timeout", format!("{:?}", plan.timeout));
+    if let Some(time) = plan.time {
+        set("duration", format!("{time:?}"));
+    }
+    if let Some(requests) = plan.requests {
+        set("requests", requests.to_string());
+    }
+}
+
+/// The found rate as a test of its own, so that searches can be compared.
+fn add_found(found: &Found, result: &mut BenchResult) {
+    let Some(held) = found.held else { return };
+    let metric = Metric::new("capacity", "requests/s", Better::More, held);
+    let test = "capacity".to_owned();
+    let complete = found.end != SeekEnd::ClientLimit;
+    result.runs.push(Run { test, repeat: 1, complete, metrics: vec![metric], ..Run::default() });
+}
+
+const DURATION: Duration = Duration::from_secs(10);

@@ -1,0 +1,110 @@
+//! Keeps results: in the file and on the page that were asked for, or, when a disk is full, wherever they still fit.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use lab::bench::page::page;
+use lab::machine::facts::Facts;
+use lab::result::{BenchResult, Provenance, Weight};
+
+use crate::end::{Failure, complain};
+
+/// Files that are wanted.
+pub struct Keep {
+    result: Option<PathBuf>,
+    page: Option<PathBuf>,
+}
+
+impl Keep {
+    /// Looks whether they can be written before anything is measured.
+    pub fn prepare(result: Option<&Path>, page: Option<&Path>) -> Result<Keep, Failure> {
+        for path in [result, page].into_iter().flatten() {
+            let there = path.exists();
+            let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+            opened.map_err(|error| {
+                Failure::Unusable(format!("cannot write {}: {error}", path.display()))
+            })?;
+            if !there {
+                // An empty file would look like a result. When it cannot be removed it is written over anyway.
+                let _ = fs::remove_file(path);
+            }
+        }
+        Ok(Keep { result: result.map(Path::to_owned), page: page.map(Path::to_owned) })
+    }
+
+    /// Writes them; false: not everything could be, and the result must be shown in another way.
+    pub fn write(&self, result: &mut BenchResult) -> bool {
+        let mut whole = true;
+        if let Some(path) = &self.page
+            && let Err(error) = put(path, &page(result))
+        {
+            result.note(
+                Weight::Partial,
+                format!("the page {} could not be written: {error}", path.display()),
+            );
+        }
+        if let Some(path) = &self.result {
+            let text = serde_json::to_string(result).map_err(io::Error::other);
+            if let Err(error) = text.and_then(|text| put(path, &format!("{text}\n"))) {
+                let text = format!(
+                    "the result could not be written to {}: {error}; it follows on standard output",
+                    path.display()
+                );
+                complain(&Failure::Unusable(text.clone()));
+                result.note(Weight::Partial, text);
+                whole = false;
+            }
+        }
+        whole
+    }
+}
+
+/// Writes beside the file and renames, so that an older one survives a full disk; what is no file is written to.
+fn put(path: &Path, text: &str) -> io::Result<()> {
+    if path.exists() && !path.is_file() {
+        return fs::write(path, text);
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        // It holds half a result; that it cannot be removed changes nothing about the error.
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+/// Where figures of this process come from.
+pub fn provenance(facts: &Facts) -> Provenance {
+    let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Provenance {
+        steelyard: env!("CARGO_PKG_VERSION").to_owned(),
+        began_unix_ms: u64::try_from(began.as_millis()).unwrap_or(0),
+        command: std::env::args().collect(),
+        host: facts.host.clone(),
+        kernel: facts.kernel.clone(),
+        processors: format!("{} × {}", facts.processors, facts.processor),
+        sysctls: facts.sysctls.clone(),
+        descriptors: facts.descriptors,
+        ..Provenance::default()
+    }
+}
+
+/// FNV-1a of a text, 64 bits: to tell files apart, not to vouch for them.
+pub fn digest(text: &str) -> String {
+    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, fold))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_fnv() {
+        assert_eq!(digest(""), "cbf29ce484222325");
+        assert_eq!(digest("a"), "af63dc4c8601ec8c");
+    }
+}

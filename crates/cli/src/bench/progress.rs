@@ -1,0 +1,89 @@
+//! What a benchmark says while it runs, and how it is ended: a line on standard error, and Ctrl-C.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lab::bench::http::Told;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::end::Failure;
+use crate::show::unit::{micros, rate};
+
+/// A line that is drawn over on terminals, and a line a test elsewhere.
+pub struct Line {
+    quiet: bool,
+    terminal: bool,
+    test: String,
+}
+
+impl Line {
+    /// `quiet`: JSON is wanted, and nothing else, unless somebody looks.
+    pub fn new(quiet: bool) -> Line {
+        let terminal = std::io::stderr().is_terminal();
+        Line { quiet: quiet && !terminal, terminal, test: String::new() }
+    }
+
+    /// Something happened.
+    pub fn told(&mut self, what: &Told<'_>) {
+        if self.quiet {
+            return;
+        }
+        match what {
+            Told::Begins { test, repeat: (at, of) } => {
+                self.test =
+                    if *of > 1 { format!("{test}, {at} of {of}") } else { (*test).to_owned() };
+                if !self.terminal {
+                    self.say(&format!("{} …\n", self.test));
+                }
+            }
+            Told::Second(second) if self.terminal => self.say(&format!(
+                "\r\x1b[K{}: {:.0} s, {}/s, p99 {}, {}/s failed",
+                self.test,
+                second.at,
+                rate(second.rate),
+                micros(second.p99_us as u64),
+                rate(second.failed)
+            )),
+            Told::Second(_) => {}
+        }
+    }
+
+    /// The line makes room for the result.
+    pub fn clear(&self) {
+        if self.terminal && !self.quiet {
+            self.say("\r\x1b[K");
+        }
+    }
+
+    fn say(&self, text: &str) {
+        let mut err = std::io::stderr().lock();
+        // Progress that nobody can read is no reason to stop measuring.
+        let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+    }
+}
+
+/// A flag that Ctrl-C and SIGTERM set, so that what was measured is not lost.
+pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>, Failure> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = stop.clone();
+    let unusable =
+        |error: std::io::Error| Failure::Unusable(format!("cannot wait for signals: {error}"));
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(unusable)?;
+    let entered = runtime.enter();
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(unusable)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(unusable)?;
+    drop(entered);
+    let wait = move || {
+        runtime.block_on(async {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        });
+        flag.store(true, Ordering::Relaxed);
+    };
+    std::thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(unusable)?;
+    Ok(stop)
+}

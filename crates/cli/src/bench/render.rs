@@ -1,0 +1,215 @@
+//! Results as text: what ab prints and more, or JSON. It calculates nothing that the result does not say.
+
+use lab::result::{BenchResult, Run, Weight};
+use lab::seek::{Found, SeekEnd};
+
+use crate::end::{Failure, print_json};
+use crate::show::paint::{Colour, Paint};
+use crate::show::screen;
+use crate::show::table::{Align, Cell, Table, wrap};
+use crate::show::unit::{count, rate};
+
+/// Prints a result; `json`: all of it.
+pub fn print(result: &BenchResult, found: Option<&Found>, json: bool) -> Result<(), Failure> {
+    if json {
+        return print_json(result);
+    }
+    Ok(screen::print(&text(result, found, screen::width(), Paint::for_stdout()))?)
+}
+
+fn text(result: &BenchResult, found: Option<&Found>, width: usize, paint: Paint) -> String {
+    let mut out = String::new();
+    let setting = |name: &str| result.provenance.settings.get(name).map_or("", String::as_str);
+    out.push_str(&format!(
+        "{} ({}), {} loop, {} connections, {} threads, {}\n\n",
+        setting("target"),
+        setting("protocol"),
+        setting("loop"),
+        setting("connections"),
+        setting("threads"),
+        setting("close"),
+    ));
+    match (found, result.runs.as_slice()) {
+        (None, [run]) => one(&mut out, run, setting("connections"), paint),
+        _ => many(&mut out, &result.runs, width, paint),
+    }
+    if let Some(found) = found {
+        out.push_str(&format!("\n{}\n", verdict(found)));
+    }
+    for note in &result.notes {
+        let (word, colour) = match note.weight {
+            Weight::Hint => ("note", Colour::Quiet),
+            Weight::ClientLimit => ("client limit", Colour::Doubt),
+            Weight::Partial => ("partial", Colour::Bad),
+        };
+        let lines = wrap(&note.text, width.saturating_sub(word.len() + 2).max(20));
+        out.push_str(&format!("\n{}: {}\n", paint.text(colour, word), lines.join("\n  ")));
+    }
+    out
+}
+
+/// A figure of a run by its name; 0 where it has none.
+fn figure(run: &Run, name: &str) -> f64 {
+    run.metrics.iter().find(|metric| metric.name == name).map_or(0.0, |metric| metric.value)
+}
+
+fn one(out: &mut String, run: &Run, connections: &str, paint: Paint) {
+    let of = |name: &str| figure(run, name);
+    let whole = |name: &str| count(of(name) as u64);
+    let mut facts = Table::new(&[("", Align::Left), ("", Align::Left)]);
+    let mut fact = |name: &str, value: String| facts.row(vec![name.into(), value.into()]);
+    fact("Time taken", format!("{:.3} s", of("time")));
+    fact(
+        "Requests",
+        format!(
+            "{}: {} answered, {} failed",
+            whole("requests"),
+            whole("answered"),
+            whole("failed")
+        ),
+    );
+    let classes: Vec<String> = (1..=5)
+        .filter(|class| of(&format!("status-{class}xx")) > 0.0)
+        .map(|class| format!("{class}xx: {}", whole(&format!("status-{class}xx"))))
+        .collect();
+    if !classes.is_empty() {
+        fact("Status", classes.join(", "));
+    }
+    for (cause, n) in &run.failed {
+        fact("Failed", format!("{cause}: {}", count(*n)));
+    }
+    fact("Connections", whole("connections"));
+    fact("Rate", format!("{} requests/s", rate(of("rate"))));
+    if of("rate") > 0.0 {
+        let across = 1e3 / of("rate");
+        let of_each = connections.parse::<f64>().unwrap_or(1.0) * across;
+        fact(
+            "Time per request",
+            format!("{of_each:.3} ms for each connection, {across:.3} ms across all"),
+        );
+    }
+    fact(
+        "Received",
+        format!("{:.3} Mbit/s ({:.2} KiB/s)", of("received") / 1e6, of("received") / 8192.0),
+    );
+    fact("Sent", format!("{:.3} Mbit/s", of("sent") / 1e6));
+    out.push_str(facts.render(100, paint).trim_start_matches('\n'));
+    out.push('\n');
+    times(out, run, paint);
+    let mut percentiles = Table::new(&[("latency", Align::Left), ("ms", Align::Right)]);
+    for (name, _) in lab::bench::http::PERCENTILES {
+        percentiles.row(vec![name.into(), format!("{:.3}", of(&format!("latency-{name}"))).into()]);
+    }
+    out.push_str(&percentiles.render(100, paint));
+    processors(out, run, paint);
+}
+
+/// What ab calls connection times.
+fn times(out: &mut String, run: &Run, paint: Paint) {
+    let right = |name| (name, Align::Right);
+    let mut table = Table::new(&[
+        ("times, ms", Align::Left),
+        right("min"),
+        right("mean"),
+        right("sd"),
+        right("median"),
+        right("99 %"),
+        right("max"),
+    ]);
+    for (name, words) in [
+        ("connect", "connect"),
+        ("waiting", "waiting"),
+        ("service", "processing"),
+        ("latency", "total, from the intended start"),
+    ] {
+        let of = |part: &str| format!("{:.3}", figure(run, &format!("{name}-{part}")));
+        let cells = ["min", "mean", "sd", "p50", "p99", "max"].map(|part| Cell::from(of(part)));
+        table.row(std::iter::once(Cell::from(words)).chain(cells).collect());
+    }
+    out.push_str(&table.render(100, paint));
+    out.push('\n');
+}
+
+fn processors(out: &mut String, run: &Run, paint: Paint) {
+    if run.processors.is_empty() {
+        return;
+    }
+    let right = |name| (name, Align::Right);
+    let mut table = Table::new(&[
+        right("processor"),
+        right("user"),
+        right("system"),
+        right("irq"),
+        right("softirq"),
+        right("steal"),
+        right("idle"),
+        right("NET_RX/s"),
+    ]);
+    for share in &run.processors {
+        let percent = |part: f64| Cell::from(format!("{:.0} %", part * 100.0));
+        table.row(vec![
+            share.number.to_string().into(),
+            percent(share.user),
+            percent(share.system),
+            percent(share.irq),
+            percent(share.softirq),
+            percent(share.steal),
+            percent(share.idle),
+            rate(share.net_rx).into(),
+        ]);
+    }
+    out.push('\n');
+    out.push_str(&table.render(100, paint));
+}
+
+fn many(out: &mut String, runs: &[Run], width: usize, paint: Paint) {
+    let right = |name| (name, Align::Right);
+    let mut table = Table::new(&[
+        ("test", Align::Left),
+        right("repeat"),
+        right("requests/s"),
+        right("p50 ms"),
+        right("p99 ms"),
+        right("p99.9 ms"),
+        right("max ms"),
+        right("failed"),
+    ]);
+    for run in runs.iter().filter(|run| run.test != "capacity") {
+        let ms = |name: &str| Cell::from(format!("{:.3}", figure(run, name)));
+        let failed = figure(run, "failed") as u64;
+        let colour = if failed > 0 { Colour::Bad } else { Colour::Quiet };
+        table.row(vec![
+            run.test.clone().into(),
+            run.repeat.to_string().into(),
+            rate(figure(run, "rate")).into(),
+            ms("latency-p50"),
+            ms("latency-p99"),
+            ms("latency-p99.9"),
+            ms("latency-max"),
+            Cell::coloured(count(failed), colour),
+        ]);
+    }
+    out.push_str(&table.render(width, paint));
+}
+
+fn verdict(found: &Found) -> String {
+    let held = found.held.map_or("none".to_owned(), |held| format!("{} requests/s", rate(held)));
+    let missed =
+        found.missed.map_or(String::new(), |missed| format!("; {} missed it", rate(missed)));
+    match found.end {
+        SeekEnd::Confirmed => format!(
+            "The highest rate that meets the objective: {held}, which held {} times more{missed}.",
+            found.confirmations
+        ),
+        SeekEnd::AtMost => {
+            format!("The objective holds at the highest rate that was tried, {held}.")
+        }
+        SeekEnd::ClientLimit => format!(
+            "The generator is the limit, not the target: the highest rate that was proven is {held}."
+        ),
+        SeekEnd::NeverHeld => format!("No rate meets the objective{missed}."),
+        SeekEnd::Wavers => {
+            format!("Trials contradict each other; the last rate that held is {held}.")
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! `steelyard capacity`: what a configuration will carry on this machine, and which limit comes first. The model
+//! calculates; this reads the machine and prints.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use lab::machine::read::facts;
+use model::capacity::demand::{Cost, Demand, Machine};
+use model::capacity::forecast::{Forecast, forecast};
+use model::capacity::ports::{LINUX_TIME_WAIT, of_range};
+use model::capacity::quantity::{BitRate, Bytes};
+use model::capacity::wire::Duplex;
+use model::config::load;
+use model::config::unit::{Rate, Size};
+use serde::Serialize;
+
+use crate::ask::{file_name, read_config, span};
+use crate::end::{End, Failure, finish, print_findings, print_json};
+use crate::show::paint::{Colour, Paint};
+use crate::show::screen;
+use crate::show::table::{Align, Cell, Table};
+use crate::show::unit::rate;
+
+mod calibrate;
+
+/// Forecast what a configuration carries on this machine: the first limit, the second, and what to change.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard capacity -c shop.toml
+  steelyard capacity -c shop.toml --response 64KiB --round-trip 130ms --link 1Gbit/s
+  steelyard capacity -c shop.toml --calibrate          measure what a request costs here, first
+  steelyard capacity -c shop.toml --cost 18,12,0.4 --json
+
+Forecasts are arithmetic on what is stated; they are no measurement. Without --link there is no forecast of bandwidth,
+and without --calibrate or --cost none of processors.
+
+Exit codes: 0 done, 1 mistakes in the configuration, 2 unreadable.")]
+pub struct Args {
+    /// The configuration, or - for standard input.
+    #[arg(
+        short,
+        long = "config",
+        value_name = "FILE",
+        default_value = "/etc/steelyard/steelyard.toml"
+    )]
+    config: PathBuf,
+    /// Bytes of a request with its head.
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "400B")]
+    request: Bytes,
+    /// Bytes of an answer with its head.
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "8KiB")]
+    response: Bytes,
+    /// Requests of a client's connection.
+    #[arg(long, value_name = "N", value_parser = from_one, default_value = "1")]
+    per_connection: f64,
+    /// Requests of a connection to a server; 1: none is kept.
+    #[arg(long, value_name = "N", value_parser = from_one, default_value = "100")]
+    per_server_connection: f64,
+    /// How long a client's connection lasts.
+    #[arg(long, value_name = "TIME", value_parser = positive_span, default_value = "1s")]
+    life: Duration,
+    /// Round trip between clients and here.
+    #[arg(long, value_name = "TIME", value_parser = positive_span)]
+    round_trip: Option<Duration>,
+    /// Rate of this machine's link.
+    #[arg(long, value_name = "RATE", value_parser = bit_rate)]
+    link: Option<BitRate>,
+    /// Both directions share the link's rate.
+    #[arg(long, requires = "link")]
+    half_duplex: bool,
+    /// What work costs here, microseconds: of a request, of a connection besides, of a KiB of an answer besides.
+    #[arg(long, value_name = "US,US,US", value_parser = cost, conflicts_with = "calibrate")]
+    cost: Option<Cost>,
+    /// Measure that cost now, with a balancer, a server and load of our own on loopback; takes about 10 s.
+    #[arg(long)]
+    calibrate: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Answer {
+    demand: Demand,
+    machine: Machine,
+    services: Vec<Forecast>,
+}
+
+fn size(text: &str) -> Result<Bytes, String> {
+    let found =
+        text.parse::<Size>().map_err(|error| format!("{error}; expected a size such as 8KiB"))?;
+    if found.0 == 0 {
+        Err("expected at least 1 byte".to_owned())
+    } else {
+        Ok(Bytes(found.0 as f64))
+    }
+}
+
+fn bit_rate(text: &str) -> Result<BitRate, String> {
+    let found = text
+        .parse::<Rate>()
+        .map_err(|error| format!("{error}; expected a rate such as 1Gbit/s"))?;
+    if found.0 == 0 {
+        Err("expected more than nothing".to_owned())
+    } else {
+        Ok(BitRate(found.0 as f64))
+    }
+}
+
+fn from_one(text: &str) -> Result<f64, String> {
+    let found = text.parse::<f64>().ok().filter(|number| (1.0..1e9).contains(number));
+    found.ok_or_else(|| "expected a number from 1 on".to_owned())
+}
+
+fn positive_span(text: &str) -> Result<Duration, String> {
+    span(text).and_then(|time| {
+        if time.is_zero() { Err("expected more than 0".to_owned()) } else { Ok(time) }
+    })
+}
+
+fn cost(text: &str) -> Result<Cost, String> {
+    let parts: Vec<f64> = text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
+    let good = parts.iter().all(|part| (0.0..1e9).contains(part));
+    match parts.as_slice() {
+        [request_us, connection_us, kibibyte_us] if good && *request_us > 0.0 => Ok(Cost {
+            request_us: *request_us,
+            connection_us: *connection_us,
+            kibibyte_us: *kibibyte_us,
+        }),
+        _ => Err("expected three numbers of microseconds, such as 18,12,0.4, the first above 0"
+            .to_owned()),
+    }
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.json, carry_out(args))
+}
+
+fn carry_out(args: &Args) -> Result<End, Failure> {
+    let text = read_config(&args.config)?;
+    let checked = match load(&text, &file_name(&args.config)) {
+        Ok(checked) => checked,
+        Err(findings) => {
+            print_findings(&findings.findings, findings.unlisted);
+            return Ok(End::No);
+        }
+    };
+    let cost = if args.calibrate { Some(calibrate::measure(args.json)?) } else { args.cost };
+    let (demand, machine) = (demand(args), machine(args, cost));
+    let services = forecast(&checked.config, &demand, &machine);
+    if args.json {
+        print_json(&Answer { demand, machine, services })?;
+    } else {
+        let paint = Paint::for_stdout();
+        let texts: Vec<String> =
+            services.iter().map(|service| render(service, screen::width(), paint)).collect();
+        let cost = cost.filter(|_| args.calibrate).map_or_else(String::new, |cost| {
+            format!(
+                "measured here: {:.1} µs a request, {:.1} µs a connection, {:.2} µs a KiB (--cost {:.1},{:.1},{:.2})\n\n",
+                cost.request_us, cost.connection_us, cost.kibibyte_us,
+                cost.request_us, cost.connection_us, cost.kibibyte_us
+            )
+        });
+        screen::print(&format!("{cost}{}", texts.join("\n")))?;
+    }
+    Ok(End::Done)
+}
+
+fn demand(args: &Args) -> Demand {
+    Demand {
+        request: args.request,
+        response: args.response,
+        per_connection: args.per_connection,
+        per_server_connection: args.per_server_connection,
+        life: args.life,
+        round_trip: args.round_trip,
+    }
+}
+
+fn machine(args: &Args, cost: Option<Cost>) -> Machine {
+    let facts = facts();
+    Machine {
+        processors: facts.processors,
+        descriptors: facts.descriptors,
+        ports: of_range(facts.ports.0, facts.ports.1),
+        time_wait: LINUX_TIME_WAIT,
+        link: args.link,
+        duplex: if args.half_duplex { Duplex::Half } else { Duplex::Full },
+        receive_buffer: Bytes(facts.receive_buffer as f64),
+        send_buffer: Bytes(facts.send_buffer as f64),
+        cost,
+    }
+}
+
+fn render(of: &Forecast, width: usize, paint: Paint) -> String {
+    let mut out = format!("{} ({})\n", paint.text(Colour::Strong, &of.service), of.forward.name());
+    let mut table = Table::new(&[
+        ("limit", Align::Left),
+        ("requests/s", Align::Right),
+        ("connections/s", Align::Right),
+        ("because", Align::Left),
+    ]);
+    for (at, limit) in of.limits.iter().enumerate() {
+        let name = format!("{:?}", limit.kind).to_lowercase();
+        let name = if at == 0 { Cell::coloured(name, Colour::Doubt) } else { name.into() };
+        table.row(vec![
+            name,
+            rate(limit.requests_per_second.0).into(),
+            rate(limit.connections_per_second.0).into(),
+            limit.because.clone().into(),
+        ]);
+    }
+    out.push_str(&table.render(width, paint));
+    for (word, limit) in ["first", "second"].iter().zip(&of.limits) {
+        let name = format!("{:?}", limit.kind).to_lowercase();
+        out.push_str(&format!("{word}: {name}; to raise it: {}\n", limit.change));
+    }
+    if let Some(path) = &of.path {
+        out.push_str(&format!(
+            "one connection: at most {:.2} Mbit/s out and {:.2} Mbit/s in with this kernel's buffers, {:.2} Mbit/s where windows are \
+             not scaled",
+            path.allowed.megabits(),
+            path.allowed_in.megabits(),
+            path.unscaled.megabits()
+        ));
+        if let Some(product) = path.product {
+            let enough = product.0 <= path.window.0;
+            let words = if enough {
+                "the buffers hold that"
+            } else {
+                "raise the third number of net.ipv4.tcp_wmem and tcp_rmem to twice that"
+            };
+            out.push_str(&format!(
+                "; the link holds {:.0} KiB of it under way: {words}",
+                product.kibibytes()
+            ));
+        }
+        out.push('\n');
+    }
+    out
+}

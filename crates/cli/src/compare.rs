@@ -1,0 +1,166 @@
+//! `steelyard compare`: two results side by side. The lab judges; this prints.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use lab::compare::{Comparison, Rule, Status, compare};
+use lab::result::{BenchResult, read};
+
+use crate::end::{End, Failure, finish, print_json};
+use crate::show::paint::{Colour, Paint};
+use crate::show::screen;
+use crate::show::table::{Align, Cell, Table};
+
+/// Compare a result with a baseline: what is proven to differ, and what is not.
+///
+/// Medians are compared by the test of Mann and Whitney, which assumes no shape of noise; `~` says that nothing is
+/// proven, which is not the same as equal. Runs of both sides should take turns in time.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard bench http http://127.0.0.1:8080/ --repeat 10 -o base.json
+  steelyard bench http http://127.0.0.1:8081/ --repeat 10 -o changed.json
+  steelyard compare base.json changed.json
+  steelyard compare base.json changed.json --threshold 2 --metric rate --metric latency-p99
+  steelyard compare base.json changed.json --all --json
+
+Exit codes: 0 no regression is proven, 1 one is, beyond the threshold, 2 a file could not be read, 3 nothing can be
+told: too few runs, or nothing in common.")]
+pub struct Args {
+    /// The result to compare with.
+    #[arg(value_name = "BASE")]
+    baseline: PathBuf,
+    /// The result in question.
+    #[arg(value_name = "RESULT")]
+    result: PathBuf,
+    /// How often a thing may be called different from itself, in each row.
+    #[arg(long, value_name = "PROBABILITY", default_value_t = 0.01, value_parser = probability)]
+    alpha: f64,
+    /// Count a difference only when its whole interval is beyond so many per cent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
+    threshold: f64,
+    /// Only these figures; default rate, latency-p50, latency-p99, capacity, throughput, and what a stream reports.
+    #[arg(long, value_name = "NAME")]
+    metric: Vec<String>,
+    /// Every figure that both have.
+    #[arg(long, conflicts_with = "metric")]
+    all: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    let found = text.parse::<f64>().ok().filter(|value| *value > 0.0 && *value < 0.5);
+    found.ok_or_else(|| "expected a probability above 0 and below 0.5, such as 0.01".to_owned())
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let found = text.parse::<f64>().ok().filter(|value| (0.0..1000.0).contains(value));
+    found.ok_or_else(|| "expected per cent from 0 on, such as 2.5".to_owned())
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.json, carry_out(args))
+}
+
+fn carry_out(args: &Args) -> Result<End, Failure> {
+    let (mut baseline, mut result) = (open(&args.baseline)?, open(&args.result)?);
+    for side in [&mut baseline, &mut result] {
+        for run in &mut side.runs {
+            run.metrics.retain(|metric| is_wanted(args, &metric.name));
+        }
+    }
+    let rule = Rule { alpha: args.alpha, threshold_percent: args.threshold };
+    let comparison = compare(&baseline, &result, rule);
+    if args.json {
+        print_json(&comparison)?;
+    } else {
+        screen::print(&text(&comparison, rule, screen::width(), Paint::for_stdout()))?;
+    }
+    let told = comparison.rows.iter().any(|row| row.status != Status::TooFewRuns);
+    Ok(match (comparison.worse, told) {
+        (true, _) => End::No,
+        (false, true) => End::Done,
+        (false, false) => End::Partial,
+    })
+}
+
+fn is_wanted(args: &Args, name: &str) -> bool {
+    match args.metric.as_slice() {
+        _ if args.all => true,
+        [] => USUAL.contains(&name),
+        names => names.iter().any(|wanted| wanted == name),
+    }
+}
+
+fn open(path: &Path) -> Result<BenchResult, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::Unusable(format!("cannot read {}: {error}", path.display())))?;
+    read(&text).map_err(|error| Failure::Unusable(format!("{}: {error}", path.display())))
+}
+
+fn text(comparison: &Comparison, rule: Rule, width: usize, paint: Paint) -> String {
+    let right = |name| (name, Align::Right);
+    let mut table = Table::new(&[
+        ("test", Align::Left),
+        ("metric", Align::Left),
+        ("unit", Align::Left),
+        right("baseline"),
+        right("result"),
+        right("difference"),
+        ("status", Align::Left),
+        right("sd"),
+        right("sd"),
+        right("p"),
+        right("interval"),
+        right("runs"),
+    ]);
+    for row in &comparison.rows {
+        let (status, colour) = match row.status {
+            Status::Better => ("better", Colour::Good),
+            Status::Worse => ("worse", Colour::Bad),
+            Status::Differs => ("differs", Colour::Doubt),
+            Status::Unproven => ("~", Colour::Quiet),
+            Status::TooFewRuns => ("too few runs", Colour::Doubt),
+        };
+        let signed = |value: f64| format!("{value:+.2} %");
+        let interval = row.interval_percent.map(|(low, high)| format!("{low:+.2} … {high:+.2} %"));
+        table.row(vec![
+            row.test.clone().into(),
+            row.metric.clone().into(),
+            row.unit.clone().into(),
+            figure(row.baseline).into(),
+            figure(row.result).into(),
+            row.difference_percent.map_or("-".to_owned(), signed).into(),
+            Cell::coloured(status, colour),
+            format!("{:.2} %", row.baseline_deviation_percent).into(),
+            format!("{:.2} %", row.result_deviation_percent).into(),
+            format!("{:.4}", row.p).into(),
+            interval.unwrap_or_else(|| "-".to_owned()).into(),
+            format!("{}/{}", row.runs.0, row.runs.1).into(),
+        ]);
+    }
+    let mut out = table.render(width, paint);
+    let confidence = (1.0 - rule.alpha) * 100.0;
+    out.push_str(&format!(
+        "\n~: nothing proven at alpha {} in each row (not: equal). Intervals of the difference hold with {confidence} %.\n",
+        rule.alpha
+    ));
+    for warning in &comparison.warnings {
+        out.push_str(&format!("{}: {warning}\n", paint.text(Colour::Doubt, "warning")));
+    }
+    out
+}
+
+fn figure(value: f64) -> String {
+    match value.abs() {
+        v if v >= 1e6 => format!("{value:.0}"),
+        v if v >= 100.0 => format!("{value:.1}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// The figures that are compared unless others are named: more rows make more false alarms.
+const USUAL: [&str; 6] = ["rate", "latency-p50", "latency-p99", "capacity", "throughput", "loss"];

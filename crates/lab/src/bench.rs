@@ -1,0 +1,8 @@
+//! Benchmarks as users order them: what is asked, how often, and the result that is left.
+
+pub mod drive;
+pub mod http;
+pub mod pace;
+pub mod page;
+pub mod scenario;
+pub mod url;

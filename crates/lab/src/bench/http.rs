@@ -1,0 +1,287 @@
+//! `bench http` as a whole: the runs that an order asks for, in which order, and what they come to.
+//!
+//! It resolves no names, opens no files and prints nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::drive::{Driven, drive};
+use crate::load::{Fail, Pace, Plan, Report, StartError};
+use crate::machine::facts::{Facts, forecast, named};
+use crate::machine::processors::skew;
+use crate::result::{BenchResult, Better, Metric, Run, Second, Weight};
+use crate::seek::{Found, Objective, Seek, Terms, Verdict};
+
+/// An order.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The load; its pace is of the first test.
+    pub plan: Plan,
+    /// Open loop: the rates, each a test; empty: the plan's own pace.
+    pub rates: Vec<f64>,
+    /// How often each test is repeated; repeats of all tests take turns.
+    pub repeats: u32,
+    /// Load before the first test that is not counted.
+    pub warm_up: Duration,
+}
+
+/// What a listener hears.
+#[derive(Clone, Debug)]
+pub enum Told<'a> {
+    /// A run begins.
+    Begins {
+        /// Its test.
+        test: &'a str,
+        /// Which repeat, from 1, and of how many.
+        repeat: (u32, u32),
+    },
+    /// A second of it.
+    Second(&'a Second),
+}
+
+/// Carries out an order. `stop` ends it; what was measured until then is kept and marked.
+///
+/// # Errors
+/// The first run could not be started; nothing was measured.
+pub fn run(
+    order: &Order,
+    facts: &Facts,
+    result: &mut BenchResult,
+    stop: &Arc<AtomicBool>,
+    told: &mut dyn FnMut(Told<'_>),
+) -> Result<(), StartError> {
+    let tests = tests(order);
+    for (_, plan) in &tests {
+        forecast(facts, plan).into_iter().for_each(|note| result.note(note.weight, note.text));
+    }
+    warm_up(order, &tests, stop, told)?;
+    for repeat in 1..=order.repeats {
+        for (test, plan) in &tests {
+            if stop.load(Ordering::Relaxed) {
+                let text =
+                    format!("stopped before repeat {repeat} of {} of `{test}`", order.repeats);
+                result.note(Weight::Partial, text);
+                return Ok(());
+            }
+            told(Told::Begins { test, repeat: (repeat, order.repeats) });
+            let driven = drive(plan.clone(), stop, &mut |second| told(Told::Second(second)))?;
+            let run = judged(&driven, plan, facts, test, repeat, result);
+            result.runs.push(run);
+        }
+    }
+    Ok(())
+}
+
+fn tests(order: &Order) -> Vec<(String, Plan)> {
+    let connections = order.plan.connections();
+    if order.rates.is_empty() {
+        return vec![(format!("{connections} connections"), order.plan.clone())];
+    }
+    let test = |rate: &f64| {
+        let pace = Pace::Open { per_second: *rate, connections };
+        (format!("{rate} requests/s"), Plan { pace, ..order.plan.clone() })
+    };
+    order.rates.iter().map(test).collect()
+}
+
+fn warm_up(
+    order: &Order,
+    tests: &[(String, Plan)],
+    stop: &Arc<AtomicBool>,
+    told: &mut dyn FnMut(Told<'_>),
+) -> Result<(), StartError> {
+    let Some((_, plan)) = tests.first().filter(|_| !order.warm_up.is_zero()) else { return Ok(()) };
+    told(Told::Begins { test: "warm-up, not counted", repeat: (1, 1) });
+    let plan = Plan { time: Some(order.warm_up), requests: None, ..plan.clone() };
+    drive(plan, stop, &mut |second| told(Told::Second(second))).map(drop)
+}
+
+/// A run as the result keeps it; what must be known of it becomes a note.
+fn judged(
+    driven: &Driven,
+    plan: &Plan,
+    facts: &Facts,
+    test: &str,
+    repeat: u32,
+    result: &mut BenchResult,
+) -> Run {
+    let report = &driven.report;
+    for note in named(facts, plan, report, driven.busiest) {
+        result.note(note.weight, format!("`{test}`: {}", note.text));
+    }
+    if let Some(text) = skew(&driven.processors) {
+        result.note(Weight::Hint, text);
+    }
+    let mut complete = true;
+    for (grave, text) in shortfalls(driven, plan) {
+        complete &= !grave;
+        result.note(Weight::Partial, format!("`{test}`, repeat {repeat}: {text}"));
+    }
+    Run {
+        test: test.to_owned(),
+        repeat,
+        complete,
+        metrics: metrics(report),
+        failed: report.failed_by_cause.iter().map(|(cause, n)| ((*cause).to_owned(), *n)).collect(),
+        series: driven.series.clone(),
+        histogram: report.histogram(),
+        processors: driven.processors.clone(),
+        threads_busy: driven.threads_busy.clone(),
+    }
+}
+
+/// What is missing of a run, and whether its figures then mean something else.
+fn shortfalls(driven: &Driven, plan: &Plan) -> Vec<(bool, String)> {
+    let report = &driven.report;
+    let mut out = Vec::new();
+    if driven.stopped {
+        out.push((true, format!("stopped after {:.1} s", report.seconds)));
+    }
+    if report.failed > 0 {
+        let causes: Vec<String> = report
+            .failed_by_cause
+            .iter()
+            .map(|(cause, count)| format!("{count} {cause}"))
+            .collect();
+        let grave = report.failed as f64 > report.requests as f64 * GRAVE_SHARE;
+        let text = format!(
+            "{} of {} requests failed: {}",
+            report.failed,
+            report.requests,
+            causes.join(", ")
+        );
+        out.push((grave, text));
+    }
+    if report.answered == 0 {
+        out.push((true, "nothing was answered".to_owned()));
+    }
+    if report.in_flight > 0 {
+        let text =
+            format!("{} requests were under way at the end and are not counted", report.in_flight);
+        out.push((false, text));
+    }
+    if let Pace::Open { per_second, .. } = plan.pace
+        && !driven.stopped
+        && report.answered_per_second < per_second * REACHED
+        && report.count(Fail::NotSent) + report.count(Fail::Timeout) > 0
+    {
+        let reached = report.answered_per_second;
+        out.push((
+            true,
+            format!(
+                "the rate was not reached: {per_second} requests/s were due, {reached:.0} answered"
+            ),
+        ));
+    }
+    out
+}
+
+fn metrics(report: &Report) -> Vec<Metric> {
+    let mut out = Vec::new();
+    let mut add =
+        |name: &str, unit: &str, better, value| out.push(Metric::new(name, unit, better, value));
+    let seconds = report.seconds.max(1e-9);
+    add("requests", "1", Better::Neither, report.requests as f64);
+    add("answered", "1", Better::Neither, report.answered as f64);
+    add("failed", "1", Better::Less, report.failed as f64);
+    add("time", "s", Better::Neither, report.seconds);
+    add("rate", "requests/s", Better::More, report.answered_per_second);
+    add("received", "bit/s", Better::More, report.bytes_in as f64 * 8.0 / seconds);
+    add("sent", "bit/s", Better::Neither, report.bytes_out as f64 * 8.0 / seconds);
+    add("connections", "1", Better::Neither, report.connects as f64);
+    let latency = &report.latency;
+    add("latency-mean", "ms", Better::Less, latency.mean_us / 1e3);
+    add("latency-sd", "ms", Better::Neither, latency.sd_us / 1e3);
+    add("latency-min", "ms", Better::Neither, latency.min_us / 1e3);
+    for (name, quantile) in PERCENTILES {
+        let value = if report.answered > 0 { report.latency_us(quantile) } else { 0.0 };
+        add(&format!("latency-{name}"), "ms", Better::Less, value / 1e3);
+    }
+    for (name, part) in
+        [("connect", &report.connect), ("waiting", &report.waiting), ("service", &report.service)]
+    {
+        add(&format!("{name}-count"), "1", Better::Neither, part.count as f64);
+        add(&format!("{name}-min"), "ms", Better::Neither, part.min_us / 1e3);
+        add(&format!("{name}-mean"), "ms", Better::Neither, part.mean_us / 1e3);
+        add(&format!("{name}-sd"), "ms", Better::Neither, part.sd_us / 1e3);
+        add(&format!("{name}-p50"), "ms", Better::Neither, part.p50_us / 1e3);
+        add(&format!("{name}-p99"), "ms", Better::Neither, part.p99_us / 1e3);
+        add(&format!("{name}-max"), "ms", Better::Neither, part.max_us / 1e3);
+    }
+    add("start-lag-p99", "ms", Better::Neither, report.lag.p99_us / 1e3);
+    let statuses = report.statuses.iter().enumerate().skip(1);
+    statuses
+        .for_each(|(class, n)| add(&format!("status-{class}xx"), "1", Better::Neither, *n as f64));
+    out
+}
+
+/// Searches the highest rate that meets `objective`; every trial becomes a run of the result.
+///
+/// # Errors
+/// The first trial could not be started.
+pub fn seek(
+    order: &Order,
+    (objective, terms): (Objective, Terms),
+    facts: &Facts,
+    result: &mut BenchResult,
+    stop: &Arc<AtomicBool>,
+    told: &mut dyn FnMut(Told<'_>),
+) -> Result<Option<Found>, StartError> {
+    let mut seek = Seek::new(terms);
+    let first = Order { rates: vec![terms.from], ..order.clone() };
+    warm_up(&first, &tests(&first), stop, told)?;
+    let mut trial = 0;
+    while let Some(rate) = seek.next() {
+        trial += 1;
+        let pace = Pace::Open { per_second: rate, connections: order.plan.connections() };
+        let plan = Plan { pace, ..order.plan.clone() };
+        let test = format!("trial at {rate:.0} requests/s");
+        told(Told::Begins { test: &test, repeat: (trial, 0) });
+        let driven = drive(plan.clone(), stop, &mut |second| told(Told::Second(second)))?;
+        let limits = named(facts, &plan, &driven.report, driven.busiest);
+        let verdict = verdict(&objective, &driven.report, !limits.is_empty());
+        // Trials that miss are what a search is made of: what they lack is no fault of the result.
+        let mut aside = BenchResult::new("", Default::default());
+        let run = judged(&driven, &plan, facts, &test, trial, &mut aside);
+        result.runs.push(run);
+        if verdict == Verdict::ClientLimit {
+            limits
+                .into_iter()
+                .for_each(|note| result.note(note.weight, format!("`{test}`: {}", note.text)));
+        }
+        if driven.stopped {
+            result.note(Weight::Partial, format!("stopped in {test}: the search is not over"));
+            return Ok(None);
+        }
+        seek.tried(verdict);
+    }
+    Ok(seek.found())
+}
+
+fn verdict(objective: &Objective, report: &Report, limited: bool) -> Verdict {
+    // Failed requests are slow ones; those under way at the end were not fast either.
+    let slow = report.slower_than(objective.within_us) + report.failed + report.in_flight;
+    match objective.judge(slow, report.requests) {
+        Verdict::Misses if limited => Verdict::ClientLimit,
+        verdict => verdict,
+    }
+}
+
+/// Percentiles that are told, with their quantiles.
+pub const PERCENTILES: [(&str, f64); 10] = [
+    ("p50", 0.5),
+    ("p66", 0.66),
+    ("p75", 0.75),
+    ("p80", 0.8),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+    ("max", 1.0),
+];
+/// More failures than this part of a run's requests, and its figures mean something else.
+const GRAVE_SHARE: f64 = 0.01;
+/// A rate counts as reached from this part of it on.
+const REACHED: f64 = 0.98;

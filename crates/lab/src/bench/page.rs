@@ -1,0 +1,226 @@
+//! A result as a page: figures, plots of rate, latency, percentiles and processors. It needs nothing but a browser.
+//!
+//! It draws what a result holds and calculates nothing.
+
+use std::fmt::Write;
+
+use trace::render::axis::{amount, seconds, ticks};
+use trace::render::svg::{Svg, escaped};
+
+use crate::machine::processors::Share;
+use crate::result::{BenchResult, Run, Weight};
+
+/// Draws it.
+pub fn page(result: &BenchResult) -> String {
+    let mut page = String::new();
+    let provenance = &result.provenance;
+    let title = escaped(&format!("steelyard bench {}", result.kind));
+    let _ = writeln!(
+        page,
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n<style>\n{STYLE}</style></head><body>\n\
+         <h1>{title}</h1>\n<p class=\"quiet\">{}</p>\n<p class=\"quiet\">{} · {} · steelyard {}</p>",
+        escaped(&provenance.command.join(" ")),
+        escaped(&provenance.host),
+        escaped(&provenance.kernel),
+        escaped(&provenance.steelyard),
+    );
+    if !result.complete {
+        page.push_str("<p class=\"partial\">This result is partial: see the notes.</p>\n");
+    }
+    for note in &result.notes {
+        let class = match note.weight {
+            Weight::Hint => "hint",
+            Weight::ClientLimit => "limit",
+            Weight::Partial => "partial",
+        };
+        let _ = writeln!(page, "<p class=\"note {class}\">{}</p>", escaped(&note.text));
+    }
+    for run in result.runs.iter().take(MOST_RUNS) {
+        draw(&mut page, run);
+    }
+    if result.runs.len() > MOST_RUNS {
+        let _ = writeln!(
+            page,
+            "<p class=\"quiet\">{} more runs are not shown.</p>",
+            result.runs.len() - MOST_RUNS
+        );
+    }
+    page.push_str("<h2>Settings</h2>\n<table>\n");
+    for (name, value) in provenance.settings.iter().chain(&provenance.sysctls) {
+        let _ = writeln!(page, "<tr><td>{}</td><td>{}</td></tr>", escaped(name), escaped(value));
+    }
+    page.push_str("</table>\n</body></html>\n");
+    page
+}
+
+fn draw(page: &mut String, run: &Run) {
+    let partial = if run.complete { "" } else { " <small class=\"partial\">partial</small>" };
+    let _ = writeln!(page, "<h2>{}, repeat {}{partial}</h2>", escaped(&run.test), run.repeat);
+    if run.series.len() > 1 {
+        let span = run.series.last().map_or(1.0, |second| second.at);
+        let rate = |of: fn(&crate::result::Second) -> f64| -> Vec<(f64, f64)> {
+            run.series.iter().map(|second| (second.at, of(second))).collect()
+        };
+        let lines = [("rate", rate(|s| s.rate)), ("failed", rate(|s| s.failed))];
+        plot(page, "Answered and failed a second", span, &lines, amount, seconds);
+        let micro = |of: fn(&crate::result::Second) -> f64| -> Vec<(f64, f64)> {
+            run.series.iter().map(|second| (second.at, of(second) / 1e6)).collect()
+        };
+        let lines = [
+            ("max", micro(|s| s.max_us)),
+            ("p99", micro(|s| s.p99_us)),
+            ("p50", micro(|s| s.p50_us)),
+        ];
+        plot(page, "Latency by the second: half, 99 %, longest", span, &lines, seconds, seconds);
+    }
+    let nines = nines(&run.histogram);
+    if nines.len() > 1 {
+        let span = nines.last().map_or(1.0, |(x, _)| *x);
+        let words = |nines: f64| match nines {
+            n if n < 0.5 => "0 %".to_owned(),
+            n => format!("{:.*} %", (n as usize).saturating_sub(2), 100.0 - 10_f64.powf(2.0 - n)),
+        };
+        let title = "Latency by percentile, from the intended start";
+        plot(page, title, span, &[("p99", nines)], seconds, words);
+    }
+    processors(page, &run.processors);
+    page.push_str("<table>\n<tr><th>figure</th><th>value</th><th>unit</th></tr>\n");
+    for metric in &run.metrics {
+        let _ = writeln!(
+            page,
+            "<tr><td>{}</td><td>{}</td><td>{}</td></tr>",
+            escaped(&metric.name),
+            figure(metric.value),
+            escaped(&metric.unit)
+        );
+    }
+    for (cause, count) in &run.failed {
+        let _ = writeln!(
+            page,
+            "<tr><td>failed: {}</td><td>{count}</td><td>1</td></tr>",
+            escaped(cause)
+        );
+    }
+    page.push_str("</table>\n");
+}
+
+/// Each latency against the nines of its percentile: 1 is 90 %, 2 is 99 %.
+fn nines(histogram: &[(f64, u64)]) -> Vec<(f64, f64)> {
+    let all: u64 = histogram.iter().map(|(_, count)| count).sum();
+    let mut below = 0;
+    let points = histogram.iter().filter_map(|(micros, count)| {
+        below += count;
+        let rest = (all - below) as f64 / all as f64;
+        (rest > 0.0).then(|| (-rest.log10(), micros / 1e6))
+    });
+    points.collect()
+}
+
+fn plot(
+    page: &mut String,
+    title: &str,
+    span: f64,
+    lines: &[(&str, Vec<(f64, f64)>)],
+    values: impl Fn(f64) -> String,
+    along: impl Fn(f64) -> String,
+) {
+    let most =
+        lines.iter().flat_map(|(_, points)| points).fold(0.0, |most, (_, y)| f64::max(most, *y));
+    let most = if most > 0.0 { most * 1.05 } else { 1.0 };
+    let (x, y) =
+        (|at: f64| LEFT + at / span * INSIDE, |value: f64| TOP + HEIGHT * (1.0 - value / most));
+    let mut svg = Svg::default();
+    for mark in ticks(most, 4.0) {
+        svg.line("grid", (LEFT, y(mark)), (LEFT + INSIDE, y(mark)));
+        svg.text("small", "end", (LEFT - 6.0, y(mark) + 4.0), &values(mark));
+    }
+    for mark in ticks(span, 8.0) {
+        svg.text("small", "middle", (x(mark), TOP + HEIGHT + 16.0), &along(mark));
+    }
+    for (class, points) in lines {
+        let points: Vec<(f64, f64)> =
+            points.iter().map(|(at, value)| (x(*at), y(*value))).collect();
+        svg.steps(class, &points);
+    }
+    let height = TOP + HEIGHT + 24.0;
+    let _ = writeln!(
+        page,
+        "<div class=\"plot\"><svg viewBox=\"0 0 {WIDTH} {height}\" width=\"100%\">\n{}</svg><small>{}</small></div>",
+        svg.inner(),
+        escaped(title)
+    );
+}
+
+fn processors(page: &mut String, shares: &[Share]) {
+    if shares.is_empty() {
+        return;
+    }
+    page.push_str("<table>\n<tr><th>processor</th><th>user</th><th>system</th><th>irq</th><th>softirq</th><th>steal</th><th>idle</th><th>NET_RX/s</th></tr>\n");
+    for share in shares.iter().take(MOST_PROCESSORS) {
+        let _ = write!(page, "<tr><td>{}</td>", share.number);
+        for part in [share.user, share.system, share.irq, share.softirq, share.steal, share.idle] {
+            // The colour is the heat: the busier, the darker.
+            let _ = write!(
+                page,
+                "<td style=\"background:rgba(42,111,187,{:.2})\">{:.0} %</td>",
+                part * 0.5,
+                part * 100.0
+            );
+        }
+        let _ = writeln!(page, "<td>{:.0}</td></tr>", share.net_rx);
+    }
+    page.push_str("</table>\n");
+}
+
+fn figure(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.3}")
+    }
+}
+
+const STYLE: &str = include_str!("page.css");
+const WIDTH: f64 = 1_000.0;
+const LEFT: f64 = 80.0;
+const INSIDE: f64 = WIDTH - LEFT - 20.0;
+const TOP: f64 = 10.0;
+const HEIGHT: f64 = 160.0;
+/// Runs that are drawn.
+const MOST_RUNS: usize = 60;
+/// Processors that are listed.
+const MOST_PROCESSORS: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::{Provenance, Second};
+
+    #[test]
+    fn a_page_is_whole_escaped_and_alone() {
+        let mut result = BenchResult::new("http", Provenance::default());
+        result.provenance.command = vec!["bench".to_owned(), "<script>".to_owned()];
+        result.note(Weight::Partial, "died & gone".to_owned());
+        let second =
+            |at| Second { at, rate: 10.0, p99_us: 500.0, max_us: 900.0, ..Second::default() };
+        let histogram = vec![(100.0, 90), (200.0, 9), (900.0, 1)];
+        let series = vec![second(1.0), second(2.0)];
+        result.runs.push(Run { test: "t".to_owned(), series, histogram, ..Run::default() });
+        let page = page(&result);
+        assert!(page.contains("&lt;script&gt;") && !page.contains("<script>"));
+        assert!(page.contains("died &amp; gone") && page.contains("This result is partial"));
+        assert_eq!(page.matches("<svg").count(), 3);
+        assert!(page.contains("99 %"), "the axis of percentiles");
+        for word in ["src=", "href=", "@import", "url("] {
+            assert!(!page.contains(word), "`{word}` in the page");
+        }
+        assert_eq!(page.matches("<table>").count(), page.matches("</table>").count());
+    }
+
+    #[test]
+    fn nines_are_shares_that_were_slower() {
+        let found = nines(&[(1e6, 90), (2e6, 9), (3e6, 1)]);
+        assert_eq!(found.len(), 2, "the last has nothing above it");
+        assert!((found[0].0 - 1.0).abs() < 1e-9 && (found[1].0 - 2.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,167 @@
+//! A scenario: weighted requests with what is expected of their answers, as a TOML file.
+//!
+//! Unknown keys are refused, and every mistake says in which request it is. It reads no files.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::config::unit::Time;
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::load::{Expect, Mix, MixError, Shot};
+
+/// Why a text is no scenario.
+#[derive(Debug, Error)]
+pub enum ScenarioError {
+    /// Not TOML, or a key that is none.
+    #[error("{0}")]
+    Form(#[from] toml::de::Error),
+    /// A time that is none.
+    #[error("request `{name}`: think: `{found}`: {why}; expected a time such as `250ms`")]
+    Think {
+        /// The request.
+        name: String,
+        /// What it says.
+        found: String,
+        /// Why not.
+        why: model::config::unit::UnitError,
+    },
+    /// A body twice.
+    #[error("request `{0}`: give `body` or `body-bytes`, not both")]
+    Bodies(String),
+    /// A status that is none.
+    #[error("request `{0}`: expect.status: {1} is no status; expected 200 to 599")]
+    Status(String, u16),
+    /// Requests that cannot be asked.
+    #[error(transparent)]
+    Mix(#[from] MixError),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct RawScenario {
+    request: Vec<RawRequest>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct RawRequest {
+    name: Option<String>,
+    #[serde(default = "one")]
+    weight: u32,
+    #[serde(default = "get")]
+    method: String,
+    path: String,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    body: Option<String>,
+    body_bytes: Option<usize>,
+    think: Option<String>,
+    #[serde(default)]
+    expect: RawExpect,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct RawExpect {
+    status: Option<u16>,
+    bytes: Option<u64>,
+    text: Option<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn get() -> String {
+    "GET".to_owned()
+}
+
+/// Reads a scenario; `host`: what `Host` says unless a request says otherwise.
+pub fn read(text: &str, host: &str) -> Result<Mix, ScenarioError> {
+    let raw: RawScenario = toml::from_str(text)?;
+    let shots = raw.request.into_iter().map(|request| shot(request, host));
+    let mix = Mix { shots: shots.collect::<Result<_, _>>()? };
+    mix.check()?;
+    Ok(mix)
+}
+
+fn shot(raw: RawRequest, host: &str) -> Result<Shot, ScenarioError> {
+    let name = raw.name.unwrap_or_else(|| format!("{} {}", raw.method, raw.path));
+    let body = match (raw.body, raw.body_bytes) {
+        (Some(_), Some(_)) => return Err(ScenarioError::Bodies(name)),
+        (Some(text), None) => text.into_bytes(),
+        // A little over the most is made, so that the check of the mix refuses it by name.
+        (None, Some(bytes)) => vec![b'x'; bytes.min((1 << 20) + 1)],
+        (None, None) => Vec::new(),
+    };
+    let think = match raw.think {
+        None => Duration::ZERO,
+        Some(found) => match found.parse::<Time>() {
+            Ok(time) => time.0,
+            Err(why) => return Err(ScenarioError::Think { name, found, why }),
+        },
+    };
+    if let Some(status) = raw.expect.status.filter(|status| !(200..=599).contains(status)) {
+        return Err(ScenarioError::Status(name, status));
+    }
+    let mut fields: Vec<(String, String)> = raw.headers.into_iter().collect();
+    let own = fields.iter().position(|(name, _)| name.eq_ignore_ascii_case("host"));
+    let host = own.map_or_else(|| host.to_owned(), |at| fields.remove(at).1);
+    let text = raw.expect.text.map(|text| Arc::from(text.as_bytes()));
+    Ok(Shot {
+        name,
+        weight: raw.weight,
+        method: raw.method,
+        target: raw.path,
+        host,
+        fields,
+        body: body.into(),
+        think,
+        expect: Expect { status: raw.expect.status, bytes: raw.expect.bytes, text },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_scenario() {
+        let text = "[[request]]\npath = \"/\"\nweight = 7\n\n[[request]]\nname = \"buy\"\nmethod = \"POST\"\npath = \"/cart\"\n\
+                    headers = { Accept = \"*/*\", Host = \"buy.example\" }\nbody = \"a=1\"\nthink = \"250ms\"\n\
+                    expect = { status = 201, bytes = 3, text = \"ok\" }\n";
+        let mix = read(text, "shop.example").unwrap();
+        assert_eq!((mix.shots[0].weight, mix.shots[0].name.as_str()), (7, "GET /"));
+        let buy = &mix.shots[1];
+        assert_eq!((buy.host.as_str(), buy.think), ("buy.example", Duration::from_millis(250)));
+        assert_eq!(buy.expect.status, Some(201));
+        let request = String::from_utf8(buy.http1(false)).unwrap();
+        assert_eq!(
+            request,
+            "POST /cart HTTP/1.1\r\nHost: buy.example\r\nAccept: */*\r\nContent-Length: 3\r\n\r\na=1"
+        );
+    }
+
+    #[test]
+    fn mistakes_name_their_place() {
+        let wrong = |text: &str| {
+            read(&format!("[[request]]\npath = \"/\"\n{text}"), "h").unwrap_err().to_string()
+        };
+        for (text, part) in [
+            ("wait = 3", "unknown field"),
+            ("think = \"5\"", "the unit is missing"),
+            ("body = \"a\"\nbody-bytes = 3", "not both"),
+            ("body-bytes = 9999999", "at most"),
+            ("weight = 0", "weight"),
+            ("expect = { status = 99 }", "no status"),
+            ("headers = { \"Content-Length\" = \"3\" }", "leave out"),
+            ("method = \"G T\"", "the method"),
+        ] {
+            assert!(wrong(text).contains(part), "{text}: {}", wrong(text));
+        }
+        assert!(read("", "h").is_err());
+    }
+}

@@ -1,0 +1,117 @@
+//! Where a benchmark goes: `http://host:port/path` taken apart. It resolves no names.
+
+use thiserror::Error;
+
+/// A target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Whether TLS is spoken.
+    pub secure: bool,
+    /// The host without brackets: a name or an address.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Path and query, at least `/`.
+    pub path: String,
+    /// What `Host` says: host and port as written.
+    pub authority: String,
+}
+
+/// Why a text is no target.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TargetError {
+    /// Neither http nor https.
+    #[error(
+        "`{0}` has no scheme that can be asked; expected http://HOST[:PORT][/PATH] or https://…"
+    )]
+    Scheme(String),
+    /// No host.
+    #[error("`{0}` names no host")]
+    Host(String),
+    /// A port that is none.
+    #[error("`{0}` is no port; expected 1 to 65535")]
+    Port(String),
+    /// A name and a password, which are not sent.
+    #[error("leave out what stands before `@`: credentials go into a field of a scenario")]
+    Credentials,
+}
+
+impl std::str::FromStr for Target {
+    type Err = TargetError;
+
+    fn from_str(text: &str) -> Result<Target, TargetError> {
+        let (secure, rest) = if let Some(rest) = text.strip_prefix("http://") {
+            (false, rest)
+        } else if let Some(rest) = text.strip_prefix("https://") {
+            (true, rest)
+        } else {
+            return Err(TargetError::Scheme(text.to_owned()));
+        };
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, tail) = rest.split_at(end);
+        if authority.contains('@') {
+            return Err(TargetError::Credentials);
+        }
+        let tail = tail.split('#').next().unwrap_or_default();
+        let path = if tail.starts_with('/') { tail.to_owned() } else { format!("/{tail}") };
+        let (host, port) = split(authority);
+        if host.is_empty() {
+            return Err(TargetError::Host(text.to_owned()));
+        }
+        let port = match port {
+            None => {
+                if secure {
+                    443
+                } else {
+                    80
+                }
+            }
+            Some(digits) => match digits.parse() {
+                Ok(port) if port > 0 => port,
+                _ => return Err(TargetError::Port(digits.to_owned())),
+            },
+        };
+        let (host, authority) = (host.to_owned(), authority.to_owned());
+        Ok(Target { secure, host, port, path, authority })
+    }
+}
+
+/// Host without brackets, and what stands behind the last colon.
+fn split(authority: &str) -> (&str, Option<&str>) {
+    if let Some(rest) = authority.strip_prefix('[') {
+        let (host, tail) = rest.split_once(']').unwrap_or((rest, ""));
+        return (host, tail.strip_prefix(':'));
+    }
+    match authority.rsplit_once(':') {
+        Some((host, port)) => (host, Some(port)),
+        None => (authority, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets() {
+        let rows = [
+            ("http://shop.example", (false, "shop.example", 80, "/")),
+            ("https://[2001:db8::1]:8443/a?b#c", (true, "2001:db8::1", 8443, "/a?b")),
+            ("http://127.0.0.1:8080?x=1", (false, "127.0.0.1", 8080, "/?x=1")),
+        ];
+        for (text, (secure, host, port, path)) in rows {
+            let found: Target = text.parse().unwrap();
+            assert_eq!(
+                (found.secure, found.host.as_str(), found.port, found.path.as_str()),
+                (secure, host, port, path)
+            );
+        }
+        let wrong = |text: &str| text.parse::<Target>().unwrap_err();
+        assert!(matches!(wrong("ftp://x"), TargetError::Scheme(_)));
+        assert!(matches!(wrong("x"), TargetError::Scheme(_)));
+        assert!(matches!(wrong("http:///x"), TargetError::Host(_)));
+        assert!(matches!(wrong("http://h:0"), TargetError::Port(_)));
+        assert!(matches!(wrong("http://h:99999"), TargetError::Port(_)));
+        assert_eq!(wrong("http://u:p@h"), TargetError::Credentials);
+    }
+}

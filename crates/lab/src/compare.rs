@@ -1,0 +1,206 @@
+//! Two results side by side: what is proven to differ, what is not, and what cannot be told from so few runs.
+//!
+//! "Not proven" is never shown as "equal". It reads no files.
+
+use serde::Serialize;
+
+use crate::result::{BenchResult, Better, Metric};
+use crate::stats::rank::{compare as ranked, runs_needed, smallest_p};
+use crate::stats::sample::{deviation_percent, median};
+
+/// How strict a comparison is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rule {
+    /// Probability of calling a thing different from itself, for each row.
+    pub alpha: f64,
+    /// A difference counts when its whole interval lies beyond so many per cent of the baseline's median.
+    pub threshold_percent: f64,
+}
+
+/// What a row comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Proven to be better.
+    Better,
+    /// Proven to be worse.
+    Worse,
+    /// Proven to differ in what is neither good nor bad.
+    Differs,
+    /// Nothing is proven; that is not the same as equal.
+    Unproven,
+    /// So few runs can prove nothing, whatever they say.
+    TooFewRuns,
+}
+
+/// A row of the table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The test.
+    pub test: String,
+    /// The figure.
+    pub metric: String,
+    /// Its unit.
+    pub unit: String,
+    /// The baseline's median.
+    pub baseline: f64,
+    /// The result's median.
+    pub result: f64,
+    /// Their difference in per cent of the baseline; `None` where that is 0.
+    pub difference_percent: Option<f64>,
+    /// What it comes to.
+    pub status: Status,
+    /// The baseline's standard deviation in per cent of its mean.
+    pub baseline_deviation_percent: f64,
+    /// The result's, likewise.
+    pub result_deviation_percent: f64,
+    /// Runs of each.
+    pub runs: (usize, usize),
+    /// How probable so clear a difference would be of a thing with itself (Mann–Whitney, two-sided).
+    pub p: f64,
+    /// Probability that a run of the result exceeds one of the baseline, less the opposite: −1 to 1.
+    pub effect: f64,
+    /// Interval of the difference in per cent of the baseline's median, at confidence 1 − alpha.
+    pub interval_percent: Option<(f64, f64)>,
+}
+
+/// A comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The rows, in the order of the baseline.
+    pub rows: Vec<Row>,
+    /// What only one side has, and what differs in how they were made.
+    pub warnings: Vec<String>,
+    /// Whether something is proven to be worse.
+    pub worse: bool,
+}
+
+/// Compares a result with its baseline.
+pub fn compare(baseline: &BenchResult, result: &BenchResult, rule: Rule) -> Comparison {
+    let (left, right) = (samples(baseline), samples(result));
+    let mut warnings = differences(baseline, result);
+    let mut rows = Vec::new();
+    for sample in &left {
+        match right.iter().find(|other| other.is_like(sample)) {
+            Some(other) => rows.push(row(sample, other, rule)),
+            None => warnings.push(format!(
+                "{} of `{}` is only in the baseline",
+                sample.metric.name, sample.test
+            )),
+        }
+    }
+    for sample in right.iter().filter(|sample| !left.iter().any(|other| other.is_like(sample))) {
+        warnings.push(format!("{} of `{}` is only in the result", sample.metric.name, sample.test));
+    }
+    if rows.iter().any(|row| row.status == Status::TooFewRuns) {
+        let needed = runs_needed(rule.alpha);
+        warnings.push(format!(
+            "at alpha {} each side needs {needed} runs so that anything can be proven: use --repeat {}",
+            rule.alpha,
+            needed.max(10)
+        ));
+    }
+    let worse = rows.iter().any(|row| row.status == Status::Worse);
+    Comparison { rows, warnings, worse }
+}
+
+/// A figure's values over the repeats of a test.
+struct Sample<'a> {
+    test: &'a str,
+    metric: &'a Metric,
+    values: Vec<f64>,
+}
+
+impl Sample<'_> {
+    fn is_like(&self, other: &Sample<'_>) -> bool {
+        self.test == other.test
+            && self.metric.name == other.metric.name
+            && self.metric.unit == other.metric.unit
+    }
+}
+
+fn samples(of: &BenchResult) -> Vec<Sample<'_>> {
+    let mut out: Vec<Sample<'_>> = Vec::new();
+    // A run that did not end as planned measured something else.
+    for run in of.runs.iter().filter(|run| run.complete) {
+        for metric in run.metrics.iter().filter(|metric| metric.value.is_finite()) {
+            let like = |sample: &&mut Sample<'_>| {
+                sample.test == run.test && sample.metric.name == metric.name
+            };
+            match out.iter_mut().find(like) {
+                Some(sample) => sample.values.push(metric.value),
+                None => out.push(Sample { test: &run.test, metric, values: vec![metric.value] }),
+            }
+        }
+    }
+    out
+}
+
+fn row(left: &Sample<'_>, right: &Sample<'_>, rule: Rule) -> Row {
+    let (baseline, result) = (median(&left.values), median(&right.values));
+    let percent = |value: f64| value / baseline.abs() * 100.0;
+    let verdict = ranked(&left.values, &right.values, rule.alpha);
+    let known = baseline != 0.0;
+    let interval =
+        verdict.interval.filter(|_| known).map(|(low, high)| (percent(low), percent(high)));
+    let few = smallest_p(left.values.len(), right.values.len()) > rule.alpha;
+    let beyond = match interval {
+        Some((low, high)) => low > rule.threshold_percent || high < -rule.threshold_percent,
+        None => rule.threshold_percent <= 0.0,
+    };
+    let status = match left.metric.better {
+        _ if few => Status::TooFewRuns,
+        _ if verdict.p > rule.alpha || !beyond => Status::Unproven,
+        Better::Neither => Status::Differs,
+        Better::More if verdict.shift > 0.0 => Status::Better,
+        Better::Less if verdict.shift < 0.0 => Status::Better,
+        Better::More | Better::Less => Status::Worse,
+    };
+    Row {
+        test: left.test.to_owned(),
+        metric: left.metric.name.clone(),
+        unit: left.metric.unit.clone(),
+        baseline,
+        result,
+        difference_percent: known.then(|| percent(result - baseline)),
+        status,
+        baseline_deviation_percent: deviation_percent(&left.values),
+        result_deviation_percent: deviation_percent(&right.values),
+        runs: (left.values.len(), right.values.len()),
+        p: verdict.p,
+        effect: verdict.effect,
+        interval_percent: interval,
+    }
+}
+
+/// What must be known before figures of two results are held against each other.
+fn differences(baseline: &BenchResult, result: &BenchResult) -> Vec<String> {
+    let mut out = Vec::new();
+    for (name, side) in [("baseline", baseline), ("result", result)] {
+        if !side.complete {
+            out.push(format!("the {name} is partial; only its complete runs count"));
+        }
+        if side.notes.iter().any(|note| note.weight == crate::result::Weight::ClientLimit) {
+            out.push(format!("in the {name} the generator was the limit: see its notes"));
+        }
+    }
+    let (left, right) = (&baseline.provenance, &result.provenance);
+    let mut differ = |what: &str, left: &str, right: &str| {
+        if left != right {
+            out.push(format!("{what} differs: {left} and {right}"));
+        }
+    };
+    differ("the kind of benchmark", &baseline.kind, &result.kind);
+    differ("the host", &left.host, &right.host);
+    differ("the kernel", &left.kernel, &right.kernel);
+    differ("the processor", &left.processors, &right.processors);
+    for (key, value) in &left.sysctls {
+        if let Some(other) = right.sysctls.get(key) {
+            differ(key, value, other);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! Planted regressions are found, and a thing does not differ from itself.
+
+use super::*;
+use crate::result::{Provenance, Run};
+
+const RULE: Rule = Rule { alpha: 0.01, threshold_percent: 0.0 };
+
+/// Normal noise from a seed: SplitMix64 and the sum of twelve even draws.
+struct Noise(u64);
+
+impl Noise {
+    fn even(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.even()).sum::<f64>() - 6.0
+    }
+}
+
+fn result(better: Better, values: &[f64]) -> BenchResult {
+    let mut result = BenchResult::new("http", Provenance::default());
+    for (at, value) in values.iter().enumerate() {
+        let metrics = vec![Metric::new("rate", "requests/s", better, *value)];
+        let repeat = at as u32 + 1;
+        let test = "t".to_owned();
+        result.runs.push(Run { test, repeat, complete: true, metrics, ..Run::default() });
+    }
+    result
+}
+
+/// Ten interleaved pairs under noise of 1 % and a drift that both share; the second of each is changed.
+fn pairs(noise: &mut Noise, change: f64) -> (BenchResult, BenchResult) {
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    for _ in 0..10 {
+        left.push(1_000.0 * (1.0 + 0.01 * noise.normal()));
+        right.push(1_000.0 * change * (1.0 + 0.01 * noise.normal()));
+    }
+    (result(Better::More, &left), result(Better::More, &right))
+}
+
+#[test]
+fn planted_regressions_of_three_per_cent_are_found() {
+    let mut noise = Noise(1);
+    let found = (0..300)
+        .filter(|_| {
+            let (left, right) = pairs(&mut noise, 0.97);
+            compare(&left, &right, RULE).worse
+        })
+        .count();
+    assert!(found >= 285, "{found} of 300: at least 95 % at this size");
+}
+
+#[test]
+fn a_thing_seldom_differs_from_itself() {
+    let mut noise = Noise(2);
+    let cried = (0..1_000)
+        .filter(|_| {
+            let (left, right) = pairs(&mut noise, 1.0);
+            compare(&left, &right, RULE).rows[0].status != Status::Unproven
+        })
+        .count();
+    assert!(cried <= 20, "{cried} of 1,000 false alarms at alpha 0.01");
+}
+
+#[test]
+fn intervals_hold_the_planted_difference() {
+    let mut noise = Noise(3);
+    let held = (0..300)
+        .filter(|_| {
+            let (left, right) = pairs(&mut noise, 0.97);
+            let (low, high) = compare(&left, &right, RULE).rows[0].interval_percent.unwrap();
+            low <= -3.0 && -3.0 <= high
+        })
+        .count();
+    assert!(held >= 290, "{held} of 300 intervals at 99 %");
+}
+
+#[test]
+fn three_runs_prove_nothing() {
+    let (left, right) = (result(Better::More, &[100.0; 3]), result(Better::More, &[50.0; 3]));
+    let found = compare(&left, &right, RULE);
+    assert_eq!(found.rows[0].status, Status::TooFewRuns);
+    assert!(!found.worse && found.warnings[0].contains("needs 5 runs"), "{:?}", found.warnings);
+}
+
+#[test]
+fn what_is_better_is_the_metrics_matter() {
+    let up: Vec<f64> = (0..6).map(|n| 200.0 + f64::from(n)).collect();
+    let low: Vec<f64> = (0..6).map(|n| 100.0 + f64::from(n)).collect();
+    for (better, status) in [
+        (Better::More, Status::Better),
+        (Better::Less, Status::Worse),
+        (Better::Neither, Status::Differs),
+    ] {
+        let found = compare(&result(better, &low), &result(better, &up), RULE);
+        assert_eq!(found.rows[0].status, status);
+        assert_eq!(found.worse, status == Status::Worse);
+        assert_eq!(found.rows[0].effect, 1.0);
+    }
+}
+
+#[test]
+fn a_threshold_asks_for_more_than_a_difference() {
+    let low: Vec<f64> = (0..8).map(|n| 100.0 + f64::from(n) / 10.0).collect();
+    let up: Vec<f64> = low.iter().map(|value| value * 1.02).collect();
+    let (low, up) = (result(Better::Less, &low), result(Better::Less, &up));
+    assert!(compare(&low, &up, RULE).worse);
+    assert!(!compare(&low, &up, Rule { threshold_percent: 5.0, ..RULE }).worse);
+}
+
+#[test]
+fn partial_runs_do_not_count_and_differences_are_named() {
+    let left = result(Better::More, &[1.0, 2.0, 3.0]);
+    let mut right = result(Better::More, &[1.0, 2.0, 9.0]);
+    right.runs[2].complete = false;
+    right.note(crate::result::Weight::Partial, "stopped".to_owned());
+    right.provenance.kernel = "other".to_owned();
+    let found = compare(&left, &right, RULE);
+    assert_eq!(found.rows[0].runs, (3, 2));
+    assert!(found.warnings.iter().any(|text| text.contains("kernel")), "{:?}", found.warnings);
+    assert!(found.warnings.iter().any(|text| text.contains("partial")));
+    right.runs.iter_mut().for_each(|run| run.test = "u".to_owned());
+    let found = compare(&left, &right, RULE);
+    assert!(found.rows.is_empty() && found.warnings.iter().any(|t| t.contains("only in")));
+}
+
+#[test]
+fn a_baseline_of_zero_has_no_per_cent() {
+    let (left, right) = (result(Better::Less, &[0.0; 6]), result(Better::Less, &[5.0; 6]));
+    let found = compare(&left, &right, RULE);
+    assert_eq!(found.rows[0].difference_percent, None);
+    assert_eq!(found.rows[0].status, Status::Worse);
+}

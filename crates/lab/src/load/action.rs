@@ -1,0 +1,14 @@
+//! What a load engine orders of its shell. It orders nothing by itself.
+
+/// What the shell is to do with a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Open a new one and report `connected` or `connect_failed`.
+    Connect(usize),
+    /// Send what is pending.
+    Flush(usize),
+    /// Read again.
+    Read(usize),
+    /// Close it.
+    Close(usize),
+}

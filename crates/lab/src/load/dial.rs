@@ -1,0 +1,49 @@
+//! Opens the sockets of load connections. It waits for nothing.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
+
+use super::fail::Fail;
+use super::plan::{Plan, Reading};
+use crate::sys::choose_port_late;
+
+/// A connection begun, the `number`-th of its thread; `true`: and established.
+pub fn dial(plan: &Plan, number: usize) -> Result<(OwnedFd, bool), Errno> {
+    let target = plan.target;
+    let family = if target.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let fd = socket_with(family, SocketType::STREAM, flags, None)?;
+    sockopt::set_tcp_nodelay(&fd, true)?;
+    if matches!(plan.reading, Reading::Slow { .. }) {
+        sockopt::set_socket_recv_buffer_size(&fd, 1)?;
+    }
+    if !plan.sources.is_empty() {
+        let source = plan.sources[number % plan.sources.len()];
+        // Without it a port would be taken for every destination at once; the connection works all the same.
+        let _ = choose_port_late(&fd);
+        bind(&fd, &SocketAddr::new(source, 0))?;
+    }
+    match connect(&fd, &target) {
+        Ok(()) => Ok((fd, true)),
+        Err(Errno::INPROGRESS) => Ok((fd, false)),
+        Err(error) => Err(error),
+    }
+}
+
+/// What an error of establishing a connection means.
+pub fn connect_fail(error: Errno) -> Fail {
+    match error {
+        Errno::CONNREFUSED => Fail::Refused,
+        Errno::TIMEDOUT => Fail::ConnectTimeout,
+        Errno::MFILE
+        | Errno::NFILE
+        | Errno::NOBUFS
+        | Errno::NOMEM
+        | Errno::ADDRNOTAVAIL
+        | Errno::ADDRINUSE => Fail::NoResource,
+        _ => Fail::Unreachable,
+    }
+}

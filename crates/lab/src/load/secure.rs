@@ -1,0 +1,162 @@
+//! TLS of load connections: whom to trust, what to speak, and the bytes of one session.
+//!
+//! Bytes go in and come out; the socket is the thread's.
+
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
+use thiserror::Error;
+
+/// TLS towards the target.
+#[derive(Clone, Debug)]
+pub struct Secure {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+/// Why TLS cannot be spoken.
+#[derive(Debug, Error)]
+pub enum SecureError {
+    /// No name a certificate could hold.
+    #[error("`{0}` is not a name that a certificate can hold")]
+    Name(String),
+    /// The library refused.
+    #[error("TLS cannot be set up")]
+    Tls(#[from] rustls::Error),
+}
+
+impl Secure {
+    /// Towards `name`, speaking `protocols` (ALPN). The certificate is not verified: load is measured, not trust, and
+    /// nothing secret is sent.
+    pub fn unverified(name: &str, protocols: &[&[u8]]) -> Result<Secure, SecureError> {
+        let parsed = ServerName::try_from(name.to_owned());
+        let parsed = parsed.map_err(|_| SecureError::Name(name.to_owned()))?;
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let anybody = Arc::new(Anybody(provider.clone()));
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .dangerous()
+            .with_custom_certificate_verifier(anybody)
+            .with_no_client_auth();
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+        Ok(Secure { config: Arc::new(config), name: parsed })
+    }
+
+    /// The same without resumption: every connection makes a whole handshake.
+    pub fn whole_handshakes(mut self) -> Secure {
+        let mut config = ClientConfig::clone(&self.config);
+        config.resumption = rustls::client::Resumption::disabled();
+        self.config = Arc::new(config);
+        self
+    }
+
+    /// A session for a new connection.
+    pub fn session(&self) -> Result<Session, rustls::Error> {
+        let machine = ClientConnection::new(self.config.clone(), self.name.clone())?;
+        Ok(Session { machine: Box::new(machine), out: Vec::new(), sent: 0 })
+    }
+}
+
+/// The TLS of one connection.
+#[derive(Debug)]
+pub struct Session {
+    machine: Box<ClientConnection>,
+    /// Records that wait for the socket.
+    out: Vec<u8>,
+    sent: usize,
+}
+
+impl Session {
+    /// Whether requests cannot be sent yet.
+    pub fn is_handshaking(&self) -> bool {
+        self.machine.is_handshaking()
+    }
+
+    /// What the server chose (ALPN).
+    pub fn protocol(&self) -> Option<&[u8]> {
+        self.machine.alpn_protocol()
+    }
+
+    /// Takes plain bytes to send; how many fit.
+    pub fn write(&mut self, plain: &[u8]) -> io::Result<usize> {
+        self.machine.writer().write(plain)
+    }
+
+    /// Records to send.
+    pub fn pending(&mut self) -> io::Result<&[u8]> {
+        if self.sent == self.out.len() {
+            self.out.clear();
+            self.sent = 0;
+            while self.machine.wants_write() {
+                self.machine.write_tls(&mut self.out)?;
+            }
+        }
+        Ok(&self.out[self.sent..])
+    }
+
+    /// So many bytes of the records were sent.
+    pub fn wrote(&mut self, bytes: usize) {
+        self.sent += bytes;
+    }
+
+    /// Records came; `plain` takes what was in them.
+    pub fn read(&mut self, mut records: &[u8], plain: &mut Vec<u8>) -> Result<(), rustls::Error> {
+        while !records.is_empty() {
+            // The library takes what its buffer holds; what it cannot place after processing it is an error.
+            let taken = self.machine.read_tls(&mut records).unwrap_or(0);
+            let state = self.machine.process_new_packets()?;
+            if state.plaintext_bytes_to_read() > 0 {
+                let from = plain.len();
+                plain.resize(from + state.plaintext_bytes_to_read(), 0);
+                let read = self.machine.reader().read(&mut plain[from..]).unwrap_or(0);
+                plain.truncate(from + read);
+            } else if taken == 0 {
+                return Err(rustls::Error::General("records do not fit the buffer".to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Accepts every certificate whose key the server holds.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, cert, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, cert, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,5 @@
+//! This machine, as far as it decides what a measurement means: its processors' time, its limits, its settings.
+
+pub mod facts;
+pub mod processors;
+pub mod read;

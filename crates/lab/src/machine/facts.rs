@@ -1,0 +1,192 @@
+//! What this machine can give a load generator, and what it will run out of: foretold before a run, named after it.
+//!
+//! A limit of the client must never be read as one of the server. It reads nothing itself.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use model::capacity::ports::{LINUX_TIME_WAIT, of_range, sustained};
+use serde::Serialize;
+
+use crate::load::{Closer, Fail, Pace, Persist, Plan, Report};
+use crate::result::{Note, Weight};
+
+/// This machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Facts {
+    /// The host's name.
+    pub host: String,
+    /// Kernel and machine.
+    pub kernel: String,
+    /// The processors' name.
+    pub processor: String,
+    /// Processors that this process may use.
+    pub processors: u32,
+    /// Descriptors that this process may open.
+    pub descriptors: u64,
+    /// Descriptors that it has open.
+    pub open: u64,
+    /// Source ports, first and last.
+    pub ports: (u16, u16),
+    /// Connections in TIME_WAIT.
+    pub time_wait: u64,
+    /// The largest send buffer that the kernel grows a connection to, bytes.
+    pub send_buffer: u64,
+    /// The largest receive buffer, likewise.
+    pub receive_buffer: u64,
+    /// Settings that matter, by name.
+    pub sysctls: BTreeMap<String, String>,
+}
+
+/// What a plan will run out of here.
+pub fn forecast(facts: &Facts, plan: &Plan) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let connections = plan.connections() as u64;
+    let free = facts.descriptors.saturating_sub(facts.open + SPARE);
+    if connections > free {
+        let text = format!(
+            "{connections} connections need as many descriptors, and {free} are free: expect {}; raise the limit \
+             (ulimit -n {})",
+            Fail::NoResource.name(),
+            connections + facts.open + SPARE
+        );
+        notes.push(Note { weight: Weight::ClientLimit, text });
+    }
+    let (ports, sources) = (port_count(facts), plan.sources.len().max(1) as u32);
+    if connections > u64::from(ports) * u64::from(sources) {
+        let text = format!(
+            "{connections} connections to one address need as many ports, and {sources} source addresses have {ports} \
+             each: give more with --from, or widen net.ipv4.ip_local_port_range"
+        );
+        notes.push(Note { weight: Weight::ClientLimit, text });
+    }
+    notes.extend(ports_over_time(facts, plan, ports, sources));
+    if plan.threads > facts.processors as usize {
+        let text = format!("{} threads share {} processors", plan.threads, facts.processors);
+        notes.push(Note { weight: Weight::Hint, text });
+    }
+    notes
+}
+
+/// Whether ports that rest will run out, where this side closes connections.
+fn ports_over_time(facts: &Facts, plan: &Plan, ports: u32, sources: u32) -> Option<Note> {
+    let ours = matches!(plan.persist, Persist::PerRequest | Persist::ClosedBy(Closer::Client));
+    if !ours {
+        return None;
+    }
+    let rate = sustained(ports, sources, Duration::ZERO, LINUX_TIME_WAIT).0;
+    let stock = u64::from(ports) * u64::from(sources);
+    let wanted = match (plan.pace, plan.requests) {
+        (Pace::Open { per_second, .. }, None) => {
+            plan.time.map_or(f64::INFINITY, |time| per_second * time.as_secs_f64().min(60.0))
+        }
+        (_, Some(requests)) => requests as f64,
+        (Pace::Closed { .. }, None) => f64::INFINITY,
+    };
+    let enough = wanted + facts.time_wait as f64 <= stock as f64;
+    let text = format!(
+        "connections that are closed from here rest 60 s in TIME_WAIT: {ports} ports × {sources} source addresses \
+         sustain {rate:.0} connections a second to one address (a burst of {stock} before); use --close reset or \
+         --close server, more addresses with --from, or a wider net.ipv4.ip_local_port_range"
+    );
+    (!enough).then_some(Note { weight: Weight::Hint, text })
+}
+
+/// What stopped the generator during a run, so that its figures are a lower bound of what the target can do.
+///
+/// `busiest`: the largest share of a processor that one of its threads used in any second, 0 to 1.
+pub fn named(facts: &Facts, plan: &Plan, report: &Report, busiest: f64) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let mut limit = |text: String| notes.push(Note { weight: Weight::ClientLimit, text });
+    let starved = report.count(Fail::NoResource);
+    if starved > 0 {
+        limit(format!(
+            "{starved} requests failed because this machine had no source port, descriptor or memory left ({} ports, {} \
+             descriptors): they say nothing about the target",
+            port_count(facts),
+            facts.descriptors
+        ));
+    }
+    if busiest > SATURATED {
+        limit(format!(
+            "a thread of the generator used {:.0} % of a processor: the target may be faster than measured; use more \
+             --threads, or another machine",
+            busiest * 100.0
+        ));
+    }
+    let late = report.lag.p99_us;
+    if matches!(plan.pace, Pace::Open { .. }) && late > LATE_US.max(report.latency.p50_us) {
+        limit(format!(
+            "one in a hundred requests started {:.1} ms late or later because this program was not run in time: latencies \
+             hold that wait; lower the rate, or leave the generator a processor of its own",
+            late / 1e3
+        ));
+    }
+    if report.broken_threads > 0 {
+        limit(format!("{} threads of the generator broke down", report.broken_threads));
+    }
+    notes
+}
+
+fn port_count(facts: &Facts) -> u32 {
+    of_range(facts.ports.0, facts.ports.1)
+}
+
+/// Descriptors that a run needs beside its connections.
+const SPARE: u64 = 32;
+/// A thread that used more of a processor had no time left.
+const SATURATED: f64 = 0.92;
+/// Starts that are noticed later than this, and later than the usual answer, distort latencies.
+const LATE_US: f64 = 1_000.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{HttpPlan, Protocol};
+    use std::net::SocketAddr;
+
+    fn facts() -> Facts {
+        Facts { processors: 2, descriptors: 1_024, ports: (32_768, 60_999), ..Facts::default() }
+    }
+
+    fn plan(connections: usize) -> Plan {
+        let target = SocketAddr::from(([127, 0, 0, 1], 80));
+        Plan::new(target, Protocol::Http(HttpPlan::get("h", "/")), connections)
+    }
+
+    fn words(facts: &Facts, plan: &Plan) -> String {
+        forecast(facts, plan).into_iter().map(|note| note.text).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn descriptors_and_ports_are_foretold() {
+        assert_eq!(words(&facts(), &plan(100)), "");
+        assert!(words(&facts(), &plan(1_000)).contains("ulimit -n 1032"));
+        let rich = Facts { descriptors: 1 << 20, ..facts() };
+        assert_eq!(words(&rich, &plan(28_232)), "");
+        assert!(words(&rich, &plan(28_233)).contains("--from"));
+        let mut two = plan(28_233);
+        two.sources = vec![[127, 0, 0, 1].into(), [127, 0, 0, 2].into()];
+        assert_eq!(words(&rich, &two), "");
+    }
+
+    #[test]
+    fn the_rate_of_connections_is_foretold() {
+        let mut many = plan(10);
+        many.persist = Persist::ClosedBy(Closer::Client);
+        many.requests = Some(28_000);
+        assert_eq!(words(&facts(), &many), "");
+        many.requests = Some(30_000);
+        assert!(
+            words(&facts(), &many).contains("sustain 471 connections"),
+            "{}",
+            words(&facts(), &many)
+        );
+        many.persist = Persist::ClosedBy(Closer::Reset);
+        assert_eq!(words(&facts(), &many), "", "a reset leaves no TIME_WAIT");
+        let busy = Facts { time_wait: 20_000, ..facts() };
+        many.persist = Persist::ClosedBy(Closer::Client);
+        many.requests = Some(10_000);
+        assert!(words(&busy, &many).contains("TIME_WAIT"));
+    }
+}

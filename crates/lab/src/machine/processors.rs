@@ -1,0 +1,199 @@
+//! What each processor did during a span: user, system, softirq, and how many packets' interrupts it took.
+//!
+//! Reads the text of /proc/stat and /proc/softirqs, as proc(5) describes it; it opens no files.
+
+use serde::{Deserialize, Serialize};
+
+/// Counters of every processor, in the order of the kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    each: Vec<Ticks>,
+}
+
+/// One processor's time since the start, in the kernel's ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Ticks {
+    number: u32,
+    user: u64,
+    system: u64,
+    irq: u64,
+    softirq: u64,
+    steal: u64,
+    idle: u64,
+    net_rx: u64,
+}
+
+/// What a processor did during a span; shares from 0 to 1, which come to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// Its number.
+    pub number: u32,
+    /// Programs.
+    pub user: f64,
+    /// The kernel for programs.
+    pub system: f64,
+    /// Interrupts.
+    pub irq: f64,
+    /// What follows interrupts: most of receiving.
+    pub softirq: f64,
+    /// Taken by the host of this virtual machine.
+    pub steal: f64,
+    /// Nothing to do, or waiting for a disk.
+    pub idle: f64,
+    /// NET_RX softirqs a second.
+    pub net_rx: f64,
+}
+
+impl Share {
+    /// Not idle.
+    pub fn busy(&self) -> f64 {
+        (1.0 - self.idle).clamp(0.0, 1.0)
+    }
+}
+
+impl Counters {
+    /// From the two files' text. Lines of another form are passed over: kernels add some.
+    pub fn read(stat: &str, softirqs: &str) -> Counters {
+        let mut each: Vec<Ticks> = stat.lines().filter_map(processor).collect();
+        // The heading names the processors that are there; a row has a column for each.
+        let numbers: Vec<u32> = softirqs
+            .lines()
+            .next()
+            .into_iter()
+            .flat_map(str::split_whitespace)
+            .filter_map(|name| name.strip_prefix("CPU")?.parse().ok())
+            .collect();
+        let row = softirqs.lines().find_map(|line| line.trim_start().strip_prefix("NET_RX:"));
+        let counts = row.into_iter().flat_map(str::split_whitespace);
+        for (number, count) in numbers.iter().zip(counts) {
+            if let Some(ticks) = each.iter_mut().find(|ticks| ticks.number == *number) {
+                ticks.net_rx = count.parse().unwrap_or(0);
+            }
+        }
+        Counters { each }
+    }
+
+    /// What each did between `earlier` and now, `seconds` later; processors that came or went meanwhile are absent.
+    pub fn since(&self, earlier: &Counters, seconds: f64) -> Vec<Share> {
+        let pairs = self.each.iter().filter_map(|now| {
+            Some((now, earlier.each.iter().find(|then| then.number == now.number)?))
+        });
+        pairs.filter_map(|(now, then)| share(now, then, seconds)).collect()
+    }
+}
+
+/// `cpu0 user nice system idle iowait irq softirq steal …`.
+fn processor(line: &str) -> Option<Ticks> {
+    let mut words = line.split_whitespace();
+    let number = words.next()?.strip_prefix("cpu")?.parse().ok()?;
+    let mut next = || words.next().and_then(|word| word.parse::<u64>().ok());
+    let (user, nice, system) = (next()?, next()?, next()?);
+    let idle = next()? + next()?;
+    let (irq, softirq) = (next()?, next()?);
+    let steal = next().unwrap_or(0);
+    Some(Ticks { number, user: user + nice, system, irq, softirq, steal, idle, net_rx: 0 })
+}
+
+fn share(now: &Ticks, then: &Ticks, seconds: f64) -> Option<Share> {
+    let spent = |of: fn(&Ticks) -> u64| of(now).saturating_sub(of(then)) as f64;
+    let parts: [fn(&Ticks) -> u64; 6] =
+        [|t| t.user, |t| t.system, |t| t.irq, |t| t.softirq, |t| t.steal, |t| t.idle];
+    let all: f64 = parts.iter().map(|part| spent(*part)).sum();
+    if all <= 0.0 || seconds <= 0.0 {
+        return None;
+    }
+    let [user, system, irq, softirq, steal, idle] = parts.map(|part| spent(part) / all);
+    let net_rx = spent(|t| t.net_rx) / seconds;
+    Some(Share { number: now.number, user, system, irq, softirq, steal, idle, net_rx })
+}
+
+/// What is uneven among processors, in words with what evens it out; `None`: nothing worth a word.
+pub fn skew(shares: &[Share]) -> Option<String> {
+    let all: f64 = shares.iter().map(|share| share.net_rx).sum();
+    let most = shares.iter().max_by(|a, b| a.net_rx.total_cmp(&b.net_rx))?;
+    let even = 1.0 / shares.len() as f64;
+    let part = most.net_rx / all.max(1.0);
+    if shares.len() < 2 || all < LEAST_RATE || part < (even * 2.0).min(0.8) {
+        return None;
+    }
+    let mask = mask(shares.iter().map(|share| share.number));
+    Some(format!(
+        "processor {} took {:.0} % of {:.0} receive softirqs a second and was {:.0} % busy, the others {:.0} %: spread \
+         receiving with as many RSS queues as processors (ethtool -L DEV combined {}), or without queues with RPS \
+         (echo {mask} > /sys/class/net/DEV/queues/rx-0/rps_cpus)",
+        most.number,
+        part * 100.0,
+        all,
+        most.busy() * 100.0,
+        others(shares, most) * 100.0,
+        shares.len(),
+    ))
+}
+
+fn others(shares: &[Share], most: &Share) -> f64 {
+    let busy = shares.iter().filter(|share| share.number != most.number).map(Share::busy);
+    busy.sum::<f64>() / (shares.len() - 1).max(1) as f64
+}
+
+/// A mask as rps_cpus takes it: groups of eight digits from the highest, by commas.
+fn mask(numbers: impl Iterator<Item = u32>) -> String {
+    let mut groups = vec![0_u32];
+    for number in numbers {
+        let at = (number / 32) as usize;
+        if groups.len() <= at {
+            groups.resize(at + 1, 0);
+        }
+        groups[at] |= 1 << (number % 32);
+    }
+    let mut words = groups.iter().rev();
+    let first = words.next().map_or_else(String::new, |group| format!("{group:x}"));
+    words.fold(first, |text, group| format!("{text},{group:08x}"))
+}
+
+/// Receive softirqs a second below which their place does not matter.
+const LEAST_RATE: f64 = 2_000.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 0 50 800 10 0 40 0 0 0\ncpu1 100 0 50 850 0 0 0 0 0 0\nintr 5\n";
+    const AFTER: &str = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 120 0 60 800 10 0 110 0 0 0\ncpu1 110 0 55 935 0 0 0 0 0 0\nintr 9\n";
+
+    fn softirqs(first: u64, second: u64) -> String {
+        format!(
+            "                    CPU0       CPU1\n          HI:   1   2\n      NET_TX:   7   7\n      NET_RX: {first} {second}\n"
+        )
+    }
+
+    #[test]
+    fn shares_and_skew() {
+        let before = Counters::read(BEFORE, &softirqs(1_000, 1_000));
+        let after = Counters::read(AFTER, &softirqs(10_900, 1_100));
+        let shares = after.since(&before, 1.0);
+        assert_eq!(shares.len(), 2);
+        assert_eq!((shares[0].user, shares[0].system, shares[0].softirq), (0.2, 0.1, 0.7));
+        assert_eq!((shares[0].busy(), shares[0].net_rx, shares[1].net_rx), (1.0, 9_900.0, 100.0));
+        assert!((shares[1].idle - 0.85).abs() < 1e-9);
+        let words = skew(&shares).unwrap();
+        assert!(words.contains("processor 0 took 99 %") && words.contains("echo 3 >"), "{words}");
+        let even = after.since(&Counters::read(BEFORE, &softirqs(6_900, 0)), 1.0);
+        assert_eq!(skew(&even), None, "78 and 22");
+        assert_eq!(skew(&shares[..1]), None, "one alone is not uneven");
+    }
+
+    #[test]
+    fn other_texts_are_no_processors() {
+        for text in ["", "cpu0\ncpux 1 2 3 4 5 6 7\n", "cpu0 1 2", "\0\0"] {
+            assert_eq!(Counters::read(text, text), Counters::default(), "{text:?}");
+        }
+        assert!(Counters::default().since(&Counters::default(), 1.0).is_empty());
+    }
+
+    #[test]
+    fn masks() {
+        assert_eq!(mask(0..2), "3");
+        assert_eq!(mask(0..40), "ff,ffffffff");
+        assert_eq!(mask([33].into_iter()), "2,00000000");
+    }
+}

@@ -1,0 +1,94 @@
+//! Reads what there is to know of this machine from /proc and the kernel. What cannot be read is left out.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use rustix::process::{Resource, getrlimit};
+
+use super::facts::Facts;
+use super::processors::Counters;
+
+/// What each processor has done so far.
+pub fn counters() -> Counters {
+    Counters::read(&text("/proc/stat"), &text("/proc/softirqs"))
+}
+
+/// This machine.
+pub fn facts() -> Facts {
+    let sysctls: BTreeMap<String, String> =
+        SYSCTLS.iter().filter_map(|name| Some(((*name).to_owned(), sysctl(name)?))).collect();
+    let numbers = |name: &str| -> Vec<u64> {
+        let words = sysctls.get(name).into_iter().flat_map(|value| value.split_whitespace());
+        words.filter_map(|word| word.parse().ok()).collect()
+    };
+    let port = |at: usize, other: u16| {
+        let found = numbers("net.ipv4.ip_local_port_range").get(at).copied();
+        found.and_then(|port| u16::try_from(port).ok()).unwrap_or(other)
+    };
+    let largest = |name: &str| numbers(name).get(2).copied().unwrap_or(0);
+    let kernel = |name: &str| sysctl(&format!("kernel.{name}")).unwrap_or_default();
+    let ports = (port(0, 32_768), port(1, 60_999));
+    let (send_buffer, receive_buffer) =
+        (largest("net.ipv4.tcp_wmem"), largest("net.ipv4.tcp_rmem"));
+    Facts {
+        host: kernel("hostname"),
+        kernel: format!("{} {} {}", kernel("ostype"), kernel("osrelease"), std::env::consts::ARCH),
+        processor: processor_name(),
+        processors: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
+        descriptors: getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX),
+        open: fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64),
+        ports,
+        time_wait: time_wait(),
+        send_buffer,
+        receive_buffer,
+        sysctls,
+    }
+}
+
+fn processor_name() -> String {
+    let cpuinfo = text("/proc/cpuinfo");
+    let line = cpuinfo.lines().find(|line| line.starts_with("model name"));
+    line.and_then(|line| line.split_once(':'))
+        .map_or_else(String::new, |(_, name)| name.trim().to_owned())
+}
+
+/// `TCP: inuse 5 orphan 0 tw 17 alloc 6 mem 1`.
+fn time_wait() -> u64 {
+    let sockstat = text("/proc/net/sockstat");
+    let line = sockstat.lines().find(|line| line.starts_with("TCP:")).unwrap_or_default();
+    let mut words = line.split_whitespace().skip_while(|word| *word != "tw").skip(1);
+    words.next().and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+fn sysctl(name: &str) -> Option<String> {
+    let value = fs::read_to_string(format!("/proc/sys/{}", name.replace('.', "/"))).ok()?;
+    Some(value.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn text(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+/// Settings that change what a measurement of networks comes to.
+const SYSCTLS: [&str; 20] = [
+    "net.core.somaxconn",
+    "net.core.netdev_max_backlog",
+    "net.core.rmem_max",
+    "net.core.wmem_max",
+    "net.core.busy_poll",
+    "net.core.busy_read",
+    "net.core.default_qdisc",
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_max_syn_backlog",
+    "net.ipv4.tcp_max_tw_buckets",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_sack",
+    "net.ipv4.tcp_syncookies",
+    "net.ipv4.tcp_timestamps",
+    "net.ipv4.tcp_tw_reuse",
+    "net.ipv4.tcp_window_scaling",
+    "net.ipv4.tcp_wmem",
+    "net.ipv4.udp_mem",
+];

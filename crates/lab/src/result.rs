@@ -1,0 +1,237 @@
+//! The file that a benchmark leaves: every run with its figures, and where they come from.
+//!
+//! The form is versioned and read back by comparisons. It reads and writes no files itself.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::machine::processors::Share;
+
+/// What such a file says it is.
+pub const FORMAT: &str = "steelyard-result";
+/// The version of the form that is written and read.
+pub const VERSION: u32 = 1;
+
+/// A benchmark's outcome.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BenchResult {
+    /// `FORMAT`.
+    pub format: String,
+    /// `VERSION`.
+    pub version: u32,
+    /// Which benchmark: `http`, `connect`, `stream`.
+    pub kind: String,
+    /// Whether everything that was planned was measured.
+    pub complete: bool,
+    /// Why it is incomplete, or what must be known to read it: causes and limits of the generator.
+    pub notes: Vec<Note>,
+    /// Where the figures come from.
+    pub provenance: Provenance,
+    /// The runs, in the order in which they were made.
+    pub runs: Vec<Run>,
+}
+
+/// Something that must be known to read a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// How grave.
+    pub weight: Weight,
+    /// In words.
+    pub text: String,
+}
+
+/// How grave a note is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weight {
+    /// To be known.
+    Hint,
+    /// The generator, not the target, was the limit: the figure is a lower bound.
+    ClientLimit,
+    /// Something that was planned is missing.
+    Partial,
+}
+
+/// Where figures come from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Version of this program.
+    pub steelyard: String,
+    /// When the first run began, milliseconds since 1970.
+    pub began_unix_ms: u64,
+    /// The command, argument by argument.
+    pub command: Vec<String>,
+    /// The host's name.
+    pub host: String,
+    /// Kernel and machine.
+    pub kernel: String,
+    /// The processors' name, and how many this process may use.
+    pub processors: String,
+    /// Settings of the kernel that matter, by name; those that could not be read are absent.
+    pub sysctls: BTreeMap<String, String>,
+    /// Descriptors that this process may open.
+    pub descriptors: u64,
+    /// FNV-1a of the scenario or configuration that was used, 16 digits; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// What else was set: target, address, protocol.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// One run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// What was tested: runs of one test are repeats of each other.
+    pub test: String,
+    /// Which repeat, from 1.
+    pub repeat: u32,
+    /// Whether it ran as planned to its end.
+    pub complete: bool,
+    /// Its figures.
+    pub metrics: Vec<Metric>,
+    /// Failed by cause.
+    #[serde(default)]
+    pub failed: BTreeMap<String, u64>,
+    /// Second by second.
+    #[serde(default)]
+    pub series: Vec<Second>,
+    /// Latency: upper ends in microseconds, and how many were there; to be merged, where percentiles cannot be.
+    #[serde(default)]
+    pub histogram: Vec<(f64, u64)>,
+    /// What each processor did meanwhile.
+    #[serde(default)]
+    pub processors: Vec<Share>,
+    /// Share of a processor that each thread of the generator used, 0 to 1.
+    #[serde(default)]
+    pub threads_busy: Vec<f64>,
+}
+
+/// A figure.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metric {
+    /// Its name.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// What is better.
+    pub better: Better,
+    /// The figure.
+    pub value: f64,
+}
+
+/// What is better of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// More.
+    More,
+    /// Less.
+    Less,
+    /// Neither: it is told, not judged.
+    Neither,
+}
+
+/// One second of a run, or what was left at its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Second {
+    /// Its end, seconds since the run began.
+    pub at: f64,
+    /// Answered a second.
+    pub rate: f64,
+    /// Failed a second.
+    pub failed: f64,
+    /// Bits received a second.
+    pub bits: f64,
+    /// Latency of what was answered in it, microseconds.
+    pub p50_us: f64,
+    /// Likewise.
+    pub p99_us: f64,
+    /// Likewise.
+    pub max_us: f64,
+}
+
+/// Why a text is not a result.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// Not JSON, or not of this form.
+    #[error("it is not a result file: {0}")]
+    Form(#[from] serde_json::Error),
+    /// JSON of another kind.
+    #[error(
+        "it says that it is `{0}`; expected `{FORMAT}`: give a file that `steelyard bench -o` wrote"
+    )]
+    Format(String),
+    /// A form that came later or earlier.
+    #[error("its version is {0}; this program reads {VERSION}")]
+    Version(u32),
+    /// Nothing was measured.
+    #[error("it holds no run")]
+    Empty,
+}
+
+/// Reads a result.
+pub fn read(text: &str) -> Result<BenchResult, ReadError> {
+    let result: BenchResult = serde_json::from_str(text)?;
+    match &result {
+        BenchResult { format, .. } if format != FORMAT => Err(ReadError::Format(format.clone())),
+        BenchResult { version, .. } if *version != VERSION => Err(ReadError::Version(*version)),
+        BenchResult { runs, .. } if runs.is_empty() => Err(ReadError::Empty),
+        _ => Ok(result),
+    }
+}
+
+impl Metric {
+    /// A figure.
+    pub fn new(name: &str, unit: &str, better: Better, value: f64) -> Metric {
+        Metric { name: name.to_owned(), unit: unit.to_owned(), better, value }
+    }
+}
+
+impl BenchResult {
+    /// One of this kind without runs.
+    pub fn new(kind: &str, provenance: Provenance) -> BenchResult {
+        BenchResult {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            kind: kind.to_owned(),
+            complete: true,
+            notes: Vec::new(),
+            provenance,
+            runs: Vec::new(),
+        }
+    }
+
+    /// Adds a note once; one of `Partial` marks the whole.
+    pub fn note(&mut self, weight: Weight, text: String) {
+        self.complete &= weight != Weight::Partial;
+        let note = Note { weight, text };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_back_and_others_are_refused() {
+        let mut result = BenchResult::new("http", Provenance::default());
+        let text = |result: &BenchResult| serde_json::to_string(result).unwrap();
+        assert!(matches!(read(&text(&result)), Err(ReadError::Empty)));
+        let metric = Metric::new("rate", "requests/s", Better::More, 5.0);
+        result.runs.push(Run { test: "t".to_owned(), metrics: vec![metric], ..Run::default() });
+        result.note(Weight::Partial, "stopped".to_owned());
+        result.note(Weight::Partial, "stopped".to_owned());
+        assert!(!result.complete && result.notes.len() == 1);
+        assert_eq!(read(&text(&result)).unwrap(), result);
+        result.version = 9;
+        assert!(matches!(read(&text(&result)), Err(ReadError::Version(9))));
+        result.format = "else".to_owned();
+        assert!(matches!(read(&text(&result)), Err(ReadError::Format(_))));
+        assert!(matches!(read("{"), Err(ReadError::Form(_))));
+    }
+}

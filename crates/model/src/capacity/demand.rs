@@ -1,0 +1,70 @@
+//! What is to be carried, and on what machine: the stated quantities that forecasts are made of.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::quantity::{BitRate, Bytes};
+use super::wire::Duplex;
+
+/// What clients do.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Demand {
+    /// Bytes of a request, head included.
+    pub request: Bytes,
+    /// Bytes of an answer, head included.
+    pub response: Bytes,
+    /// Requests of a client's connection; at least 1.
+    pub per_connection: f64,
+    /// Requests of a connection between the balancer and a server; at least 1. 1: none is kept.
+    pub per_server_connection: f64,
+    /// How long a client's connection lasts; above 0.
+    pub life: Duration,
+    /// Round trip between clients and here; `None`: not stated.
+    pub round_trip: Option<Duration>,
+}
+
+/// What carries it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Machine {
+    /// Processors that this process may use.
+    pub processors: u32,
+    /// Descriptors that it may open.
+    pub descriptors: u64,
+    /// Ports that the kernel gives connections towards servers, for each address.
+    pub ports: u32,
+    /// How long a port rests after a connection that was closed from here.
+    pub time_wait: Duration,
+    /// Rate of the link; `None`: not stated.
+    pub link: Option<BitRate>,
+    /// Whether its directions share it.
+    pub duplex: Duplex,
+    /// The largest receive buffer that the kernel grows a connection to.
+    pub receive_buffer: Bytes,
+    /// The largest send buffer, likewise.
+    pub send_buffer: Bytes,
+    /// What the balancer's work costs here; `None`: not measured.
+    pub cost: Option<Cost>,
+}
+
+/// Processor time of a proxied exchange, as measured on a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Cost {
+    /// Microseconds of a request with a small answer on a connection that is there.
+    pub request_us: f64,
+    /// Microseconds of opening and closing a client's connection, besides.
+    pub connection_us: f64,
+    /// Microseconds of each KiB of an answer, besides.
+    pub kibibyte_us: f64,
+}
+
+impl Cost {
+    /// Microseconds of processor time for an exchange.
+    pub fn of(self, demand: &Demand) -> f64 {
+        let opening = self.connection_us / demand.per_connection;
+        self.request_us + opening + self.kibibyte_us * demand.response.kibibytes()
+    }
+}

@@ -1,0 +1,172 @@
+//! `bench http` against nginx: counts, ways of closing, scenarios, TLS, steps and files.
+
+use lab::result::Weight;
+use tests::e2e::certificate::{Authority, wanted};
+use tests::e2e::dir::Dir;
+use tests::e2e::nginx::Nginx;
+
+use crate::measured::{bench, failing, figure};
+
+#[test]
+fn every_request_is_counted_and_kept_with_its_origin() {
+    let nginx = Nginx::start("a");
+    let url = format!("http://{}/", nginx.address());
+    let result = bench(&[&url, "-n", "2000", "-c", "8", "-t", "2"]);
+    assert!(result.complete, "{:?}", result.notes);
+    let run = &result.runs[0];
+    assert_eq!((figure(run, "answered"), figure(run, "failed")), (2_000.0, 0.0));
+    assert_eq!(figure(run, "status-2xx"), 2_000.0);
+    // nginx ends a connection after a thousand requests.
+    assert!((8.0..=12.0).contains(&figure(run, "connections")));
+    let counted: u64 = run.histogram.iter().map(|(_, count)| count).sum();
+    assert_eq!(counted, 2_000);
+    assert!(!run.processors.is_empty() && run.threads_busy.len() == 2);
+    let from = &result.provenance;
+    assert!(from.sysctls.contains_key("net.ipv4.ip_local_port_range"), "{from:?}");
+    assert!(from.command.iter().any(|word| word == &url) && !from.kernel.is_empty());
+}
+
+#[test]
+fn whoever_closes_closes() {
+    let nginx = Nginx::start("a");
+    let url = format!("http://{}/", nginx.address());
+    for who in ["client", "server", "reset"] {
+        let result = bench(&[&url, "-n", "300", "-c", "4", "--close", who]);
+        let run = &result.runs[0];
+        assert_eq!((figure(run, "answered"), figure(run, "connections")), (300.0, 300.0), "{who}");
+        assert_eq!(figure(run, "connect-count"), 300.0, "{who}");
+    }
+}
+
+#[test]
+fn source_addresses_take_turns() {
+    let nginx = Nginx::with("a", "location /who { return 200 $remote_addr; }");
+    let dir = Dir::new();
+    let scenario =
+        dir.write("who.toml", "[[request]]\npath = \"/who\"\nexpect = { text = \"127.0.0.2\" }\n");
+    let url = format!("http://{}/", nginx.address());
+    let file = scenario.display().to_string();
+    let from = ["--close", "reset", "--from", "127.0.0.2,127.0.0.3"];
+    let arguments =
+        [&[url.as_str(), "-n", "100", "-c", "1", "--scenario", &file], &from[..]].concat();
+    let (code, result) = failing(&arguments);
+    assert_eq!(code, 3, "half of the answers lack the text");
+    let run = &result.runs[0];
+    assert_eq!(run.failed["unexpected-text"], 50, "{:?}", run.failed);
+    assert_eq!(figure(run, "answered"), 50.0);
+}
+
+#[test]
+fn a_scenario_is_asked_by_weight_and_judged() {
+    let nginx = Nginx::with(
+        "a",
+        "location /cart { if ($request_method = POST) { return 201 \"ok $http_x_id\"; } return 405; }\n\
+         location /gone { return 404; }",
+    );
+    let dir = Dir::new();
+    let text = "[[request]]\npath = \"/\"\nweight = 7\nexpect = { status = 200, bytes = 2, text = \"a\" }\n\
+                [[request]]\npath = \"/cart\"\nmethod = \"POST\"\nweight = 2\nbody = \"a=1\"\n\
+                headers = { X-Id = \"7\" }\nexpect = { status = 201, text = \"ok 7\" }\n\
+                [[request]]\npath = \"/gone\"\nmethod = \"HEAD\"\nexpect = { status = 404 }\n";
+    let file = dir.write("shop.toml", text).display().to_string();
+    let url = format!("http://{}/", nginx.address());
+    let result = bench(&[&url, "-n", "1000", "--scenario", &file]);
+    let run = &result.runs[0];
+    assert_eq!(
+        (figure(run, "answered"), figure(run, "failed")),
+        (1_000.0, 0.0),
+        "{:?}",
+        run.failed
+    );
+    assert_eq!((figure(run, "status-2xx"), figure(run, "status-4xx")), (900.0, 100.0));
+    assert_eq!(result.provenance.digest.as_ref().unwrap().len(), 16);
+}
+
+#[test]
+fn tls_is_spoken_with_and_without_resumption() {
+    let dir = Dir::new();
+    let names = ["localhost"];
+    let pair = Authority::new("lab").pair(dir.join("pair.pem"), &wanted(&names));
+    let pair = pair.display();
+    let nginx = Nginx::tls("a", &format!("ssl_certificate {pair}; ssl_certificate_key {pair};\n"));
+    let url = format!("https://{}/page", nginx.address());
+    for more in [&["-n", "40"][..], &["-n", "40", "--close", "client", "--no-resumption"]] {
+        let result = bench(&[&[url.as_str(), "-c", "2"], more].concat());
+        let run = &result.runs[0];
+        assert_eq!(figure(run, "answered"), 40.0, "{more:?}: {:?}", run.failed);
+        assert!(figure(run, "received") > 0.0);
+    }
+    let plain = format!("https://{}/", Nginx::start("b").address());
+    let (code, result) = failing(&[&plain, "-n", "3", "-c", "1"]);
+    assert_eq!(code, 3);
+    assert!(!result.complete, "nobody speaks TLS there");
+}
+
+#[test]
+fn an_open_loop_keeps_its_rate_and_steps_are_tests() {
+    let nginx = Nginx::start("a");
+    let url = format!("http://{}/", nginx.address());
+    let result = bench(&[&url, "--rate", "100..300/100", "-d", "1s", "--repeat", "2"]);
+    let tests: Vec<&str> = result.runs.iter().map(|run| run.test.as_str()).collect();
+    let once = ["100 requests/s", "200 requests/s", "300 requests/s"];
+    assert_eq!(tests, [once, once].concat(), "repeats take turns");
+    for (run, rate) in result.runs.iter().zip([100.0, 200.0, 300.0, 100.0, 200.0, 300.0]) {
+        assert_eq!(figure(run, "requests"), rate, "every start was due");
+    }
+}
+
+#[test]
+fn a_page_with_plots_asks_nothing_of_any_network() {
+    let nginx = Nginx::start("a");
+    let url = format!("http://{}/", nginx.address());
+    let dir = Dir::new();
+    let page = dir.join("page.html").display().to_string();
+    bench(&[&url, "-d", "3s", "-c", "2", "--html", &page, "--warm-up", "100ms"]);
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.matches("<svg").count() >= 3, "{text}");
+    for word in ["src=", "href=", "@import", "url("] {
+        assert!(!text.contains(word), "`{word}` in the page");
+    }
+}
+
+#[test]
+fn capacity_is_searched_up_to_what_may_be_tried() {
+    let nginx = Nginx::start("a");
+    let url = format!("http://{}/", nginx.address());
+    let search =
+        ["--find-capacity", "--objective", "p50 < 20s", "--search-from", "20", "--search-to", "80"];
+    let result = bench(&[&[url.as_str(), "-d", "1s"], &search[..]].concat());
+    let capacity = result.runs.iter().find(|run| run.test == "capacity").unwrap();
+    assert_eq!(figure(capacity, "capacity"), 80.0);
+    let trials: Vec<f64> = result
+        .runs
+        .iter()
+        .filter(|run| run.test != "capacity")
+        .map(|run| figure(run, "requests"))
+        .collect();
+    assert_eq!(trials, [20.0, 40.0, 80.0, 80.0, 80.0, 80.0], "doubled, then confirmed three times");
+    let text = ["--objective", "p99.9 < 1ms", "--find-capacity", "--search-from", "1", "-d", "1s"];
+    let (code, said) = crate::measured::said(&[&[url.as_str()], &text[..]].concat());
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("proves nothing"), "{said}");
+}
+
+#[test]
+fn a_client_that_has_too_few_descriptors_says_so_itself() {
+    let nginx = Nginx::start("a");
+    let url = format!("http://{}/", nginx.address());
+    let (code, result) = crate::measured::with_descriptors(64, &[&url, "-c", "200", "-n", "400"]);
+    assert_eq!(code, 3);
+    let limits: Vec<&str> = result
+        .notes
+        .iter()
+        .filter(|note| note.weight == Weight::ClientLimit)
+        .map(|note| note.text.as_str())
+        .collect();
+    assert!(limits.iter().any(|text| text.contains("ulimit -n")), "foretold: {limits:?}");
+    assert!(
+        limits.iter().any(|text| text.contains("say nothing about the target")),
+        "named: {limits:?}"
+    );
+    assert!(result.runs[0].failed.contains_key("no-local-resource"), "{:?}", result.runs[0].failed);
+}

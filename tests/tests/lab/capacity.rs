@@ -1,0 +1,87 @@
+//! `capacity`: the forecast follows the configuration and what is stated.
+
+use std::process::Command;
+
+use serde_json::Value;
+use tests::e2e::balancer::program;
+use tests::e2e::dir::Dir;
+
+const SHOP: &str = "[service.shop]\nlisten = \"127.0.0.1:8080\"\nforward = \"http\"\npool = \"web\"\n\
+                    [[pool.web.servers]]\nname = \"a\"\naddress = \"127.0.0.1:9001\"\n";
+
+fn capacity(text: &str, arguments: &[&str]) -> (i32, String) {
+    let dir = Dir::new();
+    let file = dir.write("shop.toml", text);
+    let output = Command::new(program())
+        .arg("capacity")
+        .arg("-c")
+        .arg(&file)
+        .args(arguments)
+        .output()
+        .unwrap();
+    let said = if output.status.success() { output.stdout } else { output.stderr };
+    (output.status.code().unwrap(), String::from_utf8_lossy(&said).into_owned())
+}
+
+fn limits(text: &str, arguments: &[&str]) -> Vec<(String, f64)> {
+    let (code, said) = capacity(text, &[arguments, &["--json"]].concat());
+    assert_eq!(code, 0, "{said}");
+    let found: Value = serde_json::from_str(&said).unwrap();
+    let limits = found["services"][0]["limits"].as_array().unwrap();
+    let limit = |limit: &Value| {
+        (limit["kind"].as_str().unwrap().to_owned(), limit["requests-per-second"].as_f64().unwrap())
+    };
+    limits.iter().map(limit).collect()
+}
+
+#[test]
+fn a_planted_change_moves_the_forecast() {
+    let of = |kind: &str, arguments: &[&str]| {
+        let found = limits(SHOP, arguments);
+        found.iter().find(|(name, _)| name == kind).unwrap_or_else(|| panic!("{found:?}")).1
+    };
+    let once = of("ports", &["--per-server-connection", "1"]);
+    assert!((of("ports", &["--per-server-connection", "10"]) / once - 10.0).abs() < 1e-9);
+    let link = ["--link", "1Gbit/s", "--response", "64KiB"];
+    let full = of("bandwidth", &link);
+    let half = of("bandwidth", &[&link[..], &["--half-duplex"]].concat());
+    assert!((full / half - 2.0).abs() < 1e-9);
+    assert!((1_700.0..2_000.0).contains(&full), "64 KiB on a gigabit: {full}");
+    let two = format!("[global]\nworkers = 1\n{SHOP}");
+    let found = limits(&two, &["--cost", "20,0,0"]);
+    assert!(
+        found.iter().any(|(kind, rate)| kind == "processors" && (rate - 50_000.0).abs() < 1e-6),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn words_name_the_first_limit_and_what_to_change() {
+    let arguments =
+        ["--per-server-connection", "1", "--link", "100Mbit/s", "--round-trip", "130ms"];
+    let (code, said) = capacity(SHOP, &arguments);
+    assert_eq!(code, 0, "{said}");
+    for word in ["first: ports", "ip_local_port_range", "second:", "4.03 Mbit/s where windows are"]
+    {
+        assert!(said.contains(word), "no `{word}` in:\n{said}");
+    }
+    assert_eq!(capacity("nonsense = 1", &[]).0, 1);
+    assert_eq!(capacity(SHOP, &["--life", "0s"]).0, 2);
+    assert_eq!(capacity(SHOP, &["--cost", "1,2"]).0, 2);
+}
+
+#[test]
+fn the_cost_of_this_machine_is_measured() {
+    let (code, said) = capacity(SHOP, &["--calibrate", "--json"]);
+    assert_eq!(code, 0, "{said}");
+    let found: Value = serde_json::from_str(&said).unwrap();
+    let cost = &found["machine"]["cost"];
+    assert!(cost["request-us"].as_f64().unwrap() > 0.5, "{cost}");
+    let kinds: Vec<&str> = found["services"][0]["limits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|limit| limit["kind"].as_str().unwrap())
+        .collect();
+    assert!(kinds.contains(&"processors"), "{kinds:?}");
+}

@@ -1,0 +1,61 @@
+//! `compare`: exit codes and words, on files with planted differences.
+
+use std::path::Path;
+use std::process::Command;
+
+use lab::result::{BenchResult, Better, Metric, Provenance, Run};
+use tests::e2e::balancer::program;
+use tests::e2e::dir::Dir;
+
+fn write(dir: &Dir, name: &str, values: &[f64]) -> String {
+    let mut result = BenchResult::new("http", Provenance::default());
+    for (at, value) in values.iter().enumerate() {
+        let metrics = vec![Metric::new("rate", "requests/s", Better::More, *value)];
+        let (test, repeat) = ("10 connections".to_owned(), at as u32 + 1);
+        result.runs.push(Run { test, repeat, complete: true, metrics, ..Run::default() });
+    }
+    let text = serde_json::to_string(&result).unwrap();
+    dir.write(name, text).display().to_string()
+}
+
+fn compare(arguments: &[&str]) -> (i32, String) {
+    let output = Command::new(program()).arg("compare").args(arguments).output().unwrap();
+    let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    (output.status.code().unwrap(), String::from_utf8_lossy(&text).into_owned())
+}
+
+#[test]
+fn regressions_are_told_by_the_exit_code() {
+    let dir = Dir::new();
+    let spread: Vec<f64> = (0..10).map(|n| 1_000.0 + f64::from(n * 7 % 10)).collect();
+    let slower: Vec<f64> = spread.iter().map(|value| value * 0.97).collect();
+    let (base, slow) = (write(&dir, "base", &spread), write(&dir, "slow", &slower));
+    let (code, said) = compare(&[&base, &slow]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("worse") && said.contains("-3.00 %"), "{said}");
+    let (code, said) = compare(&[&slow, &base]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("better"), "{said}");
+    let (code, said) = compare(&[&base, &base]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains(" ~ "), "{said}");
+    assert_eq!(compare(&[&base, &slow, "--threshold", "5"]).0, 0);
+    let few = write(&dir, "few", &slower[..3]);
+    let (code, said) = compare(&[&base, &few, "--alpha", "0.001"]);
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("too few runs"), "{said}");
+}
+
+#[test]
+fn json_and_files_that_are_none() {
+    let dir = Dir::new();
+    let base = write(&dir, "base", &[5.0; 6]);
+    let (code, said) = compare(&[&base, &base, "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((code, &found["rows"][0]["status"]), (0, &"unproven".into()));
+    let other = dir.write("other", "{\"a\": 1}").display().to_string();
+    assert_eq!(compare(&[&base, &other]).0, 2);
+    assert_eq!(compare(&[&base, "/nonexistent"]).0, 2);
+    assert_eq!(compare(&[&base, &base, "--alpha", "2"]).0, 2);
+    assert!(Path::new(&base).exists());
+}

@@ -1,0 +1,60 @@
+//! `bench connect` against `bench serve`: transactions and connections over TCP.
+
+use std::process::Command;
+
+use lab::result::{BenchResult, read};
+use rustix::process::Signal;
+use tests::e2e::balancer::program;
+use tests::e2e::process::Process;
+use tests::e2e::wait::some;
+
+use crate::measured::figure;
+
+fn connect(end: &str, arguments: &[&str]) -> (i32, BenchResult) {
+    let mut command = Command::new(program());
+    let output =
+        command.args(["bench", "connect", end, "--json"]).args(arguments).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let result = read(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    (output.status.code().unwrap(), result)
+}
+
+#[test]
+fn transactions_and_connections_are_counted() {
+    let mut command = Command::new(program());
+    command.args(["bench", "serve", "127.0.0.1:0"]);
+    let mut serve = Process::start(command);
+    let end = some("it listens", || {
+        let said = serve.said();
+        said.lines().find_map(|line| line.strip_prefix("echoing on ").map(str::to_owned))
+    });
+    let (code, result) = connect(&end, &["-n", "500", "-c", "4", "--bytes", "64"]);
+    let run = &result.runs[0];
+    assert_eq!((code, figure(run, "answered"), figure(run, "connections")), (0, 500.0, 4.0));
+    for who in ["client", "reset"] {
+        let (code, result) = connect(&end, &["-n", "200", "-c", "4", "--close", who]);
+        let run = &result.runs[0];
+        assert_eq!((code, figure(run, "answered")), (0, 200.0), "{who}: {:?}", run.failed);
+        assert_eq!(figure(run, "connections"), 200.0);
+    }
+    serve.signal(Signal::INT);
+    assert_eq!(serve.wait().code(), Some(0));
+    assert!(serve.said().contains("404 connections accepted"), "{}", serve.said());
+    let (code, result) = connect(&end, &["-n", "5", "-c", "1"]);
+    assert_eq!((code, result.runs[0].failed["connect-refused"]), (3, 5));
+}
+
+#[test]
+fn orders_that_make_no_sense_are_refused() {
+    for (arguments, reason) in [
+        (&["nowhere"][..], "HOST:PORT"),
+        (&["127.0.0.1:7", "--close", "server"], "does not close"),
+        (&["127.0.0.1:7", "--bytes", "7"], "between 8"),
+    ] {
+        let output =
+            Command::new(program()).args(["bench", "connect"]).args(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(reason), "{arguments:?}: {said}");
+    }
+}

@@ -1,0 +1,15 @@
+//! The lab's verbs against real servers and hostile ones: what they measure, what they call partial, and how they end.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the whole program is a test, which the lints cannot see"
+)]
+
+mod bench;
+mod broken;
+mod capacity;
+mod comparing;
+mod connect;
+mod measured;
