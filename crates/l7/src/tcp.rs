@@ -190,7 +190,8 @@ async fn lend<N: Net>(
                     return Err(NotLent { cause: Cause::RetryBudget, server: None });
                 }
                 view.live.slots[worker.index].counters.retried.add(1);
-                let waits = again::back_off(worker, pool, &failed, attempts, &patience());
+                let patience = patience();
+                let waits = again::back_off(worker, pool, &failed, attempts, &patience);
                 if let Some(cause) = waits.await {
                     return Err(NotLent { cause, server: None });
                 }
