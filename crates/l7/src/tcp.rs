@@ -138,8 +138,7 @@ async fn lend<N: Net>(
     let Ways { view, pool, service } = *ways;
     let told = Told { peer, head: None, session: client.tls_session() };
     let sticking = Sticking::begin(view, pool, &told, worker.rt.now());
-    let mut failed: Vec<ServerId> = Vec::new();
-    let mut attempts = 0;
+    let (mut failed, mut attempts) = (Vec::<ServerId>::new(), 0);
     again::first(worker, pool);
     let (whole, cut_at) = (Moment::NEVER, &service.cut_at);
     let patience = || Patience { client: Some(client), whole, cut_at };
