@@ -1,4 +1,4 @@
-//! Compiles the dispatcher. It loads nothing.
+//! Compiles the dispatcher and the gate. It loads nothing.
 
 #![allow(clippy::print_stdout, reason = "how a build script speaks to cargo")]
 
@@ -10,10 +10,17 @@ use libbpf_cargo::SkeletonBuilder;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=bpf");
+    for name in ["dispatch", "gate"] {
+        compile(name)?;
+    }
+    Ok(())
+}
+
+fn compile(name: &str) -> Result<(), Box<dyn Error>> {
     let arch = env::var("CARGO_CFG_TARGET_ARCH")?;
     SkeletonBuilder::new()
-        .source("bpf/dispatch.bpf.c")
-        .obj(PathBuf::from(env::var("OUT_DIR")?).join("dispatch.bpf.o"))
+        .source(format!("bpf/{name}.bpf.c"))
+        .obj(PathBuf::from(env::var("OUT_DIR")?).join(format!("{name}.bpf.o")))
         .clang_args([
             format!("-I/usr/include/{arch}-linux-gnu"),
             "-mcpu=v3".to_owned(),

@@ -19,6 +19,7 @@ pub mod history;
 pub mod http1;
 pub mod http2;
 pub mod trace;
+pub mod vrrp;
 
 #[path = "../../crates/wire/tests/http1/reader.rs"]
 pub mod corpus;

@@ -4,7 +4,7 @@
 
 use fuzz::drive::{Target, drive};
 use fuzz::mutate::HTTP_WORDS;
-use fuzz::{config, corpus, dialogue, history, http1, http2, trace};
+use fuzz::{config, corpus, dialogue, history, http1, http2, trace, vrrp};
 
 fn streams(kind: &str) -> Vec<Vec<u8>> {
     let short = |case: corpus::Case| (case.sent.len() < 4_000).then_some(case.sent);
@@ -163,4 +163,14 @@ fn history_files() {
     let seeds = history::seeds();
     drive(Target { words, ..target("history file", &seeds, 10_000) }, history::file);
     drive(Target { words, ..target("history records", &seeds, 10_000) }, history::records);
+}
+
+#[test]
+fn vrrp_frames() {
+    drive(target("vrrp_frames", &vrrp::seeds(), 40_000), vrrp::frame);
+}
+
+#[test]
+fn vrrp_talk() {
+    drive(target("vrrp_talk", &vrrp::seeds(), 20_000), vrrp::talk);
 }

@@ -15,6 +15,7 @@ use crate::routes;
 use crate::types::{
     Applied, Audit, AuditRecord, Event, Events, Generations, History, PlanChange, Report,
     RequestAsked, RequestExplained, ServerChanged, ServerOrder, ServersExplained, Status, Stopping,
+    Taken,
 };
 
 /// How long a question may take, unless set.
@@ -174,6 +175,12 @@ impl Client {
     /// Takes an order back; without a number the latest that can be.
     pub async fn undo(&self, id: Option<u64>) -> Result<AuditRecord, CallError> {
         let path = routes::with_query(routes::UNDO, &[("id", id.map(|id| id.to_string()))]);
+        self.order(path, "", Vec::new()).await
+    }
+
+    /// Takes shared addresses over; without a group all of them.
+    pub async fn takeover(&self, group: Option<String>) -> Result<Taken, CallError> {
+        let path = routes::with_query(routes::TAKEOVER, &[("group", group)]);
         self.order(path, "", Vec::new()).await
     }
 

@@ -30,6 +30,8 @@ pub const SERVER: &str = "/v1/servers/{pool}/{name}";
 pub const EXPLAIN_SERVER: &str = "/v1/explain/servers/{pool}/{name}";
 /// POST of [`RequestAsked`](crate::types::RequestAsked): [`RequestExplained`](crate::types::RequestExplained).
 pub const EXPLAIN_REQUEST: &str = "/v1/explain/request";
+/// POST with [`TakeoverQuery`](crate::types::TakeoverQuery): [`Taken`](crate::types::Taken).
+pub const TAKEOVER: &str = "/v1/takeover";
 /// POST with [`StopQuery`](crate::types::StopQuery): [`Stopping`](crate::types::Stopping).
 pub const STOP: &str = "/v1/stop";
 /// GET with [`HistoryQuery`](crate::types::HistoryQuery): [`History`](crate::types::History).

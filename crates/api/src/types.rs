@@ -15,6 +15,7 @@ pub mod report;
 pub mod request;
 pub mod server;
 pub mod status;
+pub mod vrrp;
 
 pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery};
 pub use certificate::CertificateStatus;
@@ -46,3 +47,4 @@ pub use server::{ServerAction, ServerChange, ServerChanged, ServerOrder};
 pub use status::{
     Draining, Evidence, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus, Source, Status,
 };
+pub use vrrp::{MemberChange, MemberStatus, Taken, TakeoverQuery};

@@ -4,6 +4,7 @@
 //! knows no tenant's maps: those are the tenant's business.
 
 pub mod attach;
+pub mod gate;
 pub mod home;
 pub mod interface;
 pub mod load;
@@ -14,6 +15,7 @@ pub mod table;
 pub mod value;
 
 pub use attach::{AttachError, Attached, Dispatcher, Mode, Slot};
+pub use gate::{Gate, GateError, Shut};
 pub use home::{Home, HomeError};
 pub use interface::{Interface, InterfaceError};
 pub use load::{LoadError, Loaded, Program, load};

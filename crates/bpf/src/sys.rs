@@ -41,6 +41,43 @@ pub fn link_xdp(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// Where a program sees packets of the network stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// As they come in.
+    Ingress,
+    /// As they go out.
+    Egress,
+}
+
+/// Attaches a program of traffic control through a link, behind those that are there.
+pub fn link_tcx(program: BorrowedFd<'_>, ifindex: u32, side: Side) -> io::Result<OwnedFd> {
+    let target = i32::try_from(ifindex).map_err(io::Error::other)?;
+    let kind = match side {
+        Side::Ingress => libbpf_sys::BPF_TCX_INGRESS,
+        Side::Egress => libbpf_sys::BPF_TCX_EGRESS,
+    };
+    // SAFETY: no options are given, which libbpf allows; both numbers are checked by the kernel.
+    let fd = checked(unsafe {
+        libbpf_sys::bpf_link_create(program.as_raw_fd(), target, kind, std::ptr::null())
+    })?;
+    // SAFETY: a successful call gives a descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// The interface that a link of `link_tcx` is attached to; 0 when it is gone.
+pub fn tcx_ifindex(link: BorrowedFd<'_>) -> io::Result<u32> {
+    let mut info = libbpf_sys::bpf_link_info::default();
+    let mut size = size_of::<libbpf_sys::bpf_link_info>() as u32;
+    // SAFETY: the kernel writes at most `size` bytes, which is the size of `info`.
+    checked(unsafe {
+        libbpf_sys::bpf_link_get_info_by_fd(link.as_raw_fd(), &mut info, &mut size)
+    })?;
+    // SAFETY: every variant of the union is plain numbers, and all bytes were initialised; for such a link the kernel
+    // fills this variant.
+    Ok(unsafe { info.__bindgen_anon_1.tcx.ifindex })
+}
+
 /// Puts another program behind a link, at once.
 pub fn link_update(link: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: no options are given, which libbpf allows; both descriptors are open for the call.

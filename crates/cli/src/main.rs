@@ -29,6 +29,7 @@ mod run;
 mod server;
 mod status;
 mod stop;
+mod takeover;
 mod try_;
 mod undo;
 
@@ -69,6 +70,7 @@ enum Verb {
     Explain(explain::Args),
     Audit(audit::Args),
     Undo(undo::Args),
+    Takeover(takeover::Args),
     Stop(stop::Args),
     Doctor(doctor::Args),
     Decap(decap::Args),
@@ -105,6 +107,7 @@ fn main() -> ExitCode {
         Verb::Explain(args) => explain::run(&args),
         Verb::Audit(args) => audit::run(&args),
         Verb::Undo(args) => undo::run(&args),
+        Verb::Takeover(args) => takeover::run(&args),
         Verb::Stop(args) => stop::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Decap(args) => decap::run(&args),

@@ -40,6 +40,7 @@ use crate::resolve;
 use crate::serve::{self, Asked, Context, bind::Bound};
 use crate::source;
 use crate::tls;
+use crate::vrrp;
 
 /// Our name in Via.
 const NODE: &str = "steelyard";
@@ -101,6 +102,7 @@ pub struct House {
     pub access: Arc<AccessLog>,
     plane: Arc<Plane>,
     packets: packets::Handle,
+    vrrp: vrrp::Handle,
     vitals: Arc<Vitals>,
     annals: Arc<Annals>,
     tasks: JoinSet<()>,
@@ -134,6 +136,8 @@ impl House {
         let (control, actor) = Actor::begin(parts, change).await?;
 
         let packets = packets::Handle::start(control.clone(), (orders, inbox));
+        let pulse = vrrp::Pulse::new();
+        let vrrp = vrrp::Handle::start(control.clone(), pulse.clone());
         let (ports, open) = (Arc::downgrade(&plane), Arc::downgrade(&plane));
         let vitals = Arc::new(Vitals {
             control: control.clone(),
@@ -143,11 +147,13 @@ impl House {
             probes: Arc::clone(&prober.counts),
             board: Arc::clone(&prober.board),
             packets: packets.view(),
+            vrrp: vrrp.view(),
             weighed: Arc::default(),
             samples: Samples::default(),
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(actor.run());
+        tasks.spawn(pulse.run());
         tasks.spawn(prober.run(control.clone()));
         tasks.spawn(judge::run(
             control.clone(),
@@ -170,7 +176,7 @@ impl House {
         tasks.spawn(access::follow(control.clone(), Arc::clone(&access)));
         tasks.spawn(Arc::clone(&vitals).run_samples());
         let asked = mpsc::channel(1);
-        Ok(House { control, access, plane, packets, vitals, annals, tasks, api: None, asked })
+        Ok(House { control, access, plane, packets, vrrp, vitals, annals, tasks, api: None, asked })
     }
 
     /// Opens the API to whoever may use the socket, and the metrics.
@@ -179,6 +185,7 @@ impl House {
         let context = Context {
             vitals: Arc::clone(&self.vitals),
             annals: Arc::clone(&self.annals),
+            vrrp: self.vrrp.orders(),
             // Being asked twice is being asked.
             stop: Box::new(move |ask| {
                 let _ = asked.try_send(ask);
@@ -223,6 +230,8 @@ impl House {
     /// was cut.
     pub async fn leave(mut self, how: Leave, cut: impl Future<Output = ()>) -> Open {
         let control = self.control.clone();
+        // The process that takes over holds shared addresses on; otherwise another machine may have them at once.
+        self.vrrp.end(!how.handed).await;
         // The process that takes over waits for the maps; packets go on meanwhile.
         if how.detach || how.handed {
             self.packets.end(packets::order::End::Detach).await;

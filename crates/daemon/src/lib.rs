@@ -33,6 +33,7 @@ mod source;
 pub mod systemd;
 pub mod tls;
 pub mod upgrade;
+pub mod vrrp;
 
 pub use embed::{EmbedError, Embedded};
 pub use run::{RunError, RunOptions, run};

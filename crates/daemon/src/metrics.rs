@@ -13,6 +13,7 @@ mod server;
 mod service;
 #[cfg(test)]
 mod tests;
+mod vrrp;
 
 use std::sync::Arc;
 
@@ -56,7 +57,8 @@ impl Collector for Scrape {
         let pools = pools(&self.snapshot);
         pool::encode(&pools, &mut to)?;
         server::encode(&pools, &mut to)?;
-        packets::encode(&self.facts.packets, &mut to)
+        packets::encode(&self.facts.packets, &mut to)?;
+        vrrp::encode(&self.facts.vrrp, &mut to)
     }
 }
 

@@ -17,6 +17,7 @@ pub mod sums;
 #[cfg(test)]
 mod tests;
 pub mod vitals;
+pub mod vrrp;
 
 use std::time::{Duration, SystemTime};
 

@@ -98,6 +98,7 @@ fn small() -> Router<Arc<Context>> {
         .route(routes::SERVER, post(orders::server))
         .route(routes::UNDO, post(orders::undo))
         .route(routes::AUDIT, get(orders::audit))
+        .route(routes::TAKEOVER, post(orders::takeover))
         .route(routes::STOP, post(change::stop))
         .layer(DefaultBodyLimit::max(SMALL_BODY))
 }

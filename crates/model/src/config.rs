@@ -25,6 +25,7 @@ pub mod sticky;
 pub mod template;
 pub mod tls;
 pub mod unit;
+pub mod vrrp;
 
 mod build;
 mod decode;
@@ -46,7 +47,7 @@ pub use checked::{
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
 pub use diff::{
-    Changes, Diff, GlobalKey, PacketsKey, PoolChange, PoolKey, ServerKey, ServiceKey, diff,
+    Changes, Diff, GlobalKey, PacketsKey, PoolChange, PoolKey, ServerKey, ServiceKey, VrrpKey, diff,
 };
 pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
@@ -69,3 +70,4 @@ pub use rules::{
 pub use socket::{KeepAlive, PathHint, SocketOptions};
 pub use sticky::{Affinity, Cookie, CookieMode, Gone, StickyBy};
 pub use tls::{ClientAuth, PoolTls, ServiceTls, TlsPolicy, TlsVersion, UnknownName};
+pub use vrrp::Vrrp;

@@ -141,10 +141,13 @@ impl World {
     pub fn bulk(&self, version: Version) -> [f64; 2] {
         [&[][..], &["-R"]].map(|direction| {
             let ip = version.service().ip().to_string();
-            let mut iperf = self.plane.site.client.command(program("iperf3"));
-            iperf.args(["-c", &ip, "-p", &BULK.to_string(), "-n", "4M", "-J"]);
-            iperf.args(["--connect-timeout", "10000"]).args(direction);
-            let answer = said(iperf);
+            // Its server takes one client at a time, and may not have done with the one before.
+            let answer = wait::some("iperf3's server takes a client", || {
+                let mut iperf = self.plane.site.client.command(program("iperf3"));
+                iperf.args(["-c", &ip, "-p", &BULK.to_string(), "-n", "4M", "-J"]);
+                iperf.args(["--connect-timeout", "10000"]).args(direction);
+                Some(said(iperf)).filter(|it| !it.out.contains("the server is busy"))
+            });
             let told = || format!("{version:?} {direction:?}: {answer:?}\n{}", self.told());
             let report: serde_json::Value = serde_json::from_str(&answer.out)
                 .unwrap_or_else(|error| panic!("{error}: {}", told()));

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::certificate::CertificateStatus;
 use super::packets::PacketsStatus;
+use super::vrrp::MemberStatus;
 
 /// Answer of `GET /v1/status`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +39,9 @@ pub struct Status {
     /// The packet plane; absent where no service forwards packets.
     #[serde(default)]
     pub packets: Option<PacketsStatus>,
+    /// Addresses that this machine shares with others, by group.
+    #[serde(default)]
+    pub vrrp: Vec<MemberStatus>,
     /// What an operator should know now, each a whole sentence.
     pub warnings: Vec<String>,
 }

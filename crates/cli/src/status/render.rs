@@ -1,6 +1,7 @@
 //! A status as text. Pure: ages are counted from the daemon's own clock.
 
 mod packets;
+mod vrrp;
 
 use api::types::{
     Draining, Evidence, PoolStatus, ServerStatus, ServiceState, ServiceStatus, Status,
@@ -58,6 +59,7 @@ pub fn render(status: &Status, width: usize, paint: Paint) -> String {
         out.push_str(&packets::head(forwarded, paint));
         tables.extend([packets::interfaces(forwarded), packets::neighbours(forwarded)]);
     }
+    tables.push(vrrp::members(status));
     tables.push(draining(status));
     for table in tables {
         let text = table.render(width, paint);

@@ -1,4 +1,5 @@
-//! Asks the kernel for links, addresses, routes and neighbours, and listens to what changes. It decides nothing.
+//! Asks the kernel for links, addresses, routes and neighbours, listens to what changes, and sets addresses. It decides
+//! nothing.
 
 use std::collections::HashMap;
 use std::io;
@@ -9,7 +10,7 @@ use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, TryStreamExt};
 use l4::hops::{Heard, Link, Request, Route};
 use rtnetlink::packet_core::NetlinkPayload;
-use rtnetlink::packet_route::address::AddressAttribute;
+use rtnetlink::packet_route::address::{AddressAttribute, AddressHeaderFlags, CacheInfo};
 use rtnetlink::packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use rtnetlink::packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourFlags, NeighbourMessage, NeighbourState,
@@ -17,6 +18,7 @@ use rtnetlink::packet_route::neighbour::{
 use rtnetlink::packet_route::route::{RouteAddress, RouteAttribute, RouteMessage, RouteType};
 use rtnetlink::packet_route::{AddressFamily, RouteNetlinkMessage};
 use rtnetlink::{Handle, MulticastGroup, RouteMessageBuilder, new_multicast_connection};
+use rustix::io::Errno;
 use tokio::task::JoinHandle;
 
 /// The kernel answers at once; a socket that does not is given up.
@@ -118,6 +120,33 @@ impl Kernel {
         Ok(out)
     }
 
+    /// Sets an address on an interface, alone in its network; no error when it is there. An address of IPv6 is used
+    /// at once, for whoever held it is gone, and is never the source of what this machine begins itself.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn add_address(&self, ifindex: u32, ip: IpAddr) -> io::Result<()> {
+        let mut request = self.handle.address().add(ifindex, ip, whole(ip));
+        if ip.is_ipv6() {
+            let message = request.message_mut();
+            message.header.flags |= AddressHeaderFlags::Nodad;
+            let mut life = CacheInfo::default();
+            life.ifa_valid = u32::MAX;
+            message.attributes.push(AddressAttribute::CacheInfo(life));
+        }
+        unless(tokio::time::timeout(ANSWER, request.execute()).await, Errno::EXIST)
+    }
+
+    /// Takes an address from an interface; no error when it is not there.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn remove_address(&self, ifindex: u32, ip: IpAddr) -> io::Result<()> {
+        let mut named = self.handle.address().add(ifindex, ip, whole(ip));
+        let request = self.handle.address().del(named.message_mut().clone());
+        unless(tokio::time::timeout(ANSWER, request.execute()).await, Errno::ADDRNOTAVAIL)
+    }
+
     /// All neighbours.
     ///
     /// # Errors
@@ -174,6 +203,27 @@ impl Kernel {
     ) -> impl Future<Output = Result<(), rtnetlink::Error>> + use<> {
         let request = self.handle.neighbours().add(ifindex, ip).replace();
         request.state(NeighbourState::None).flags(NeighbourFlags::Use).execute()
+    }
+}
+
+/// Bits of an address.
+fn whole(ip: IpAddr) -> u8 {
+    if ip.is_ipv4() { 32 } else { 128 }
+}
+
+/// The kernel's answer, of which one refusal is as good as done.
+fn unless(
+    answer: Result<Result<(), rtnetlink::Error>, tokio::time::error::Elapsed>,
+    done: Errno,
+) -> io::Result<()> {
+    match answer {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(rtnetlink::Error::NetlinkError(message))) => {
+            let error = message.to_io();
+            if error.raw_os_error() == Some(done.raw_os_error()) { Ok(()) } else { Err(error) }
+        }
+        Ok(Err(error)) => Err(io::Error::other(error)),
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
     }
 }
 

@@ -46,6 +46,7 @@ pub fn status(
         services,
         pools,
         packets: super::packets::status(&facts.packets, picture),
+        vrrp: super::vrrp::status(&facts.vrrp),
         warnings: warnings(picture, facts, now),
     }
 }

@@ -16,6 +16,7 @@ use crate::judge::weighed::Weighed;
 use crate::packets::view::View;
 use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
+use crate::vrrp::view as vrrp;
 
 /// Reads source ports in use; called on a control thread.
 pub type Ports = Box<dyn Fn() -> Vec<PortUse> + Send + Sync>;
@@ -36,6 +37,8 @@ pub struct Vitals {
     pub board: Arc<Board>,
     /// The packet plane.
     pub packets: tokio::sync::watch::Receiver<Arc<View>>,
+    /// Shared addresses.
+    pub vrrp: tokio::sync::watch::Receiver<Arc<vrrp::View>>,
     /// The arithmetic of weights.
     pub weighed: Arc<Weighed>,
     /// What rates are measured against.
@@ -69,6 +72,8 @@ pub struct Facts {
     pub open: Open,
     /// The packet plane.
     pub packets: Arc<View>,
+    /// Shared addresses.
+    pub vrrp: Arc<vrrp::View>,
     /// Memory of all TCP sockets, bytes, as the kernel counts it.
     pub kernel_tcp_bytes: u64,
 }
@@ -88,6 +93,7 @@ impl Vitals {
             descriptors: descriptors(),
             resident_bytes: resident_bytes(),
             packets: Arc::clone(&self.packets.borrow()),
+            vrrp: Arc::clone(&self.vrrp.borrow()),
             access: self.access.counts(),
             probes: self.probes.read(),
             events_dropped: self.control.events().dropped(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::history::Annals;
 use crate::report::vitals::Vitals;
+use crate::vrrp::order::Orders;
 
 /// How the process is asked to leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub struct Context {
     pub vitals: Arc<Vitals>,
     /// What was.
     pub annals: Arc<Annals>,
+    /// Takes shared addresses over.
+    pub vrrp: Orders,
     /// Asks the process to leave.
     pub stop: Stop,
 }

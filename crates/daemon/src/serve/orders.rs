@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use api::types::{
-    Audit, AuditQuery, AuditRecord, ServerAction, ServerChange, ServerChanged, ServerOrder,
-    UndoQuery,
+    Audit, AuditQuery, AuditRecord, ServerAction, ServerChange, ServerChanged, ServerOrder, Taken,
+    TakeoverQuery, UndoQuery,
 };
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -63,6 +63,14 @@ pub(super) async fn undo(
     let kept = control.audit(done.undoes.at_unix_ms).await?;
     let found = kept.records.into_iter().rev().find(|record| record.id == done.id);
     Ok(Json(found.unwrap_or(done.undoes)))
+}
+
+pub(super) async fn takeover(
+    State(context): Held,
+    query: Result<Query<TakeoverQuery>, QueryRejection>,
+) -> Result<Json<Taken>, Refusal> {
+    let Query(query) = query?;
+    Ok(Json(Taken { groups: context.vrrp.takeover(query.group).await? }))
 }
 
 pub(super) async fn audit(

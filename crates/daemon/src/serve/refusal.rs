@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use model::config::Findings;
 
 use crate::control::{ApplyError, Gone, RollbackError, SetServerError, UndoError};
+use crate::vrrp::order::TakeoverError;
 
 /// A refusal.
 #[derive(Debug)]
@@ -73,6 +74,17 @@ impl From<ApplyError> for Refusal {
             }
             ApplyError::HandingOver => Refusal::new(503, "handing-over", text),
             ApplyError::Gone(_) => Refusal::new(503, "stopping", text),
+        }
+    }
+}
+
+impl From<TakeoverError> for Refusal {
+    fn from(error: TakeoverError) -> Refusal {
+        let text = error.to_string();
+        match error {
+            TakeoverError::Unknown(_) | TakeoverError::None => Refusal::new(404, "no-group", text),
+            TakeoverError::Refused { .. } => Refusal::new(409, "takeover", text),
+            TakeoverError::Gone => Refusal::new(503, "stopping", text),
         }
     }
 }

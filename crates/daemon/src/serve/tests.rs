@@ -47,6 +47,7 @@ async fn daemon() -> Daemon {
     let access = Arc::new(AccessLog::start(&AccessTarget::Off, Box::new(drop)).unwrap());
     let vitals = Vitals {
         packets: tokio::sync::watch::channel(Default::default()).1,
+        vrrp: tokio::sync::watch::channel(Default::default()).1,
         control,
         ports: Box::new(Vec::new),
         open: Box::new(l7::Open::default),
@@ -60,7 +61,12 @@ async fn daemon() -> Daemon {
     let stops = stopped.clone();
     let stop: super::Stop = Box::new(move |ask| stops.lock().unwrap().push(ask));
     let annals = Arc::new(crate::history::Annals::new(None));
-    let context = Arc::new(Context { vitals: Arc::new(vitals), annals, stop });
+    let context = Arc::new(Context {
+        vitals: Arc::new(vitals),
+        annals,
+        vrrp: crate::vrrp::order::orders().0,
+        stop,
+    });
     let bound = bind::bind(&path, 0o600, bind::Over::Dead).unwrap();
     let (end, until) = oneshot::channel::<()>();
     let served = tokio::spawn(super::run(bound, context, async move { drop(until.await) }));

@@ -225,6 +225,13 @@ fn privileged(
             refused("transparent", options.transparent, "it takes CAP_NET_ADMIN or CAP_NET_RAW", e)
         })?;
     }
+    if options.shared && fresh == Fresh::Yes {
+        let done = match near {
+            SocketAddr::V4(_) => socket.set_freebind_v4(true),
+            SocketAddr::V6(_) => socket.set_freebind_v6(true),
+        };
+        done.map_err(|e| refused("shared", true, "the address is one of `[vrrp.NAME]`", e))?;
+    }
     let mark = options.mark.unwrap_or(0);
     if options.mark.is_some() || (fresh == Fresh::No && socket.mark().is_ok_and(|now| now != 0)) {
         socket.set_mark(mark).map_err(|e| refused("mark", mark, "it takes CAP_NET_ADMIN", e))?;

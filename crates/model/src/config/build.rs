@@ -9,8 +9,10 @@ mod probe;
 mod resilience;
 mod rules;
 mod tls;
+mod vrrp;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -29,15 +31,23 @@ use inner::inner;
 
 /// Build what `verify` has approved.
 pub fn build(effective: &Effective) -> Config {
-    let services =
-        effective.services.iter().map(|section| (section.name.clone(), Arc::new(service(section))));
+    let shared: BTreeSet<IpAddr> =
+        effective.vrrp.iter().flat_map(|group| group.addresses("addresses")).copied().collect();
+    let services = effective.services.iter().map(|section| {
+        let mut service = service(section);
+        service.socket.shared = service.listen.iter().any(|at| shared.contains(&at.ip()));
+        (section.name.clone(), Arc::new(service))
+    });
     let pools =
         effective.pools.iter().map(|section| (section.name.clone(), Arc::new(pool(section))));
+    let groups =
+        effective.vrrp.iter().map(|section| (section.name.clone(), Arc::new(vrrp::vrrp(section))));
     Config {
         global: global(&effective.global),
         packets: packets::packets(&effective.packets),
         services: services.collect::<BTreeMap<_, _>>(),
         pools: pools.collect::<BTreeMap<_, _>>(),
+        vrrp: groups.collect::<BTreeMap<_, _>>(),
     }
 }
 
@@ -222,6 +232,7 @@ fn socket(section: &Section) -> SocketOptions {
         backlog: section.count("backlog").unwrap_or(SocketOptions::default().backlog),
         mptcp: section.flag("mptcp"),
         transparent: section.flag("transparent"),
+        shared: false,
         interface: section.text("interface").map(str::to_owned),
         mark: section.count("mark"),
         send_buffer: section.count("send-buffer"),

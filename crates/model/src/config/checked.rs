@@ -25,6 +25,7 @@ use super::rules::Rule;
 use super::socket::SocketOptions;
 use super::sticky::Affinity;
 use super::tls::{PoolTls, ServiceTls};
+use super::vrrp::Vrrp;
 
 /// A whole configuration. Objects are shared so that an unchanged one is the same allocation after a reload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -38,6 +39,8 @@ pub struct Config {
     pub services: BTreeMap<String, Arc<Service>>,
     /// Pools by name. Every pool that a service names is here.
     pub pools: BTreeMap<String, Arc<Pool>>,
+    /// Shared addresses by the names of their groups.
+    pub vrrp: BTreeMap<String, Arc<Vrrp>>,
 }
 
 /// What belongs to the process.

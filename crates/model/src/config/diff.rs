@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::address::ServerAddress;
 use super::checked::{Config, Global, Pool, Server, Service};
 use super::packets::Packets;
+use super::vrrp::Vrrp;
 
 /// From one configuration to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +24,9 @@ pub struct Diff {
     pub services: Changes<Vec<ServiceKey>>,
     /// Pools.
     pub pools: Changes<PoolChange>,
+    /// Shared addresses.
+    #[serde(default)]
+    pub vrrp: Changes<Vec<VrrpKey>>,
 }
 
 /// Objects by name that came, went or changed.
@@ -144,6 +148,22 @@ keys! {
     Http2 = "http2" => http2,
 }
 keys! {
+    /// A key of a group of shared addresses.
+    VrrpKey of Vrrp besides (name):
+    Interface = "interface" => interface,
+    Id = "id" => id,
+    Addresses = "addresses" => addresses,
+    Version = "version" => version,
+    Priority = "priority" => priority,
+    Advertise = "advertise" => advertise,
+    Preempt = "preempt" => preempt,
+    PreemptDelay = "preempt-delay" => preempt_delay,
+    Peers = "peers" => peers,
+    Allow = "allow" => allow,
+    Source = "source" => source,
+    DeadMan = "dead-man" => dead_man,
+}
+keys! {
     /// A key of a server.
     ServerKey of Server besides (name, address):
     Weight = "weight" => weight,
@@ -162,6 +182,7 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
         packets: PacketsKey::between(&old.packets, &new.packets),
         services: changes(&old.services, &new.services, ServiceKey::between),
         pools: changes(&old.pools, &new.pools, pool_change),
+        vrrp: changes(&old.vrrp, &new.vrrp, VrrpKey::between),
     }
 }
 
@@ -182,6 +203,7 @@ impl Config {
             packets: self.packets,
             services: services.collect(),
             pools: pools.collect(),
+            vrrp: self.vrrp,
         }
     }
 }
@@ -193,6 +215,7 @@ impl Diff {
             && self.packets.is_empty()
             && self.services.is_empty()
             && self.pools.is_empty()
+            && self.vrrp.is_empty()
     }
 }
 
@@ -294,6 +317,10 @@ impl fmt::Display for Diff {
             for (server, keys) in &change.servers.changed {
                 writeln!(to, "~ server {name}/{server}: {}", joined(keys))?;
             }
+        }
+        ends(to, "vrrp", &self.vrrp)?;
+        for (name, keys) in &self.vrrp.changed {
+            writeln!(to, "~ vrrp {name}: {}", joined(keys))?;
         }
         Ok(())
     }

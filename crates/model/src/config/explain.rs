@@ -80,6 +80,10 @@ impl Origins {
         if self.effective.services.iter().any(packets) {
             self.section(&self.effective.packets, "packets", "[packets]", &|_, _| true, visit);
         }
+        for group in &self.effective.vrrp {
+            let path = format!("vrrp.{}", group.name);
+            self.section(group, &path, &format!("[{path}]"), &|_, _| true, visit);
+        }
         for service in &self.effective.services {
             let path = format!("service.{}", service.name);
             let tcp = service.text("forward") == Some("tcp");

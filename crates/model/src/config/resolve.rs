@@ -11,7 +11,9 @@ use super::source::Place;
 use super::tables::agent::OF_AGENTS;
 use super::tables::balance::OWNED;
 use super::tables::probe::{KINDS, OF_KINDS, PROGRAM};
-use super::tables::{global::GLOBAL, packets::PACKETS, pool::POOL, pool::SERVER, service::SERVICE};
+use super::tables::{
+    global::GLOBAL, packets::PACKETS, pool::POOL, pool::SERVER, service::SERVICE, vrrp::VRRP,
+};
 use super::value::Value;
 
 /// Every setting in force, with where it came from.
@@ -25,6 +27,8 @@ pub struct Effective {
     pub services: Vec<Section>,
     /// Pools by name; their `servers` are resolved as well.
     pub pools: Vec<Section>,
+    /// Groups of shared addresses by name.
+    pub vrrp: Vec<Section>,
     /// What a server of each pool is when it sets nothing itself, in the order of the pools.
     pub templates: Vec<Section>,
 }
@@ -53,8 +57,9 @@ pub fn resolve(root: &Section) -> Effective {
         .iter()
         .map(|service| resolve_service(service, written, &global))
         .collect();
+    let vrrp = root.list("vrrp").iter().map(resolve_vrrp).collect();
     let (pools, templates) = (Vec::new(), Vec::new());
-    let mut effective = Effective { global, packets, services, pools, templates };
+    let mut effective = Effective { global, packets, services, pools, vrrp, templates };
     let uses = effective.uses();
     let pools = root.list("pool").iter();
     effective.pools = pools
@@ -155,6 +160,20 @@ fn resolve_pool(written: &Section, above: &Section, uses: Uses) -> Section {
         pool.put(at, Slot::List(servers), origin);
     }
     pool
+}
+
+fn resolve_vrrp(written: &Section) -> Section {
+    let mut group = settle(&VRRP, &[Layer { section: written, tier: Tier::Own }], false);
+    group.name.clone_from(&written.name);
+    if group.setting("dead-man").is_none() {
+        let time = group.span("advertise") * 5 / 2;
+        group.set(
+            "dead-man",
+            Value::Time(time),
+            Origin::Derived("two and a half times `advertise`"),
+        );
+    }
+    group
 }
 
 fn resolve_server(written: &Section, pool: &Section) -> Section {

@@ -28,6 +28,8 @@ pub struct SocketOptions {
     pub mptcp: bool,
     /// IP_TRANSPARENT: a service accepts for any address; a pool connects from the client's address.
     pub transparent: bool,
+    /// The address is shared with other machines: it is listened on while another one has it. No key of its own.
+    pub shared: bool,
     /// SO_BINDTODEVICE.
     pub interface: Option<String>,
     /// SO_MARK.
@@ -79,6 +81,7 @@ impl Default for SocketOptions {
             backlog: 4096,
             mptcp: false,
             transparent: false,
+            shared: false,
             interface: None,
             mark: None,
             send_buffer: None,

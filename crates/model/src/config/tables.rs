@@ -14,6 +14,7 @@ pub mod service;
 pub mod socket;
 pub mod sticky;
 pub mod tls;
+pub mod vrrp;
 
 use super::schema::{Fallback, Key, Kind, OBJECTS, Table};
 
@@ -45,6 +46,12 @@ pub static ROOT: Table = Table {
             Kind::Named { table: &pool::POOL, most: OBJECTS },
             Fallback::Absent,
             "Servers and how to choose among them, by name.",
+        ),
+        Key::new(
+            "vrrp",
+            Kind::Named { table: &vrrp::VRRP, most: vrrp::GROUPS },
+            Fallback::Absent,
+            "Addresses that several machines share, one of them active, by name: VRRP (RFC 9568).",
         ),
     ],
 };

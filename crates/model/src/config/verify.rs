@@ -14,6 +14,7 @@ pub mod rules;
 pub mod sockets;
 pub mod sticky;
 pub mod tls;
+pub mod vrrp;
 
 use super::decode::{quoted, scalar};
 use super::finding::{Sink, Trouble};
@@ -21,7 +22,7 @@ use super::resolve::Effective;
 use super::schema::{Fallback, Kind, Table};
 use super::section::{Section, Slot};
 use super::suggest::nearest;
-use super::tables::{global::GLOBAL, pool::POOL, pool::SERVER, service::SERVICE};
+use super::tables::{global::GLOBAL, pool::POOL, pool::SERVER, service::SERVICE, vrrp::VRRP};
 
 /// Judge everything. `whole`: the file was read to its end; otherwise absence proves nothing and is not reported.
 pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
@@ -35,6 +36,7 @@ pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
         self::service(service, effective, sink);
     }
     packets::verify(effective, sink);
+    vrrp::verify(&effective.vrrp, sink);
     rules::verify(effective, whole, sink);
     let uses = effective.uses();
     for pool in &effective.pools {
@@ -46,6 +48,9 @@ fn missing(effective: &Effective, sink: &mut Sink<'_, '_>) {
     required(&GLOBAL, &effective.global, "global", sink);
     for service in &effective.services {
         required(&SERVICE, service, &format!("service.{}", quoted(&service.name)), sink);
+    }
+    for group in &effective.vrrp {
+        required(&VRRP, group, &format!("vrrp.{}", quoted(&group.name)), sink);
     }
     for pool in &effective.pools {
         let path = format!("pool.{}", quoted(&pool.name));

@@ -21,4 +21,5 @@ mod rules;
 mod shared;
 mod sharing;
 mod ten;
+mod vrrp;
 mod warned;

@@ -61,6 +61,7 @@ fn sample() -> Status {
     let refused = "http GET /healthz: connection refused, 3 times in a row since 12:04:05";
     Status {
         packets: None,
+        vrrp: Vec::new(),
         version: "0.1.0".into(),
         generation: 7,
         now_unix_ms: NOW,

@@ -71,7 +71,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 35] = [
+pub static EVENTS: [Word; 39] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -100,6 +100,10 @@ pub static EVENTS: [Word; 35] = [
     Word::of("source-clamped"),
     Word::of("source-ports-low"),
     Word::of("no-descriptor"),
+    Word::of("member-active"),
+    Word::of("member-standby"),
+    Word::of("member-idle"),
+    Word::of("member-refused"),
     Word::of("applied"),
     Word::of("undone"),
     Word::of("reload-failed"),

@@ -1,0 +1,66 @@
+//! Shared addresses: what this member of each group is, since when and why; and taking them over.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+/// This member of a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct MemberStatus {
+    /// The group's name.
+    pub name: String,
+    /// Where it runs.
+    pub interface: String,
+    /// The virtual router's number.
+    pub id: u8,
+    /// What is shared.
+    pub addresses: Vec<IpAddr>,
+    /// `active`, `standby`, or `idle`: it takes no part.
+    pub state: String,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// Since when.
+    pub since_unix_ms: u64,
+    /// The priority that it has now; an order may have raised it.
+    pub priority: u8,
+    /// Who else was heard to be active last.
+    pub heard: Option<IpAddr>,
+    /// And with which priority.
+    pub heard_priority: Option<u8>,
+    /// The last changes, oldest first.
+    pub changes: Vec<MemberChange>,
+    /// What was counted, by name.
+    pub counts: BTreeMap<String, u64>,
+    /// Packets that were dropped or not sent, by why.
+    pub dropped: BTreeMap<String, u64>,
+}
+
+/// A change of a member.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct MemberChange {
+    /// When.
+    pub at_unix_ms: u64,
+    /// To what.
+    pub state: String,
+    /// Why, in a sentence.
+    pub reason: String,
+}
+
+/// Which group is to be taken over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct TakeoverQuery {
+    /// Its name; all without it.
+    pub group: Option<String>,
+}
+
+/// What was taken over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Taken {
+    /// Groups that became active; those that were so already are left out.
+    pub groups: Vec<String>,
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
+/* The dead man's gate: an address that is shared with another machine is answered for only while its holder lives.
+ * User space says until when; past that nothing to or from the address passes, neither packets nor ARP nor neighbour
+ * discovery, although the kernel still has the address. Other addresses are no business of this program. */
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+/* `TCX_NEXT` and `TCX_DROP` of linux/bpf.h, which older headers do not have. */
+#define NEXT -1
+#define DROP 2
+
+/* Offsets in a frame without tags: the kernel keeps them beside it. */
+#define ARP_SENDER (ETH_HLEN + 14)
+#define ARP_TARGET (ETH_HLEN + 24)
+#define V4_SOURCE (ETH_HLEN + 12)
+#define V4_DESTINATION (ETH_HLEN + 16)
+#define V6_NEXT (ETH_HLEN + 6)
+#define V6_SOURCE (ETH_HLEN + 8)
+#define V6_DESTINATION (ETH_HLEN + 24)
+#define ND_TYPE (ETH_HLEN + 40)
+#define ND_TARGET (ETH_HLEN + 48)
+#define ICMP6 58
+#define SOLICITATION 135
+#define ADVERTISEMENT 136
+
+/* Indexes of `shut`, in the order of `bpf::gate::Shut`. */
+#define SHUT_RESOLUTION 0
+#define SHUT_IN 1
+#define SHUT_OUT 2
+#define SHUTS 3
+
+/* IPv4 as ::ffff:a.b.c.d. */
+struct address {
+	__u32 word[4];
+};
+
+/* Until when, in nanoseconds of CLOCK_MONOTONIC. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct address);
+	__type(value, __u64);
+} holds SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SHUTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} shut SEC(".maps");
+
+static __always_inline int stale(const struct address *at)
+{
+	const __u64 *until = bpf_map_lookup_elem(&holds, at);
+
+	return until && bpf_ktime_get_ns() >= *until;
+}
+
+static __always_inline int stale_v4(struct __sk_buff *skb, __u32 offset)
+{
+	struct address at = {.word = {0, 0, bpf_htonl(0xffff), 0}};
+
+	return !bpf_skb_load_bytes(skb, offset, &at.word[3], 4) && stale(&at);
+}
+
+static __always_inline int stale_v6(struct __sk_buff *skb, __u32 offset)
+{
+	struct address at;
+
+	return !bpf_skb_load_bytes(skb, offset, &at, sizeof(at)) && stale(&at);
+}
+
+static __always_inline int closed(__u32 why)
+{
+	__u64 *count = bpf_map_lookup_elem(&shut, &why);
+
+	if (count)
+		*count += 1;
+	return DROP;
+}
+
+/* Whether this is a question or an answer of this kind about an address that is not held any more. */
+static __always_inline int stale_neighbour(struct __sk_buff *skb, __u8 kind)
+{
+	__u8 next, type;
+
+	if (bpf_skb_load_bytes(skb, V6_NEXT, &next, 1) || next != ICMP6)
+		return 0;
+	if (bpf_skb_load_bytes(skb, ND_TYPE, &type, 1) || type != kind)
+		return 0;
+	return stale_v6(skb, ND_TARGET);
+}
+
+SEC("tcx/ingress")
+int gate_in(struct __sk_buff *skb)
+{
+	switch (skb->protocol) {
+	case bpf_htons(ETH_P_ARP):
+		return stale_v4(skb, ARP_TARGET) ? closed(SHUT_RESOLUTION) : NEXT;
+	case bpf_htons(ETH_P_IP):
+		return stale_v4(skb, V4_DESTINATION) ? closed(SHUT_IN) : NEXT;
+	case bpf_htons(ETH_P_IPV6):
+		if (stale_neighbour(skb, SOLICITATION))
+			return closed(SHUT_RESOLUTION);
+		return stale_v6(skb, V6_DESTINATION) ? closed(SHUT_IN) : NEXT;
+	}
+	return NEXT;
+}
+
+SEC("tcx/egress")
+int gate_out(struct __sk_buff *skb)
+{
+	switch (skb->protocol) {
+	case bpf_htons(ETH_P_ARP):
+		return stale_v4(skb, ARP_SENDER) ? closed(SHUT_RESOLUTION) : NEXT;
+	case bpf_htons(ETH_P_IP):
+		return stale_v4(skb, V4_SOURCE) ? closed(SHUT_OUT) : NEXT;
+	case bpf_htons(ETH_P_IPV6):
+		if (stale_neighbour(skb, ADVERTISEMENT))
+			return closed(SHUT_RESOLUTION);
+		return stale_v6(skb, V6_SOURCE) ? closed(SHUT_OUT) : NEXT;
+	}
+	return NEXT;
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,43 @@
+//! Shared addresses as a table.
+
+use api::types::{MemberStatus, Status};
+
+use crate::show::paint::Colour;
+use crate::show::table::{Align, Cell, Table};
+use crate::show::unit::span;
+
+/// This member of each group.
+pub(super) fn members(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("GROUP", Align::Left),
+        ("INTERFACE", Align::Left),
+        ("ID", Align::Right),
+        ("ADDRESSES", Align::Left),
+        ("PRIORITY", Align::Right),
+        ("HEARD", Align::Left),
+        ("STATE", Align::Left),
+    ]);
+    for member in &status.vrrp {
+        let MemberStatus { name, interface, id, addresses, state, reason, since_unix_ms, .. } =
+            member;
+        let shared: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        let heard = member.heard.zip(member.heard_priority);
+        let heard = heard.map_or_else(|| "nobody".to_owned(), |(ip, at)| format!("{ip} at {at}"));
+        let age = span(status.now_unix_ms.saturating_sub(*since_unix_ms));
+        let colour = match state.as_str() {
+            "active" => Colour::Good,
+            "standby" => Colour::Quiet,
+            _ => Colour::Doubt,
+        };
+        table.row(vec![
+            name.as_str().into(),
+            interface.as_str().into(),
+            id.to_string().into(),
+            shared.join("\n").into(),
+            member.priority.to_string().into(),
+            heard.into(),
+            Cell::led(state, colour, &format!(" {age}: {reason}")),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,117 @@
+//! What a group stands on: its interface, and our address there. Pure.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
+
+use l4::hops::Link;
+use model::config::Vrrp;
+
+use crate::packets::netlink::Address;
+
+/// An interface as a group uses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ground {
+    /// The interface's number.
+    pub ifindex: u32,
+    /// Its link address.
+    pub link: [u8; 6],
+    /// Our address there.
+    pub source: IpAddr,
+}
+
+/// What the group stands on, or why it stands on nothing. `shared` are the addresses of all groups.
+///
+/// # Errors
+/// A sentence for people.
+pub fn ground(
+    group: &Vrrp,
+    links: &HashMap<u32, Link>,
+    addresses: &[Address],
+    shared: &BTreeSet<IpAddr>,
+) -> Result<Ground, String> {
+    let name = &group.interface;
+    let found = links.iter().find(|(_, link)| link.name == *name);
+    let (ifindex, link) = found.ok_or_else(|| format!("there is no interface {name}"))?;
+    let address = link.address.ok_or_else(|| format!("{name} is no link with addresses"))?;
+    if !link.up {
+        return Err(format!("the link of {name} is down"));
+    }
+    let v6 = group.v6();
+    let here = |one: &&Address| one.ifindex == *ifindex && one.ip.is_ipv6() == v6;
+    let own = addresses.iter().filter(here).map(|one| one.ip).filter(|ip| !shared.contains(ip));
+    let local = |ip: &IpAddr| matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local());
+    // Members on other networks cannot answer to an address of the link.
+    let near = group.peers.iter().all(local);
+    let source = match group.source {
+        Some(wanted) => own.into_iter().find(|ip| *ip == wanted),
+        None if v6 => own.into_iter().find(|ip| local(ip) == near),
+        None => own.into_iter().next(),
+    };
+    let owner = || (group.priority == 255).then(|| group.addresses.first().copied()).flatten();
+    let source = source.or_else(owner).ok_or_else(|| {
+        let wanted = group.source.map_or_else(
+            || format!("no {} address of its own", if v6 { "IPv6" } else { "IPv4" }),
+            |ip| format!("no address {ip}"),
+        );
+        format!("{name} has {wanted}, which advertisements need")
+    })?;
+    Ok(Ground { ifindex: *ifindex, link: address, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn group(addresses: &[&str], peers: &[&str]) -> Vrrp {
+        let parse = |list: &[&str]| list.iter().map(|ip| ip.parse().unwrap()).collect();
+        Vrrp {
+            name: "a".to_owned(),
+            interface: "eth0".to_owned(),
+            id: 1,
+            addresses: parse(addresses),
+            version: 3,
+            priority: 100,
+            advertise: Duration::from_secs(1),
+            preempt: true,
+            preempt_delay: Duration::ZERO,
+            peers: parse(peers),
+            allow: Vec::new(),
+            source: None,
+            dead_man: None,
+        }
+    }
+
+    fn links(up: bool) -> HashMap<u32, Link> {
+        let link = Link { name: "eth0".to_owned(), address: Some([2; 6]), mtu: 1500, up };
+        HashMap::from([(3, link)])
+    }
+
+    #[test]
+    fn the_source_is_our_own_and_fits_those_who_are_spoken_to() {
+        let ips = ["192.0.2.10", "192.0.2.1", "2001:db8::10", "2001:db8::1", "fe80::1"];
+        let ips: Vec<IpAddr> = ips.iter().map(|ip| ip.parse().unwrap()).collect();
+        let addresses: Vec<Address> =
+            ips.iter().map(|ip| Address { ifindex: 3, ip: *ip }).collect();
+        let shared = BTreeSet::from([ips[0], ips[2]]);
+        let source =
+            |group: &Vrrp| ground(group, &links(true), &addresses, &shared).unwrap().source;
+        assert_eq!(source(&group(&["192.0.2.10"], &[])), ips[1]);
+        assert_eq!(source(&group(&["2001:db8::10"], &[])), ips[4]);
+        assert_eq!(source(&group(&["2001:db8::10"], &["2001:db8::2"])), ips[3]);
+        let other =
+            Vrrp { source: Some("192.0.2.7".parse().unwrap()), ..group(&["192.0.2.10"], &[]) };
+        let why = ground(&other, &links(true), &addresses, &shared).unwrap_err();
+        assert!(why.contains("no address 192.0.2.7"), "{why}");
+    }
+
+    #[test]
+    fn a_link_that_is_down_or_missing_is_said() {
+        let none = BTreeSet::new();
+        let down = ground(&group(&["192.0.2.10"], &[]), &links(false), &[], &none).unwrap_err();
+        assert_eq!(down, "the link of eth0 is down");
+        let gone = ground(&group(&["192.0.2.10"], &[]), &HashMap::new(), &[], &none).unwrap_err();
+        assert_eq!(gone, "there is no interface eth0");
+    }
+}

@@ -1,0 +1,343 @@
+//! One group at work: its machine, its socket, its addresses. It carries out what the machine says, in order.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use ha::advert::{Advert, GROUP_V4, GROUP_V6, Version, emit};
+use ha::frame;
+use ha::machine::{Action, Machine, Refused, State, Why};
+use ha::settings::Settings;
+use model::config::Vrrp;
+use model::moment::Moment;
+
+use super::ear::Ear;
+use super::gate::Gates;
+use super::ground::Ground;
+use super::mouth::Mouth;
+use super::view::GroupView;
+use super::{alive, tell};
+use crate::event::{Events, Level};
+use crate::packets::netlink::{Address, Kernel};
+
+/// Changes that are kept for `status`.
+const KEPT: usize = 8;
+/// Without a dead man's time an active member never loses the address by silence.
+const NEVER: std::time::Duration = std::time::Duration::from_secs(u32::MAX as u64);
+
+/// What a group works with: shared by all of them.
+pub struct Tools<'a> {
+    /// The kernel's addresses.
+    pub kernel: &'a Kernel,
+    /// The dead man's gate.
+    pub gates: &'a mut Gates,
+    /// The socket of the group's interface.
+    pub ear: Option<&'a Ear>,
+    /// What is told.
+    pub events: &'a Events,
+}
+
+/// A group.
+pub struct Group {
+    /// Its configuration.
+    pub config: Arc<Vrrp>,
+    machine: Machine,
+    ground: Option<Ground>,
+    mouth: Option<Mouth>,
+    problem: Option<String>,
+    /// The addresses were here before us: they are not ours to take away.
+    foreign: bool,
+    since: SystemTime,
+    reason: String,
+    dropped: BTreeMap<&'static str, u64>,
+    changes: VecDeque<(SystemTime, State, String)>,
+}
+
+impl Group {
+    /// One that has not begun.
+    pub fn new(config: Arc<Vrrp>) -> Group {
+        let machine = Machine::new(settings(&config, IpAddr::from([0; 4])));
+        Group {
+            machine,
+            config,
+            ground: None,
+            mouth: None,
+            problem: None,
+            foreign: false,
+            since: SystemTime::now(),
+            reason: "it has not begun".to_owned(),
+            dropped: BTreeMap::new(),
+            changes: VecDeque::new(),
+        }
+    }
+
+    /// When something is due.
+    pub fn due(&self) -> Moment {
+        self.machine.due()
+    }
+
+    /// What it is.
+    pub fn state(&self) -> State {
+        self.machine.state()
+    }
+
+    /// Takes a changed configuration up where that is possible without leaving; `false`: it must be made anew.
+    pub fn adopt(&mut self, config: &Arc<Vrrp>) -> bool {
+        let (old, new) = (&self.config, config);
+        let same = old.interface == new.interface
+            && (old.id, old.version) == (new.id, new.version)
+            && old.addresses == new.addresses
+            && (old.source, &old.peers) == (new.source, &new.peers)
+            && old.dead_man.is_some() == new.dead_man.is_some();
+        if same {
+            self.config = Arc::clone(config);
+            let source = self.machine.settings().source;
+            self.machine.set(settings(config, source));
+        }
+        same
+    }
+
+    /// Stands on this ground from now on, or is at fault. `addresses` are those of this machine.
+    pub async fn stand(
+        &mut self,
+        ground: Result<Ground, String>,
+        addresses: &[Address],
+        tools: &mut Tools<'_>,
+    ) {
+        let ground = match ground {
+            Ok(ground) => ground,
+            Err(problem) => return self.fail(problem, tools).await,
+        };
+        if self.state() != State::Idle && self.ground == Some(ground) {
+            return;
+        }
+        if self.state() != State::Idle {
+            self.fail("its interface or address changed".to_owned(), tools).await;
+        }
+        match Mouth::open(&self.config.interface, ground.ifindex, ground.source) {
+            Ok(mouth) => self.mouth = Some(mouth),
+            Err(error) => {
+                let text = format!("no socket for advertisements: {error}");
+                return self.fail(text, tools).await;
+            }
+        }
+        if tools.ear.is_none() {
+            return self.fail("no socket for frames".to_owned(), tools).await;
+        }
+        self.begin(ground, addresses, tools).await;
+    }
+
+    async fn begin(&mut self, ground: Ground, addresses: &[Address], tools: &mut Tools<'_>) {
+        self.problem = None;
+        self.ground = Some(ground);
+        self.machine.set(settings(&self.config, ground.source));
+        if self.config.dead_man.is_some() {
+            tools.gates.attach(&self.config.interface);
+        }
+        let here = |ip: &IpAddr| addresses.iter().any(|one| one.ip == *ip);
+        let present = self.config.addresses.iter().all(here);
+        let now = alive::now();
+        let owner = self.config.priority == ha::advert::OWNER;
+        let held = present && !owner && tools.gates.held(&self.config.addresses, now);
+        self.foreign = owner && present;
+        if !held && !self.foreign {
+            // What a process left that did not end well.
+            let left: Vec<IpAddr> = self.config.addresses.iter().copied().filter(here).collect();
+            self.give(&left, tools).await;
+        }
+        let mut actions = Vec::new();
+        self.machine.begin(now, held, &mut actions);
+        self.carry_out(actions, tools).await;
+    }
+
+    /// Cannot do its work now.
+    pub async fn fail(&mut self, problem: String, tools: &mut Tools<'_>) {
+        if self.state() == State::Idle {
+            self.reason.clone_from(&problem);
+            self.problem = Some(problem);
+            return;
+        }
+        self.problem = Some(problem);
+        self.end(Why::Fault, tools).await;
+    }
+
+    /// Takes no part any more; an active one says so and gives the addresses up.
+    pub async fn end(&mut self, why: Why, tools: &mut Tools<'_>) {
+        let mut actions = Vec::new();
+        self.machine.end(alive::now(), why, &mut actions);
+        self.carry_out(actions, tools).await;
+        (self.mouth, self.ground) = (None, None);
+    }
+
+    /// Becomes active by order.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub async fn take_over(&mut self, tools: &mut Tools<'_>) -> Result<(), Refused> {
+        let mut actions = Vec::new();
+        self.machine.order(alive::now(), &mut actions)?;
+        self.carry_out(actions, tools).await;
+        Ok(())
+    }
+
+    /// Time has passed.
+    pub async fn tick(&mut self, tools: &mut Tools<'_>) {
+        let (now, mut actions) = (alive::now(), Vec::new());
+        if self.machine.due() <= now {
+            self.machine.tick(now, &mut actions);
+            self.carry_out(actions, tools).await;
+        }
+    }
+
+    /// Whether advertisements of this number by this interface are its own.
+    pub fn is(&self, ifindex: u32, id: u8, v6: bool) -> bool {
+        let there = self.ground.is_some_and(|ground| ground.ifindex == ifindex);
+        there && self.config.id == id && self.config.v6() == v6
+    }
+
+    /// An advertisement of this group arrived.
+    pub async fn receive(&mut self, source: IpAddr, advert: &Advert, tools: &mut Tools<'_>) {
+        if self.ground.is_some_and(|ground| ground.source == source) {
+            return self.count("own-address");
+        }
+        if !self.config.hears(source) {
+            return self.count("source-not-allowed");
+        }
+        let mut actions = Vec::new();
+        self.machine.receive(alive::now(), source, advert, &mut actions);
+        self.carry_out(actions, tools).await;
+    }
+
+    fn count(&mut self, what: &'static str) {
+        *self.dropped.entry(what).or_default() += 1;
+    }
+
+    /// How it stands.
+    pub fn view(&self) -> GroupView {
+        GroupView {
+            interface: self.config.interface.clone(),
+            id: self.config.id,
+            addresses: self.config.addresses.clone(),
+            state: self.state(),
+            since: self.since,
+            reason: self.reason.clone(),
+            priority: self.machine.priority(),
+            heard: self.machine.heard(),
+            counts: self.machine.counts().clone(),
+            dropped: self.dropped.clone(),
+            changes: self.changes.iter().cloned().collect(),
+        }
+    }
+
+    async fn carry_out(&mut self, actions: Vec<Action>, tools: &mut Tools<'_>) {
+        for action in actions {
+            match action {
+                Action::Send(advert) => self.send(&advert, tools),
+                Action::Take => self.take(tools).await,
+                Action::Give if self.foreign => {}
+                Action::Give => {
+                    let addresses = self.config.addresses.clone();
+                    self.give(&addresses, tools).await;
+                }
+                Action::Announce => self.announce(tools),
+                Action::Changed { from, to, why } => self.changed(from, to, why, tools),
+            }
+        }
+    }
+
+    /// Sends, and holds the address so much longer: only what was sent is known to the others.
+    fn send(&mut self, advert: &Advert, tools: &mut Tools<'_>) {
+        let (Some(mouth), Some(ground)) = (&self.mouth, self.ground) else { return };
+        let group = if ground.source.is_ipv4() { GROUP_V4.into() } else { GROUP_V6.into() };
+        let everybody = [group];
+        let peers = &self.config.peers;
+        let to: &[IpAddr] = if peers.is_empty() { &everybody } else { peers };
+        let mut sent = false;
+        let mut failed = 0;
+        for to in to {
+            match mouth.send(&emit(advert, ground.source, *to), *to) {
+                Ok(()) => sent = true,
+                Err(_) => failed += 1,
+            }
+        }
+        *self.dropped.entry("not-sent").or_default() += failed;
+        let gated = self.config.dead_man.is_some() && !self.foreign;
+        if gated && sent && self.state() == State::Active {
+            tools.gates.hold(&self.config.addresses, self.machine.hold());
+        }
+    }
+
+    async fn take(&mut self, tools: &mut Tools<'_>) {
+        let Some(ground) = self.ground else { return };
+        for ip in &self.config.addresses {
+            if let Err(error) = tools.kernel.add_address(ground.ifindex, *ip).await {
+                let text = format!("{ip} cannot be set on {}: {error}", self.config.interface);
+                tools.events.error("member-refused", text);
+            }
+        }
+    }
+
+    /// Shut at once, then taken away; only then is it no business of the gate any more.
+    async fn give(&self, addresses: &[IpAddr], tools: &mut Tools<'_>) {
+        let Some(ground) = self.ground else { return };
+        if self.config.dead_man.is_some() && !addresses.is_empty() {
+            tools.gates.hold(addresses, Moment(0));
+        }
+        for ip in addresses {
+            match tools.kernel.remove_address(ground.ifindex, *ip).await {
+                Ok(()) => tools.gates.forget(&[*ip]),
+                Err(error) => {
+                    let text =
+                        format!("{ip} cannot be taken from {}: {error}", self.config.interface);
+                    tools.events.error("member-refused", text);
+                }
+            }
+        }
+    }
+
+    fn announce(&mut self, tools: &mut Tools<'_>) {
+        let (Some(ear), Some(ground)) = (tools.ear, self.ground) else { return };
+        for ip in &self.config.addresses {
+            if ear.send(&frame::announcement(*ip, ground.link)).is_err() {
+                *self.dropped.entry("not-announced").or_default() += 1;
+            }
+        }
+    }
+
+    fn changed(&mut self, from: State, to: State, why: Why, tools: &Tools<'_>) {
+        let (level, kind) = tell::kind(to, why);
+        self.since = SystemTime::now();
+        self.reason = tell::reason(why, self.problem.as_deref());
+        if self.changes.len() == KEPT {
+            self.changes.pop_front();
+        }
+        self.changes.push_back((self.since, to, self.reason.clone()));
+        let (from, to) = (super::view::name(from), super::view::name(to));
+        let text = format!("group {} is {to}, was {from}: {}", self.config.name, self.reason);
+        let shared: Vec<String> = self.config.addresses.iter().map(ToString::to_string).collect();
+        let about = [
+            ("group", self.config.name.clone()),
+            ("interface", self.config.interface.clone()),
+            ("addresses", shared.join(" ")),
+            ("state", to.to_owned()),
+            ("was", from.to_owned()),
+        ];
+        let level = if from == "idle" && to == "standby" { Level::Info } else { level };
+        tools.events.tell(level, kind, text, &about);
+    }
+}
+
+fn settings(config: &Vrrp, source: IpAddr) -> Settings {
+    Settings {
+        version: if config.version == 2 { Version::Two } else { Version::Three },
+        group: config.id,
+        priority: config.priority,
+        interval: config.advertise,
+        preempt: config.preempt,
+        preempt_delay: config.preempt_delay,
+        addresses: config.addresses.clone(),
+        source,
+        dead_man: config.dead_man.unwrap_or(NEVER),
+    }
+}

@@ -1,0 +1,83 @@
+//! What the thread is told by hand: to take over, and to end. It carries nothing out itself.
+
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+
+/// How long others wait for the thread.
+const WAIT: Duration = Duration::from_secs(5);
+/// Orders that may wait.
+const QUEUE: usize = 16;
+
+/// What the thread is told.
+#[derive(Debug)]
+pub enum Order {
+    /// To become active.
+    Takeover {
+        /// Which group; `None`: all.
+        group: Option<String>,
+        /// What came of it.
+        done: oneshot::Sender<Result<Vec<String>, TakeoverError>>,
+    },
+    /// To end.
+    End {
+        /// Addresses are given up.
+        give: bool,
+        /// When it is done.
+        done: oneshot::Sender<()>,
+    },
+}
+
+/// Why an order to take over was not followed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TakeoverError {
+    /// No such group.
+    #[error("there is no group `{0}`: groups are tables `[vrrp.NAME]`")]
+    Unknown(String),
+    /// None at all.
+    #[error("this machine shares no address: there is no table `[vrrp.NAME]`")]
+    None,
+    /// The group could not.
+    #[error("group {name}: {why}")]
+    Refused {
+        /// Which.
+        name: String,
+        /// Why.
+        why: String,
+    },
+    /// The thread is gone.
+    #[error("the daemon is stopping")]
+    Gone,
+}
+
+/// Where orders go, and where the thread takes them.
+pub fn orders() -> (Orders, mpsc::Receiver<Order>) {
+    let (sender, inbox) = mpsc::channel(QUEUE);
+    (Orders(sender), inbox)
+}
+
+/// To tell the thread.
+#[derive(Clone, Debug)]
+pub struct Orders(mpsc::Sender<Order>);
+
+impl Orders {
+    /// Waits, not for ever, until it has ended.
+    pub async fn end(&self, give: bool) {
+        let (done, told) = oneshot::channel();
+        if self.0.send(Order::End { give, done }).await.is_ok() {
+            let _ = tokio::time::timeout(WAIT, told).await;
+        }
+    }
+
+    /// Takes over; returns the groups that became active.
+    ///
+    /// # Errors
+    /// The first group that could not; those before it are active.
+    pub async fn takeover(&self, group: Option<String>) -> Result<Vec<String>, TakeoverError> {
+        let (done, told) = oneshot::channel();
+        let sent = self.0.send(Order::Takeover { group, done }).await;
+        sent.map_err(|_| TakeoverError::Gone)?;
+        let answer = tokio::time::timeout(WAIT, told).await;
+        answer.ok().and_then(Result::ok).unwrap_or(Err(TakeoverError::Gone))
+    }
+}

@@ -1,0 +1,351 @@
+//! The thread's life: what is waited for, and what follows in which order.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ha::advert::{Advert, Defect, Envelope, parse};
+use ha::frame;
+use ha::machine::{State, Why};
+use l4::hops::Link;
+use model::config::Config;
+use model::moment::Moment;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, MissedTickBehavior};
+
+use super::alive::{self, Pulse};
+use super::ear::{Ear, Heard};
+use super::gate::Gates;
+use super::ground::ground;
+use super::group::{Group, Tools};
+use super::order::{Order, TakeoverError};
+use super::view::View;
+use crate::control::{Control, Picture};
+use crate::event::Events;
+use crate::packets::netlink::{Address, Kernel, News};
+
+/// Between two looks at links, addresses and whether the control lives.
+const LOOK: Duration = Duration::from_millis(250);
+/// Frames that may wait; more stay in the kernel's queue, and are lost there.
+const FRAMES: usize = 256;
+
+/// Follows the pictures until told to end.
+pub(super) async fn run(
+    control: Control,
+    pulse: Pulse,
+    mut orders: mpsc::Receiver<Order>,
+    show: watch::Sender<Arc<View>>,
+) {
+    let mut pictures = control.watch();
+    let (to, mut frames) = mpsc::channel(FRAMES);
+    let mut life = Life::new(control.events().clone(), to);
+    let mut look = tokio::time::interval(LOOK);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut alive, mut stale) = (true, true);
+    let mut states = Vec::new();
+    loop {
+        let due = life.due();
+        tokio::select! {
+            order = orders.recv() => match order {
+                Some(Order::Takeover { group, done }) => {
+                    // Whoever asked may be gone.
+                    let _ = done.send(life.take_over(group).await);
+                }
+                Some(Order::End { give, done }) => {
+                    if give {
+                        life.end().await;
+                    }
+                    show.send_replace(Arc::new(View::default()));
+                    let _ = done.send(());
+                    return;
+                }
+                None => return,
+            },
+            heard = frames.recv() => if let Some(heard) = heard { life.hear(&heard).await },
+            () = tokio::time::sleep_until(due) => {}
+            changed = pictures.changed(), if alive => (alive, stale) = (changed.is_ok(), true),
+            news = life.news() => life.learn(news),
+            _ = look.tick() => stale = true,
+        }
+        let looks = stale || life.moved;
+        if looks {
+            let picture = pictures.borrow_and_update().clone();
+            life.follow(&picture, &pulse).await;
+            stale = false;
+        }
+        life.tick().await;
+        let now: Vec<State> = life.groups.values().map(Group::state).collect();
+        if looks || now != states {
+            show.send_replace(Arc::new(life.view()));
+            states = now;
+        }
+    }
+}
+
+struct Life {
+    events: Events,
+    kernel: Option<Kernel>,
+    gates: Gates,
+    groups: BTreeMap<String, Group>,
+    ears: HashMap<u32, Ear>,
+    frames: mpsc::Sender<Heard>,
+    links: HashMap<u32, Link>,
+    addresses: Vec<Address>,
+    /// Links or addresses changed.
+    moved: bool,
+    /// Packets that belong to no group, by what was wrong with them.
+    dropped: BTreeMap<&'static str, u64>,
+    told: Option<String>,
+}
+
+impl Life {
+    fn new(events: Events, frames: mpsc::Sender<Heard>) -> Life {
+        Life {
+            events,
+            kernel: None,
+            gates: Gates::default(),
+            groups: BTreeMap::new(),
+            ears: HashMap::new(),
+            frames,
+            links: HashMap::new(),
+            addresses: Vec::new(),
+            moved: true,
+            dropped: BTreeMap::new(),
+            told: None,
+        }
+    }
+
+    fn due(&self) -> Instant {
+        let now = alive::now();
+        let due = self.groups.values().map(Group::due).min().unwrap_or(Moment::NEVER);
+        Instant::now() + due.since(now).min(LOOK)
+    }
+
+    async fn news(&mut self) -> Option<News> {
+        match &mut self.kernel {
+            Some(kernel) => kernel.next().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn learn(&mut self, news: Option<News>) {
+        match news {
+            Some(News::Neighbour(..)) => {}
+            Some(News::Other) => self.moved = true,
+            // The connection is lost: another one is made.
+            None => (self.kernel, self.moved) = (None, true),
+        }
+    }
+
+    /// Has the groups of this picture, each on its ground.
+    async fn follow(&mut self, picture: &Picture, pulse: &Pulse) {
+        let config = &picture.config;
+        if config.vrrp.is_empty() && self.groups.is_empty() {
+            return;
+        }
+        if !self.look().await {
+            return;
+        }
+        if config.vrrp.values().any(|group| group.dead_man.is_some()) {
+            self.gates.open(&config.packets.pins);
+        }
+        self.replace(config).await;
+        let shared: BTreeSet<IpAddr> =
+            config.vrrp.values().flat_map(|group| group.addresses.iter().copied()).collect();
+        let hangs = pulse
+            .hangs(alive::now())
+            .map(|time| format!("the daemon's control has been hanging for {} s", time.as_secs()));
+        let names: Vec<String> = self.groups.keys().cloned().collect();
+        for name in names {
+            let Some(mut group) = self.groups.remove(&name) else { continue };
+            let stands = ground(&group.config, &self.links, &self.addresses, &shared);
+            let stands = hangs.clone().map_or(stands, Err);
+            let ifindex = stands.as_ref().ok().map(|ground| ground.ifindex);
+            self.listen(ifindex);
+            let addresses = std::mem::take(&mut self.addresses);
+            if let Some(mut tools) = self.tools(ifindex) {
+                group.stand(stands, &addresses, &mut tools).await;
+            }
+            self.addresses = addresses;
+            self.groups.insert(name, group);
+        }
+        if config.vrrp.is_empty() {
+            self.gates.remove(self.links.values().map(|link| link.name.clone()));
+        }
+        self.tell();
+    }
+
+    /// Asks the kernel what there is, if something changed.
+    async fn look(&mut self) -> bool {
+        if self.kernel.is_none() {
+            self.kernel = Kernel::connect().ok();
+        }
+        let Some(kernel) = &self.kernel else { return false };
+        if self.moved {
+            let (Ok(links), Ok(addresses)) = (kernel.links().await, kernel.addresses().await)
+            else {
+                return false;
+            };
+            (self.links, self.addresses, self.moved) = (links, addresses, false);
+            let links = &self.links;
+            self.ears.retain(|ifindex, ear| links.contains_key(ifindex) && ear.lives());
+        }
+        true
+    }
+
+    /// Groups that are gone or made anew give up; new ones have not begun.
+    async fn replace(&mut self, config: &Config) {
+        let names: Vec<String> = self.groups.keys().cloned().collect();
+        for name in names {
+            let Some(mut group) = self.groups.remove(&name) else { continue };
+            match config.vrrp.get(&name) {
+                Some(wanted) if Arc::ptr_eq(wanted, &group.config) || *wanted == group.config => {
+                    self.groups.insert(name, group);
+                }
+                Some(wanted) if group.adopt(wanted) => {
+                    self.groups.insert(name, group);
+                }
+                _ => {
+                    let ifindex = self.ifindex(&group);
+                    if let Some(mut tools) = self.tools(ifindex) {
+                        group.end(Why::Ended, &mut tools).await;
+                    }
+                    self.moved = true;
+                }
+            }
+        }
+        for (name, wanted) in &config.vrrp {
+            let new = || Group::new(Arc::clone(wanted));
+            self.groups.entry(name.clone()).or_insert_with(new);
+        }
+    }
+
+    fn listen(&mut self, ifindex: Option<u32>) {
+        let Some(ifindex) = ifindex.filter(|ifindex| !self.ears.contains_key(ifindex)) else {
+            return;
+        };
+        match Ear::open(ifindex, self.frames.clone()) {
+            Ok(ear) => drop(self.ears.insert(ifindex, ear)),
+            Err(error) => {
+                self.trouble(format!("no socket for frames: {error}; it takes CAP_NET_RAW"))
+            }
+        }
+    }
+
+    /// A frame of protocol 112.
+    async fn hear(&mut self, heard: &Heard) {
+        let Some((envelope, bytes)) = frame::vrrp(&heard.frame) else {
+            return self.count("no-packet");
+        };
+        match parse(bytes, &envelope) {
+            Ok(advert) => self.deliver(heard.ifindex, &envelope, &advert).await,
+            Err(defect) => self.count(Defect::name(defect)),
+        }
+    }
+
+    async fn deliver(&mut self, ifindex: u32, envelope: &Envelope, advert: &Advert) {
+        let v6 = envelope.source.is_ipv6();
+        let found = self.groups.iter().find(|(_, group)| group.is(ifindex, advert.group, v6));
+        let Some(name) = found.map(|(name, _)| name.clone()) else {
+            return self.count("other-group");
+        };
+        let Some(mut group) = self.groups.remove(&name) else { return };
+        if let Some(mut tools) = self.tools(Some(ifindex)) {
+            group.receive(envelope.source, advert, &mut tools).await;
+        }
+        self.groups.insert(name, group);
+    }
+
+    fn count(&mut self, what: &'static str) {
+        *self.dropped.entry(what).or_default() += 1;
+    }
+
+    async fn tick(&mut self) {
+        let now = alive::now();
+        let due = self.groups.iter().filter(|(_, group)| group.due() <= now);
+        let names: Vec<String> = due.map(|(name, _)| name.clone()).collect();
+        for name in names {
+            let Some(mut group) = self.groups.remove(&name) else { continue };
+            let ifindex = self.ifindex(&group);
+            if let Some(mut tools) = self.tools(ifindex) {
+                group.tick(&mut tools).await;
+            }
+            self.groups.insert(name, group);
+        }
+    }
+
+    async fn take_over(&mut self, wanted: Option<String>) -> Result<Vec<String>, TakeoverError> {
+        let names: Vec<String> = match wanted {
+            Some(name) if self.groups.contains_key(&name) => vec![name],
+            Some(name) => return Err(TakeoverError::Unknown(name)),
+            None if self.groups.is_empty() => return Err(TakeoverError::None),
+            None => self.groups.keys().cloned().collect(),
+        };
+        let all = names.len() > 1;
+        let mut taken = Vec::new();
+        for name in names {
+            let Some(mut group) = self.groups.remove(&name) else { continue };
+            let ifindex = self.ifindex(&group);
+            let skip = all && group.state() == State::Active;
+            let mut done = Ok(());
+            if let Some(mut tools) = self.tools(ifindex).filter(|_| !skip) {
+                done = group.take_over(&mut tools).await;
+            }
+            self.groups.insert(name.clone(), group);
+            done.map_err(|why| TakeoverError::Refused {
+                name: name.clone(),
+                why: why.to_string(),
+            })?;
+            taken.extend((!skip).then_some(name));
+        }
+        Ok(taken)
+    }
+
+    /// Gives everything up and leaves no trace.
+    async fn end(&mut self) {
+        for (_, mut group) in std::mem::take(&mut self.groups) {
+            let ifindex = self.ifindex(&group);
+            if let Some(mut tools) = self.tools(ifindex) {
+                group.end(Why::Ended, &mut tools).await;
+            }
+        }
+        self.gates.remove(self.links.values().map(|link| link.name.clone()));
+    }
+
+    fn ifindex(&self, group: &Group) -> Option<u32> {
+        let mut links = self.links.iter();
+        links.find(|(_, link)| link.name == group.config.interface).map(|(ifindex, _)| *ifindex)
+    }
+
+    /// What a group of this interface works with; nothing is done without the kernel.
+    fn tools(&mut self, ifindex: Option<u32>) -> Option<Tools<'_>> {
+        let ear = ifindex.and_then(|ifindex| self.ears.get(&ifindex));
+        let kernel = self.kernel.as_ref()?;
+        Some(Tools { kernel, gates: &mut self.gates, ear, events: &self.events })
+    }
+
+    /// Says once what is wrong with the gate.
+    fn tell(&mut self) {
+        if let Some(text) = self.gates.broken.clone() {
+            self.trouble(format!("no dead man's gate: {text}"));
+        }
+    }
+
+    fn trouble(&mut self, text: String) {
+        if self.told.as_ref() != Some(&text) {
+            self.events.warn("vrrp-trouble", text.clone());
+            self.told = Some(text);
+        }
+    }
+
+    fn view(&self) -> View {
+        let groups = self.groups.iter().map(|(name, group)| (name.clone(), group.view()));
+        View {
+            groups: groups.collect(),
+            dropped: self.dropped.clone(),
+            shut: self.gates.shut(),
+            broken: self.gates.broken.clone(),
+        }
+    }
+}

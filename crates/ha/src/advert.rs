@@ -1,0 +1,229 @@
+//! VRRP's one message, the advertisement: bytes to values and back, versions 3 (RFC 9568 §5.2) and 2 (RFC 3768 §5.3).
+//!
+//! Whatever is wrong with one has a name, which the caller counts. It does not know which groups there are.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+use crate::sum;
+
+/// VRRP's number among the protocols above IP.
+pub const PROTOCOL: u8 = 112;
+/// Where advertisements go, IPv4.
+pub const GROUP_V4: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 18);
+/// Where advertisements go, IPv6.
+pub const GROUP_V6: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x12);
+/// Every advertisement arrives with it, for a router would have taken one off (RFC 9568 §5.1.1.3, §5.1.2.3).
+pub const HOPS: u8 = 255;
+/// The priority of a member that gives up.
+pub const RESIGNED: u8 = 0;
+/// The priority of the machine whose own address it is.
+pub const OWNER: u8 = 255;
+
+/// Bytes before the addresses.
+const HEAD: usize = 8;
+/// Bytes of authentication behind the addresses, version 2.
+const SECRET: usize = 8;
+/// Type 1: an advertisement; there is no other.
+const ADVERTISEMENT: u8 = 1;
+/// The widest interval on the wire, in hundredths of a second: twelve bits.
+const WIDEST: u16 = 0x0fff;
+
+/// The version of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Version {
+    /// RFC 3768: IPv4 alone, whole seconds.
+    Two,
+    /// RFC 9568: both families, hundredths of a second.
+    Three,
+}
+
+/// An advertisement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advert {
+    /// The version.
+    pub version: Version,
+    /// The virtual router's number, 1–255.
+    pub group: u8,
+    /// 0: gives up; 255: owns the address.
+    pub priority: u8,
+    /// Between two of them.
+    pub interval: Duration,
+    /// The shared addresses, all of one family.
+    pub addresses: Vec<IpAddr>,
+}
+
+/// How an advertisement arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// From.
+    pub source: IpAddr,
+    /// To.
+    pub destination: IpAddr,
+    /// Its hop limit or time to live.
+    pub hops: u8,
+}
+
+macro_rules! defects {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        /// What is wrong with a packet of protocol 112.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+        pub enum Defect {
+            $($(#[$doc])* #[error($text)] $name,)*
+        }
+
+        impl Defect {
+            /// All of them.
+            pub const ALL: &[Defect] = &[$(Defect::$name,)*];
+
+            /// As in metrics: kebab-case.
+            pub const fn name(self) -> &'static str {
+                match self { $(Defect::$name => $text,)* }
+            }
+        }
+    };
+}
+
+defects! {
+    /// It passed a router, or pretends to come from this link.
+    Hops = "hop-limit",
+    /// Fewer bytes than the head has.
+    Short = "too-short",
+    /// Neither 2 nor 3, or 2 over IPv6.
+    Version = "version",
+    /// Not an advertisement.
+    Kind = "type",
+    /// Number 0 is no group's.
+    Group = "group-zero",
+    /// The bytes are not those that were sent.
+    Checksum = "checksum",
+    /// A password in the clear (RFC 2338 type 1), which proves nothing.
+    Password = "authentication-password",
+    /// An authentication header's digest (RFC 2338 type 2).
+    Digest = "authentication-header",
+    /// A type of authentication that never was.
+    Authentication = "authentication-unknown",
+    /// The number of addresses and the length disagree, or there are none.
+    Length = "length",
+    /// An interval of nothing.
+    Interval = "interval-zero",
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Version::Two => "2",
+            Version::Three => "3",
+        })
+    }
+}
+
+/// Reads what follows the IP header. Bytes behind a version 3 message are not part of it and are refused.
+///
+/// # Errors
+/// What is wrong with it, the first that is found in the order of RFC 9568 §7.1.
+pub fn parse(bytes: &[u8], envelope: &Envelope) -> Result<Advert, Defect> {
+    if envelope.hops != HOPS {
+        return Err(Defect::Hops);
+    }
+    let head = bytes.first_chunk::<HEAD>().ok_or(Defect::Short)?;
+    let [kind, group, priority, count, high, low, _, _] = *head;
+    let v6 = envelope.source.is_ipv6();
+    let version = match kind >> 4 {
+        3 => Version::Three,
+        2 if !v6 => Version::Two,
+        _ => return Err(Defect::Version),
+    };
+    if kind & 0x0f != ADVERTISEMENT {
+        return Err(Defect::Kind);
+    }
+    let each = if v6 { 16 } else { 4 };
+    let tail = if version == Version::Two { SECRET } else { 0 };
+    let length = HEAD + usize::from(count) * each + tail;
+    if count == 0 || bytes.len() < length || (version == Version::Three && bytes.len() > length) {
+        return Err(Defect::Length);
+    }
+    let bytes = &bytes[..length];
+    if !whole(bytes, version, envelope) {
+        return Err(Defect::Checksum);
+    }
+    if group == 0 {
+        return Err(Defect::Group);
+    }
+    let interval = match version {
+        Version::Two => {
+            authenticated(high)?;
+            Duration::from_secs(u64::from(low))
+        }
+        Version::Three => {
+            Duration::from_millis(10 * u64::from(u16::from_be_bytes([high, low]) & WIDEST))
+        }
+    };
+    if interval.is_zero() {
+        return Err(Defect::Interval);
+    }
+    let addresses = bytes[HEAD..length - tail].chunks_exact(each).filter_map(address).collect();
+    Ok(Advert { version, group, priority, interval, addresses })
+}
+
+/// The checksum of version 3 covers a pseudo header; some senders of IPv4 leave it out, and the packet is as whole.
+fn whole(bytes: &[u8], version: Version, envelope: &Envelope) -> bool {
+    let plain = || sum::of(bytes) == 0;
+    let pseudo = || sum::with_pseudo(bytes, envelope.source, envelope.destination, PROTOCOL) == 0;
+    match version {
+        Version::Two => plain(),
+        Version::Three => pseudo() || (envelope.source.is_ipv4() && plain()),
+    }
+}
+
+fn authenticated(kind: u8) -> Result<(), Defect> {
+    match kind {
+        0 => Ok(()),
+        1 => Err(Defect::Password),
+        2 => Err(Defect::Digest),
+        _ => Err(Defect::Authentication),
+    }
+}
+
+fn address(bytes: &[u8]) -> Option<IpAddr> {
+    let v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from).ok();
+    v4.or_else(|| <[u8; 16]>::try_from(bytes).map(IpAddr::from).ok())
+}
+
+/// What follows the IP header, for a packet between these addresses. At most 255 addresses are written.
+pub fn emit(advert: &Advert, source: IpAddr, destination: IpAddr) -> Vec<u8> {
+    let count = u8::try_from(advert.addresses.len()).unwrap_or(u8::MAX);
+    let (kind, interval) = match advert.version {
+        Version::Two => {
+            let seconds = advert.interval.as_secs().clamp(1, 255);
+            (2 << 4 | ADVERTISEMENT, u16::try_from(seconds).unwrap_or(1))
+        }
+        Version::Three => {
+            let hundredths = advert.interval.as_millis() / 10;
+            let hundredths = u16::try_from(hundredths).unwrap_or(WIDEST).clamp(1, WIDEST);
+            (3 << 4 | ADVERTISEMENT, hundredths)
+        }
+    };
+    let mut out = vec![kind, advert.group, advert.priority, count];
+    out.extend(interval.to_be_bytes());
+    out.extend([0, 0]);
+    for ip in advert.addresses.iter().take(usize::from(count)) {
+        match ip {
+            IpAddr::V4(v4) => out.extend(v4.octets()),
+            IpAddr::V6(v6) => out.extend(v6.octets()),
+        }
+    }
+    let sum = match advert.version {
+        Version::Two => {
+            out.extend([0; SECRET]);
+            sum::of(&out)
+        }
+        Version::Three => sum::with_pseudo(&out, source, destination, PROTOCOL),
+    };
+    out[6..8].copy_from_slice(&sum.to_be_bytes());
+    out
+}
+
+#[cfg(test)]
+mod tests;

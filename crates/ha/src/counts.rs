@@ -1,0 +1,28 @@
+//! What a member of a group counts. It judges nothing.
+
+/// What arrived that is worth counting.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Advertisements sent.
+    pub sent: u64,
+    /// Advertisements received that are of this group.
+    pub received: u64,
+    /// Those of them that give up.
+    pub resigned: u64,
+    /// Of another version than ours: not followed.
+    pub other_version: u64,
+    /// With other addresses than ours: followed, but somebody's configuration is wrong.
+    pub other_addresses: u64,
+    /// With another interval than ours; version 2 does not follow them (RFC 3768 §7.1).
+    pub other_interval: u64,
+    /// Of somebody who is active beside us.
+    pub rivals: u64,
+    /// Times that the address was announced.
+    pub announced: u64,
+    /// Changes to active.
+    pub taken: u64,
+    /// Changes from active.
+    pub given: u64,
+    /// Times that we had said nothing for the dead man's time.
+    pub stalled: u64,
+}

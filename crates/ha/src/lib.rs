@@ -1,0 +1,12 @@
+//! High availability, decided: which of several machines holds a shared address.
+//!
+//! Bytes, time and orders go in; advertisements, addresses to take or to give up and announcements come out. It opens
+//! no socket, sets no address and reads no clock: the daemon does.
+
+pub mod advert;
+pub mod announce;
+pub mod counts;
+pub mod frame;
+pub mod machine;
+pub mod settings;
+mod sum;

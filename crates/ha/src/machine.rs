@@ -1,0 +1,392 @@
+//! One member of one group: VRRP's state machine (RFC 9568 §6.4), with a dead man's hold on the address.
+//!
+//! ```text
+//!            begin                     silence of the active one, or an order
+//!   Idle ───────────▶ Standby ─────────────────────────────────────────────▶ Active
+//!    ▲                 │   ▲                                                  │  │
+//!    └─────────────────┘   └── a better advertisement, or we said nothing ────┘  │
+//!    └──────────────────────────── fault or end: priority 0 is sent ─────────────┘
+//! ```
+//!
+//! Beyond the document: an active member that could not send for the dead man's time stands by, for the others do not
+//! know of it any more; a lower priority is borne for a set time; an order makes active by a priority above the one heard.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use model::moment::Moment;
+
+use crate::advert::{Advert, OWNER, RESIGNED, Version};
+use crate::announce::Announcements;
+use crate::counts::Counts;
+use crate::settings::Settings;
+
+/// What a member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Takes no part: not begun, ended, or at fault.
+    Idle,
+    /// Listens, and takes over when the active one is silent.
+    Standby,
+    /// Holds the addresses.
+    Active,
+}
+
+/// Why a state changed, or why it stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Why {
+    /// The group begins.
+    Begun,
+    /// The group begins by what a process before had: it held the address just now.
+    Resumed,
+    /// The address is our own.
+    Owner,
+    /// The active member was not heard any more.
+    Silence,
+    /// The active member gave up.
+    Resigned,
+    /// Somebody with a higher priority, or the same and a higher address.
+    Better(IpAddr, u8),
+    /// Nothing could be sent for the dead man's time.
+    Stalled,
+    /// An order.
+    Ordered,
+    /// We cannot do the work.
+    Fault,
+    /// The group ends.
+    Ended,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Send this advertisement.
+    Send(Advert),
+    /// Have the addresses.
+    Take,
+    /// Do not have them any more.
+    Give,
+    /// Tell the neighbours where the addresses are.
+    Announce,
+    /// It changed.
+    Changed {
+        /// From.
+        from: State,
+        /// To.
+        to: State,
+        /// Why.
+        why: Why,
+    },
+}
+
+/// Why an order was not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// It holds the addresses already.
+    #[error("it is active already")]
+    Active,
+    /// It takes no part.
+    #[error("it is at fault and cannot take over")]
+    Idle,
+    /// Nothing is above the priority that was heard.
+    #[error("the active member has priority {0}: no order goes above 254")]
+    Highest(u8),
+}
+
+/// A member of a group.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    settings: Settings,
+    state: State,
+    /// When the active one counts as gone, or the next advertisement is due.
+    timer: Moment,
+    /// Set when the active one has said that it goes.
+    resigning: bool,
+    /// The interval of the active one (RFC 9568 §6.1, `Active_Adver_Interval`).
+    heard_interval: Duration,
+    /// The active one's priority as heard last.
+    heard: Option<(IpAddr, u8)>,
+    /// Since when a lower priority is borne.
+    borne: Option<Moment>,
+    /// A priority by order, until we are not active any more.
+    raised: Option<u8>,
+    last_sent: Moment,
+    last_asserted: Moment,
+    announcements: Announcements,
+    counts: Counts,
+}
+
+impl Machine {
+    /// One that has not begun.
+    pub fn new(settings: Settings) -> Machine {
+        Machine {
+            heard_interval: settings.interval,
+            settings,
+            state: State::Idle,
+            timer: Moment::NEVER,
+            resigning: false,
+            heard: None,
+            borne: None,
+            raised: None,
+            last_sent: Moment::default(),
+            last_asserted: Moment::default(),
+            announcements: Announcements::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// What it is.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// What it counted.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// What it was told.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The priority that it has now.
+    pub fn priority(&self) -> u8 {
+        self.raised.unwrap_or(self.settings.priority)
+    }
+
+    /// Who was heard to be active last, and with which priority.
+    pub fn heard(&self) -> Option<(IpAddr, u8)> {
+        self.heard
+    }
+
+    /// When `tick` is to be called next; a member that takes no part never.
+    pub fn due(&self) -> Moment {
+        self.timer.min(self.announcements.due())
+    }
+
+    /// Until when the address may be answered for: the dead man's time after the last advertisement.
+    pub fn hold(&self) -> Moment {
+        match self.state {
+            State::Active => self.last_sent + self.settings.dead_man,
+            _ => Moment::default(),
+        }
+    }
+
+    /// What it was told changed: the group, its version and its addresses stay. What was waited for is waited for still.
+    pub fn set(&mut self, settings: Settings) {
+        if self.state == State::Idle {
+            self.heard_interval = settings.interval;
+        }
+        self.settings = settings;
+    }
+
+    /// Takes part from now on. `held`: the address is on this machine and its hold has not run out.
+    pub fn begin(&mut self, now: Moment, held: bool, out: &mut Vec<Action>) {
+        if self.state != State::Idle {
+            return;
+        }
+        if held {
+            self.activate(now, Why::Resumed, out);
+        } else if self.settings.priority == OWNER {
+            self.activate(now, Why::Owner, out);
+        } else {
+            self.stand_by(now, Why::Begun, out);
+        }
+    }
+
+    /// Takes no part any more; an active one says so.
+    pub fn end(&mut self, now: Moment, why: Why, out: &mut Vec<Action>) {
+        if self.state == State::Active {
+            self.counts.sent += 1;
+            self.last_sent = now;
+            out.push(Action::Send(self.settings.advert(RESIGNED)));
+        }
+        self.become_(State::Idle, why, out);
+        self.timer = Moment::NEVER;
+        self.heard = None;
+    }
+
+    /// Becomes active by order.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn order(&mut self, now: Moment, out: &mut Vec<Action>) -> Result<(), Refused> {
+        match self.state {
+            State::Active => return Err(Refused::Active),
+            State::Idle => return Err(Refused::Idle),
+            State::Standby => {}
+        }
+        if let Some((_, heard)) = self.heard
+            && heard >= self.settings.priority
+        {
+            if heard >= OWNER - 1 {
+                return Err(Refused::Highest(heard));
+            }
+            self.raised = Some(heard + 1);
+        }
+        self.activate(now, Why::Ordered, out);
+        Ok(())
+    }
+
+    /// Time has passed.
+    pub fn tick(&mut self, now: Moment, out: &mut Vec<Action>) {
+        if self.stalled(now, out) {
+            return;
+        }
+        if now >= self.timer {
+            match self.state {
+                State::Idle => {}
+                State::Standby if self.resigning => self.activate(now, Why::Resigned, out),
+                State::Standby => {
+                    self.heard = None;
+                    self.activate(now, Why::Silence, out);
+                }
+                State::Active => self.send(now, out),
+            }
+        }
+        if self.state == State::Active && self.announcements.take(now) {
+            self.announce(out);
+        }
+    }
+
+    /// An advertisement of this group arrived from another member.
+    pub fn receive(&mut self, now: Moment, source: IpAddr, advert: &Advert, out: &mut Vec<Action>) {
+        if self.state == State::Idle || advert.group != self.settings.group {
+            return;
+        }
+        self.counts.received += 1;
+        if advert.version != self.settings.version {
+            self.counts.other_version += 1;
+            return;
+        }
+        let same_interval = advert.interval == self.settings.interval;
+        self.counts.other_interval += u64::from(!same_interval);
+        if !same_interval && advert.version == Version::Two {
+            return;
+        }
+        self.counts.other_addresses +=
+            u64::from(!same(&advert.addresses, &self.settings.addresses));
+        self.counts.resigned += u64::from(advert.priority == RESIGNED);
+        if self.stalled(now, out) {
+            return;
+        }
+        match self.state {
+            State::Idle => {}
+            State::Standby => self.heed(now, source, advert),
+            State::Active => self.contend(now, source, advert, out),
+        }
+    }
+
+    /// Standing by: somebody is active (RFC 9568 §6.4.2).
+    fn heed(&mut self, now: Moment, source: IpAddr, advert: &Advert) {
+        if advert.priority == RESIGNED {
+            self.resigning = true;
+            self.heard = None;
+            self.timer = now + self.settings.skew(self.priority(), self.heard_interval);
+            return;
+        }
+        let lower = advert.priority < self.settings.priority;
+        self.heard = Some((source, advert.priority));
+        if lower && self.settings.preempt {
+            let since = *self.borne.get_or_insert(now);
+            if now.since(since) >= self.settings.preempt_delay {
+                return;
+            }
+        } else {
+            self.borne = None;
+        }
+        self.wait(now, advert.interval);
+    }
+
+    /// Active: somebody else is too (RFC 9568 §6.4.3).
+    fn contend(&mut self, now: Moment, source: IpAddr, advert: &Advert, out: &mut Vec<Action>) {
+        if advert.priority == RESIGNED {
+            self.send(now, out);
+            return;
+        }
+        self.counts.rivals += 1;
+        let ours = (self.priority(), self.settings.source);
+        if (advert.priority, source) > ours {
+            self.heard = Some((source, advert.priority));
+            self.stand_by(now, Why::Better(source, advert.priority), out);
+            self.wait(now, advert.interval);
+            return;
+        }
+        // Say at once that the place is taken, but do not let a flood of rivals make a flood of answers. Neighbours
+        // that heard the rival must hear us after it.
+        if now.since(self.last_asserted) >= self.settings.interval / 2 {
+            self.last_asserted = now;
+            self.send(now, out);
+            self.announcements.begin(now);
+        }
+    }
+
+    /// Whether we were silent so long that others hold the address by now.
+    fn stalled(&mut self, now: Moment, out: &mut Vec<Action>) -> bool {
+        let late = self.state == State::Active && now >= self.hold();
+        if late {
+            self.counts.stalled += 1;
+            self.stand_by(now, Why::Stalled, out);
+        }
+        late
+    }
+
+    fn activate(&mut self, now: Moment, why: Why, out: &mut Vec<Action>) {
+        self.become_(State::Active, why, out);
+        self.counts.taken += 1;
+        self.send(now, out);
+        out.push(Action::Take);
+        self.announcements.begin(now);
+        if self.announcements.take(now) {
+            self.announce(out);
+        }
+    }
+
+    fn stand_by(&mut self, now: Moment, why: Why, out: &mut Vec<Action>) {
+        self.become_(State::Standby, why, out);
+        self.wait(now, self.settings.interval);
+    }
+
+    /// Changes the state; whoever was active gives the addresses up.
+    fn become_(&mut self, to: State, why: Why, out: &mut Vec<Action>) {
+        let from = std::mem::replace(&mut self.state, to);
+        self.borne = None;
+        self.resigning = false;
+        if from == State::Active && to != State::Active {
+            self.raised = None;
+            self.announcements = Announcements::default();
+            self.counts.given += 1;
+            out.push(Action::Give);
+        }
+        if from != to {
+            out.push(Action::Changed { from, to, why });
+        }
+    }
+
+    fn wait(&mut self, now: Moment, interval: Duration) {
+        self.heard_interval = interval;
+        self.resigning = false;
+        self.timer = now + self.settings.down(self.priority(), interval);
+    }
+
+    fn send(&mut self, now: Moment, out: &mut Vec<Action>) {
+        self.counts.sent += 1;
+        self.last_sent = now;
+        self.timer = now + self.settings.interval;
+        out.push(Action::Send(self.settings.advert(self.priority())));
+    }
+
+    fn announce(&mut self, out: &mut Vec<Action>) {
+        self.counts.announced += 1;
+        out.push(Action::Announce);
+    }
+}
+
+/// The same addresses, in whatever order.
+fn same(one: &[IpAddr], other: &[IpAddr]) -> bool {
+    one.len() == other.len() && one.iter().all(|ip| other.contains(ip))
+}
+
+#[cfg(test)]
+mod tests;

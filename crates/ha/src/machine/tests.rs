@@ -1,0 +1,201 @@
+//! Rows of the state machine: what it is, what arrives, what it does.
+
+use std::time::Duration;
+
+use super::*;
+
+const MS: Duration = Duration::from_millis(1);
+
+fn settings(priority: u8) -> Settings {
+    Settings {
+        version: Version::Three,
+        group: 51,
+        priority,
+        interval: MS * 100,
+        preempt: true,
+        preempt_delay: Duration::ZERO,
+        addresses: vec![[192, 0, 2, 10].into()],
+        source: [192, 0, 2, 2].into(),
+        dead_man: MS * 250,
+    }
+}
+
+fn at(ms: u32) -> Moment {
+    Moment(1_000_000_000) + MS * ms
+}
+
+fn begun(settings: Settings) -> Machine {
+    let mut machine = Machine::new(settings);
+    machine.begin(at(0), false, &mut Vec::new());
+    machine
+}
+
+fn active(settings: Settings) -> Machine {
+    let mut machine = begun(settings);
+    let due = machine.due();
+    machine.tick(due, &mut Vec::new());
+    assert_eq!(machine.state(), State::Active);
+    machine
+}
+
+fn from(machine: &Machine, priority: u8) -> Advert {
+    machine.settings().advert(priority)
+}
+
+const ABOVE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 3));
+const BELOW: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+
+#[test]
+fn silence_of_three_intervals_and_the_skew_makes_active() {
+    let mut machine = begun(settings(128));
+    // 3 × 100 ms and (256 − 128) / 256 of one.
+    assert_eq!(machine.due(), at(350));
+    let mut out = Vec::new();
+    machine.tick(at(349), &mut out);
+    assert!(out.is_empty());
+    machine.tick(at(350), &mut out);
+    let sent = Action::Send(machine.settings().advert(128));
+    let changed = Action::Changed { from: State::Standby, to: State::Active, why: Why::Silence };
+    assert_eq!(out, [changed, sent, Action::Take, Action::Announce]);
+}
+
+#[test]
+fn the_active_ones_interval_is_learned() {
+    let mut machine = begun(settings(128));
+    let slow = Advert { interval: MS * 400, ..from(&machine, 200) };
+    machine.receive(at(10), ABOVE, &slow, &mut Vec::new());
+    assert_eq!(machine.due(), at(10 + 1200 + 200));
+    assert_eq!(machine.counts().other_interval, 1);
+}
+
+#[test]
+fn an_owner_does_not_wait_and_a_resignation_shortens_the_wait() {
+    let mut owner = Machine::new(settings(255));
+    let mut out = Vec::new();
+    owner.begin(at(0), false, &mut out);
+    assert_eq!(owner.state(), State::Active);
+
+    let mut machine = begun(settings(192));
+    machine.receive(at(50), ABOVE, &from(&machine, 0), &mut out);
+    assert_eq!(machine.due(), at(75));
+    out.clear();
+    machine.tick(at(75), &mut out);
+    assert!(matches!(out[0], Action::Changed { why: Why::Resigned, .. }), "{out:?}");
+}
+
+#[test]
+fn of_two_active_ones_the_better_stays() {
+    let rows = [
+        (ABOVE, 129, State::Standby),
+        (BELOW, 129, State::Standby),
+        (ABOVE, 128, State::Standby),
+        (BELOW, 128, State::Active),
+        (ABOVE, 127, State::Active),
+        (ABOVE, 0, State::Active),
+    ];
+    for (source, priority, state) in rows {
+        let mut machine = active(settings(128));
+        let mut out = Vec::new();
+        machine.receive(at(410), source, &from(&machine, priority), &mut out);
+        assert_eq!(machine.state(), state, "{source} {priority}");
+        assert_eq!(out.contains(&Action::Give), state == State::Standby);
+        // Whoever stays says so at once.
+        assert_eq!(out.iter().any(|one| matches!(one, Action::Send(_))), state == State::Active);
+    }
+}
+
+#[test]
+fn the_end_of_a_split_is_announced_and_a_flood_of_rivals_is_not_answered_by_one() {
+    let mut machine = active(settings(128));
+    let mut out = Vec::new();
+    for ms in 400..430 {
+        machine.receive(at(ms), BELOW, &from(&machine, 100), &mut out);
+        machine.tick(at(ms), &mut out);
+    }
+    assert_eq!(out.iter().filter(|one| matches!(one, Action::Send(_))).count(), 1);
+    assert!(out.contains(&Action::Announce));
+    assert_eq!(machine.counts().rivals, 30);
+}
+
+#[test]
+fn a_lower_priority_is_borne_for_the_delay_or_for_ever() {
+    let delayed = Settings { preempt_delay: MS * 1000, ..settings(200) };
+    let never = Settings { preempt: false, ..settings(200) };
+    for (settings, taken) in [(settings(200), Some(300)), (delayed, Some(1300)), (never, None)] {
+        let mut machine = begun(settings);
+        let advert = from(&machine, 100);
+        let mut out = Vec::new();
+        let mut became = None;
+        for ms in (0..3000).step_by(10) {
+            if ms % 100 == 0 && became.is_none() {
+                machine.receive(at(ms), BELOW, &advert, &mut out);
+            }
+            if machine.due() <= at(ms) {
+                machine.tick(at(ms), &mut out);
+            }
+            if machine.state() == State::Active {
+                became = became.or(Some(ms));
+            }
+        }
+        match (became, taken) {
+            (None, None) => {}
+            (Some(ms), Some(least)) => {
+                assert!((least - 100..least + 130).contains(&ms), "{ms} {least}")
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn whoever_slept_over_its_hold_stands_by() {
+    let mut machine = active(settings(128));
+    assert_eq!(machine.hold(), at(350 + 250));
+    let mut out = Vec::new();
+    machine.tick(at(599), &mut out);
+    assert_eq!(machine.state(), State::Active);
+    let hold = machine.hold();
+    out.clear();
+    machine.tick(hold, &mut out);
+    assert_eq!(out[0], Action::Give);
+    assert!(matches!(out[1], Action::Changed { why: Why::Stalled, .. }));
+    assert!(!out.iter().any(|one| matches!(one, Action::Send(_))), "{out:?}");
+}
+
+#[test]
+fn an_order_goes_above_what_was_heard_and_back_again() {
+    let mut machine = begun(settings(100));
+    let mut out = Vec::new();
+    machine.receive(at(10), ABOVE, &from(&machine, 150), &mut out);
+    machine.order(at(20), &mut out).unwrap();
+    assert_eq!((machine.state(), machine.priority()), (State::Active, 151));
+    assert_eq!(machine.order(at(21), &mut out), Err(Refused::Active));
+    machine.receive(at(30), ABOVE, &from(&machine, 152), &mut out);
+    assert_eq!((machine.state(), machine.priority()), (State::Standby, 100));
+    machine.receive(at(40), ABOVE, &from(&machine, 254), &mut out);
+    assert_eq!(machine.order(at(50), &mut out), Err(Refused::Highest(254)));
+}
+
+#[test]
+fn an_end_is_said_before_the_address_is_given() {
+    let mut machine = active(settings(128));
+    let mut out = Vec::new();
+    machine.end(at(420), Why::Ended, &mut out);
+    assert_eq!(out[0], Action::Send(machine.settings().advert(0)));
+    assert_eq!(out[1], Action::Give);
+    assert_eq!(machine.due(), Moment::NEVER);
+    assert_eq!(machine.order(at(430), &mut out), Err(Refused::Idle));
+}
+
+#[test]
+fn version_two_follows_no_other_interval_and_no_version_another() {
+    let two = Settings { version: Version::Two, interval: MS * 1000, ..settings(128) };
+    let mut machine = begun(two);
+    assert_eq!(machine.due(), at(3500));
+    let other = Advert { interval: MS * 2000, ..from(&machine, 200) };
+    machine.receive(at(10), ABOVE, &other, &mut Vec::new());
+    let three = Advert { version: Version::Three, ..from(&machine, 200) };
+    machine.receive(at(10), ABOVE, &three, &mut Vec::new());
+    assert_eq!(machine.due(), at(3500));
+    assert_eq!((machine.counts().other_interval, machine.counts().other_version), (1, 1));
+}

@@ -1,0 +1,34 @@
+//! Random numbers from a seed (SplitMix64). Nothing here is for secrets.
+
+/// A source of them.
+#[derive(Clone, Debug)]
+pub struct Dice {
+    state: u64,
+    /// What it began with, for messages.
+    pub seed: u64,
+}
+
+impl Dice {
+    /// From a seed.
+    pub fn new(seed: u64) -> Dice {
+        Dice { state: seed, seed }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// From `low` up to and without `high`.
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
+        low + self.next() % (high - low)
+    }
+
+    /// True so many times in a hundred.
+    pub fn percent(&mut self, chance: u64) -> bool {
+        self.between(0, 100) < chance
+    }
+}

@@ -1,0 +1,360 @@
+//! Members, their clocks and the network between them, in steps of a millisecond.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use ha::advert::{Envelope, GROUP_V4, GROUP_V6, HOPS, Version, emit, parse};
+use ha::counts::Counts;
+use ha::machine::{Action, Machine, State, Why};
+use ha::settings::Settings;
+use model::moment::Moment;
+
+use super::dice::Dice;
+
+const MS: Duration = Duration::from_millis(1);
+/// How long things go wrong, in milliseconds.
+const TROUBLE: u64 = 20_000;
+/// How long it is watched afterwards.
+const CALM: u64 = 8_000;
+/// The longest way of a packet while the network is well.
+const WAY: u64 = 10;
+/// The longest way while it is not.
+const LONG_WAY: u64 = 400;
+
+struct Member {
+    machine: Machine,
+    settings: Settings,
+    /// This member's clock ahead of the world's, in milliseconds. A process that starts again keeps it.
+    ahead: u64,
+    alive: bool,
+    /// Stopped by a signal until then.
+    stopped: u64,
+    /// What the kernel holds, whoever lives: the address, and until when (own clock) it may answer.
+    address: bool,
+    hold: Moment,
+    counts: Vec<Counts>,
+}
+
+struct Packet {
+    at: u64,
+    from: usize,
+    to: usize,
+    bytes: Vec<u8>,
+}
+
+/// How well one direction works.
+#[derive(Clone, Copy)]
+struct Line {
+    loss: u64,
+    double: u64,
+    way: u64,
+}
+
+const WELL: Line = Line { loss: 0, double: 0, way: WAY };
+
+/// Everything.
+pub struct World {
+    dice: Dice,
+    now: u64,
+    network_fails: bool,
+    members: Vec<Member>,
+    lines: Vec<Vec<Line>>,
+    packets: Vec<Packet>,
+    /// How long each pair has answered together while hearing each other.
+    together: Vec<Vec<u64>>,
+    splits: u64,
+}
+
+impl World {
+    /// Members by the dice.
+    pub fn new(mut dice: Dice, network_fails: bool) -> World {
+        let count = if dice.percent(60) { 2 } else { 3 };
+        let v6 = dice.percent(30);
+        let interval = MS * u32::try_from(10 * dice.between(5, 60)).unwrap();
+        let preempt = dice.percent(70);
+        let members =
+            (0..count).map(|at| Member::new(at, v6, interval, preempt, &mut dice)).collect();
+        let mut world = World {
+            dice,
+            now: 0,
+            network_fails,
+            members,
+            lines: vec![vec![WELL; count]; count],
+            packets: Vec::new(),
+            together: vec![vec![0; count]; count],
+            splits: 0,
+        };
+        for at in 0..count {
+            world.act(at, |machine, now, out| machine.begin(now, false, out));
+        }
+        world
+    }
+
+    /// Splits that happened.
+    pub fn splits(&self) -> u64 {
+        self.splits
+    }
+
+    /// A count of all members that ever lived.
+    pub fn sum(&self, what: impl Fn(&Counts) -> u64) -> u64 {
+        let each = self.members.iter();
+        each.flat_map(|one| one.counts.iter().chain([one.machine.counts()])).map(what).sum()
+    }
+
+    /// Trouble, then calm.
+    pub fn run(&mut self) {
+        while self.now < TROUBLE {
+            self.trouble();
+            self.step();
+        }
+        self.heal();
+        let settled = self.now + self.settling();
+        let mut holder = None;
+        while self.now < settled + CALM {
+            self.step();
+            if self.now >= settled {
+                let holders = self.holders();
+                assert_eq!(
+                    holders.len(),
+                    1,
+                    "{}: holders {holders:?} at {}",
+                    self.place(),
+                    self.now
+                );
+                let first = *holder.get_or_insert(holders[0]);
+                assert_eq!(first, holders[0], "{}: it moved in calm at {}", self.place(), self.now);
+            }
+        }
+        self.best(holder.unwrap());
+    }
+
+    /// Where taking over is allowed, the best one holds.
+    fn best(&self, holder: usize) {
+        let rank = |one: &Member| (one.machine.priority(), one.settings.source);
+        let best = self.members.iter().map(|one| rank(one)).max().unwrap();
+        let ours = &self.members[holder];
+        if ours.settings.preempt {
+            assert_eq!(rank(ours).0, best.0, "{}: not the best one holds", self.place());
+        }
+    }
+
+    /// The time after healing in which one member must answer: the slowest silence, twice where one takes over from
+    /// another, and ways.
+    fn settling(&self) -> u64 {
+        let of =
+            |one: &Member| one.settings.down(1, one.settings.interval) + one.settings.preempt_delay;
+        let longest = self.members.iter().map(of).max().unwrap();
+        u64::try_from((longest * 2).as_millis()).unwrap() + 4 * WAY + LONG_WAY
+    }
+
+    fn place(&self) -> String {
+        format!(
+            "seed {}{}",
+            self.dice.seed,
+            if self.network_fails { "" } else { " (members fail)" }
+        )
+    }
+
+    fn trouble(&mut self) {
+        if self.dice.percent(99) || self.dice.percent(50) {
+            return;
+        }
+        let count = self.members.len() as u64;
+        let at = usize::try_from(self.dice.between(0, count)).unwrap();
+        match self.dice.between(0, 10) {
+            0 => self.kill(at),
+            1 | 2 => self.revive(at),
+            3 => self.members[at].stopped = self.now + self.dice.between(10, 3_000),
+            4 => self.members[at].ahead += self.dice.between(1, 2_000),
+            5 => {
+                let fault = self.dice.percent(50);
+                self.act(at, |machine, now, out| match (fault, machine.state()) {
+                    (true, _) => machine.end(now, Why::Fault, out),
+                    (false, State::Idle) => machine.begin(now, false, out),
+                    (false, _) => drop(machine.order(now, out)),
+                });
+            }
+            _ if self.network_fails => self.disturb(at),
+            _ => {}
+        }
+    }
+
+    /// One direction, or all that a member hears or says, changes.
+    fn disturb(&mut self, at: usize) {
+        let line = match self.dice.between(0, 4) {
+            0 => Line { loss: 100, ..WELL },
+            1 => Line { loss: self.dice.between(1, 60), double: 20, way: LONG_WAY },
+            _ => WELL,
+        };
+        self.splits += u64::from(line.loss == 100);
+        let other = usize::try_from(self.dice.between(0, self.members.len() as u64)).unwrap();
+        match self.dice.between(0, 3) {
+            0 => self.lines[at][other] = line,
+            1 => self.lines[at].fill(line),
+            _ => self.lines.iter_mut().for_each(|from| from[at] = line),
+        }
+    }
+
+    fn heal(&mut self) {
+        for at in 0..self.members.len() {
+            self.members[at].stopped = 0;
+            self.revive(at);
+            self.act(at, |machine, now, out| machine.begin(now, false, out));
+            self.lines[at].fill(WELL);
+        }
+    }
+
+    /// SIGKILL: the address stays where it is.
+    fn kill(&mut self, at: usize) {
+        let member = &mut self.members[at];
+        let counts = member.machine.counts().clone();
+        member.counts.push(counts);
+        member.alive = false;
+        member.machine = Machine::new(member.settings.clone());
+    }
+
+    /// A process that finds what the one before it left.
+    fn revive(&mut self, at: usize) {
+        let now = self.clock(at);
+        let member = &mut self.members[at];
+        if member.alive {
+            return;
+        }
+        (member.alive, member.stopped) = (true, 0);
+        let held = member.address && now < member.hold;
+        member.address &= held;
+        self.act(at, |machine, now, out| machine.begin(now, held, out));
+    }
+
+    fn clock(&self, at: usize) -> Moment {
+        Moment(1_000_000_000) + MS * u32::try_from(self.now + self.members[at].ahead).unwrap()
+    }
+
+    fn runs(&self, at: usize) -> bool {
+        self.members[at].alive && self.members[at].stopped <= self.now
+    }
+
+    fn act(&mut self, at: usize, what: impl FnOnce(&mut Machine, Moment, &mut Vec<Action>)) {
+        if !self.runs(at) {
+            return;
+        }
+        let (now, mut out) = (self.clock(at), Vec::new());
+        what(&mut self.members[at].machine, now, &mut out);
+        for action in out {
+            match action {
+                Action::Take => self.members[at].address = true,
+                Action::Give => self.members[at].address = false,
+                Action::Send(advert) => {
+                    let source = self.members[at].settings.source;
+                    self.send(at, &emit(&advert, source, group(source)));
+                }
+                Action::Announce | Action::Changed { .. } => {}
+            }
+        }
+        self.members[at].hold = self.members[at].machine.hold();
+    }
+
+    fn send(&mut self, from: usize, bytes: &[u8]) {
+        for to in (0..self.members.len()).filter(|to| *to != from) {
+            let line = self.lines[from][to];
+            let copies = 1 + u64::from(self.dice.percent(line.double));
+            for _ in 0..copies {
+                if !self.dice.percent(line.loss) {
+                    let at = self.now + self.dice.between(0, line.way);
+                    self.packets.push(Packet { at, from, to, bytes: bytes.to_vec() });
+                }
+            }
+        }
+    }
+
+    fn step(&mut self) {
+        let due: Vec<Packet> = self.packets.extract_if(.., |one| one.at <= self.now).collect();
+        for packet in due {
+            let source = self.members[packet.from].settings.source;
+            let envelope = Envelope { source, destination: group(source), hops: HOPS };
+            let advert = parse(&packet.bytes, &envelope).unwrap();
+            self.act(packet.to, |machine, now, out| machine.receive(now, source, &advert, out));
+        }
+        for at in 0..self.members.len() {
+            if self.runs(at) && self.members[at].machine.due() <= self.clock(at) {
+                self.act(at, Machine::tick);
+            }
+        }
+        self.judge();
+        self.now += 1;
+    }
+
+    /// Who answers for the address.
+    fn holders(&self) -> Vec<usize> {
+        let answers =
+            |at: &usize| self.members[*at].address && self.clock(*at) < self.members[*at].hold;
+        (0..self.members.len()).filter(answers).collect()
+    }
+
+    fn judge(&mut self) {
+        let holders = self.holders();
+        for one in 0..self.members.len() {
+            for other in 0..one {
+                let both = holders.contains(&one) && holders.contains(&other);
+                let well = |line: Line| line.loss == 0 && line.way == WAY;
+                let hear = well(self.lines[one][other]) && well(self.lines[other][one]);
+                let time = &mut self.together[one][other];
+                *time = if both && hear { *time + 1 } else { 0 };
+                let longest = self.longest(one, other);
+                let time = self.together[one][other];
+                assert!(
+                    time <= longest,
+                    "{}: {one} and {other} for {time} ms at {}",
+                    self.place(),
+                    self.now
+                );
+            }
+        }
+    }
+
+    /// How long two may answer together while they hear each other. Whoever takes says so at once; after a split the
+    /// next advertisement settles it, and one that is stopped meanwhile loses its hold.
+    fn longest(&self, one: usize, other: usize) -> u64 {
+        let settings = &self.members[one].settings;
+        let hold = u64::try_from(settings.dead_man.as_millis()).unwrap();
+        let calm = self.runs(one) && self.runs(other);
+        let interval = u64::try_from(settings.interval.as_millis()).unwrap();
+        if calm && self.network_fails { interval + hold + 2 * WAY } else { hold + 2 * WAY }
+    }
+}
+
+impl Member {
+    fn new(at: usize, v6: bool, interval: Duration, preempt: bool, dice: &mut Dice) -> Member {
+        let last = u8::try_from(at + 1).unwrap();
+        let (source, shared): (IpAddr, IpAddr) = if v6 {
+            (format!("fe80::{last}").parse().unwrap(), "2001:db8::10".parse().unwrap())
+        } else {
+            ([192, 0, 2, last].into(), [192, 0, 2, 10].into())
+        };
+        let settings = Settings {
+            version: Version::Three,
+            group: 7,
+            priority: u8::try_from(dice.between(1, 255)).unwrap(),
+            interval,
+            preempt,
+            preempt_delay: if dice.percent(30) { MS * 500 } else { Duration::ZERO },
+            addresses: vec![shared],
+            source,
+            dead_man: interval * 5 / 2,
+        };
+        Member {
+            machine: Machine::new(settings.clone()),
+            settings,
+            ahead: dice.between(0, 100_000),
+            alive: true,
+            stopped: 0,
+            address: false,
+            hold: Moment::default(),
+            counts: Vec::new(),
+        }
+    }
+}
+
+fn group(source: IpAddr) -> IpAddr {
+    if source.is_ipv4() { GROUP_V4.into() } else { GROUP_V6.into() }
+}

@@ -1,0 +1,23 @@
+//! Builds groups of VRRP.
+
+use super::super::section::Section;
+use super::super::vrrp::Vrrp;
+
+pub(super) fn vrrp(section: &Section) -> Vrrp {
+    let advertise = section.span("advertise");
+    Vrrp {
+        name: section.name.clone(),
+        interface: section.text("interface").unwrap_or_default().to_owned(),
+        id: section.number("id"),
+        addresses: section.addresses("addresses").to_vec(),
+        version: section.number("version"),
+        priority: section.number("priority"),
+        advertise,
+        preempt: section.flag("preempt"),
+        preempt_delay: section.span("preempt-delay"),
+        peers: section.addresses("peers").to_vec(),
+        allow: section.prefixes("allow").to_vec(),
+        source: section.addresses("source").first().copied(),
+        dead_man: section.time("dead-man"),
+    }
+}

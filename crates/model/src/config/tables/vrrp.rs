@@ -1,0 +1,94 @@
+//! Describes `[vrrp.NAME]`: an address that this machine shares with others.
+
+use super::super::schema::{Fallback, Form, Key, Kind, Table};
+use super::super::value::Value;
+
+/// Groups that one file may hold.
+pub const GROUPS: usize = 255;
+
+/// Shared addresses of one group: an advertisement counts them in a byte, and must fit a packet.
+pub const ADDRESSES: usize = 64;
+
+/// `[vrrp.NAME]`.
+pub static VRRP: Table = Table {
+    what: "a group of vrrp",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "interface",
+            Kind::Text { form: Form::Interface, unset: None },
+            Fallback::Required,
+            "Where the addresses are shared, and where advertisements go and come from.",
+        ),
+        Key::new(
+            "id",
+            Kind::count(1, 255),
+            Fallback::Required,
+            "The virtual router's number, the same on every member.",
+        ),
+        Key::new(
+            "addresses",
+            Kind::Addresses,
+            Fallback::Required,
+            "What is shared, all of one family; the active member has them as `/32` or `/128`.",
+        ),
+        Key::new(
+            "version",
+            Kind::count(2, 3),
+            Fallback::count(3),
+            "VRRP's version, the same on every member: 3, or 2 for old peers, with IPv4 and whole seconds.",
+        ),
+        Key::new(
+            "priority",
+            Kind::count(1, 255),
+            Fallback::count(100),
+            "The highest is active; of equal ones that with the higher address. 255: the address is our own, and we are \
+             active at once.",
+        ),
+        Key::new(
+            "advertise",
+            Kind::time(10, 40_950),
+            Fallback::millis(1_000),
+            "Between two advertisements, in steps of 10 ms; the others take over after three and a bit.",
+        ),
+        Key::new(
+            "preempt",
+            Kind::Flag,
+            Fallback::Is(Value::Flag(true)),
+            "Take over from a lower priority. `false`: whoever is active stays, until it fails or `steelyard takeover`.",
+        ),
+        Key::new(
+            "preempt-delay",
+            Kind::time(0, 3_600_000),
+            Fallback::millis(0),
+            "How long a lower priority is borne before that.",
+        ),
+        Key::new(
+            "peers",
+            Kind::Addresses,
+            Fallback::Absent,
+            "Send to these members and not to the multicast group, where a network carries none. Only they are heard.",
+        ),
+        Key::new(
+            "allow",
+            Kind::Prefixes,
+            Fallback::Derived("`peers`; without them everybody on the link"),
+            "Whose advertisements are heard; those of others are counted and dropped.",
+        ),
+        Key::new(
+            "source",
+            Kind::Addresses,
+            Fallback::Derived(
+                "the interface's first address of that family; IPv6: its link-local one",
+            ),
+            "Our address in advertisements, one.",
+        ),
+        Key::new(
+            "dead-man",
+            Kind::time_or(20, 120_000, "off"),
+            Fallback::Derived("two and a half times `advertise`"),
+            "When the daemon has advertised nothing for so long, the kernel stops answering for the addresses although it \
+             has them: shorter than the others wait, longer than a restart. `off`: a daemon that hangs keeps them.",
+        ),
+    ],
+};

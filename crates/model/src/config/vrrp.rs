@@ -1,0 +1,54 @@
+//! The checked configuration of shared addresses: groups of VRRP.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::packets::Prefix;
+
+/// A group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Vrrp {
+    /// Its name, kebab-case.
+    pub name: String,
+    /// Where it runs.
+    pub interface: String,
+    /// The virtual router's number, 1–255.
+    pub id: u8,
+    /// What is shared; at least one, all of one family.
+    pub addresses: Vec<IpAddr>,
+    /// 2 or 3.
+    pub version: u8,
+    /// 1–255.
+    pub priority: u8,
+    /// Between two advertisements; a multiple of 10 ms, of a second for version 2.
+    pub advertise: Duration,
+    /// Takes over from a lower priority.
+    pub preempt: bool,
+    /// How long a lower priority is borne.
+    pub preempt_delay: Duration,
+    /// Members that are sent to; none: the multicast group.
+    pub peers: Vec<IpAddr>,
+    /// Who is heard; none: everybody.
+    pub allow: Vec<Prefix>,
+    /// Our address; `None`: the interface's.
+    pub source: Option<IpAddr>,
+    /// The addresses are held so long without an advertisement; `None`: for ever.
+    pub dead_man: Option<Duration>,
+}
+
+impl Vrrp {
+    /// Whether it shares addresses of IPv6.
+    pub fn v6(&self) -> bool {
+        self.addresses.first().is_some_and(IpAddr::is_ipv6)
+    }
+
+    /// Whether an advertisement from there is heard.
+    pub fn hears(&self, source: IpAddr) -> bool {
+        let allowed = self.allow.iter().any(|prefix| prefix.contains(source));
+        allowed
+            || (self.allow.is_empty() && (self.peers.is_empty() || self.peers.contains(&source)))
+    }
+}

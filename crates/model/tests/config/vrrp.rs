@@ -1,0 +1,101 @@
+//! Shared addresses: what is meant, what contradicts, what changed.
+
+use std::time::Duration;
+
+use model::config::{SocketOptions, VrrpKey, diff};
+
+use super::shared::{BASE, errors, good};
+
+const GROUP: &str = "[vrrp.a]\ninterface = \"eth0\"\nid = 1\naddresses = \"192.0.2.10\"\n";
+
+fn with(more: &str) -> String {
+    format!("{BASE}{GROUP}{more}")
+}
+
+#[test]
+fn nothing_written_has_the_documented_defaults() {
+    let config = good(&with("")).config;
+    let group = &config.vrrp["a"];
+    assert_eq!((group.version, group.priority, group.preempt), (3, 100, true));
+    assert_eq!(group.advertise, Duration::from_secs(1));
+    assert_eq!(group.dead_man, Some(Duration::from_millis(2500)));
+    assert_eq!((group.peers.len(), group.allow.len(), group.source), (0, 0, None));
+    let quick = good(&with("advertise = \"100ms\"\n")).config;
+    assert_eq!(quick.vrrp["a"].dead_man, Some(Duration::from_millis(250)));
+    assert_eq!(good(&with("dead-man = \"off\"\n")).config.vrrp["a"].dead_man, None);
+}
+
+#[test]
+fn who_is_heard() {
+    let heard =
+        |more: &str, ip: &str| good(&with(more)).config.vrrp["a"].hears(ip.parse().unwrap());
+    assert!(heard("", "192.0.2.7"));
+    let peers = "peers = \"192.0.2.2\"\n";
+    assert!(heard(peers, "192.0.2.2") && !heard(peers, "192.0.2.3"));
+    let allow = "allow = \"192.0.2.0/29\"\n";
+    assert!(heard(allow, "192.0.2.7") && !heard(allow, "192.0.2.8"));
+}
+
+#[test]
+fn contradictions_are_named() {
+    let rows = [
+        ("advertise = \"15ms\"\n", "vrrp.a.advertise", "cannot be written"),
+        ("version = 2\nadvertise = \"500ms\"\n", "vrrp.a.advertise", "cannot be written"),
+        ("dead-man = \"3s\"\n", "vrrp.a.dead-man", "we would still answer"),
+        ("dead-man = \"1500ms\"\n", "vrrp.a.dead-man", "one late advertisement"),
+        ("peers = \"2001:db8::1\"\n", "vrrp.a.peers", "not of the family"),
+        ("source = [\"192.0.2.1\", \"192.0.2.2\"]\n", "vrrp.a.source", "one source"),
+        ("preempt = false\npreempt-delay = \"1s\"\n", "vrrp.a.preempt-delay", "nothing is taken"),
+        ("priority = 0\n", "vrrp.a.priority", ""),
+        (
+            "[vrrp.b]\ninterface = \"eth0\"\nid = 1\naddresses = \"192.0.2.11\"\n",
+            "vrrp.b.id",
+            "is group `a` already",
+        ),
+        (
+            "[vrrp.b]\ninterface = \"eth0\"\nid = 2\naddresses = \"192.0.2.10\"\n",
+            "vrrp.b.addresses",
+            "shared by `a` already",
+        ),
+        (
+            "[vrrp.b]\ninterface = \"eth0\"\nid = 2\naddresses = \"fd00::1\"\nversion = 2\n",
+            "vrrp.b.version",
+            "no IPv6",
+        ),
+        ("[vrrp.b]\ninterface = \"eth0\"\nid = 2\n", "vrrp.b.addresses", "needs `addresses`"),
+        (
+            "[vrrp.b]\ninterface = \"eth0\"\nid = 2\naddresses = \"127.0.0.9\"\n",
+            "vrrp.b.addresses",
+            "cannot be shared",
+        ),
+    ];
+    for (text, key, says) in rows {
+        let found = errors(&with(text));
+        let named = found.iter().any(|one| one.key == key && one.message.contains(says));
+        assert!(named && found.len() == 1, "{text}: {found:#?}");
+    }
+}
+
+#[test]
+fn one_number_serves_both_families_and_changes_are_named() {
+    let six = "[vrrp.b]\ninterface = \"eth0\"\nid = 1\naddresses = \"fd00::1\"\n";
+    let old = good(&with(six)).config;
+    let new = good(&with(&format!("priority = 7\n{six}"))).config;
+    let changes = diff(&old, &new);
+    assert_eq!(changes.vrrp.changed["a"], [VrrpKey::Priority]);
+    assert!(!changes.vrrp.changed.contains_key("b"));
+    assert_eq!(changes.to_string(), "~ vrrp a: priority\n");
+    assert_eq!(diff(&old, &good(&with("")).config).vrrp.removed, ["b"]);
+}
+
+#[test]
+fn a_service_listens_at_a_shared_address_wherever_that_is() {
+    let shared = |text: &str| {
+        let config = good(text).config;
+        config.services.values().any(|service| service.socket.shared)
+    };
+    assert!(!shared(&with("")));
+    let own = "[service.own]\nlisten = \"192.0.2.10:81\"\nforward = \"http\"\npool = \"web\"\n";
+    assert!(shared(&format!("{own}{}", with(""))));
+    assert!(!SocketOptions::default().shared);
+}

@@ -1,0 +1,16 @@
+//! Two balancers that share an address, in namespaces: whatever happens to one of them, one answers; and the same
+//! beside keepalived.
+//!
+//! Each test has a network of its own. They need root; without it they say so, and in the gate they fail.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the whole program is a test, which the lints cannot see"
+)]
+
+mod failing;
+mod figures;
+mod keepalived;
+mod world;

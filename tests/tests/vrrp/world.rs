@@ -1,0 +1,382 @@
+//! A bridge with a client, a server and two members at it. Who answers for the shared addresses is read from the
+//! client's link, not asked of the members.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::process::Command;
+
+use api::types::MemberStatus;
+use lab::net::{BpfFs, Namespace};
+use lab::origin::{Kind, Options, Origin};
+use rustix::process::Signal;
+use tests::e2e::balancer::program;
+use tests::e2e::dir::Dir;
+use tests::e2e::place::{Said, said};
+use tests::e2e::process::Process;
+use tests::e2e::tools;
+use tests::e2e::wait;
+use tokio::runtime::{Builder, Runtime};
+
+/// The last parts of the hosts' addresses.
+const SERVER: u8 = 50;
+const CLIENT: u8 = 100;
+/// The last part of the shared ones.
+pub const SHARED: u8 = 10;
+
+/// One of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Who {
+    /// Priority 150.
+    First,
+    /// Priority 100.
+    Second,
+}
+
+pub use Who::{First, Second};
+
+/// A version of the Internet protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// 4.
+    V4,
+    /// 6.
+    V6,
+}
+
+pub use Version::{V4, V6};
+
+impl Version {
+    /// The address with this last part.
+    pub fn host(self, last: u8) -> IpAddr {
+        match self {
+            V4 => IpAddr::from([10, 9, 0, last]),
+            V6 => format!("fd09::{last}").parse().unwrap(),
+        }
+    }
+
+    /// The shared one.
+    pub fn shared(self) -> IpAddr {
+        self.host(SHARED)
+    }
+
+    /// The group's name.
+    pub fn group(self) -> &'static str {
+        match self {
+            V4 => "front4",
+            V6 => "front6",
+        }
+    }
+}
+
+impl Who {
+    fn number(self) -> u8 {
+        match self {
+            First => 1,
+            Second => 2,
+        }
+    }
+
+    /// Its port at the bridge.
+    pub fn port(self) -> String {
+        format!("p{}", self.number())
+    }
+
+    /// Its priority.
+    pub fn priority(self) -> u8 {
+        match self {
+            First => 150,
+            Second => 100,
+        }
+    }
+}
+
+/// A member's machine and what runs there.
+pub struct Member {
+    /// Its network.
+    pub namespace: Option<Namespace>,
+    daemon: Option<Process>,
+    api: api::Client,
+    pins: BpfFs,
+    dir: Dir,
+}
+
+/// Everything.
+pub struct World {
+    members: [Member; 2],
+    capture: Process,
+    _origin: Origin,
+    runtime: Runtime,
+    _server: Namespace,
+    /// Where requests come from.
+    pub client: Namespace,
+    /// Where the bridge is.
+    pub hub: Namespace,
+    /// Lines of each group.
+    group: String,
+}
+
+impl World {
+    /// Builds it without any daemon. `group`: lines of each group, such as `advertise = "200ms"`.
+    pub fn new(group: &str) -> World {
+        let hub = Namespace::new("hub").unwrap();
+        hub.ip("link add br0 type bridge mcast_snooping 0\nlink set br0 up\n").unwrap();
+        let client = host(&hub, "client", CLIENT, "client");
+        let server = host(&hub, "server", SERVER, "server");
+        let listen = SocketAddr::from(([0u16; 8], 8080));
+        let options = Options { listen, ..Options::new("server", Kind::Http { body: 128 }) };
+        let origin = server.within(|| Origin::start(options)).unwrap().unwrap();
+        let members = [First, Second].map(|who| {
+            let dir = Dir::new();
+            Member {
+                namespace: Some(host(&hub, "member", who.number(), &who.port())),
+                daemon: None,
+                api: api::Client::new(dir.join("sock")),
+                pins: BpfFs::mount().unwrap(),
+                dir,
+            }
+        });
+        let mut capture = client.command(tools::program("tcpdump"));
+        capture.args(["-l", "-e", "-n", "-i", "eth0", "arp or icmp6"]);
+        let capture = Process::start(capture);
+        wait::until("the capture begins", || capture.said().contains("listening on"));
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let group = group.to_owned();
+        World { members, capture, _origin: origin, runtime, _server: server, client, hub, group }
+    }
+
+    /// Both daemons; the first is active.
+    pub fn open(group: &str) -> World {
+        let mut world = World::new(group);
+        world.start(First);
+        world.start(Second);
+        for version in [V4, V6] {
+            world.until(First, version, "active");
+            world.until(Second, version, "standby");
+            world.until_answers(version, &[First]);
+        }
+        world
+    }
+
+    /// Another process takes over from the daemon that runs, which ends.
+    pub fn upgrade(&mut self, who: Who) {
+        let mut old = self.member(who).daemon.take().unwrap();
+        self.start_with(who, &["--takeover"]);
+        old.wait();
+    }
+
+    /// Starts a daemon and waits until it answers its socket.
+    pub fn start(&mut self, who: Who) {
+        self.start_with(who, &[]);
+    }
+
+    fn start_with(&mut self, who: Who, words: &[&str]) {
+        let text = self.text(who);
+        let member = self.member(who);
+        let file = member.dir.write("steelyard.toml", text);
+        let mut command = member.namespace.as_ref().unwrap().command(program());
+        command.args(["run", "-c"]).arg(file).args(words);
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
+            command.env_remove(name);
+        }
+        self.member(who).daemon = Some(Process::start(command));
+        wait::until("steelyard run answers", || {
+            let daemon = self.member(who).daemon.as_mut().unwrap();
+            assert!(daemon.ended().is_none(), "steelyard run ended: {}", daemon.said());
+            self.try_status(who).is_some()
+        });
+    }
+
+    fn text(&self, who: Who) -> String {
+        let member = &self.members[usize::from(who.number() - 1)];
+        let (dir, pins) = (member.dir.path().display(), member.pins.path().join("plane"));
+        let mut text = format!(
+            "[global]\nworkers = 1\nhistory = \"off\"\naccess-log = \"off\"\n\
+             [global.control]\nsocket = \"{dir}/sock\"\nstate = \"{dir}/state\"\n\
+             [packets]\npins = \"{}\"\n\
+             [service.shop]\nlisten = [\"{}\", \"{}\"]\nforward = \"http\"\npool = \"web\"\n\
+             [pool.web]\nservers = [\"{}\"]\n",
+            pins.display(),
+            SocketAddr::new(V4.shared(), 80),
+            SocketAddr::new(V6.shared(), 80),
+            SocketAddr::new(V4.host(SERVER), 8080),
+        );
+        for version in [V4, V6] {
+            text.push_str(&format!(
+                "[vrrp.{}]\ninterface = \"eth0\"\nid = 51\naddresses = \"{}\"\npriority = {}\n{}\n",
+                version.group(),
+                version.shared(),
+                who.priority(),
+                self.group,
+            ));
+        }
+        text
+    }
+
+    /// SIGKILL to the daemon; its machine lives on.
+    pub fn kill9(&mut self, who: Who) {
+        self.signal(who, Signal::KILL);
+        self.member(who).daemon.take().unwrap().wait();
+    }
+
+    /// A signal to the daemon.
+    pub fn signal(&mut self, who: Who, signal: Signal) {
+        self.member(who).daemon.as_ref().unwrap().signal(signal);
+    }
+
+    /// A clean stop.
+    pub fn stop(&mut self, who: Who) {
+        let mut daemon = self.member(who).daemon.take().unwrap();
+        daemon.signal(Signal::TERM);
+        daemon.wait();
+    }
+
+    /// The machine is gone, with its daemon.
+    pub fn unplug_power(&mut self, who: Who) {
+        self.hub.ip(&format!("link del {}\n", who.port())).unwrap();
+        self.kill9(who);
+        self.member(who).namespace = None;
+    }
+
+    /// A verb of the program at this member.
+    pub fn verb(&mut self, who: Who, words: &[&str]) -> Said {
+        let member = self.member(who);
+        let mut command = member.namespace.as_ref().unwrap().command(program());
+        command.args(words).env("STEELYARD_SOCKET", member.dir.join("sock"));
+        said(command)
+    }
+
+    /// What the daemon has said.
+    pub fn told(&mut self, who: Who) -> String {
+        self.member(who).daemon.as_ref().unwrap().said()
+    }
+
+    /// A member's network.
+    pub fn namespace(&self, who: Who) -> &Namespace {
+        self.members[usize::from(who.number() - 1)].namespace.as_ref().unwrap()
+    }
+
+    /// A directory of a member's own.
+    pub fn dir(&self, who: Who) -> &Dir {
+        &self.members[usize::from(who.number() - 1)].dir
+    }
+
+    fn member(&mut self, who: Who) -> &mut Member {
+        &mut self.members[usize::from(who.number() - 1)]
+    }
+
+    fn try_status(&self, who: Who) -> Option<api::types::Status> {
+        let member = &self.members[usize::from(who.number() - 1)];
+        self.runtime.block_on(member.api.status()).ok()
+    }
+
+    /// How a group stands at a member.
+    pub fn status(&self, who: Who, version: Version) -> Option<MemberStatus> {
+        let status = self.try_status(who)?;
+        status.vrrp.into_iter().find(|one| one.name == version.group())
+    }
+
+    /// Waits until a group has this state at a member.
+    pub fn until(&self, who: Who, version: Version, state: &str) {
+        let what = format!("{who:?} is {state} of {}", version.group());
+        wait::until(&what, || self.status(who, version).is_some_and(|one| one.state == state));
+    }
+
+    /// Whether the kernel of a member has the shared address.
+    pub fn has(&self, who: Who, version: Version) -> bool {
+        let shown = self.namespace(who).ip("addr show dev eth0\n").unwrap();
+        shown.contains(&format!(" {}/", version.shared()))
+    }
+
+    /// Who answers the client's question where the shared address is. The members' own addresses are asked for after
+    /// it, and their answers waited for: then there is nothing more to come.
+    pub fn answerers(&self, version: Version) -> BTreeSet<Who> {
+        let alive: Vec<Who> =
+            [First, Second].into_iter().filter(|who| self.reachable(*who)).collect();
+        let mark = self.capture.said().len();
+        self.client.ip("neigh flush dev eth0\n").unwrap();
+        self.ask(version.shared());
+        for who in &alive {
+            self.ask(version.host(who.number()));
+        }
+        let answers = |ip: IpAddr| answers(&self.capture.said()[mark..], ip);
+        wait::until(&format!("{alive:?} answer for themselves"), || {
+            alive.iter().all(|who| answers(version.host(who.number())).contains(who))
+        });
+        answers(version.shared())
+    }
+
+    fn reachable(&self, who: Who) -> bool {
+        let up = |text: String| text.contains("state UP");
+        self.hub.ip(&format!("link show {}\n", who.port())).is_ok_and(up)
+    }
+
+    fn ask(&self, ip: IpAddr) {
+        let any: IpAddr = if ip.is_ipv4() { [0; 4].into() } else { [0u16; 8].into() };
+        self.client
+            .within(|| {
+                let socket = UdpSocket::bind(SocketAddr::new(any, 0)).unwrap();
+                // What comes of it is seen on the link.
+                let _ = socket.send_to(b"?", SocketAddr::new(ip, 9));
+            })
+            .unwrap();
+    }
+
+    /// Waits until exactly these answer, and looks several times more whether it stays so.
+    pub fn until_answers(&self, version: Version, who: &[Who]) {
+        let who: BTreeSet<Who> = who.iter().copied().collect();
+        wait::until(&format!("{who:?} answer for {}", version.shared()), || {
+            self.answerers(version) == who
+        });
+        for _ in 0..5 {
+            assert_eq!(self.answerers(version), who, "{version:?}");
+        }
+    }
+
+    /// Waits until the service at the shared address answers.
+    pub fn serves(&self, version: Version) {
+        let url = format!("http://{}/", SocketAddr::new(version.shared(), 80));
+        wait::until(&format!("{url} answers"), || {
+            let mut curl = self.client.command(tools::program("curl"));
+            curl.args(["-sS", "-o", "/dev/null", "--max-time", "2", "-w", "%{http_code}", &url]);
+            curl.output().unwrap().stdout == b"200"
+        });
+    }
+}
+
+/// A host at the bridge; its link has the number of its address.
+fn host(hub: &Namespace, role: &str, last: u8, port: &str) -> Namespace {
+    let host = Namespace::new(role).unwrap();
+    host.set(&[
+        ("net/ipv6/conf/default/accept_dad", "0"),
+        ("net/ipv6/conf/all/accept_dad", "0"),
+        ("net/ipv6/conf/default/router_solicitations", "0"),
+    ])
+    .unwrap();
+    let mut ip = Command::new(tools::program("ip"));
+    ip.args(["link", "add", "eth0", "netns", host.name(), "type", "veth"]);
+    ip.args(["peer", "name", port, "netns", hub.name()]);
+    lab::net::said(&mut ip).unwrap();
+    hub.ip(&format!("link set {port} master br0 up\n")).unwrap();
+    host.ip(&format!(
+        "link set eth0 address 02:00:00:00:00:{last:02x}\nlink set eth0 up\n\
+         addr add 10.9.0.{last}/24 dev eth0\naddr add fd09::{last}/64 dev eth0 nodad\n"
+    ))
+    .unwrap();
+    host
+}
+
+/// Who said in this capture that the address is at its link.
+fn answers(capture: &str, ip: IpAddr) -> BTreeSet<Who> {
+    let needle = match ip {
+        IpAddr::V4(v4) => format!("Reply {v4} is-at "),
+        IpAddr::V6(v6) => format!("neighbor advertisement, tgt is {v6},"),
+    };
+    // What everybody is told without having asked is no answer.
+    let answers =
+        capture.lines().filter(|line| line.contains(&needle) && !line.contains("> 33:33:"));
+    let from = |line: &str| {
+        let numbers = [(":01 >", First), (":02 >", Second)];
+        numbers.into_iter().find(|(end, _)| line.contains(&format!("02:00:00:00:00{end}")))
+    };
+    answers.filter_map(from).map(|(_, who)| who).collect()
+}
