@@ -7,6 +7,7 @@ mod keep;
 mod progress;
 mod render;
 mod serve;
+mod stream;
 
 use std::process::ExitCode;
 
@@ -24,6 +25,7 @@ Examples:
   steelyard bench http http://127.0.0.1:8080/ --rate 5000       5,000 requests a second, whatever happens
   steelyard bench http http://shop.example/ --rate 1000 --repeat 10 -o base.json
   steelyard bench serve 0.0.0.0:7007                            the other end of `connect`
+  steelyard bench stream 192.0.2.7:7008 --carrier tcp,udp       throughput; there: bench serve --stream
   steelyard bench connect 192.0.2.7:7007 --close client         connections a second
   steelyard compare base.json changed.json";
 
@@ -31,6 +33,7 @@ Examples:
 enum What {
     Http(Box<http::Args>),
     Connect(Box<connect::Args>),
+    Stream(Box<stream::Args>),
     Serve(serve::Args),
 }
 
@@ -39,6 +42,7 @@ pub fn run(args: &Args) -> ExitCode {
     match &args.what {
         What::Http(args) => http::run(args),
         What::Connect(args) => connect::run(args),
+        What::Stream(args) => stream::run(args),
         What::Serve(args) => serve::run(args),
     }
 }

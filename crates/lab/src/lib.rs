@@ -15,4 +15,5 @@ pub mod port;
 pub mod result;
 pub mod seek;
 pub mod stats;
+pub mod stream;
 mod sys;

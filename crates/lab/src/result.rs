@@ -203,6 +203,13 @@ impl BenchResult {
         }
     }
 
+    /// Adds a note unless one that holds `mark` is there: what is so in every run is told once.
+    pub fn note_first(&mut self, mark: &str, weight: Weight, text: String) {
+        if !self.notes.iter().any(|note| note.text.contains(mark)) {
+            self.note(weight, text);
+        }
+    }
+
     /// Adds a note once; one of `Partial` marks the whole.
     pub fn note(&mut self, weight: Weight, text: String) {
         self.complete &= weight != Weight::Partial;

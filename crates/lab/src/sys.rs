@@ -1,4 +1,4 @@
-//! Socket options that no safe wrapper offers: a port that is chosen when the connection is made, not before.
+//! Socket options that no safe wrapper offers: a port that is chosen late, and the segment size of a connection.
 //!
 //! It does nothing else with sockets.
 #![allow(unsafe_code)]
@@ -22,4 +22,22 @@ pub fn choose_port_late(socket: impl AsFd) -> io::Result<()> {
         )
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The largest segment that a connection of TCP sends, bytes; `None` of what is none (TCP_MAXSEG, tcp(7)).
+pub fn segment_size(socket: impl AsFd) -> Option<u32> {
+    let mut value: libc::c_int = 0;
+    let mut length = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the pointers describe `value` and `length`, which live until the call returns; the kernel writes at most
+    // `length` bytes.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_MAXSEG,
+            std::ptr::from_mut(&mut value).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { u32::try_from(value).ok() } else { None }
 }

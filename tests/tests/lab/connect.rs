@@ -6,7 +6,7 @@ use lab::result::{BenchResult, read};
 use rustix::process::Signal;
 use tests::e2e::balancer::program;
 use tests::e2e::process::Process;
-use tests::e2e::wait::some;
+use tests::e2e::wait::{some, until};
 
 use crate::measured::figure;
 
@@ -39,7 +39,7 @@ fn transactions_and_connections_are_counted() {
     }
     serve.signal(Signal::INT);
     assert_eq!(serve.wait().code(), Some(0));
-    assert!(serve.said().contains("404 connections accepted"), "{}", serve.said());
+    until("it tells its sums", || serve.said().contains("404 connections accepted"));
     let (code, result) = connect(&end, &["-n", "5", "-c", "1"]);
     assert_eq!((code, result.runs[0].failed["connect-refused"]), (3, 5));
 }

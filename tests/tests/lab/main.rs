@@ -13,3 +13,4 @@ mod capacity;
 mod comparing;
 mod connect;
 mod measured;
+mod stream;

@@ -35,6 +35,15 @@ impl Close {
     }
 }
 
+/// `HOST:PORT`, an address of IPv6 in brackets.
+pub fn end(text: &str) -> Result<(String, u16), String> {
+    let wrong = || format!("`{text}` is no end; expected HOST:PORT");
+    let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let port = port.parse().ok().filter(|port| *port > 0).ok_or_else(wrong)?;
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    if host.is_empty() { Err(wrong()) } else { Ok((host.to_owned(), port)) }
+}
+
 /// The first address of a name that `from` can reach.
 pub fn resolve(host: &str, port: u16, from: &[IpAddr]) -> Result<SocketAddr, Failure> {
     let found = (host, port).to_socket_addrs().map_err(|error| {

@@ -11,7 +11,7 @@ use lab::load::{Pace, Plan, Protocol};
 use lab::machine::read::facts;
 use lab::result::BenchResult;
 
-use super::common::{Close, resolve, unstartable};
+use super::common::{Close, end, resolve, unstartable};
 use super::keep::{Keep, provenance};
 use super::progress::{Line, stop_on_interrupt};
 use super::render;
@@ -77,15 +77,6 @@ pub struct Args {
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
-}
-
-/// `HOST:PORT`, an address of IPv6 in brackets.
-fn end(text: &str) -> Result<(String, u16), String> {
-    let wrong = || format!("`{text}` is no end; expected HOST:PORT");
-    let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
-    let port = port.parse().ok().filter(|port| *port > 0).ok_or_else(wrong)?;
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    if host.is_empty() { Err(wrong()) } else { Ok((host.to_owned(), port)) }
 }
 
 /// Carries it out.

@@ -63,6 +63,12 @@ impl Line {
     }
 }
 
+/// A line of progress.
+pub fn say_line(text: &str) {
+    // Progress that nobody can read is no reason to stop measuring.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
 /// A flag that Ctrl-C and SIGTERM set, so that what was measured is not lost.
 pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));

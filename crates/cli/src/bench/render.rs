@@ -36,6 +36,13 @@ fn text(result: &BenchResult, found: Option<&Found>, width: usize, paint: Paint)
     if let Some(found) = found {
         out.push_str(&format!("\n{}\n", verdict(found)));
     }
+    out.push_str(&notes(result, width, paint));
+    out
+}
+
+/// What must be known to read a result.
+pub fn notes(result: &BenchResult, width: usize, paint: Paint) -> String {
+    let mut out = String::new();
     for note in &result.notes {
         let (word, colour) = match note.weight {
             Weight::Hint => ("note", Colour::Quiet),

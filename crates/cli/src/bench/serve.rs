@@ -1,17 +1,20 @@
-//! `steelyard bench serve`: the other end of `bench connect`, until it is told to stop.
+//! `steelyard bench serve`: the other end of `bench connect` and `bench stream`, until it is told to stop.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lab::origin::{Kind, Options, Origin};
+use lab::stream::serve::{Counts, serve};
 
 use super::progress::stop_on_interrupt;
 use crate::end::{End, Failure, finish, sentence};
 use crate::show::screen;
 
-/// Echo every byte that comes over TCP, for `steelyard bench connect`; Ctrl-C ends it.
+/// Be the other end: echo what comes over TCP for `steelyard bench connect`, or with --stream take part in `steelyard bench
+/// stream`; Ctrl-C ends it.
 ///
 /// Whoever reaches the address may use it: listen where only clients of the measurement are. It answers only to who sends,
 /// and no more than was sent.
@@ -20,6 +23,7 @@ use crate::show::screen;
 Examples:
   steelyard bench serve                  on loopback, port 7007
   steelyard bench serve 192.0.2.7:7007
+  steelyard bench serve 192.0.2.7:7008 --stream
 
 Exit codes: 0 stopped, 2 the address cannot be listened on.")]
 pub struct Args {
@@ -29,6 +33,9 @@ pub struct Args {
     /// Close connections on which nothing happened for so many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     idle: u64,
+    /// Take part in `steelyard bench stream`; data takes further ports that the kernel chooses.
+    #[arg(long, conflicts_with = "idle")]
+    stream: bool,
 }
 
 /// Carries it out.
@@ -38,6 +45,9 @@ pub fn run(args: &Args) -> ExitCode {
 
 fn carry_out(args: &Args) -> Result<End, Failure> {
     let stop = stop_on_interrupt()?;
+    if args.stream {
+        return streams(args.listen, &stop);
+    }
     let mut options = Options::new("bench", Kind::Echo);
     options.listen = args.listen;
     options.idle_close = Some(Duration::from_secs(args.idle));
@@ -52,6 +62,23 @@ fn carry_out(args: &Args) -> Result<End, Failure> {
     screen::print(&format!(
         "{} connections accepted, {} refused for want of resources\n",
         figures.accepted, figures.accept_failed
+    ))?;
+    Ok(End::Done)
+}
+
+fn streams(listen: SocketAddr, stop: &AtomicBool) -> Result<End, Failure> {
+    let unusable =
+        |error: std::io::Error| Failure::Unusable(format!("cannot listen on {listen}: {error}"));
+    let listener = TcpListener::bind(listen).map_err(unusable)?;
+    screen::print(&format!("streams on {}\n", listener.local_addr().map_err(unusable)?))?;
+    let counts = Arc::new(Counts::default());
+    serve(&listener, stop, &counts).map_err(unusable)?;
+    let read = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::Relaxed);
+    screen::print(&format!(
+        "{} measurements, {} refused, {} broken off\n",
+        read(&counts.served),
+        read(&counts.refused),
+        read(&counts.broken)
     ))?;
     Ok(End::Done)
 }

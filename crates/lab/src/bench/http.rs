@@ -111,7 +111,7 @@ fn judged(
         result.note(note.weight, format!("`{test}`: {}", note.text));
     }
     if let Some(text) = skew(&driven.processors) {
-        result.note(Weight::Hint, text);
+        result.note_first("receive softirqs", Weight::Hint, text);
     }
     let mut complete = true;
     for (grave, text) in shortfalls(driven, plan) {

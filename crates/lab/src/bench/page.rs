@@ -7,6 +7,7 @@ use std::fmt::Write;
 use trace::render::axis::{amount, seconds, ticks};
 use trace::render::svg::{Svg, escaped};
 
+use super::heat::maps;
 use crate::machine::processors::Share;
 use crate::result::{BenchResult, Run, Weight};
 
@@ -35,6 +36,7 @@ pub fn page(result: &BenchResult) -> String {
         };
         let _ = writeln!(page, "<p class=\"note {class}\">{}</p>", escaped(&note.text));
     }
+    page.push_str(&maps(&result.runs));
     for run in result.runs.iter().take(MOST_RUNS) {
         draw(&mut page, run);
     }

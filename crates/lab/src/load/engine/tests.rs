@@ -54,7 +54,7 @@ impl World {
     /// When an answer that is ready at `at` leaves.
     fn leaves(&self, at: u64) -> u64 {
         let (from, to) = self.stall;
-        let lap = if self.every > 0 { at / self.every * self.every } else { 0 };
+        let lap = at.checked_div(self.every).map_or(0, |laps| laps * self.every);
         if (from + lap..to + lap).contains(&at) { to + lap } else { at }
     }
 

@@ -1,0 +1,219 @@
+//! `steelyard bench stream`: throughput over buffers, messages and directions, against `bench serve --stream`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use lab::bench::stream::run as carry_out_matrix;
+use lab::machine::read::facts;
+use lab::result::{BenchResult, Run};
+use lab::stats::interval::mean_width_percent;
+use lab::stats::sample::mean;
+use lab::stream::ask::{Carrier, Way};
+use lab::stream::matrix::{Matrix, Wanted};
+use model::config::unit::Size;
+
+use super::common::{end, resolve};
+use super::keep::{Keep, provenance};
+use super::progress::{say_line, stop_on_interrupt};
+use super::render::notes;
+use crate::ask::span;
+use crate::end::{End, Failure, finish, print_json};
+use crate::show::paint::Paint;
+use crate::show::screen;
+use crate::show::table::{Align, Table};
+
+/// Measure the throughput of TCP and UDP to or from `steelyard bench serve --stream`, over socket buffers and message
+/// sizes.
+///
+/// Every cell is repeated until the interval of its mean is narrow enough; where it never is, that is said. Of UDP what was
+/// received counts; what was sent stands beside it.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard bench stream 192.0.2.7:7008
+  steelyard bench stream 192.0.2.7:7008 --buffer 32KiB,256KiB,4MiB --message 64,1448,8972,30000 --way to,from
+  steelyard bench stream 192.0.2.7:7008 --carrier udp --message 1448 -d 30s --confidence 99 --html udp.html
+
+Exit codes: 0 measured, 2 nothing could be measured, 3 a partial result.")]
+pub struct Args {
+    /// Where `steelyard bench serve --stream` listens.
+    #[arg(value_name = "HOST:PORT", value_parser = end)]
+    target: (String, u16),
+    /// What carries.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "CARRIER,…",
+        value_delimiter = ',',
+        default_value = "tcp"
+    )]
+    carrier: Vec<Carried>,
+    /// Who sends: `to` the serving end, or `from` it.
+    #[arg(long, value_enum, value_name = "WAY,…", value_delimiter = ',', default_value = "to")]
+    way: Vec<Ways>,
+    /// Socket buffers of both ends as asked of the kernel; without it the kernel sizes them.
+    #[arg(long, value_name = "SIZE,…", value_delimiter = ',', value_parser = buffer)]
+    buffer: Vec<u32>,
+    /// Bytes of each message.
+    #[arg(long, value_name = "BYTES,…", value_delimiter = ',', default_value = "16384")]
+    message: Vec<u32>,
+    /// How long each run sends.
+    #[arg(short = 'd', long, value_name = "TIME", value_parser = span, default_value = "10s")]
+    duration: Duration,
+    /// Confidence of the interval of the mean, per cent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 95, value_parser = clap::value_parser!(u8).range(50..=99))]
+    confidence: u8,
+    /// How wide that interval may be, per cent of the mean.
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0)]
+    width: f64,
+    /// Runs of each cell at least.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    least: u32,
+    /// Runs of each cell at most.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    most: u32,
+    /// Keep the result in this file, for `steelyard compare`.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write a page that needs nothing but a browser.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Carried {
+    /// A stream.
+    Tcp,
+    /// Datagrams.
+    Udp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Ways {
+    /// From here.
+    To,
+    /// From there.
+    From,
+}
+
+fn buffer(text: &str) -> Result<u32, String> {
+    let found =
+        text.parse::<Size>().map_err(|error| format!("{error}; expected a size such as 256KiB"))?;
+    let fits = u32::try_from(found.0).ok().filter(|bytes| (1_024..=1 << 30).contains(bytes));
+    fits.ok_or_else(|| "expected 1KiB to 1GiB".to_owned())
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.json, carry_out(args))
+}
+
+fn carry_out(args: &Args) -> Result<End, Failure> {
+    let keep = Keep::prepare(args.output.as_deref(), args.html.as_deref())?;
+    let matrix = matrix(args)?;
+    let to = resolve(&args.target.0, args.target.1, &[])?;
+    let mut result = BenchResult::new("stream", provenance(&facts()));
+    let settings = &mut result.provenance.settings;
+    settings.insert("target".to_owned(), to.to_string());
+    settings.insert("duration".to_owned(), format!("{:?}", args.duration));
+    settings
+        .insert("confidence".to_owned(), format!("{} %, {} % wide", args.confidence, args.width));
+    let stop = stop_on_interrupt()?;
+    let mut told = |name: &str, repeat: u32, bits: f64| {
+        if !args.json {
+            say_line(&format!("{name}: run {repeat}: {:.2} Mbit/s\n", bits / 1e6));
+        }
+    };
+    carry_out_matrix(&matrix, to, &mut result, &stop, &mut told)
+        .map_err(|error| Failure::Unusable(error.to_string()))?;
+    let kept = keep.write(&mut result);
+    if args.json || !kept {
+        print_json(&result)?;
+    } else {
+        let confidence = matrix.wanted.confidence;
+        screen::print(&text(&result, confidence, screen::width(), Paint::for_stdout()))?;
+    }
+    Ok(if result.complete { End::Done } else { End::Partial })
+}
+
+fn matrix(args: &Args) -> Result<Matrix, Failure> {
+    let carrier = |carried: &Carried| match carried {
+        Carried::Tcp => Carrier::Tcp,
+        Carried::Udp => Carrier::Udp,
+    };
+    let way = |way: &Ways| match way {
+        Ways::To => Way::To,
+        Ways::From => Way::From,
+    };
+    let wanted = Wanted {
+        confidence: f64::from(args.confidence) / 100.0,
+        width_percent: args.width,
+        least: args.least,
+        most: args.most.max(args.least),
+    };
+    let buffers = match args.buffer.as_slice() {
+        [] => vec![None],
+        sizes => sizes.iter().copied().map(Some).collect(),
+    };
+    let matrix = Matrix {
+        carriers: args.carrier.iter().map(carrier).collect(),
+        ways: args.way.iter().map(way).collect(),
+        buffers,
+        messages: args.message.clone(),
+        millis: u32::try_from(args.duration.as_millis()).unwrap_or(u32::MAX),
+        wanted,
+    };
+    // Every cell is checked before the first is measured.
+    for ask in matrix.cells() {
+        ask.check().map_err(|error| Failure::Unusable(error.to_string()))?;
+    }
+    Ok(matrix)
+}
+
+fn text(result: &BenchResult, confidence: f64, width: usize, paint: Paint) -> String {
+    let right = |name| (name, Align::Right);
+    let mut table = Table::new(&[
+        ("test", Align::Left),
+        right("runs"),
+        right("Mbit/s"),
+        right("±"),
+        right("sent Mbit/s"),
+        right("loss"),
+        right("reordered"),
+        right("send buffer"),
+        right("receive buffer"),
+        right("segment"),
+    ]);
+    for runs in result.runs.chunk_by(|a, b| a.test == b.test) {
+        let values =
+            |name: &str| -> Vec<f64> { runs.iter().filter_map(|run| figure(run, name)).collect() };
+        let throughputs = values("throughput");
+        let half = mean_width_percent(&throughputs, confidence);
+        let whole = |name: &str| {
+            let found = values(name);
+            if found.is_empty() { "-".to_owned() } else { format!("{:.0}", mean(&found)) }
+        };
+        let loss = values("loss");
+        table.row(vec![
+            runs[0].test.clone().into(),
+            runs.len().to_string().into(),
+            format!("{:.2}", mean(&throughputs) / 1e6).into(),
+            half.map_or("-".to_owned(), |half| format!("{half:.1} %")).into(),
+            format!("{:.2}", mean(&values("sent")) / 1e6).into(),
+            if loss.is_empty() { "-".to_owned() } else { format!("{:.2} %", mean(&loss)) }.into(),
+            whole("reordered").into(),
+            whole("send-buffer").into(),
+            whole("receive-buffer").into(),
+            whole("segment").into(),
+        ]);
+    }
+    format!("{}{}", table.render(width, paint), notes(result, width, paint))
+}
+
+fn figure(run: &Run, name: &str) -> Option<f64> {
+    run.metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value)
+}

@@ -1,0 +1,212 @@
+//! What the two ends of a stream measurement say to each other: lines of JSON on a control connection, and the head of
+//! each datagram.
+//!
+//! Everything that comes is checked here. It sends nothing.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// An order of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Ask {
+    /// `VERSION`.
+    pub version: u32,
+    /// What is carried.
+    pub carrier: Carrier,
+    /// Who sends.
+    pub way: Way,
+    /// Bytes of each message.
+    pub message: u32,
+    /// Bytes of both ends' socket buffers as asked of the kernel; `None`: as the kernel does it.
+    pub buffer: Option<u32>,
+    /// How long is sent, milliseconds.
+    pub millis: u32,
+}
+
+/// What is carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carrier {
+    /// A stream.
+    Tcp,
+    /// Datagrams.
+    Udp,
+}
+
+/// Who sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// The one who ordered.
+    To,
+    /// The one who serves.
+    From,
+}
+
+/// What the serving end says before the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// Come.
+    Ready {
+        /// To this port.
+        port: u16,
+        /// Datagrams carry it, so that nobody else's are counted or answered.
+        token: u64,
+    },
+    /// The order cannot be carried out.
+    Refused(String),
+}
+
+/// What one end saw of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Seen {
+    /// Bytes of payload, sent or received.
+    pub bytes: u64,
+    /// Messages, sent or received; reads of a stream are not messages.
+    pub messages: u64,
+    /// Datagrams that came after one with a higher number.
+    pub reordered: u64,
+    /// Datagrams that the kernel refused to take for want of buffers.
+    pub refused: u64,
+    /// From the first to the last.
+    pub nanos: u64,
+    /// What the kernel made of the send buffer, bytes; it counts its bookkeeping in.
+    pub send_buffer: u64,
+    /// What the kernel made of the receive buffer, likewise.
+    pub receive_buffer: u64,
+    /// The largest segment of TCP, bytes.
+    pub segment: Option<u32>,
+}
+
+/// Why a line is no order.
+#[derive(Debug, Error)]
+pub enum AskError {
+    /// Not of this form.
+    #[error("it is no order of `steelyard bench stream`: {0}")]
+    Form(#[from] serde_json::Error),
+    /// Another version.
+    #[error(
+        "it speaks version {0}; this end speaks {VERSION}: use the same steelyard on both ends"
+    )]
+    Version(u32),
+    /// A message that is too large or too small.
+    #[error("messages of {0} bytes; expected {1} to {2}")]
+    Message(u32, u32, u32),
+    /// A run that is too long.
+    #[error("a run of {0} ms; expected 1 to {LONGEST_MS}")]
+    Time(u32),
+}
+
+impl Ask {
+    /// Whether it can be carried out.
+    pub fn check(&self) -> Result<(), AskError> {
+        if self.version != VERSION {
+            return Err(AskError::Version(self.version));
+        }
+        let (least, most) = match self.carrier {
+            Carrier::Tcp => (1, 1 << 20),
+            Carrier::Udp => (HEAD as u32, 65_507),
+        };
+        if !(least..=most).contains(&self.message) {
+            return Err(AskError::Message(self.message, least, most));
+        }
+        if !(1..=LONGEST_MS).contains(&self.millis) {
+            return Err(AskError::Time(self.millis));
+        }
+        Ok(())
+    }
+
+    /// How long is sent.
+    pub fn time(&self) -> Duration {
+        Duration::from_millis(u64::from(self.millis))
+    }
+}
+
+/// Reads an order.
+pub fn read(line: &str) -> Result<Ask, AskError> {
+    let ask: Ask = serde_json::from_str(line)?;
+    ask.check().map(|()| ask)
+}
+
+/// Writes the head of datagram `number` into `message`, which is at least `HEAD` long.
+pub fn put_head(message: &mut [u8], token: u64, number: u64) {
+    message[..8].copy_from_slice(&token.to_be_bytes());
+    message[8..HEAD].copy_from_slice(&number.to_be_bytes());
+}
+
+/// The number of a datagram with this token.
+pub fn number(message: &[u8], token: u64) -> Option<u64> {
+    let (theirs, rest) = message.split_first_chunk::<8>()?;
+    let number = rest.first_chunk::<8>()?;
+    (u64::from_be_bytes(*theirs) == token).then(|| u64::from_be_bytes(*number))
+}
+
+/// Counts datagrams as they come.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Order {
+    highest: Option<u64>,
+    /// Datagrams that came after one with a higher number.
+    pub reordered: u64,
+}
+
+impl Order {
+    /// One came.
+    pub fn came(&mut self, number: u64) {
+        if self.highest.is_some_and(|highest| number < highest) {
+            self.reordered += 1;
+        }
+        self.highest = self.highest.max(Some(number));
+    }
+}
+
+/// The version of what is said.
+pub const VERSION: u32 = 1;
+/// Bytes of a datagram's head.
+pub const HEAD: usize = 16;
+/// Bytes of a line at most.
+pub const LINE: u64 = 4_096;
+/// The number of a datagram that only asks for others.
+pub const HELLO: u64 = u64::MAX;
+const LONGEST_MS: u32 = 600_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask() -> Ask {
+        let (carrier, way) = (Carrier::Udp, Way::To);
+        Ask { version: VERSION, carrier, way, message: 64, buffer: None, millis: 100 }
+    }
+
+    #[test]
+    fn orders_come_back_and_others_are_refused() {
+        let text = |ask: Ask| serde_json::to_string(&ask).unwrap();
+        assert_eq!(read(&text(ask())).unwrap(), ask());
+        assert!(matches!(read(&text(Ask { message: 15, ..ask() })), Err(AskError::Message(..))));
+        assert!(matches!(
+            read(&text(Ask { message: 65_508, ..ask() })),
+            Err(AskError::Message(..))
+        ));
+        assert!(matches!(read(&text(Ask { millis: 0, ..ask() })), Err(AskError::Time(0))));
+        assert!(matches!(read(&text(Ask { version: 2, ..ask() })), Err(AskError::Version(2))));
+        assert!(matches!(read("GET / HTTP/1.1"), Err(AskError::Form(_))));
+    }
+
+    #[test]
+    fn datagrams_of_others_have_no_number() {
+        let mut message = [0; 20];
+        put_head(&mut message, 7, 42);
+        assert_eq!(
+            (number(&message, 7), number(&message, 8), number(&message[..15], 7)),
+            (Some(42), None, None)
+        );
+        let mut order = Order::default();
+        [0, 1, 3, 2, 4, 1].into_iter().for_each(|number| order.came(number));
+        assert_eq!(order.reordered, 2);
+    }
+}

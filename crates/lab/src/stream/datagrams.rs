@@ -1,0 +1,102 @@
+//! Sends and receives numbered datagrams for a time. Both ends use it. It opens nothing.
+
+use std::io::{Error, ErrorKind, Result};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::ask::{Ask, HEAD, HELLO, Order, Seen, number, put_head};
+use super::flow::{GRACE, nanos};
+use super::socket::read_back;
+
+/// Sends datagrams over a connected socket until the time is over.
+pub fn send(socket: &UdpSocket, ask: &Ask, token: u64) -> Result<Seen> {
+    let mut message = vec![0x5a; ask.message as usize];
+    let began = Instant::now();
+    let mut seen = Seen::default();
+    while began.elapsed() < ask.time() {
+        put_head(&mut message, token, seen.messages);
+        match socket.send(&message) {
+            Ok(bytes) => {
+                seen.bytes += bytes as u64;
+                seen.messages += 1;
+            }
+            // The link's queue is full: this one is not sent, and no report may say so.
+            Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => seen.refused += 1,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    seen.nanos = nanos(began.elapsed());
+    read_back(socket, &mut seen);
+    Ok(seen)
+}
+
+/// Receives datagrams with this token until `over`, and then until nothing has come for a while.
+pub fn receive(socket: &UdpSocket, ask: &Ask, token: u64, over: &AtomicBool) -> Result<Seen> {
+    let mut scratch = vec![0; 65_536];
+    socket.set_read_timeout(Some(LOOK))?;
+    let (mut seen, mut order) = (Seen::default(), Order::default());
+    let until = Instant::now() + ask.time() + GRACE;
+    let (mut first, mut last) = (None, Instant::now());
+    while Instant::now() < until {
+        match socket.recv(&mut scratch) {
+            Ok(bytes) => {
+                let Some(number) = number(&scratch[..bytes], token).filter(|n| *n != HELLO) else {
+                    continue;
+                };
+                last = Instant::now();
+                first.get_or_insert(last);
+                order.came(number);
+                seen.bytes += bytes as u64;
+                seen.messages += 1;
+            }
+            Err(error) if is_pause(&error) => {
+                if over.load(Ordering::Acquire) && last.elapsed() > QUIET {
+                    break;
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    seen.reordered = order.reordered;
+    seen.nanos = first.map_or(0, |first| nanos(last.duration_since(first)));
+    read_back(socket, &mut seen);
+    Ok(seen)
+}
+
+/// Waits for a datagram with this token from the address that ordered, and connects to where it came from.
+pub fn await_hello(socket: &UdpSocket, from: SocketAddr, token: u64) -> Result<()> {
+    socket.set_read_timeout(Some(LOOK))?;
+    let until = Instant::now() + HELLO_WITHIN;
+    let mut scratch = [0; HEAD];
+    while Instant::now() < until {
+        match socket.recv_from(&mut scratch) {
+            Ok((bytes, peer)) => {
+                if peer.ip() == from.ip() && number(&scratch[..bytes], token).is_some() {
+                    return socket.connect(peer);
+                }
+            }
+            Err(error) if is_pause(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Error::new(ErrorKind::TimedOut, "no datagram came from the end that ordered them"))
+}
+
+/// Asks for datagrams; a lost one is made up for by sending several.
+pub fn say_hello(socket: &UdpSocket, token: u64) -> Result<()> {
+    let mut hello = [0; HEAD];
+    put_head(&mut hello, token, HELLO);
+    (0..HELLOS).try_for_each(|_| socket.send(&hello).map(drop))
+}
+
+fn is_pause(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+const LOOK: Duration = Duration::from_millis(20);
+/// After the sender's end nothing is waited for longer than this.
+const QUIET: Duration = Duration::from_millis(250);
+const HELLO_WITHIN: Duration = Duration::from_secs(5);
+const HELLOS: usize = 8;

@@ -1,0 +1,94 @@
+//! `bench stream` against `bench serve --stream`: what is sent is received, what is lost is said, and others are refused.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+
+use lab::result::{BenchResult, Weight, read};
+use rustix::process::Signal;
+use tests::e2e::balancer::program;
+use tests::e2e::process::Process;
+use tests::e2e::wait::{some, until};
+
+use crate::measured::figure;
+
+fn serve() -> (Process, String) {
+    let mut command = Command::new(program());
+    command.args(["bench", "serve", "--stream", "127.0.0.1:0"]);
+    let serve = Process::start(command);
+    let end = some("it listens", || {
+        let said = serve.said();
+        said.lines().find_map(|line| line.strip_prefix("streams on ").map(str::to_owned))
+    });
+    (serve, end)
+}
+
+fn stream(end: &str, arguments: &[&str]) -> (i32, BenchResult) {
+    let mut command = Command::new(program());
+    let output = command.args(["bench", "stream", end, "--json"]).args(arguments).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let result = read(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    (output.status.code().unwrap(), result)
+}
+
+#[test]
+fn the_matrix_is_measured_in_both_directions() {
+    let (mut serve, end) = serve();
+    let matrix =
+        ["--carrier", "tcp,udp", "--way", "to,from", "--buffer", "64KiB,1MiB", "--message", "1000"];
+    let quick = ["-d", "100ms", "--least", "2", "--most", "2"];
+    let (code, result) = stream(&end, &[&matrix[..], &quick[..]].concat());
+    assert_eq!(code, 0, "{:?}", result.notes);
+    assert_eq!(result.runs.len(), 16, "two carriers, ways, buffers and runs");
+    for run in &result.runs {
+        assert!(figure(run, "throughput") > 0.0, "{}: {:?}", run.test, run.metrics);
+        // The kernel doubles what is asked for (socket(7)), up to its limit.
+        assert!(figure(run, "send-buffer") >= 128.0 * 1_024.0, "{}", run.test);
+        if run.test.starts_with("udp") {
+            assert!(
+                figure(run, "messages-received") <= figure(run, "messages-sent"),
+                "{}",
+                run.test
+            );
+            assert!((0.0..=100.0).contains(&figure(run, "loss")));
+        } else {
+            assert!(figure(run, "segment") > 500.0);
+        }
+    }
+    serve.signal(Signal::INT);
+    assert_eq!(serve.wait().code(), Some(0));
+    until("it tells its sums", || serve.said().contains("16 measurements"));
+}
+
+#[test]
+fn a_mean_that_is_not_known_is_said_loudly() {
+    let (_serve, end) = serve();
+    let arguments = ["-d", "50ms", "--least", "2", "--most", "3", "--width", "0.000001"];
+    let (code, result) = stream(&end, &arguments);
+    assert_eq!((code, result.runs.len()), (0, 3));
+    let loud =
+        |note: &lab::result::Note| note.weight == Weight::Hint && note.text.contains("NOT known");
+    assert!(result.notes.iter().any(loud), "{:?}", result.notes);
+}
+
+#[test]
+fn ends_that_are_none_and_orders_that_are_none() {
+    let (serve, end) = serve();
+    let mut other = TcpStream::connect(&end).unwrap();
+    other.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let mut said = String::new();
+    other.read_to_string(&mut said).unwrap();
+    assert!(said.contains("refused") && said.contains("no order"), "{said}");
+    drop(serve);
+    for (arguments, reason) in [
+        (&[end.as_str()][..], "cannot be reached"),
+        (&[end.as_str(), "--carrier", "udp", "--message", "65508"], "expected 16 to 65507"),
+        (&[end.as_str(), "--buffer", "1B"], "expected 1KiB"),
+    ] {
+        let output =
+            Command::new(program()).args(["bench", "stream"]).args(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(reason), "{arguments:?}: {said}");
+    }
+}
