@@ -27,7 +27,8 @@ pub use change::{
 pub use counter::Counter;
 pub use event::{Event, Events, Level};
 pub use explain::{
-    JudgeExplained, OperatorWeight, ServerExplained, ServersExplained, WeightExplained,
+    EjectionExplained, JudgeExplained, OperatorWeight, ServerExplained, ServersExplained,
+    WeightExplained,
 };
 pub use history::{History, HistoryQuery, HistoryRow, Worst};
 pub use packets::{

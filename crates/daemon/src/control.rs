@@ -28,8 +28,8 @@ pub use order::{
 };
 pub use origin::{Origin, Way};
 pub use picture::{
-    Hand, Judged, Judgement, ListenerFacts, Maintain, Picture, Quiesce, Resolved, ServerFacts,
-    Share, Word,
+    Ejected, Hand, Judged, Judgement, ListenerFacts, Maintain, Picture, Quiesce, Resolved,
+    ServerFacts, Share, Word,
 };
 pub use sighting::Found;
 pub use word::{Operate, Operated, SaveError, ServerWord, SetServerError, UndoError, Undone};

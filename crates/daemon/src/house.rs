@@ -163,6 +163,11 @@ impl House {
             Arc::clone(&vitals.weighed),
             packets.view(),
         ));
+        tasks.spawn(judge::eject::run(
+            control.clone(),
+            Arc::clone(&vitals.weighed),
+            probe::seed::seed(),
+        ));
         tasks.spawn(resolve::run(control.clone()));
         tasks.spawn(clock::run(control.clone()));
         tasks.spawn(source::run(control.clone()));

@@ -1,9 +1,12 @@
 //! Judging weights while the daemon runs: one task that reads counters, asks `model::weigh`, and tells `Control` which
 //! shares changed.
 //!
-//! It looks only while some pool has a judge or a server that ramps. Health is the probes' to judge.
+//! It looks only while some pool has a judge or a server that ramps. Health is the probes' to judge; `eject` puts servers
+//! out for what they answer.
 
 pub mod desk;
+pub mod dock;
+pub mod eject;
 #[cfg(test)]
 mod tests;
 pub mod weighed;

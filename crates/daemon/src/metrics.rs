@@ -6,6 +6,7 @@
 mod family;
 pub mod listen;
 mod packets;
+mod pool;
 mod process;
 mod rule;
 mod server;
@@ -55,7 +56,9 @@ impl Collector for Scrape {
         service::encode(&services, &mut to)?;
         slow::encode(&services, &self.facts.slow, &mut to)?;
         rule::encode(&services, &mut to)?;
-        server::encode(&pools(&self.snapshot), &mut to)?;
+        let pools = pools(&self.snapshot);
+        pool::encode(&pools, &mut to)?;
+        server::encode(&pools, &mut to)?;
         packets::encode(&self.facts.packets, &mut to)?;
         vrrp::encode(&self.facts.vrrp, &mut to)
     }

@@ -23,10 +23,11 @@ pub mod vrrp;
 use std::time::{Duration, SystemTime};
 
 use api::types::{
-    PoolReport, PortReport, Process, Report, ServerReport, ServiceCounts, ServiceReport,
+    NamedCount, PoolReport, PortReport, Process, Report, ServerReport, ServiceCounts, ServiceReport,
 };
 use l7::PortUse;
 use model::config::Forward;
+use model::live::pool::PoolCounters;
 use model::live::{HistogramSum, Phases};
 use model::snapshot::{PoolView, ServerView, Snapshot};
 
@@ -78,6 +79,7 @@ pub fn report(
     };
     let pool = |view: &PoolView| PoolReport {
         name: view.config.name.clone(),
+        counts: pool_counts(before.pools.get(&view.id), now.pools.get(&view.id), seconds),
         servers: view.servers.iter().map(one).collect(),
     };
     let now_unix_ms = unix_ms(at);
@@ -93,6 +95,24 @@ pub fn report(
         ports: facts.ports.iter().map(port).collect(),
         packets: packets::report(&facts.packets, snapshot),
     }
+}
+
+/// What was counted of a pool at all.
+fn pool_counts(
+    before: Option<&PoolCounters>,
+    now: Option<&PoolCounters>,
+    seconds: f64,
+) -> Vec<NamedCount> {
+    let Some(now) = now else { return Vec::new() };
+    let old = before.map(PoolCounters::values).unwrap_or_default();
+    let old = old.into_iter().chain(std::iter::repeat(0));
+    let rows = PoolCounters::NAMES.iter().zip(now.values().into_iter().zip(old));
+    rows.filter(|(_, (new, _))| *new > 0)
+        .map(|(name, (new, old))| NamedCount {
+            name: (*name).to_owned(),
+            count: rate(old, new, seconds),
+        })
+        .collect()
 }
 
 fn port(row: &PortUse) -> PortReport {

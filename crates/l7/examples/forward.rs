@@ -75,7 +75,8 @@ fn snapshot(config: &Config) -> Snapshot {
 fn pool(config: &Arc<Pool>) -> PoolView {
     let servers =
         config.servers.iter().enumerate().map(|(at, config)| server(at, config)).collect();
-    PoolView { id: PoolId(0), config: config.clone(), tls: None, servers }
+    let live = Arc::new(model::live::pool::PoolLive::new(1));
+    PoolView { id: PoolId(0), config: config.clone(), tls: None, live, servers }
 }
 
 fn server(at: usize, config: &Arc<Server>) -> ServerView {

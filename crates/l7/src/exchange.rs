@@ -4,6 +4,8 @@
 //! fault (`model::retry`), answer for ourselves (`refuse`), close the account, shelve the connection. It parses and
 //! moves no bytes.
 
+mod failed;
+mod failure;
 mod route;
 
 use std::net::SocketAddr;
@@ -14,14 +16,16 @@ use std::time::Duration;
 use model::cause::Cause;
 use model::id::ServerId;
 use model::moment::Moment;
-use model::retry::{self, Facts, Verdict};
+use model::retry::Verdict;
 use model::snapshot::ServiceView;
 
 use crate::account::{self, Record};
 use crate::after::After;
+use crate::again::{self, Another};
 use crate::census::OpenExchange;
 use crate::changes::Changes;
 use crate::cuts::Cuts;
+use crate::felt;
 use crate::hash_on;
 use crate::incoming::Incoming;
 use crate::local::{LocalPool, LocalServer, LocalService};
@@ -38,6 +42,7 @@ use crate::stream::Stream;
 use crate::tunnel;
 use crate::upstream::{self, Lent, NotLent, Now, Want};
 use crate::worker::Worker;
+use failure::Failure;
 
 /// Who talks, and through what.
 pub struct Parties<'a, N: Net> {
@@ -78,23 +83,6 @@ enum Attempt<N: Net> {
     Failed(Failure<N>),
 }
 
-/// A failed attempt.
-struct Failure<N: Net> {
-    fault: Fault,
-    server: Option<Rc<LocalServer<N>>>,
-    reused: bool,
-    replayable: bool,
-    sent: bool,
-}
-
-impl<N: Net> Failure<N> {
-    /// No connection could be had.
-    fn before_sending(cause: Cause, server: Option<Rc<LocalServer<N>>>) -> Failure<N> {
-        let fault = Fault::before_sending(cause);
-        Failure { fault, server, reused: false, replayable: true, sent: false }
-    }
-}
-
 /// Runs an exchange. Bytes that came after the request are left in `held`.
 pub fn run<'a, N: Net>(
     parties: Parties<'a, N>,
@@ -133,9 +121,10 @@ impl<N: Net> Exchange<'_, N> {
         {
             return Box::pin(self.end_here(end)).await;
         }
+        again::first(self.parties.worker, &self.pool);
         let mut attempts = 0;
         loop {
-            let failure = match self.attempt(held).await {
+            let failure = match self.attempt(held, attempts).await {
                 Attempt::Done(lent, Ending::Upgraded) => return Box::pin(self.tunnel(lent)).await,
                 Attempt::Done(lent, Ending::Answered { keep_client, keep_server }) => {
                     return self.answered(lent, keep_client, keep_server);
@@ -145,10 +134,16 @@ impl<N: Net> Exchange<'_, N> {
             if self.again.is_none() {
                 attempts += 1;
             }
-            match retry::judge(&self.facts(&failure, attempts)) {
+            match self.judge(&failure, attempts) {
                 Verdict::GiveUp(cause) => {
+                    self.felt(&failure);
+                    let spent = cause == Cause::RetryBudget;
+                    if spent {
+                        self.attempt_failed(&failure);
+                    }
                     let fault = Fault { cause, ..failure.fault };
-                    return Box::pin(self.give_up(fault, failure.server)).await;
+                    let server = failure.server.filter(|_| !spent);
+                    return Box::pin(self.give_up(fault, server)).await;
                 }
                 Verdict::Replay => {
                     self.counters().replayed.add(1);
@@ -159,14 +154,19 @@ impl<N: Net> Exchange<'_, N> {
                     self.counters().retried.add(1);
                     self.again = None;
                     self.failed.extend(failure.server.as_ref().map(|server| server.id));
+                    self.felt(&failure);
                     self.attempt_failed(&failure);
+                    if let Some(cause) = self.back_off(attempts).await {
+                        let fault = Fault::before_sending(cause);
+                        return Box::pin(self.give_up(fault, None)).await;
+                    }
                 }
             }
             self.record.again();
         }
     }
 
-    async fn attempt(&mut self, held: &mut Vec<u8>) -> Attempt<N> {
+    async fn attempt(&mut self, held: &mut Vec<u8>, attempts: u32) -> Attempt<N> {
         let Parties { worker, client, peer, service } = self.parties;
         let want = Want {
             client: peer.ip(),
@@ -191,14 +191,14 @@ impl<N: Net> Exchange<'_, N> {
             }
         };
         let server = lent.hold.server.clone();
-        self.record.server = Some(server.id);
-        self.record.reused = lent.reused;
+        (self.record.server, self.record.reused) = (Some(server.id), lent.reused);
         self.took(server.id);
-        let meter = self.meter(&server);
         let cuts = Cuts::of(&server.view.borrow().live);
+        let pool = self.pool.clone();
         let ends = Ends {
             worker,
             client,
+            another: self.may_follow(attempts).then(|| Another::new(worker, &pool, &server)),
             server: &lent.connection.stream,
             service: self.view.clone(),
             pool: self.pool.view.borrow().clone(),
@@ -208,7 +208,7 @@ impl<N: Net> Exchange<'_, N> {
             sent_before: lent.connection.stream.written().unwrap_or(lent.connection.sent),
             changes: &self.changes,
         };
-        let mut relay = Relay::new(ends, meter, &mut self.incoming, &mut self.record);
+        let mut relay = Relay::new(ends, self.meter(&server), &mut self.incoming, &mut self.record);
         let ended = std::future::poll_fn(|_| relay.poll()).await;
         relay.release();
         held.extend_from_slice(&relay.take_excess());
@@ -251,19 +251,6 @@ impl<N: Net> Exchange<'_, N> {
         Meter::new(live, server.view.borrow().live.clone(), worker.index).of_rule(rule)
     }
 
-    fn facts(&self, failure: &Failure<N>, attempts: u32) -> Facts {
-        Facts {
-            idempotent: self.incoming.idempotent,
-            answer_begun: failure.fault.answer_begun,
-            body_replayable: failure.replayable,
-            reused_connection: failure.reused,
-            provably_unreceived: !failure.sent || failure.fault.unreceived,
-            attempts,
-            limit: self.pool.view.borrow().config.retries,
-            cause: failure.fault.cause,
-        }
-    }
-
     /// What the pool's policy hashes, where it is not the address.
     fn key(&self) -> Option<u64> {
         let pool = self.pool.view.borrow();
@@ -279,21 +266,13 @@ impl<N: Net> Exchange<'_, N> {
         &self.view.live.slots[self.parties.worker.index].counters
     }
 
-    fn attempt_failed(&self, failure: &Failure<N>) {
-        if let Some(server) = &failure.server {
-            let view = server.view.borrow();
-            let slot = &view.live.slots[self.parties.worker.index];
-            account::attempt_failed(failure.fault.cause, failure.sent, slot);
-            if self.pool.view.borrow().config.balance.wants_times() {
-                view.live.pace.failed(self.parties.worker.rt.now());
-            }
-        }
-    }
-
     /// After a whole answer.
     fn answered(&mut self, lent: Lent<N>, keep_client: bool, keep_server: bool) -> After {
         let Parties { worker, client, .. } = self.parties;
         self.record.done = Some(worker.rt.look());
+        let (pool, server) = (self.pool.view.borrow(), lent.hold.server.view.borrow());
+        felt::answered(&pool, &server.live, worker.index, self.record.status);
+        drop((pool, server));
         let after = match keep_client {
             true => After::Next,
             // Closing with unread bytes would send a reset that may overtake the answer.

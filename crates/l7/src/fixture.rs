@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use model::config::{
     Admin, AllDown, Balance, ClientHttp2, Fanout, Forward, Forwarded, HashOn, Host, Initial,
-    Limits, Pool, PoolLimits, PoolTimeouts, Priority, Server, ServerAddress, ServerHttp2, Service,
-    ServiceTimeouts, SocketOptions, Weight,
+    Limits, Pool, PoolLimits, PoolTimeouts, Priority, Retry, Server, ServerAddress, ServerHttp2,
+    Service, ServiceTimeouts, SocketOptions, Weight,
 };
 use model::id::{PoolId, ServerId, ServiceId};
+use model::live::pool::PoolLive;
 use model::live::{ServerLive, ServiceLive};
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, Snapshot};
 
@@ -26,7 +27,13 @@ pub fn snapshot(servers: &[SocketAddr]) -> Snapshot {
         rules: None,
         affinity: None,
     };
-    let pool = PoolView { id: PoolId(0), config: Arc::new(pool(&servers)), tls: None, servers };
+    let pool = PoolView {
+        id: PoolId(0),
+        config: Arc::new(pool(&servers)),
+        tls: None,
+        live: Arc::new(PoolLive::new(1)),
+        servers,
+    };
     Snapshot {
         generation: 1,
         version: 1,
@@ -57,6 +64,8 @@ fn pool(servers: &[ServerView]) -> Pool {
         source_client: false,
         socket: SocketOptions::default(),
         retries: 2,
+        retry: Retry::default(),
+        eject: None,
         tls: None,
         http2: ServerHttp2::default(),
         hash_on: HashOn::Address,

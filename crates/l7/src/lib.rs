@@ -5,6 +5,7 @@
 mod accept;
 mod account;
 mod after;
+mod again;
 mod back;
 mod buffers;
 mod census;
@@ -13,6 +14,7 @@ mod connected;
 mod connection;
 mod cuts;
 mod exchange;
+mod felt;
 #[cfg(test)]
 mod fixture;
 mod flow;

@@ -39,6 +39,8 @@ pub struct LocalServer<N: Net> {
     pub tls: RefCell<Option<Arc<ClientConfig>>>,
     /// The last connect from this worker failed.
     pub failing: Cell<bool>,
+    /// How often it was judged to be down.
+    pub falls: Cell<u32>,
     /// No longer in the configuration, or it may not take new work: its connections are not shelved again.
     pub retired: Cell<bool>,
     /// Since when it finishes what it has.
@@ -85,6 +87,15 @@ pub struct Local<N: Net> {
     seed: u64,
 }
 
+/// What a new snapshot brought that tasks must look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// A service went away.
+    pub service_gone: bool,
+    /// A server was judged to be down.
+    pub server_fell: bool,
+}
+
 impl<N: Net> Local<N> {
     /// Nothing yet; `seed` differs between workers so that their choosers do.
     pub fn new(seed: u64) -> Self {
@@ -101,11 +112,12 @@ impl<N: Net> Local<N> {
         }
     }
 
-    /// Moves to this snapshot. Returns whether a service went away.
-    pub fn install(&mut self, snapshot: &Snapshot, now: Moment) -> bool {
+    /// Moves to this snapshot.
+    pub fn install(&mut self, snapshot: &Snapshot, now: Moment) -> Installed {
+        let mut fell = false;
         for (id, view) in &snapshot.pools {
             match self.pools.get(id) {
-                Some(pool) => pool.refresh(view, now),
+                Some(pool) => fell |= pool.refresh(view, now),
                 None => {
                     self.pools
                         .insert(*id, Rc::new(LocalPool::new(view, self.seed ^ u64::from(id.0))));
@@ -152,7 +164,7 @@ impl<N: Net> Local<N> {
             }
             stays
         });
-        self.services.len() < before
+        Installed { service_gone: self.services.len() < before, server_fell: fell }
     }
 }
 
@@ -204,10 +216,12 @@ impl<N: Net> LocalPool<N> {
         state && view.address.is_some()
     }
 
-    fn refresh(&self, view: &Arc<PoolView>, now: Moment) {
+    /// Takes a new picture; says whether one of its servers was judged to be down.
+    fn refresh(&self, view: &Arc<PoolView>, now: Moment) -> bool {
         if Arc::ptr_eq(&self.view.borrow(), view) {
-            return;
+            return false;
         }
+        let mut fell = false;
         let same_tls = same(&self.view.borrow().tls, &view.tls)
             && self.view.borrow().config.http2 == view.config.http2;
         let mut servers = self.servers.borrow_mut();
@@ -216,7 +230,7 @@ impl<N: Net> LocalPool<N> {
         for server in &view.servers {
             servers.push(match before.remove(&server.id) {
                 Some(stays) => {
-                    stays.refresh(server, now);
+                    fell |= stays.refresh(server, now);
                     if !same_tls {
                         // What is kept was verified by other words.
                         stays.clear();
@@ -231,6 +245,7 @@ impl<N: Net> LocalPool<N> {
         self.chooser.borrow_mut().refresh(view);
         *self.view.borrow_mut() = view.clone();
         *self.names.borrow_mut() = None;
+        fell
     }
 }
 
@@ -282,12 +297,16 @@ impl<N: Net> LocalServer<N> {
             mux: Mux::default(),
             tls: RefCell::default(),
             failing: Cell::new(false),
+            falls: Cell::new(0),
             retired: Cell::new(false),
             draining_since: Cell::new((view.state == ServerState::Drain).then_some(Moment(0))),
         })
     }
 
-    fn refresh(&self, view: &ServerView, now: Moment) {
+    /// Takes a new picture; says whether it was judged to be down.
+    fn refresh(&self, view: &ServerView, now: Moment) -> bool {
+        let fell = view.state == ServerState::Down && self.view.borrow().state != view.state;
+        self.falls.set(self.falls.get().wrapping_add(u32::from(fell)));
         let drains = view.state == ServerState::Drain;
         let since = self.draining_since.get().or(Some(now)).filter(|_| drains);
         self.draining_since.set(since);
@@ -298,6 +317,7 @@ impl<N: Net> LocalServer<N> {
         if takes_none || moved {
             self.clear();
         }
+        fell
     }
 
     fn retire(&self) {

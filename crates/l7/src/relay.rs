@@ -18,6 +18,7 @@ use model::snapshot::{PoolView, ServiceView};
 use wire::http1::Defect;
 
 use crate::account::Record;
+use crate::again::Another;
 use crate::changes::Changes;
 use crate::cuts::Cuts;
 use crate::flow::{Flow, Framing, Step};
@@ -123,6 +124,8 @@ pub struct Ends<'a, N: Net> {
     pub sent_before: u64,
     /// What is changed in the answer's head.
     pub changes: &'a Changes,
+    /// What it may be given up for, if its request may be sent again.
+    pub another: Option<Another<'a, N>>,
 }
 
 impl<'a, N: Net> Relay<'a, N> {
@@ -338,6 +341,9 @@ impl<'a, N: Net> Relay<'a, N> {
     fn deadline(&mut self) -> Poll<Result<Ending, Fault>> {
         if self.ends.cuts.due() {
             return Poll::Ready(Err(self.fault(Cause::OrderCut)));
+        }
+        if self.is_left() {
+            return Poll::Ready(Err(self.fault(Cause::ServerMarkedDown)));
         }
         let (service, pool) = (&self.ends.service.config.timeout, &self.ends.pool.config.timeout);
         let mut until = (self.ends.whole, Cause::WholeTimeout);

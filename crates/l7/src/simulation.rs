@@ -9,6 +9,7 @@ mod client;
 mod drain;
 mod net;
 mod raw;
+mod resilience;
 mod ruled;
 mod server;
 mod slow;

@@ -26,6 +26,8 @@ pub enum Stick {
         server: ServerId,
         /// Not waited for when it is full.
         spill: bool,
+        /// What is done when it may take no work any more.
+        gone: Gone,
     },
     /// It may take no work, and is waited for.
     Wait,
@@ -81,7 +83,9 @@ impl Sticking {
         let server = known.flatten();
         let takes = server.is_some_and(|id| pool.keeps(id, config.drain, now));
         let stick = match (server, takes, config.gone) {
-            (Some(server), true, _) => Some(Stick::To { server, spill: config.spill }),
+            (Some(server), true, _) => {
+                Some(Stick::To { server, spill: config.spill, gone: config.gone })
+            }
             (Some(_), false, Gone::Wait) => Some(Stick::Wait),
             (Some(_), false, Gone::Refuse) => Some(Stick::Refuse),
             _ => None,
@@ -101,7 +105,7 @@ impl Sticking {
             (_, Some(server)) if tried.contains(&server) => None,
             // It may be back by now.
             (Some(Stick::Wait), Some(server)) if self.back(pool, server, now) => {
-                Some(Stick::To { server, spill: false })
+                Some(Stick::To { server, spill: false, gone: Gone::Wait })
             }
             (stick, _) => stick,
         }

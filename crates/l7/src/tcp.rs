@@ -14,13 +14,14 @@ use model::retry::{self, Facts, Verdict};
 use model::snapshot::ServiceView;
 
 use crate::account::{self, Opening, Record};
+use crate::again;
 use crate::census::OpenConnection;
 use crate::changes::Changes;
 use crate::cuts::Cuts;
 use crate::front;
 use crate::greeting;
 use crate::hash_on;
-use crate::local::{LocalPool, LocalService};
+use crate::local::{LocalPool, LocalServer, LocalService};
 use crate::measured;
 use crate::meter::Meter;
 use crate::patience::Patience;
@@ -144,8 +145,10 @@ async fn lend<N: Net>(
     let Ways { view, pool, service } = *ways;
     let told = Told { peer, head: None, session: client.tls_session() };
     let sticking = Sticking::begin(view, pool, &told, worker.rt.now());
-    let mut failed: Vec<ServerId> = Vec::new();
-    let mut attempts = 0;
+    let (mut failed, mut attempts) = (Vec::<ServerId>::new(), 0);
+    again::first(worker, pool);
+    let (whole, cut_at) = (Moment::NEVER, &service.cut_at);
+    let patience = || Patience { client: Some(client), whole, cut_at };
     loop {
         let want = Want {
             client: peer.ip(),
@@ -156,11 +159,7 @@ async fn lend<N: Net>(
             fresh: true,
             stick: sticking.as_ref().and_then(|it| it.wanted(pool, &failed, worker.rt.now())),
             upgrade: false,
-            patience: Patience {
-                client: Some(client),
-                whole: Moment::NEVER,
-                cut_at: &service.cut_at,
-            },
+            patience: patience(),
         };
         let now = upstream::now(worker, pool, &want);
         let NotLent { cause, server } = match upstream::lend(worker, pool, want, now, record).await
@@ -188,17 +187,31 @@ async fn lend<N: Net>(
         match retry::judge(&facts) {
             Verdict::GiveUp(cause) => return Err(NotLent { cause, server }),
             Verdict::Another | Verdict::Replay => {
-                view.live.slots[worker.index].counters.retried.add(1);
+                let spent = !again::take(worker, pool);
                 if let Some(server) = server {
-                    let live = server.view.borrow().live.clone();
-                    account::attempt_failed(cause, false, &live.slots[worker.index]);
-                    if pool.view.borrow().config.balance.wants_times() {
-                        live.pace.failed(worker.rt.now());
-                    }
+                    count(worker, pool, &server, cause);
                     failed.push(server.id);
+                }
+                if spent {
+                    return Err(NotLent { cause: Cause::RetryBudget, server: None });
+                }
+                view.live.slots[worker.index].counters.retried.add(1);
+                let patience = patience();
+                let waits = again::back_off(worker, pool, &failed, attempts, &patience);
+                if let Some(cause) = waits.await {
+                    return Err(NotLent { cause, server: None });
                 }
                 record.again();
             }
         }
+    }
+}
+
+/// Counts a failed attempt at a server.
+fn count<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, server: &LocalServer<N>, cause: Cause) {
+    let live = server.view.borrow().live.clone();
+    account::attempt_failed(cause, false, &live.slots[worker.index]);
+    if pool.view.borrow().config.balance.wants_times() {
+        live.pace.failed(worker.rt.now());
     }
 }

@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::cause::Cause;
-use model::config::Speak;
+use model::config::{Gone, Speak};
 use model::id::ServerId;
 use model::live::ServerLive;
 use model::moment::Moment;
 use model::pick::{Ask, Choice};
-use model::snapshot::PoolView;
+use model::snapshot::{PoolView, ServerState};
 
 use crate::account::Record;
 use crate::connected::Upstream;
@@ -286,10 +286,18 @@ fn choose<N: Net>(
     match want.stick {
         Some(Stick::Refuse) => return Choice::None,
         Some(Stick::Wait) => return Choice::AllAtCap,
-        Some(Stick::To { server: id, spill }) => {
+        Some(Stick::To { server: id, spill, gone }) => {
             let index = view.servers.iter().position(|server| server.id == id);
             if let Some(index) = index {
                 let server = &view.servers[index];
+                if matches!(server.state, ServerState::Down | ServerState::Disabled) {
+                    // It fell while it was waited for.
+                    match gone {
+                        Gone::Wait => return Choice::AllAtCap,
+                        Gone::Refuse => return Choice::None,
+                        Gone::Choose => return any(worker, pool, view, want),
+                    }
+                }
                 let full = |cap| server.live.in_flight.get() >= cap;
                 if !server.config.connections.is_some_and(full) {
                     return Choice::Server(index);
@@ -301,6 +309,11 @@ fn choose<N: Net>(
         }
         None => {}
     }
+    any(worker, pool, view, want)
+}
+
+/// Whichever the pool's policy says.
+fn any<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, view: &PoolView, want: &Want<N>) -> Choice {
     let ask = Ask { client: want.client, key: want.key, tried: want.tried, now: worker.rt.now() };
     pool.chooser.borrow_mut().pick(view, &ask, &mut worker.rng.borrow_mut())
 }

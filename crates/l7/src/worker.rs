@@ -146,8 +146,11 @@ impl<N: Net> Worker<N> {
     /// Moves to a snapshot.
     pub fn install(&self, snapshot: &Snapshot) {
         let now = self.rt.now();
-        if self.local.borrow_mut().install(snapshot, now) {
+        let installed = self.local.borrow_mut().install(snapshot, now);
+        if installed.service_gone {
             self.idle_until.set(now + IDLE_GRACE);
+        }
+        if installed.service_gone || installed.server_fell {
             self.rt.wake_all();
         }
     }

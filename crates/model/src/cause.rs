@@ -105,6 +105,8 @@ causes! {
     RuleDenied = "rule-denied", Us, 403;
     /// A rule's rate limit refused it.
     RateLimited = "rate-limited", Us, 429;
+    /// A further attempt was needed, and the pool's budget for them was spent.
+    RetryBudget = "retry-budget", Us, 503;
     /// Something of ours was wrong; the log has the details.
     Internal = "internal", Us, 500;
     /// The server refused the connection.
@@ -129,6 +131,10 @@ causes! {
     ServerCut = "server-cut", Server, 502;
     /// The server stopped taking the request's body.
     ServerWriteTimeout = "server-write-timeout", Server, 504;
+    /// The server's answer had a status that asks for another attempt.
+    ServerStatus = "server-status", Server, 502;
+    /// The server was judged to be down while its answer was awaited.
+    ServerMarkedDown = "server-marked-down", Server, 503;
     /// The server's answer broke HTTP's framing or grammar.
     BadResponse = "bad-response", Server, 502;
     /// A tunnel (`tcp` or an upgrade) was idle for too long.

@@ -18,6 +18,7 @@ pub mod packets;
 pub mod pattern;
 pub mod probe;
 pub mod reference;
+pub mod resilience;
 pub mod rules;
 pub mod socket;
 pub mod sticky;
@@ -61,6 +62,7 @@ pub use packets::{
 };
 pub use pattern::{Pattern, PatternError};
 pub use probe::{HttpAsk, OnDown, Probe, ProbeKind, ProbeTls, ProgramProbe, Say};
+pub use resilience::{Eject, Retry, Statuses};
 pub use rules::{
     Action, Condition, Counted, FixedAnswer, LimitBy, Mirror, PoolState, RateLimit, Rewrite, Rule,
     WithoutServers,

@@ -10,6 +10,7 @@ pub mod calendar;
 pub mod capacity;
 pub mod cause;
 pub mod config;
+pub mod eject;
 pub mod hash;
 pub mod head;
 pub mod health;

@@ -144,12 +144,20 @@ counters! {
         tls_handshakes = "tls-handshakes";
         /// Of those, sessions that were resumed.
         tls_resumed = "tls-resumed";
+        /// Answers that speak for it, where its pool ejects servers.
+        judged_good = "judged-good";
+        /// Answers and failures that speak against it.
+        judged_bad = "judged-bad";
+        /// Of those, answers that were cut in the middle.
+        judged_cut = "judged-cut";
         /// Bytes received from the server.
         bytes_in = "bytes-in";
         /// Bytes sent to the server.
         bytes_out = "bytes-out";
     }
 }
+
+pub mod pool;
 
 counters! {
     /// What one worker counted of a rule.
@@ -283,6 +291,14 @@ impl Shared {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 
+    /// Nothing again. Costs a look where that is so already.
+    #[inline]
+    pub fn clear(&self) {
+        if self.get() != 0 {
+            self.0.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Adds one unless that would exceed `cap`.
     #[inline]
     pub fn up_within(&self, cap: u32) -> bool {
@@ -336,6 +352,8 @@ pub struct ServerLive {
     pub pace: Pace,
     /// How often its connections were ordered to be cut: an attempt that began under another number ends.
     pub cuts: Shared,
+    /// Failures since the last good answer, over all workers, where its pool ejects servers.
+    pub bad_in_a_row: Shared,
     /// What the server says of its own load.
     pub load: load::Cell,
     /// One slot a worker.
@@ -350,6 +368,7 @@ impl ServerLive {
             connections: Shared::default(),
             pace: Pace::default(),
             cuts: Shared::default(),
+            bad_in_a_row: Shared::default(),
             load: load::Cell::default(),
             slots: (0..workers).map(|_| ServerSlot::default()).collect(),
         }

@@ -4,6 +4,9 @@
 //! nothing of it was received (RFC 9110 §9.2.2). Nothing is repeated that the client has seen part of, or whose
 //! bytes are no longer all held. It does not choose the server (`pick` does) and performs nothing.
 
+pub mod budget;
+pub mod pause;
+
 use crate::cause::{Cause, Side};
 
 /// What is known of a failed attempt.

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::affinity;
 use crate::config::{Pool, Server, Service, Weight};
 use crate::id::{PoolId, ServerId, ServiceId};
+use crate::live::pool::PoolLive;
 use crate::live::{ServerLive, ServiceLive};
 use crate::rules::ruling::Ruling;
 
@@ -58,6 +59,8 @@ pub struct PoolView {
     pub config: Arc<Pool>,
     /// What it speaks TLS with; there when the configuration says so.
     pub tls: Option<Material>,
+    /// Its counters.
+    pub live: Arc<PoolLive>,
     /// Its servers, in the order configured.
     pub servers: Vec<ServerView>,
 }

@@ -60,7 +60,8 @@ fn an_answer_that_breaks_off_does_not_look_whole() {
 #[test]
 fn what_may_be_repeated_is_answered_by_another_server() {
     let origins = [origin("a"), origin("b")];
-    let pool = format!("balance = \"round-robin\"\n{PATIENCE}");
+    // Every fault is to be seen: nobody is put out for the first ones.
+    let pool = format!("balance = \"round-robin\"\neject = \"off\"\n{PATIENCE}");
     let balancer = Balancer::start(&Setup::http(&addresses(&origins)).pool(&pool));
     let faults =
         [Fault::Garbage, Fault::CloseBeforeAnswer, Fault::ResetBeforeAnswer, Fault::Silence];

@@ -2,6 +2,7 @@
 //!
 //! Everything that a weight was made of is here, in the order in which it was made. It explains no request.
 
+use model::eject::Sum;
 use model::weigh::Row;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,9 @@ pub struct ServerExplained {
     pub share_percent: f64,
     /// How its weight came about.
     pub weight: WeightExplained,
+    /// Whether it is put out for what it answers, and the arithmetic; absent where nobody does that.
+    #[serde(default)]
+    pub ejection: Option<EjectionExplained>,
     /// What its last good probe took, milliseconds.
     pub probe_ms: Option<f64>,
     /// Its mean time to the first byte, milliseconds; only while the policy looks at it.
@@ -45,6 +49,32 @@ pub struct ServerExplained {
     pub load: Option<f64>,
     /// By which way it reports it.
     pub load_source: Option<String>,
+}
+
+/// The arithmetic of a server's ejection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct EjectionExplained {
+    /// What was counted and what it comes to; while it is out, at its ejection.
+    pub sum: Sum,
+    /// The same in a sentence.
+    pub text: String,
+    /// Failures in a row that put it out.
+    pub failures: u32,
+    /// The rate of failures that does, percent.
+    pub rate_percent: u8,
+    /// The rate of cut answers that does, percent.
+    pub cut_rate_percent: u8,
+    /// Answers below which the rate of failures proves nothing.
+    pub volume: u32,
+    /// What the rates look back on, milliseconds.
+    pub interval_ms: u64,
+    /// Servers of the pool that may be out, percent.
+    pub share_percent: u8,
+    /// It is out until then.
+    pub until_unix_ms: Option<u64>,
+    /// When this was looked at last.
+    pub at_unix_ms: u64,
 }
 
 /// How a weight came about.

@@ -276,6 +276,9 @@ pub struct PhaseTimes {
 pub struct PoolReport {
     /// Its name.
     pub name: String,
+    /// What its requests cost beyond one attempt each, by name; what never happened is left out.
+    #[serde(default)]
+    pub counts: Vec<NamedCount>,
     /// Its servers in the order configured.
     pub servers: Vec<ServerReport>,
 }

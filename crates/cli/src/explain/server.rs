@@ -4,7 +4,9 @@
 
 use std::process::ExitCode;
 
-use api::types::{JudgeExplained, Seen, ServerExplained, ServersExplained, WeightExplained};
+use api::types::{
+    EjectionExplained, JudgeExplained, Seen, ServerExplained, ServersExplained, WeightExplained,
+};
 
 use crate::ask::{Contact, wait};
 use crate::end::{End, Failure, finish, print_json};
@@ -132,6 +134,7 @@ fn story(explained: &ServersExplained, it: &ServerExplained) -> String {
         server.cap.map(|cap| format!(", of at most {}", count(u64::from(cap)))).unwrap_or_default()
     ));
     lines.extend(weight(&it.weight, age));
+    lines.extend(it.ejection.iter().flat_map(|it| ejection(it, explained.now_unix_ms)));
     lines.push(String::new());
     lines.join("\n")
 }
@@ -176,6 +179,26 @@ fn weight(weight: &WeightExplained, age: impl Fn(u64) -> String) -> Vec<String> 
         ));
     }
     lines
+}
+
+/// Whether it is put out, why, and by which rules.
+fn ejection(it: &EjectionExplained, now: u64) -> [String; 2] {
+    let out = it.until_unix_ms.map_or_else(String::new, |until| {
+        format!("out for another {}, ", span(until.saturating_sub(now)))
+    });
+    [
+        format!("  ejection {out}{}", plain(&it.text)),
+        format!(
+            "    for {} failures in a row, or within {} {} % of at least {} failed or {} % cut; at most {} % of the \
+             pool",
+            it.failures,
+            span(it.interval_ms),
+            it.rate_percent,
+            it.volume,
+            it.cut_rate_percent,
+            it.share_percent
+        ),
+    ]
 }
 
 fn arithmetic(judge: &JudgeExplained, age: &impl Fn(u64) -> String) -> Vec<String> {

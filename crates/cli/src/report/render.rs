@@ -1,6 +1,7 @@
 //! A report as text: balances with their remainders, then discards, times, services, servers and ports. Pure.
 
 mod packets;
+mod pools;
 
 use api::types::{
     Bytes, Counter, PhaseTimes, PoolReport, PortReport, Process, Report, ServerReport,
@@ -73,6 +74,7 @@ pub fn render(report: &Report, only: Option<&str>, width: usize, paint: Paint) -
     if only.is_none() {
         block("", &services(&report.services));
     }
+    block("", &pools::costs(&report.pools));
     block("", &servers(&report.pools));
     block("", &connections(&report.pools));
     block("", &server_causes(&report.pools));

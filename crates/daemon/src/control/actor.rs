@@ -4,6 +4,7 @@
 
 mod failed;
 mod hand;
+mod learn;
 mod renew;
 
 use std::collections::BTreeMap;
@@ -33,7 +34,7 @@ use crate::reconcile::engine::Engine;
 use crate::reconcile::memory::Memory;
 use crate::reconcile::overlay::Overlay;
 use crate::reconcile::secure::secured;
-use crate::reconcile::{server, step};
+use crate::reconcile::step;
 use crate::tls::vault::Vault;
 
 /// What the actor works with.
@@ -162,27 +163,6 @@ impl Actor {
         }
     }
 
-    /// Takes in a verdict or a resolution; gives any other order back.
-    fn learn(&mut self, order: Order) -> Option<Order> {
-        let now = SystemTime::now();
-        match order {
-            Order::Verdict(verdict) => {
-                self.server(verdict.server, |facts| server::judged(facts, verdict, now));
-            }
-            Order::Agent(word) => {
-                self.server(word.server, |facts| server::agent_said(facts, word.said, now));
-            }
-            Order::Resolution(resolution) => self
-                .server(resolution.server, |facts| server::resolved(facts, resolution.found, now)),
-            Order::Shares(shares) => {
-                self.book = self.book.with_shares(&shares);
-                self.keep_words();
-            }
-            other => return Some(other),
-        };
-        None
-    }
-
     async fn carry_out(&mut self, order: Order) {
         // Whoever asked may have gone away: the answer is then for nobody.
         match order {
@@ -204,7 +184,11 @@ impl Actor {
             Order::LookAtCertificates => self.renew(),
             Order::TakeBack => self.handing = false,
             Order::Leave(how, back) => drop(back.send(self.leave(how))),
-            Order::Verdict(_) | Order::Agent(_) | Order::Resolution(_) | Order::Shares(_) => {}
+            Order::Verdict(_)
+            | Order::Agent(_)
+            | Order::Resolution(_)
+            | Order::Shares(_)
+            | Order::Ejected(_) => {}
         }
     }
 

@@ -17,7 +17,7 @@ use super::order::{
     RollbackError, Verdict,
 };
 use super::origin::Origin;
-use super::picture::{Picture, ServerFacts, Share};
+use super::picture::{Ejected, Picture, ServerFacts, Share};
 use super::sighting::Found;
 use super::word::{Operate, Operated, ServerWord, SetServerError, UndoError, Undone};
 use crate::audit::Kept;
@@ -68,6 +68,8 @@ pub enum Order {
     LookAtCertificates,
     /// What the judge and slow start make of weights.
     Shares(Vec<(ServerId, Option<Share>)>),
+    /// Servers that are put out for what they answer, or come back.
+    Ejected(Vec<(ServerId, Option<Ejected>)>),
     /// Hand everything to the process that takes over.
     HandOver(oneshot::Sender<Result<Handed, ApplyError>>),
     /// It has given up: go on as before.
@@ -254,6 +256,11 @@ impl Control {
     /// Gives servers other shares of the work; servers that are gone are passed over.
     pub async fn shares(&self, shares: Vec<(ServerId, Option<Share>)>) {
         let _ = self.orders.send(Order::Shares(shares)).await;
+    }
+
+    /// Puts servers out for what they answer, or lets them come back; servers that are gone are passed over.
+    pub async fn ejected(&self, words: Vec<(ServerId, Option<Ejected>)>) {
+        let _ = self.orders.send(Order::Ejected(words)).await;
     }
 
     /// Begins to leave; returns when no new connection is accepted any more, with how long exchanges may finish.

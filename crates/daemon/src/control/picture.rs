@@ -82,6 +82,8 @@ pub struct ServerFacts {
     pub resolved: Resolved,
     /// What probes and connections say of it.
     pub judged: Judged,
+    /// It is put out for what it answered; `None`: it is not.
+    pub ejected: Option<Ejected>,
     /// What its agent wants it to be, and why; `None`: nothing else than health says.
     pub agent: Option<(ServerState, String)>,
     /// What an operator said, where that differs from the file.
@@ -109,6 +111,15 @@ pub struct Share {
     pub percent: u16,
     /// The weight in force: on a scale of its pool.
     pub weight: Weight,
+}
+
+/// A server that is put out for what it answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ejected {
+    /// The arithmetic, in a sentence.
+    pub reason: String,
+    /// When it comes back.
+    pub until: SystemTime,
 }
 
 impl ServerFacts {

@@ -8,7 +8,7 @@ use crate::event::{Events, Level};
 use crate::listeners::Listeners;
 use crate::reconcile::act;
 use crate::reconcile::book::{Book, Changed};
-use crate::reconcile::server::address_text;
+use crate::reconcile::server::{address_text, moment_text};
 
 /// A generation is in force.
 pub(super) fn in_force(events: &Events, force: &Force, confirmed: bool) {
@@ -60,6 +60,7 @@ pub(super) fn fewer_sockets(events: &Events, book: &Book, listeners: &Listeners)
 /// A server's state changed, if it did; and with it its pool's, if that is so.
 pub(super) fn server_state(events: &Events, changed: &Changed) {
     let Changed { old: old_facts, new: facts, takers: (before, left) } = changed;
+    ejection(events, old_facts, facts);
     if old_facts.state == facts.state {
         return;
     }
@@ -87,10 +88,38 @@ pub(super) fn server_state(events: &Events, changed: &Changed) {
     pool(events, pool_name, *before, *left);
 }
 
+/// A server was put out for what it answered, or came back.
+fn ejection(events: &Events, old: &ServerFacts, new: &ServerFacts) {
+    let name = format!("{}/{}", new.pool_name, new.config.name);
+    let mut about = vec![
+        ("pool", new.pool_name.clone()),
+        ("server", new.config.name.clone()),
+        ("address", address_text(&new.config.address)),
+    ];
+    match (&old.ejected, &new.ejected) {
+        (None, Some(ejected)) => {
+            let until = moment_text(ejected.until);
+            about.extend([("reason", ejected.reason.clone()), ("until", until.clone())]);
+            let text = format!("{name}: {}; it comes back at {until}", ejected.reason);
+            events.tell(Level::Warning, "server-ejected", text, &about);
+        }
+        (Some(_), None) => {
+            let text = format!("{name}: it is not put out any more: {}", new.reason);
+            events.tell(Level::Info, "server-readmitted", text, &about);
+        }
+        _ => {}
+    }
+}
+
 /// What a judgement rests on, where the state is the judgement's.
 fn evidence(facts: &ServerFacts) -> Vec<(&'static str, String)> {
     let judged = matches!(facts.state, ServerState::Up | ServerState::Down | ServerState::Unknown);
-    let Some(note) = facts.judged.note.as_ref().filter(|_| judged && facts.agent.is_none()) else {
+    let Some(note) = facts
+        .judged
+        .note
+        .as_ref()
+        .filter(|_| judged && facts.agent.is_none() && facts.ejected.is_none())
+    else {
         return Vec::new();
     };
     let mut about = vec![("saw", note.saw.clone()), ("in-a-row", note.in_a_row.to_string())];

@@ -16,6 +16,10 @@ use model::weigh::{self, Level, Reading, Row, ramp};
 
 use crate::control::{Picture, Share};
 
+/// How long a server that was put out for what it answered takes from a tenth of its share to the whole, where
+/// `slow-start` does not say.
+const RETURN: Duration = Duration::from_secs(10);
+
 /// What the counters say of a server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen {
@@ -60,6 +64,8 @@ struct Seat {
     up: bool,
     /// It has been up, or came when others were up: from now on it ramps when it comes up.
     seasoned: bool,
+    /// It was put out for what it answered: it ramps when it comes back, with `slow-start` or without.
+    returns: bool,
     ramps_since: Option<Moment>,
     /// Exchanges begun when it was judged last.
     begun: Option<u64>,
@@ -79,9 +85,11 @@ impl Desk {
         let pools = &picture.snapshot.pools;
         let wanted =
             |pool: &PoolView| pool.config.judge.is_some() || pool.config.slow_start.is_some();
-        self.pools.retain(|id, _| pools.get(id).is_some_and(|pool| wanted(pool)));
+        self.pools.retain(|id, bench| {
+            pools.get(id).is_some_and(|pool| wanted(pool) || bench.awaits_somebody())
+        });
         for (id, view) in pools {
-            if !wanted(view) {
+            if !wanted(view) && !self.pools.contains_key(id) && !somebody_is_out(picture, view) {
                 stand(picture, view, &mut looked);
                 continue;
             }
@@ -126,8 +134,14 @@ impl Bench {
                 seasoned: known || up,
                 ..Seat::default()
             });
-            if up && !seat.up && seat.seasoned && others_up {
+            if picture.servers.get(&server.id).is_some_and(|facts| facts.ejected.is_some()) {
+                (seat.returns, seat.seasoned) = (true, true);
+            }
+            let ramps = view.config.slow_start.is_some() || seat.returns;
+            if up && !seat.up && seat.seasoned && others_up && ramps {
                 seat.ramps_since = Some(now);
+            } else if up && seat.ramps_since.is_none() {
+                seat.returns = false;
             }
             if !up {
                 seat.ramps_since = None;
@@ -179,7 +193,7 @@ impl Bench {
 
     /// The shares that follow, where they are others than those in force.
     fn share(&mut self, picture: &Picture, view: &PoolView, now: Moment, looked: &mut Looked) {
-        let whole = self.config.slow_start.unwrap_or_default();
+        let whole = self.whole();
         let mut parts = Vec::new();
         for server in &view.servers {
             let Some(facts) = picture.servers.get(&server.id) else { continue };
@@ -214,10 +228,20 @@ impl Bench {
         }
     }
 
+    /// How long a ramp takes; without `slow-start` only servers that were put out have one.
+    fn whole(&self) -> Duration {
+        self.config.slow_start.unwrap_or(RETURN)
+    }
+
+    /// Whether a server is out for what it answered, or comes back from that.
+    fn awaits_somebody(&self) -> bool {
+        self.seats.values().any(|seat| seat.returns)
+    }
+
     fn wait(&self, now: Moment, usual: Duration) -> Option<Duration> {
         let judge = self.config.judge.as_ref();
         let look = judge.map(|judge| usual.min(judge.every / 2).min(self.due.since(now)));
-        let whole = self.config.slow_start.unwrap_or_default();
+        let whole = self.whole();
         let ramps = self.seats.values().filter_map(|seat| seat.ramps_since);
         let step = ramps.filter_map(|since| {
             let passed = now.since(since);
@@ -226,6 +250,11 @@ impl Bench {
         let least = look.into_iter().chain(step.min()).min()?;
         Some(least.max(Duration::from_millis(1)))
     }
+}
+
+fn somebody_is_out(picture: &Picture, view: &PoolView) -> bool {
+    let facts = view.servers.iter().filter_map(|server| picture.servers.get(&server.id));
+    facts.into_iter().any(|facts| facts.ejected.is_some())
 }
 
 /// The level of a server that has not been judged yet.

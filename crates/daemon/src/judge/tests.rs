@@ -1,3 +1,4 @@
 //! Tests of judging, in a file of their own.
 
+mod ejecting;
 mod sharing;

@@ -1,15 +1,19 @@
-//! The arithmetic of the weights in force, for those who ask. It weighs nothing and keeps no history.
+//! The arithmetic of the weights in force and of ejections, for those who ask. It judges nothing and keeps no history.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use model::eject;
 use model::id::ServerId;
 use model::weigh::Row;
 
-/// The newest arithmetic by server.
+/// The newest arithmetic of ejections by server, and when it was made.
+type Sums = HashMap<ServerId, (eject::Sum, SystemTime)>;
+
+/// The newest arithmetic by server: of weights, and of ejections.
 #[derive(Debug, Default)]
-pub struct Weighed(Mutex<HashMap<ServerId, Sum>>);
+pub struct Weighed(Mutex<HashMap<ServerId, Sum>>, Mutex<Sums>);
 
 /// One server's.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +40,17 @@ impl Weighed {
     /// What was made of a server's weight last.
     pub fn read(&self, server: ServerId) -> Option<Sum> {
         self.sums().get(&server).cloned()
+    }
+
+    /// Replaces what was known of ejections.
+    pub(super) fn put_ejections(&self, sums: Vec<(ServerId, eject::Sum)>, at: SystemTime) {
+        let sums = sums.into_iter().map(|(server, sum)| (server, (sum, at))).collect();
+        *self.1.lock().unwrap_or_else(PoisonError::into_inner) = sums;
+    }
+
+    /// The arithmetic of a server's ejection, and when it was looked at last; `None`: nobody puts it out.
+    pub fn ejection(&self, server: ServerId) -> Option<(eject::Sum, SystemTime)> {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner).get(&server).cloned()
     }
 
     fn sums(&self) -> MutexGuard<'_, HashMap<ServerId, Sum>> {

@@ -42,6 +42,9 @@ pub(super) const PLAIN: &[(&str, &str, Field)] = &[
         "Load reports in answers that were not understood, or clamped.",
         |c| &c.load_refused,
     ),
+    ("judged_good", "Answers that speak for it, where its pool ejects.", |c| &c.judged_good),
+    ("judged_bad", "Answers and failures that speak against it.", |c| &c.judged_bad),
+    ("judged_cut", "Of those, answers that were cut in the middle.", |c| &c.judged_cut),
     ("tls_handshakes", "Handshakes that were finished.", |c| &c.tls_handshakes),
     ("tls_resumed", "Of those, sessions that were resumed.", |c| &c.tls_resumed),
 ];

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use model::config::{Config, Pool, Server, Service, SocketOptions};
 use model::id::{ListenerId, PoolId, ServerId, ServiceId};
+use model::live::pool::PoolLive;
 use model::live::{ServerLive, ServiceLive};
 use model::snapshot::{PoolView, ServerView, ServiceView, Snapshot};
 
@@ -173,7 +174,7 @@ impl Book {
             let Some(old) = self.pools.get(&name) else { continue };
             let views =
                 old.servers.iter().filter_map(|view| Some(view_of(next.servers.get(&view.id)?)));
-            let view = pool_view(Some(old), old.id, &old.config, views.collect());
+            let view = pool_view(Some(old), (old.id, self.workers), &old.config, views.collect());
             next.pools.insert(name, view);
         }
         next
@@ -251,7 +252,7 @@ impl Book {
             views.push(view_of(&entry));
             self.servers.insert(entry.facts.id, entry);
         }
-        pool_view(old, id, config, views)
+        pool_view(old, (id, self.workers), config, views)
     }
 
     fn service(&mut self, before: &Book, config: &Arc<Service>, pool: PoolId) -> Arc<ServiceView> {
@@ -327,7 +328,7 @@ fn same_view(a: &ServerView, b: &ServerView) -> bool {
 /// The old view where it says the same.
 fn pool_view(
     old: Option<&Arc<PoolView>>,
-    id: PoolId,
+    (id, workers): (PoolId, usize),
     config: &Arc<Pool>,
     servers: Vec<ServerView>,
 ) -> Arc<PoolView> {
@@ -341,7 +342,9 @@ fn pool_view(
         }
         _ => {
             let (config, tls) = (Arc::clone(config), old.and_then(|old| old.tls.clone()));
-            Arc::new(PoolView { id, config, tls, servers })
+            let live = old.map(|old| Arc::clone(&old.live));
+            let live = live.unwrap_or_else(|| Arc::new(PoolLive::new(workers)));
+            Arc::new(PoolView { id, config, tls, live, servers })
         }
     }
 }

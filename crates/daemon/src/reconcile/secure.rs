@@ -21,7 +21,8 @@ pub fn secured(mut book: Book, materials: &Materials) -> Book {
     for (name, view) in &mut book.pools {
         if let Some(tls) = other(&view.tls, &materials.pools, name) {
             let (config, servers) = (Arc::clone(&view.config), view.servers.clone());
-            *view = Arc::new(PoolView { id: view.id, config, tls, servers });
+            let (id, live) = (view.id, Arc::clone(&view.live));
+            *view = Arc::new(PoolView { id, config, tls, live, servers });
         }
     }
     book

@@ -13,7 +13,7 @@ use model::snapshot::ServerState;
 use crate::control::order::Verdict;
 use crate::control::origin::Origin;
 use crate::control::picture::{
-    Hand, Judged, Judgement, Maintain, Quiesce, Resolved, ServerFacts, Word,
+    Ejected, Hand, Judged, Judgement, Maintain, Quiesce, Resolved, ServerFacts, Word,
 };
 use crate::control::word::ServerWord;
 
@@ -36,6 +36,7 @@ pub fn new(
         config: Arc::clone(config),
         resolved,
         judged: initial(pool, now),
+        ejected: None,
         agent: None,
         hand: Hand::default(),
         clock: None,
@@ -158,6 +159,14 @@ pub fn judged(old: &ServerFacts, verdict: Verdict, now: SystemTime) -> ServerFac
     facts
 }
 
+/// After it was put out for what it answered, or came back.
+pub fn ejected(old: &ServerFacts, ejected: Option<Ejected>, now: SystemTime) -> ServerFacts {
+    let mut facts = old.clone();
+    facts.ejected = ejected;
+    settle(&mut facts, now);
+    facts
+}
+
 /// After its agent said something, or fell silent.
 pub fn agent_said(
     old: &ServerFacts,
@@ -215,10 +224,11 @@ pub(super) fn settle(facts: &mut ServerFacts, now: SystemTime) {
         Admin::Enabled => match &facts.resolved {
             Resolved::NotYet => (ServerState::Unknown, "its name is being looked up".to_owned()),
             Resolved::Failed(why) => (ServerState::Down, why.clone()),
-            Resolved::At(_) => match &facts.agent {
-                // It may want less than its health allows, never more.
-                Some((said, why)) if facts.judged.health != Judgement::Down => (*said, why.clone()),
-                _ => (state(facts.judged.health), facts.judged.reason.clone()),
+            Resolved::At(_) => match judged_or_said(facts) {
+                (ServerState::Up | ServerState::Unknown, _) if facts.ejected.is_some() => {
+                    (ServerState::Down, facts.ejected.as_ref().map(put_out).unwrap_or_default())
+                }
+                other => other,
             },
         },
     };
@@ -228,6 +238,19 @@ pub(super) fn settle(facts: &mut ServerFacts, now: SystemTime) {
     facts.state = state;
     facts.reason = reason;
     facts.weight = facts.hand.weight.as_ref().map_or(facts.config.weight, |word| word.value);
+}
+
+/// What its health and its agent come to.
+fn judged_or_said(facts: &ServerFacts) -> (ServerState, String) {
+    match &facts.agent {
+        // It may want less than its health allows, never more.
+        Some((said, why)) if facts.judged.health != Judgement::Down => (*said, why.clone()),
+        _ => (state(facts.judged.health), facts.judged.reason.clone()),
+    }
+}
+
+fn put_out(ejected: &Ejected) -> String {
+    format!("{}; until {}", ejected.reason, moment_text(ejected.until))
 }
 
 fn by_clock(rule: &Scheduled) -> (ServerState, String) {

@@ -1,11 +1,13 @@
 //! Picture → why servers have their weights. Pure: it shows sums that the judge made, and makes none.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use api::types::{
-    JudgeExplained, OperatorWeight, ServerExplained, ServersExplained, WeightExplained,
+    EjectionExplained, JudgeExplained, OperatorWeight, ServerExplained, ServersExplained,
+    WeightExplained,
 };
 use model::config::Priority;
+use model::id::ServerId;
 use model::pick::eligible::{Eligible, Turn};
 use model::snapshot::{PoolView, ServerView};
 
@@ -32,7 +34,8 @@ pub fn explain(
         .filter_map(|(at, server)| {
             let facts = picture.servers.get(&server.id)?;
             let weight = weight(view, server, facts, weighed);
-            Some(one(&eligible, at, server, facts, board, weight))
+            let ejection = ejection(view, server.id, facts, weighed);
+            Some(ServerExplained { ejection, ..one(&eligible, at, server, facts, board, weight) })
         })
         .collect();
     (!servers.is_empty()).then(|| ServersExplained {
@@ -61,6 +64,7 @@ fn one(
         takes_work: own.is_some(),
         share_percent: own.map_or(0.0, |own| f64::from(own) * 100.0 / all.max(1) as f64),
         weight,
+        ejection: None,
         probe_ms: board.time(server.id).map(|time| time.as_secs_f64() * 1e3),
         answer_ms: server.live.pace.mean().map(|mean| f64::from(mean.micros) / 1e3),
         load: load.map(|report| report.value),
@@ -96,6 +100,29 @@ fn weight(
         slow_start_percent: facts.share.map_or(100, |share| share.percent),
         in_force: server.weight.get(),
     }
+}
+
+fn ejection(
+    view: &PoolView,
+    id: ServerId,
+    facts: &ServerFacts,
+    weighed: &Weighed,
+) -> Option<EjectionExplained> {
+    let terms = view.config.eject.as_ref()?;
+    let (sum, at) = weighed.ejection(id)?;
+    let millis = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+    Some(EjectionExplained {
+        text: sum.to_string(),
+        sum,
+        failures: terms.failures,
+        rate_percent: terms.rate,
+        cut_rate_percent: terms.cut_rate,
+        volume: terms.volume,
+        interval_ms: millis(terms.interval),
+        share_percent: terms.share,
+        until_unix_ms: facts.ejected.as_ref().map(|out| unix_ms(out.until)),
+        at_unix_ms: unix_ms(at),
+    })
 }
 
 fn turn(view: &PoolView, eligible: &Eligible) -> String {

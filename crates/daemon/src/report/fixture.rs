@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use model::config::{Admin, Config, Host, Initial, Server};
 use model::id::{ListenerId, PoolId, ServerId, ServiceId};
+use model::live::pool::PoolLive;
 use model::live::{ServerLive, ServiceLive};
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView, Snapshot};
 
@@ -78,7 +79,8 @@ pub fn change(picture: &mut Picture, name: &str, change: impl FnOnce(&mut Server
         view
     });
     let (config, tls) = (Arc::clone(&pool.config), pool.tls.clone());
-    let pool = PoolView { id: pool.id, config, tls, servers: servers.collect() };
+    let (live, servers) = (Arc::clone(&pool.live), servers.collect());
+    let pool = PoolView { id: pool.id, config, tls, live, servers };
     snapshot.pools.insert(pool.id, Arc::new(pool));
     picture.snapshot = Arc::new(snapshot);
     picture.servers.insert(id, Arc::new(facts));
@@ -109,10 +111,10 @@ fn snapshot(
             });
             servers.insert(facts.id, Arc::new(facts));
         }
-        snapshot.pools.insert(
-            id,
-            Arc::new(PoolView { id, config: Arc::clone(pool), tls: None, servers: views }),
-        );
+        let live = Arc::new(PoolLive::new(workers));
+        let config = Arc::clone(pool);
+        let view = PoolView { id, config, tls: None, live, servers: views };
+        snapshot.pools.insert(id, Arc::new(view));
     }
     for (at, service) in config.services.values().enumerate() {
         let id = ServiceId(at as u32);
@@ -154,6 +156,7 @@ fn unjudged(
             evidence: false,
             note: None,
         },
+        ejected: None,
         agent: None,
         hand: Hand::default(),
         clock: None,

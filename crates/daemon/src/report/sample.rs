@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use model::id::{ServerId, ServiceId};
+use model::id::{PoolId, ServerId, ServiceId};
+use model::live::pool::{PoolCounters, PoolLive};
 use model::snapshot::Snapshot;
 
 use super::sums::{ServerSums, ServiceSums};
@@ -28,6 +29,8 @@ pub struct Sample {
     pub services: HashMap<ServiceId, ServiceSums>,
     /// Servers; those without new requests share their sums with the sample before.
     pub servers: HashMap<ServerId, Arc<ServerSums>>,
+    /// Pools.
+    pub pools: HashMap<PoolId, PoolCounters>,
     /// Access log lines that the target did not take.
     pub log_dropped: u64,
 }
@@ -61,8 +64,15 @@ impl Sample {
             };
             servers.insert(view.id, sums);
         }
-        Sample { at, services, servers, log_dropped }
+        let pools = snapshot.pools.values().map(|view| (view.id, counters(&view.live))).collect();
+        Sample { at, services, servers, pools, log_dropped }
     }
+}
+
+fn counters(live: &PoolLive) -> PoolCounters {
+    let sums = PoolCounters::default();
+    live.slots.iter().for_each(|slot| sums.add_all(&slot.counters));
+    sums
 }
 
 /// The last two samples.

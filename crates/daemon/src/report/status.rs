@@ -14,7 +14,7 @@ use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
 use super::certificates;
 use super::forward;
 use super::vitals::{Facts, unix_ms};
-use crate::control::{Picture, Resolved, ServerFacts};
+use crate::control::{Judgement, Picture, Resolved, ServerFacts};
 use crate::probe::board::Note;
 
 /// Source ports left below which an operator is told.
@@ -223,6 +223,9 @@ fn evidence(view: &ServerView, facts: &ServerFacts, note: Option<Note>) -> Evide
     }
     if !matches!(facts.resolved, Resolved::At(_)) {
         return of(Source::Resolver, &facts.reason, facts.since);
+    }
+    if facts.ejected.is_some() && facts.judged.health != Judgement::Down {
+        return of(Source::Traffic, &facts.reason, facts.since);
     }
     match note.or_else(|| facts.judged.note.clone()) {
         Some(note) => {

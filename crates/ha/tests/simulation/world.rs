@@ -131,7 +131,7 @@ impl World {
     /// Where taking over is allowed, the best one holds.
     fn best(&self, holder: usize) {
         let rank = |one: &Member| (one.machine.priority(), one.settings.source);
-        let best = self.members.iter().map(|one| rank(one)).max().unwrap();
+        let best = self.members.iter().map(rank).max().unwrap();
         let ours = &self.members[holder];
         if ours.settings.preempt {
             assert_eq!(rank(ours).0, best.0, "{}: not the best one holds", self.place());

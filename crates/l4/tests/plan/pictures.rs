@@ -119,7 +119,8 @@ impl Bench {
         };
         let known = self.pools.get(name).filter(same).cloned();
         let view = known.unwrap_or_else(|| {
-            Arc::new(PoolView { id, config: Arc::clone(config), tls: None, servers })
+            let live = Arc::new(model::live::pool::PoolLive::new(1));
+            Arc::new(PoolView { id, config: Arc::clone(config), tls: None, live, servers })
         });
         self.pools.insert(name.to_owned(), Arc::clone(&view));
         view

@@ -136,6 +136,9 @@ impl<'a, N: Net> Relay<'a, N> {
                 }
                 continue;
             }
+            if self.is_unwanted(response.status) {
+                return Err(self.fault(Cause::ServerStatus));
+            }
             self.final_head(&response, out);
             let rest = &bytes[used..];
             let taken = self.down.decode(rest, out).map_err(|defect| Fault {

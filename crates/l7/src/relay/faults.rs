@@ -3,9 +3,23 @@
 use model::cause::Cause;
 
 use super::{Fault, Relay};
+use crate::again::Another;
 use crate::rt::Net;
 
 impl<N: Net> Relay<'_, N> {
+    /// Whether its server was judged to be down, and another one is asked instead.
+    pub(super) fn is_left(&self) -> bool {
+        let silent = self.answer.is_none() && !self.down.holds() && self.replayable();
+        silent && self.ends.another.as_ref().is_some_and(Another::fallen)
+    }
+
+    /// Whether an answer of this status is not passed on, and another server is asked instead.
+    pub(super) fn is_unwanted(&self, status: u16) -> bool {
+        let Some(another) = &self.ends.another else { return false };
+        let free = !self.answer_begun && !self.down.holds() && self.replayable();
+        free && another.status(&self.ends.pool.config.retry.on, status)
+    }
+
     pub(super) fn client_gone(&self) -> Fault {
         let cause = if self.uploaded { Cause::ClientClosedResponse } else { Cause::ClientReset };
         self.lost_client(cause)

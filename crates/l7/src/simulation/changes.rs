@@ -67,6 +67,7 @@ fn steady() -> Snapshot {
         id: PoolId(1),
         config: pool.config.clone(),
         tls: None,
+        live: pool.live.clone(),
         servers: servers.collect(),
     };
     Snapshot {
@@ -102,7 +103,8 @@ fn changed(rng: &mut Rng, all: &Snapshot, next: PoolId) -> (Snapshot, Vec<usize>
         }
         servers.push(server);
     }
-    let pool = PoolView { id: next, config: pool.config.clone(), tls: None, servers };
+    let (config, live) = (pool.config.clone(), pool.live.clone());
+    let pool = PoolView { id: next, config, tls: None, live, servers };
     let snapshot = Snapshot {
         generation: all.generation,
         version: all.version + 1,
@@ -165,9 +167,14 @@ fn changes_of_servers_and_pools_fail_no_exchange() {
             stage.install(two(&pools, next, &steady));
         }
         stage.until(|| stage.connections() == 0 && notes.borrow().len() == 80);
+        let moved = all.pools[&PoolId(0)].live.slots[0].counters.moved.get();
+        let received: u64 = ledger.borrow().received.values().map(|times| u64::from(*times)).sum();
+        assert!(received <= 80 + moved, "seed {seed}: {received} received, {moved} moved");
         for (planned, saw) in notes.borrow().iter() {
             assert_eq!(*saw, Saw::Answer(200, None), "seed {seed}: {planned:?}");
-            assert_eq!(ledger.borrow().received[&planned.id], 1, "seed {seed}: {planned:?}");
+            // One that waits for a server which is judged to be down may be given to another one.
+            let times = ledger.borrow().received[&planned.id];
+            assert!(times == 1 || planned.method == "GET", "seed {seed}: {planned:?}: {times}");
         }
         stage.leave();
     }

@@ -42,7 +42,10 @@ fn ruled(mut snapshot: Snapshot, from: usize, rules: Vec<Rule>) -> Snapshot {
     }
     let mut config = base.config.clone();
     Arc::make_mut(&mut config).name = "second".into();
-    let pool = |id, config, servers| Arc::new(PoolView { id, config, tls: None, servers });
+    let live = base.live.clone();
+    let pool = |id, config, servers| {
+        Arc::new(PoolView { id, config, tls: None, live: live.clone(), servers })
+    };
     snapshot.pools.insert(PoolId(0), pool(PoolId(0), base.config.clone(), first));
     snapshot.pools.insert(PoolId(1), pool(PoolId(1), config, second));
     let view = snapshot.services.get_mut(&ServiceId(0)).and_then(Arc::get_mut).unwrap();

@@ -153,10 +153,17 @@ impl Server {
 
     fn answer(&mut self, mode: &str, size: u64, id: u64, head_only: bool, io: &mut Io) {
         let body = body(id, size);
+        // Fails every other time, as chance has it.
+        let fails = mode == "busy" || (mode.ends_with("half") && io.below(2) == 0);
+        let status = if fails { "503 Busy" } else { "200 OK" };
         let plain = |extra: &str| {
-            format!("HTTP/1.1 200 OK\r\n{extra}Content-Length: {size}\r\n\r\n").into_bytes()
+            format!("HTTP/1.1 {status}\r\n{extra}Content-Length: {size}\r\n\r\n").into_bytes()
         };
         match mode {
+            "half" if fails => {
+                self.then = if id.is_multiple_of(2) { Then::Close } else { Then::Reset };
+                return;
+            }
             "chunked" => return self.chunked(&body, head_only, io),
             "until-close" => {
                 self.out.extend(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");

@@ -6,6 +6,7 @@ mod inner;
 mod operate;
 mod packets;
 mod probe;
+mod resilience;
 mod rules;
 mod tls;
 mod vrrp;
@@ -186,6 +187,8 @@ fn pool(section: &Section) -> Pool {
         source_client: section.unset("source"),
         socket: inner(section, "socket", socket),
         retries: section.number("retries"),
+        retry: inner(section, "retry", resilience::retry),
+        eject: section.table("eject").map(resilience::eject),
         tls: section.table("tls").map(tls::pool),
         http2: inner(section, "http2", http2::pool),
     }

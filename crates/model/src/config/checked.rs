@@ -20,6 +20,7 @@ pub use super::operate::Admin;
 use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
 use super::probe::Probe;
+use super::resilience::{Eject, Retry};
 use super::rules::Rule;
 use super::socket::SocketOptions;
 use super::sticky::Affinity;
@@ -246,6 +247,10 @@ pub struct Pool {
     pub socket: SocketOptions,
     /// Further attempts after a failed one that may be repeated; default 2.
     pub retries: u8,
+    /// What they may cost, and which answers ask for one.
+    pub retry: Retry,
+    /// When a server is put out for what it answers; `None`: never.
+    pub eject: Option<Eject>,
     /// TLS towards servers; `None`: plain.
     pub tls: Option<PoolTls>,
     /// HTTP/2 towards servers (`http`).

@@ -143,6 +143,8 @@ keys! {
     SourceClient = "source" => source_client,
     Socket = "socket" => socket,
     Retries = "retries" => retries,
+    Retry = "retry" => retry,
+    Eject = "eject" => eject,
     Tls = "tls" => tls,
     Http2 = "http2" => http2,
 }

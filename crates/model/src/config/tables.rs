@@ -8,6 +8,7 @@ pub mod operate;
 pub mod packets;
 pub mod pool;
 pub mod probe;
+pub mod resilience;
 pub mod rules;
 pub mod service;
 pub mod socket;

@@ -9,6 +9,7 @@ pub mod operate;
 pub mod packets;
 pub mod pools;
 pub mod probes;
+pub mod resilience;
 pub mod rules;
 pub mod sockets;
 pub mod sticky;

@@ -16,7 +16,7 @@ fn facts(bits: u8, cause: Cause) -> Facts {
 }
 
 /// The causes an attempt can end with that another one may mend.
-const MENDABLE: [Cause; 13] = [
+const MENDABLE: [Cause; 15] = [
     Cause::NoSourcePort,
     Cause::ServerRefused,
     Cause::ServerUnreachable,
@@ -29,6 +29,8 @@ const MENDABLE: [Cause; 13] = [
     Cause::ServerBodyTimeout,
     Cause::ServerCut,
     Cause::ServerWriteTimeout,
+    Cause::ServerStatus,
+    Cause::ServerMarkedDown,
     Cause::BadResponse,
 ];
 

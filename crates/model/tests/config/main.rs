@@ -16,6 +16,7 @@ mod good;
 mod hostile;
 mod mistakes;
 mod packets;
+mod resilience;
 mod rules;
 mod shared;
 mod sharing;

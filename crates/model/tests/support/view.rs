@@ -12,12 +12,20 @@ use model::config::{
 };
 use model::id::{PoolId, ServerId};
 use model::live::ServerLive;
+use model::live::pool::PoolLive;
 use model::snapshot::{PoolView, ServerState, ServerView};
 
 /// A pool of servers `s0`, `s1`, … with these weights (above 256: 1), all up.
 pub fn pool(balance: Balance, weights: &[u16]) -> PoolView {
     let servers: Vec<ServerView> = weights.iter().enumerate().map(server).collect();
-    PoolView { id: PoolId(0), config: Arc::new(config(balance, &servers)), tls: None, servers }
+    let live = Arc::new(PoolLive::new(1));
+    PoolView {
+        id: PoolId(0),
+        config: Arc::new(config(balance, &servers)),
+        tls: None,
+        live,
+        servers,
+    }
 }
 
 /// The same pool without the server at this index.
@@ -25,7 +33,8 @@ pub fn pool(balance: Balance, weights: &[u16]) -> PoolView {
 pub fn without(view: &PoolView, index: usize) -> PoolView {
     let mut servers = view.servers.clone();
     servers.remove(index);
-    PoolView { id: view.id, config: view.config.clone(), tls: None, servers }
+    let (config, live) = (view.config.clone(), view.live.clone());
+    PoolView { id: view.id, config, tls: None, live, servers }
 }
 
 fn server((at, weight): (usize, &u16)) -> ServerView {
@@ -74,6 +83,8 @@ fn config(balance: Balance, servers: &[ServerView]) -> Pool {
         source_client: false,
         socket: SocketOptions::default(),
         retries: 2,
+        retry: model::config::Retry::default(),
+        eject: None,
         tls: None,
         http2: model::config::ServerHttp2::default(),
         hash_on: HashOn::Address,

@@ -131,7 +131,11 @@ fn sample() -> Report {
                 affinity: None,
             },
         ],
-        pools: vec![PoolReport { name: "web".into(), servers: vec![server("a"), server("b")] }],
+        pools: vec![PoolReport {
+            name: "web".into(),
+            counts: Vec::new(),
+            servers: vec![server("a"), server("b")],
+        }],
         ports: vec![
             port(None, "10.0.0.11:8080", 64, 28_168),
             port(Some("10.0.0.2"), "10.0.0.12:8080", 1, 28_231),

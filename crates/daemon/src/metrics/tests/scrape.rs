@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::cause::Cause;
+use model::live::pool::PoolCounters;
 use model::live::{ServerCounters, ServiceCounters};
 use model::snapshot::Snapshot;
 
 use super::check::{Sample, check};
-use crate::metrics::{Scrape, server, service, text};
+use crate::metrics::{Scrape, pool, server, service, text};
 use crate::report::fixture;
 use crate::report::vitals::Facts;
 
@@ -101,6 +102,13 @@ fn every_counter_of_the_model_is_shown_once() {
     assert_eq!(rows, ServiceCounters::NAMES.len());
     let rows = server::PLAIN.len() + server::CLASSES.len() + server::BYTES.len();
     assert_eq!(rows, ServerCounters::NAMES.len());
+    assert_eq!(pool::FAMILIES.len(), PoolCounters::NAMES.len());
+    for row in pool::FAMILIES {
+        let touch = |snapshot: &Snapshot| {
+            (row.2)(&snapshot.pools.values().next().unwrap().live.slots[0].counters).add(77)
+        };
+        assert_eq!(shown(&touch, "steelyard_pool_"), 1, "{}", row.0);
+    }
     for row in service::FAMILIES.iter().flat_map(|family| family.rows) {
         let touch = |snapshot: &Snapshot| {
             (row.1)(&snapshot.services.values().next().unwrap().live.slots[0].counters).add(77)
@@ -131,6 +139,7 @@ fn what_is_removed_disappears_and_what_stays_goes_on() {
         id: pool.id,
         config: Arc::clone(&pool.config),
         tls: None,
+        live: Arc::clone(&pool.live),
         servers,
     };
     less.pools.insert(pool.id, Arc::new(kept));

@@ -71,7 +71,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 37] = [
+pub static EVENTS: [Word; 39] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -93,6 +93,8 @@ pub static EVENTS: [Word; 37] = [
     Word::of("agent-back"),
     Word::of("agent-clamped"),
     Word::of("server-cut"),
+    Word::of("server-ejected"),
+    Word::of("server-readmitted"),
     Word::of("source-changed"),
     Word::of("source-failed"),
     Word::of("source-clamped"),

@@ -5,6 +5,7 @@ use super::super::value::Value;
 use super::agent::AGENT;
 use super::balance;
 use super::probe::PROBE;
+use super::resilience;
 use super::service;
 use super::{http2, tls};
 use super::{operate, socket};
@@ -76,6 +77,8 @@ pub static POOL: Table = Table {
             "Further attempts after a failed one that may be repeated.",
         )
         .proxy(),
+        resilience::RETRY,
+        resilience::EJECT,
         Key::refused("sticky", "keeping clients is the service's: `sticky` in `[service.NAME]`"),
         tls::OF_POOL,
         http2::OF_POOL,

@@ -17,6 +17,7 @@ pub fn verify(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
     let path = format!("pool.{}", quoted(&pool.name));
     servers(pool, &path, sink);
     super::balance::verify(pool, uses, &path, sink);
+    super::resilience::verify(pool, &path, sink);
     if let Some(probe) = pool.table("probe") {
         probes::verify(probe, &format!("{path}.probe"), sink);
     }

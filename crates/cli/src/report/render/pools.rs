@@ -1,0 +1,27 @@
+//! What the requests of pools cost beyond one attempt each, as a table.
+
+use api::types::PoolReport;
+
+use crate::show::table::{Align, Table};
+use crate::show::unit::{count, rate};
+
+/// A row for each count of each pool that had further attempts, or was refused one.
+pub(super) fn costs(pools: &[PoolReport]) -> Table {
+    let mut table = Table::new(&[
+        ("POOL", Align::Left),
+        ("BEYOND ONE ATTEMPT", Align::Left),
+        ("TOTAL", Align::Right),
+        ("/S", Align::Right),
+    ]);
+    for pool in pools.iter().filter(|pool| pool.counts.iter().any(|it| it.name != "requests")) {
+        for it in &pool.counts {
+            table.row(vec![
+                pool.name.as_str().into(),
+                it.name.as_str().into(),
+                count(it.count.total).into(),
+                rate(it.count.rate).into(),
+            ]);
+        }
+    }
+    table
+}

@@ -1,0 +1,140 @@
+//! Further attempts: whether the pool's budget has one left, the pause before it, and what a running attempt is given up
+//! for so that another server gets its request.
+//!
+//! Whether an attempt may be repeated at all is `model::retry`'s to judge, and `exchange`'s to do.
+
+use std::cell::Cell;
+use std::task::Poll;
+
+use model::cause::Cause;
+use model::config::Statuses;
+use model::id::ServerId;
+use model::live::pool::PoolSlot;
+use model::moment::Moment;
+use model::retry::{budget, pause};
+use model::snapshot::{PoolView, ServerState};
+
+use crate::local::{LocalPool, LocalServer};
+use crate::patience::Patience;
+use crate::rt::Net;
+use crate::worker::Worker;
+
+/// Counts a request, or a `tcp` connection, that came to a pool.
+#[inline]
+pub fn first<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>) {
+    let view = pool.view.borrow();
+    let slot = slot(worker, &view);
+    slot.counters.requests.add(1);
+    slot.window.request(&view.config.retry, worker.rt.now());
+}
+
+/// Takes a further attempt from the pool's budget; false: it is spent. Either is counted.
+pub fn take<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>) -> bool {
+    let (view, now) = (pool.view.borrow(), worker.rt.now());
+    let terms = &view.config.retry;
+    let slot = slot(worker, &view);
+    let windows = view.live.slots.iter().map(|slot| &slot.window);
+    let left = budget::allows(terms, budget::spent(windows, terms, now));
+    if left {
+        slot.counters.retries.add(1);
+        slot.window.attempt(terms, now);
+    } else {
+        slot.counters.retries_refused.add(1);
+    }
+    left
+}
+
+/// Waits before further attempt number `attempt`, after these servers have failed; says what ended the exchange
+/// meanwhile, if something did.
+pub async fn back_off<N: Net>(
+    worker: &Worker<N>,
+    pool: &LocalPool<N>,
+    failed: &[ServerId],
+    attempt: u32,
+    patience: &Patience<'_, N>,
+) -> Option<Cause> {
+    let begins = begins(worker, pool, failed, attempt);
+    if begins <= worker.rt.now() {
+        return None;
+    }
+    slot(worker, &pool.view.borrow()).counters.backed_off.add(1);
+    std::future::poll_fn(|_| {
+        let now = worker.rt.now();
+        if let Some(cause) = patience.over(now) {
+            return Poll::Ready(Some(cause));
+        }
+        if now >= begins {
+            return Poll::Ready(None);
+        }
+        worker.rt.wake_at(patience.until(begins));
+        Poll::Pending
+    })
+    .await
+}
+
+fn begins<N: Net>(
+    worker: &Worker<N>,
+    pool: &LocalPool<N>,
+    failed: &[ServerId],
+    attempt: u32,
+) -> Moment {
+    let view = pool.view.borrow();
+    let fresh = takes_work(&view, |id| !failed.contains(&id));
+    let draw = worker.rng.borrow_mut().next();
+    worker.rt.now() + pause::pause(&view.config.retry, attempt, fresh, draw)
+}
+
+/// What an attempt under way may be given up for while nothing of an answer was passed on. Only there when its request
+/// may be sent again.
+pub struct Another<'a, N: Net> {
+    worker: &'a Worker<N>,
+    pool: &'a LocalPool<N>,
+    server: &'a LocalServer<N>,
+    /// How often its server had fallen when it began, or was looked at last.
+    falls: Cell<u32>,
+}
+
+impl<'a, N: Net> Another<'a, N> {
+    /// For an attempt that begins.
+    pub fn new(
+        worker: &'a Worker<N>,
+        pool: &'a LocalPool<N>,
+        server: &'a LocalServer<N>,
+    ) -> Another<'a, N> {
+        Another { worker, pool, server, falls: Cell::new(server.falls.get()) }
+    }
+
+    /// Whether an answer of this status is given up for another attempt, which is taken from the budget.
+    pub fn status(&self, on: &Statuses, status: u16) -> bool {
+        if !on.has(status) || !take(self.worker, self.pool) {
+            return false;
+        }
+        slot(self.worker, &self.pool.view.borrow()).counters.statuses_retried.add(1);
+        true
+    }
+
+    /// Whether its server was judged to be down since, and another one takes its work and is taken from the budget.
+    /// Without a budget it waits on: its answer may come all the same.
+    pub fn fallen(&self) -> bool {
+        let falls = self.server.falls.get();
+        if self.falls.replace(falls) == falls {
+            return false;
+        }
+        let others = takes_work(&self.pool.view.borrow(), |id| id != self.server.id);
+        if !others || !take(self.worker, self.pool) {
+            return false;
+        }
+        slot(self.worker, &self.pool.view.borrow()).counters.moved.add(1);
+        true
+    }
+}
+
+/// Whether one of these servers may take work.
+fn takes_work(view: &PoolView, which: impl Fn(ServerId) -> bool) -> bool {
+    let may = |state| matches!(state, ServerState::Up | ServerState::Unknown);
+    view.servers.iter().any(|one| may(one.state) && one.weight.get() > 0 && which(one.id))
+}
+
+fn slot<'a, N: Net>(worker: &Worker<N>, view: &'a PoolView) -> &'a PoolSlot {
+    &view.live.slots[worker.index]
+}

@@ -1,0 +1,207 @@
+//! Scenes of servers that fail often or for good: further attempts stay within their budget, go to another server, and
+//! requests leave a server that is judged to be down.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::config::{Pool, Statuses};
+use model::id::{PoolId, ServiceId};
+use model::live::pool::PoolCounters;
+use model::snapshot::{PoolView, ServerState, Snapshot};
+
+use super::client::{Client, Notes, Planned, Saw};
+use super::server::{Ledger, Server};
+use super::stage::{Stage, addresses, seeds, setting};
+use super::world::{Io, Peer, What};
+
+fn get(id: u64, mode: &'static str) -> Planned {
+    Planned {
+        method: "GET",
+        mode,
+        size: 300,
+        upload: 0,
+        chunked: false,
+        id,
+        pause: Duration::ZERO,
+        leaves: None,
+    }
+}
+
+fn serve(stage: &Stage, servers: u16) -> Rc<RefCell<Ledger>> {
+    let ledger = Rc::new(RefCell::new(Ledger::default()));
+    for (number, address) in addresses(servers).into_iter().enumerate() {
+        let ledger = ledger.clone();
+        stage.serve(address, move || Server::new(ledger.clone(), None).number(number));
+    }
+    ledger
+}
+
+fn counted(stage: &Stage, field: fn(&PoolCounters) -> &model::live::Count) -> u64 {
+    let snapshot = stage.snapshot.borrow();
+    let pools = snapshot.pools.values();
+    pools.flat_map(|pool| &pool.live.slots).map(|slot| field(&slot.counters).get()).sum()
+}
+
+/// With this mode of failing, clients of one request each over four seconds; returns how many saw an answer of a server,
+/// how many requests servers got, and how many further attempts were allowed.
+fn storm(seed: u64, mode: &'static str, clients: u64, pool: impl FnOnce(&mut Pool)) -> [u64; 3] {
+    let stage = Stage::new(seed, 30_000, setting(&addresses(3), |_| (), pool, |_| ()));
+    let ledger = serve(&stage, 3);
+    let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+    for n in 0..clients {
+        let client = Client::new(notes.clone(), vec![get(n, mode)], false);
+        stage.client(&door, n, Duration::from_micros(n * 4_000_000 / clients), client);
+    }
+    stage.until(|| notes.borrow().len() as u64 == clients && stage.connections() == 0);
+    let good = |saw: &Saw| *saw == Saw::Answer(200, None);
+    let answered = notes.borrow().iter().filter(|(_, saw)| good(saw)).count() as u64;
+    for (planned, saw) in notes.borrow().iter() {
+        let told = matches!(saw, Saw::Answer(500..=599, _));
+        assert!(good(saw) || told, "seed {seed}: {planned:?} saw {saw:?}");
+    }
+    let (retries, refused) =
+        (counted(&stage, |c| &c.retries), counted(&stage, |c| &c.retries_refused));
+    assert_eq!(counted(&stage, |c| &c.requests), clients, "seed {seed}");
+    assert_eq!(
+        stage.caused(Cause::RetryBudget),
+        refused,
+        "seed {seed}: each refusal ends a request"
+    );
+    let offered = ledger.borrow().received.values().map(|times| u64::from(*times)).sum();
+    stage.leave();
+    [answered, offered, retries]
+}
+
+#[test]
+fn what_fails_half_of_the_time_gets_no_more_than_the_budget_and_serves_what_that_can_give() {
+    let (mut answered, mut offered, mut asked) = (0, 0, 0);
+    for seed in seeds(12) {
+        let budget = |pool: &mut Pool| (pool.retry.budget, pool.retry.at_least) = (Some(20), 0);
+        let [good, got, retries] = storm(seed, "half", 400, budget);
+        assert!(retries * 100 <= 400 * 20, "seed {seed}: {retries} further attempts");
+        assert!(got <= 400 + retries, "seed {seed}: {got} requests reached servers");
+        (answered, offered, asked) = (answered + good, offered + got, asked + 400);
+    }
+    assert!(offered * 100 <= asked * 125, "{offered} offered for {asked}");
+    assert!(answered * 1000 >= offered * 475, "{answered} answered of {offered} offered");
+}
+
+#[test]
+fn without_a_budget_every_request_has_its_attempts() {
+    for seed in seeds(4) {
+        let none = |pool: &mut Pool| (pool.retry.budget, pool.retries) = (None, 9);
+        let [good, got, _] = storm(seed, "half", 200, none);
+        assert!(good == 200 && got > 300, "seed {seed}: {good} of 200 answered, {got} offered");
+    }
+}
+
+#[test]
+fn a_few_requests_have_the_floor() {
+    for seed in seeds(4) {
+        let [good, ..] = storm(seed, "half", 20, |pool| pool.retries = 9);
+        assert_eq!(good, 20, "seed {seed}");
+    }
+}
+
+#[test]
+fn answers_of_a_wanted_status_are_asked_for_again_and_passed_on_in_the_end() {
+    for seed in seeds(6) {
+        let again = |pool: &mut Pool| {
+            (pool.retry.on, pool.retries) = (Statuses(vec![(503, 503)]), 9);
+        };
+        let [good, ..] = storm(seed, "busy-half", 60, again);
+        assert_eq!(good, 60, "seed {seed}");
+        let [good, got, retries] = storm(seed, "busy", 20, |pool| {
+            (pool.retry.on, pool.retries) = (Statuses(vec![(503, 503)]), 2);
+        });
+        assert_eq!((good, got, retries), (0, 60, 40), "seed {seed}");
+    }
+}
+
+/// Takes requests and says nothing.
+struct Mute;
+
+impl Peer for Mute {
+    fn on(&mut self, what: What, io: &mut Io) {
+        io.take();
+        if matches!(what, What::End | What::Broken) {
+            io.close(false);
+        }
+    }
+}
+
+/// The same with its first server in this state.
+fn first_is(snapshot: &Snapshot, state: ServerState) -> Snapshot {
+    let pool = &snapshot.pools[&PoolId(0)];
+    let mut servers = pool.servers.clone();
+    servers[0].state = state;
+    let (config, live) = (pool.config.clone(), pool.live.clone());
+    let pool = PoolView { id: pool.id, config, tls: None, live, servers };
+    let pools = [(PoolId(0), Arc::new(pool))].into();
+    Snapshot { version: snapshot.version + 1, pools, ..snapshot.clone() }
+}
+
+#[test]
+fn requests_leave_a_server_that_is_judged_to_be_down_while_they_wait_for_it() {
+    for seed in seeds(8) {
+        let stage = Stage::new(seed, 30_000, setting(&addresses(2), |_| (), |_| (), |_| ()));
+        let ledger = serve(&stage, 2);
+        stage.serve(addresses(1)[0], || Mute);
+        let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+        for n in 0..16 {
+            // Every fourth is not idempotent: it waits on, as it may have been done.
+            let method = if n % 4 == 3 { "POST" } else { "GET" };
+            let plan = vec![Planned { method, ..get(n, "plain") }];
+            stage.client(
+                &door,
+                n,
+                Duration::from_millis(n),
+                Client::new(notes.clone(), plan, false),
+            );
+        }
+        stage.pass(Duration::from_secs(2), |_| ());
+        let waiting = 16 - notes.borrow().len();
+        assert!(waiting > 0, "seed {seed}: nobody waits for the server that says nothing");
+        let posts = |notes: &Notes| {
+            notes.borrow().iter().filter(|(planned, _)| planned.method == "POST").count()
+        };
+        let waiting_posts = 4 - posts(&notes);
+        let down = first_is(&stage.snapshot.borrow(), ServerState::Down);
+        stage.install(down);
+        stage.pass(Duration::from_secs(1), |_| ());
+        let moved = waiting - waiting_posts;
+        assert_eq!(counted(&stage, |c| &c.moved), moved as u64, "seed {seed}");
+        assert_eq!(notes.borrow().len(), 16 - waiting_posts, "seed {seed}");
+        assert!(
+            notes.borrow().iter().all(|(_, saw)| *saw == Saw::Answer(200, None)),
+            "seed {seed}: {notes:?}"
+        );
+        assert!(ledger.borrow().order.iter().all(|(_, number, _)| *number == 1), "seed {seed}");
+        stage.until(|| stage.connections() == 0);
+        assert_eq!(stage.caused(Cause::FirstByteTimeout), waiting_posts as u64, "seed {seed}");
+        stage.leave();
+    }
+}
+
+#[test]
+fn where_nothing_else_is_up_they_wait_on() {
+    let stage = Stage::new(1, 30_000, setting(&addresses(1), |_| (), |_| (), |_| ()));
+    stage.serve(addresses(1)[0], || Mute);
+    let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+    stage.client(
+        &door,
+        1,
+        Duration::ZERO,
+        Client::new(notes.clone(), vec![get(1, "plain")], false),
+    );
+    stage.pass(Duration::from_secs(1), |_| ());
+    let down = first_is(&stage.snapshot.borrow(), ServerState::Down);
+    stage.install(down);
+    stage.pass(Duration::from_secs(1), |_| ());
+    assert_eq!((notes.borrow().len(), counted(&stage, |c| &c.moved)), (0, 0));
+    stage.until(|| stage.connections() == 0);
+    stage.leave();
+}

@@ -1,0 +1,90 @@
+//! How a pool stands by its requests when servers fail, as configured: further attempts and their budget, and when a
+//! server is put out for what it answers. It decides nothing: `retry` and `eject` do.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// HTTP statuses: inclusive ranges.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Statuses(pub Vec<(u16, u16)>);
+
+impl Statuses {
+    /// Whether it is one of them.
+    #[inline]
+    pub fn has(&self, status: u16) -> bool {
+        self.0.iter().any(|(first, last)| (*first..=*last).contains(&status))
+    }
+}
+
+/// What further attempts may cost, and which answers ask for one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Retry {
+    /// Further attempts, percent of the requests of the window; `None`: no budget. Default 20.
+    pub budget: Option<u8>,
+    /// Further attempts a second that are allowed besides; default 10.
+    pub at_least: u32,
+    /// What is looked back on; default 10 s.
+    pub window: Duration,
+    /// Before the second further attempt a random time up to this, before each later one up to twice as much as before
+    /// the last; default 25 ms.
+    pub back_off: Duration,
+    /// The longest of these times; default 250 ms.
+    pub back_off_most: Duration,
+    /// Answers that are not passed on while another attempt may be made; default none.
+    pub on: Statuses,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Retry {
+            budget: Some(20),
+            at_least: 10,
+            window: Duration::from_secs(10),
+            back_off: Duration::from_millis(25),
+            back_off_most: Duration::from_millis(250),
+            on: Statuses::default(),
+        }
+    }
+}
+
+/// When a server is put out for what it answers, and for how long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Eject {
+    /// Failures in a row; default 5.
+    pub failures: u32,
+    /// Failures of the interval, percent of its answers and failures; default 50.
+    pub rate: u8,
+    /// Answers cut in the middle, percent likewise; default 5, and at least three of them.
+    pub cut_rate: u8,
+    /// Answers and failures below which the interval's `rate` proves nothing; default 10.
+    pub volume: u32,
+    /// What is looked back on; default 1 s.
+    pub interval: Duration,
+    /// The first time out; each further one doubles. Default 5 s.
+    pub time: Duration,
+    /// The longest time out; default 5 min.
+    pub most: Duration,
+    /// Servers that may be out, percent of the pool, those that are down counted; default 50.
+    pub share: u8,
+    /// Answers that count as failures; default 502–504.
+    pub on: Statuses,
+}
+
+impl Default for Eject {
+    fn default() -> Self {
+        Eject {
+            failures: 5,
+            rate: 50,
+            cut_rate: 5,
+            volume: 10,
+            interval: Duration::from_secs(1),
+            time: Duration::from_secs(5),
+            most: Duration::from_secs(300),
+            share: 50,
+            on: Statuses(vec![(502, 504)]),
+        }
+    }
+}

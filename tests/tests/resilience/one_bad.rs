@@ -1,0 +1,138 @@
+//! One of three servers errs, hangs, resets, flaps, is slow or cuts its answers: clients of idempotent requests see
+//! next to nothing of it after the first two seconds, and a server that cuts is put out.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use lab::origin::{Fault, Origin};
+use tests::e2e::balancer::{Balancer, figure, is_long};
+use tests::e2e::http::{Follows, Reader};
+use tests::e2e::load;
+use tests::e2e::recorder::Scripted;
+use tests::e2e::servers::{addresses, origin};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+use super::{rate, steady};
+
+const POOL: &str = "timeout = { first-byte = \"1s\", between-bytes = \"2s\" }\nretry = { on = [500, \"502-504\"] }\n\
+                    eject = { on = \"500-504\" }";
+
+/// How long a server is bad, in seconds at the rate.
+fn seconds() -> u64 {
+    if is_long() { 60 } else { 4 }
+}
+
+/// Load, then the fault, then what is seen from two seconds after it on.
+fn bad(what: &str, servers: &[SocketAddr], begin: impl FnOnce(), mut each_second: impl FnMut(u64)) {
+    let balancer = Balancer::start(&Setup::http(servers).pool(POOL).quiet());
+    let load = steady(balancer.front());
+    load::more(&load, rate());
+    let before = load.report();
+    begin();
+    load::more(&load, 2 * rate());
+    let from = load.report();
+    for second in 0..seconds() {
+        each_second(second);
+        load::more(&load, rate());
+    }
+    let all = load::stop(load);
+    let seen = all.since(&from);
+    figure(format_args!(
+        "{what}: {} requests, {} failed after two seconds {:?}; p99 before {:.1} ms, then {:.1} ms",
+        seen.requests,
+        seen.failed,
+        seen.failed_by_cause,
+        before.latency.p99_us / 1e3,
+        seen.latency.p99_us / 1e3
+    ));
+    assert!(seen.failed * 1000 <= seen.requests.max(1000), "{what}: {seen:?}");
+}
+
+fn three() -> Vec<Origin> {
+    ["a", "b", "c"].map(origin).into()
+}
+
+fn with_fault(what: &str, fault: Fault) {
+    let origins = three();
+    bad(what, &addresses(&origins), || origins[0].fault(Some(fault)).unwrap(), |_| ());
+}
+
+#[test]
+fn it_errs() {
+    with_fault("errs", Fault::Status(500));
+}
+
+#[test]
+fn it_accepts_and_says_nothing() {
+    with_fault("hangs", Fault::Silence);
+}
+
+#[test]
+fn it_resets() {
+    with_fault("resets", Fault::ResetBeforeAnswer);
+}
+
+#[test]
+fn it_flaps() {
+    let origins = three();
+    let flap = |second: u64| match second % 2 {
+        0 => origins[0].revive().unwrap(),
+        _ => origins[0].kill().unwrap(),
+    };
+    bad("flaps", &addresses(&origins), || origins[0].kill().unwrap(), flap);
+}
+
+#[test]
+fn it_is_slow() {
+    let origins = three();
+    let slow = Scripted::start(|stream| {
+        let mut reader = Reader::new(&stream);
+        while let Ok(Some(mut request)) = reader.head() {
+            if reader.body(&mut request, Follows::AsSaid).is_err() {
+                return;
+            }
+            let (begun, time) = (Instant::now(), Duration::from_millis(300));
+            while begun.elapsed() < time {
+                std::thread::park_timeout(time - begun.elapsed().min(time));
+            }
+            let said = (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+            if said.is_err() {
+                return;
+            }
+        }
+    });
+    let servers = [slow.address(), origins[1].address(), origins[2].address()];
+    bad("is slow", &servers, || (), |_| ());
+}
+
+#[test]
+fn it_cuts_its_answers_and_is_put_out() {
+    let origins = three();
+    let pool = format!("{POOL}\nbalance = \"round-robin\"");
+    let pool = pool.replace("eject = {", "eject = { time = \"1h\", most = \"1h\",");
+    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).pool(&pool).quiet());
+    let load = steady(balancer.front());
+    load::more(&load, rate());
+    assert_eq!(load.report().failed, 0, "all good before");
+    origins[0].fault(Some(Fault::CloseMidAnswer)).unwrap();
+    let begun = Instant::now();
+    wait::until("it is put out", || balancer.server("a").state.name() == "down");
+    let took = begun.elapsed();
+    let from = load.report();
+    load::more(&load, seconds() * rate());
+    let all = load::stop(load);
+    let seen = all.since(&from);
+    figure(format_args!(
+        "cuts: put out after {took:?}; {} failed in all, {} of {} afterwards",
+        all.failed, seen.failed, seen.requests
+    ));
+    // Those under way when it was put out may end a moment later.
+    assert!(seen.failed <= 8 && all.failed > 0, "{all:?}");
+    let reason = balancer.server("a").reason.text;
+    assert!(reason.contains("cut"), "{reason}");
+    if is_long() {
+        assert!(took < Duration::from_secs(1), "{took:?}");
+    }
+}
