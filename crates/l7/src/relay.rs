@@ -208,9 +208,7 @@ impl<'a, N: Net> Relay<'a, N> {
             spliced: self.down.spliced + self.incoming.body.spliced,
         });
         if polled.is_pending() {
-            let ends = (self.ends.client, self.ends.server);
-            let (worker, whom) = (self.ends.worker, self.whom());
-            measured::wait(&worker.lot, &mut self.record.measured, ends, whom, worker.rt.now());
+            self.waits();
         }
         polled
     }

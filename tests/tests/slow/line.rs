@@ -45,6 +45,18 @@ fn fetch_over(line: &Line, balancer: &Balancer, target: &str) {
 }
 
 #[test]
+fn a_send_buffer_of_ours_that_is_smaller_than_the_path() {
+    let Some(line) = far(Shape { delay: FAR, ..Shape::default() }) else { return };
+    let (_origin, balancer) = beyond(&line, "socket.send-buffer = \"16KiB\"");
+    for _ in 0..times() {
+        fetch_over(&line, &balancer, "/600000");
+    }
+    let lines = logged(&balancer, "/600000", times());
+    blamed("a send buffer of ours that is smaller than the path", &lines, "balancer");
+    assert!(lines.iter().all(|line| line["limit"] == "SEND_BUFFER"), "{lines:#?}");
+}
+
+#[test]
 fn a_path_that_loses_packets() {
     let shape =
         Shape { delay: FAR, bits_per_second: 60_000_000, queue_bytes: 400_000, lose_every: 40 };

@@ -6,10 +6,18 @@
 use model::attribute::For;
 
 use super::{Relay, Waits};
+use crate::measured;
 use crate::rt::Net;
 
 impl<N: Net> Relay<'_, N> {
-    pub(super) fn whom(&self) -> For {
+    /// Counts for whom it waits from now on.
+    pub(super) fn waits(&mut self) {
+        let ends = (self.ends.client, self.ends.server);
+        let (worker, whom) = (self.ends.worker, self.whom());
+        measured::wait(&worker.lot, &mut self.record.measured, ends, whom, worker.rt.now());
+    }
+
+    fn whom(&self) -> For {
         let up = if self.uploaded || self.server_deaf { Waits::Nobody } else { self.up_waits };
         let down = if self.answer.is_some() { Some(self.down_waits) } else { None };
         match (down, up) {
