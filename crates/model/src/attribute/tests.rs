@@ -56,7 +56,10 @@ fn with(whom: For, client: Option<Change>, server: Option<Change>) -> Facts {
     it
 }
 
-fn all(rows: &[(&str, Facts, (Option<Owner>, Limit))]) {
+/// A name, what was measured, and what it comes to.
+type Row = (&'static str, Facts, (Option<Owner>, Limit));
+
+fn all(rows: &[Row]) {
     for (what, facts, want) in rows {
         assert_eq!(first(facts), *want, "{what}: {:?}", judge(facts));
     }
