@@ -40,6 +40,10 @@ fn what_is_written_arrives() {
     assert_eq!((sticky.by.clone(), sticky.remembers()), (StickyBy::Address(32, 128), true));
 }
 
+fn beside_http2(more: &str) -> String {
+    rule(more) + "\n[pool.modern]\nhttp2 = \"only\"\nservers = [\"10.0.0.9:80\"]\n"
+}
+
 /// How a row is written, the row, the key path, what is said.
 type Row = (fn(&str) -> String, &'static str, &'static str, &'static str);
 
@@ -58,6 +62,7 @@ const ROWS: &[Row] = &[
     (rule, "when = { servers = {} }", "service.shop.rule[0].when.servers", "one of its numbers"),
     (rule, "pool = \"web\", deny = true", "service.shop.rule[0].deny", "exclude each other"),
     (rule, "deny = false", "service.shop.rule[0].deny", "says nothing"),
+    (beside_http2, "mirror = \"modern\"", "service.shop.rule[0].mirror.pool", "HTTP/1.1"),
     (rule, "deny = true, mirror = \"web\"", "service.shop.rule[0].mirror", "choose a pool"),
     (
         rule,

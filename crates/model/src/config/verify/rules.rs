@@ -25,6 +25,8 @@ const OF_PACKETS: usize = 1_024;
 /// What a judge of rules knows.
 struct Judge<'e> {
     pools: HashSet<&'e str>,
+    /// Those of them whose servers are spoken to in HTTP/2 alone.
+    only_http2: HashSet<&'e str>,
     /// The file was read to its end.
     whole: bool,
     expressions: usize,
@@ -40,7 +42,11 @@ struct Of<'e> {
 /// Judge the rules of every service.
 pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
     let pools = effective.pools.iter().map(|pool| pool.name.as_str()).collect();
-    let mut judge = Judge { pools, whole, expressions: 0 };
+    let only = |pool: &&Section| {
+        pool.table("http2").is_some_and(|http2| http2.text("speak") == Some("only"))
+    };
+    let only_http2 = effective.pools.iter().filter(only).map(|pool| pool.name.as_str()).collect();
+    let mut judge = Judge { pools, only_http2, whole, expressions: 0 };
     for service in &effective.services {
         let of = Of { service, forward: service.text("forward").unwrap_or_default() };
         judge.service(of, sink);
@@ -107,6 +113,13 @@ impl Judge<'_> {
         }
         if let Some(mirror) = rule.table("mirror") {
             self.pool(mirror, "pool", &format!("{path}.mirror"), sink);
+            if mirror.text("pool").is_some_and(|pool| self.only_http2.contains(pool)) {
+                let message =
+                    "copies go over HTTP/1.1, which this pool's servers are not spoken to";
+                let trouble = Trouble::new(message).found("a pool with `http2 = \"only\"`");
+                let trouble = trouble.expected("`http2 = \"prefer\"` there, or another pool");
+                sink.error(mirror.place_of("pool"), &format!("{path}.mirror.pool"), trouble);
+            }
         }
     }
 
