@@ -12,6 +12,8 @@ use model::moment::Moment;
 use super::dice::Dice;
 
 const MS: Duration = Duration::from_millis(1);
+/// Makes another run of the same seed where members alone fail.
+pub const MEMBERS_FAIL: u64 = 0x5eed;
 /// How long things go wrong, in milliseconds.
 const TROUBLE: u64 = 20_000;
 /// How long it is watched afterwards.
@@ -62,6 +64,8 @@ pub struct World {
     packets: Vec<Packet>,
     /// How long each pair has answered together while hearing each other.
     together: Vec<Vec<u64>>,
+    /// Members of each pair that were killed or stopped meanwhile: each may be what keeps the other from hearing.
+    blows: Vec<Vec<u64>>,
     splits: u64,
 }
 
@@ -82,6 +86,7 @@ impl World {
             lines: vec![vec![WELL; count]; count],
             packets: Vec::new(),
             together: vec![vec![0; count]; count],
+            blows: vec![vec![0; count]; count],
             splits: 0,
         };
         for at in 0..count {
@@ -150,7 +155,7 @@ impl World {
     fn place(&self) -> String {
         format!(
             "seed {}{}",
-            self.dice.seed,
+            if self.network_fails { self.dice.seed } else { self.dice.seed ^ MEMBERS_FAIL },
             if self.network_fails { "" } else { " (members fail)" }
         )
     }
@@ -162,9 +167,15 @@ impl World {
         let count = self.members.len() as u64;
         let at = usize::try_from(self.dice.between(0, count)).unwrap();
         match self.dice.between(0, 10) {
-            0 => self.kill(at),
+            0 => {
+                self.blow(at);
+                self.kill(at);
+            }
             1 | 2 => self.revive(at),
-            3 => self.members[at].stopped = self.now + self.dice.between(10, 3_000),
+            3 => {
+                self.blow(at);
+                self.members[at].stopped = self.now + self.dice.between(10, 3_000);
+            }
             4 => self.members[at].ahead += self.dice.between(1, 2_000),
             5 => {
                 let fault = self.dice.percent(50);
@@ -176,6 +187,12 @@ impl World {
             }
             _ if self.network_fails => self.disturb(at),
             _ => {}
+        }
+    }
+
+    fn blow(&mut self, at: usize) {
+        for one in 0..self.members.len() {
+            self.blows[one.max(at)][one.min(at)] += 1;
         }
     }
 
@@ -300,7 +317,10 @@ impl World {
                 let hear = well(self.lines[one][other]) && well(self.lines[other][one]);
                 let time = &mut self.together[one][other];
                 *time = if both && hear { *time + 1 } else { 0 };
-                let longest = self.longest(one, other);
+                if *time == 0 {
+                    self.blows[one][other] = 0;
+                }
+                let longest = self.longest(one, other) * (1 + self.blows[one][other]);
                 let time = self.together[one][other];
                 assert!(
                     time <= longest,
