@@ -1,11 +1,13 @@
 //! What is changed in an answer's head on its way to the client: what the rule says, and what keeps the client.
 //!
-//! It is put together before an attempt and read when the head comes. It writes no head.
+//! It is put together before an attempt and read when the head comes, with whom a learned cookie belongs to. It writes no
+//! head.
 
-use std::cell::Cell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use model::affinity::{self, WORD};
+use model::moment::Moment;
 use model::rules::Ruling;
 use wire::http1::{self, Header};
 
@@ -25,8 +27,21 @@ pub struct Watch {
     name: String,
     /// What is put in the place of its value.
     word: Option<[u8; WORD]>,
-    /// Its value, as tables know it.
-    pub seen: Cell<Option<u64>>,
+    /// Where it is remembered whose the value is.
+    kept: Option<Kept>,
+}
+
+/// Where it is remembered which server set a cookie's value: before the client has the answer, for its next request may
+/// come to another worker at once.
+pub struct Kept {
+    /// The table.
+    pub table: Arc<affinity::Table>,
+    /// Whose entries these are.
+    pub scope: u64,
+    /// The server, as the table knows it.
+    pub server: u64,
+    /// For how long.
+    pub time: Duration,
 }
 
 /// The same, worked out for one head.
@@ -41,9 +56,14 @@ pub struct Worked<'c> {
 }
 
 impl Watch {
-    /// A cookie whose value becomes `word`, or is only looked at.
-    pub fn new(name: &str, word: Option<[u8; WORD]>) -> Watch {
-        Watch { name: name.to_owned(), word, seen: Cell::new(None) }
+    /// A cookie whose value becomes `word`.
+    pub fn rewriting(name: &str, word: [u8; WORD]) -> Watch {
+        Watch { name: name.to_owned(), word: Some(word), kept: None }
+    }
+
+    /// A cookie whose value is remembered.
+    pub fn learning(name: &str, kept: Option<Kept>) -> Watch {
+        Watch { name: name.to_owned(), word: None, kept }
     }
 }
 
@@ -54,7 +74,7 @@ impl Changes {
     }
 
     /// For a head with these fields.
-    pub fn of(&self, headers: &[Header<'_>]) -> Worked<'_> {
+    pub fn of(&self, headers: &[Header<'_>], now: Moment) -> Worked<'_> {
         let mut worked = Worked::default();
         let rule = self.rule.as_ref().and_then(|(ruling, at)| ruling.table.rules().get(*at));
         if let Some(rule) = rule {
@@ -67,7 +87,9 @@ impl Changes {
             let Some((value, attributes)) = http1::set_cookie(header, &watch.name) else {
                 continue;
             };
-            watch.seen.set(Some(affinity::part(value)));
+            if let Some(Kept { table, scope, server, time }) = &watch.kept {
+                table.put(affinity::scoped(affinity::part(value), *scope), *server, now, *time);
+            }
             if let Some(word) = &watch.word {
                 worked.gone_cookie = Some(&watch.name);
                 let name = watch.name.as_bytes();

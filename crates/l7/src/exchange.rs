@@ -216,7 +216,6 @@ impl<N: Net> Exchange<'_, N> {
         let learned = (relay.keep_alive_timeout(), relay.reported());
         drop(relay);
         learn(worker, &server, learned);
-        self.learned(server.id);
         self.record.add(&moved);
         lent.connection.sent += moved.to_server;
         match ended {

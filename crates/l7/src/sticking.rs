@@ -13,7 +13,7 @@ use model::id::ServerId;
 use model::moment::Moment;
 use model::snapshot::ServiceView;
 
-use crate::changes::{Changes, Watch};
+use crate::changes::{Changes, Kept, Watch};
 use crate::local::LocalPool;
 use crate::rt::Net;
 
@@ -144,28 +144,17 @@ impl Sticking {
         match cookie.mode {
             CookieMode::Insert if same && config.time.is_none() => {}
             CookieMode::Insert => changes.cookie = set(cookie, config, &word),
-            CookieMode::Rewrite => changes.watch = Some(Watch::new(&cookie.name, Some(word))),
-            CookieMode::Learn => changes.watch = Some(Watch::new(&cookie.name, None)),
+            CookieMode::Rewrite => changes.watch = Some(Watch::rewriting(&cookie.name, word)),
+            CookieMode::Learn => {
+                let kept = self.view.affinity.as_ref().map(|table| Kept {
+                    table: Arc::clone(table),
+                    scope: self.scope,
+                    server: affinity::server(&name),
+                    time: config.time.unwrap_or_default(),
+                });
+                changes.watch = Some(Watch::learning(&cookie.name, kept));
+            }
         }
-    }
-
-    /// After an answer: a cookie that it set belongs to that server from now on.
-    pub fn learned<N: Net>(
-        &self,
-        pool: &LocalPool<N>,
-        server: ServerId,
-        changes: &Changes,
-        now: Moment,
-    ) {
-        let seen = changes.watch.as_ref().and_then(|watch| watch.seen.take());
-        let (Some(value), Some(table), Some(name)) =
-            (seen, &self.view.affinity, pool.name_of(server))
-        else {
-            return;
-        };
-        let time = self.view.config.sticky.as_ref().and_then(|config| config.time);
-        let key = affinity::scoped(value, self.scope);
-        table.put(key, affinity::server(&name), now, time.unwrap_or_default());
     }
 }
 

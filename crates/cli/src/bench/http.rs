@@ -28,7 +28,7 @@ use crate::end::{End, Failure, finish, sentence};
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Where to: http://HOST[:PORT][/PATH] or https://…; certificates are not verified.
+    /// Where to: `http://HOST[:PORT][/PATH]` or `https://…`; certificates are not verified.
     #[arg(value_name = "URL")]
     target: Target,
     /// Connections at a time; with --rate the most that are opened. Default 10, with --rate 100.

@@ -73,13 +73,6 @@ impl<N: Net> Exchange<'_, N> {
         }
     }
 
-    /// Its answer has been seen.
-    pub(super) fn learned(&self, server: ServerId) {
-        if let Some(sticking) = &self.sticking {
-            sticking.learned(&self.pool, server, &self.changes, self.parties.worker.rt.now());
-        }
-    }
-
     /// Changes the request as the rule says, and keeps what it says of the answer.
     fn edit(&mut self, taken: &Taken) {
         let worker = self.parties.worker;

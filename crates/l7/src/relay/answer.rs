@@ -188,7 +188,7 @@ impl<'a, N: Net> Relay<'a, N> {
         if self.ends.changes.none() {
             http1::emit_response(response, &edits, out);
         } else {
-            let worked = self.ends.changes.of(response.headers);
+            let worked = self.ends.changes.of(response.headers, self.ends.worker.rt.now());
             let Worked { gone, gone_cookie, lines } = &worked;
             let edits = ResponseEdits { gone, gone_cookie: *gone_cookie, lines, ..edits };
             http1::emit_response(response, &edits, out);
