@@ -11,8 +11,13 @@ const SWEEPS: usize = 20;
 /// Bytes of a process's environment that are looked at.
 const ENVIRONMENT_BYTES: u64 = 256 * 1024;
 
+/// Looks in a row that find nothing: a process that is being replaced by another program (execve(2)) has no environment
+/// for a moment.
+const EMPTY: usize = 2;
+
 /// Kills every process that has one of these variables (`NAME=value`) in its environment, until none is found.
 pub fn sweep(variables: &[String]) {
+    let mut empty = 0;
     for _ in 0..SWEEPS {
         let Ok(entries) = std::fs::read_dir("/proc") else { return };
         let mut found = false;
@@ -25,7 +30,8 @@ pub fn sweep(variables: &[String]) {
                 let _ = kill_process(process, Signal::KILL);
             }
         }
-        if !found {
+        empty = if found { 0 } else { empty + 1 };
+        if empty == EMPTY {
             return;
         }
     }
