@@ -16,6 +16,9 @@ struct quoted {
 	struct ends ours;
 	struct ends outer;
 	struct ends to;
+	/* What the quoted packet's number is above the one that its receiver gave it. */
+	__u32 shift;
+	__u32 pad;
 };
 
 PER_CPU(quotes, struct quoted, 1);
@@ -112,6 +115,30 @@ INLINE int translate_quoted(struct xdp_md *ctx, const struct cursor *in, const s
 	return 1;
 }
 
+/* Takes back what was added to the quoted packet's number; gives what the ICMP checksum must take up. */
+GLOBAL int shift_quoted(struct xdp_md *ctx, const struct cursor *in, __u32 by, __u64 *change)
+{
+	__be32 *number, old, new;
+	__u16 *check, was;
+
+	if (!in || !change)
+		return 0;
+	number = bytes_at(ctx, in->l4 + 4, L4_MASK, 4);
+	if (!number)
+		return 0;
+	old = *number;
+	new = bpf_htonl(bpf_ntohl(old) - by);
+	*number = new;
+	*change = swapped(*change, old, new);
+	check = bytes_at(ctx, in->l4 + 16, L4_MASK, 2);
+	if (check) {
+		was = *check;
+		*check = adjusted(was, swapped(0, old, new));
+		*change = swapped16(*change, was, *check);
+	}
+	return 1;
+}
+
 /* Translates an error: `outer` are to be its own ends, `to` those of the packet it quotes. */
 GLOBAL int translate_error(struct xdp_md *ctx, struct cursor *c, const struct quoted *q)
 {
@@ -121,6 +148,8 @@ GLOBAL int translate_error(struct xdp_md *ctx, struct cursor *c, const struct qu
 	if (!c || !q)
 		return 0;
 	if (!translate_quoted(ctx, &q->in, &q->to, &change) || !rewrite_ip(ctx, c, &q->outer))
+		return 0;
+	if (q->shift && !shift_quoted(ctx, &q->in, q->shift, &change))
 		return 0;
 	if (c->family == 6)
 		change += address_change(c, &q->outer);
@@ -184,8 +213,10 @@ GLOBAL int error_to_server(struct xdp_md *ctx, struct cursor *c, struct quoted *
 	if (service->method == NAT) {
 		if (c->ttl <= 1)
 			return drop(c, TTL_EXPIRED);
-		if (!server_ends(c, server, &q->ours))
+		record = entry(records, c->record);
+		if (!record || !server_ends(c, server, &q->ours))
 			return drop(c, NO_CONFIGURATION);
+		q->shift = in->proto == IPPROTO_TCP ? shift_of(record) : 0;
 		turned(&q->ours, &q->to);
 		q->outer.src = c->src;
 		q->outer.dst = q->ours.dst;
@@ -227,6 +258,7 @@ GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *
 	q->outer.src = q->to.dst;
 	q->outer.dst = q->to.src;
 	q->outer.hop = 1;
+	q->shift = 0;
 	if (!way_back(ctx, c, &q->outer.dst, &record->back_way, &way))
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (!translate_error(ctx, c, q))

@@ -125,7 +125,8 @@ struct gauge {
 	__u32 new_half_open;
 	/// Tick of the last alarm.
 	__u32 alarm_tick;
-	__u32 pad;
+	/// Tick of the last SYN cookie.
+	__u32 cookie_tick;
 };
 
 /// Value of `meters`, by service: times by which each meter is used up, in ns. The datapath's own.
@@ -252,7 +253,8 @@ struct record {
 	__u32 server;
 	/// Where the client's sequence numbers ended (RFC 9293 §3.6.1).
 	__u32 end;
-	/// The client's last time stamp (RFC 7323); 0 when it sends none.
+	/// The client's last time stamp (RFC 7323); 0 when it sends none. With `RECORD_COOKIE` the cookie while the record is
+	/// embryonic, and then what the client's numbers of the server are above the server's own.
 	__u32 stamp;
 	/// Way to the client: index into `learned` in the low 12 bits, tick it was asked for above.
 	__u32 back_way;

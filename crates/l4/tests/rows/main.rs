@@ -4,6 +4,7 @@
 
 mod capacity;
 mod choosing;
+mod cookies;
 mod errors;
 mod fragments;
 mod guards;
