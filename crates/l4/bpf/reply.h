@@ -158,12 +158,32 @@ INLINE int may_tell(const struct cursor *c)
 #define UNTOLD 0
 #define SPOILT -1
 
+/* Writes an error and its header before the bytes that it quotes: those from the IP header on, which makes room. */
+GLOBAL int write_quoting(struct xdp_md *ctx, struct cursor *c, const struct addr *from, __u32 says, __u32 rest)
+{
+	__u32 quote;
+
+	if (!c || !from)
+		return 0;
+	quote = quote_of(c);
+	if (quote == QUOTE6)
+		return quoted_v6(ctx, c, from, says, rest, QUOTE6);
+	if (quote == QUOTE6_SYN)
+		return quoted_v6(ctx, c, from, says, rest, QUOTE6_SYN);
+	if (quote == QUOTE6_LEAST)
+		return quoted_v6(ctx, c, from, says, rest, QUOTE6_LEAST);
+	if (quote == QUOTE4)
+		return quoted_v4(ctx, c, from, says, rest, QUOTE4);
+	if (quote == QUOTE4_SYN)
+		return quoted_v4(ctx, c, from, says, rest, QUOTE4_SYN);
+	return quoted_v4(ctx, c, from, says, rest, QUOTE4_LEAST);
+}
+
 /* Makes an ICMP error of the packet, to whom it came from; `says` is type and code. `UNTOLD`: it is as it was. */
 GLOBAL int complain(struct xdp_md *ctx, struct cursor *c, __u32 says, __u32 rest)
 {
 	__u32 quote, more, frame = bpf_xdp_get_buff_len(ctx);
 	struct addr from;
-	int done;
 
 	if (!c)
 		return SPOILT;
@@ -176,19 +196,7 @@ GLOBAL int complain(struct xdp_md *ctx, struct cursor *c, __u32 says, __u32 rest
 		return SPOILT;
 	if (!move_link(ctx, more, 1))
 		return SPOILT;
-	if (quote == QUOTE6)
-		done = quoted_v6(ctx, c, &from, says, rest, QUOTE6);
-	else if (quote == QUOTE6_SYN)
-		done = quoted_v6(ctx, c, &from, says, rest, QUOTE6_SYN);
-	else if (quote == QUOTE6_LEAST)
-		done = quoted_v6(ctx, c, &from, says, rest, QUOTE6_LEAST);
-	else if (quote == QUOTE4)
-		done = quoted_v4(ctx, c, &from, says, rest, QUOTE4);
-	else if (quote == QUOTE4_SYN)
-		done = quoted_v4(ctx, c, &from, says, rest, QUOTE4_SYN);
-	else
-		done = quoted_v4(ctx, c, &from, says, rest, QUOTE4_LEAST);
-	return done ? TOLD : SPOILT;
+	return write_quoting(ctx, c, &from, says, rest) ? TOLD : SPOILT;
 }
 
 /* Ends the walk of a packet that does not fit a way of `mtu`. */

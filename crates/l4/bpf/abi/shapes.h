@@ -193,6 +193,16 @@ struct way {
 	__u32 state;
 };
 
+/// Value of `paths`, by way: what a router on the way to a tunnel's server said of its room.
+struct path {
+	/// The server: a way may be given to another one.
+	__u8 addr[16];
+	/// Largest outer packet; 0 when nothing was said.
+	__u32 mtu;
+	/// Tick until which it is believed.
+	__u32 until;
+};
+
 /// Key of `shares4`.
 struct share4 {
 	/// In network order.
