@@ -170,7 +170,7 @@ mod tests {
         let history = digest(Found { records, unreadable: 0 }, 0, 120_000);
         let shop = &history.rows[0];
         assert_eq!((shop.numbers["packets"], shop.numbers["half-open"]), (2_000, 2));
-        assert_eq!((shop.line_of.as_str(), shop.line[59]), ("connections a second", Some(4.0)));
+        assert_eq!((shop.line_of.as_str(), shop.line[45]), ("connections a second", Some(4.0)));
         assert_eq!((shop.worst.len(), shop.worst[0].what.as_str()), (1, "dropped"));
     }
 
