@@ -10,7 +10,7 @@ use crate::tree::{Offence, Tree};
 /// Crate folders, lowest floor first. Names of crates to come stand here already: the house is planned.
 pub const FLOORS: [&[&str]; 4] = [
     &["wire", "model", "bpf"],
-    &["l4", "l7", "ha", "links", "names", "api", "trace", "probe"],
+    &["l4", "l7", "ha", "links", "names", "api", "trace", "probe", "convert"],
     &["lab", "daemon"],
     &["cli"],
 ];

@@ -1,0 +1,208 @@
+//! Conditions of requests and connections, as other dialects combine them, and how a rule's `when` says them.
+
+use crate::value;
+
+/// A condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cond {
+    /// Always, or never.
+    Is(bool),
+    /// Over TLS: what that comes to depends on the listener.
+    Tls,
+    /// A key of `when` that holds when one of these values does, each as TOML writes it.
+    Key(&'static str, Vec<String>),
+    /// All of them.
+    All(Vec<Cond>),
+    /// One of them.
+    Any(Vec<Cond>),
+    /// Not this.
+    Not(Box<Cond>),
+}
+
+impl Cond {
+    /// A key with strings.
+    pub fn texts<S: AsRef<str>>(key: &'static str, texts: &[S]) -> Cond {
+        Cond::Key(key, texts.iter().map(|text| value::text(text.as_ref())).collect())
+    }
+
+    /// The opposite.
+    pub fn negated(self) -> Cond {
+        match self {
+            Cond::Is(is) => Cond::Is(!is),
+            Cond::Not(inner) => *inner,
+            other => Cond::Not(Box::new(other)),
+        }
+    }
+
+    /// Both.
+    pub fn and(self, other: Cond) -> Cond {
+        Cond::All(vec![self, other])
+    }
+
+    /// Without constants, for a listener that speaks TLS or does not.
+    pub fn settled(self, tls: bool) -> Cond {
+        match self {
+            Cond::Tls => Cond::Is(tls),
+            Cond::Not(inner) => inner.settled(tls).negated(),
+            Cond::All(parts) => Cond::joined(parts, tls, true),
+            Cond::Any(parts) => Cond::joined(parts, tls, false),
+            other => other,
+        }
+    }
+
+    /// `all`: a part that never holds decides; else one that always does.
+    fn joined(parts: Vec<Cond>, tls: bool, all: bool) -> Cond {
+        let mut out = Vec::new();
+        for part in parts {
+            match part.settled(tls) {
+                Cond::Is(is) if is == all => {}
+                Cond::Is(_) => return Cond::Is(!all),
+                Cond::All(inner) if all => out.extend(inner),
+                Cond::Any(inner) if !all => out.extend(inner),
+                other => out.push(other),
+            }
+        }
+        match (out.len(), out.pop()) {
+            (_, None) => Cond::Is(all),
+            (1, Some(only)) => only,
+            (_, Some(last)) => {
+                out.push(last);
+                if all { Cond::All(out) } else { Cond::Any(out) }
+            }
+        }
+    }
+
+    /// As `when` writes it, settled; `None`: it always holds. What never holds is `Some` of nothing to write.
+    pub fn when(&self) -> Option<String> {
+        match self {
+            Cond::Is(true) => None,
+            other => Some(value::table(&other.pairs())),
+        }
+    }
+
+    fn pairs(&self) -> Vec<(&'static str, String)> {
+        match self {
+            // A condition that cannot hold, in words that exist: no client has this network and not.
+            Cond::Is(_) | Cond::Tls => {
+                let inner = value::table(&[(
+                    "client",
+                    value::list([value::text("0.0.0.0/0"), value::text("::/0")]),
+                )]);
+                vec![("not", inner)]
+            }
+            Cond::Key(key, values) => {
+                let value = match &values[..] {
+                    [one] => one.clone(),
+                    several => value::list(several.iter().cloned()),
+                };
+                vec![(key, value)]
+            }
+            Cond::Not(inner) => vec![("not", value::table(&inner.pairs()))],
+            Cond::Any(parts) => {
+                vec![("any", value::list(parts.iter().map(|part| value::table(&part.pairs()))))]
+            }
+            Cond::All(parts) => together(parts),
+        }
+    }
+}
+
+/// Keys that occur once stand side by side; further ones of the same key go into `all`.
+fn together(parts: &[Cond]) -> Vec<(&'static str, String)> {
+    let mut side: Vec<(&'static str, String)> = Vec::new();
+    let mut rest = Vec::new();
+    for part in parts {
+        let pairs = part.pairs();
+        match &pairs[..] {
+            [(key, value)] if !side.iter().any(|(known, _)| known == key) => {
+                side.push((key, value.clone()))
+            }
+            _ => rest.push(value::table(&pairs)),
+        }
+    }
+    if !rest.is_empty() {
+        side.push(("all", value::list(rest)));
+    }
+    side
+}
+
+/// A regular expression that fits exactly this text.
+pub fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        if "\\.+*?()|[]{}^$#&-~".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// An expression that is searched for, as one that fits the whole path.
+pub fn whole_path(expression: &str, ignore_case: bool) -> String {
+    let plain = !expression.contains('|');
+    let (body, start) = match expression.strip_prefix('^').filter(|_| plain) {
+        Some(body) => (body, ""),
+        None => (expression, ".*"),
+    };
+    let (body, end) = match body.strip_suffix('$').filter(|body| plain && !body.ends_with('\\')) {
+        Some(body) => (body, ""),
+        None => (body, ".*"),
+    };
+    let body = if plain { body.to_owned() } else { format!("(?:{body})") };
+    format!("{}{start}{body}{end}", if ignore_case { "(?i)" } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> Cond {
+        Cond::texts("path", &[text])
+    }
+
+    #[test]
+    fn conditions_are_written_as_rules_read_them() {
+        let host = Cond::texts("host", &["a.example", "b.example"]);
+        for (cond, tls, expected) in [
+            (path("/a"), false, Some("{ path = \"/a\" }")),
+            (
+                path("/a").and(host.clone()),
+                false,
+                Some("{ path = \"/a\", host = [\"a.example\", \"b.example\"] }"),
+            ),
+            (
+                path("/a").and(path("/b")),
+                false,
+                Some("{ path = \"/a\", all = [{ path = \"/b\" }] }"),
+            ),
+            (path("/a").negated(), false, Some("{ not = { path = \"/a\" } }")),
+            (path("/a").negated().negated(), false, Some("{ path = \"/a\" }")),
+            (
+                Cond::Any(vec![path("/a"), path("/b")]),
+                false,
+                Some("{ any = [{ path = \"/a\" }, { path = \"/b\" }] }"),
+            ),
+            (Cond::Tls.and(path("/a")), true, Some("{ path = \"/a\" }")),
+            (Cond::Any(vec![Cond::Tls, path("/a")]), true, None),
+            (Cond::All(vec![]), false, None),
+        ] {
+            assert_eq!(cond.clone().settled(tls).when().as_deref(), expected, "{cond:?}");
+        }
+        assert_eq!(Cond::Tls.and(path("/a")).settled(false), Cond::Is(false));
+    }
+
+    #[test]
+    fn a_search_becomes_an_expression_of_the_whole_path() {
+        for (search, whole) in [
+            ("^/api", "/api.*"),
+            ("^/api$", "/api"),
+            ("jpg$", ".*jpg"),
+            ("^/a|b$", ".*(?:^/a|b$).*"),
+            ("x", ".*x.*"),
+            ("^/a\\$", "/a\\$.*"),
+        ] {
+            assert_eq!(whole_path(search, false), whole);
+        }
+        assert_eq!(escaped("/a.b+c"), "/a\\.b\\+c");
+    }
+}

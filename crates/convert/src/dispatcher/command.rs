@@ -1,0 +1,159 @@
+//! One command: its object, its action, its target and its keywords. Objects and actions may be shortened.
+
+use crate::notes::Notes;
+
+/// Objects that commands are about.
+const OBJECTS: [&str; 16] = [
+    "executor",
+    "cluster",
+    "port",
+    "server",
+    "rule",
+    "manager",
+    "advisor",
+    "highavailability",
+    "file",
+    "host",
+    "logstatus",
+    "metric",
+    "set",
+    "status",
+    "subagent",
+    "binlog",
+];
+/// Targets that one `+` list may stand for.
+const TARGETS: usize = 4_096;
+
+/// A command.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// The object, in full.
+    pub object: &'static str,
+    /// The words behind it: action, target, keywords and values.
+    pub words: Vec<String>,
+    /// From 1.
+    pub line: u32,
+    /// The line, for messages.
+    pub text: String,
+}
+
+impl Command {
+    /// Reads a line; `None`: it holds no command.
+    pub fn read(text: &str, line: u32, notes: &mut Notes) -> Option<Command> {
+        let mut words = words(text).into_iter().peekable();
+        let first = words.peek()?.clone();
+        if first.starts_with('#')
+            || matches!(first.as_str(), "echo" | "rem" | "REM" | "::" | "sleep" | "@echo")
+        {
+            return None;
+        }
+        let program = first.rsplit(['/', '\\']).next().unwrap_or_default().trim_end_matches(".exe");
+        if matches!(program, "dscontrol" | "cbrcontrol" | "sscontrol") {
+            words.next();
+        }
+        let text = text.trim().to_owned();
+        let short = words.next()?;
+        let mut meant =
+            OBJECTS.into_iter().filter(|object| object.starts_with(&short.to_ascii_lowercase()));
+        match (meant.next(), meant.next()) {
+            (Some(object), other) if other.is_none() || object == short || short.len() == 1 => {
+                Some(Command { object, words: words.collect(), line, text })
+            }
+            _ => {
+                notes.left(line, &text, "it is no command of `dscontrol`", "");
+                None
+            }
+        }
+    }
+
+    /// A word behind the object, or nothing.
+    pub fn word(&self, at: usize) -> &str {
+        self.words.get(at).map_or("", String::as_str)
+    }
+
+    /// Whether the action is this one, or begins so.
+    pub fn does(&self, action: &str) -> bool {
+        let word = self.word(0);
+        !word.is_empty() && action.starts_with(&word.to_ascii_lowercase())
+    }
+
+    /// Keywords with their values behind the target.
+    pub fn pairs(&self, from: usize) -> impl Iterator<Item = (&str, &str)> {
+        let rest = self.words.get(from..).unwrap_or(&[]);
+        rest.chunks(2).map(|pair| match pair {
+            [key, value] => (key.as_str(), value.as_str()),
+            [key] => (key.as_str(), ""),
+            _ => ("", ""),
+        })
+    }
+
+    /// What the target's parts stand for: `a+b:80` is two.
+    pub fn targets(&self) -> Vec<Vec<String>> {
+        let target = self.word(1);
+        let separator = if target.contains('@') { '@' } else { ':' };
+        let mut out: Vec<Vec<String>> = vec![Vec::new()];
+        for part in target.split(separator) {
+            let mut next = Vec::new();
+            for known in &out {
+                for one in part.split('+') {
+                    if next.len() < TARGETS {
+                        next.push([known.as_slice(), &[one.to_owned()]].concat());
+                    }
+                }
+            }
+            out = next;
+        }
+        out
+    }
+}
+
+/// Words between spaces; quotes keep them together.
+fn words(text: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    for c in text.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), c) => word.get_or_insert_default().push(c),
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, c) if c.is_whitespace() => out.extend(word.take()),
+            (None, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    out.extend(word);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<Command> {
+        Command::read(text, 1, &mut Notes::new("x"))
+    }
+
+    #[test]
+    fn commands_may_be_shortened_and_lists_are_many() {
+        for (text, object) in [
+            ("dscontrol executor start", Some("executor")),
+            ("/usr/bin/dscontrol e set nfa 1.2.3.4", Some("executor")),
+            ("dscontrol c add a", Some("cluster")),
+            ("port add a:80", Some("port")),
+            ("# comment", None),
+            ("", None),
+            ("nonsense here", None),
+        ] {
+            assert_eq!(read(text).map(|one| one.object), object, "{text}");
+        }
+        let command = read("dscontrol server add c:80+443:a+b weight 3").unwrap();
+        let targets: Vec<String> = command.targets().iter().map(|one| one.join("/")).collect();
+        assert_eq!(targets, ["c/80/a", "c/80/b", "c/443/a", "c/443/b"]);
+        assert_eq!(command.pairs(2).collect::<Vec<_>>(), [("weight", "3")]);
+        assert_eq!(read("port add 2001:db8::1@80").unwrap().targets(), [["2001:db8::1", "80"]]);
+        assert_eq!(words("a \"b c\" d"), ["a", "b c", "d"]);
+    }
+}

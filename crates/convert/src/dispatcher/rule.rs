@@ -1,0 +1,134 @@
+//! Rules of a port as conditions.
+
+use std::net::IpAddr;
+
+use crate::condition::Cond;
+use crate::notes::Why;
+use crate::value;
+
+use super::picture::Object;
+
+/// Networks that one range may come to.
+const NETWORKS: usize = 62;
+
+/// When a rule fires. `http`: requests are seen.
+pub fn condition(rule: &Object, http: bool) -> Result<Cond, Why> {
+    let get = |key: &str| rule.keys.get(key).map_or("", |(value, _)| value.as_str());
+    let (begin, end) = (get("beginrange"), get("endrange"));
+    match get("type") {
+        "true" => Ok(Cond::Is(true)),
+        "ip" => {
+            let networks = begin
+                .parse()
+                .ok()
+                .zip(end.parse().ok())
+                .and_then(|(begin, end)| networks(begin, end));
+            match networks {
+                Some(networks) => Ok(Cond::texts("client", &networks)),
+                None => Err(Why::new(
+                    "the range of addresses is none, or too ragged",
+                    "`client` with networks",
+                )),
+            }
+        }
+        "port" => Ok(Cond::texts("client-port", &[format!("{begin}-{end}")])),
+        "time" => {
+            Ok(Cond::texts("hours", &[format!("{begin}-{}", if end == "24" { "23" } else { end })]))
+        }
+        "connection" if begin == "0" || begin.is_empty() => {
+            Ok(Cond::Key("rate", vec![end.to_owned()]))
+        }
+        "active" if http => {
+            let active = Cond::texts("active", &[format!("{begin}-{end}")]);
+            Ok(active.and(Cond::Key("count", vec![value::text("pool")])))
+        }
+        "service" => match get("tos").parse::<u8>() {
+            Ok(tos) => Ok(Cond::Key("tos", vec![tos.to_string()])),
+            Err(_) => Err(Why::new("bits of the type of service are compared whole", "`tos`")),
+        },
+        "content" if http => content(get("pattern")),
+        "content" => Err(Why::new("packets show no content", "`forward = \"http\"`")),
+        "reservedbandwidth" | "sharedbandwidth" => Err(Why::new(
+            "packets are not ruled by bandwidth",
+            "`guard.bandwidth`, or `forward = \"tcp\"` with `bandwidth`",
+        )),
+        other => Err(Why::new(
+            format!("there is no rule of type `{other}`"),
+            "`servers` in a rule's `when`, with `forward = \"http\"` or \"tcp\"",
+        )),
+    }
+}
+
+/// A pattern with one comparison: `uri=*/a/*`.
+fn content(pattern: &str) -> Result<Cond, Why> {
+    let (name, text) = pattern.split_once('=').unwrap_or(("", ""));
+    if text.is_empty() || pattern.contains(['&', '|', '(', '!']) {
+        return Err(Why::new(
+            "only one comparison for each rule",
+            "`all`, `any` and `not` in a rule's `when`",
+        ));
+    }
+    let glob = text.replace('*', "**");
+    match name.to_ascii_lowercase().as_str() {
+        "uri" if glob.starts_with("**") => Ok(Cond::texts("path", &[format!("/{glob}")])),
+        "uri" => Ok(Cond::texts("path", &[glob])),
+        "host" if !text.contains('*') => Ok(Cond::texts("host", &[text])),
+        "method" => Ok(Cond::texts("method", &[text])),
+        field => Ok(Cond::texts("header", &[format!("{field}: {text}")])),
+    }
+}
+
+/// The fewest networks that are exactly a range.
+fn networks(begin: IpAddr, end: IpAddr) -> Option<Vec<String>> {
+    let (mut begin, end, bits, v4) = match (begin, end) {
+        (IpAddr::V4(begin), IpAddr::V4(end)) => {
+            (u128::from(u32::from(begin)), u128::from(u32::from(end)), 32, true)
+        }
+        (IpAddr::V6(begin), IpAddr::V6(end)) => (u128::from(begin), u128::from(end), 128, false),
+        _ => return None,
+    };
+    let mut out = Vec::new();
+    while begin <= end {
+        // As large as its beginning allows, and no larger than what is left.
+        let mut size = if begin == 0 { bits } else { begin.trailing_zeros().min(bits) };
+        while size > 0
+            && (size == 128 || begin.checked_add((1 << size) - 1).is_none_or(|last| last > end))
+        {
+            size -= 1;
+        }
+        let ip = if v4 {
+            IpAddr::V4(u32::try_from(begin).ok()?.into())
+        } else {
+            IpAddr::V6(begin.into())
+        };
+        out.push(format!("{ip}/{}", bits - size));
+        if out.len() > NETWORKS {
+            return None;
+        }
+        begin = match begin.checked_add(1 << size) {
+            Some(next) => next,
+            None => break,
+        };
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_networks() {
+        for (begin, end, expected) in [
+            ("10.0.0.0", "10.0.0.255", Some("10.0.0.0/24")),
+            ("10.0.0.1", "10.0.0.6", Some("10.0.0.1/32 10.0.0.2/31 10.0.0.4/31 10.0.0.6/32")),
+            ("0.0.0.0", "255.255.255.255", Some("0.0.0.0/0")),
+            ("10.0.0.2", "10.0.0.1", None),
+            ("2001:db8::", "2001:db8::ffff", Some("2001:db8::/112")),
+            ("10.0.0.1", "2001:db8::", None),
+        ] {
+            let found = networks(begin.parse().unwrap(), end.parse().unwrap());
+            assert_eq!(found.map(|list| list.join(" ")).as_deref(), expected, "{begin} {end}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! A backend as a pool.
+
+use crate::document::{Document, Table};
+use crate::names::Names;
+use crate::notes::Notes;
+use crate::{span, value};
+
+use super::check::{self, Check, Times};
+use super::lex::Line;
+use super::section::Section;
+use super::server::{self, Server};
+use super::settings::Settings;
+
+/// Writes it. `ports`: where its clients connect, for servers without a port.
+pub fn write(
+    section: &Section,
+    settings: &Settings,
+    (name, ports): (&str, &[u16]),
+    document: &mut Document,
+    notes: &mut Notes,
+) {
+    if settings.servers.is_empty() {
+        return;
+    }
+    let path = format!("pool.{name}");
+    let mut pool = Table::new(path.clone(), section.line, &section.word);
+    balance(settings, &mut pool, notes);
+    let servers = servers(settings, ports, &mut pool, notes);
+    let check = check::of(settings, notes);
+    let times = servers.iter().find(|one| one.checked).map(|one| one.times.clone());
+    if let Some(times) = &times {
+        pool.set("probe", check.written(times), check.line);
+    }
+    common(&servers, &mut pool, notes);
+    if let Some(line) = settings.single.get("retries") {
+        pool.set("retries", line.word(1), line.number);
+    }
+    source(settings, &mut pool, notes);
+    let mut names = Names::default();
+    for one in &servers {
+        let value = written(one, names.give(&one.name), times.as_ref(), &check);
+        pool.item("servers", value, one.line);
+    }
+    if pool.has("servers") || pool.has("servers-from") {
+        document.push(pool);
+        timeouts(&path, settings, document);
+    } else {
+        notes.left(section.line, &section.word, "none of its servers can be carried over", "");
+    }
+}
+
+fn balance(settings: &Settings, pool: &mut Table, notes: &mut Notes) {
+    let Some(line) = settings.single.get("balance") else {
+        return pool.set("balance", value::text("round-robin"), 0);
+    };
+    let number = line.number;
+    let (name, argument) = line.word(1).split_once('(').unwrap_or((line.word(1), ""));
+    let argument = argument.trim_end_matches(')');
+    let hashed = match name {
+        "roundrobin" | "static-rr" => {
+            return pool.set("balance", value::text("round-robin"), number);
+        }
+        "leastconn" if settings.http => {
+            return pool.set("balance", value::text("least-request"), number);
+        }
+        "leastconn" => return pool.set("balance", value::text("least-connections"), number),
+        "random" => return pool.set("balance", value::text("random"), number),
+        "source" => return pool.set("balance", value::text("source"), number),
+        "uri" if line.words.iter().any(|word| word == "whole") => Some(value::text("uri")),
+        "uri" => Some(value::text("path")),
+        "url_param" => Some(value::table(&[("query", value::text(line.word(2)))])),
+        "hdr" => Some(value::table(&[("header", value::text(argument))])),
+        "hash" => hash(line.word(2)),
+        _ => None,
+    };
+    let Some(hashed) = hashed.filter(|_| settings.http || line.word(2) == "src") else {
+        notes.left(
+            number,
+            &line.text(),
+            "servers are not chosen so",
+            "one of the policies of `balance`; `priority` of servers for `first`",
+        );
+        return pool.set("balance", value::text("round-robin"), number);
+    };
+    match settings.single.get("hash-balance-factor").filter(|factor| factor.word(1) != "0") {
+        Some(factor) => {
+            let factor = ("load-factor", factor.word(1).to_owned());
+            pool.set(
+                "balance",
+                value::table(&[("by", value::text("bounded-hash")), factor]),
+                number,
+            );
+        }
+        None => pool.set("balance", value::text("maglev"), number),
+    }
+    pool.set("hash-on", hashed, number);
+}
+
+/// `balance hash FETCH`.
+fn hash(fetch: &str) -> Option<String> {
+    let (name, argument) = fetch.split_once('(').unwrap_or((fetch, ""));
+    let argument = value::text(argument.split(')').next().unwrap_or_default());
+    Some(match name {
+        "src" => value::text("address"),
+        "path" => value::text("path"),
+        "pathq" | "url" => value::text("uri"),
+        "req.cook" | "cook" => value::table(&[("cookie", argument)]),
+        "req.hdr" | "hdr" => value::table(&[("header", argument)]),
+        "urlp" | "url_param" => value::table(&[("query", argument)]),
+        _ => return None,
+    })
+}
+
+fn servers(settings: &Settings, ports: &[u16], pool: &mut Table, notes: &mut Notes) -> Vec<Server> {
+    let mut out = Vec::new();
+    for (line, defaults) in &settings.servers {
+        if line.word(0) == "server-template" {
+            template(line, pool, notes);
+            continue;
+        }
+        let Some(mut server) = server::read(line, defaults, notes) else { continue };
+        let mut own: Vec<u16> = ports.to_vec();
+        own.dedup();
+        match (server.port, &own[..]) {
+            (Some(_), _) => {}
+            (None, [only]) => server.port = Some(*only),
+            (None, _) => {
+                notes.left(
+                    line.number,
+                    &line.text(),
+                    "the server has no port, and its clients come to several or none",
+                    "a port",
+                );
+                continue;
+            }
+        }
+        out.push(server);
+    }
+    let backups = out.iter().filter(|one| one.backup).count();
+    if let Some(last) = out.iter().rfind(|one| one.backup)
+        && backups > 1
+        && !settings.options.contains_key("allbackups")
+    {
+        let reason = "all backups help when the others are down, not the first of them alone";
+        notes.changed(last.line, "backup", reason, "`priority` for an order among them");
+    }
+    out
+}
+
+/// `server-template PREFIX NUM NAME:PORT`.
+fn template(line: &Line, pool: &mut Table, notes: &mut Notes) {
+    let (host, port) = line.word(3).rsplit_once(':').unwrap_or((line.word(3), ""));
+    let most = line.word(2).rsplit('-').next().unwrap_or_default();
+    if pool.has("servers-from") || port.is_empty() || host.starts_with('_') {
+        let instead = "`servers-from = { dns = …, port = … }`";
+        return notes.left(
+            line.number,
+            &line.text(),
+            "one name with a port for each pool",
+            instead,
+        );
+    }
+    let pairs = [("dns", value::text(host)), ("port", port.to_owned()), ("max", most.to_owned())];
+    pool.set("servers-from", value::table(&pairs), line.number);
+}
+
+/// What a pool says for all of its servers.
+fn common(servers: &[Server], pool: &mut Table, notes: &mut Notes) {
+    let Some(first) = servers.first() else { return };
+    if let Some(keys) = &first.tls {
+        pool.must("tls", value::table(keys), first.line);
+    }
+    if first.http2 {
+        pool.set("http2", value::text("only"), first.line);
+    }
+    if let Some(ms) = servers.iter().find_map(|one| one.slow_start) {
+        pool.set("slow-start", span::written(ms.max(1_000)), first.line);
+    }
+    if let Some((port, every)) = servers.iter().find_map(|one| one.agent.clone()) {
+        let mut pairs = vec![("kind", value::text("text"))];
+        if !port.is_empty() {
+            pairs.push(("port", port));
+        }
+        pairs.extend(every.map(|ms| ("every", span::written(ms))));
+        pool.set("agent", value::table(&pairs), first.line);
+    }
+    for other in servers {
+        if other.tls != first.tls || other.http2 != first.http2 {
+            let reason = "all servers of a pool are spoken to in the same way, that of the first";
+            notes.changed(
+                other.line,
+                &format!("server {}", other.name),
+                reason,
+                "pools of their own and a `split` rule",
+            );
+        }
+    }
+}
+
+fn source(settings: &Settings, pool: &mut Table, notes: &mut Notes) {
+    let Some(line) = settings.single.get("source") else { return };
+    let address = line.word(1).split(':').next().unwrap_or_default();
+    if line.words.len() > 2 {
+        let instead = "`socket = { transparent = true }` in the pool, or `forward = \"nat\"` with `source = \"client\"`";
+        notes.left(
+            line.number,
+            &line.text(),
+            "clients' addresses need routes of their own",
+            instead,
+        );
+    } else if address != "0.0.0.0" {
+        pool.set("source", value::text(address), line.number);
+    }
+}
+
+fn timeouts(path: &str, settings: &Settings, document: &mut Document) {
+    let mut times = Table::new(format!("{path}.timeout"), 0, "");
+    let mut set = |key: &'static str, time: Option<(u64, u32)>| {
+        if let Some((ms, line)) = time {
+            times.set(key, span::written(ms), line);
+        }
+    };
+    set("connect", settings.time("connect"));
+    set("queue", settings.time("queue").or(settings.time("connect")));
+    if settings.http {
+        set("first-byte", settings.time("server"));
+        set("between-bytes", settings.time("server"));
+    }
+    if !times.entries.is_empty() {
+        document.push(times);
+    }
+}
+
+fn written(server: &Server, name: String, times: Option<&Times>, check: &Check) -> String {
+    let port = server.port.unwrap_or(80);
+    let mut pairs: Vec<(&str, String)> = vec![
+        ("name", value::text(&name)),
+        ("address", value::text(&format!("{}:{port}", server.host))),
+    ];
+    pairs.extend(server.keys.iter().map(|(key, value)| (*key, value.clone())));
+    if server.backup {
+        pairs.push(("backup", "true".to_owned()));
+    }
+    match times {
+        Some(_) if !server.checked => pairs.push(("probe", value::text("off"))),
+        Some(common) if *common != server.times => {
+            pairs.push(("probe", check.written(&server.times)))
+        }
+        _ => {}
+    }
+    value::table(&pairs)
+}

@@ -1,0 +1,185 @@
+//! `bind` lines: where a frontend listens, and its TLS.
+
+use crate::notes::Notes;
+use crate::value;
+
+use super::lex::Line;
+
+/// One `bind` line.
+#[derive(Clone, Debug, Default)]
+pub struct Bind {
+    /// As `listen` writes them.
+    pub listen: Vec<String>,
+    /// Ports, for servers that have none.
+    pub ports: Vec<u16>,
+    /// TLS, with what belongs to it.
+    pub tls: bool,
+    /// Files of certificates.
+    pub certificates: Vec<String>,
+    /// Who signs clients, and whether they must show a certificate.
+    pub client: Option<(String, bool)>,
+    /// The oldest version.
+    pub minimum: Option<&'static str>,
+    /// HTTP/2: off, over TLS, always.
+    pub http2: Option<&'static str>,
+    /// Keys of `socket`.
+    pub socket: Vec<(&'static str, String)>,
+    /// Where it stands.
+    pub line: u32,
+}
+
+/// Words without a value that change nothing here.
+const ALONE: [&str; 12] = [
+    "v4v6",
+    "v6only",
+    "no-sslv3",
+    "no-tlsv10",
+    "no-tlsv11",
+    "force-tlsv12",
+    "strict-sni",
+    "no-tls-tickets",
+    "no-ca-names",
+    "prefer-client-ciphers",
+    "defer-accept",
+    "generate-certificates",
+];
+/// Words with a value that change nothing here.
+const VALUED: [&str; 12] = [
+    "name",
+    "id",
+    "process",
+    "thread",
+    "level",
+    "user",
+    "group",
+    "mode",
+    "nice",
+    "ssl-max-ver",
+    "severity-output",
+    "shards",
+];
+/// Ports of one range.
+const RANGE: u32 = 256;
+
+/// Reads one; `None`: it cannot be listened there.
+pub fn read(line: &Line, base: &str, notes: &mut Notes) -> Option<Bind> {
+    let mut out = Bind { line: line.number, ..Bind::default() };
+    let words = line.rest(1);
+    let both = words.iter().any(|word| word == "v4v6");
+    for address in line.word(1).split(',') {
+        if let Err(reason) = out.address(address, both) {
+            notes.left(line.number, &line.text(), &reason, "an address and a port");
+            return None;
+        }
+    }
+    if words.iter().any(|word| word == "accept-proxy" || word == "accept-netscaler-cip") {
+        let reason =
+            "the PROXY protocol is not read, and clients behind it could not be told apart";
+        let instead = "let clients connect directly, or forward packets (`forward = \"mac\"`)";
+        notes.left(line.number, &line.text(), reason, instead);
+        return None;
+    }
+    let mut words = words.iter().skip(1).map(String::as_str);
+    let mut optional = false;
+    while let Some(word) = words.next() {
+        let mut next = || words.next().unwrap_or_default();
+        match word {
+            "ssl" => out.tls = true,
+            "crt" => out.certificates.push(rooted(next(), base)),
+            "ca-file" => out.client = Some((next().to_owned(), false)),
+            "verify" => optional = next() == "optional",
+            "ssl-min-ver" => out.minimum = version(next()),
+            "no-tlsv12" => out.minimum = Some("1.3"),
+            "alpn" | "npn" => {
+                let offered = next().split(',').any(|one| one == "h2");
+                out.http2 = Some(if offered { "tls" } else { "off" });
+            }
+            "proto" => out.http2 = Some(if next() == "h2" { "always" } else { "off" }),
+            "interface" => out.socket.push(("interface", value::text(next()))),
+            "backlog" => out.socket.push(("backlog", next().to_owned())),
+            "mss" => out.socket.push(("mss", next().to_owned())),
+            "tcp-ut" => {
+                let time = crate::span::read(next(), 1).map(crate::span::written);
+                out.socket.extend(time.map(|time| ("user-timeout", time)));
+            }
+            "tfo" => out.socket.push(("fast-open", "256".to_owned())),
+            "transparent" => out.socket.push(("transparent", "true".to_owned())),
+            alone if ALONE.contains(&alone) => {}
+            valued if VALUED.contains(&valued) => drop(next()),
+            "ciphers" | "ciphersuites" | "curves" | "ecdhe" => {
+                next();
+                let reason = "ciphers and curves are chosen by `tls.policy`";
+                let instead = "`tls = { policy = \"modern\" }`";
+                notes.changed(line.number, &line.text(), reason, instead);
+            }
+            other => {
+                let reason = format!("`{other}` of a listener is not known");
+                notes.left(line.number, &line.text(), &reason, "");
+                next();
+            }
+        }
+    }
+    out.client = out.client.map(|(file, _)| (file, optional));
+    if out.tls && out.certificates.is_empty() {
+        let instead = "`tls = { certificates = … }`";
+        notes.left(line.number, &line.text(), "TLS needs the file of a certificate", instead);
+        return None;
+    }
+    Some(out)
+}
+
+/// A certificate's file, below `crt-base` where it says no folder of its own.
+fn rooted(file: &str, base: &str) -> String {
+    let whole = file.starts_with('/') || base.is_empty();
+    if whole { file.to_owned() } else { format!("{base}/{file}") }
+}
+
+impl Bind {
+    fn address(&mut self, text: &str, both: bool) -> Result<(), String> {
+        if text.starts_with('/')
+            || ["unix@", "abns@", "fd@", "sockpair@", "quic4@", "quic6@", "rhttp@"]
+                .iter()
+                .any(|kind| text.starts_with(kind))
+        {
+            return Err("only TCP is listened on".to_owned());
+        }
+        let v6 = text.starts_with("ipv6@");
+        let text = text
+            .trim_start_matches("ipv4@")
+            .trim_start_matches("ipv6@")
+            .trim_start_matches("tcp4@")
+            .trim_start_matches("tcp@");
+        let (host, ports) = text.rsplit_once(':').ok_or("the port is missing")?;
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let host = match host {
+            "" | "*" if v6 => "[::]".to_owned(),
+            "" | "*" | "0.0.0.0" => "0.0.0.0".to_owned(),
+            "::" if both => String::new(),
+            host if host.contains(':') => format!("[{host}]"),
+            host => host.to_owned(),
+        };
+        let (first, last) = ports.split_once('-').unwrap_or((ports, ports));
+        let (first, last) = first
+            .parse::<u16>()
+            .ok()
+            .zip(last.parse::<u16>().ok())
+            .ok_or("the port is not a number")?;
+        if first > last || u32::from(last - first) >= RANGE {
+            return Err(format!("more than {RANGE} ports in one range"));
+        }
+        for port in first..=last {
+            self.listen.push(value::text(&format!("{host}:{port}")));
+            self.ports.push(port);
+        }
+        Ok(())
+    }
+}
+
+/// A version of TLS as we name it; what is older than ours is ours.
+pub fn version(text: &str) -> Option<&'static str> {
+    match text {
+        "TLSv1.3" => Some("1.3"),
+        "TLSv1.2" => Some("1.2"),
+        _ => None,
+    }
+}

@@ -1,0 +1,376 @@
+//! Directives that are not carried over: those without which nothing is missing, and those for which there is
+//! something else.
+
+use crate::notes::{Kind, Notes};
+
+use super::lex::Line;
+
+type Row = (&'static [&'static str], Kind, &'static str, &'static str);
+
+/// First words, or two words for `option`.
+const ROWS: &[Row] = &[
+    (
+        &[
+            "daemon",
+            "user",
+            "group",
+            "chroot",
+            "pidfile",
+            "uid",
+            "gid",
+            "master-worker",
+            "nbproc",
+            "cpu-map",
+            "ulimit-n",
+            "description",
+            "node",
+            "numa-cpu-mapping",
+            "set-dumpable",
+            "bind-process",
+            "id",
+        ],
+        Kind::NotNeeded,
+        "the service manager starts and confines the process",
+        "",
+    ),
+    (
+        &[
+            "stats socket",
+            "stats timeout",
+            "stats maxconn",
+            "server-state-base",
+            "server-state-file",
+            "load-server-state-from-file",
+        ],
+        Kind::NotNeeded,
+        "the daemon has its own control socket and keeps states itself",
+        "",
+    ),
+    (
+        &[
+            "tune.",
+            "spread-checks",
+            "busy-polling",
+            "max-spread-checks",
+            "profiling.",
+            "noepoll",
+            "nopoll",
+            "nosplice",
+            "maxpipes",
+            "maxsslconn",
+            "maxconnrate",
+            "maxsessrate",
+            "maxsslrate",
+            "expose-experimental-directives",
+            "presetenv",
+            "setenv",
+            "resetenv",
+            "unsetenv",
+            "zero-warning",
+            "strict-limits",
+            "thread-groups",
+            "quiet",
+            "h1-case-adjust",
+            "default-path",
+            "ca-base",
+            "issuers-chain-path",
+            "localpeer",
+        ],
+        Kind::NotNeeded,
+        "tuning of HAProxy itself",
+        "",
+    ),
+    (
+        &[
+            "ssl-default-",
+            "ssl-dh-",
+            "ssl-server-verify",
+            "ssl-engine",
+            "ssl-mode-async",
+            "ssl-load-extra-files",
+            "ssl-security-level",
+            "ssl-skip-self-issued-ca",
+            "ssl-propquery",
+        ],
+        Kind::Changed,
+        "ciphers and curves are chosen by `tls.policy`",
+        "`tls = { policy = \"intermediate\" }` (the default) or \"modern\"",
+    ),
+    (
+        &[
+            "log",
+            "log-format",
+            "log-tag",
+            "log-send-hostname",
+            "log-format-sd",
+            "error-log-format",
+            "option httplog",
+            "option tcplog",
+            "option httpslog",
+            "option dontlognull",
+            "option dontlog-normal",
+            "option logasap",
+            "option log-separate-errors",
+            "option log-health-checks",
+            "option socket-stats",
+            "option contstats",
+        ],
+        Kind::Changed,
+        "the access log has its own form and goes to standard error",
+        "`[global] access-log`",
+    ),
+    (
+        &["lua-load", "lua-load-per-thread", "lua-prepend-path", "filter"],
+        Kind::LeftOut,
+        "there are no scripts and filters",
+        "do it at the servers",
+    ),
+    (
+        &[
+            "stats enable",
+            "stats uri",
+            "stats auth",
+            "stats refresh",
+            "stats admin",
+            "stats realm",
+            "stats hide-version",
+            "stats show-",
+            "stats scope",
+            "stats http-request",
+        ],
+        Kind::LeftOut,
+        "there is no statistics page",
+        "`steelyard status`, `steelyard top` and `[global] metrics`",
+    ),
+    (&["compression"], Kind::LeftOut, "answers are not compressed", "compress at the servers"),
+    (
+        &["errorfile", "errorloc", "errorloc302", "errorloc303", "errorfiles", "http-error"],
+        Kind::LeftOut,
+        "errors of the balancer have bodies of its own, with the cause",
+        "a rule with `answer` for what should have another body",
+    ),
+    (
+        &["capture", "unique-id-format", "unique-id-header", "declare"],
+        Kind::LeftOut,
+        "nothing is captured from requests",
+        "the access log's own fields",
+    ),
+    (
+        &[
+            "option redispatch",
+            "option http-keep-alive",
+            "option http-server-close",
+            "option prefer-last-server",
+            "option tcpka",
+            "option clitcpka",
+            "option srvtcpka",
+            "option splice-auto",
+            "option splice-request",
+            "option splice-response",
+            "option tcp-smart-accept",
+            "option tcp-smart-connect",
+            "option nolinger",
+            "option checkcache",
+            "option http-ignore-probes",
+            "option http-use-htx",
+            "option idle-close-on-response",
+            "http-reuse",
+            "option http-pretend-keepalive",
+            "option independent-streams",
+            "grace",
+            "option spop-check",
+        ],
+        Kind::NotNeeded,
+        "connections are kept, shared and given up by rules that need no switch",
+        "",
+    ),
+    (
+        &["option httpclose", "option forceclose", "option http-tunnel"],
+        Kind::Changed,
+        "connections to clients and servers are kept open where both allow it",
+        "",
+    ),
+    (
+        &["option abortonclose"],
+        Kind::NotNeeded,
+        "a request whose client has gone is always given up",
+        "",
+    ),
+    (
+        &["option http-buffer-request"],
+        Kind::LeftOut,
+        "bodies are passed on as they come",
+        "`timeout.between-bytes` ends slow ones",
+    ),
+    (
+        &[
+            "option accept-invalid-http-request",
+            "option accept-invalid-http-response",
+            "option accept-unsafe-violations-in-http-request",
+            "option http-no-delay",
+            "option http_proxy",
+            "option transparent",
+            "option h1-case-adjust-bogus-client",
+            "option h1-case-adjust-bogus-server",
+            "option originalto",
+            "option httpslog",
+            "option http-restrict-req-hdr-names",
+            "option disable-h2-upgrade",
+            "option http-drop-request-trailers",
+        ],
+        Kind::LeftOut,
+        "requests are read strictly, and there is no switch for that",
+        "",
+    ),
+    (
+        &[
+            "option persist",
+            "option external-check",
+            "external-check",
+            "email-alert",
+            "option lb-agent-chk",
+        ],
+        Kind::LeftOut,
+        "it has no counterpart",
+        "`[[global.hook]]` for alerts, `probe = { program = … }` for checks",
+    ),
+    (
+        &[
+            "http-request track-",
+            "tcp-request connection track-",
+            "tcp-request content track-",
+            "http-response track-",
+            "tcp-request session",
+        ],
+        Kind::LeftOut,
+        "counters of clients are not tables of their own",
+        "a rule with `limit = { rate = …, by = \"address\" }`",
+    ),
+    (
+        &[
+            "http-request auth",
+            "http-request lua",
+            "http-request cache-use",
+            "http-response cache-store",
+            "http-request set-var",
+            "http-request set-map",
+            "http-request set-log-level",
+            "http-request capture",
+            "http-request replace-",
+            "http-request set-path",
+            "http-request set-uri",
+            "http-request set-query",
+            "http-request set-src",
+            "http-request tarpit",
+            "http-request normalize-uri",
+            "http-request use-service",
+            "http-request do-resolve",
+            "http-request sc-",
+            "http-request wait-for",
+            "http-request send-spoe-group",
+            "http-request silent-drop",
+            "http-request strict-mode",
+            "http-request disable-l7-retry",
+            "http-request add-acl",
+            "http-request set-",
+        ],
+        Kind::LeftOut,
+        "it has no counterpart that does the same to every request",
+        "`rewrite` in a rule, or do it at the servers",
+    ),
+    (
+        &[
+            "http-response",
+            "http-after-response",
+            "tcp-response",
+            "rspadd",
+            "rspidel",
+            "rspirep",
+            "reqadd",
+            "reqrep",
+            "reqirep",
+            "reqidel",
+        ],
+        Kind::LeftOut,
+        "it has no counterpart",
+        "`rewrite = { answer-set = …, answer-remove = … }` in a rule",
+    ),
+    (
+        &["tcp-request inspect-delay", "tcp-request content accept"],
+        Kind::NotNeeded,
+        "the beginning of a connection is read where a rule asks for its name",
+        "",
+    ),
+    (
+        &[
+            "use-server",
+            "force-persist",
+            "ignore-persist",
+            "dispatch",
+            "fullconn",
+            "http-send-name-header",
+            "max-keep-alive-queue",
+            "rate-limit",
+            "monitor fail",
+            "monitor-net",
+            "guid",
+            "persist",
+            "load-on-bind",
+        ],
+        Kind::LeftOut,
+        "it has no counterpart",
+        "",
+    ),
+    (&["hash-type"], Kind::Changed, "hashing is consistent (Maglev)", ""),
+    (&["enabled", "no option", "default-server"], Kind::NotNeeded, "it is the default", ""),
+    (
+        &["retry-on"],
+        Kind::Changed,
+        "what may be sent again is judged by what is provably harmless",
+        "`retry = { on = [502, 503] }`",
+    ),
+];
+
+/// Says what is known of a directive.
+pub fn tell(word: &str, line: &Line, notes: &mut Notes) {
+    let text = line.text();
+    let two = format!("{word} {}", line.word(1));
+    let three = format!("{two} {}", line.word(2));
+    let fits = |row: &Row| {
+        row.0.iter().any(|known| match known.strip_suffix(['.', '-']) {
+            Some(_) => text.starts_with(known),
+            None => *known == word || *known == two || *known == three,
+        })
+    };
+    match ROWS.iter().find(|row| fits(row)) {
+        Some((_, Kind::NotNeeded, reason, _)) => notes.needless(line.number, &text, reason),
+        Some((_, Kind::Changed, reason, instead)) => {
+            notes.changed(line.number, &text, reason, instead)
+        }
+        Some((_, Kind::LeftOut, reason, instead)) => {
+            notes.left(line.number, &text, reason, instead)
+        }
+        None => notes.left(line.number, &text, "the converter does not know it", ""),
+    }
+}
+
+/// Why a section is not carried over, and what to use instead.
+pub fn section(word: &str) -> (&'static str, &'static str) {
+    match word.split(' ').next().unwrap_or_default() {
+        "resolvers" => (
+            "names are resolved with the system's resolvers",
+            "`servers-from = { dns = …, resolver = … }`",
+        ),
+        "peers" => (
+            "tables of clients are not shared between machines",
+            "our own cookies need no table: `sticky = { by = \"cookie\", … }`",
+        ),
+        "userlist" => (
+            "there is no authentication by password",
+            "authenticate at the servers, or `tls.client`",
+        ),
+        "cache" => ("answers are not cached", "a cache behind or before the balancer"),
+        "mailers" => ("no mail is sent", "`[[global.hook]]`"),
+        _ => ("there is no such thing", ""),
+    }
+}

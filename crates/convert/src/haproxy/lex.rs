@@ -1,0 +1,107 @@
+//! Lines of HAProxy's files and their words: quotes, escapes and comments as section 2.2 of its manual has them.
+
+/// Words of one line that are kept.
+const WORDS: usize = 256;
+
+/// A line that says something.
+#[derive(Clone, Debug, Default)]
+pub struct Line {
+    /// From 1.
+    pub number: u32,
+    /// Its words, without quotes.
+    pub words: Vec<String>,
+    /// It has an environment variable, which nobody here knows.
+    pub variable: bool,
+    /// A quote is not closed.
+    pub open: bool,
+}
+
+impl Line {
+    /// A word, or nothing.
+    pub fn word(&self, at: usize) -> &str {
+        self.words.get(at).map_or("", String::as_str)
+    }
+
+    /// The words from one on.
+    pub fn rest(&self, from: usize) -> &[String] {
+        self.words.get(from..).unwrap_or(&[])
+    }
+
+    /// The whole line, for messages.
+    pub fn text(&self) -> String {
+        self.words.join(" ")
+    }
+}
+
+/// All lines that are neither empty nor comments.
+pub fn lines(text: &str) -> Vec<Line> {
+    let numbered = text.lines().zip(1u32..);
+    numbered
+        .map(|(text, number)| line(text, number))
+        .filter(|line| !line.words.is_empty())
+        .collect()
+}
+
+fn line(text: &str, number: u32) -> Line {
+    let mut out = Line { number, ..Line::default() };
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some('\''), c) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (_, '\\') => {
+                let escaped = chars.next().map_or('\\', |next| match next {
+                    't' => '\t',
+                    'n' => '\n',
+                    'r' => '\r',
+                    other => other,
+                });
+                // An expression keeps the backslash before what it escapes itself.
+                let kept =
+                    escaped.is_ascii_punctuation() && !matches!(escaped, '\\' | '"' | '\'' | '#');
+                let word = word.get_or_insert_default();
+                if kept || escaped.is_ascii_alphanumeric() {
+                    word.push('\\');
+                }
+                word.push(escaped);
+            }
+            (None, '#') => break,
+            (None, c) if c.is_whitespace() => {
+                out.words.extend(word.take().filter(|_| out.words.len() < WORDS));
+            }
+            (Some('"'), '$') => {
+                out.variable = true;
+                word.get_or_insert_default().push('$');
+            }
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    out.words.extend(word);
+    out.open = quote.is_some();
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_with_quotes_escapes_and_comments() {
+        for (text, words) in [
+            ("  bind :80 # all\n", vec!["bind", ":80"]),
+            ("acl a path_reg ^/x\\.php$", vec!["acl", "a", "path_reg", "^/x\\.php$"]),
+            ("a 'b c' \"d e\" f\\ g h\\#i", vec!["a", "b c", "d e", "f g", "h#i"]),
+            ("a \"\" ''", vec!["a", "", ""]),
+        ] {
+            assert_eq!(lines(text)[0].words, words, "{text}");
+        }
+        assert!(lines("x \"${HOME}\"")[0].variable && !lines("x '$HOME' $a")[0].variable);
+        assert!(lines("x \"a")[0].open && lines("# a\n\n").is_empty());
+    }
+}

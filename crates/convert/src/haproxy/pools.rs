@@ -1,0 +1,34 @@
+//! Backends by their names, for frontends that refer to them before they come.
+
+use std::collections::HashMap;
+
+use super::settings::Settings;
+
+/// Backends by the name that HAProxy has for them.
+#[derive(Debug, Default)]
+pub struct Pools {
+    names: HashMap<String, String>,
+    settings: HashMap<String, Settings>,
+}
+
+impl Pools {
+    /// It is written under this name.
+    pub fn name(&mut self, from: String, written: String) {
+        self.names.entry(from).or_insert(written);
+    }
+
+    /// Its settings.
+    pub fn set(&mut self, from: &str, settings: Settings) {
+        self.settings.entry(from.to_owned()).or_insert(settings);
+    }
+
+    /// The name that it is written under.
+    pub fn written(&self, from: &str) -> Option<&str> {
+        self.names.get(from).map(String::as_str)
+    }
+
+    /// Its settings.
+    pub fn settings(&self, from: &str) -> Option<&Settings> {
+        self.settings.get(from)
+    }
+}

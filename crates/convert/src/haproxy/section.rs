@@ -1,0 +1,176 @@
+//! Sections of the file, with the lines that they inherit from `defaults`.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::notes::Notes;
+
+use super::lex::{Line, lines};
+
+/// What a section is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `global`.
+    Global,
+    /// `frontend`.
+    Frontend,
+    /// `backend`.
+    Backend,
+    /// `listen`.
+    Listen,
+    /// Any other.
+    Other,
+}
+
+/// One section.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// What it is.
+    pub kind: Kind,
+    /// The word that begins it.
+    pub word: String,
+    /// Its name.
+    pub name: String,
+    /// Where it begins.
+    pub line: u32,
+    /// The lines that it inherits.
+    pub defaults: Rc<Vec<Line>>,
+    /// Its own lines.
+    pub lines: Vec<Line>,
+}
+
+/// Words that begin sections which are not carried over.
+const OTHERS: [&str; 18] = [
+    "userlist",
+    "peers",
+    "resolvers",
+    "cache",
+    "mailers",
+    "program",
+    "ring",
+    "http-errors",
+    "fcgi-app",
+    "log-forward",
+    "log-profile",
+    "crt-store",
+    "traces",
+    "acme",
+    "ruleset",
+    "aggregations",
+    "dynamic-update",
+    "stats-file",
+];
+
+/// All sections but `defaults`, which are in those that inherit them.
+pub fn sections(text: &str, notes: &mut Notes) -> Vec<Section> {
+    let mut reader = Reader::default();
+    let mut skipped: Option<(u32, u32)> = None;
+    for line in lines(text) {
+        let word = line.word(0).to_owned();
+        if word.starts_with('.') {
+            let depth = skipped.map_or(0, |(_, depth)| depth);
+            match word.as_str() {
+                ".if" => {
+                    skipped = Some((skipped.map_or(line.number, |(first, _)| first), depth + 1))
+                }
+                ".endif" if depth > 1 => skipped = skipped.map(|(first, depth)| (first, depth - 1)),
+                ".endif" => skipped = None,
+                _ => {}
+            }
+            if word == ".if" {
+                let reason = "what stands between `.if` and `.endif` depends on where HAProxy runs";
+                notes.left(
+                    line.number,
+                    &line.text(),
+                    reason,
+                    "write what holds on this machine without `.if`",
+                );
+            }
+            continue;
+        }
+        if skipped.is_some() {
+            continue;
+        }
+        if line.open || line.variable {
+            let reason = if line.open {
+                "a quote is not closed"
+            } else {
+                "it holds an environment variable"
+            };
+            notes.left(line.number, &line.text(), reason, "write the value itself");
+            continue;
+        }
+        reader.line(line, notes);
+    }
+    reader.finish()
+}
+
+#[derive(Default)]
+struct Reader {
+    done: Vec<Section>,
+    current: Option<Section>,
+    in_defaults: Option<(String, Vec<Line>)>,
+    defaults: Rc<Vec<Line>>,
+    named: HashMap<String, Rc<Vec<Line>>>,
+}
+
+impl Reader {
+    fn line(&mut self, line: Line, notes: &mut Notes) {
+        let word = line.word(0);
+        let kind = match word {
+            "global" => Some(Kind::Global),
+            "frontend" => Some(Kind::Frontend),
+            "backend" => Some(Kind::Backend),
+            "listen" => Some(Kind::Listen),
+            "defaults" => None,
+            other if OTHERS.contains(&other) => Some(Kind::Other),
+            _ => return self.inner(line, notes),
+        };
+        self.close();
+        let from = line.words.iter().position(|word| word == "from").map(|at| line.word(at + 1));
+        let inherited = from.and_then(|from| self.named.get(from)).cloned();
+        let name =
+            if from == Some(line.word(2)) && line.word(1) == "from" { "" } else { line.word(1) };
+        match kind {
+            None => {
+                let lines = inherited.map(|lines| lines.to_vec()).unwrap_or_default();
+                self.in_defaults = Some((name.to_owned(), lines));
+            }
+            Some(kind) => {
+                self.current = Some(Section {
+                    kind,
+                    word: line.text(),
+                    name: name.to_owned(),
+                    line: line.number,
+                    defaults: inherited.unwrap_or_else(|| self.defaults.clone()),
+                    lines: Vec::new(),
+                });
+            }
+        }
+    }
+
+    fn inner(&mut self, line: Line, notes: &mut Notes) {
+        if let Some((_, lines)) = &mut self.in_defaults {
+            lines.push(line);
+        } else if let Some(section) = &mut self.current {
+            section.lines.push(line);
+        } else {
+            notes.left(line.number, &line.text(), "it stands before the first section", "");
+        }
+    }
+
+    fn close(&mut self) {
+        self.done.extend(self.current.take());
+        if let Some((name, lines)) = self.in_defaults.take() {
+            self.defaults = Rc::new(lines);
+            if !name.is_empty() {
+                self.named.insert(name, self.defaults.clone());
+            }
+        }
+    }
+
+    fn finish(mut self) -> Vec<Section> {
+        self.close();
+        self.done
+    }
+}

@@ -1,0 +1,230 @@
+//! `server` lines: an address and many words.
+
+use crate::notes::Notes;
+use crate::{span, value};
+
+use super::check::Times;
+use super::lex::Line;
+
+/// Words with a value that something is said of, or nothing.
+const VALUED: [&str; 23] = [
+    "cookie",
+    "id",
+    "resolvers",
+    "init-addr",
+    "resolve-prefer",
+    "downinter",
+    "maxqueue",
+    "pool-max-conn",
+    "pool-purge-delay",
+    "minconn",
+    "error-limit",
+    "observe",
+    "on-error",
+    "pool-low-conn",
+    "log-proto",
+    "ciphers",
+    "ciphersuites",
+    "ssl-min-ver",
+    "ssl-max-ver",
+    "hash-key",
+    "check-alpn",
+    "check-proto",
+    "resolve-opts",
+];
+/// Words without a value that change nothing here.
+const ALONE: [&str; 13] = [
+    "no-ssl-reuse",
+    "no-sslv3",
+    "no-tlsv10",
+    "no-tlsv11",
+    "no-tls-tickets",
+    "stick",
+    "non-stick",
+    "enabled",
+    "no-backup",
+    "no-send-proxy",
+    "force-tlsv12",
+    "no-verifyhost",
+    "tfo",
+];
+
+/// One server.
+#[derive(Clone, Debug, Default)]
+pub struct Server {
+    /// Its name in HAProxy.
+    pub name: String,
+    /// Address or name, without port.
+    pub host: String,
+    /// Its port.
+    pub port: Option<u16>,
+    /// Keys of ours.
+    pub keys: Vec<(&'static str, String)>,
+    /// It is checked.
+    pub checked: bool,
+    /// How.
+    pub times: Times,
+    /// TLS, with keys of a pool's `tls`.
+    pub tls: Option<Vec<(&'static str, String)>>,
+    /// HTTP/2 alone.
+    pub http2: bool,
+    /// It asks an agent at this port.
+    pub agent: Option<(String, Option<u64>)>,
+    /// `slowstart`.
+    pub slow_start: Option<u64>,
+    /// Stands behind the others.
+    pub backup: bool,
+    /// Where it stands.
+    pub line: u32,
+}
+
+/// Reads one with the words of `default-server` before it; `None`: it cannot be reached so.
+pub fn read(line: &Line, defaults: &[String], notes: &mut Notes) -> Option<Server> {
+    let mut out = Server { name: line.word(1).to_owned(), line: line.number, ..Server::default() };
+    if let Err(reason) = out.address(line.word(2)) {
+        notes.left(line.number, &line.text(), reason, "an address or a name, and a port");
+        return None;
+    }
+    out.words(defaults, line, notes);
+    out.words(line.rest(3), line, notes);
+    let verified = |keys: &Vec<(&str, String)>| keys.iter().any(|(key, _)| *key == "verify");
+    if let Some(keys) = out.tls.as_mut().filter(|keys| !verified(keys)) {
+        keys.insert(0, ("verify", value::text("on")));
+    }
+    Some(out)
+}
+
+impl Server {
+    fn address(&mut self, text: &str) -> Result<(), &'static str> {
+        let text = text
+            .trim_start_matches("ipv4@")
+            .trim_start_matches("ipv6@")
+            .trim_start_matches("tcp4@");
+        if text.starts_with('/') || text.contains('@') {
+            return Err("only TCP servers are spoken to");
+        }
+        let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((host, rest)) => (host, rest.strip_prefix(':').unwrap_or("")),
+            None if text.matches(':').count() > 1 && text.parse::<std::net::Ipv6Addr>().is_ok() => {
+                (text, "")
+            }
+            None => text.rsplit_once(':').unwrap_or((text, "")),
+        };
+        self.host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+        if port.starts_with(['+', '-']) {
+            return Err("a port cannot be counted from the client's");
+        }
+        self.port = port.parse().ok().filter(|port| *port > 0);
+        if self.port.is_none() && !port.is_empty() {
+            Err("the port is not a number")
+        } else {
+            Ok(())
+        }
+    }
+
+    fn set(&mut self, key: &'static str, value: impl Into<String>) {
+        self.keys.retain(|(known, _)| *known != key);
+        self.keys.push((key, value.into()));
+    }
+
+    fn tls(&mut self, key: &'static str, value: &str) {
+        let keys = self.tls.get_or_insert_default();
+        keys.retain(|(known, _)| *known != key);
+        keys.push((key, value::text(value)));
+    }
+
+    fn words(&mut self, words: &[String], line: &Line, notes: &mut Notes) {
+        let mut words = words.iter().map(String::as_str);
+        // What only means something with `ssl` waits for it.
+        let mut waiting: Vec<(&'static str, &str)> = Vec::new();
+        let mut ssl = self.tls.is_some();
+        while let Some(word) = words.next() {
+            let mut next = || words.next().unwrap_or_default();
+            match word {
+                "weight" => self.set("weight", next()),
+                "maxconn" => self.set("connections", next()),
+                "backup" => self.backup = true,
+                "disabled" => self.set("state", value::text("disabled")),
+                "check" => self.checked = true,
+                "no-check" => self.checked = false,
+                "inter" => self.times.every = span::read(next(), 1),
+                "fastinter" => self.times.doubt = span::read(next(), 1),
+                "rise" => self.times.rise = Some(next().to_owned()),
+                "fall" => self.times.fall = Some(next().to_owned()),
+                "port" => self.times.port = Some(next().to_owned()),
+                "check-ssl" => self.times.tls = true,
+                "on-marked-down" => self.times.cut = next() == "shutdown-sessions",
+                "slowstart" => self.slow_start = span::read(next(), 1),
+                "ssl" => ssl = true,
+                "verify" => waiting.push(("verify", if next() == "none" { "off" } else { "on" })),
+                "ca-file" => waiting.push(("ca", next())),
+                "verifyhost" => waiting.push(("name", next())),
+                "sni" => waiting.extend(asked(next(), line, notes)),
+                "crt" => waiting.push(("certificate", next())),
+                "proto" => self.http2 = next() == "h2",
+                "agent-check" => drop(self.agent.get_or_insert_default()),
+                "agent-port" => next().clone_into(&mut self.agent.get_or_insert_default().0),
+                "agent-inter" => self.agent.get_or_insert_default().1 = span::read(next(), 1),
+                valued if VALUED.contains(&valued) => {
+                    next();
+                    self.minor(word, line, notes);
+                }
+                alone if ALONE.contains(&alone) => {}
+                "alpn" => self.http2 = next() == "h2",
+                "send-proxy" | "send-proxy-v2" | "send-proxy-v2-ssl" | "check-send-proxy" => {
+                    let reason =
+                        "the PROXY protocol is not written: servers that wait for it would refuse";
+                    let instead =
+                        "X-Forwarded-For, or forward packets, which keep the client's address";
+                    notes.left(line.number, &line.text(), reason, instead);
+                }
+                "track" | "redir" | "source" | "addr" | "usesrc" | "shard" | "ws" | "socks4" => {
+                    next();
+                    notes.left(line.number, &line.text(), &format!("a server has no `{word}`"), "");
+                }
+                other => notes.left(
+                    line.number,
+                    &line.text(),
+                    &format!("`{other}` of a server is not known"),
+                    "",
+                ),
+            }
+        }
+        if ssl {
+            self.tls.get_or_insert_default();
+            for (key, value) in waiting {
+                self.tls(key, value);
+            }
+        }
+    }
+
+    fn minor(&self, word: &str, line: &Line, notes: &mut Notes) {
+        match word {
+            "observe" | "on-error" | "error-limit" => {
+                notes.changed(
+                    line.number,
+                    &line.text(),
+                    "servers are judged by their answers anyway",
+                    "`eject`",
+                );
+            }
+            "minconn" | "maxqueue" => notes.left(
+                line.number,
+                &line.text(),
+                &format!("a server has no `{word}`"),
+                "`connections` and `limit.queue`",
+            ),
+            _ => {}
+        }
+    }
+}
+
+/// The name that servers are asked for, where it is fixed.
+fn asked<'w>(sni: &'w str, line: &Line, notes: &mut Notes) -> Option<(&'static str, &'w str)> {
+    let name = sni.strip_prefix("str(").and_then(|name| name.strip_suffix(')'));
+    if name.is_none() {
+        let reason = "the name that is asked for is the server's own";
+        notes.changed(line.number, &line.text(), reason, "`tls = { name = … }`");
+    }
+    name.map(|name| ("name", name))
+}

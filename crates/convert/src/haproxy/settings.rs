@@ -1,0 +1,176 @@
+//! What the lines of one proxy come to, those of `defaults` first: later lines take the place of earlier ones.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::notes::Notes;
+use crate::span;
+
+use super::known;
+use super::lex::Line;
+use super::section::Section;
+
+/// Settings of a frontend, a backend or both.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// `mode http`.
+    pub http: bool,
+    /// The mode is neither http nor tcp.
+    pub odd_mode: Option<Line>,
+    /// `disabled`.
+    pub disabled: bool,
+    /// Times in milliseconds, by their name.
+    pub timeouts: BTreeMap<String, (u64, u32)>,
+    /// Switched on, by name.
+    pub options: BTreeMap<String, Line>,
+    /// `maxconn`, `retries`, `balance`, `cookie`, `source`, `default_backend`, `monitor-uri`, `stick-table`, …
+    pub single: BTreeMap<&'static str, Line>,
+    /// `bind`.
+    pub binds: Vec<Line>,
+    /// `acl`.
+    pub acls: Vec<Line>,
+    /// `http-request`, `tcp-request`, `redirect`, `http-response`, `block`, in their order.
+    pub steps: Vec<Line>,
+    /// `use_backend`.
+    pub uses: Vec<Line>,
+    /// `server` and `server-template`, each with the `default-server` words before it.
+    pub servers: Vec<(Line, Vec<String>)>,
+    /// `stick`.
+    pub sticks: Vec<Line>,
+    /// `http-check` and `tcp-check`.
+    pub checks: Vec<Line>,
+}
+
+/// Directives of which the last one counts.
+const SINGLE: [&str; 13] = [
+    "maxconn",
+    "retries",
+    "balance",
+    "cookie",
+    "source",
+    "default_backend",
+    "monitor-uri",
+    "stick-table",
+    "backlog",
+    "hash-balance-factor",
+    "appsession",
+    "hash-type",
+    "retry-on",
+];
+
+/// Options that something is made of; others are told.
+const OPTIONS: [&str; 12] = [
+    "forwardfor",
+    "httpchk",
+    "tcp-check",
+    "ssl-hello-chk",
+    "redis-check",
+    "mysql-check",
+    "pgsql-check",
+    "smtpchk",
+    "ldap-check",
+    "allbackups",
+    "httplog",
+    "tcplog",
+];
+
+impl Settings {
+    /// Reads a proxy's lines.
+    pub fn read(section: &Section, notes: &mut Notes) -> Settings {
+        let mut out = Settings::default();
+        let mut defaults: Vec<String> = Vec::new();
+        let overridden: HashSet<(&str, &str)> =
+            section.lines.iter().map(|line| (line.word(0), line.word(1))).collect();
+        for line in section.defaults.iter() {
+            // The proxy's own line says otherwise, so nothing is said of the inherited one.
+            let own = (line.word(0), line.word(1));
+            if overridden.contains(&own) && line.word(0) == "timeout" {
+                continue;
+            }
+            out.line(line, &mut defaults, notes);
+        }
+        for line in &section.lines {
+            out.line(line, &mut defaults, notes);
+        }
+        out
+    }
+
+    fn line(&mut self, line: &Line, defaults: &mut Vec<String>, notes: &mut Notes) {
+        let (word, first) = (line.word(0), line.word(1));
+        match word {
+            "mode" => {
+                self.http = first == "http";
+                self.odd_mode = (!matches!(first, "http" | "tcp")).then(|| line.clone());
+            }
+            "disabled" => self.disabled = true,
+            "enabled" => self.disabled = false,
+            "timeout" | "clitimeout" | "srvtimeout" | "contimeout" => self.timeout(line, notes),
+            "option" if OPTIONS.contains(&first) => {
+                self.options.insert(first.to_owned(), line.clone());
+                if first == "httplog" || first == "tcplog" {
+                    known::tell(word, line, notes);
+                }
+            }
+            "no" if line.word(1) == "option" => {
+                self.options.remove(line.word(2));
+            }
+            "bind" => self.binds.push(line.clone()),
+            "acl" => self.acls.push(line.clone()),
+            "use_backend" => self.uses.push(line.clone()),
+            "server" | "server-template" => self.servers.push((line.clone(), defaults.clone())),
+            "default-server" => defaults.extend(line.rest(1).iter().cloned()),
+            "stick" => self.sticks.push(line.clone()),
+            "http-check" | "tcp-check" => self.checks.push(line.clone()),
+            "http-request" | "tcp-request" | "redirect" | "http-response" | "block" => {
+                self.steps.push(line.clone())
+            }
+            _ => match SINGLE.iter().find(|single| **single == word) {
+                Some(single) => {
+                    self.single.insert(single, line.clone());
+                }
+                None => known::tell(word, line, notes),
+            },
+        }
+    }
+
+    fn timeout(&mut self, line: &Line, notes: &mut Notes) {
+        let (name, value) = match line.word(0) {
+            "timeout" => (line.word(1), line.word(2)),
+            "clitimeout" => ("client", line.word(1)),
+            "srvtimeout" => ("server", line.word(1)),
+            _ => ("connect", line.word(1)),
+        };
+        match (name, span::read(value, 1)) {
+            (
+                "connect" | "client" | "server" | "http-request" | "http-keep-alive" | "queue"
+                | "tunnel" | "check",
+                Some(ms),
+            ) => {
+                self.timeouts.insert(name.to_owned(), (ms, line.number));
+            }
+            ("client-fin" | "server-fin" | "tarpit" | "client-hs", Some(_)) => {
+                let reason =
+                    "connections that are being closed, and handshakes, have limits of their own";
+                notes.changed(
+                    line.number,
+                    &line.text(),
+                    reason,
+                    "`tls.handshake`, `timeout.tunnel`",
+                );
+            }
+            (_, Some(_)) => notes.left(line.number, &line.text(), "there is no such time", ""),
+            (_, None) => {
+                notes.left(line.number, &line.text(), "not a time", "a number with its unit")
+            }
+        }
+    }
+
+    /// A time and its line.
+    pub fn time(&self, name: &str) -> Option<(u64, u32)> {
+        self.timeouts.get(name).copied()
+    }
+
+    /// Whether requests are logged.
+    pub fn logs(&self) -> bool {
+        self.options.contains_key("httplog") || self.options.contains_key("tcplog")
+    }
+}

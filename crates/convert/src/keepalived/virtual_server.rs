@@ -1,0 +1,323 @@
+//! A virtual server of IPVS as a service and a pool.
+
+use std::net::IpAddr;
+
+use crate::document::{Document, Table};
+use crate::names::Names;
+use crate::notes::Notes;
+use crate::{span, value};
+
+use super::check;
+use super::defaults::Defaults;
+use super::tree::Node;
+
+/// Addresses of one range.
+const RANGE: u32 = 256;
+
+/// Where a virtual server is.
+struct Front {
+    listen: Vec<(String, u32)>,
+    /// The only port; `None`: any, or several.
+    port: Option<u16>,
+    label: String,
+}
+
+/// Writes one.
+pub fn write(
+    node: &Node,
+    all: &[Node],
+    defaults: &Defaults,
+    (document, names): (&mut Document, &mut Names),
+    notes: &mut Notes,
+) {
+    let Some(front) = front(node, all, notes) else { return };
+    let name = names.give(&front.label);
+    let get = |key: &str| node.get(key).map(|one| (one.word(1).to_owned(), one.line));
+    let kind = get("lb_kind").or(get("lvs_method"));
+    let forward = match kind.as_ref().map(|(word, _)| word.as_str()) {
+        Some("DR") => "mac",
+        Some("TUN") => "tunnel",
+        _ => "nat",
+    };
+    let mut service = Table::new(format!("service.{name}"), node.line, &node.text());
+    for (listen, line) in &front.listen {
+        service.item("listen", value::text(listen), *line);
+    }
+    service.set("forward", value::text(forward), kind.map_or(0, |(_, line)| line));
+    service.set("pool", value::text(&name), 0);
+    match get("protocol") {
+        Some((word, line)) if word == "UDP" => service.must("protocol", value::text("udp"), line),
+        Some((word, line)) if word != "TCP" => {
+            service.must("protocol", value::text(&word.to_ascii_lowercase()), line)
+        }
+        _ => {}
+    }
+    sticky(node, &mut service, notes);
+    for (key, ms) in &defaults.times {
+        match *key {
+            "udp" => service.set("timeout", value::table(&[("udp", span::written(*ms))]), 0),
+            key => service.set(key, span::written((*ms).max(1_000)), 0),
+        }
+    }
+    document.push(service);
+    let mut pool = Table::new(format!("pool.{name}"), node.line, &node.text());
+    balance(node, &mut pool, notes);
+    pool.set("all-down", value::text("refuse"), 0);
+    pool.set("initial", value::text(if node.get("alpha").is_some() { "down" } else { "up" }), 0);
+    if forward == "nat" {
+        // IPVS leaves the client's address in the packet, and servers route back through the director.
+        pool.set("source", value::text("client"), 0);
+    }
+    servers(node, &front, forward, &mut pool, notes);
+    document.push(pool);
+    rest(node, notes);
+}
+
+fn front(node: &Node, all: &[Node], notes: &mut Notes) -> Option<Front> {
+    let mut out = Front { listen: Vec::new(), port: None, label: String::new() };
+    let marked = |line: u32, text: &str, notes: &mut Notes| {
+        notes.left(
+            line,
+            text,
+            "services are found by address and port, not by a firewall's mark",
+            "`listen` with the addresses and ports that the mark stood for",
+        );
+    };
+    match node.word(1) {
+        "fwmark" => {
+            marked(node.line, &node.text(), notes);
+            return None;
+        }
+        "group" => {
+            let name = node.word(2);
+            let group =
+                all.iter().find(|one| one.word(0) == "virtual_server_group" && one.word(1) == name);
+            for line in group.map_or(&[][..], |group| &group.inner) {
+                if line.word(0) == "fwmark" {
+                    marked(line.line, &line.text(), notes);
+                } else if out.add(line.word(0), line.word(1), line.line).is_none() {
+                    notes.left(line.line, &line.text(), "not an address and a port", "`listen`");
+                }
+            }
+            name.clone_into(&mut out.label);
+        }
+        address => {
+            if out.add(address, node.word(2), node.line).is_none() {
+                notes.left(node.line, &node.text(), "not an address and a port", "`listen`");
+            }
+            let protocol = node.get("protocol").map_or("", |one| one.word(1));
+            out.label = format!(
+                "{address}-{}-{}",
+                node.word(2),
+                if protocol == "UDP" { "udp" } else { "" }
+            );
+        }
+    }
+    (!out.listen.is_empty()).then_some(out)
+}
+
+impl Front {
+    /// An address, or a range of its last number: `192.0.2.1-5`.
+    fn add(&mut self, address: &str, port: &str, line: u32) -> Option<()> {
+        let number: u16 = if port.is_empty() { 0 } else { port.parse().ok()? };
+        let port = if number == 0 { "*".to_owned() } else { number.to_string() };
+        let (first, last) = address.split_once('-').unwrap_or((address, ""));
+        let ip: IpAddr = first.parse().ok()?;
+        let mut push = |ip: IpAddr| {
+            let host = if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() };
+            self.listen.push((format!("{host}:{port}"), line));
+        };
+        match (ip, last) {
+            (ip, "") => push(ip),
+            (IpAddr::V4(v4), last) => {
+                let [a, b, c, first] = v4.octets();
+                let last: u8 = last.parse().ok()?;
+                (first..=last).for_each(|d| push(IpAddr::from([a, b, c, d])));
+            }
+            (IpAddr::V6(v6), last) => {
+                let last = u128::from(u16::from_str_radix(last, 16).ok()?);
+                let base = u128::from(v6);
+                let first = base & 0xffff;
+                let count = u32::try_from(last.checked_sub(first)?).ok()?.min(RANGE);
+                (0..=u128::from(count)).for_each(|add| push(IpAddr::V6((base + add).into())));
+            }
+        }
+        let same = self.port.is_none_or(|known| known == number);
+        self.port = Some(number).filter(|number| *number > 0 && same);
+        Some(())
+    }
+}
+
+fn sticky(node: &Node, service: &mut Table, notes: &mut Notes) {
+    let Some(persistence) = node.get("persistence_timeout") else { return };
+    let seconds = if persistence.word(1).is_empty() { "360" } else { persistence.word(1) };
+    let mut pairs = Vec::new();
+    match span::read(seconds, 1_000) {
+        Some(ms) => pairs.push(("time", span::written(ms))),
+        None => return notes.left(persistence.line, &persistence.text(), "not a time", "`sticky`"),
+    }
+    if let Some(mask) = node.get("persistence_granularity") {
+        let text = mask.word(1);
+        let bits = text.parse::<std::net::Ipv4Addr>().ok().map(|mask| u32::from(mask).count_ones());
+        match (bits, text.parse::<u32>().ok()) {
+            (Some(bits), _) => pairs.push(("mask4", bits.to_string())),
+            (None, Some(bits)) => pairs.push(("mask6", bits.to_string())),
+            _ => notes.left(mask.line, &mask.text(), "not a mask", "`mask4`, `mask6`"),
+        }
+    }
+    service.set("sticky", value::table(&pairs), persistence.line);
+}
+
+fn balance(node: &Node, pool: &mut Table, notes: &mut Notes) {
+    let algorithm = node.get("lb_algo").or(node.get("lvs_sched"));
+    let line = algorithm.map_or(0, |one| one.line);
+    let policy = match algorithm.map_or("wlc", |one| one.word(1)) {
+        "rr" | "wrr" => "round-robin",
+        "lc" | "wlc" | "sed" | "nq" => "least-connections",
+        "sh" => "source",
+        "mh" => "maglev",
+        other => {
+            notes.changed(
+                line,
+                &format!("lb_algo {other}"),
+                "servers are not chosen so: round-robin was written",
+                "one of the policies of `balance`",
+            );
+            "round-robin"
+        }
+    };
+    pool.set("balance", value::text(policy), line);
+}
+
+fn servers(node: &Node, front: &Front, forward: &str, pool: &mut Table, notes: &mut Notes) {
+    let delay =
+        node.get("delay_loop").and_then(|one| span::seconds(one.word(1))).filter(|ms| *ms > 0);
+    let host = node.get("virtualhost").map(|one| one.word(1));
+    let most = node
+        .inner
+        .iter()
+        .filter_map(|real| real.get("weight")?.word(1).parse::<u32>().ok())
+        .max()
+        .unwrap_or(1);
+    let scale = most.div_ceil(256).max(1);
+    if scale > 1 {
+        notes.changed(
+            node.line,
+            "weight",
+            &format!("weights above 256: all were divided by {scale}"),
+            "",
+        );
+    }
+    let mut names = Names::default();
+    for real in
+        node.inner.iter().filter(|one| matches!(one.word(0), "real_server" | "sorry_server"))
+    {
+        let Some(address) = address(real, front, forward, notes) else { continue };
+        let mut pairs =
+            vec![("name", value::text(&names.give(&address))), ("address", value::text(&address))];
+        if real.word(0) == "sorry_server" {
+            pairs.push(("last-resort", "true".to_owned()));
+            pool.item("servers", value::table(&pairs), real.line);
+            continue;
+        }
+        if let Some(weight) = real.get("weight").and_then(|one| one.word(1).parse::<u32>().ok()) {
+            let scaled = if weight == 0 { 0 } else { (weight / scale).max(1) };
+            pairs.push(("weight", scaled.to_string()));
+        }
+        if let Some(most) = real.get("uthreshold").filter(|one| one.word(1) != "0") {
+            pairs.push(("connections", most.word(1).to_owned()));
+        }
+        let own = real.get("virtualhost").map(|one| one.word(1)).or(host);
+        pairs.extend(check::of(real, delay, own, notes).map(|probe| ("probe", probe)));
+        for inner in &real.inner {
+            if matches!(
+                inner.word(0),
+                "notify_up" | "notify_down" | "inhibit_on_failure" | "lthreshold" | "smtp_alert"
+            ) {
+                let instead = "`[[global.hook]]` with `on = [\"server-up\", \"server-down\"]`";
+                notes.left(inner.line, &inner.text(), "a server has no such setting", instead);
+            }
+        }
+        pool.item("servers", value::table(&pairs), real.line);
+    }
+}
+
+fn address(real: &Node, front: &Front, forward: &str, notes: &mut Notes) -> Option<String> {
+    let Ok(ip) = real.word(1).parse::<IpAddr>() else {
+        notes.left(real.line, &real.text(), "not an address", "`servers`");
+        return None;
+    };
+    let own: Option<u16> = real.word(2).parse().ok().filter(|port| *port > 0);
+    let port = match (front.port, own) {
+        (Some(front), Some(own)) if forward != "nat" && front != own => {
+            notes.changed(
+                real.line,
+                &real.text(),
+                "direct return cannot change the port, here as in IPVS: the service's was written",
+                "",
+            );
+            front
+        }
+        (_, Some(own)) => own,
+        (Some(front), None) => front,
+        (None, None) => {
+            notes.changed(
+                real.line,
+                &real.text(),
+                "a server's address has a port: 80 was written, which only its probe uses",
+                "`probe.port`",
+            );
+            80
+        }
+    };
+    Some(std::net::SocketAddr::new(ip, port).to_string())
+}
+
+/// What else a virtual server may say.
+fn rest(node: &Node, notes: &mut Notes) {
+    for one in &node.inner {
+        match one.word(0) {
+            "lb_kind"
+            | "lvs_method"
+            | "lb_algo"
+            | "lvs_sched"
+            | "protocol"
+            | "persistence_timeout"
+            | "persistence_granularity"
+            | "delay_loop"
+            | "virtualhost"
+            | "real_server"
+            | "sorry_server"
+            | "alpha"
+            | "ip_family"
+            | "retry"
+            | "delay_before_retry" => {}
+            "quorum"
+            | "quorum_up"
+            | "quorum_down"
+            | "hysteresis"
+            | "omega"
+            | "sorry_server_inhibit" => {
+                let instead = "`[[global.hook]]` with `on = [\"pool-empty\", \"pool-back\"]`; `last-resort` servers";
+                notes.left(
+                    one.line,
+                    &one.text(),
+                    "a pool is empty when its last server is down, not before",
+                    instead,
+                );
+            }
+            "ops" | "hashed" | "flag-1" | "flag-2" | "flag-3" | "sh-port" | "sh-fallback"
+            | "mh-port" | "mh-fallback" | "persistence_engine" => {
+                notes.left(one.line, &one.text(), "there is no such switch", "");
+            }
+            "weight" | "ha_suspend" | "inhibit_on_failure" | "warmup" | "log_all_failures" => {
+                notes.needless(
+                    one.line,
+                    &one.text(),
+                    "servers are judged one by one, on every member",
+                );
+            }
+            _ => notes.left(one.line, &one.text(), "the converter does not know it", ""),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Names in kebab-case, each given once.
+
+use std::collections::HashMap;
+
+/// Characters of a name; the rest is cut off.
+const LONGEST: usize = 48;
+
+/// Names that were given.
+#[derive(Debug, Default)]
+pub struct Names {
+    given: HashMap<String, u32>,
+}
+
+impl Names {
+    /// A name for `text` that no other has.
+    pub fn give(&mut self, text: &str) -> String {
+        let base = kebab(text);
+        let mut name = base.clone();
+        while self.given.contains_key(&name) {
+            let count = self.given.entry(base.clone()).or_insert(1);
+            *count += 1;
+            name = format!("{base}-{count}");
+        }
+        self.given.insert(name.clone(), 1);
+        name
+    }
+}
+
+/// Lower-case letters, digits and single `-` between them.
+pub fn kebab(text: &str) -> String {
+    let words: String = text
+        .chars()
+        .take(LONGEST)
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' })
+        .collect();
+    let name = words.split_whitespace().collect::<Vec<_>>().join("-");
+    if name.is_empty() { "unnamed".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_kebab_and_unique() {
+        let mut names = Names::default();
+        for (text, name) in [
+            ("Web_01", "web-01"),
+            ("web.01", "web-01-2"),
+            ("web-01-2", "web-01-2-2"),
+            ("WEB 01", "web-01-3"),
+            ("--", "unnamed"),
+            ("ä", "unnamed-2"),
+        ] {
+            assert_eq!(names.give(text), name, "{text}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! nginx: upstreams become pools, servers that share a listening address become one service with rules by host and
+//! path, in the order in which nginx looks at them.
+//!
+//! Includes are followed within what `nginx -T` prints; no file is opened.
+
+mod access;
+mod content;
+mod fields;
+mod http;
+mod known;
+mod listen;
+mod location;
+mod pools;
+mod rule;
+mod scope;
+mod stream;
+mod tls;
+mod tree;
+mod upstream;
+mod variables;
+mod vhost;
+mod words;
+
+use crate::document::{Document, Table};
+use crate::names::Names;
+use crate::notes::Notes;
+use crate::{nowhere, value};
+
+use self::pools::Pools;
+use self::tree::Directive;
+
+/// Writes what `text` says into `document`.
+pub fn convert(text: &str, document: &mut Document, notes: &mut Notes) {
+    let directives = tree::read(text, notes);
+    let mut globals = Table::new("global", 0, "");
+    let (mut http, mut stream): (Vec<&Directive>, Vec<&Directive>) = (Vec::new(), Vec::new());
+    let mut loose = Vec::new();
+    for directive in &directives {
+        match directive.name.as_str() {
+            "http" => http.push(directive),
+            "stream" => stream.push(directive),
+            "server" | "upstream" | "map" => loose.push(directive.clone()),
+            "worker_processes" if directive.word(0) != "auto" => {
+                globals.set("workers", directive.word(0), directive.line);
+            }
+            _ => known::tell(directive, notes),
+        }
+    }
+    let logged = http.iter().flat_map(|http| http.inner()).find(|one| one.name == "access_log");
+    if let Some(log) = logged.filter(|log| log.word(0) != "off") {
+        let target = if log.word(0).starts_with('/') { log.word(0) } else { "stderr" };
+        let log = [("all", "true".to_owned()), ("target", value::text(target))];
+        globals.set("access-log", value::table(&log), 0);
+    }
+    if !globals.entries.is_empty() {
+        document.push(globals);
+    }
+    let mut pools = Pools::new(nowhere::reserved());
+    let mut names = Names::default();
+    for block in http {
+        http::convert(block.inner(), document, &mut pools, &mut names, notes);
+    }
+    if !loose.is_empty() {
+        // A file of `sites-enabled`.
+        http::convert(&loose, document, &mut pools, &mut names, notes);
+    }
+    for block in stream {
+        stream::convert(block.inner(), document, &mut pools, &mut names, notes);
+    }
+    pools.write(document);
+}

@@ -1,0 +1,368 @@
+//! What a server or a location does with a request, as rules.
+
+use crate::condition::{Cond, whole_path};
+use crate::notes::Notes;
+use crate::value;
+
+use super::access;
+use super::fields::fields;
+use super::known;
+use super::location::Place;
+use super::pools::{Pools, Use};
+use super::rule::Rule;
+use super::scope::Scope;
+use super::tree::Directive;
+use super::variables::template;
+use super::words::{compared, split_parens, target};
+
+/// What rules of one service refer to.
+pub struct Context<'c, 't> {
+    /// The service speaks TLS.
+    pub tls: bool,
+    /// The server's first name.
+    pub name: Option<&'c str>,
+    /// All upstreams.
+    pub upstreams: &'c [&'t Directive],
+    /// Zones of `limit_req_zone`.
+    pub zones: &'c [&'t Directive],
+    /// Pools so far.
+    pub pools: &'c mut Pools,
+    /// What is said.
+    pub notes: &'c mut Notes,
+}
+
+/// Directives that are read here, by `vhost`, by `pools` or by `tls`.
+const READ: [&str; 50] = [
+    "location",
+    "listen",
+    "server_name",
+    "return",
+    "rewrite",
+    "if",
+    "proxy_pass",
+    "grpc_pass",
+    "allow",
+    "deny",
+    "auth_basic",
+    "auth_basic_user_file",
+    "proxy_set_header",
+    "grpc_set_header",
+    "add_header",
+    "proxy_hide_header",
+    "proxy_connect_timeout",
+    "proxy_read_timeout",
+    "proxy_send_timeout",
+    "grpc_connect_timeout",
+    "grpc_read_timeout",
+    "grpc_send_timeout",
+    "proxy_next_upstream",
+    "proxy_next_upstream_tries",
+    "proxy_next_upstream_timeout",
+    "proxy_ssl_verify",
+    "proxy_ssl_trusted_certificate",
+    "proxy_ssl_name",
+    "ssl_certificate",
+    "ssl_certificate_key",
+    "ssl_protocols",
+    "ssl_client_certificate",
+    "ssl_verify_client",
+    "client_header_timeout",
+    "client_body_timeout",
+    "send_timeout",
+    "keepalive_timeout",
+    "limit_req",
+    "limit_req_zone",
+    "http2",
+    "upstream",
+    "server",
+    "proxy_timeout",
+    "ssl_preread",
+    "map",
+    "grpc_ssl_verify",
+    "proxy_ssl",
+    "limit_req_status",
+    "proxy_pass_header",
+    "keepalive_disable",
+];
+
+/// Says what is not carried over at one level.
+pub fn tell(level: &[Directive], notes: &mut Notes) {
+    for directive in level.iter().filter(|one| !READ.contains(&one.name.as_str())) {
+        known::tell(directive, notes);
+    }
+}
+
+impl Context<'_, '_> {
+    /// What comes before any location: `return`, `rewrite` and `if` of a server, in their order.
+    pub fn before(&mut self, level: &[Directive]) -> Vec<Rule> {
+        let mut out = Vec::new();
+        for directive in level {
+            let place = (directive.line, directive.text());
+            match directive.name.as_str() {
+                "return" => out.extend(self.returned(directive).map(|(key, value)| {
+                    Rule::one(Cond::Is(true), key, value, (place.0, &place.1))
+                })),
+                "if" => out.extend(self.condition(directive)),
+                "rewrite" => match self.redirected(directive) {
+                    Some(rule) => out.push(rule),
+                    None => self.notes.left(
+                        place.0,
+                        &place.1,
+                        "paths are changed by the rule that chooses the pool",
+                        "`rewrite` in a rule with `path-regex`",
+                    ),
+                },
+                _ => {}
+            }
+        }
+        out
+    }
+
+    /// What a location comes to.
+    pub fn location(&mut self, place: &Place<'_>, server: &Scope<'_>) -> Vec<Rule> {
+        let level = place.directive.inner();
+        let scope = server.within(level);
+        tell(level, self.notes);
+        let mut out = self.before_rules(level, &scope);
+        let limit = scope.all("limit_req").iter().find_map(|limit| self.limited(limit));
+        for mut rule in self.passed(place, level, &scope) {
+            if rule.keys.iter().any(|(key, _)| *key == "pool") {
+                rule.keys.extend(limit.clone().map(|limit| ("limit", limit)));
+            }
+            out.push(rule);
+        }
+        out.into_iter().map(|rule| rule.under(&place.when)).collect()
+    }
+
+    /// Refusals and returns of a location.
+    fn before_rules(&mut self, level: &[Directive], scope: &Scope<'_>) -> Vec<Rule> {
+        let rewritten: Vec<Directive> = level
+            .iter()
+            .filter(|one| one.name != "rewrite" || self.redirects(one))
+            .cloned()
+            .collect();
+        let mut out = self.before(&rewritten);
+        if out.iter().any(|rule| rule.when == Cond::Is(true)) {
+            return out;
+        }
+        out.extend(access::rules(scope, self.notes));
+        out
+    }
+
+    fn redirects(&self, directive: &Directive) -> bool {
+        matches!(directive.word(2), "permanent" | "redirect")
+            || directive.word(1).starts_with("http")
+    }
+
+    /// To servers, or nowhere.
+    fn passed(&mut self, place: &Place<'_>, level: &[Directive], scope: &Scope<'_>) -> Vec<Rule> {
+        let always = Cond::Is(true);
+        let pass = level.iter().find(|one| matches!(one.name.as_str(), "proxy_pass" | "grpc_pass"));
+        let (line, text) = (place.directive.line, place.directive.text());
+        let Some(pass) = pass else {
+            if level.iter().any(|one| one.name == "return") || self.closed(scope) {
+                return Vec::new();
+            }
+            self.notes.left(
+                line,
+                &text,
+                "no server is named, and files are not served: 404",
+                "a web server as a pool",
+            );
+            return vec![Rule::one(always, "answer", "404", (line, &text))];
+        };
+        let target = match target(pass) {
+            Ok(target) => target,
+            Err(why) => {
+                self.notes.why(pass.line, &pass.text(), &why);
+                return vec![Rule::one(always, "answer", "502", (pass.line, &pass.text()))];
+            }
+        };
+        let used = Use { scheme: target.scheme, target: target.host, line: pass.line };
+        let pool = self.pools.of(used, self.upstreams, scope, self.notes);
+        let fields = fields(scope, target.host, self.notes);
+        let rule = |when: Cond, fields: &[(&'static str, String)]| Rule {
+            when,
+            keys: keys(&pool, fields),
+            line: pass.line,
+            text: pass.text(),
+        };
+        let with = |path: &str| [&[("path", value::text(path))][..], fields.as_slice()].concat();
+        if let Some((when, to)) = self.rewritten(level) {
+            // What the expression does not fit goes on as it is.
+            return vec![rule(when, &with(&to)), rule(Cond::Is(true), &fields)];
+        }
+        match (target.uri, place.prefix) {
+            (None, _) => vec![rule(always, &fields)],
+            (Some(uri), Some(prefix)) if prefix == uri => vec![rule(always, &fields)],
+            (Some(uri), Some(prefix)) if !uri.contains(['{', '}', '?']) => {
+                let when = if prefix == "/" { Cond::texts("path", &["/*"]) } else { always };
+                vec![rule(when, &with(&format!("{uri}{{rest}}")))]
+            }
+            _ => {
+                self.notes.left(
+                    pass.line,
+                    &pass.text(),
+                    "the path is replaced only where the location is a prefix",
+                    "`rewrite.path`",
+                );
+                vec![rule(always, &fields)]
+            }
+        }
+    }
+
+    /// `rewrite … break`: when, and the new path.
+    fn rewritten(&mut self, level: &[Directive]) -> Option<(Cond, String)> {
+        let rewrite = level.iter().find(|one| one.name == "rewrite" && one.word(2) == "break")?;
+        let to = template(rewrite.word(1), self.tls, self.name).ok();
+        let Some(to) = to.filter(|to| !to.contains("{query}")) else {
+            self.notes.left(
+                rewrite.line,
+                &rewrite.text(),
+                "the new path depends on variables",
+                "`rewrite.path`",
+            );
+            return None;
+        };
+        Some((Cond::texts("path-regex", &[whole_path(rewrite.word(0), false)]), to))
+    }
+
+    /// Everybody is refused there.
+    fn closed(&self, scope: &Scope<'_>) -> bool {
+        scope
+            .mixed(&["allow", "deny"])
+            .first()
+            .is_some_and(|one| one.name == "deny" && one.word(0) == "all")
+    }
+
+    fn returned(&mut self, directive: &Directive) -> Option<(&'static str, String)> {
+        let (first, second) = (directive.word(0), directive.args.get(1));
+        let (status, text) = match first.parse::<u16>() {
+            Ok(status) => (status, second.map(String::as_str)),
+            Err(_) => (302, Some(first)),
+        };
+        if status == 444 {
+            self.notes.changed(
+                directive.line,
+                &directive.text(),
+                "the client is told 403, not nothing",
+                "",
+            );
+            return Some(("deny", "true".to_owned()));
+        }
+        let filled = text.map(|text| template(text, self.tls, self.name));
+        match (status, filled) {
+            (301 | 302 | 303 | 307 | 308, Some(Ok(to))) => {
+                let pairs = [("to", value::text(&to)), ("status", status.to_string())];
+                Some(("redirect", value::table(&pairs)))
+            }
+            (_, Some(Ok(body))) if !body.contains('{') => {
+                let pairs = [("status", status.to_string()), ("body", value::text(&body))];
+                Some(("answer", value::table(&pairs)))
+            }
+            (_, None) => Some(("answer", status.to_string())),
+            (_, Some(Err(what))) => {
+                self.notes.left(
+                    directive.line,
+                    &directive.text(),
+                    &format!("`{what}` has no place in an answer"),
+                    "{host}, {path}, {query}, {1}",
+                );
+                None
+            }
+            _ => {
+                self.notes.left(
+                    directive.line,
+                    &directive.text(),
+                    "a fixed body has no variables",
+                    "answer at the servers",
+                );
+                None
+            }
+        }
+    }
+
+    /// `if (…) { return …; }`.
+    fn condition(&mut self, directive: &Directive) -> Vec<Rule> {
+        let words: Vec<String> = directive.args.iter().flat_map(|arg| split_parens(arg)).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let (line, text) = (directive.line, directive.text());
+        let only =
+            directive.inner().iter().all(|one| matches!(one.name.as_str(), "return" | "rewrite"));
+        match compared(&words).filter(|_| only) {
+            Some(when) => {
+                self.before(directive.inner()).into_iter().map(|rule| rule.under(&when)).collect()
+            }
+            None => {
+                self.notes.left(line, &text, "only comparisons of host, method, scheme, cookies and parameters with `return` in them", "a rule with `when`");
+                Vec::new()
+            }
+        }
+    }
+
+    /// `rewrite FROM TO permanent`.
+    fn redirected(&mut self, directive: &Directive) -> Option<Rule> {
+        let status = match directive.word(2) {
+            "permanent" => "301",
+            "redirect" => "302",
+            _ if directive.word(1).starts_with("http") => "302",
+            _ => return None,
+        };
+        let to = template(directive.word(1), self.tls, self.name).ok()?;
+        // nginx keeps the query unless the new one ends in `?`.
+        let to = match to.strip_suffix('?') {
+            Some(without) => without.to_owned(),
+            None if to.contains('?') || to.contains("{query}") => to,
+            None => format!("{to}{{query}}"),
+        };
+        let pairs = [("to", value::text(&to)), ("status", status.to_owned())];
+        let when = Cond::texts("path-regex", &[whole_path(directive.word(0), false)]);
+        Some(Rule::one(when, "redirect", value::table(&pairs), (directive.line, &directive.text())))
+    }
+
+    /// `limit_req` as the `limit` of a rule.
+    fn limited(&mut self, directive: &Directive) -> Option<String> {
+        let of = |list: &[String], key: &str| -> Option<String> {
+            list.iter()
+                .find_map(|word| word.strip_prefix(key)?.strip_prefix('=').map(str::to_owned))
+        };
+        let name = of(&directive.args, "zone")?;
+        let zone = self.zones.iter().find(|zone| {
+            of(&zone.args, "zone").is_some_and(|zone| zone.split(':').next() == Some(name.as_str()))
+        })?;
+        let rate = of(&zone.args, "rate").unwrap_or_default();
+        let per_second = rate.strip_suffix("r/s").and_then(|rate| rate.parse::<u32>().ok());
+        let by_address = zone.word(0).contains("remote_addr");
+        let Some(rate) = per_second.filter(|_| by_address) else {
+            self.notes.left(
+                directive.line,
+                &directive.text(),
+                "a limit counts whole requests a second, by address",
+                "`limit = { rate = …, by = \"address\" }`",
+            );
+            return None;
+        };
+        let burst =
+            of(&directive.args, "burst").and_then(|burst| burst.parse::<u32>().ok()).unwrap_or(0);
+        let pairs = [
+            ("rate", rate.to_string()),
+            ("burst", burst.saturating_add(1).to_string()),
+            ("by", value::text("address")),
+        ];
+        self.notes.changed(
+            directive.line,
+            &directive.text(),
+            "what comes above is refused with 429 and never delayed",
+            "",
+        );
+        Some(value::table(&pairs))
+    }
+}
+
+fn keys(pool: &str, fields: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
+    let mut keys = vec![("pool", value::text(pool))];
+    if !fields.is_empty() {
+        keys.push(("rewrite", value::table(fields)));
+    }
+    keys
+}

@@ -1,0 +1,60 @@
+//! Fields that a location changes in requests and answers.
+
+use crate::notes::Notes;
+use crate::value;
+
+use super::scope::Scope;
+
+/// Keys of `rewrite`. `host`: what `proxy_pass` names.
+pub fn fields(scope: &Scope<'_>, host: &str, notes: &mut Notes) -> Vec<(&'static str, String)> {
+    let (mut set, mut answer_set, mut remove) = (Vec::new(), Vec::new(), Vec::new());
+    let mut own_host = None;
+    for one in scope.mixed(&["proxy_set_header", "grpc_set_header"]) {
+        let (name, text) = (one.word(0), one.word(1));
+        match name.to_ascii_lowercase().as_str() {
+            "host" if text.starts_with('$') => {}
+            "host" => own_host = Some(text.to_owned()),
+            "x-forwarded-for" | "x-forwarded-proto" | "upgrade" | "connection" => {}
+            _ if text.is_empty() => remove.push(name.to_owned()),
+            _ if text.contains('$') => {
+                notes.left(
+                    one.line,
+                    &one.text(),
+                    "a field's value cannot be made of variables",
+                    "X-Forwarded-For and X-Forwarded-Proto (`forwarded`) tell of the client",
+                );
+            }
+            _ => set.push(format!("{name}: {text}")),
+        }
+    }
+    for one in scope.all("add_header") {
+        match one.word(1).contains('$') {
+            true => notes.left(
+                one.line,
+                &one.text(),
+                "a field's value cannot be made of variables",
+                "`rewrite.answer-set` with a fixed value",
+            ),
+            false => answer_set.push(format!("{}: {}", one.word(0), one.word(1))),
+        }
+    }
+    let hidden: Vec<String> =
+        scope.all("proxy_hide_header").iter().map(|one| one.word(0).to_owned()).collect();
+    let named = scope
+        .mixed(&["proxy_set_header", "grpc_set_header"])
+        .iter()
+        .any(|one| one.word(0).eq_ignore_ascii_case("host"));
+    if !named && host.contains(['.', ':']) {
+        own_host = Some(host.to_owned());
+    }
+    let mut out: Vec<(&'static str, String)> = Vec::new();
+    out.extend(own_host.map(|host| ("host", value::text(&host))));
+    for (key, list) in
+        [("set", set), ("remove", remove), ("answer-set", answer_set), ("answer-remove", hidden)]
+    {
+        if !list.is_empty() {
+            out.push((key, value::texts(&list)));
+        }
+    }
+    out
+}

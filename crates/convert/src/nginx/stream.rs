@@ -1,0 +1,153 @@
+//! `stream`: bytes that are passed on, by the name that TLS clients ask for where a `map` says so.
+
+use crate::condition::Cond;
+use crate::document::{Document, Table};
+use crate::names::Names;
+use crate::notes::Notes;
+use crate::{span, value};
+
+use super::access;
+use super::content;
+use super::listen;
+use super::pools::{Pools, Use};
+use super::rule::{self, Rule};
+use super::scope::Scope;
+use super::tree::Directive;
+
+/// Writes a block.
+pub fn convert(
+    block: &[Directive],
+    document: &mut Document,
+    pools: &mut Pools,
+    names: &mut Names,
+    notes: &mut Notes,
+) {
+    let outer = Scope::default().within(block);
+    content::tell(block, notes);
+    let of = |name: &str| block.iter().filter(|one| one.name == name).collect::<Vec<_>>();
+    let (upstreams, maps) = (of("upstream"), of("map"));
+    for server in of("server") {
+        let level = server.inner();
+        content::tell(level, notes);
+        let mut stream =
+            Stream { upstreams: &upstreams, maps: &maps, scope: outer.within(level), pools, notes };
+        stream.service(server, document, names);
+    }
+}
+
+struct Stream<'s, 't> {
+    upstreams: &'s [&'t Directive],
+    maps: &'s [&'t Directive],
+    scope: Scope<'t>,
+    pools: &'s mut Pools,
+    notes: &'s mut Notes,
+}
+
+impl Stream<'_, '_> {
+    fn service(&mut self, server: &Directive, document: &mut Document, names: &mut Names) {
+        let level = server.inner();
+        let all = level.iter().filter(|one| one.name == "listen");
+        let listens: Vec<listen::Listen> =
+            all.filter_map(|one| listen::read(one, false, self.notes)).collect();
+        let Some(first) = listens.first() else { return };
+        let Some(pass) = level.iter().find(|one| one.name == "proxy_pass") else {
+            return self.notes.left(
+                server.line,
+                &server.text(),
+                "no server is named",
+                "`pool` in a service",
+            );
+        };
+        let mut rules = access::rules(&self.scope, self.notes);
+        let Some(pool) = self.target(pass, &mut rules) else { return };
+        let name = names.give(&format!("{}-{}", pool, first.port));
+        let path = format!("service.{name}");
+        let mut service = Table::new(path.clone(), server.line, &server.text());
+        for listen in &listens {
+            service.item("listen", value::text(&listen.address), listen.line);
+        }
+        service.set("forward", value::text("tcp"), 0);
+        service.set("pool", value::text(&pool), pass.line);
+        if let Some((ms, line)) = self.scope.time("proxy_timeout") {
+            service.set("timeout", value::table(&[("tunnel", span::written(ms))]), line);
+        }
+        let tls = listens.iter().any(|listen| listen.tls);
+        if tls && !level.iter().any(|one| one.name == "ssl_certificate") {
+            return self.notes.left(
+                first.line,
+                "listen … ssl",
+                "TLS needs the file of a certificate",
+                "`tls`",
+            );
+        }
+        document.push(service);
+        if tls {
+            super::tls::write(&path, first.line, &[&self.scope], document, self.notes);
+        }
+        rule::write(&name, rules, tls, document);
+    }
+
+    /// The pool, and rules by name where a map chooses it.
+    fn target(&mut self, pass: &Directive, rules: &mut Vec<Rule>) -> Option<String> {
+        let Some(variable) = pass.word(0).strip_prefix('$') else {
+            return Some(self.pool(pass.word(0), pass.line));
+        };
+        let map = self.maps.iter().find(|map| map.word(1).strip_prefix('$') == Some(variable));
+        let Some(map) = map.filter(|map| map.word(0) == "$ssl_preread_server_name") else {
+            self.notes.left(
+                pass.line,
+                &pass.text(),
+                "which server is meant depends on variables",
+                "rules with `sni`",
+            );
+            return None;
+        };
+        let mut default = None;
+        for entry in map.inner() {
+            let (name, target) = (entry.name.as_str(), entry.word(0));
+            let place = (entry.line, entry.text());
+            match name {
+                "default" => default = Some(self.pool(target, entry.line)),
+                "hostnames" => {}
+                name if name.starts_with('~') || name.ends_with(".*") => {
+                    self.notes.left(
+                        place.0,
+                        &place.1,
+                        "names are compared whole or below a domain",
+                        "`sni = \"*.shop.example\"`",
+                    );
+                }
+                name => {
+                    let names = match name.strip_prefix('.') {
+                        Some(bare) => vec![bare.to_owned(), format!("*{name}")],
+                        None => vec![name.to_owned()],
+                    };
+                    let pool = value::text(&self.pool(target, entry.line));
+                    rules.push(Rule::one(
+                        Cond::texts("sni", &names),
+                        "pool",
+                        pool,
+                        (place.0, &place.1),
+                    ));
+                }
+            }
+        }
+        // nginx looks at whole names before those below a domain.
+        rules.sort_by_key(|rule| rule.when.when().is_some_and(|when| when.contains("\"*.")));
+        if default.is_none() {
+            rules.push(Rule::one(
+                Cond::Is(true),
+                "deny",
+                "true",
+                (map.line, "map without default: refused"),
+            ));
+        }
+        let first = rules.iter().flat_map(|rule| &rule.keys).find(|(key, _)| *key == "pool");
+        default.or_else(|| first.map(|(_, pool)| pool.trim_matches('"').to_owned()))
+    }
+
+    fn pool(&mut self, target: &str, line: u32) -> String {
+        let used = Use { scheme: "tcp", target, line };
+        self.pools.of(used, self.upstreams, &self.scope, self.notes)
+    }
+}

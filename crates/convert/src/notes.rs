@@ -1,0 +1,136 @@
+//! What is said about a conversion: what was left out, what means something else now, what is not needed.
+//!
+//! Bounded: beyond `LISTED` notes are only counted. It decides nothing.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+
+/// Notes listed at most; further ones are counted.
+pub const LISTED: usize = 1_000;
+/// Characters of a directive that a note shows.
+const SHOWN: usize = 120;
+
+/// What a note says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// It is not in the configuration that was written.
+    LeftOut,
+    /// It is, and does not mean quite the same.
+    Changed,
+    /// Nothing is missing without it.
+    NotNeeded,
+}
+
+/// One note.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Note {
+    /// What it says.
+    pub kind: Kind,
+    /// The file, as it was named.
+    pub file: String,
+    /// From 1; 0: the whole file.
+    pub line: u32,
+    /// What stands there, shortened, without control characters.
+    pub directive: String,
+    /// Why.
+    pub reason: String,
+    /// What to use instead; empty where there is nothing to do.
+    pub instead: String,
+}
+
+/// Why something cannot be carried over, and what to use instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Why {
+    /// The reason.
+    pub reason: String,
+    /// What to use instead.
+    pub instead: String,
+}
+
+impl Why {
+    /// Both.
+    pub fn new(reason: impl Into<String>, instead: impl Into<String>) -> Why {
+        Why { reason: reason.into(), instead: instead.into() }
+    }
+}
+
+/// Notes of one conversion, each once.
+#[derive(Debug, Default)]
+pub struct Notes {
+    file: String,
+    list: Vec<Note>,
+    seen: HashSet<(Kind, u32, String)>,
+    unlisted: u64,
+    left_out: u64,
+}
+
+impl Notes {
+    /// Of a file of this name.
+    pub fn new(file: &str) -> Notes {
+        Notes { file: file.to_owned(), ..Notes::default() }
+    }
+
+    /// It is not carried over.
+    pub fn left(&mut self, line: u32, directive: &str, reason: &str, instead: &str) {
+        self.add(Kind::LeftOut, line, directive, reason, instead);
+    }
+
+    /// The same, for a reason that was made elsewhere.
+    pub fn why(&mut self, line: u32, directive: &str, why: &Why) {
+        self.left(line, directive, &why.reason, &why.instead);
+    }
+
+    /// It means something else.
+    pub fn changed(&mut self, line: u32, directive: &str, reason: &str, instead: &str) {
+        self.add(Kind::Changed, line, directive, reason, instead);
+    }
+
+    /// Nothing is missing without it.
+    pub fn needless(&mut self, line: u32, directive: &str, reason: &str) {
+        self.add(Kind::NotNeeded, line, directive, reason, "");
+    }
+
+    fn add(&mut self, kind: Kind, line: u32, directive: &str, reason: &str, instead: &str) {
+        let directive = shown(directive);
+        // A line that several objects inherit is told once.
+        if self.list.len() < LISTED && !self.seen.insert((kind, line, directive.clone())) {
+            return;
+        }
+        if kind == Kind::LeftOut {
+            self.left_out += 1;
+        }
+        if self.list.len() >= LISTED {
+            self.unlisted += 1;
+            return;
+        }
+        self.list.push(Note {
+            kind,
+            file: self.file.clone(),
+            line,
+            directive,
+            reason: reason.to_owned(),
+            instead: instead.to_owned(),
+        });
+    }
+
+    /// The file's name.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// All in the order of their lines; how many were left out; how many are not listed.
+    pub fn finish(mut self) -> (Vec<Note>, u64, u64) {
+        self.list.sort_by_key(|note| (note.line, note.kind));
+        (self.list, self.left_out, self.unlisted)
+    }
+}
+
+/// Short enough and harmless enough for a message or a comment.
+pub fn shown(text: &str) -> String {
+    let words: String =
+        text.chars().take(SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.chars().nth(SHOWN).is_some() { format!("{words}…") } else { words }
+}

@@ -1,0 +1,56 @@
+//! One conversion: a text in, a configuration that passes `check` and notes out.
+
+use serde::Serialize;
+
+use crate::dialect::Dialect;
+use crate::document::Document;
+use crate::fit::fit;
+use crate::notes::{Note, Notes, shown};
+use crate::{dispatcher, haproxy, keepalived, nginx};
+
+/// Bytes of a file that is converted.
+pub const FILE_MAX: usize = 4 * 1_024 * 1_024;
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Converted {
+    /// Whose configuration it was.
+    pub from: Dialect,
+    /// The configuration, which `steelyard check` takes; `None`: nothing could be carried over.
+    pub text: Option<String>,
+    /// What was left out, what changed and what is not needed, by line.
+    pub notes: Vec<Note>,
+    /// Directives left out, listed or not.
+    pub left_out: u64,
+    /// Notes beyond those listed.
+    pub unlisted: u64,
+}
+
+/// Converts the configuration of another balancer. `file` is for comments and notes only.
+pub fn convert(text: &str, file: &str, from: Dialect) -> Converted {
+    let mut notes = Notes::new(file);
+    let mut document = Document::default();
+    if text.len() > FILE_MAX {
+        let reason = format!("it has {} bytes, more than {FILE_MAX}", text.len());
+        notes.left(0, "the whole file", &reason, "split the file");
+    } else {
+        match from {
+            Dialect::Haproxy => haproxy::convert(text, &mut document, &mut notes),
+            Dialect::Nginx => nginx::convert(text, &mut document, &mut notes),
+            Dialect::Keepalived => keepalived::convert(text, &mut document, &mut notes),
+            Dialect::Dispatcher => dispatcher::convert(text, &mut document, &mut notes),
+        }
+    }
+    let fitted = if document.tables.is_empty() { None } else { fit(document, &mut notes) };
+    let (notes, left_out, unlisted) = notes.finish();
+    let text = fitted.map(|body| {
+        let head = format!(
+            "# Converted from {} ({}); \"line N\" is a line there. Look at it before it is used.\n\n",
+            shown(file),
+            from.name()
+        );
+        head + &body
+    });
+    Converted { from, text, notes, left_out, unlisted }
+}

@@ -1,0 +1,118 @@
+//! Whole configurations of each kind: what is written passes `check`, and is what stands beside the example.
+//!
+//! `UPDATE_EXPECT=1` writes what stands beside; look at it then.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "the whole program is a test, which the lints cannot see"
+)]
+
+use std::path::{Path, PathBuf};
+
+use convert::dialect::Dialect;
+use convert::notes::Kind;
+use convert::run::{Converted, convert};
+
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
+}
+
+fn examples(dialect: Dialect) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(data()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if name.starts_with(dialect.name()) && !name.ends_with(".expected") {
+            found.push((name, std::fs::read_to_string(path).unwrap()));
+        }
+    }
+    found.sort();
+    found
+}
+
+fn told(converted: &Converted) -> String {
+    let mut text = converted.text.clone().unwrap_or_default();
+    text.push_str("\n# What was said:\n");
+    for note in &converted.notes {
+        let kind = match note.kind {
+            Kind::LeftOut => "left out",
+            Kind::Changed => "changed",
+            Kind::NotNeeded => "not needed",
+        };
+        text.push_str(&format!(
+            "# {} {kind}: {}\n#   {}\n",
+            note.line, note.directive, note.reason
+        ));
+        if !note.instead.is_empty() {
+            text.push_str(&format!("#   instead: {}\n", note.instead));
+        }
+    }
+    text
+}
+
+fn expected(name: &str, text: &str) {
+    let file = data().join(format!("{name}.expected"));
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&file, text).unwrap();
+        return;
+    }
+    let expected = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        text == expected,
+        "{} differs; look, then run again with UPDATE_EXPECT=1",
+        file.display()
+    );
+}
+
+fn all_of(dialect: Dialect) {
+    let examples = examples(dialect);
+    assert!(examples.len() >= 5, "{dialect:?} has {} examples", examples.len());
+    for (name, text) in examples {
+        assert_eq!(Dialect::recognise(&text), Some(dialect), "{name} is recognised");
+        let converted = convert(&text, &name, dialect);
+        let written = converted.text.as_ref().unwrap_or_else(|| panic!("{name}: {converted:?}"));
+        if let Err(findings) = model::config::load(written, &name) {
+            panic!("{name}: what was written is refused:\n{findings}");
+        }
+        // A note says where, what and why; what is left out says what to do, where there is something.
+        for note in &converted.notes {
+            assert!(!note.reason.is_empty() && note.file == name, "{note:?}");
+            assert!(note.line as usize <= text.lines().count(), "{note:?}");
+        }
+        expected(&name, &told(&converted));
+    }
+}
+
+#[test]
+fn haproxy() {
+    all_of(Dialect::Haproxy);
+}
+
+#[test]
+fn nginx() {
+    all_of(Dialect::Nginx);
+}
+
+#[test]
+fn keepalived() {
+    all_of(Dialect::Keepalived);
+}
+
+#[test]
+fn dispatcher() {
+    all_of(Dialect::Dispatcher);
+}
+
+#[test]
+fn no_example_loses_a_directive_without_a_word() {
+    // Every line that says something is in the output or in a note.
+    for dialect in [Dialect::Haproxy, Dialect::Keepalived] {
+        for (name, text) in examples(dialect) {
+            let converted = convert(&text, &name, dialect);
+            let unread = |note: &&convert::notes::Note| note.reason.contains("does not know");
+            let unknown: Vec<_> = converted.notes.iter().filter(unread).collect();
+            assert!(unknown.is_empty(), "{name}: {unknown:?}");
+        }
+    }
+}
