@@ -16,12 +16,14 @@ mod capacity;
 mod check;
 mod compare;
 mod completions;
+mod convert;
 mod decap;
 mod doctor;
 mod explain;
 mod follow;
 mod generations;
 mod man;
+mod names;
 mod plan_change;
 mod report;
 mod rollback;
@@ -29,13 +31,14 @@ mod run;
 mod server;
 mod status;
 mod stop;
+mod support;
 mod takeover;
 mod try_;
 mod undo;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// One address in front of many servers: balances, measures and explains.
 #[derive(Debug, Parser)]
@@ -54,11 +57,33 @@ Exit codes:
 
 Colours are used on terminals unless NO_COLOR is set. `steelyard VERB --help` has examples.";
 
+/// What the help of verbs ends with that do not say it in words of their own.
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 the answer is no, 2 wrong usage, unreadable input or no daemon to ask, 3 done in part.";
+
+/// The whole command line, every verb with its exit codes.
+fn command() -> clap::Command {
+    with_exit_codes(Program::command())
+}
+
+fn with_exit_codes(command: clap::Command) -> clap::Command {
+    command.mut_subcommands(|verb| {
+        let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let verb = with_exit_codes(verb);
+        match (help.contains("Exit codes:"), help.is_empty()) {
+            (true, _) => verb,
+            (false, true) => verb.after_help(EXIT_CODES),
+            (false, false) => verb.after_help(format!("{help}\n\n{EXIT_CODES}")),
+        }
+    })
+}
+
 #[derive(Debug, Subcommand)]
 enum Verb {
     Run(run::Args),
     Agent(agent::Args),
     Check(check::Args),
+    Convert(convert::Args),
     PlanChange(plan_change::Args),
     Apply(apply::Args),
     Rollback(rollback::Args),
@@ -72,6 +97,7 @@ enum Verb {
     Undo(undo::Args),
     Takeover(takeover::Args),
     Stop(stop::Args),
+    Support(support::Args),
     Doctor(doctor::Args),
     Decap(decap::Args),
     Try(try_::Args),
@@ -80,11 +106,14 @@ enum Verb {
     Capacity(Box<capacity::Args>),
     Completions(completions::Args),
     #[command(hide = true)]
+    Names(names::Args),
+    #[command(hide = true)]
     Man(man::Args),
 }
 
 fn main() -> ExitCode {
-    let verb = match Program::try_parse() {
+    let parsed = command().try_get_matches().and_then(|found| Program::from_arg_matches(&found));
+    let verb = match parsed {
         Ok(program) => program.verb,
         Err(error) => {
             // Help, the version or a usage error; a reader that has gone is no error of ours.
@@ -96,6 +125,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => run::run(args),
         Verb::Agent(args) => agent::run(args),
         Verb::Check(args) => check::run(&args),
+        Verb::Convert(args) => convert::run(&args),
         Verb::PlanChange(args) => plan_change::run(&args),
         Verb::Apply(args) => apply::run(&args),
         Verb::Rollback(args) => rollback::run(&args),
@@ -109,14 +139,16 @@ fn main() -> ExitCode {
         Verb::Undo(args) => undo::run(&args),
         Verb::Takeover(args) => takeover::run(&args),
         Verb::Stop(args) => stop::run(&args),
+        Verb::Support(args) => support::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Decap(args) => decap::run(&args),
         Verb::Try(args) => try_::run(args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Compare(args) => compare::run(&args),
         Verb::Capacity(args) => capacity::run(&args),
-        Verb::Completions(args) => completions::run(&args, Program::command()),
-        Verb::Man(args) => man::run(&args, Program::command()),
+        Verb::Completions(args) => completions::run(&args, command()),
+        Verb::Names(args) => names::run(&args),
+        Verb::Man(args) => man::run(&args, command()),
     }
 }
 

@@ -1,14 +1,13 @@
 //! Command lines as rows, and the tables that are made from them.
 
-use clap::CommandFactory;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::Program;
+use super::{Program, command};
 
 #[test]
 fn the_table_of_verbs_is_sound() {
-    Program::command().debug_assert();
+    command().debug_assert();
 }
 
 #[test]
@@ -29,6 +28,10 @@ fn what_is_taken_and_what_is_not() {
         ("run shop.toml", Some(ErrorKind::UnknownArgument)),
         ("check --config steelyard.toml --explain", None),
         ("check -c - --json", None),
+        ("convert haproxy.cfg -o new.toml --all", None),
+        ("convert - --from dispatcher --json", None),
+        ("convert", Some(ErrorKind::MissingRequiredArgument)),
+        ("convert x --from apache", Some(ErrorKind::InvalidValue)),
         ("plan-change steelyard.toml", None),
         ("plan-change", Some(ErrorKind::MissingRequiredArgument)),
         ("apply --if-generation 7 -", None),
@@ -67,10 +70,30 @@ fn what_is_taken_and_what_is_not() {
 
 #[test]
 fn every_verb_explains_itself_with_examples() {
-    for verb in Program::command().get_subcommands().filter(|verb| !verb.is_hide_set()) {
+    for verb in command().get_subcommands().filter(|verb| !verb.is_hide_set()) {
         let name = verb.get_name();
         assert!(verb.get_about().is_some(), "{name}");
         let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
         assert!(help.contains(&format!("steelyard {name}")), "{name}: {help}");
+    }
+}
+
+/// Every verb and every order within one, by its words.
+fn walked(command: &clap::Command, words: &str, seen: &mut Vec<(String, String)>) {
+    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+        let words = format!("{words} {}", verb.get_name());
+        let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+        walked(verb, &words, seen);
+        seen.push((words, help));
+    }
+}
+
+#[test]
+fn every_verb_tells_its_exit_codes_once() {
+    let mut seen = Vec::new();
+    walked(&command(), "steelyard", &mut seen);
+    assert!(seen.len() > 30, "{}", seen.len());
+    for (words, help) in seen {
+        assert_eq!(help.matches("Exit codes:").count(), 1, "{words}: {help}");
     }
 }

@@ -10,6 +10,7 @@
 
 mod clock;
 mod found;
+mod handed;
 mod orders;
 mod past;
 mod quiesce;

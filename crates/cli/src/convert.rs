@@ -1,0 +1,173 @@
+//! `steelyard convert`: the configuration of another balancer as one of ours. The crate `convert` does it; this reads
+//! the file, prints, and writes nothing that exists.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use ::convert::dialect::Dialect;
+use ::convert::notes::{Kind, Note};
+use ::convert::run::{Converted, convert};
+use clap::ValueEnum;
+
+use crate::ask::{file_name, read_config};
+use crate::end::{End, Failure, finish, note, print_json};
+use crate::show::screen;
+
+/// Convert the configuration of another balancer, and list what could not be carried over.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard convert /etc/haproxy/haproxy.cfg > steelyard.toml
+  nginx -T | steelyard convert - -o steelyard.toml
+  steelyard convert keepalived.conf --json | jq '.notes[] | select(.kind == \"left-out\")'
+  steelyard convert commands.txt --from dispatcher
+
+The configuration goes to standard output, or to a file with -o; what is said about it to standard error. Whose file it
+is, is seen from what stands in it. What is written passes `steelyard check`.
+
+Exit codes: 0 all of it was carried over, 1 nothing could be, 2 unreadable, 3 something was left out.")]
+pub struct Args {
+    /// The file, or - for standard input.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Whose configuration it is.
+    #[arg(long, value_name = "PROGRAM")]
+    pub from: Option<From>,
+    /// Write the configuration there; the file must not exist.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Tell also of what is not needed any more.
+    #[arg(long)]
+    pub all: bool,
+    /// Print JSON: the configuration's text and everything said about it.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Programs whose configurations are read.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum From {
+    /// haproxy.cfg
+    Haproxy,
+    /// nginx.conf, or what `nginx -T` prints
+    Nginx,
+    /// keepalived.conf, with VRRP and IPVS
+    Keepalived,
+    /// Command files of dscontrol
+    Dispatcher,
+}
+
+impl From {
+    fn dialect(self) -> Dialect {
+        match self {
+            From::Haproxy => Dialect::Haproxy,
+            From::Nginx => Dialect::Nginx,
+            From::Keepalived => Dialect::Keepalived,
+            From::Dispatcher => Dialect::Dispatcher,
+        }
+    }
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.json, carried_over(args))
+}
+
+fn carried_over(args: &Args) -> Result<End, Failure> {
+    let text = read_config(&args.file)?;
+    let file = file_name(&args.file);
+    let from = args.from.map(From::dialect).or_else(|| Dialect::recognise(&text));
+    let from = from.ok_or_else(|| {
+        Failure::Unusable(format!(
+            "{file}: cannot tell whose configuration this is; say so with --from haproxy, nginx, keepalived or dispatcher"
+        ))
+    })?;
+    let converted = convert(&text, &file, from);
+    let end = match (&converted.text, converted.left_out) {
+        (None, _) => End::No,
+        (Some(_), 0) => End::Done,
+        (Some(_), _) => End::Partial,
+    };
+    if let (Some(output), Some(text)) = (&args.output, &converted.text) {
+        write_new(output, text)?;
+    }
+    if args.json {
+        print_json(&converted)?;
+        return Ok(end);
+    }
+    if let Some(text) = converted.text.as_ref().filter(|_| args.output.is_none()) {
+        screen::print(text)?;
+    }
+    note(&told(&converted, &file, args.all));
+    Ok(end)
+}
+
+/// What exists stays.
+fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
+    written.map_err(|error| Failure::Unusable(format!("cannot write {}: {error}", path.display())))
+}
+
+fn told(converted: &Converted, file: &str, all: bool) -> String {
+    let mut text = String::new();
+    let of = |kind: Kind| converted.notes.iter().filter(move |note| note.kind == kind);
+    for (kind, title) in [
+        (Kind::LeftOut, "left out:"),
+        (Kind::Changed, "means something else:"),
+        (Kind::NotNeeded, "not needed:"),
+    ] {
+        if of(kind).next().is_none() || kind == Kind::NotNeeded && !all {
+            continue;
+        }
+        text.push_str(&format!("{title}\n"));
+        of(kind).for_each(|note| text.push_str(&line(note)));
+    }
+    if converted.unlisted > 0 {
+        text.push_str(&format!("and {} more that are not listed\n", converted.unlisted));
+    }
+    let (changed, needless) = (of(Kind::Changed).count(), of(Kind::NotNeeded).count());
+    let verdict =
+        if converted.text.is_some() { "converted" } else { "nothing could be carried over" };
+    text.push_str(&format!(
+        "{file}: {verdict} from {}: {} left out, {changed} changed, {needless} not needed\n",
+        converted.from.name(),
+        converted.left_out
+    ));
+    text
+}
+
+fn line(note: &Note) -> String {
+    let mut text =
+        format!("  {}:{}: {}\n      {}\n", note.file, note.line, note.directive, note.reason);
+    if !note.instead.is_empty() {
+        text.push_str(&format!("      instead: {}\n", note.instead));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_told_with_its_place_and_what_to_do() {
+        let text =
+            "listen web\n bind 127.0.0.1:80\n server a 10.0.0.1:80\n compression algo gzip\n";
+        let converted = convert(text, "haproxy.cfg", Dialect::Haproxy);
+        let expected = "\
+left out:
+  haproxy.cfg:4: compression algo gzip
+      answers are not compressed
+      instead: compress at the servers
+haproxy.cfg: converted from haproxy: 1 left out, 0 changed, 0 not needed
+";
+        assert_eq!(told(&converted, "haproxy.cfg", false), expected);
+        assert!(model::config::load(&converted.text.unwrap(), "x").is_ok());
+    }
+}

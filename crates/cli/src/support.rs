@@ -1,0 +1,136 @@
+//! `steelyard support`: one archive for whoever helps, without secrets. What the daemon and the machine say goes in as
+//! it is, but for what `redact` takes out; a daemon that is dead is said and costs nothing else.
+
+mod archive;
+mod machine;
+mod redact;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use api::{CallError, Client};
+use serde::Serialize;
+
+use crate::ask::{Contact, read_config, wait};
+use crate::end::{End, Failure, finish, note, print_json, sentence};
+use crate::show::screen;
+use crate::when::now_ms;
+
+use self::archive::Archive;
+
+/// How long the daemon may take for each answer.
+const DEADLINE: Duration = Duration::from_secs(5);
+
+/// Write one archive for whoever helps: configuration, states, figures, events and facts of the machine, no secrets.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard support                       steelyard-support.tar.gz in this directory
+  steelyard support -o /tmp/case.tar.gz
+  steelyard support -c shop.toml --json   with the file that the daemon would read
+
+Private keys, tokens, passwords, cookies and Authorization are taken out. Look into it before it is given away.
+
+Exit codes: 0 done, 2 it could not be written, 3 written, but something did not answer (missing.txt says what).")]
+pub struct Args {
+    /// Where to; the file must not exist.
+    #[arg(short, long, value_name = "FILE", default_value = "steelyard-support.tar.gz")]
+    pub output: PathBuf,
+    /// The configuration's file.
+    #[arg(
+        short,
+        long = "config",
+        value_name = "FILE",
+        default_value = "/etc/steelyard/steelyard.toml"
+    )]
+    pub config: PathBuf,
+    #[command(flatten)]
+    contact: Contact,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Written {
+    file: String,
+    bytes: u64,
+    files: Vec<String>,
+    missing: Vec<String>,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.contact.json, wait(support(args)))
+}
+
+async fn support(args: &Args) -> Result<End, Failure> {
+    let mut archive = Archive::new(now_ms() / 1_000);
+    let say = |what: &str| {
+        if !args.contact.json {
+            note(&format!("{what}\n"));
+        }
+    };
+    say("asking the daemon");
+    daemon(&args.contact.client().with_deadline(DEADLINE), &mut archive).await;
+    say("reading the configuration");
+    match read_config(&args.config) {
+        Ok(text) => archive.add("config/file.toml", &text),
+        Err(failure) => archive.missing(&failure.to_string()),
+    }
+    say("looking at the machine");
+    archive.add("version.txt", concat!("steelyard ", env!("CARGO_PKG_VERSION"), "\n"));
+    machine::collect(&mut archive);
+    say("writing");
+    let (files, missing) = (archive.files().to_vec(), archive.missed().to_vec());
+    let bytes = archive.write(&args.output).map_err(|error| {
+        Failure::Unusable(format!("cannot write {}: {error}", args.output.display()))
+    })?;
+    let file = args.output.display().to_string();
+    let written = Written { file, bytes, files, missing };
+    if args.contact.json {
+        print_json(&written)?;
+    } else {
+        for missing in &written.missing {
+            note(&format!("missing: {missing}\n"));
+        }
+        let count = written.files.len();
+        screen::print(&format!("{}: {count} files, {bytes} bytes\n", written.file))?;
+    }
+    Ok(if written.missing.is_empty() { End::Done } else { End::Partial })
+}
+
+/// Everything that the daemon answers; the first silence ends the asking.
+async fn daemon(client: &Client, archive: &mut Archive) {
+    let goes_on = put(archive, "status.json", client.status().await)
+        && put(archive, "report.json", client.report(None).await)
+        && put(archive, "events.json", client.events().await)
+        && put(archive, "generations.json", client.generations().await);
+    if !goes_on {
+        return;
+    }
+    match client.config().await {
+        Ok(text) => archive.add("config/in-force.toml", &text),
+        Err(error) => archive.missing(&format!("config/in-force.toml: {}", sentence(&error))),
+    }
+}
+
+/// Whether the daemon is worth another question.
+fn put<T: Serialize>(archive: &mut Archive, name: &str, answer: Result<T, CallError>) -> bool {
+    let error = match answer {
+        Ok(answer) => match serde_json::to_string_pretty(&answer) {
+            Ok(text) => {
+                archive.add(name, &text);
+                return true;
+            }
+            Err(error) => error.to_string(),
+        },
+        Err(error) if error.is_refusal() => sentence(&error),
+        Err(error) => {
+            archive.missing(&format!("the daemon: {}", sentence(&error)));
+            return false;
+        }
+    };
+    archive.missing(&format!("{name}: {error}"));
+    true
+}

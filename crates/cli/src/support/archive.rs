@@ -1,0 +1,168 @@
+//! The archive: files in tar's form (POSIX.1-1988, ustar), compressed with gzip, bounded in size. Every text passes
+//! `redact` on its way in.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::redact::redact;
+
+/// Bytes of one file; the rest is cut off and said.
+pub const FILE_BYTES: usize = 8 * 1_024 * 1_024;
+/// Bytes of all files; what comes beyond is left out and said.
+pub const ALL_BYTES: usize = 32 * 1_024 * 1_024;
+/// The folder that everything unpacks into.
+const FOLDER: &str = "steelyard-support";
+/// tar's unit.
+const BLOCK: usize = 512;
+
+/// Files on their way.
+#[derive(Debug)]
+pub struct Archive {
+    tar: Vec<u8>,
+    files: Vec<String>,
+    missed: Vec<String>,
+    now_s: u64,
+}
+
+impl Archive {
+    /// An empty one; files are dated `now_s`.
+    pub fn new(now_s: u64) -> Archive {
+        Archive { tar: Vec::new(), files: Vec::new(), missed: Vec::new(), now_s }
+    }
+
+    /// One file, without its secrets.
+    pub fn add(&mut self, name: &str, text: &str) {
+        let mut end = text.len().min(FILE_BYTES);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        if end < text.len() {
+            self.missing(&format!("{name}: only its first {end} of {} bytes", text.len()));
+        }
+        let clean = redact(text.get(..end).unwrap_or_default());
+        if self.tar.len() + clean.len() > ALL_BYTES {
+            return self.missing(&format!("{name}: the archive is full"));
+        }
+        self.entry(name, clean.as_bytes());
+        self.files.push(name.to_owned());
+    }
+
+    /// Something that is not there, and why.
+    pub fn missing(&mut self, what: &str) {
+        self.missed.push(redact(what).trim_end().to_owned());
+    }
+
+    /// Names of the files so far.
+    pub fn files(&self) -> &[String] {
+        &self.files
+    }
+
+    /// What is not there.
+    pub fn missed(&self) -> &[String] {
+        &self.missed
+    }
+
+    fn entry(&mut self, name: &str, bytes: &[u8]) {
+        let mut head = [0u8; BLOCK];
+        let mut put = |at: usize, text: &str| {
+            for (to, from) in head.iter_mut().skip(at).zip(text.bytes()) {
+                *to = from;
+            }
+        };
+        put(0, &format!("{FOLDER}/{name}"));
+        put(100, "0000600");
+        put(108, "0000000");
+        put(116, "0000000");
+        put(124, &format!("{:011o}", bytes.len()));
+        put(136, &format!("{:011o}", self.now_s));
+        put(148, "        ");
+        put(156, "0");
+        put(257, "ustar\u{0}00");
+        let sum: u32 = head.iter().map(|byte| u32::from(*byte)).sum();
+        for (to, from) in head.iter_mut().skip(148).zip(format!("{sum:06o}\u{0} ").bytes()) {
+            *to = from;
+        }
+        self.tar.extend_from_slice(&head);
+        self.tar.extend_from_slice(bytes);
+        self.tar.resize(self.tar.len().next_multiple_of(BLOCK), 0);
+    }
+
+    /// Compressed; what is missing is in it as a file.
+    pub fn finish(mut self) -> io::Result<Vec<u8>> {
+        if !self.missed.is_empty() {
+            let text = self.missed.join("\n") + "\n";
+            self.entry("missing.txt", text.as_bytes());
+        }
+        self.tar.resize(self.tar.len() + 2 * BLOCK, 0);
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+        gzip.write_all(&self.tar)?;
+        gzip.finish()
+    }
+
+    /// Into a new file that only its owner may read; its bytes.
+    pub fn write(self, path: &Path) -> io::Result<u64> {
+        let bytes = self.finish()?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        file.write_all(&bytes)?;
+        file.sync_all()?;
+        Ok(bytes.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    fn unpacked(archive: Archive) -> String {
+        let bytes = archive.finish().unwrap();
+        let mut out = Vec::new();
+        flate2::read::GzDecoder::new(&bytes[..]).read_to_end(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn planted_secrets_are_in_no_file() {
+        let mut archive = Archive::new(1);
+        for name in ["config/file.toml", "status.json", "events.json", "machine/x"] {
+            archive.add(name, "ok\nauthorization: hunter2\n-----BEGIN EC PRIVATE KEY-----\nhunter2\n-----END EC PRIVATE KEY-----\n");
+        }
+        archive.missing("events: https://a:hunter2@b/");
+        let text = unpacked(archive);
+        assert!(!text.contains("hunter2"));
+        assert_eq!(text.matches("\nok\n").count() + text.matches("\0ok\n").count(), 4);
+    }
+
+    #[test]
+    fn it_is_bounded_and_says_so() {
+        let mut archive = Archive::new(1);
+        let large = "x".repeat(FILE_BYTES + 1);
+        for n in 0..5 {
+            archive.add(&format!("{n}"), &large);
+        }
+        assert_eq!(archive.files().len(), 3);
+        assert!(archive.missed().iter().any(|one| one.contains("full")), "{:?}", archive.missed());
+        assert!(archive.tar.len() <= ALL_BYTES + BLOCK);
+    }
+
+    #[test]
+    fn tar_reads_it() {
+        let dir = std::env::temp_dir().join(format!("steelyard-support-{}", std::process::id()));
+        std::fs::create_dir(&dir).unwrap();
+        let file = dir.join("a.tar.gz");
+        let mut archive = Archive::new(1_700_000_000);
+        archive.add("status.json", "{}");
+        archive.write(&file).unwrap();
+        let listed = std::process::Command::new("tar").arg("-tzf").arg(&file).output().unwrap();
+        let again = Archive::new(1).write(&file).unwrap_err();
+        std::fs::remove_dir_all(&dir).unwrap();
+        assert_eq!(String::from_utf8_lossy(&listed.stdout), "steelyard-support/status.json\n");
+        assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
+    }
+}

@@ -1,0 +1,216 @@
+//! Side by side: HAProxy and nginx run a configuration, Steelyard what `convert` made of it, and the same requests
+//! reach the same servers.
+//!
+//! The converter's own rows and examples are in its crate.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that fails is told best by panicking"
+)]
+
+use std::net::SocketAddr;
+use std::process::Command;
+
+use lab::origin::Origin;
+use tests::e2e::balancer::program;
+use tests::e2e::client::Client;
+use tests::e2e::dir::Dir;
+use tests::e2e::process::Process;
+use tests::e2e::servers::{origin, reserved};
+use tests::e2e::{tools, wait};
+
+const HAPROXY: &str = r#"
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 10s
+    timeout server 10s
+
+frontend www
+    bind FRONT
+    acl is_static path_beg /static /images
+    acl is_static path_end .css .js
+    acl is_api hdr(host) -i api.shop.example
+    acl beta req.cook(beta) -m found
+    acl mobile hdr_sub(user-agent) -i Mobile
+    http-request deny if { path_beg /admin } !{ src 198.51.100.0/24 }
+    http-request return status 200 content-type text/plain string "pong" if { path /ping }
+    redirect prefix http://new.example code 301 if { path_beg /old }
+    use_backend static if is_static
+    use_backend api if is_api || { path_reg ^/v[0-9]+/ }
+    use_backend canary if beta { method GET POST } or mobile
+    use_backend canary if { urlp(try) 1 } !is_api
+    default_backend app
+
+backend app
+    server app SERVER0
+backend static
+    server static SERVER1
+backend api
+    server api SERVER2
+backend canary
+    server canary SERVER3
+"#;
+
+const NGINX: &str = r#"
+daemon off; master_process off; worker_processes 1; error_log stderr crit; pid DIR/pid;
+events { worker_connections 256; }
+http {
+    access_log off; absolute_redirect off;
+    client_body_temp_path DIR/b; proxy_temp_path DIR/p; fastcgi_temp_path DIR/f; uwsgi_temp_path DIR/u; scgi_temp_path DIR/s;
+    upstream app { server SERVER0; }
+    upstream static { server SERVER1; }
+    upstream api { server SERVER2; }
+    upstream canary { server SERVER3; }
+    server {
+        listen FRONT default_server;
+        server_name shop.example www.shop.example;
+        proxy_set_header Host $host;
+        location / { proxy_pass http://app; }
+        location ^~ /static/ { proxy_pass http://static; }
+        location /static/open/ { proxy_pass http://api; }
+        location ~ \.(css|js)$ { proxy_pass http://canary; }
+        location ~* ^/v[0-9]+/ { proxy_pass http://api; }
+        location = /ping { return 200 "pong"; }
+        location /old { return 301 http://new.example$request_uri; }
+        location /admin { deny all; proxy_pass http://app; }
+        location /images/ { proxy_pass http://static/img/; }
+    }
+    server {
+        listen FRONT;
+        server_name api.shop.example *.apps.example;
+        rewrite ^/moved/(.*)$ /there/$1 permanent;
+        if ($request_method = POST) { return 405; }
+        location /static { proxy_pass http://canary; }
+        location / { proxy_pass http://api; }
+    }
+}
+"#;
+
+const PATHS: [&str; 16] = [
+    "/",
+    "/static/a",
+    "/static",
+    "/static/open/x",
+    "/images/b.png",
+    "/x/site.css",
+    "/static/site.css",
+    "/v1/users",
+    "/V2/users",
+    "/ping",
+    "/old/page?q=1",
+    "/admin/x",
+    "/page?try=1",
+    "/page?try=2",
+    "/moved/a/b",
+    "/app.js?v=3",
+];
+const HOSTS: [&str; 5] =
+    ["shop.example", "api.shop.example", "API.shop.example", "x.apps.example", "unknown.example"];
+const MORE: [(&str, &str); 4] = [
+    ("GET", ""),
+    ("POST", ""),
+    ("GET", "Cookie: beta=1\r\n"),
+    ("GET", "User-Agent: A Mobile one\r\n"),
+];
+
+/// What a client sees of who answered: the status, the server's name, where it is sent.
+type Seen = (u16, Option<String>, Option<String>);
+
+fn ask(front: SocketAddr, method: &str, host: &str, path: &str, more: &str) -> Seen {
+    let mut client = Client::to(front);
+    let length = if method == "POST" { "Content-Length: 0\r\n" } else { "" };
+    client.send(format!(
+        "{method} {path} HTTP/1.1\r\nHost: {host}\r\n{length}{more}Connection: close\r\n\r\n"
+    ));
+    let answer = client.answer();
+    (answer.status(), answer.field("x-origin"), answer.field("location"))
+}
+
+fn filled(template: &str, front: SocketAddr, origins: &[Origin], dir: &Dir) -> String {
+    let mut text = template.replace("FRONT", &front.to_string());
+    for (at, origin) in origins.iter().enumerate() {
+        text = text.replace(&format!("SERVER{at}"), &origin.address().to_string());
+    }
+    text.replace("DIR", &dir.path().display().to_string())
+}
+
+/// Runs `steelyard convert` and then what it wrote.
+fn converted(dir: &Dir, file: &str, front: SocketAddr) -> Process {
+    let output = dir.join("converted.toml");
+    let mut command = Command::new(program());
+    let said = command.arg("convert").arg(dir.join(file)).arg("-o").arg(&output).output().unwrap();
+    let told = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(matches!(said.status.code(), Some(0 | 3)), "{told}");
+    let text = std::fs::read_to_string(&output).unwrap();
+    let at = dir.path().display();
+    let control = format!("control = {{ socket = \"{at}/sock\", state = \"{at}/state\" }}\n");
+    let text = match text.contains("[global]\n") {
+        true => text.replace("[global]\n", &format!("[global]\n{control}")),
+        false => format!("[global]\n{control}{text}"),
+    };
+    let mut command = Command::new(program());
+    command.args(["run", "-c"]).arg(dir.write("steelyard.toml", text));
+    for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
+        command.env_remove(name);
+    }
+    listening(Process::start(command), front)
+}
+
+fn listening(mut process: Process, front: SocketAddr) -> Process {
+    wait::until(&format!("{front} accepts"), || {
+        assert!(process.ended().is_none(), "it ended: {}", process.said());
+        std::net::TcpStream::connect(front).is_ok()
+    });
+    process
+}
+
+fn side_by_side(template: &str, file: &str, start: impl Fn(&Dir) -> Command) {
+    let names = ["app", "static", "api", "canary"];
+    let origins: Vec<Origin> = names.iter().map(|name| origin(name)).collect();
+    let (theirs, ours, dir) = (reserved(), reserved(), Dir::new());
+    dir.write(file, filled(template, theirs.address(), &origins, &dir));
+    let _original = listening(Process::start(start(&dir)), theirs.address());
+    dir.write(file, filled(template, ours.address(), &origins, &dir));
+    let _steelyard = converted(&dir, file, ours.address());
+    let mut differ = Vec::new();
+    let mut by_server = std::collections::BTreeMap::<String, u32>::new();
+    for path in PATHS {
+        for host in HOSTS {
+            for (method, more) in MORE {
+                let expected = ask(theirs.address(), method, host, path, more);
+                let found = ask(ours.address(), method, host, path, more);
+                *by_server.entry(expected.1.clone().unwrap_or_default()).or_default() += 1;
+                if expected != found {
+                    differ.push(format!(
+                        "{method} {host}{path} {more:?}: {expected:?}, ours {found:?}"
+                    ));
+                }
+            }
+        }
+    }
+    let text = std::fs::read_to_string(dir.join("converted.toml")).unwrap();
+    assert!(differ.is_empty(), "{} differ:\n{}\n{text}", differ.len(), differ.join("\n"));
+    // Every server and the balancer itself had to answer, or the requests show nothing.
+    assert!(by_server.len() == 5 && by_server.values().all(|count| *count >= 8), "{by_server:?}");
+    tests::e2e::balancer::figure(format!("convert {file}: 320 requests, {by_server:?}"));
+}
+
+#[test]
+fn haproxy_and_its_conversion_send_requests_to_the_same_servers() {
+    side_by_side(HAPROXY, "haproxy.cfg", |dir| {
+        let mut command = Command::new(tools::program("haproxy"));
+        command.args(["-db", "-f"]).arg(dir.join("haproxy.cfg"));
+        command
+    });
+}
+
+#[test]
+fn nginx_and_its_conversion_send_requests_to_the_same_servers() {
+    side_by_side(NGINX, "nginx.conf", |dir| {
+        let mut command = Command::new(tools::program("nginx"));
+        command.args(["-e", "stderr", "-p"]).arg(dir.path()).arg("-c").arg(dir.join("nginx.conf"));
+        command
+    });
+}
