@@ -314,16 +314,6 @@ pub fn line(keys: &Keys, key: &str) -> u32 {
     keys.get(key).map_or(0, |(_, line)| *line)
 }
 
-/// A keyword's value.
-pub fn text<'k>(keys: &'k Keys, key: &str) -> Option<&'k str> {
-    keys.get(key).map(|(value, _)| value.as_str())
-}
-
-/// Where a keyword stands; 0: nowhere.
-pub fn line(keys: &Keys, key: &str) -> u32 {
-    keys.get(key).map_or(0, |(_, line)| *line)
-}
-
 /// A keyword of the port, of its cluster, or of the executor, and its line.
 pub fn key<'p>(
     picture: &'p Picture,
