@@ -33,6 +33,7 @@ mod status;
 mod stop;
 mod support;
 mod takeover;
+mod token;
 mod try_;
 mod undo;
 
@@ -98,6 +99,7 @@ enum Verb {
     Takeover(takeover::Args),
     Stop(stop::Args),
     Support(support::Args),
+    Token(token::Args),
     Doctor(doctor::Args),
     Decap(decap::Args),
     Try(try_::Args),
@@ -140,6 +142,7 @@ fn main() -> ExitCode {
         Verb::Takeover(args) => takeover::run(&args),
         Verb::Stop(args) => stop::run(&args),
         Verb::Support(args) => support::run(&args),
+        Verb::Token(args) => token::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Decap(args) => decap::run(&args),
         Verb::Try(args) => try_::run(args),

@@ -17,6 +17,7 @@ use crate::names::shared::Shared;
 use crate::packets::view::View;
 use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
+use crate::serve::counts::{Counts, Read};
 use crate::slow::{Slow, Totals};
 use crate::vrrp::view as vrrp;
 
@@ -49,6 +50,8 @@ pub struct Vitals {
     pub slow: Arc<Slow>,
     /// What rates are measured against.
     pub samples: Samples,
+    /// The API.
+    pub served: Arc<Counts>,
 }
 
 /// What was seen.
@@ -86,6 +89,8 @@ pub struct Facts {
     pub names: Arc<Shared>,
     /// Memory of all TCP sockets, bytes, as the kernel counts it.
     pub kernel_tcp_bytes: u64,
+    /// The API.
+    pub served: Read,
 }
 
 impl std::fmt::Debug for Vitals {
@@ -114,6 +119,7 @@ impl Vitals {
             open: (self.open)(),
             slow: self.slow.totals(),
             kernel_tcp_bytes: kernel_tcp_bytes(),
+            served: self.served.read(),
         }
     }
 
