@@ -11,6 +11,9 @@ use tests::e2e::wait;
 
 use crate::asking::{Door, problem, token};
 
+/// Headers, and the status and the problem that they are answered with.
+type Row<'r> = (&'r [(&'r str, &'r str)], u16, &'r str);
+
 #[test]
 fn only_our_own_hosts_and_pages_are_answered() {
     let origins = [origin("a")];
@@ -19,7 +22,7 @@ fn only_our_own_hosts_and_pages_are_answered() {
     let _balancer = Balancer::start(&setup);
     door.open();
     let own = format!("http://{}", door.address());
-    let rows: [(&[(&str, &str)], u16, &str); 9] = [
+    let rows: [Row<'_>; 9] = [
         (&[("origin", &own)], 200, ""),
         (&[("sec-fetch-site", "same-origin")], 200, ""),
         (&[("host", "lb.example")], 200, ""),
