@@ -6,9 +6,10 @@
 
 mod failed;
 mod failure;
+mod late;
 mod route;
+mod whole;
 
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,10 +23,12 @@ use model::snapshot::ServiceView;
 use crate::account::{self, Record};
 use crate::after::After;
 use crate::again::{self, Another};
+use crate::caller::Caller;
 use crate::census::OpenExchange;
 use crate::changes::Changes;
 use crate::cuts::Cuts;
 use crate::felt;
+use crate::flow::Flow;
 use crate::hash_on;
 use crate::incoming::Incoming;
 use crate::local::{LocalPool, LocalServer, LocalService};
@@ -50,8 +53,8 @@ pub struct Parties<'a, N: Net> {
     pub worker: &'a Rc<Worker<N>>,
     /// The client's connection.
     pub client: &'a Stream<N>,
-    /// The client's address.
-    pub peer: SocketAddr,
+    /// Who it is.
+    pub caller: &'a Rc<Caller>,
     /// The service.
     pub service: &'a LocalService<N>,
 }
@@ -167,9 +170,9 @@ impl<N: Net> Exchange<'_, N> {
     }
 
     async fn attempt(&mut self, held: &mut Vec<u8>, attempts: u32) -> Attempt<N> {
-        let Parties { worker, client, peer, service } = self.parties;
+        let Parties { worker, client, caller, service } = self.parties;
         let want = Want {
-            client: peer.ip(),
+            caller,
             key: self.key(),
             tried: &self.failed,
             again: self.again,
@@ -205,7 +208,7 @@ impl<N: Net> Exchange<'_, N> {
             whole: self.whole,
             cut_at: &service.cut_at,
             cuts: &cuts,
-            sent_before: lent.connection.stream.written().unwrap_or(lent.connection.sent),
+            sent_before: lent.connection.sent_before(),
             changes: &self.changes,
         };
         let mut relay = Relay::new(ends, self.meter(&server), &mut self.incoming, &mut self.record);
@@ -257,7 +260,7 @@ impl<N: Net> Exchange<'_, N> {
             &pool.config.hash_on,
             &self.incoming.head,
             self.incoming.target,
-            self.parties.peer,
+            self.parties.caller.peer,
         )
     }
 
@@ -267,22 +270,29 @@ impl<N: Net> Exchange<'_, N> {
 
     /// After a whole answer.
     fn answered(&mut self, lent: Lent<N>, keep_client: bool, keep_server: bool) -> After {
-        let Parties { worker, client, .. } = self.parties;
+        let worker = self.parties.worker;
         self.record.done = Some(worker.rt.look());
         let (pool, server) = (self.pool.view.borrow(), lent.hold.server.view.borrow());
         felt::answered(&pool, &server.live, worker.index, self.record.status);
         drop((pool, server));
-        let after = match keep_client {
-            true => After::Next,
-            // Closing with unread bytes would send a reset that may overtake the answer.
-            false if client.may_read() || !self.incoming.body.framing.done() => After::Linger,
-            false => After::Close,
-        };
+        let after = self.afterwards(keep_client);
         self.close(Some(&lent.hold.server));
         if keep_server {
             upstream::shelve(worker, lent);
         }
         after
+    }
+
+    /// What becomes of the client's connection after a whole answer.
+    fn afterwards(&self, keep_client: bool) -> After {
+        match keep_client {
+            true => After::Next,
+            // Closing with unread bytes would send a reset that may overtake the answer.
+            false if self.parties.client.may_read() || !self.incoming.body.framing.done() => {
+                After::Linger
+            }
+            false => After::Close,
+        }
     }
 
     /// After both agreed on another protocol.
@@ -340,7 +350,7 @@ impl<N: Net> Exchange<'_, N> {
     /// Closes the account and gives buffers back.
     fn close(&mut self, server: Option<&LocalServer<N>>) {
         let worker = self.parties.worker;
-        let said = self.incoming.said(self.parties.peer);
+        let said = self.incoming.said(self.parties.caller.peer);
         worker.close(&self.view, server, &mut self.record, &said);
         if let Some(server) = server {
             let balance = self.pool.view.borrow().config.balance;

@@ -68,6 +68,7 @@ fn pool(servers: &[ServerView]) -> Pool {
         eject: None,
         tls: None,
         http2: ServerHttp2::default(),
+        send_proxy: None,
         hash_on: HashOn::Address,
         judge: None,
         slow_start: None,
@@ -126,5 +127,6 @@ fn service() -> Service {
         rules: Vec::new(),
         sticky: None,
         http2: ClientHttp2::default(),
+        accept_proxy: None,
     }
 }

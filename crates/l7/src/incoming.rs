@@ -6,13 +6,14 @@
 use std::net::SocketAddr;
 
 use model::config::{Fanout, Service};
-use model::head::Head;
+use model::head::{Head, fields};
 use wire::http1::{
     self, BodyKind, Chunked, Defect, Emit, Identity, Limits, Request, RequestEdits, Slots,
     Treatment, Version,
 };
 
 use crate::account::Protocol;
+use crate::caller::Caller;
 use crate::flow::{Flow, Framing};
 use crate::rt::Net;
 use crate::said::Said;
@@ -87,7 +88,7 @@ pub fn read<N: Net>(
     worker: &Worker<N>,
     service: &Service,
     client: &Stream<N>,
-    (peer, local): (SocketAddr, SocketAddr),
+    caller: &Caller,
     bytes: &[u8],
     rest: &mut Vec<u8>,
 ) -> Result<Option<Incoming<N>>, Defect> {
@@ -105,8 +106,8 @@ pub fn read<N: Net>(
     }
     let mut head = worker.buffers.take();
     let edits = RequestEdits {
-        client: peer,
-        local,
+        client: caller.peer,
+        local: caller.local,
         scheme: if client.is_sealed() { "https" } else { "http" },
         x_forwarded: treatment(service.forwarded.x_forwarded),
         forwarded: treatment(service.forwarded.forwarded),

@@ -17,6 +17,7 @@ pub mod operate;
 pub mod packets;
 pub mod pattern;
 pub mod probe;
+pub mod proxy;
 pub mod reference;
 pub mod resilience;
 pub mod rules;
@@ -62,6 +63,7 @@ pub use packets::{
 };
 pub use pattern::{Pattern, PatternError};
 pub use probe::{HttpAsk, OnDown, Probe, ProbeKind, ProbeTls, ProgramProbe, Say};
+pub use proxy::{AcceptProxy, Others, SendProxy};
 pub use resilience::{Eject, Retry, Statuses};
 pub use rules::{
     Action, Condition, Counted, FixedAnswer, LimitBy, Mirror, PoolState, RateLimit, Rewrite, Rule,

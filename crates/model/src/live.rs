@@ -8,7 +8,7 @@ pub mod histogram;
 pub mod pace;
 pub mod ring;
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use crate::attribute::slow::BOUND;
 use crate::cause::Cause;
@@ -96,6 +96,8 @@ counters! {
         tls_resumed = "tls-resumed";
         /// Handshakes that failed (also in the causes, but for clients that left without a word).
         tls_failed = "tls-failed";
+        /// Headers of the PROXY protocol that clients' connections began with.
+        proxy_headers = "proxy-headers";
         /// Client connections in HTTP/2.
         http2_connections = "http2-connections";
         /// Of those, ended in order for their age.
@@ -270,49 +272,6 @@ impl Default for ServerSlot {
             causes: std::array::from_fn(|_| Count::default()),
             phases: Phases::default(),
         }
-    }
-}
-
-/// A number that every worker changes, on a cache line of its own.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-pub struct Shared(AtomicU32);
-
-impl Shared {
-    /// Adds one and returns the new value.
-    #[inline]
-    pub fn up(&self) -> u32 {
-        self.0.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
-    }
-
-    /// Takes one away.
-    #[inline]
-    pub fn down(&self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// Nothing again. Costs a look where that is so already.
-    #[inline]
-    pub fn clear(&self) {
-        if self.get() != 0 {
-            self.0.store(0, Ordering::Relaxed);
-        }
-    }
-
-    /// Adds one unless that would exceed `cap`.
-    #[inline]
-    pub fn up_within(&self, cap: u32) -> bool {
-        self.0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| {
-                (now < cap).then_some(now + 1)
-            })
-            .is_ok()
-    }
-
-    /// Reads.
-    #[inline]
-    pub fn get(&self) -> u32 {
-        self.0.load(Ordering::Relaxed)
     }
 }
 

@@ -95,6 +95,7 @@ pub struct ServiceCounts {
     /// happened.
     #[serde(default)]
     pub tls: Vec<NamedCount>,
+    /// Headers of the PROXY protocol that were taken, and what was done with bodies, by name; only what happened.
     /// Where the time went.
     pub phases: Vec<PhaseTimes>,
 }

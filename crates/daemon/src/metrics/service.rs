@@ -128,6 +128,11 @@ pub(super) const FAMILIES: &[Family] = &[
             ("failed", |c| &c.tls_failed),
         ],
     ),
+    plain(
+        "proxy_headers",
+        "Headers of the PROXY protocol that client connections began with.",
+        &[("", |c| &c.proxy_headers)],
+    ),
     plain("http2_connections", "Client connections in HTTP/2.", &[("", |c| &c.http2_connections)]),
     labelled(
         "http2_limits",

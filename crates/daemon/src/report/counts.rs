@@ -81,6 +81,7 @@ pub fn service(
     }
 }
 
+        ("proxy-headers", count(|c| &c.proxy_headers)),
 /// A server's parts that are more than a number.
 pub struct ServerParts {
     /// Answers by class.

@@ -6,6 +6,7 @@ mod inner;
 mod operate;
 mod packets;
 mod probe;
+mod proxy;
 mod resilience;
 mod rules;
 mod tls;
@@ -133,6 +134,7 @@ fn service(section: &Section) -> Service {
             .filter(|_| !forward.packets())
             .map(|sticky| rules::affinity(sticky, section.table("tls").is_some())),
         http2: inner(section, "http2", http2::service),
+        accept_proxy: section.table("accept-proxy").map(proxy::accept),
     }
 }
 
@@ -191,6 +193,7 @@ fn pool(section: &Section) -> Pool {
         eject: section.table("eject").map(resilience::eject),
         tls: section.table("tls").map(tls::pool),
         http2: inner(section, "http2", http2::pool),
+        send_proxy: proxy::send(section),
     }
 }
 

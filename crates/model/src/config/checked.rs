@@ -20,6 +20,7 @@ pub use super::operate::Admin;
 use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
 use super::probe::Probe;
+use super::proxy::{AcceptProxy, SendProxy};
 use super::resilience::{Eject, Retry};
 use super::rules::Rule;
 use super::socket::SocketOptions;
@@ -143,6 +144,8 @@ pub struct Service {
     pub sticky: Option<Affinity>,
     /// HTTP/2 towards clients (`http`).
     pub http2: ClientHttp2,
+    /// Whose connections begin with a header of the PROXY protocol; `None`: nobody's.
+    pub accept_proxy: Option<AcceptProxy>,
 }
 
 /// Times on the client's side. `None` is off.
@@ -255,6 +258,8 @@ pub struct Pool {
     pub tls: Option<PoolTls>,
     /// HTTP/2 towards servers (`http`).
     pub http2: ServerHttp2,
+    /// The header of the PROXY protocol that servers get; `None`: none.
+    pub send_proxy: Option<SendProxy>,
 }
 
 /// Times towards servers.

@@ -8,6 +8,7 @@ pub mod operate;
 pub mod packets;
 pub mod pool;
 pub mod probe;
+pub mod proxy;
 pub mod resilience;
 pub mod rules;
 pub mod service;
