@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::cause::Cause;
+use model::compress::Asked;
 use model::id::ServerId;
 use model::moment::Moment;
 use model::retry::Verdict;
@@ -31,6 +32,7 @@ use crate::felt;
 use crate::flow::Flow;
 use crate::hash_on;
 use crate::incoming::Incoming;
+use crate::kept_bytes::KeptBytes;
 use crate::local::{LocalPool, LocalServer, LocalService};
 use crate::measured;
 use crate::meter::Meter;
@@ -77,6 +79,12 @@ struct Exchange<'a, N: Net> {
     sticking: Option<Sticking>,
     /// What is changed in the answer's head.
     changes: Changes,
+    /// How the client takes the answer coded.
+    asked: Asked,
+    /// The request's body, where it is kept.
+    kept: Option<KeptBytes>,
+    /// What the client still lacks of an answer whose server is done.
+    rest: Option<Flow<N>>,
     _open: OpenExchange,
 }
 
@@ -99,6 +107,8 @@ pub fn run<'a, N: Net>(
     view.live.slots[worker.index].counters.requests.add(1);
     let whole = view.config.timeout.whole.map_or(Moment::NEVER, |span| worker.rt.now() + span);
     let pool = parties.service.pool.borrow().clone();
+    // Read before a rule changes what the server is told.
+    let asked = view.config.compress.as_ref().map(|_| incoming.asked_coding()).unwrap_or_default();
     let mut exchange = Exchange {
         parties,
         view,
@@ -111,6 +121,9 @@ pub fn run<'a, N: Net>(
         taken: None,
         sticking: None,
         changes: Changes::default(),
+        asked,
+        kept: None,
+        rest: None,
         _open: open,
     };
     // The exchange is made first and then borrowed: a future that takes it over would hold room for it twice.
@@ -124,6 +137,11 @@ impl<N: Net> Exchange<'_, N> {
         {
             return Box::pin(self.end_here(end)).await;
         }
+        if self.view.config.buffer.request.is_some()
+            && let Err(fault) = Box::pin(self.read_whole(held)).await
+        {
+            return Box::pin(self.give_up(fault, None)).await;
+        }
         again::first(self.parties.worker, &self.pool);
         let mut attempts = 0;
         loop {
@@ -131,6 +149,9 @@ impl<N: Net> Exchange<'_, N> {
                 Attempt::Done(lent, Ending::Upgraded) => return Box::pin(self.tunnel(lent)).await,
                 Attempt::Done(lent, Ending::Answered { keep_client, keep_server }) => {
                     return self.answered(lent, keep_client, keep_server);
+                }
+                Attempt::Done(lent, Ending::Ahead { keep_client, keep_server }) => {
+                    return Box::pin(self.late(lent, (keep_client, keep_server))).await;
                 }
                 Attempt::Failed(failure) => failure,
             };
@@ -210,9 +231,11 @@ impl<N: Net> Exchange<'_, N> {
             cuts: &cuts,
             sent_before: lent.connection.sent_before(),
             changes: &self.changes,
+            asked: self.asked,
         };
         let mut relay = Relay::new(ends, self.meter(&server), &mut self.incoming, &mut self.record);
         let ended = std::future::poll_fn(|_| relay.poll()).await;
+        self.rest = matches!(ended, Ok(Ending::Ahead { .. })).then(|| relay.take_rest());
         relay.release();
         held.extend_from_slice(&relay.take_excess());
         let (moved, replayable) = (relay.moved(), relay.replayable());

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::{
-    Admin, AllDown, Balance, ClientHttp2, Fanout, Forward, Forwarded, HashOn, Host, Initial,
-    Limits, Pool, PoolLimits, PoolTimeouts, Priority, Retry, Server, ServerAddress, ServerHttp2,
-    Service, ServiceTimeouts, SocketOptions, Weight,
+    Admin, AllDown, Balance, Buffer, ClientHttp2, Fanout, Forward, Forwarded, HashOn, Host,
+    Initial, Limits, Pool, PoolLimits, PoolTimeouts, Priority, Retry, Server, ServerAddress,
+    ServerHttp2, Service, ServiceTimeouts, SocketOptions, Weight,
 };
 use model::id::{PoolId, ServerId, ServiceId};
 use model::live::pool::PoolLive;
@@ -128,5 +128,7 @@ fn service() -> Service {
         sticky: None,
         http2: ClientHttp2::default(),
         accept_proxy: None,
+        buffer: Buffer::default(),
+        compress: None,
     }
 }

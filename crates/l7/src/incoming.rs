@@ -5,6 +5,7 @@
 
 use std::net::SocketAddr;
 
+use model::compress::Asked;
 use model::config::{Fanout, Service};
 use model::head::{Head, fields};
 use wire::http1::{
@@ -67,6 +68,24 @@ impl<N: Net> Incoming<N> {
     /// The head for rules and what keeps clients.
     pub fn view(&self) -> Head<'_> {
         Head::new(&self.head, self.method_len, self.target)
+    }
+
+    /// How its answer may be coded.
+    pub fn asked_coding(&self) -> Asked {
+        Asked::read(fields(&self.head, b"accept-encoding"), fields(&self.head, b"cache-control"))
+    }
+
+    /// Takes out of the head that the client waits for a word before it sends its body; whether it does.
+    pub fn forget_expectation(&mut self) -> bool {
+        // As `emit_request` writes it.
+        const LINE: &[u8] = b"\r\nExpect: 100-continue\r\n";
+        let end = self.head.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(0) + 2;
+        let lines = self.head.get(..end).unwrap_or_default();
+        let Some(at) = lines.windows(LINE.len()).position(|line| line == LINE) else {
+            return false;
+        };
+        self.head.drain(at + 2..at + LINE.len());
+        true
     }
 
     /// Puts another head, with what came behind it, in the place of this one; gives the old one back.

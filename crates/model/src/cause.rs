@@ -87,6 +87,10 @@ causes! {
     HeadTooLarge = "head-too-large", Us, 431;
     /// The request target exceeds its limit.
     TargetTooLong = "target-too-long", Us, 414;
+    /// The request's body is longer than the service keeps, and it refuses longer ones.
+    BodyTooLarge = "body-too-large", Us, 413;
+    /// The service keeps as many bytes of bodies as it may, and refuses more.
+    BufferFull = "buffer-full", Us, 503;
     /// The whole exchange took longer than allowed.
     WholeTimeout = "whole-timeout", Us, 504;
     /// Cut when draining ended.

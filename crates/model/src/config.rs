@@ -4,7 +4,9 @@
 pub mod address;
 pub mod agent;
 pub mod balance;
+pub mod buffer;
 pub mod checked;
+pub mod compress;
 pub mod diff;
 pub mod edit;
 pub mod explain;
@@ -42,11 +44,13 @@ mod verify;
 pub use address::{Host, ServerAddress};
 pub use agent::{Agent, AgentKind};
 pub use balance::{Balance, HashOn, Judge, Priority};
+pub use buffer::{Beyond, Buffer};
 pub use checked::{
     AccessFormat, AccessLog, AccessTarget, AllDown, Config, Fanout, Forwarded, Global, Initial,
     Metrics, Pool, Server, Service,
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
+pub use compress::{Coding, Compress};
 pub use diff::{
     Changes, Diff, GlobalKey, PacketsKey, PoolChange, PoolKey, ServerKey, ServiceKey, VrrpKey, diff,
 };

@@ -27,8 +27,7 @@ fn who(client: &mut Client, front: SocketAddr) {
 fn nginx_sees_each_client_on_a_connection_of_its_own() {
     let nginx = Nginx::proxied("n", WHO);
     for version in ["v1", "v2"] {
-        let pool =
-            format!("send-proxy = \"{version}\"\nprobe = {{ http = \"/\" }}\n");
+        let pool = format!("send-proxy = \"{version}\"\nprobe = {{ http = \"/\" }}\n");
         let setup = Setup::http(&[nginx.address()]).global("workers = 1").pool(&pool);
         let balancer = Balancer::start(&setup);
         wait::until("the probe is let in", || {

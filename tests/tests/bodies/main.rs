@@ -1,4 +1,5 @@
-//! What goes before bodies: headers of the PROXY protocol.
+//! What goes before bodies and what is done with them: headers of the PROXY protocol, compressed
+//! answers, bodies that are read ahead.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,4 +8,6 @@
 )]
 
 mod announced;
+mod buffered;
+mod compressed;
 mod named;

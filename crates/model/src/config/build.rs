@@ -1,6 +1,8 @@
 //! From settings in force to the checked configuration. Everything was judged before: this only changes the form.
 
 mod balance;
+mod buffer;
+mod compress;
 mod http2;
 mod inner;
 mod operate;
@@ -135,6 +137,8 @@ fn service(section: &Section) -> Service {
             .map(|sticky| rules::affinity(sticky, section.table("tls").is_some())),
         http2: inner(section, "http2", http2::service),
         accept_proxy: section.table("accept-proxy").map(proxy::accept),
+        buffer: inner(section, "buffer", buffer::buffer),
+        compress: section.table("compress").map(compress::compress),
     }
 }
 

@@ -14,6 +14,8 @@ use serde::Serialize;
 use super::address::ServerAddress;
 use super::agent::Agent;
 use super::balance::{Balance, HashOn, Judge, Priority};
+use super::buffer::Buffer;
+use super::compress::Compress;
 use super::forward::Forward;
 use super::http2::{ClientHttp2, ServerHttp2};
 pub use super::operate::Admin;
@@ -146,6 +148,10 @@ pub struct Service {
     pub http2: ClientHttp2,
     /// Whose connections begin with a header of the PROXY protocol; `None`: nobody's.
     pub accept_proxy: Option<AcceptProxy>,
+    /// Bodies that are read ahead (`http`).
+    pub buffer: Buffer,
+    /// Compressing of answers; `None`: they go as they come.
+    pub compress: Option<Compress>,
 }
 
 /// Times on the client's side. `None` is off.

@@ -123,6 +123,8 @@ keys! {
     Sticky = "sticky" => sticky,
     Http2 = "http2" => http2,
     AcceptProxy = "accept-proxy" => accept_proxy,
+    Compress = "compress" => compress,
+    Buffer = "buffer" => buffer,
 }
 keys! {
     /// A key of a pool; `Order` when the same servers stand in another order.

@@ -1,14 +1,12 @@
 //! The form of the configuration's description: tables of keys with kind, bounds, default and meaning.
 //!
-//! Decoding, did-you-mean, inheritance, `check --explain` and the reference all read the same tables (`tables`); `verify`
-//! has relations between keys.
+//! Decoding, did-you-mean, inheritance, `check --explain` and the reference read them; `verify` has relations of keys.
 
 use super::value::Value;
 use std::time::Duration;
 
 /// Services and pools that one file may hold.
 pub const OBJECTS: usize = 10_000;
-
 /// Servers, of all pools together: a thousand services of a hundred each, and more than fit one file's bytes with names.
 pub const SERVERS: usize = 131_072;
 
@@ -252,6 +250,8 @@ pub enum Form {
     Pair,
     /// Numbers from one to another (`Range`).
     Range,
+    /// A media type, or all that begin so.
+    MediaType,
     /// A target with places to be filled (`rules::Template`).
     Template,
 }

@@ -2,6 +2,8 @@
 
 pub mod agent;
 pub mod balance;
+pub mod buffer;
+pub mod compress;
 pub mod global;
 pub mod http2;
 pub mod operate;

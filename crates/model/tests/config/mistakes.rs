@@ -57,6 +57,8 @@ const KEYS: &[Row] = &[
     ),
     row(service!("accept-proxy = {}\n"), "service.s.accept-proxy.from", "needs `from`"),
     row(service!("accept-proxy = true\n"), "service.s.accept-proxy", ""),
+    row(service!("compress = { types = \"json\" }\n"), "service.s.compress.types", ""),
+    row(tcp!("compress = true\n"), "service.s.compress", "belongs to `forward = \"http\"`"),
     row(
         pool!("send-proxy = \"v2\"\nhttp2 = \"prefer\"\n"),
         "pool.p.send-proxy",

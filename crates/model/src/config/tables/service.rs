@@ -2,7 +2,7 @@
 
 use super::super::schema::{Fallback, Form, Key, Kind, Table, Word};
 use super::super::value::Value;
-use super::{packets, proxy, rules, socket, sticky};
+use super::{buffer, compress, packets, proxy, rules, socket, sticky};
 use super::{http2, tls};
 
 const HOUR: u64 = 3_600_000;
@@ -71,6 +71,8 @@ pub static SERVICE: Table = Table {
         tls::OF_SERVICE,
         http2::OF_SERVICE,
         proxy::ACCEPT,
+        compress::COMPRESS,
+        buffer::BUFFER,
         Key::refused("access-log", "there is one access log: `access-log` in `[global]`"),
         Key::refused("servers", "servers stand in a pool: `[pool.NAME]`"),
         Key::refused("balance", "choosing is the pool's: `balance` in `[pool.NAME]`"),
