@@ -252,7 +252,8 @@ fn an_event_is_there_before_the_next_one_is_made() {
     });
     let balancer = Balancer::start(&Setup::http(&[server.address()]).service(ON));
     let mut client = balancer.client();
-    client.send("GET /events HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n");
+    let fields = "Accept-Encoding: gzip\r\nConnection: close\r\n";
+    client.send(format!("GET /events HTTP/1.1\r\nHost: a\r\n{fields}\r\n"));
     let head = client.answer_head();
     assert_eq!(head.field("content-encoding").as_deref(), Some("gzip"));
     let (mut coded, mut said) = (Vec::new(), String::new());
