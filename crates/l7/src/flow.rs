@@ -14,10 +14,10 @@ use wire::http1::Defect;
 
 use crate::buffers::COPY;
 use crate::coder::Coder;
+use crate::kept_bytes::Ahead;
 use crate::rt::Net;
 use crate::stream::{Read, Stream, Wrote};
 use crate::worker::Worker;
-pub use ahead::Ahead;
 pub use framing::{Framing, Step};
 
 /// Bodies with at least this much to go are spliced: below it a pipe costs more than it saves.

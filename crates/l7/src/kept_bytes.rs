@@ -35,6 +35,18 @@ impl Drop for KeptBytes {
     }
 }
 
+/// How far a direction may read ahead of its receiver.
+pub struct Ahead {
+    /// Bytes of this direction.
+    pub most: u64,
+    /// Bytes of all that the service keeps.
+    pub memory: u64,
+    /// What this direction has of these.
+    pub kept: KeptBytes,
+    /// Those were used up.
+    pub full: bool,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -148,8 +148,7 @@ async fn lend<N: Net>(
     record: &mut Record,
 ) -> Result<Lent<N>, NotLent<N>> {
     let Ways { view, pool, service } = *ways;
-    let peer = caller.peer;
-    let told = Told { peer, head: None, session: client.tls_session() };
+    let told = Told { peer: caller.peer, head: None, session: client.tls_session() };
     let sticking = Sticking::begin(view, pool, &told, worker.rt.now());
     let (mut failed, mut attempts) = (Vec::<ServerId>::new(), 0);
     again::first(worker, pool);
@@ -158,7 +157,7 @@ async fn lend<N: Net>(
     loop {
         let want = Want {
             caller,
-            key: hash_on::of_connection(&pool.view.borrow().config.hash_on, peer),
+            key: hash_on::of_connection(&pool.view.borrow().config.hash_on, caller.peer),
             tried: &failed,
             again: None,
             careful: false,

@@ -3,22 +3,10 @@
 //! What is kept counts against what the service may keep in all.
 
 use super::{Flow, Step};
-use crate::kept_bytes::KeptBytes;
+use crate::kept_bytes::Ahead;
 use crate::rt::Net;
 use crate::stream::{Stream, Wrote};
 use crate::worker::Worker;
-
-/// How far it may read.
-pub struct Ahead {
-    /// Bytes of this direction.
-    pub most: u64,
-    /// Bytes of all that the service keeps.
-    pub memory: u64,
-    /// What this direction has of these.
-    pub kept: KeptBytes,
-    /// Those were used up.
-    pub full: bool,
-}
 
 impl<N: Net> Flow<N> {
     /// From here on the sender is read although the receiver takes nothing.

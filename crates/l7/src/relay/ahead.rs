@@ -1,8 +1,8 @@
 //! An answer that is all here before its client has taken it: its server is free.
 
 use super::{Ending, Relay};
-use crate::flow::{Ahead, Flow, Framing};
-use crate::kept_bytes::KeptBytes;
+use crate::flow::{Flow, Framing};
+use crate::kept_bytes::{Ahead, KeptBytes};
 use crate::rt::Net;
 
 impl<N: Net> Relay<'_, N> {
