@@ -18,6 +18,7 @@ mod keep;
 pub mod listeners;
 pub mod local_time;
 pub mod metrics;
+pub mod names;
 mod offspring;
 mod outside;
 pub mod packets;

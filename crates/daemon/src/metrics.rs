@@ -5,6 +5,7 @@
 
 mod family;
 pub mod listen;
+mod names;
 mod packets;
 mod pool;
 mod process;
@@ -60,7 +61,8 @@ impl Collector for Scrape {
         pool::encode(&pools, &mut to)?;
         server::encode(&pools, &mut to)?;
         packets::encode(&self.facts.packets, &mut to)?;
-        vrrp::encode(&self.facts.vrrp, &mut to)
+        vrrp::encode(&self.facts.vrrp, &mut to)?;
+        names::encode(&self.facts.names, &mut to)
     }
 }
 

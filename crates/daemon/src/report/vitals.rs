@@ -13,6 +13,7 @@ use super::sample::{Sample, Samples, step};
 use crate::access::{AccessCounts, AccessLog};
 use crate::control::{Control, Picture};
 use crate::judge::weighed::Weighed;
+use crate::names::shared::Shared;
 use crate::packets::view::View;
 use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
@@ -40,6 +41,8 @@ pub struct Vitals {
     pub packets: tokio::sync::watch::Receiver<Arc<View>>,
     /// Shared addresses.
     pub vrrp: tokio::sync::watch::Receiver<Arc<vrrp::View>>,
+    /// The name server.
+    pub names: Arc<Shared>,
     /// The arithmetic of weights.
     pub weighed: Arc<Weighed>,
     /// Exchanges that were measured.
@@ -79,6 +82,8 @@ pub struct Facts {
     pub slow: Totals,
     /// Shared addresses.
     pub vrrp: Arc<vrrp::View>,
+    /// The name server.
+    pub names: Arc<Shared>,
     /// Memory of all TCP sockets, bytes, as the kernel counts it.
     pub kernel_tcp_bytes: u64,
 }
@@ -99,6 +104,7 @@ impl Vitals {
             resident_bytes: resident_bytes(),
             packets: Arc::clone(&self.packets.borrow()),
             vrrp: Arc::clone(&self.vrrp.borrow()),
+            names: Arc::clone(&self.names),
             access: self.access.counts(),
             probes: self.probes.read(),
             events_dropped: self.control.events().dropped(),

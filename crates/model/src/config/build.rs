@@ -5,6 +5,7 @@ mod buffer;
 mod compress;
 mod http2;
 mod inner;
+mod names;
 mod operate;
 mod packets;
 mod probe;
@@ -45,12 +46,21 @@ pub fn build(effective: &Effective) -> Config {
         effective.pools.iter().map(|section| (section.name.clone(), Arc::new(pool(section))));
     let groups =
         effective.vrrp.iter().map(|section| (section.name.clone(), Arc::new(vrrp::vrrp(section))));
+    let zones =
+        effective.zones.iter().map(names::zone).map(|zone| (zone.name.clone(), Arc::new(zone)));
+    let hosts = effective.hosts.iter().map(|section| {
+        let named = names::named(section, &effective.zones);
+        (named.name.clone(), Arc::new(named))
+    });
     Config {
         global: global(&effective.global),
         packets: packets::packets(&effective.packets),
         services: services.collect::<BTreeMap<_, _>>(),
         pools: pools.collect::<BTreeMap<_, _>>(),
         vrrp: groups.collect::<BTreeMap<_, _>>(),
+        name_server: names::server(&effective.names),
+        zones: zones.collect::<BTreeMap<_, _>>(),
+        names: hosts.collect::<BTreeMap<_, _>>(),
     }
 }
 

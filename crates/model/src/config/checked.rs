@@ -18,6 +18,7 @@ use super::buffer::Buffer;
 use super::compress::Compress;
 use super::forward::Forward;
 use super::http2::{ClientHttp2, ServerHttp2};
+use super::names::{NameServer, Named, Zone};
 pub use super::operate::Admin;
 use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
@@ -44,6 +45,12 @@ pub struct Config {
     pub pools: BTreeMap<String, Arc<Pool>>,
     /// Shared addresses by the names of their groups.
     pub vrrp: BTreeMap<String, Arc<Vrrp>>,
+    /// The name server.
+    pub name_server: NameServer,
+    /// Zones by domain.
+    pub zones: BTreeMap<String, Arc<Zone>>,
+    /// Names that are answered for. The zone, pool and services of each are here.
+    pub names: BTreeMap<String, Arc<Named>>,
 }
 
 /// What belongs to the process.
