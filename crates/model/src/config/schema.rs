@@ -3,7 +3,6 @@
 
 use super::value::Value;
 use std::time::Duration;
-
 /// Services and pools that one file may hold.
 pub const OBJECTS: usize = 10_000;
 /// Servers, of all pools together: a thousand services of a hundred each, and more than fit one file's bytes with names.
