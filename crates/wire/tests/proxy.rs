@@ -1,5 +1,11 @@
 //! Headers of the PROXY protocol: what each must come to, broken in every way that has a name, cut at every byte.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that fails is told best by panicking"
+)]
+
 use std::net::SocketAddr;
 
 use proptest::prelude::*;
