@@ -19,6 +19,7 @@ pub mod history;
 pub mod http1;
 pub mod http2;
 pub mod names;
+pub mod proxy;
 pub mod trace;
 pub mod vrrp;
 

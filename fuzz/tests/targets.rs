@@ -4,7 +4,7 @@
 
 use fuzz::drive::{Target, drive};
 use fuzz::mutate::HTTP_WORDS;
-use fuzz::{config, corpus, dialogue, history, http1, http2, names, trace, vrrp};
+use fuzz::{config, corpus, dialogue, history, http1, http2, names, proxy, trace, vrrp};
 
 fn streams(kind: &str) -> Vec<Vec<u8>> {
     let short = |case: corpus::Case| (case.sent.len() < 4_000).then_some(case.sent);
@@ -173,6 +173,22 @@ fn vrrp_frames() {
 #[test]
 fn vrrp_talk() {
     drive(target("vrrp_talk", &vrrp::seeds(), 20_000), vrrp::talk);
+}
+
+#[test]
+fn proxy_header() {
+    let words: &[&[u8]] = &[
+        b"PROXY ",
+        b"TCP4 ",
+        b"TCP6 ",
+        b"UNKNOWN",
+        b"\r\n",
+        b"\x21\x11",
+        b"\x03\0\x04",
+        b"\0\x0c",
+    ];
+    let seeds = proxy::seeds();
+    drive(Target { words, ..target("proxy_header", &seeds, 40_000) }, proxy::header);
 }
 
 #[test]

@@ -21,6 +21,7 @@ pub mod fdstore;
 pub mod frames;
 pub mod h2client;
 pub mod h2origin;
+pub mod haproxy;
 pub mod http;
 pub mod listening;
 pub mod load;

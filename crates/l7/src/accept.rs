@@ -208,6 +208,11 @@ fn admit<N: Net>(
         return refuse_connection(worker, sock, peer, service);
     }
     let open = worker.census.connection(&worker.all_open, &view.live, worker.index);
+    // Of every address only the connection knows the one that was meant.
+    let local = match local.ip().is_unspecified() {
+        true => worker.rt.net.local(&sock).unwrap_or(local),
+        false => local,
+    };
     let Ok(client) = Stream::new(&worker.rt, sock, true) else {
         slot.accept_failed.add(1);
         return;
@@ -219,7 +224,7 @@ fn admit<N: Net>(
         }
         // Forwarded packets never reach a socket of ours.
         Forward::Tcp | Forward::Mac | Forward::Tunnel | Forward::Nat => {
-            worker.rt.spawn(tcp::serve(worker_, client, (peer, now), service_, open))
+            worker.rt.spawn(tcp::serve(worker_, client, (peer, local, now), service_, open))
         }
     };
 }

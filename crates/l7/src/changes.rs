@@ -68,11 +68,6 @@ impl Watch {
 }
 
 impl Changes {
-    /// Whether nothing is changed: the usual case.
-    pub fn none(&self) -> bool {
-        self.rule.is_none() && self.cookie.is_empty() && self.watch.is_none()
-    }
-
     /// For a head with these fields.
     pub fn of(&self, headers: &[Header<'_>], now: Moment) -> Worked<'_> {
         let mut worked = Worked::default();

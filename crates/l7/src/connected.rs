@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use model::live::ServerLive;
 
+use crate::caller::Whose;
 use crate::ports::Lease;
 use crate::rt::Net;
 use crate::stream::Stream;
@@ -17,8 +18,12 @@ pub struct Upstream<N: Net> {
     pub stream: Stream<N>,
     /// Where it goes.
     pub to: SocketAddr,
-    /// Bytes that we have sent on it.
+    /// Bytes that we have sent on it for exchanges.
     pub sent: u64,
+    /// Bytes of a header before them, and before TLS.
+    pub announced: u64,
+    /// Whose it is.
+    pub whose: Whose,
     /// What counts it; a strand is counted with its connection.
     pub counted: Option<Counted>,
 }
@@ -38,12 +43,18 @@ impl<N: Net> Upstream<N> {
         port: Lease,
     ) -> Upstream<N> {
         live.connections.up();
-        Upstream { stream, to, sent: 0, counted: Some(Counted { live, _port: port }) }
+        let counted = Some(Counted { live, _port: port });
+        Upstream { stream, to, sent: 0, announced: 0, whose: Whose::Anybodys, counted }
     }
 
     /// One of many that share a connection.
     pub fn strand(stream: Stream<N>, to: SocketAddr) -> Upstream<N> {
-        Upstream { stream, to, sent: 0, counted: None }
+        Upstream { stream, to, sent: 0, announced: 0, whose: Whose::Anybodys, counted: None }
+    }
+
+    /// Bytes of ours on the wire so far.
+    pub fn sent_before(&self) -> u64 {
+        self.announced + self.stream.written().unwrap_or(self.sent)
     }
 
     /// Closes with a reset.

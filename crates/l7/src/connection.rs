@@ -14,6 +14,7 @@ use wire::http1;
 
 use crate::account::{Opening, Record};
 use crate::after::After;
+use crate::caller::Caller;
 use crate::census::OpenConnection;
 use crate::exchange::{self, Parties};
 use crate::front;
@@ -21,6 +22,7 @@ use crate::http2::serve;
 use crate::incoming::{self, Incoming};
 use crate::local::LocalService;
 use crate::misread::{self, Instead};
+use crate::prelude;
 use crate::refuse;
 use crate::rt::{Expired, Net, Readiness, Rt};
 use crate::stream::{Read, Stream};
@@ -42,13 +44,15 @@ pub async fn serve<N: Net>(
 ) {
     client.mine();
     let looked = worker.rt.now();
+    let opened = prelude::open(&worker, client, (peer, local), &service).await;
+    let Some((client, (peer, local))) = opened else { return };
     let Some(client) = front::open(&worker, client, peer, &service).await else { return };
+    let caller = Rc::new(Caller { peer, local });
     let tls = client.is_sealed().then(|| worker.rt.now().since(looked));
     let mut opening = Some(Opening { accept: looked.since(accepted), tls });
     let mut held = Vec::new();
     if speaks_http2(&worker, &client, &service, &mut held).await {
-        let peers = (peer, local);
-        return Box::pin(serve::serve(worker, client, peers, service, held, open)).await;
+        return Box::pin(serve::serve(worker, client, caller, service, held, open)).await;
     }
     let mut first = true;
     loop {
@@ -56,9 +60,10 @@ pub async fn serve<N: Net>(
             return;
         }
         first = false;
-        let parties = Parties { worker: &worker, client: &client, peer, service: &service };
+        let parties =
+            Parties { worker: &worker, client: &client, caller: &caller, service: &service };
         // Boxed so that an idle connection costs no memory for it.
-        let after = Box::pin(turn(parties, local, &mut held, &mut opening)).await;
+        let after = Box::pin(turn(parties, &mut held, &mut opening)).await;
         match after {
             After::Next if !service.gone.get() => {}
             After::Next | After::Close => return client.finish(worker.rt.now() + PARTING).await,
@@ -131,11 +136,10 @@ async fn idle<N: Net>(
 /// One request, from its first byte to the end of its exchange.
 async fn turn<N: Net>(
     parties: Parties<'_, N>,
-    local: SocketAddr,
     held: &mut Vec<u8>,
     opening: &mut Option<Opening>,
 ) -> After {
-    match next(&parties, local, held).await {
+    match next(&parties, held).await {
         Ok(Some((incoming, mut record))) => {
             record.measured.opening = opening.take();
             exchange::run(parties, incoming, held, record).await
@@ -148,10 +152,9 @@ async fn turn<N: Net>(
 /// Reads the next request; `None`: not even a byte of it was there.
 async fn next<N: Net>(
     parties: &Parties<'_, N>,
-    local: SocketAddr,
     held: &mut Vec<u8>,
 ) -> Result<Option<(Incoming<N>, Record)>, Instead> {
-    let Parties { worker, client, peer, service } = *parties;
+    let Parties { worker, client, caller, service } = *parties;
     let began = worker.rt.now();
     let mut seen = 0;
     loop {
@@ -160,7 +163,7 @@ async fn next<N: Net>(
             let limits = incoming::limits(&view.config);
             if http1::may_complete(held, seen, &limits) {
                 let bytes = std::mem::take(held);
-                match incoming::read(worker, &view.config, client, (peer, local), &bytes, held) {
+                match incoming::read(worker, &view.config, client, caller, &bytes, held) {
                     Ok(Some(incoming)) => {
                         return Ok(Some((incoming, Record::begin(began, worker.rt.now()))));
                     }
@@ -170,7 +173,7 @@ async fn next<N: Net>(
             }
             seen = held.len();
         }
-        match fill(worker, client, &view, peer, local, held)? {
+        match fill(worker, client, &view, caller, held)? {
             Filled::Request(incoming, record) => return Ok(Some((incoming, record))),
             Filled::Some => {}
             Filled::Nothing if held.is_empty() => return Ok(None),
@@ -208,8 +211,7 @@ fn fill<N: Net>(
     worker: &Worker<N>,
     client: &Stream<N>,
     view: &ServiceView,
-    peer: SocketAddr,
-    local: SocketAddr,
+    caller: &Caller,
     held: &mut Vec<u8>,
 ) -> Result<Filled<N>, Instead> {
     let mut scratch = worker.scratch.borrow_mut();
@@ -224,7 +226,7 @@ fn fill<N: Net>(
         held.extend_from_slice(bytes);
         return Ok(Filled::Some);
     }
-    match incoming::read(worker, &view.config, client, (peer, local), bytes, held) {
+    match incoming::read(worker, &view.config, client, caller, bytes, held) {
         Ok(Some(incoming)) => {
             let now = worker.rt.look();
             Ok(Filled::Request(incoming, Record::begin(now, now)))

@@ -6,14 +6,16 @@
 
 mod failed;
 mod failure;
+mod late;
 mod route;
+mod whole;
 
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use model::cause::Cause;
+use model::compress::Asked;
 use model::id::ServerId;
 use model::moment::Moment;
 use model::retry::Verdict;
@@ -22,12 +24,15 @@ use model::snapshot::ServiceView;
 use crate::account::{self, Record};
 use crate::after::After;
 use crate::again::{self, Another};
+use crate::caller::Caller;
 use crate::census::OpenExchange;
 use crate::changes::Changes;
 use crate::cuts::Cuts;
 use crate::felt;
+use crate::flow::Flow;
 use crate::hash_on;
 use crate::incoming::Incoming;
+use crate::kept_bytes::KeptBytes;
 use crate::local::{LocalPool, LocalServer, LocalService};
 use crate::measured;
 use crate::meter::Meter;
@@ -50,8 +55,8 @@ pub struct Parties<'a, N: Net> {
     pub worker: &'a Rc<Worker<N>>,
     /// The client's connection.
     pub client: &'a Stream<N>,
-    /// The client's address.
-    pub peer: SocketAddr,
+    /// Who it is.
+    pub caller: &'a Rc<Caller>,
     /// The service.
     pub service: &'a LocalService<N>,
 }
@@ -74,6 +79,12 @@ struct Exchange<'a, N: Net> {
     sticking: Option<Sticking>,
     /// What is changed in the answer's head.
     changes: Changes,
+    /// How the client takes the answer coded.
+    asked: Asked,
+    /// The request's body, where it is kept.
+    kept: Option<KeptBytes>,
+    /// What the client still lacks of an answer whose server is done.
+    rest: Option<Flow<N>>,
     _open: OpenExchange,
 }
 
@@ -96,6 +107,8 @@ pub fn run<'a, N: Net>(
     view.live.slots[worker.index].counters.requests.add(1);
     let whole = view.config.timeout.whole.map_or(Moment::NEVER, |span| worker.rt.now() + span);
     let pool = parties.service.pool.borrow().clone();
+    // Read before a rule changes what the server is told.
+    let asked = view.config.compress.as_ref().map(|_| incoming.asked_coding()).unwrap_or_default();
     let mut exchange = Exchange {
         parties,
         view,
@@ -108,6 +121,9 @@ pub fn run<'a, N: Net>(
         taken: None,
         sticking: None,
         changes: Changes::default(),
+        asked,
+        kept: None,
+        rest: None,
         _open: open,
     };
     // The exchange is made first and then borrowed: a future that takes it over would hold room for it twice.
@@ -121,6 +137,11 @@ impl<N: Net> Exchange<'_, N> {
         {
             return Box::pin(self.end_here(end)).await;
         }
+        if self.view.config.buffer.request.is_some()
+            && let Err(fault) = Box::pin(self.read_whole(held)).await
+        {
+            return Box::pin(self.give_up(fault, None)).await;
+        }
         again::first(self.parties.worker, &self.pool);
         let mut attempts = 0;
         loop {
@@ -128,6 +149,9 @@ impl<N: Net> Exchange<'_, N> {
                 Attempt::Done(lent, Ending::Upgraded) => return Box::pin(self.tunnel(lent)).await,
                 Attempt::Done(lent, Ending::Answered { keep_client, keep_server }) => {
                     return self.answered(lent, keep_client, keep_server);
+                }
+                Attempt::Done(lent, Ending::Ahead { keep_client, keep_server }) => {
+                    return Box::pin(self.late(lent, (keep_client, keep_server))).await;
                 }
                 Attempt::Failed(failure) => failure,
             };
@@ -167,9 +191,9 @@ impl<N: Net> Exchange<'_, N> {
     }
 
     async fn attempt(&mut self, held: &mut Vec<u8>, attempts: u32) -> Attempt<N> {
-        let Parties { worker, client, peer, service } = self.parties;
+        let Parties { worker, client, caller, service } = self.parties;
         let want = Want {
-            client: peer.ip(),
+            caller,
             key: self.key(),
             tried: &self.failed,
             again: self.again,
@@ -205,11 +229,13 @@ impl<N: Net> Exchange<'_, N> {
             whole: self.whole,
             cut_at: &service.cut_at,
             cuts: &cuts,
-            sent_before: lent.connection.stream.written().unwrap_or(lent.connection.sent),
+            sent_before: lent.connection.sent_before(),
             changes: &self.changes,
+            asked: self.asked,
         };
         let mut relay = Relay::new(ends, self.meter(&server), &mut self.incoming, &mut self.record);
         let ended = std::future::poll_fn(|_| relay.poll()).await;
+        self.rest = matches!(ended, Ok(Ending::Ahead { .. })).then(|| relay.take_rest());
         relay.release();
         held.extend_from_slice(&relay.take_excess());
         let (moved, replayable) = (relay.moved(), relay.replayable());
@@ -257,7 +283,7 @@ impl<N: Net> Exchange<'_, N> {
             &pool.config.hash_on,
             &self.incoming.head,
             self.incoming.target,
-            self.parties.peer,
+            self.parties.caller.peer,
         )
     }
 
@@ -267,22 +293,29 @@ impl<N: Net> Exchange<'_, N> {
 
     /// After a whole answer.
     fn answered(&mut self, lent: Lent<N>, keep_client: bool, keep_server: bool) -> After {
-        let Parties { worker, client, .. } = self.parties;
+        let worker = self.parties.worker;
         self.record.done = Some(worker.rt.look());
         let (pool, server) = (self.pool.view.borrow(), lent.hold.server.view.borrow());
         felt::answered(&pool, &server.live, worker.index, self.record.status);
         drop((pool, server));
-        let after = match keep_client {
-            true => After::Next,
-            // Closing with unread bytes would send a reset that may overtake the answer.
-            false if client.may_read() || !self.incoming.body.framing.done() => After::Linger,
-            false => After::Close,
-        };
+        let after = self.afterwards(keep_client);
         self.close(Some(&lent.hold.server));
         if keep_server {
             upstream::shelve(worker, lent);
         }
         after
+    }
+
+    /// What becomes of the client's connection after a whole answer.
+    fn afterwards(&self, keep_client: bool) -> After {
+        match keep_client {
+            true => After::Next,
+            // Closing with unread bytes would send a reset that may overtake the answer.
+            false if self.parties.client.may_read() || !self.incoming.body.framing.done() => {
+                After::Linger
+            }
+            false => After::Close,
+        }
     }
 
     /// After both agreed on another protocol.
@@ -340,7 +373,7 @@ impl<N: Net> Exchange<'_, N> {
     /// Closes the account and gives buffers back.
     fn close(&mut self, server: Option<&LocalServer<N>>) {
         let worker = self.parties.worker;
-        let said = self.incoming.said(self.parties.peer);
+        let said = self.incoming.said(self.parties.caller.peer);
         worker.close(&self.view, server, &mut self.record, &said);
         if let Some(server) = server {
             let balance = self.pool.view.borrow().config.balance;

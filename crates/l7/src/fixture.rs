@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::{
-    Admin, AllDown, Balance, ClientHttp2, Fanout, Forward, Forwarded, HashOn, Host, Initial,
-    Limits, Pool, PoolLimits, PoolTimeouts, Priority, Retry, Server, ServerAddress, ServerHttp2,
-    Service, ServiceTimeouts, SocketOptions, Weight,
+    Admin, AllDown, Balance, Buffer, ClientHttp2, Fanout, Forward, Forwarded, HashOn, Host,
+    Initial, Limits, Pool, PoolLimits, PoolTimeouts, Priority, Retry, Server, ServerAddress,
+    ServerHttp2, Service, ServiceTimeouts, SocketOptions, Weight,
 };
 use model::id::{PoolId, ServerId, ServiceId};
 use model::live::pool::PoolLive;
@@ -68,6 +68,7 @@ fn pool(servers: &[ServerView]) -> Pool {
         eject: None,
         tls: None,
         http2: ServerHttp2::default(),
+        send_proxy: None,
         hash_on: HashOn::Address,
         judge: None,
         slow_start: None,
@@ -126,5 +127,8 @@ fn service() -> Service {
         rules: Vec::new(),
         sticky: None,
         http2: ClientHttp2::default(),
+        accept_proxy: None,
+        buffer: Buffer::default(),
+        compress: None,
     }
 }

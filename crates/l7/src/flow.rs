@@ -4,14 +4,21 @@
 //! pipe in the kernel. What the receiver does not take at once is kept here, at most `COPY` bytes and the framing
 //! that re-encoding adds; then nothing more is read. It knows no deadline: the caller sees who is waited for.
 
+mod ahead;
+mod coded;
+mod framing;
+
 use std::io;
 
-use wire::http1::{Chunked, Defect};
+use wire::http1::Defect;
 
 use crate::buffers::COPY;
+use crate::coder::Coder;
+use crate::kept_bytes::Ahead;
 use crate::rt::Net;
 use crate::stream::{Read, Stream, Wrote};
 use crate::worker::Worker;
+pub use framing::{Framing, Step};
 
 /// Bodies with at least this much to go are spliced: below it a pipe costs more than it saves.
 pub const SPLICE_FROM: u64 = 64 * 1024;
@@ -25,25 +32,6 @@ const SPLICE: usize = 256 * 1024;
 
 /// Moves in one turn before others get theirs.
 const BUDGET: usize = 16;
-
-/// What ends a body.
-pub enum Framing {
-    /// So many bytes to go.
-    Length(u64),
-    /// Chunks, until the decoder has seen the last.
-    Chunked(Box<Chunked>),
-    /// The sender's end.
-    UntilEnd,
-    /// Ended.
-    Done,
-}
-
-impl Framing {
-    /// Whether nothing more comes.
-    pub fn done(&self) -> bool {
-        matches!(self, Framing::Done)
-    }
-}
 
 /// One direction.
 pub struct Flow<N: Net> {
@@ -63,29 +51,18 @@ pub struct Flow<N: Net> {
     may_splice: bool,
     /// Bytes read at a time when copying: what a stalled receiver makes us keep.
     most: usize,
+    /// Reads although the receiver takes nothing.
+    ahead: Option<Box<Ahead>>,
+    /// Compresses what passes.
+    coder: Option<Box<Coder>>,
+    /// What it had moved when it was done.
+    coded: (u64, u64),
+    /// It has failed.
+    failed: bool,
+    /// Lines behind a body of chunks, where it is compressed.
+    trailers: Vec<u8>,
     /// What the census knows of us: bytes kept, bytes in the pipe.
     reported: (usize, usize),
-}
-
-/// How far a step came.
-#[derive(Debug)]
-pub enum Step {
-    /// Everything has been given and nothing more comes.
-    Finished,
-    /// The sender has nothing now.
-    Sender,
-    /// The receiver takes nothing now.
-    Receiver,
-    /// There is more to do: others first.
-    Again,
-    /// The sender ended before the framing did.
-    Cut,
-    /// The sender's connection broke.
-    SenderFailed,
-    /// The receiver's connection broke.
-    ReceiverFailed,
-    /// What the sender sent breaks the framing.
-    Malformed(Defect),
 }
 
 impl<N: Net> Flow<N> {
@@ -104,6 +81,11 @@ impl<N: Net> Flow<N> {
             may_splice: true,
             // The rest is for heads.
             most: COPY.min(limit as usize / 4 * 3),
+            ahead: None,
+            coder: None,
+            coded: (0, 0),
+            failed: false,
+            trailers: Vec::new(),
             reported: (0, 0),
         }
     }
@@ -116,6 +98,10 @@ impl<N: Net> Flow<N> {
         if self.pending.capacity() == 0 {
             self.pending = worker.buffers.take();
         }
+        // What was given long ago is not kept for what comes.
+        if self.at > self.pending.len() / 2 {
+            self.pending.drain(..std::mem::take(&mut self.at));
+        }
         self.pending.extend_from_slice(bytes);
         self.report(worker);
     }
@@ -123,7 +109,7 @@ impl<N: Net> Flow<N> {
     /// Whether a long body follows of which nothing is there yet: a head that waits one turn may go out with its
     /// beginning.
     pub fn long_body_follows(&self) -> bool {
-        matches!(self.framing, Framing::Length(left) if left >= SPLICE_FROM)
+        self.coder.is_none() && matches!(self.framing, Framing::Length(left) if left >= SPLICE_FROM)
     }
 
     /// Whether bytes wait for the receiver.
@@ -137,6 +123,13 @@ impl<N: Net> Flow<N> {
     /// # Errors
     /// The defect of a chunked body.
     pub fn decode(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Defect> {
+        match self.coder {
+            Some(_) => self.decode_coded(input, out),
+            None => self.decode_plain(input, out),
+        }
+    }
+
+    fn decode_plain(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, Defect> {
         let consumed = match &mut self.framing {
             Framing::Done => 0,
             Framing::Length(left) => {
@@ -151,6 +144,7 @@ impl<N: Net> Flow<N> {
             Framing::Chunked(decoder) => {
                 let fed = decoder.feed(input, out)?;
                 if fed.finished {
+                    self.trailers = decoder.take_trailers();
                     self.framing = Framing::Done;
                 }
                 fed.consumed
@@ -189,12 +183,26 @@ impl<N: Net> Flow<N> {
         excess: &mut Vec<u8>,
     ) -> Step {
         for _ in 0..BUDGET {
-            if let Some(step) = self.give(worker, from, to) {
-                return step;
+            let blocked = match self.give(worker, from, to) {
+                None => false,
+                Some(Step::Receiver) => true,
+                Some(step) => return step,
+            };
+            if self.failed {
+                return Step::Failed;
             }
             if self.framing.done() {
+                if self.ends(worker) {
+                    continue;
+                }
+                if blocked {
+                    return Step::Receiver;
+                }
                 self.release(worker);
                 return Step::Finished;
+            }
+            if blocked && !self.may_run_ahead() {
+                return Step::Receiver;
             }
             let step = if self.wants_splice() {
                 self.splice(worker, from, to)
@@ -298,14 +306,14 @@ impl<N: Net> Flow<N> {
         };
         let n = match from.try_read(&mut scratch.input[..room]) {
             Read::Data(n) => n,
-            Read::Later => return Some(Step::Sender),
+            Read::Later => return if self.pauses(worker) { None } else { Some(Step::Sender) },
             Read::End => return self.ended(),
             Read::Failed(_) => return Some(Step::SenderFailed),
         };
         self.bulk = n == self.most;
         let scratch = &mut *scratch;
         let input = &scratch.input[..n];
-        if let Framing::Chunked(_) = self.framing {
+        if self.coder.is_some() || matches!(self.framing, Framing::Chunked(_)) {
             scratch.output.clear();
             let used = match self.decode(input, &mut scratch.output) {
                 Ok(used) => used,
@@ -326,6 +334,10 @@ impl<N: Net> Flow<N> {
 
     fn hand(&mut self, worker: &Worker<N>, to: &Stream<N>, bytes: &[u8]) -> Option<Step> {
         if bytes.is_empty() {
+            return None;
+        }
+        if self.holds() {
+            self.keep(worker, bytes);
             return None;
         }
         match to.try_write(bytes) {

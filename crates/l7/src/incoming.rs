@@ -5,14 +5,16 @@
 
 use std::net::SocketAddr;
 
+use model::compress::Asked;
 use model::config::{Fanout, Service};
-use model::head::Head;
+use model::head::{Head, fields};
 use wire::http1::{
     self, BodyKind, Chunked, Defect, Emit, Identity, Limits, Request, RequestEdits, Slots,
     Treatment, Version,
 };
 
 use crate::account::Protocol;
+use crate::caller::Caller;
 use crate::flow::{Flow, Framing};
 use crate::rt::Net;
 use crate::said::Said;
@@ -68,6 +70,24 @@ impl<N: Net> Incoming<N> {
         Head::new(&self.head, self.method_len, self.target)
     }
 
+    /// How its answer may be coded.
+    pub fn asked_coding(&self) -> Asked {
+        Asked::read(fields(&self.head, b"accept-encoding"), fields(&self.head, b"cache-control"))
+    }
+
+    /// Takes out of the head that the client waits for a word before it sends its body; whether it does.
+    pub fn forget_expectation(&mut self) -> bool {
+        // As `emit_request` writes it.
+        const LINE: &[u8] = b"\r\nExpect: 100-continue\r\n";
+        let end = self.head.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(0) + 2;
+        let lines = self.head.get(..end).unwrap_or_default();
+        let Some(at) = lines.windows(LINE.len()).position(|line| line == LINE) else {
+            return false;
+        };
+        self.head.drain(at + 2..at + LINE.len());
+        true
+    }
+
     /// Puts another head, with what came behind it, in the place of this one; gives the old one back.
     pub fn replace(&mut self, head: Vec<u8>, target: (usize, usize)) -> Vec<u8> {
         self.asked.get_or_insert_with(|| {
@@ -87,7 +107,7 @@ pub fn read<N: Net>(
     worker: &Worker<N>,
     service: &Service,
     client: &Stream<N>,
-    (peer, local): (SocketAddr, SocketAddr),
+    caller: &Caller,
     bytes: &[u8],
     rest: &mut Vec<u8>,
 ) -> Result<Option<Incoming<N>>, Defect> {
@@ -105,8 +125,8 @@ pub fn read<N: Net>(
     }
     let mut head = worker.buffers.take();
     let edits = RequestEdits {
-        client: peer,
-        local,
+        client: caller.peer,
+        local: caller.local,
         scheme: if client.is_sealed() { "https" } else { "http" },
         x_forwarded: treatment(service.forwarded.x_forwarded),
         forwarded: treatment(service.forwarded.forwarded),

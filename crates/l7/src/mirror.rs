@@ -4,7 +4,6 @@
 //! may be under way per worker; what is more is dropped, and so are requests whose body did not come with their head.
 
 use std::cell::Cell;
-use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +12,7 @@ use model::moment::Moment;
 use model::rules::RuleLive;
 
 use crate::account::Record;
+use crate::caller::Caller;
 use crate::local::LocalPool;
 use crate::patience::Patience;
 use crate::rt::Net;
@@ -31,7 +31,7 @@ pub struct Copied {
     /// The message for the server.
     pub message: Vec<u8>,
     /// The client.
-    pub client: IpAddr,
+    pub caller: Rc<Caller>,
     /// The rule that wants it.
     pub live: Arc<RuleLive>,
     /// Copies under way per worker.
@@ -63,7 +63,7 @@ async fn run<N: Net>(worker: &Rc<Worker<N>>, pool: &Rc<LocalPool<N>>, copied: Co
     let until = worker.rt.now() + WHOLE;
     let never = Cell::new(Moment::NEVER);
     let want = Want {
-        client: copied.client,
+        caller: &copied.caller,
         key: None,
         tried: &[],
         again: None,

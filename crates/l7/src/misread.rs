@@ -28,7 +28,7 @@ pub enum Instead {
 
 /// Answers what was no request.
 pub async fn refuse<N: Net>(parties: &Parties<'_, N>, instead: Instead) -> After {
-    let Parties { worker, client, peer, service } = *parties;
+    let Parties { worker, client, caller, service } = *parties;
     let view = service.view.borrow().clone();
     let slot = &view.live.slots[worker.index];
     let (cause, status) = match instead {
@@ -56,8 +56,8 @@ pub async fn refuse<N: Net>(parties: &Parties<'_, N>, instead: Instead) -> After
         after = refuse::answer(worker, client, &view, &answer, &mut record).await;
     }
     let said = match client.is_strand() {
-        true => Said::http2(peer),
-        false => Said::nothing(peer, view.config.forward),
+        true => Said::http2(caller.peer),
+        false => Said::nothing(caller.peer, view.config.forward),
     };
     worker.close(&view, None, &mut record, &said);
     if matches!(after, After::Next) { After::Linger } else { after }

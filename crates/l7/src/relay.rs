@@ -3,19 +3,21 @@
 //! A machine that is polled: each poll moves what can be moved and otherwise says by when something must happen. It
 //! ends with an ending or a fault; what a fault leads to is decided by `exchange`.
 
+mod ahead;
 mod answer;
+mod coded;
+mod ending;
 mod faults;
 mod whom;
 
 use std::cell::Cell;
-use std::io;
 use std::sync::Arc;
 use std::task::Poll;
 
 use model::cause::Cause;
+use model::compress;
 use model::moment::Moment;
 use model::snapshot::{PoolView, ServiceView};
-use wire::http1::Defect;
 
 use crate::account::Record;
 use crate::again::Another;
@@ -29,35 +31,7 @@ use crate::reported::Reported;
 use crate::rt::Net;
 use crate::stream::{Stream, Wrote};
 use crate::worker::Worker;
-
-/// How an attempt ended well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// The whole answer was given to the client.
-    Answered {
-        /// The client's connection may carry another request.
-        keep_client: bool,
-        /// The server's connection may carry another request.
-        keep_server: bool,
-    },
-    /// Both agreed on another protocol: bytes from here on.
-    Upgraded,
-}
-
-/// How an attempt ended badly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The cause.
-    pub cause: Cause,
-    /// Bytes of a final answer went to the client.
-    pub answer_begun: bool,
-    /// The rule of grammar that was broken, if that was it.
-    pub defect: Option<Defect>,
-    /// The client's connection cannot be answered any more.
-    pub client_lost: bool,
-    /// The server's end was seen before any byte of an answer, and nothing of the request was acknowledged.
-    pub unreceived: bool,
-}
+pub use ending::{Ending, Fault};
 
 /// One attempt.
 pub struct Relay<'a, N: Net> {
@@ -95,13 +69,6 @@ enum Waits {
     Server,
 }
 
-impl Fault {
-    /// Nothing was sent: no connection could be had.
-    pub fn before_sending(cause: Cause) -> Fault {
-        Fault { cause, answer_begun: false, defect: None, client_lost: false, unreceived: true }
-    }
-}
-
 /// What an attempt runs between.
 pub struct Ends<'a, N: Net> {
     /// The worker.
@@ -124,6 +91,8 @@ pub struct Ends<'a, N: Net> {
     pub sent_before: u64,
     /// What is changed in the answer's head.
     pub changes: &'a Changes,
+    /// How the client takes the answer coded.
+    pub asked: compress::Asked,
     /// What it may be given up for, if its request may be sent again.
     pub another: Option<Another<'a, N>>,
 }
@@ -188,6 +157,7 @@ impl<'a, N: Net> Relay<'a, N> {
     /// It is over: gives buffers and pipes back, and has the sockets read if that is wanted.
     pub fn release(&mut self) {
         let Ends { worker, client, server, service, .. } = &self.ends;
+        self.coded();
         self.down.release(worker);
         measured::end(&worker.lot, service, self.record, (client, server), worker.rt.now());
     }
@@ -243,7 +213,10 @@ impl<'a, N: Net> Relay<'a, N> {
         }
         while self.sent < self.incoming.head.len() {
             match self.ends.server.try_write(&self.incoming.head[self.sent..]) {
-                Wrote::Bytes(n) => self.sent += n,
+                Wrote::Bytes(n) => {
+                    self.sent += n;
+                    self.up_moved.1 = self.ends.worker.rt.now();
+                }
                 Wrote::Later => {
                     self.up_waits = Waits::Server;
                     return Ok(false);
@@ -281,6 +254,7 @@ impl<'a, N: Net> Relay<'a, N> {
             Step::Malformed(defect) => {
                 return Err(Fault { defect: Some(defect), ..self.fault(Cause::BadRequest) });
             }
+            Step::Failed => return Err(self.fault(Cause::Internal)),
         };
         Ok(false)
     }
@@ -316,17 +290,21 @@ impl<'a, N: Net> Relay<'a, N> {
                         keep_client: keep_client && self.uploaded,
                         keep_server: keep_server && clean,
                     },
-                    Ending::Upgraded => Ending::Upgraded,
+                    other => other,
                 }))
             }
             Step::Again => self.wait_down(Waits::Nobody),
             Step::Sender => self.wait_down(Waits::Server),
-            Step::Receiver => self.wait_down(Waits::Client),
+            Step::Receiver => match self.all_here(answer, excess.is_empty()) {
+                None => self.wait_down(Waits::Client),
+                ending => Ok(ending),
+            },
             Step::Cut | Step::SenderFailed => Err(self.fault(Cause::ServerCut)),
             Step::ReceiverFailed => Err(self.client_gone()),
             Step::Malformed(defect) => {
                 Err(Fault { defect: Some(defect), ..self.fault(Cause::BadResponse) })
             }
+            Step::Failed => Err(self.fault(Cause::Internal)),
         }
     }
 
@@ -380,20 +358,5 @@ impl<'a, N: Net> Relay<'a, N> {
         }
         self.ends.worker.rt.wake_at(until.0);
         Poll::Pending
-    }
-
-    fn no_answer(&self, error: Option<io::Error>) -> Fault {
-        // A server under TLS that ends without its last word has ended all the same.
-        let error = error.filter(|error| error.kind() != io::ErrorKind::UnexpectedEof);
-        let cause = match error.as_ref().map(io::Error::kind) {
-            None => Cause::ServerClosed,
-            // Under TLS a server may refuse us only now.
-            Some(io::ErrorKind::InvalidData) => Cause::ServerTls,
-            Some(_) => Cause::ServerReset,
-        };
-        let nothing = self.record.first_byte.is_none();
-        let server = self.ends.server;
-        let silent = error.is_none() && server.got_nothing(self.ends.sent_before);
-        Fault { unreceived: nothing && (silent || server.unprocessed()), ..self.fault(cause) }
     }
 }

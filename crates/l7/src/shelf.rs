@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use model::moment::Moment;
 
+use crate::caller::Whose;
 use crate::connected::Upstream;
 use crate::rt::Net;
 
@@ -61,17 +62,18 @@ impl<N: Net> Shelf<N> {
         full
     }
 
-    /// Takes the youngest that is still good. `careful`: where the server is known to end idle connections, only one
-    /// that is far from its end.
+    /// Takes the youngest that is still good and fits `whose`. `careful`: where the server is known to end idle
+    /// connections, only one that is far from its end.
     pub fn take(
         &mut self,
         now: Moment,
         configured: Duration,
-        careful: bool,
+        (careful, whose): (bool, &Whose),
         swept: &mut Swept,
     ) -> Option<Upstream<N>> {
         let limit = self.limit(now, configured);
-        while let Some((since, connection)) = self.idle.pop() {
+        while let Some(at) = self.idle.iter().rposition(|(_, kept)| kept.whose.fits(whose)) {
+            let (since, connection) = self.idle.remove(at);
             let age = now.since(since);
             if connection.stream.may_read() || connection.stream.broken() {
                 self.learn(now, good_for(self.looked, since, age));
@@ -79,7 +81,7 @@ impl<N: Net> Shelf<N> {
             } else if age >= limit {
                 swept.retired += 1;
             } else if careful && self.known(now).is_some() && age >= limit.mul_f64(FAR) {
-                self.idle.push((since, connection));
+                self.idle.insert(at, (since, connection));
                 return None;
             } else {
                 connection.stream.mine();
@@ -94,7 +96,7 @@ impl<N: Net> Shelf<N> {
         self.idle.is_empty()
     }
 
-    /// Closes what has reached its limit and what the server has ended.
+    /// Closes what has reached its limit, what the server has ended, and what belongs to nobody any more.
     pub fn sweep(&mut self, now: Moment, configured: Duration) -> Swept {
         let mut swept = Swept::default();
         let mut learned = None;
@@ -107,7 +109,7 @@ impl<N: Net> Shelf<N> {
                 let good_for = good_for(looked, *since, age);
                 learned = Some(learned.map_or(good_for, |least: Duration| least.min(good_for)));
                 false
-            } else if age >= limit {
+            } else if age >= limit || connection.whose.is_orphaned() {
                 swept.retired += 1;
                 false
             } else {

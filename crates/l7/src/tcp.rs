@@ -15,6 +15,7 @@ use model::snapshot::ServiceView;
 
 use crate::account::{self, Opening, Record};
 use crate::again;
+use crate::caller::Caller;
 use crate::census::OpenConnection;
 use crate::changes::Changes;
 use crate::cuts::Cuts;
@@ -25,6 +26,7 @@ use crate::local::{LocalPool, LocalServer, LocalService};
 use crate::measured;
 use crate::meter::Meter;
 use crate::patience::Patience;
+use crate::prelude;
 use crate::rt::Net;
 use crate::ruled::{self, Ruled, Taken};
 use crate::said::Said;
@@ -41,13 +43,16 @@ const PARTING: Duration = Duration::from_secs(5);
 pub async fn serve<N: Net>(
     worker: Rc<Worker<N>>,
     client: Stream<N>,
-    (peer, accepted): (SocketAddr, Moment),
+    (peer, local, accepted): (SocketAddr, SocketAddr, Moment),
     service: Rc<LocalService<N>>,
     _open: OpenConnection,
 ) {
     client.mine();
     let looked = worker.rt.now();
+    let opened = prelude::open(&worker, client, (peer, local), &service).await;
+    let Some((client, (peer, local))) = opened else { return };
     let Some(client) = front::open(&worker, client, peer, &service).await else { return };
+    let caller = Rc::new(Caller { peer, local });
     let view = service.view.borrow().clone();
     let _exchange = worker.census.exchange(&view);
     let counters = &view.live.slots[worker.index].counters;
@@ -68,7 +73,7 @@ pub async fn serve<N: Net>(
         }
     };
     let ways = Ways { view: &view, pool: &pool, service: &service };
-    let lent = match Box::pin(lend(&worker, (&client, peer), &ways, &mut record)).await {
+    let lent = match Box::pin(lend(&worker, (&client, &caller), &ways, &mut record)).await {
         Ok(lent) => lent,
         Err(NotLent { cause, server }) => {
             record.cause = Some(cause);
@@ -138,12 +143,12 @@ struct Ways<'a, N: Net> {
 
 async fn lend<N: Net>(
     worker: &Rc<Worker<N>>,
-    (client, peer): (&Stream<N>, SocketAddr),
+    (client, caller): (&Stream<N>, &Rc<Caller>),
     ways: &Ways<'_, N>,
     record: &mut Record,
 ) -> Result<Lent<N>, NotLent<N>> {
     let Ways { view, pool, service } = *ways;
-    let told = Told { peer, head: None, session: client.tls_session() };
+    let told = Told { peer: caller.peer, head: None, session: client.tls_session() };
     let sticking = Sticking::begin(view, pool, &told, worker.rt.now());
     let (mut failed, mut attempts) = (Vec::<ServerId>::new(), 0);
     again::first(worker, pool);
@@ -151,8 +156,8 @@ async fn lend<N: Net>(
     let patience = || Patience { client: Some(client), whole, cut_at };
     loop {
         let want = Want {
-            client: peer.ip(),
-            key: hash_on::of_connection(&pool.view.borrow().config.hash_on, peer),
+            caller,
+            key: hash_on::of_connection(&pool.view.borrow().config.hash_on, caller.peer),
             tried: &failed,
             again: None,
             careful: false,

@@ -140,6 +140,7 @@ impl<N: Net> Tunnel<'_, N> {
                 Step::Again => again = true,
                 Step::SenderFailed => return Poll::Ready(Some(Cause::ServerReset)),
                 Step::ReceiverFailed => return Poll::Ready(Some(Cause::ClientReset)),
+                Step::Failed => return Poll::Ready(Some(Cause::Internal)),
                 Step::Sender | Step::Receiver | Step::Cut | Step::Malformed(_) => {}
             }
             if self.first_byte.is_none() && self.down.taken > 0 {
@@ -155,6 +156,7 @@ impl<N: Net> Tunnel<'_, N> {
                 Step::Again => again = true,
                 Step::SenderFailed => return Poll::Ready(Some(Cause::ClientReset)),
                 Step::ReceiverFailed => return Poll::Ready(Some(Cause::ServerReset)),
+                Step::Failed => return Poll::Ready(Some(Cause::Internal)),
                 Step::Sender | Step::Receiver | Step::Cut | Step::Malformed(_) => {}
             }
         }

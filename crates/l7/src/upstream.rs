@@ -6,7 +6,6 @@
 mod connect;
 mod many;
 
-use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +19,7 @@ use model::pick::{Ask, Choice};
 use model::snapshot::{PoolView, ServerState};
 
 use crate::account::Record;
+use crate::caller::{Caller, Whose};
 use crate::connected::Upstream;
 use crate::local::{LocalPool, LocalServer};
 use crate::outside::Observation;
@@ -71,7 +71,7 @@ pub struct NotLent<N: Net> {
 /// What is asked for.
 pub struct Want<'a, N: Net> {
     /// The client.
-    pub client: IpAddr,
+    pub caller: &'a Rc<Caller>,
     /// The hash of what the pool's `hash-on` names, where it is not the address and the request has it.
     pub key: Option<u64>,
     /// Servers that failed already.
@@ -203,7 +203,7 @@ async fn connect_for<N: Net>(
         pool,
         view: &view,
         server: &server,
-        client: want.client,
+        caller: want.caller,
         patience: &want.patience,
         until: worker.rt.now() + view.config.timeout.connect,
         speak: match view.config.http2.speak {
@@ -214,7 +214,8 @@ async fn connect_for<N: Net>(
         },
     };
     match many::connect(worker, way, want.again.is_none()).await {
-        Ok((connection, reused)) => {
+        Ok((mut connection, reused)) => {
+            connection.whose = whose(&view, want.caller);
             record.connect_end = Some(worker.rt.look());
             if server.failing.replace(false) {
                 worker
@@ -314,7 +315,8 @@ fn choose<N: Net>(
 
 /// Whichever the pool's policy says.
 fn any<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, view: &PoolView, want: &Want<N>) -> Choice {
-    let ask = Ask { client: want.client, key: want.key, tried: want.tried, now: worker.rt.now() };
+    let client = want.caller.peer.ip();
+    let ask = Ask { client, key: want.key, tried: want.tried, now: worker.rt.now() };
     pool.chooser.borrow_mut().pick(view, &ask, &mut worker.rng.borrow_mut())
 }
 
@@ -346,21 +348,29 @@ fn kept<N: Net>(
         server.view.borrow().live.slots[worker.index].counters.reused.add(1);
         return Some(strand);
     }
-    shelved(worker, view, server, want.careful)
+    shelved(worker, view, server, want)
+}
+
+/// Whose a connection to this pool is that was made for this client: servers that see a client's address in it must
+/// get nobody else's requests on it.
+fn whose(view: &PoolView, caller: &Rc<Caller>) -> Whose {
+    let named = view.config.send_proxy.is_some() || view.config.socket.transparent;
+    if named { Whose::of(caller) } else { Whose::Anybodys }
 }
 
 fn shelved<N: Net>(
     worker: &Worker<N>,
     view: &PoolView,
     server: &LocalServer<N>,
-    careful: bool,
+    want: &Want<'_, N>,
 ) -> Option<Upstream<N>> {
+    let (careful, whose) = (want.careful, whose(view, want.caller));
     let mut swept = Swept::default();
     let mut found = None;
     while let Some(connection) = server.shelf.borrow_mut().take(
         worker.rt.now(),
         view.config.timeout.idle,
-        careful,
+        (careful, &whose),
         &mut swept,
     ) {
         if careful && !connection.stream.is_quiet() {

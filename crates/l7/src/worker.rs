@@ -96,6 +96,10 @@ pub struct Worker<N: Net> {
     pub refusing: Cell<u32>,
     /// Copies of requests under way.
     pub mirroring: Cell<u32>,
+    /// Answers being compressed.
+    pub coding: Rc<Cell<u32>>,
+    /// The share of the last moments in which it had something to do, percent.
+    pub busy: Cell<u8>,
     /// Descriptors given up when there are none left, so that a client can be told.
     pub spare: Spare<N>,
     wall: Wall,
@@ -135,6 +139,8 @@ impl<N: Net> Worker<N> {
             idle_until: Cell::new(Moment::NEVER),
             refusing: Cell::new(0),
             mirroring: Cell::new(0),
+            coding: Rc::default(),
+            busy: Cell::default(),
             spare,
             log: RefCell::new(LogBatch::default()),
             options,
@@ -223,10 +229,26 @@ impl<N: Net> Worker<N> {
     }
 }
 
+/// The busy share of the time between two looks, percent, evened out with the one before.
+fn busy(
+    (from, waited_then): (Moment, Duration),
+    (to, waited): (Moment, Duration),
+    before: u8,
+) -> u8 {
+    let span = to.since(from).as_micros().max(1);
+    let idle = waited.saturating_sub(waited_then).as_micros().min(span);
+    let now = 100 - u8::try_from(100 * idle / span).unwrap_or(100);
+    // At the end of a full rise it is full: rounded up.
+    (before + now).div_ceil(2)
+}
+
 async fn care<N: Net>(worker: Rc<Worker<N>>) {
+    let mut looked = (worker.rt.now(), worker.rt.waited());
     loop {
         worker.rt.sleep_until(worker.rt.now() + CARE).await;
         let now = worker.rt.now();
+        worker.busy.set(busy(looked, (now, worker.rt.waited()), worker.busy.get()));
+        looked = (now, worker.rt.waited());
         worker.local.borrow().each_server(|pool, server| {
             // Of thousands of servers most have nothing here most of the time.
             if server.shelf.borrow().is_empty() && server.mux.is_empty() {

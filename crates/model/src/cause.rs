@@ -75,12 +75,22 @@ causes! {
     ClientCertificate = "client-certificate", Client, 0;
     /// The client went beyond a limit of HTTP/2 that only attacks meet; the log names which.
     Http2Flood = "http2-flood", Client, 0;
+    /// A trusted connection did not begin with a header of the PROXY protocol, or with a broken one; the log names which.
+    ProxyHeader = "proxy-header", Client, 0;
+    /// A trusted connection's header of the PROXY protocol was not whole in time.
+    ProxyHeaderTimeout = "proxy-header-timeout", Client, 0;
+    /// The connection came from elsewhere than the service takes the PROXY protocol from.
+    ProxyUntrusted = "proxy-untrusted", Us, 0;
     /// A plain request where TLS is spoken.
     PlainOnTls = "plain-on-tls", Client, 400;
     /// The head exceeds a limit.
     HeadTooLarge = "head-too-large", Us, 431;
     /// The request target exceeds its limit.
     TargetTooLong = "target-too-long", Us, 414;
+    /// The request's body is longer than the service keeps, and it refuses longer ones.
+    BodyTooLarge = "body-too-large", Us, 413;
+    /// The service keeps as many bytes of bodies as it may, and refuses more.
+    BufferFull = "buffer-full", Us, 503;
     /// The whole exchange took longer than allowed.
     WholeTimeout = "whole-timeout", Us, 504;
     /// Cut when draining ended.

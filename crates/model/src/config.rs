@@ -4,7 +4,9 @@
 pub mod address;
 pub mod agent;
 pub mod balance;
+pub mod buffer;
 pub mod checked;
+pub mod compress;
 pub mod diff;
 pub mod edit;
 pub mod explain;
@@ -18,6 +20,7 @@ pub mod operate;
 pub mod packets;
 pub mod pattern;
 pub mod probe;
+pub mod proxy;
 pub mod reference;
 pub mod resilience;
 pub mod rules;
@@ -42,11 +45,13 @@ mod verify;
 pub use address::{Host, ServerAddress};
 pub use agent::{Agent, AgentKind};
 pub use balance::{Balance, HashOn, Judge, Priority};
+pub use buffer::{Beyond, Buffer};
 pub use checked::{
     AccessFormat, AccessLog, AccessTarget, AllDown, Config, Fanout, Forwarded, Global, Initial,
     Metrics, Pool, Server, Service,
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
+pub use compress::{Coding, Compress};
 pub use diff::{
     Changes, Diff, GlobalKey, NameKey, NameServerKey, PacketsKey, PoolChange, PoolKey, ServerKey,
     ServiceKey, VrrpKey, ZoneKey, diff,
@@ -67,6 +72,7 @@ pub use packets::{
 };
 pub use pattern::{Pattern, PatternError};
 pub use probe::{HttpAsk, OnDown, Probe, ProbeKind, ProbeTls, ProgramProbe, Say};
+pub use proxy::{AcceptProxy, Others, SendProxy};
 pub use resilience::{Eject, Retry, Statuses};
 pub use rules::{
     Action, Condition, Counted, FixedAnswer, LimitBy, Mirror, PoolState, RateLimit, Rewrite, Rule,

@@ -9,6 +9,7 @@ pub mod bounded;
 pub mod calendar;
 pub mod capacity;
 pub mod cause;
+pub mod compress;
 pub mod config;
 pub mod eject;
 pub mod hash;

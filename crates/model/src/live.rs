@@ -7,8 +7,9 @@ pub mod count;
 pub mod histogram;
 pub mod pace;
 pub mod ring;
+pub mod shared;
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use crate::attribute::slow::BOUND;
 use crate::cause::Cause;
@@ -16,6 +17,7 @@ use crate::load;
 pub use count::Count;
 pub use histogram::{Histogram, HistogramSum};
 pub use pace::Pace;
+pub use shared::{Shared, SharedBytes};
 
 /// Rules of HTTP grammar that can be counted separately; `wire` has fewer.
 pub const DEFECTS: usize = 64;
@@ -96,6 +98,38 @@ counters! {
         tls_resumed = "tls-resumed";
         /// Handshakes that failed (also in the causes, but for clients that left without a word).
         tls_failed = "tls-failed";
+        /// Headers of the PROXY protocol that clients' connections began with.
+        proxy_headers = "proxy-headers";
+        /// Answers of which a compressed form was begun.
+        compressed = "compressed";
+        /// Bytes of these as they came.
+        compress_in = "compress-bytes-in";
+        /// Bytes of these as they went.
+        compress_out = "compress-bytes-out";
+        /// Answers left as they are where compressing is on: coded already.
+        compress_coded = "compress-skipped-coded";
+        /// Likewise: `no-transform`, or a digest of their bytes.
+        compress_kept = "compress-skipped-kept";
+        /// Likewise: of another media type.
+        compress_type = "compress-skipped-type";
+        /// Likewise: too small.
+        compress_small = "compress-skipped-small";
+        /// Likewise: for clients of HTTP/1.0.
+        compress_old = "compress-skipped-old";
+        /// Likewise: for clients that do not take it.
+        compress_client = "compress-skipped-client";
+        /// Likewise: the worker was busy.
+        compress_busy = "compress-skipped-busy";
+        /// Likewise: too many were being compressed.
+        compress_full = "compress-skipped-full";
+        /// Requests whose body was read whole before a server was chosen, or as far as it may be.
+        buffered_requests = "buffered-requests";
+        /// Answers whose server was free before their client had all of it.
+        buffered_answers = "buffered-answers";
+        /// Bodies of requests longer than what is kept.
+        buffer_beyond = "buffer-beyond";
+        /// Bodies that were not kept, or not further: the service's memory for them was used up.
+        buffer_full = "buffer-full";
         /// Client connections in HTTP/2.
         http2_connections = "http2-connections";
         /// Of those, ended in order for their age.
@@ -273,49 +307,6 @@ impl Default for ServerSlot {
     }
 }
 
-/// A number that every worker changes, on a cache line of its own.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-pub struct Shared(AtomicU32);
-
-impl Shared {
-    /// Adds one and returns the new value.
-    #[inline]
-    pub fn up(&self) -> u32 {
-        self.0.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
-    }
-
-    /// Takes one away.
-    #[inline]
-    pub fn down(&self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// Nothing again. Costs a look where that is so already.
-    #[inline]
-    pub fn clear(&self) {
-        if self.get() != 0 {
-            self.0.store(0, Ordering::Relaxed);
-        }
-    }
-
-    /// Adds one unless that would exceed `cap`.
-    #[inline]
-    pub fn up_within(&self, cap: u32) -> bool {
-        self.0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| {
-                (now < cap).then_some(now + 1)
-            })
-            .is_ok()
-    }
-
-    /// Reads.
-    #[inline]
-    pub fn get(&self) -> u32 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// A service's counters over all workers; outlives every snapshot.
 #[derive(Debug)]
 pub struct ServiceLive {
@@ -323,6 +314,8 @@ pub struct ServiceLive {
     pub open: Shared,
     /// Exchanges (or `tcp` connections) under way now.
     pub in_flight: Shared,
+    /// Bytes of bodies kept now.
+    pub kept: SharedBytes,
     /// An exchange that takes so many nanoseconds or more is slow; control work moves it.
     pub slow_from: AtomicU64,
     /// One slot a worker.
@@ -335,6 +328,7 @@ impl ServiceLive {
         ServiceLive {
             open: Shared::default(),
             in_flight: Shared::default(),
+            kept: SharedBytes::default(),
             slow_from: AtomicU64::new(BOUND),
             slots: (0..workers).map(|_| ServiceSlot::default()).collect(),
         }

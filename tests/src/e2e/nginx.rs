@@ -51,6 +51,17 @@ impl Nginx {
         nginx
     }
 
+    /// The same, whose connections begin with a header of the PROXY protocol.
+    pub fn proxied(name: &str, directives: &str) -> Nginx {
+        let mut nginx = Nginx::prepared(name, directives, None);
+        let text = std::fs::read_to_string(nginx.dir.join("nginx.conf")).unwrap();
+        let listen = format!("listen {}", nginx.address());
+        let proxied = text.replace(&listen, &format!("{listen} proxy_protocol"));
+        nginx.dir.write("nginx.conf", proxied);
+        nginx.revive();
+        nginx
+    }
+
     /// The same inside a namespace, where this process cannot see whether it accepts.
     pub fn within(namespace: &Namespace, name: &str, address: SocketAddr) -> Nginx {
         Nginx::inside(namespace.name(), name, &address.to_string(), "")

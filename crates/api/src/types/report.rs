@@ -98,6 +98,9 @@ pub struct ServiceCounts {
     /// happened.
     #[serde(default)]
     pub tls: Vec<NamedCount>,
+    /// Headers of the PROXY protocol that were taken, and what was done with bodies, by name; only what happened.
+    #[serde(default)]
+    pub bodies: Vec<NamedCount>,
     /// Where the time went.
     pub phases: Vec<PhaseTimes>,
 }

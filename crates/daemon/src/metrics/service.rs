@@ -128,6 +128,52 @@ pub(super) const FAMILIES: &[Family] = &[
             ("failed", |c| &c.tls_failed),
         ],
     ),
+    plain(
+        "proxy_headers",
+        "Headers of the PROXY protocol that client connections began with.",
+        &[("", |c| &c.proxy_headers)],
+    ),
+    plain(
+        "compressed",
+        "Answers of which a compressed form was begun.",
+        &[("", |c| &c.compressed)],
+    ),
+    Family {
+        bytes: true,
+        ..labelled(
+            "compress",
+            "Bytes of compressed answers, as they came and as they went.",
+            "direction",
+            &[("in", |c| &c.compress_in), ("out", |c| &c.compress_out)],
+        )
+    },
+    labelled(
+        "compress_skipped",
+        "Answers left as they are where compressing is on.",
+        "reason",
+        &[
+            ("coded", |c| &c.compress_coded),
+            ("kept", |c| &c.compress_kept),
+            ("type", |c| &c.compress_type),
+            ("small", |c| &c.compress_small),
+            ("old", |c| &c.compress_old),
+            ("client", |c| &c.compress_client),
+            ("busy", |c| &c.compress_busy),
+            ("full", |c| &c.compress_full),
+        ],
+    ),
+    labelled(
+        "buffered",
+        "Bodies that were kept: of requests, and of answers whose server was free first.",
+        "direction",
+        &[("request", |c| &c.buffered_requests), ("answer", |c| &c.buffered_answers)],
+    ),
+    labelled(
+        "buffer_limits",
+        "Bodies that were not kept, or not further, by limit.",
+        "limit",
+        &[("length", |c| &c.buffer_beyond), ("memory", |c| &c.buffer_full)],
+    ),
     plain("http2_connections", "Client connections in HTTP/2.", &[("", |c| &c.http2_connections)]),
     labelled(
         "http2_limits",

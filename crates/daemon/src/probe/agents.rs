@@ -180,6 +180,7 @@ fn target(
     Some(Target {
         address,
         source: sources.clone().find(|source| source.is_ipv4() == address.is_ipv4()),
+        announce: None,
         socket: Arc::clone(socket),
         prepared: Arc::clone(prepared),
         bare: Arc::clone(&host),

@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use ::probe::dialogue::{Dialogue, Step, Verdict};
 use ::probe::plan::Carrier;
+use model::config::SendProxy;
 use rustix::event::epoll::EventFlags;
 use rustls::ClientConnection;
+use wire::proxy::{self, Version};
 
 use super::target::{Outcome, Target, time};
 use super::wires::{self, Tried};
@@ -55,7 +57,7 @@ impl Flight {
             dialogue,
             seen: if tls.is_some() { "tls handshake done" } else { "connected" },
             tls,
-            out: Vec::new(),
+            out: announcement(target, carrier),
             sent: 0,
             connected: carrier != Carrier::Stream,
             begun: false,
@@ -127,7 +129,7 @@ impl Flight {
         }
         let mut out = Vec::new();
         let step = self.dialogue.as_mut().map(|dialogue| dialogue.begin(&mut out));
-        self.out = out;
+        self.out.append(&mut out);
         step
     }
 
@@ -136,6 +138,7 @@ impl Flight {
             return self.talk_secure(buffer);
         }
         if self.dialogue.is_none() {
+            self.flush()?;
             return Ok(Some(self.outcome(Ok(self.seen.to_owned()))));
         }
         let early = match self.say_first() {
@@ -283,6 +286,20 @@ impl Flight {
             _ => format!("no answer: {error}"),
         })
     }
+}
+
+/// What a connection begins with where servers expect a header of the PROXY protocol: nobody stands behind a probe.
+fn announcement(target: &Target, carrier: Carrier) -> Vec<u8> {
+    let mut out = Vec::new();
+    let version = target.announce.filter(|_| carrier == Carrier::Stream);
+    if let Some(version) = version {
+        let version = match version {
+            SendProxy::V1 => Version::One,
+            SendProxy::V2 => Version::Two,
+        };
+        proxy::write(version, None, &mut out);
+    }
+    out
 }
 
 /// A TLS connection for a target.

@@ -87,6 +87,8 @@ pub(super) fn target(
     Some(Target {
         address,
         source: pool.source.iter().copied().find(|source| source.is_ipv4() == address.is_ipv4()),
+        // At a port of its own a server expects what it pleases.
+        announce: pool.send_proxy.filter(|_| address.port() == at.port()),
         socket: Arc::clone(socket),
         prepared: Arc::clone(&ready.prepared),
         host: Arc::clone(&ready.host),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::probe::plan::Plan;
-use model::config::{ProbeTls, SocketOptions};
+use model::config::{ProbeTls, SendProxy, SocketOptions};
 
 /// What is probed and how.
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub struct Target {
     pub address: SocketAddr,
     /// From where; `None`: the kernel chooses.
     pub source: Option<IpAddr>,
+    /// The header of the PROXY protocol that comes before everything else.
+    pub announce: Option<SendProxy>,
     /// The pool's socket settings.
     pub socket: Arc<SocketOptions>,
     /// What is done.

@@ -77,8 +77,35 @@ pub fn service(
         .filter(|(_, count)| count.total > 0)
         .map(|(name, count)| NamedCount { name: name.into(), count })
         .collect(),
+        bodies: bodies(&count),
         phases: phases(&before.phases, &now.phases),
     }
+}
+
+/// What was read before bodies and done with them.
+fn bodies(count: &dyn Fn(fn(&ServiceCounters) -> &Count) -> Counter) -> Vec<NamedCount> {
+    [
+        ("proxy-headers", count(|c| &c.proxy_headers)),
+        ("compressed", count(|c| &c.compressed)),
+        ("compress-bytes-in", count(|c| &c.compress_in)),
+        ("compress-bytes-out", count(|c| &c.compress_out)),
+        ("compress-skipped-coded", count(|c| &c.compress_coded)),
+        ("compress-skipped-kept", count(|c| &c.compress_kept)),
+        ("compress-skipped-type", count(|c| &c.compress_type)),
+        ("compress-skipped-small", count(|c| &c.compress_small)),
+        ("compress-skipped-old", count(|c| &c.compress_old)),
+        ("compress-skipped-client", count(|c| &c.compress_client)),
+        ("compress-skipped-busy", count(|c| &c.compress_busy)),
+        ("compress-skipped-full", count(|c| &c.compress_full)),
+        ("buffered-requests", count(|c| &c.buffered_requests)),
+        ("buffered-answers", count(|c| &c.buffered_answers)),
+        ("buffer-beyond", count(|c| &c.buffer_beyond)),
+        ("buffer-full", count(|c| &c.buffer_full)),
+    ]
+    .into_iter()
+    .filter(|(_, count)| count.total > 0)
+    .map(|(name, count)| NamedCount { name: name.into(), count })
+    .collect()
 }
 
 /// A server's parts that are more than a number.
@@ -147,6 +174,7 @@ pub fn add(total: &mut ServiceCounts, one: &ServiceCounts) {
     add_named(&mut total.defects, &one.defects);
     add_named(&mut total.limits, &one.limits);
     add_named(&mut total.tls, &one.tls);
+    add_named(&mut total.bodies, &one.bodies);
 }
 
 /// What a histogram says.

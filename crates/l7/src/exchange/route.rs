@@ -26,7 +26,8 @@ pub(super) enum End {
 impl<N: Net> Exchange<'_, N> {
     /// Asks the rules, and who keeps the client; what ends the exchange here, if something does.
     pub(super) fn route(&mut self) -> Option<End> {
-        let Parties { worker, client, peer, service } = self.parties;
+        let Parties { worker, client, caller, service } = self.parties;
+        let peer = caller.peer;
         if let Some(ruling) = self.view.rules.clone() {
             let head = self.incoming.view();
             let sni = client.server_name();
@@ -91,7 +92,7 @@ impl<N: Net> Exchange<'_, N> {
 
     /// Sends a copy where the rule wants one.
     fn copy(&self, taken: &Taken) {
-        let Parties { worker, peer, service, .. } = self.parties;
+        let Parties { worker, caller, service, .. } = self.parties;
         let wanted = taken.rule().and_then(|rule| rule.mirror);
         let Some(((pool, percent, at_once), live)) = wanted.zip(taken.live()) else { return };
         if worker.rng.borrow_mut().below(100) >= u64::from(percent) {
@@ -103,7 +104,7 @@ impl<N: Net> Exchange<'_, N> {
             return mirror::dropped(worker, live);
         }
         let (message, live) = (self.incoming.head.clone(), live.clone());
-        mirror::send(worker, pool, Copied { message, client: peer.ip(), live, at_once });
+        mirror::send(worker, pool, Copied { message, caller: caller.clone(), live, at_once });
     }
 
     /// Ends without a server.

@@ -2,7 +2,6 @@
 //!
 //! It decides nothing about servers and moves no bytes.
 
-use std::net::SocketAddr;
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -16,6 +15,7 @@ use super::link::OpenStream;
 use super::upgrade;
 use crate::account::Record;
 use crate::after::After;
+use crate::caller::Caller;
 use crate::exchange::{self, Parties};
 use crate::incoming;
 use crate::local::LocalService;
@@ -35,15 +35,15 @@ pub struct Asked {
     pub respond: SendResponse<Bytes>,
     /// The stream, being counted.
     pub open: OpenStream,
-    /// The client's address and ours.
-    pub peers: (SocketAddr, SocketAddr),
+    /// Whose connection it is.
+    pub caller: Rc<Caller>,
     /// What the connection has under TLS.
     pub tls: Rc<Option<UnderTls>>,
 }
 
 /// Serves it.
 pub async fn serve<N: Net>(worker: Rc<Worker<N>>, service: Rc<LocalService<N>>, asked: Asked) {
-    let Asked { request, respond, open, peers, tls } = asked;
+    let Asked { request, respond, open, caller, tls } = asked;
     let began = worker.rt.now();
     let (parts, recv) = request.into_parts();
     let mut bytes = worker.buffers.take();
@@ -58,14 +58,14 @@ pub async fn serve<N: Net>(worker: Rc<Worker<N>>, service: Rc<LocalService<N>>, 
     drop(parts);
     let strand = Answering::new(worker.rt.waker(), open, made, tls);
     let client = Stream::strand(&worker.rt, Box::new(strand));
-    let parties = Parties { worker: &worker, client: &client, peer: peers.0, service: &service };
+    let parties = Parties { worker: &worker, client: &client, caller: &caller, service: &service };
     if matches!(form, Body::Length(_) | Body::Chunked) {
         came_with_it(&worker, &client, &mut bytes);
     }
     let mut held = Vec::new();
     let read = written.and_then(|_| {
         let view = service.view.borrow().clone();
-        incoming::read(&worker, &view.config, &client, peers, &bytes, &mut held)
+        incoming::read(&worker, &view.config, &client, &caller, &bytes, &mut held)
     });
     worker.buffers.give(bytes);
     let after = match read {

@@ -24,6 +24,7 @@ use super::flood::Deed;
 use super::link::{Link, OpenStream};
 use super::request::{self, Asked};
 use crate::account::Record;
+use crate::caller::Caller;
 use crate::census::{OpenConnection, Up};
 use crate::local::LocalService;
 use crate::refuse;
@@ -51,7 +52,7 @@ const REMEMBERED: usize = 100;
 struct Serving<N: Net> {
     worker: Rc<Worker<N>>,
     service: Rc<LocalService<N>>,
-    peers: (SocketAddr, SocketAddr),
+    caller: Rc<Caller>,
     wire: Rc<Wire<N>>,
     link: Rc<Link>,
     conn: Connection<Carrier<N>, Bytes>,
@@ -79,7 +80,7 @@ struct Serving<N: Net> {
 pub async fn serve<N: Net>(
     worker: Rc<Worker<N>>,
     client: Stream<N>,
-    peers: (SocketAddr, SocketAddr),
+    caller: Rc<Caller>,
     service: Rc<LocalService<N>>,
     early: Vec<u8>,
     _open: OpenConnection,
@@ -98,7 +99,7 @@ pub async fn serve<N: Net>(
             view.live.slots[worker.index].counters.idle_closed.add(1);
             return;
         }
-        Err(Some((cause, detail))) => return refused(&worker, &view, peers.0, cause, detail),
+        Err(Some((cause, detail))) => return refused(&worker, &view, caller.peer, cause, detail),
     };
     view.live.slots[worker.index].counters.http2_connections.add(1);
     let mut serving = Serving {
@@ -107,7 +108,7 @@ pub async fn serve<N: Net>(
         idle: Some(worker.census.idle()),
         worker,
         service,
-        peers,
+        caller,
         wire,
         link,
         conn,
@@ -256,7 +257,7 @@ impl<N: Net> Serving<N> {
             request,
             respond,
             open: OpenStream::enter(&self.link),
-            peers: self.peers,
+            caller: self.caller.clone(),
             tls: self.tls.clone(),
         };
         self.idle = None;
@@ -362,7 +363,7 @@ impl<N: Net> Serving<N> {
     }
 
     fn refused(&self, cause: Cause, detail: Option<&'static str>) {
-        refused(&self.worker, &self.service.view.borrow(), self.peers.0, cause, detail);
+        refused(&self.worker, &self.service.view.borrow(), self.caller.peer, cause, detail);
     }
 
     fn count_flood(&self, deed: Deed) {

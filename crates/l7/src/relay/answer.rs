@@ -9,8 +9,8 @@ use wire::http1::{
     Version,
 };
 
+use super::coded::Recoded;
 use super::{Ending, Fault, Relay};
-use crate::changes::Worked;
 use crate::flow::Framing;
 use crate::reported;
 use crate::rt::Net;
@@ -109,13 +109,17 @@ impl<'a, N: Net> Relay<'a, N> {
         let mut used = 0;
         loop {
             let mut slots = Slots::new();
-            let response = match http1::parse_response(&bytes[used..], &limits, &mut slots, asked) {
-                Ok(Some(response)) => response,
-                Ok(None) => return Ok(used),
-                Err(defect) => {
-                    return Err(Fault { defect: Some(defect), ..self.fault(Cause::BadResponse) });
-                }
-            };
+            let mut response =
+                match http1::parse_response(&bytes[used..], &limits, &mut slots, asked) {
+                    Ok(Some(response)) => response,
+                    Ok(None) => return Ok(used),
+                    Err(defect) => {
+                        return Err(Fault {
+                            defect: Some(defect),
+                            ..self.fault(Cause::BadResponse)
+                        });
+                    }
+                };
             used += response.head_len;
             self.heads += response.head_len as u64;
             if response.status == 101 {
@@ -139,7 +143,7 @@ impl<'a, N: Net> Relay<'a, N> {
             if self.is_unwanted(response.status) {
                 return Err(self.fault(Cause::ServerStatus));
             }
-            self.final_head(&response, out);
+            self.final_head(&mut response, out);
             let rest = &bytes[used..];
             let taken = self.down.decode(rest, out).map_err(|defect| Fault {
                 defect: Some(defect),
@@ -161,39 +165,48 @@ impl<'a, N: Net> Relay<'a, N> {
         self.answer = Some(Ending::Upgraded);
     }
 
-    pub(super) fn final_head(&mut self, response: &Response, out: &mut Vec<u8>) {
+    pub(super) fn final_head(&mut self, response: &mut Response, out: &mut Vec<u8>) {
         self.record.status = response.status;
         self.keep_alive_timeout = response.keep_alive_timeout;
         self.reported = reported::read(&self.ends.pool.config, response.headers);
         let old = self.incoming.version == Version::Http10;
+        let worked = self.ends.changes.of(response.headers, self.ends.worker.rt.now());
+        let Recoded { coder, gone, lines } = self.recode(response, old, worked.gone);
         let framing = match response.body {
             AnswerBody::None | AnswerBody::Length(0) => Framing::Done,
             AnswerBody::Length(n) => Framing::Length(n),
             AnswerBody::Chunked => {
-                let emit = if old { Emit::Plain } else { Emit::Chunked };
+                let emit = match (coder.is_some(), old) {
+                    (true, _) => Emit::Apart,
+                    (false, true) => Emit::Plain,
+                    (false, false) => Emit::Chunked,
+                };
                 Framing::Chunked(Box::new(Chunked::new(emit)))
             }
             AnswerBody::UntilClose => Framing::UntilEnd,
         };
+        let closing = matches!(framing, Framing::UntilEnd);
         let open_ended =
-            matches!(framing, Framing::UntilEnd) || (old && matches!(framing, Framing::Chunked(_)));
+            coder.is_none() && (closing || (old && matches!(framing, Framing::Chunked(_))));
         let ending = self.ends.worker.draining.get() || self.ends.cut_at.get() != Moment::NEVER;
         let keep_client = self.incoming.keep_alive && !open_ended && !ending;
-        self.answer = Some(Ending::Answered {
-            keep_client,
-            keep_server: response.keep_alive && !matches!(framing, Framing::UntilEnd),
-        });
+        self.answer =
+            Some(Ending::Answered { keep_client, keep_server: response.keep_alive && !closing });
         let persist = if keep_client { Persist::KeepAlive } else { Persist::Close };
         let edits = self.edits(persist, false);
-        if self.ends.changes.none() {
-            http1::emit_response(response, &edits, out);
-        } else {
-            let worked = self.ends.changes.of(response.headers, self.ends.worker.rt.now());
-            let Worked { gone, gone_cookie, lines } = &worked;
-            let edits = ResponseEdits { gone, gone_cookie: *gone_cookie, lines, ..edits };
-            http1::emit_response(response, &edits, out);
+        if coder.is_some() {
+            response.recode();
         }
+        let gone = [worked.gone, &gone].concat();
+        let lines = [worked.lines, lines].concat();
+        let gone_cookie = worked.gone_cookie;
+        let edits = ResponseEdits { gone: &gone, gone_cookie, lines: &lines, ..edits };
+        http1::emit_response(response, &edits, out);
         self.down.framing = framing;
+        if let Some(coder) = coder {
+            self.down.code(coder);
+        }
+        self.runs_ahead();
     }
 
     pub(super) fn edits(&self, persist: Persist, keep_upgrade: bool) -> ResponseEdits<'a> {

@@ -1,5 +1,7 @@
 //! What an attempt ends badly with, as far as it has come. Whether it is repeated is decided by `exchange`.
 
+use std::io;
+
 use model::cause::Cause;
 
 use super::{Fault, Relay};
@@ -38,5 +40,19 @@ impl<N: Net> Relay<'_, N> {
             client_lost: false,
             unreceived: false,
         }
+    }
+    pub(super) fn no_answer(&self, error: Option<io::Error>) -> Fault {
+        // A server under TLS that ends without its last word has ended all the same.
+        let error = error.filter(|error| error.kind() != io::ErrorKind::UnexpectedEof);
+        let cause = match error.as_ref().map(io::Error::kind) {
+            None => Cause::ServerClosed,
+            // Under TLS a server may refuse us only now.
+            Some(io::ErrorKind::InvalidData) => Cause::ServerTls,
+            Some(_) => Cause::ServerReset,
+        };
+        let nothing = self.record.first_byte.is_none();
+        let server = self.ends.server;
+        let silent = error.is_none() && server.got_nothing(self.ends.sent_before);
+        Fault { unreceived: nothing && (silent || server.unprocessed()), ..self.fault(cause) }
     }
 }

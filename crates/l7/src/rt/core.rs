@@ -50,6 +50,8 @@ pub struct Rt<N: Net> {
     current: Cell<Option<TaskId>>,
     wanted: Cell<Moment>,
     now: Cell<Moment>,
+    /// How long it has waited for something to do, since it was made.
+    waited: Cell<Duration>,
     reports: RefCell<Vec<Ready>>,
     due: RefCell<Vec<(Moment, TaskId)>>,
     woken: Arc<Woken>,
@@ -70,6 +72,7 @@ impl<N: Net> Rt<N> {
             current: Cell::new(None),
             wanted: Cell::new(Moment::NEVER),
             now: Cell::new(now),
+            waited: Cell::default(),
             reports: RefCell::default(),
             due: RefCell::default(),
             woken: Arc::default(),
@@ -89,6 +92,11 @@ impl<N: Net> Rt<N> {
         let now = self.net.now();
         self.now.set(now);
         now
+    }
+
+    /// How long it has waited for something to do, all in all.
+    pub fn waited(&self) -> Duration {
+        self.waited.get()
     }
 
     /// Starts a story; its first turn comes soon.
@@ -237,8 +245,10 @@ impl<N: Net> Rt<N> {
 
     /// One turn: waits at most `most`, then polls everything that is runnable. Returns whether anything was.
     pub fn turn(&self, most: Option<Duration>) -> io::Result<bool> {
+        let mut begun = Moment::NEVER;
         let timeout = if self.ready.borrow().is_empty() {
-            let next = self.wheel.borrow().until_next(self.net.now());
+            begun = self.net.now();
+            let next = self.wheel.borrow().until_next(begun);
             match (next, most) {
                 (Some(a), Some(b)) => Some(a.min(b)),
                 (a, b) => a.or(b),
@@ -248,7 +258,7 @@ impl<N: Net> Rt<N> {
         };
         let mut reports = std::mem::take(&mut *self.reports.borrow_mut());
         let waited = self.net.wait(timeout, &mut reports);
-        self.look();
+        self.waited.set(self.waited.get() + self.look().since(begun));
         for report in reports.drain(..) {
             self.mark(report);
         }

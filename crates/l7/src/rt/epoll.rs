@@ -109,6 +109,11 @@ impl Net for Epoll {
         Ok((accepted.0, peer))
     }
 
+    fn local(&self, sock: &OwnedFd) -> Option<SocketAddr> {
+        let name = rustix::net::getsockname(sock).ok()?;
+        SocketAddr::try_from(name).ok()
+    }
+
     fn kept_back(&self, sock: &OwnedFd) -> bool {
         self.kept.has(sock)
     }

@@ -56,6 +56,9 @@ pub trait Net: Sized + 'static {
     /// Next connection of a listener.
     fn accept(&self, listener: &Self::Sock) -> io::Result<(Self::Sock, SocketAddr)>;
 
+    /// Our end of an accepted connection, if the world can tell.
+    fn local(&self, sock: &Self::Sock) -> Option<SocketAddr>;
+
     /// Whether this socket's descriptor is one of those that are kept back from workers: its client is refused.
     fn kept_back(&self, sock: &Self::Sock) -> bool;
 

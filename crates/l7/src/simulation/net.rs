@@ -125,6 +125,10 @@ impl Net for Sim {
         Ok((SimSock { world: self.0.clone(), id }, from))
     }
 
+    fn local(&self, _: &SimSock) -> Option<SocketAddr> {
+        None
+    }
+
     fn kept_back(&self, _: &SimSock) -> bool {
         false
     }

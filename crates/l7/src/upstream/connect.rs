@@ -8,11 +8,13 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use model::cause::Cause;
-use model::config::{Host, Speak};
+use model::config::{Host, SendProxy, Speak};
 use model::moment::Moment;
 use model::snapshot::PoolView;
+use wire::proxy::{self, Ends, Version};
 
 use crate::back;
+use crate::caller::Caller;
 use crate::connected::Upstream;
 use crate::local::{LocalPool, LocalServer};
 use crate::patience::Patience;
@@ -29,7 +31,7 @@ pub struct Way<'a, N: Net> {
     /// The server.
     pub server: &'a LocalServer<N>,
     /// The client.
-    pub client: IpAddr,
+    pub caller: &'a Caller,
     /// What may end the waiting.
     pub patience: &'a Patience<'a, N>,
     /// The connection's own time.
@@ -46,7 +48,7 @@ pub async fn connect<N: Net>(
     worker: &Rc<Worker<N>>,
     way: Way<'_, N>,
 ) -> Result<Upstream<N>, (Cause, String)> {
-    let Way { pool, view, server, client, patience, until, speak } = way;
+    let Way { pool, view, server, caller, patience, until, speak } = way;
     let (address, live) = {
         let server = server.view.borrow();
         (server.address, server.live.clone())
@@ -54,19 +56,24 @@ pub async fn connect<N: Net>(
     let Some(to) = address else {
         return Err((Cause::NoServer, unresolved(&server.view.borrow().config.address.host)));
     };
-    let (sock, from) = begin(worker, pool, view, to, client)
+    let (sock, from) = begin(worker, pool, view, to, caller.peer.ip())
         .map_err(|error| (connect_cause(&error), format!("connect to {to}: {error}")))?;
     let port = worker.ports.lease(from, to);
     let stream = Stream::new(&worker.rt, sock, true).map_err(|error| {
         (Cause::NoDescriptor, format!("register the connection to {to}: {error}"))
     })?;
-    let connection = Upstream::new(stream, to, live, port);
+    let mut connection = Upstream::new(stream, to, live, port);
     let failed = |error: io::Error| (connect_cause(&error), format!("connect to {to}: {error}"));
     // On a short path the handshake is over by now, well or not. Asking takes the socket's error away, so that each
     // answer counts.
     loop {
         match connection.stream.established() {
             Ok(()) => {
+                let said = announce(view, &mut connection, caller, patience.until(until)).await;
+                said.map_err(|error| match error {
+                    None => (Cause::ConnectTimeout, format!("connect to {to}: no room in time")),
+                    Some(error) => failed(error),
+                })?;
                 let times = (patience, until);
                 return back::open(worker, view, server, connection, times, speak).await;
             }
@@ -87,6 +94,25 @@ pub async fn connect<N: Net>(
             return Err((cause, format!("connect to {to}: no answer in time")));
         }
     }
+}
+
+/// Says in whose name the connection is, where the pool's servers are to be told.
+async fn announce<N: Net>(
+    view: &PoolView,
+    connection: &mut Upstream<N>,
+    caller: &Caller,
+    until: Moment,
+) -> Result<(), Option<io::Error>> {
+    let version = match view.config.send_proxy {
+        None => return Ok(()),
+        Some(SendProxy::V1) => Version::One,
+        Some(SendProxy::V2) => Version::Two,
+    };
+    let mut header = Vec::new();
+    let ends = Ends { source: caller.peer, destination: caller.local };
+    proxy::write(version, Some(ends), &mut header);
+    connection.announced = header.len() as u64;
+    connection.stream.write_all(&header, until).await
 }
 
 /// Begins a connection from the next source address that has a port left.

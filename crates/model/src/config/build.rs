@@ -1,12 +1,15 @@
 //! From settings in force to the checked configuration. Everything was judged before: this only changes the form.
 
 mod balance;
+mod buffer;
+mod compress;
 mod http2;
 mod inner;
 mod names;
 mod operate;
 mod packets;
 mod probe;
+mod proxy;
 mod resilience;
 mod rules;
 mod tls;
@@ -144,6 +147,9 @@ fn service(section: &Section) -> Service {
             .filter(|_| !forward.packets())
             .map(|sticky| rules::affinity(sticky, section.table("tls").is_some())),
         http2: inner(section, "http2", http2::service),
+        accept_proxy: section.table("accept-proxy").map(proxy::accept),
+        buffer: inner(section, "buffer", buffer::buffer),
+        compress: section.table("compress").map(compress::compress),
     }
 }
 
@@ -202,6 +208,7 @@ fn pool(section: &Section) -> Pool {
         eject: section.table("eject").map(resilience::eject),
         tls: section.table("tls").map(tls::pool),
         http2: inner(section, "http2", http2::pool),
+        send_proxy: proxy::send(section),
     }
 }
 

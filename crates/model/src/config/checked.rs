@@ -14,6 +14,8 @@ use serde::Serialize;
 use super::address::ServerAddress;
 use super::agent::Agent;
 use super::balance::{Balance, HashOn, Judge, Priority};
+use super::buffer::Buffer;
+use super::compress::Compress;
 use super::forward::Forward;
 use super::http2::{ClientHttp2, ServerHttp2};
 use super::names::{NameServer, Named, Zone};
@@ -21,6 +23,7 @@ pub use super::operate::Admin;
 use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
 use super::probe::Probe;
+use super::proxy::{AcceptProxy, SendProxy};
 use super::resilience::{Eject, Retry};
 use super::rules::Rule;
 use super::socket::SocketOptions;
@@ -150,6 +153,12 @@ pub struct Service {
     pub sticky: Option<Affinity>,
     /// HTTP/2 towards clients (`http`).
     pub http2: ClientHttp2,
+    /// Whose connections begin with a header of the PROXY protocol; `None`: nobody's.
+    pub accept_proxy: Option<AcceptProxy>,
+    /// Bodies that are read ahead (`http`).
+    pub buffer: Buffer,
+    /// Compressing of answers; `None`: they go as they come.
+    pub compress: Option<Compress>,
 }
 
 /// Times on the client's side. `None` is off.
@@ -262,6 +271,8 @@ pub struct Pool {
     pub tls: Option<PoolTls>,
     /// HTTP/2 towards servers (`http`).
     pub http2: ServerHttp2,
+    /// The header of the PROXY protocol that servers get; `None`: none.
+    pub send_proxy: Option<SendProxy>,
 }
 
 /// Times towards servers.

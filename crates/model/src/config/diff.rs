@@ -134,6 +134,9 @@ keys! {
     Rule = "rule" => rules,
     Sticky = "sticky" => sticky,
     Http2 = "http2" => http2,
+    AcceptProxy = "accept-proxy" => accept_proxy,
+    Compress = "compress" => compress,
+    Buffer = "buffer" => buffer,
 }
 keys! {
     /// A key of a pool; `Order` when the same servers stand in another order.
@@ -159,6 +162,7 @@ keys! {
     Eject = "eject" => eject,
     Tls = "tls" => tls,
     Http2 = "http2" => http2,
+    SendProxy = "send-proxy" => send_proxy,
 }
 keys! {
     /// A key of a group of shared addresses.

@@ -3,10 +3,8 @@
 
 use super::value::Value;
 use std::time::Duration;
-
 /// Services and pools that one file may hold.
 pub const OBJECTS: usize = 10_000;
-
 /// Servers, of all pools together: a thousand services of a hundred each, and more than fit one file's bytes with names.
 pub const SERVERS: usize = 131_072;
 
@@ -252,6 +250,8 @@ pub enum Form {
     Pair,
     /// Numbers from one to another (`Range`).
     Range,
+    /// A media type, or all that begin so.
+    MediaType,
     /// A target with places to be filled (`rules::Template`).
     Template,
 }

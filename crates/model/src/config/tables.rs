@@ -2,6 +2,8 @@
 
 pub mod agent;
 pub mod balance;
+pub mod buffer;
+pub mod compress;
 pub mod global;
 pub mod http2;
 pub mod names;
@@ -9,6 +11,7 @@ pub mod operate;
 pub mod packets;
 pub mod pool;
 pub mod probe;
+pub mod proxy;
 pub mod resilience;
 pub mod rules;
 pub mod service;

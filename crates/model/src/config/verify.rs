@@ -10,6 +10,7 @@ pub mod operate;
 pub mod packets;
 pub mod pools;
 pub mod probes;
+pub mod proxy;
 pub mod resilience;
 pub mod rules;
 pub mod sockets;
@@ -197,6 +198,7 @@ fn service(service: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
     tls::service(service, &path, sink);
     sticky::verify(service, sink);
     http2::both(service, &path, sink);
+    proxy::service(service, &path, sink);
     if let Some(socket) = service.table("socket") {
         sockets::verify(socket, &format!("{path}.socket"), sink);
     }

@@ -55,6 +55,15 @@ const KEYS: &[Row] = &[
         "service.s.rule[0].pool",
         "there is no pool",
     ),
+    row(service!("accept-proxy = {}\n"), "service.s.accept-proxy.from", "needs `from`"),
+    row(service!("accept-proxy = true\n"), "service.s.accept-proxy", ""),
+    row(service!("compress = { types = \"json\" }\n"), "service.s.compress.types", ""),
+    row(tcp!("compress = true\n"), "service.s.compress", "belongs to `forward = \"http\"`"),
+    row(
+        pool!("send-proxy = \"v2\"\nhttp2 = \"prefer\"\n"),
+        "pool.p.send-proxy",
+        "exclude each other",
+    ),
     row(
         service!("[[service.s.rule]]\nzzzzzz = \"web\"\n"),
         "service.s.rule[0].zzzzzz",

@@ -33,6 +33,11 @@ fn what_has_no_effect_is_named() {
 #[test]
 fn doubtful_choices_are_named() {
     warns(
+        "[service.t]\nlisten = \":9\"\nforward = \"tcp\"\npool = \"web\"\naccept-proxy = \"0.0.0.0/0\"\n",
+        "service.t.accept-proxy.from",
+        "everybody is believed",
+    );
+    warns(
         "[service.all]\nlisten = \":8080\"\nforward = \"http\"\npool = \"web\"\n",
         "service.shop.listen",
         "taken out of 0.0.0.0:8080",

@@ -87,6 +87,7 @@ fn config(balance: Balance, servers: &[ServerView]) -> Pool {
         eject: None,
         tls: None,
         http2: model::config::ServerHttp2::default(),
+        send_proxy: None,
         hash_on: HashOn::Address,
         judge: None,
         slow_start: None,

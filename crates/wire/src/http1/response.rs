@@ -72,6 +72,12 @@ impl<'b, 's> Response<'b, 's> {
         fields.filter(move |(at, _)| !dropped.has(*at)).map(|(_, header)| header)
     }
 
+    /// The same answer with its body in another form, whose length is not known before its end.
+    pub fn recode(&mut self) {
+        self.body = AnswerBody::Chunked;
+        self.content_length = None;
+    }
+
     /// 1xx: not the final answer (101 ends HTTP on this connection).
     pub fn is_interim(&self) -> bool {
         self.status < 200

@@ -71,6 +71,7 @@ fn counts() -> ServiceCounts {
         ],
         defects: vec![NamedCount { name: "length-and-chunked".into(), count: counter(11, 0.0) }],
         tls: Vec::new(),
+        bodies: Vec::new(),
         limits: vec![NamedCount { name: "log-lines-dropped".into(), count: counter(7, 0.0) }],
         phases: phases(),
     }

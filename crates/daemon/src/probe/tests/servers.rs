@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ::probe::context::Context;
 use ::probe::plan::Plan;
-use model::config::{HttpAsk, ProbeKind, ProbeTls, SocketOptions};
+use model::config::{HttpAsk, ProbeKind, ProbeTls, SendProxy, SocketOptions};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -29,6 +29,7 @@ fn over(address: SocketAddr, kind: &ProbeKind, tls: Option<ProbeTls>, timeout: D
     Target {
         address,
         source: None,
+        announce: None,
         socket: Arc::new(SocketOptions::default()),
         prepared: Arc::new(Prepared { plan, tls }),
         host: "shop.example".into(),
@@ -125,6 +126,32 @@ async fn a_tcp_probe_sees_a_listener_and_no_listener() {
     assert_eq!(seen(check(&target(address, &ProbeKind::Tcp, AMPLE)).await), "connected");
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     assert_eq!(failed(check(&target(gone, &ProbeKind::Tcp, AMPLE)).await), "connection refused");
+}
+
+#[tokio::test]
+async fn where_servers_expect_a_header_of_the_proxy_protocol_it_comes_first() {
+    let headers: [(SendProxy, &[u8]); 2] =
+        [(SendProxy::V1, b"PROXY UNKNOWN\r\n"), (SendProxy::V2, b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0")];
+    for (announce, header) in headers {
+        // One protocol in which the server speaks first, and one in which it is spoken to.
+        let http: &[&[u8]] = &[b"", b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"];
+        let smtp: &[&[u8]] = &[b"220 mail\r\n", b"250 ok\r\n", b"221 bye\r\n"];
+        let rows = [(ProbeKind::Http(HttpAsk::get("/healthz")), http), (ProbeKind::Smtp, smtp)];
+        for (kind, says) in rows {
+            let server = server(async move |mut stream| {
+                let mut got = vec![0; header.len()];
+                stream.read_exact(&mut got).await.unwrap();
+                assert_eq!(got, header);
+                for word in says {
+                    let _ = stream.write_all(word).await;
+                    let _ = stream.read(&mut [0; 1024]).await;
+                }
+            });
+            let mut target = target(server.await, &kind, AMPLE);
+            target.announce = Some(announce);
+            seen(check(&target).await);
+        }
+    }
 }
 
 #[tokio::test]

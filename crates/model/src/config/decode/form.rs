@@ -58,6 +58,7 @@ pub fn read(form: Form, text: &str) -> Result<Value, Trouble> {
         Form::Match => Match::field(text).is_some_and(|found| found.name.bytes().all(token)),
         Form::Pair => Match::pair(text).is_some(),
         Form::Range => Range::parse(text).is_some(),
+        Form::MediaType => media_type(text),
         Form::Template => visible(text) && Template::parse(text).is_some(),
         Form::Host => {
             (1..=255).contains(&text.len()) && visible(text) && !text.contains(['/', '?', '#', '@'])
@@ -104,6 +105,9 @@ pub fn expected(form: Form) -> &'static str {
         Form::Match => "a field's name, or \"name: value\", `*` in the value for anything",
         Form::Pair => "a name, or \"name=value\", `*` in the value for anything",
         Form::Range => "a number or a range: \"10\", \"10-20\", \"10-\", \"-20\"",
+        Form::MediaType => {
+            "a media type such as \"application/json\", or \"text/*\" for all that begin so"
+        }
         Form::Template => {
             "a path or a URL of at most 2,048 visible characters, with {host}, {path}, {query}, {rest}, {1} to {9} in it"
         }
@@ -137,6 +141,13 @@ fn domain(text: &str) -> bool {
     text == "."
         || text.parse::<std::net::IpAddr>().is_ok()
         || (name.len() <= 253 && name.split('.').all(label))
+}
+
+/// Two tokens, of which the second may be `*` (RFC 9110 §8.3.1).
+fn media_type(text: &str) -> bool {
+    let word = |word: &str| !word.is_empty() && word.bytes().all(|b| token(b) && b != b'*');
+    let parts = text.split_once('/').filter(|_| text.len() <= 255);
+    parts.is_some_and(|(kind, sub)| word(kind) && (sub == "*" || word(sub)))
 }
 
 /// At least two numbers, the first 0 to 2, the second below 40 (ITU-T X.690 §8.19).

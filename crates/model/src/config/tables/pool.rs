@@ -8,7 +8,7 @@ use super::probe::PROBE;
 use super::resilience;
 use super::service;
 use super::{http2, tls};
-use super::{operate, socket};
+use super::{operate, proxy, socket};
 
 const DAY: u64 = 86_400_000;
 
@@ -82,6 +82,7 @@ pub static POOL: Table = Table {
         Key::refused("sticky", "keeping clients is the service's: `sticky` in `[service.NAME]`"),
         tls::OF_POOL,
         http2::OF_POOL,
+        proxy::SEND,
         Key::refused(
             "fin-timeout",
             "packet forwarding has it in the service: `fin-timeout` in `[service.NAME]`",

@@ -2,8 +2,8 @@
 
 use super::super::schema::{Fallback, Form, Key, Kind, Table, Word};
 use super::super::value::Value;
+use super::{buffer, compress, packets, proxy, rules, socket, sticky};
 use super::{http2, tls};
-use super::{packets, rules, socket, sticky};
 
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
@@ -70,6 +70,9 @@ pub static SERVICE: Table = Table {
         rules::RULE,
         tls::OF_SERVICE,
         http2::OF_SERVICE,
+        proxy::ACCEPT,
+        compress::COMPRESS,
+        buffer::BUFFER,
         Key::refused("access-log", "there is one access log: `access-log` in `[global]`"),
         Key::refused("servers", "servers stand in a pool: `[pool.NAME]`"),
         Key::refused("balance", "choosing is the pool's: `balance` in `[pool.NAME]`"),

@@ -10,7 +10,7 @@ use super::super::resolve::Uses;
 use super::super::section::Section;
 use super::super::tables::pool::POOL;
 use super::method::misfits;
-use super::{http2, operate, probes, sockets, tls};
+use super::{http2, operate, probes, proxy, sockets, tls};
 
 /// Judge a pool in force.
 pub fn verify(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
@@ -41,6 +41,7 @@ pub fn verify(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
     source(pool, &path, sink);
     tls::pool(pool, &path, sink);
     http2::both(pool, &path, sink);
+    proxy::pool(pool, &path, sink);
     if let Some(socket) = pool.table("socket") {
         sockets::verify(socket, &format!("{path}.socket"), sink);
         if socket.flag("transparent") && !pool.addresses("source").is_empty() {

@@ -1,0 +1,65 @@
+//! Who a client's connection comes from, for as long as it lives.
+//!
+//! Every request of the connection shares one. A connection to a server that was opened in a client's name remembers it
+//! weakly: so it is lent to nobody else, and is known to be of no use once the client's connection has ended.
+
+use std::net::SocketAddr;
+use std::rc::{Rc, Weak};
+
+/// Both ends of a client's connection.
+#[derive(Debug)]
+pub struct Caller {
+    /// The client, as the connection or a trusted header of the PROXY protocol tells.
+    pub peer: SocketAddr,
+    /// Our address that it reached.
+    pub local: SocketAddr,
+}
+
+/// Whose a connection to a server is.
+#[derive(Clone, Debug, Default)]
+pub enum Whose {
+    /// Anybody's.
+    #[default]
+    Anybodys,
+    /// That of one client's connection.
+    Of(Weak<Caller>),
+}
+
+impl Whose {
+    /// One client's.
+    pub fn of(caller: &Rc<Caller>) -> Whose {
+        Whose::Of(Rc::downgrade(caller))
+    }
+
+    /// Whether a connection that is `self` will do where `wanted` is needed.
+    pub fn fits(&self, wanted: &Whose) -> bool {
+        match (self, wanted) {
+            (Whose::Anybodys, Whose::Anybodys) => true,
+            (Whose::Of(a), Whose::Of(b)) => a.ptr_eq(b),
+            _ => false,
+        }
+    }
+
+    /// Whether its client's connection has ended.
+    pub fn is_orphaned(&self) -> bool {
+        matches!(self, Whose::Of(caller) if caller.strong_count() == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_fits_its_own_caller_alone() {
+        let peer = SocketAddr::from(([192, 0, 2, 1], 9));
+        let caller = || Rc::new(Caller { peer, local: peer });
+        let (one, same_address) = (caller(), caller());
+        let (ones, others) = (Whose::of(&one), Whose::of(&same_address));
+        assert!(ones.fits(&Whose::of(&one)) && Whose::Anybodys.fits(&Whose::Anybodys));
+        assert!(!ones.fits(&others) && !ones.fits(&Whose::Anybodys));
+        assert!(!Whose::Anybodys.fits(&ones));
+        drop(one);
+        assert!(ones.is_orphaned() && !others.is_orphaned() && !Whose::Anybodys.is_orphaned());
+    }
+}

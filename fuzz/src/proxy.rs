@@ -1,0 +1,55 @@
+//! The target of the PROXY protocol: bytes that may begin with a header.
+//!
+//! Beside never panicking: a whole header has no broken beginning, no beginning of it asks for more than it has, and what
+//! it says is read again from what we write of it.
+
+use wire::proxy::{Ends, LONGEST, Read, read, write};
+
+/// Bytes at the beginning of a connection.
+pub fn header(bytes: &[u8]) {
+    match read(bytes) {
+        Ok(Read::Whole(header)) => {
+            assert!(header.length <= bytes.len().min(LONGEST), "longer than what came");
+            for cut in 0..header.length {
+                let Ok(Read::Partial(missing)) = read(&bytes[..cut]) else {
+                    panic!("the first {cut} bytes are {:?}", read(&bytes[..cut]));
+                };
+                assert!(missing > 0 && cut + missing <= header.length, "{missing} at {cut}");
+            }
+            let mut again = Vec::new();
+            write(header.version, header.ends, &mut again);
+            let Ok(Read::Whole(second)) = read(&again) else {
+                panic!("{header:?} is not read again")
+            };
+            assert_eq!(second.ends, header.ends);
+            assert_eq!((second.version, second.length), (header.version, again.len()));
+        }
+        Ok(Read::Partial(missing)) => {
+            assert!(missing > 0 && bytes.len() + missing <= LONGEST, "{missing} are missing");
+        }
+        Err(_) => {}
+    }
+}
+
+/// A header of each kind.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let mut seeds: Vec<Vec<u8>> = [
+        &b"PROXY UNKNOWN\r\n"[..],
+        b"PROXY UNKNOWN a b 1 2\r\nGET /",
+        b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0",
+        b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x17\x7f\0\0\x01\x7f\0\0\x01\0\x50\0\x51\x04\0\x01\0\x03\0\x04abcd",
+    ]
+    .map(<[u8]>::to_vec)
+    .to_vec();
+    for (source, destination) in
+        [("192.0.2.1:80", "203.0.113.200:65535"), ("[2001:db8::1]:1", "[::]:2")]
+    {
+        let (Ok(source), Ok(destination)) = (source.parse(), destination.parse()) else { continue };
+        for version in [wire::proxy::Version::One, wire::proxy::Version::Two] {
+            let mut out = Vec::new();
+            write(version, Some(Ends { source, destination }), &mut out);
+            seeds.push(out);
+        }
+    }
+    seeds
+}

@@ -1,0 +1,40 @@
+//! haproxy with a configuration of a test's own: one process, so that killing it kills all of it.
+//!
+//! What it listens on and forwards to is the test's.
+
+use std::net::SocketAddr;
+use std::process::Command;
+
+use super::dir::Dir;
+use super::process::Process;
+use super::tools::program;
+use super::wait;
+
+/// It.
+#[derive(Debug)]
+pub struct Haproxy {
+    _process: Process,
+    _dir: Dir,
+}
+
+impl Haproxy {
+    /// Starts it with these sections, and waits until it accepts at `front`.
+    pub fn start(sections: &str, front: SocketAddr) -> Haproxy {
+        let dir = Dir::new();
+        let file = dir.write(
+            "haproxy.cfg",
+            format!(
+                "global\n  maxconn 200\n  nbthread 1\ndefaults\n  mode http\n  timeout connect 5s\n  timeout client 30s\n  \
+                 timeout server 30s\n{sections}\n"
+            ),
+        );
+        let mut command = Command::new(program("haproxy"));
+        command.arg("-db").arg("-f").arg(file);
+        let mut process = Process::start(command);
+        wait::until("haproxy accepts", || {
+            assert!(process.ended().is_none(), "haproxy ended: {}", process.said());
+            std::net::TcpStream::connect(front).is_ok()
+        });
+        Haproxy { _process: process, _dir: dir }
+    }
+}
