@@ -1,0 +1,69 @@
+//! A real MariaDB: up, late, spoilt, full, hanging, going on, and dead, by its own probe. It refuses the probe's user, as
+//! a server with accounts does.
+
+use std::net::{Ipv4Addr, TcpStream};
+use std::os::unix::fs::chown;
+use std::path::Path;
+
+use rustix::process::geteuid;
+use tests::e2e::dir::Dir;
+use tests::e2e::process::Process;
+use tests::e2e::tools::program;
+
+use super::between::is_heard_by_its_words;
+use super::fakes::{balancer, down, up};
+use super::real::{NOBODY, lives, port, unprivileged};
+
+/// The least that it can be told.
+const CLIENTS: usize = 10;
+
+#[test]
+fn mariadb() {
+    let (dir, port) = (Dir::new(), port());
+    let data = dir.join("data");
+    std::fs::create_dir(&data).unwrap();
+    if geteuid().is_root() {
+        chown(&data, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    install(&data);
+    let mut command = unprivileged(program("mariadbd"));
+    let own =
+        ["--bind-address=127.0.0.1", "--skip-name-resolve", "--innodb-flush-log-at-trx-commit=0"];
+    command.args(small(&data)).args(own).arg(format!("--port={port}"));
+    command.arg(format!("--socket={}", data.join("sock").display()));
+    command.arg(format!("--max-connections={CLIENTS}"));
+    let mut process = Process::start(command);
+    is_heard_by_its_words(port, "mysql = true", "MariaDB", "not mysql");
+    is_down_while_it_is_full(port);
+    lives(&mut process, port, "mysql = true", "MariaDB", "refused");
+}
+
+/// A data directory with its tables of accounts.
+fn install(data: &Path) {
+    let mut command = unprivileged(program("mariadb-install-db"));
+    command.args(small(data)).args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// Nothing of this machine's own, and small files.
+fn small(data: &Path) -> [String; 4] {
+    [
+        "--no-defaults".to_owned(),
+        format!("--datadir={}", data.display()),
+        "--innodb-buffer-pool-size=8M".to_owned(),
+        "--innodb-log-file-size=4M".to_owned(),
+    ]
+}
+
+/// It accepts, and says that it has too many clients.
+fn is_down_while_it_is_full(port: u16) {
+    let balancer = balancer(format!("127.0.0.1:{port}"), "mysql = true");
+    up(&balancer, "MariaDB");
+    // One more is kept for whoever administers it.
+    let clients: Vec<TcpStream> =
+        (0..=CLIENTS).map(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap()).collect();
+    down(&balancer, "Too many connections");
+    drop(clients);
+    up(&balancer, "MariaDB");
+}
