@@ -26,6 +26,7 @@ use crate::event::Events;
 use crate::history::Annals;
 use crate::hook;
 use crate::judge;
+use crate::kept;
 use crate::listeners::{Keeper, Kernel, Listeners};
 use crate::metrics;
 use crate::outside::Ears;
@@ -151,6 +152,7 @@ impl House {
             vrrp: vrrp.view(),
             weighed: Arc::default(),
             slow: Arc::new(Slow::new(plane.measured(), global.sample)),
+            kept: Arc::default(),
             samples: Samples::default(),
         });
         let mut tasks = JoinSet::new();
@@ -177,6 +179,7 @@ impl House {
         tasks.spawn(tls::watch::run(control.clone()));
         tasks.spawn(access::follow(control.clone(), Arc::clone(&access)));
         tasks.spawn(slow::gather::run(Arc::clone(&vitals)));
+        tasks.spawn(kept::run(Arc::clone(&vitals)));
         tasks.spawn(Arc::clone(&vitals).run_samples());
         let asked = mpsc::channel(1);
         Ok(House { control, access, plane, packets, vrrp, vitals, annals, tasks, api: None, asked })

@@ -15,6 +15,7 @@ mod hook;
 pub mod house;
 pub mod judge;
 mod keep;
+pub mod kept;
 pub mod listeners;
 pub mod local_time;
 pub mod metrics;

@@ -17,6 +17,7 @@ mod decap;
 mod doctor;
 mod methods;
 mod shown;
+mod staying;
 mod sustained;
 mod word;
 mod world;

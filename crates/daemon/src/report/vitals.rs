@@ -2,17 +2,20 @@
 //!
 //! `Vitals` knows where to look; `Facts` is what was seen at one moment. It keeps no counter of its own.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use api::types::Descriptors;
 use l7::{Open, PortUse};
+use model::id::ServerId;
 use rustix::process::{Resource, getrlimit};
 
 use super::sample::{Sample, Samples, step};
 use crate::access::{AccessCounts, AccessLog};
 use crate::control::{Control, Picture};
 use crate::judge::weighed::Weighed;
+use crate::kept::board::{self as kept, Left};
 use crate::packets::view::View;
 use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
@@ -44,6 +47,8 @@ pub struct Vitals {
     pub weighed: Arc<Weighed>,
     /// Exchanges that were measured.
     pub slow: Arc<Slow>,
+    /// Clients that draining servers still keep.
+    pub kept: Arc<kept::Board>,
     /// What rates are measured against.
     pub samples: Samples,
 }
@@ -77,6 +82,8 @@ pub struct Facts {
     pub packets: Arc<View>,
     /// Time of measured exchanges, by service.
     pub slow: Totals,
+    /// Clients that draining servers still keep.
+    pub kept: Arc<HashMap<ServerId, Left>>,
     /// Shared addresses.
     pub vrrp: Arc<vrrp::View>,
     /// Memory of all TCP sockets, bytes, as the kernel counts it.
@@ -107,6 +114,7 @@ impl Vitals {
             ports: (self.ports)(),
             open: (self.open)(),
             slow: self.slow.totals(),
+            kept: self.kept.read(),
             kernel_tcp_bytes: kernel_tcp_bytes(),
         }
     }

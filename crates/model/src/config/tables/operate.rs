@@ -173,7 +173,7 @@ static HISTORY_TABLE: Table = Table {
 
 static SCHEDULE_TABLE: Table = Table {
     what: "a schedule",
-    choices: &[&["drain"], &["disable"]],
+    choices: &[&["drain", "sticky"], &["disable"]],
     keys: &[
         Key::new(
             "drain",
@@ -188,6 +188,13 @@ static SCHEDULE_TABLE: Table = Table {
             Kind::WordList(&DAYS),
             Fallback::Absent,
             "On which days the hours begin; none: on all.",
+        ),
+        Key::new(
+            "sticky",
+            Kind::time(1_000, 30 * 86_400_000),
+            Fallback::Absent,
+            "`drain`: how long after its beginning clients that are kept at the server still come, also where `sticky.drain` \
+             of their service says less; none: as that says.",
         ),
     ],
 };
