@@ -339,7 +339,7 @@ impl<N: Net> LocalServer<N> {
 mod tests {
     use super::*;
     use crate::fixture;
-    use crate::rt::Epoll;
+    use crate::rt::epoll::Epoll;
 
     const HOUR: Duration = Duration::from_secs(3_600);
 

@@ -281,7 +281,7 @@ mod tests {
             assert!(slices > 32, "{slices}: nobody waits for the whole");
             servers.into_values().sum::<u64>()
         };
-        assert_eq!((counted(at(0)), counted(at(60 + 49)), counted(at(160))), (10_000, 5_000, 0));
+        assert_eq!((counted(at(0)), counted(at(60 + 49)), counted(at(160))), (10_000, 4_800, 0));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A real mail server (Exim): up, late, spoilt, full, hanging, going on, and dead, by its own probe.
 
 use std::net::{Ipv4Addr, TcpStream};
+use std::os::unix::fs::chown;
 use std::process::Command;
 
 use rustix::process::geteuid;
@@ -11,7 +12,7 @@ use tests::skip::skip;
 
 use super::between::is_heard_by_its_words;
 use super::fakes::{balancer, down, up};
-use super::real::{lives, port};
+use super::real::{NOBODY, lives, port};
 
 /// Sessions at a time.
 const SESSIONS: usize = 4;
@@ -24,10 +25,11 @@ fn exim() {
     let (dir, port) = (Dir::new(), port());
     let at = dir.path().display();
     std::fs::create_dir(dir.join("spool")).unwrap();
+    chown(dir.join("spool"), Some(NOBODY), Some(NOBODY)).unwrap();
     dir.write(
         "exim.conf",
         format!(
-            "spool_directory = {at}/spool\nlog_file_path = {at}/spool/%slog\npid_file_path = {at}/spool/pid\n\
+            "exim_user = nobody\nexim_group = nogroup\ntls_advertise_hosts =\nspool_directory = {at}/spool\nlog_file_path = {at}/spool/%slog\npid_file_path = {at}/spool/pid\n\
              primary_hostname = mail.example\nlocal_interfaces = 127.0.0.1\ndaemon_smtp_ports = {port}\n\
              smtp_accept_max = {SESSIONS}\nrfc1413_query_timeout = 0s\nkeep_environment =\n\
              acl_smtp_rcpt = accept\n"

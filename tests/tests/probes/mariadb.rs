@@ -1,9 +1,11 @@
 //! A real MariaDB: up, late, spoilt, full, hanging, going on, and dead, by its own probe. It refuses the probe's user, as
 //! a server with accounts does.
 
+use std::io::Write;
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::chown;
 use std::path::Path;
+use std::process::Stdio;
 
 use rustix::process::geteuid;
 use tests::e2e::dir::Dir;
@@ -38,11 +40,20 @@ fn mariadb() {
     lives(&mut process, port, "mysql = true", "MariaDB", "refused");
 }
 
-/// A data directory with its tables of accounts.
+/// A data directory with its tables of accounts, made by the server itself from what its package has.
 fn install(data: &Path) {
-    let mut command = unprivileged(program("mariadb-install-db"));
-    command.args(small(data)).args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
-    let output = command.output().unwrap();
+    let mut orders = "create database mysql;\nuse mysql;\n".to_owned();
+    for name in ["system_tables", "system_tables_data"] {
+        let files = ["mysql", "mariadb"].map(|of| format!("/usr/share/mysql/{of}_{name}.sql"));
+        let found = files.iter().find_map(|file| std::fs::read_to_string(file).ok());
+        orders.push_str(&found.unwrap_or_else(|| panic!("none of {files:?} is there")));
+    }
+    let mut command = unprivileged(program("mariadbd"));
+    command.args(small(data)).arg("--bootstrap");
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(orders.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
 }
 

@@ -44,7 +44,7 @@ sticky = { by = "address", time = "1h" }
 servers = [{ name = "a", address = "127.0.0.1:1003" }]
 
 [pool.web]
-servers = [{ name = "a", address = "127.0.0.1:1001" }, { name = "b", address = "127.0.0.1:1002" }]
+servers = [{ name = "a", address = "10.0.0.1:80" }, { name = "b", address = "10.0.0.2:80" }]
 "#;
 
 fn picture(text: &str) -> Picture {
