@@ -10,7 +10,7 @@ pub const FILES: &[&str] = &[
     "crates/bpf/src/sys.rs",
     "crates/daemon/src/local_time.rs",
     "crates/daemon/src/probe/confine.rs",
-    "crates/daemon/src/vrrp/sys.rs",
+    "crates/daemon/src/sys.rs",
     "crates/l7/src/sys.rs",
     "crates/lab/src/line/sys.rs",
     "crates/lab/src/sys.rs",

@@ -3,6 +3,7 @@
 //! Readers ignore keys that they do not know, so that an older client understands a newer daemon.
 
 pub mod audit;
+pub mod capture;
 pub mod certificate;
 pub mod change;
 pub mod counter;
@@ -19,6 +20,7 @@ pub mod status;
 pub mod vrrp;
 
 pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery};
+pub use capture::{Capture, CaptureAction, CaptureOrder, CaptureRule, Captures};
 pub use certificate::CertificateStatus;
 pub use change::{
     Applied, ApplyQuery, Changed, Changes, Generation, Generations, KeyChange, PlanChange,
@@ -49,6 +51,7 @@ pub use slow::{
     SlowExample, SlowExplained, SlowGroup, SlowOwner, SlowQuery, SlowReason, SlowService,
 };
 pub use status::{
-    Draining, Evidence, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus, Source, Status,
+    Draining, Evidence, Keeps, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus, Source,
+    Status,
 };
 pub use vrrp::{MemberChange, MemberStatus, Taken, TakeoverQuery};

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use crate::access::{self, AccessLog};
 use crate::alarm;
+use crate::capture::Captures;
 use crate::clock;
 use crate::control::actor::{Actor, Parts};
 use crate::control::{ApplyError, Change, Control, Leave};
@@ -131,6 +132,7 @@ impl House {
         let mut listeners = Listeners::new(Box::new(Kernel), keeper, workers);
         listeners.inherit(inherited);
         let annals = Arc::new(Annals::new(state.clone()));
+        let captures = state.clone();
         let (orders, inbox) = packets::order::orders();
         let carrier = Carrier { plane: Arc::clone(&plane), packets: orders.clone() };
         let engine: Arc<dyn Engine> = Arc::new(carrier);
@@ -153,6 +155,7 @@ impl House {
             weighed: Arc::default(),
             slow: Arc::new(Slow::new(plane.measured(), global.sample)),
             kept: Arc::default(),
+            captures: Captures::new(captures, control.events().clone()),
             samples: Samples::default(),
         });
         let mut tasks = JoinSet::new();

@@ -5,6 +5,7 @@
 pub mod access;
 mod alarm;
 pub mod audit;
+pub mod capture;
 mod clock;
 pub mod control;
 pub mod embed;
@@ -32,6 +33,7 @@ mod scratch;
 pub mod serve;
 pub mod slow;
 mod source;
+mod sys;
 pub mod systemd;
 pub mod tls;
 pub mod upgrade;

@@ -4,6 +4,7 @@
 //! are the control's: nothing is decided here.
 
 pub mod bind;
+mod captures;
 mod change;
 mod context;
 pub mod guard;
@@ -100,6 +101,8 @@ fn small() -> Router<Arc<Context>> {
         .route(routes::UNDO, post(orders::undo))
         .route(routes::AUDIT, get(orders::audit))
         .route(routes::TAKEOVER, post(orders::takeover))
+        .route(routes::CAPTURES, get(captures::list))
+        .route(routes::CAPTURE, post(captures::order))
         .route(routes::STOP, post(change::stop))
         .layer(DefaultBodyLimit::max(SMALL_BODY))
 }

@@ -4,6 +4,7 @@
 pub mod address;
 pub mod agent;
 pub mod balance;
+pub mod capture;
 pub mod checked;
 pub mod diff;
 pub mod edit;
@@ -41,13 +42,15 @@ mod verify;
 pub use address::{Host, ServerAddress};
 pub use agent::{Agent, AgentKind};
 pub use balance::{Balance, HashOn, Judge, Priority};
+pub use capture::Capture;
 pub use checked::{
     AccessFormat, AccessLog, AccessTarget, AllDown, Config, Fanout, Forwarded, Global, Initial,
     Metrics, Pool, Server, Service,
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
 pub use diff::{
-    Changes, Diff, GlobalKey, PacketsKey, PoolChange, PoolKey, ServerKey, ServiceKey, VrrpKey, diff,
+    CaptureKey, Changes, Diff, GlobalKey, PacketsKey, PoolChange, PoolKey, ServerKey, ServiceKey,
+    VrrpKey, diff,
 };
 pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};

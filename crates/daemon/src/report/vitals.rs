@@ -13,6 +13,7 @@ use rustix::process::{Resource, getrlimit};
 
 use super::sample::{Sample, Samples, step};
 use crate::access::{AccessCounts, AccessLog};
+use crate::capture::{Captures, Counts};
 use crate::control::{Control, Picture};
 use crate::judge::weighed::Weighed;
 use crate::kept::board::{self as kept, Left};
@@ -49,6 +50,8 @@ pub struct Vitals {
     pub slow: Arc<Slow>,
     /// Clients that draining servers still keep.
     pub kept: Arc<kept::Board>,
+    /// Captures that rules call for.
+    pub captures: Captures,
     /// What rates are measured against.
     pub samples: Samples,
 }
@@ -84,6 +87,8 @@ pub struct Facts {
     pub slow: Totals,
     /// Clients that draining servers still keep.
     pub kept: Arc<HashMap<ServerId, Left>>,
+    /// Captures.
+    pub captures: Counts,
     /// Shared addresses.
     pub vrrp: Arc<vrrp::View>,
     /// Memory of all TCP sockets, bytes, as the kernel counts it.
@@ -115,6 +120,7 @@ impl Vitals {
             open: (self.open)(),
             slow: self.slow.totals(),
             kept: self.kept.read(),
+            captures: self.captures.counts(),
             kernel_tcp_bytes: kernel_tcp_bytes(),
         }
     }

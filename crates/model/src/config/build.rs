@@ -1,6 +1,7 @@
 //! From settings in force to the checked configuration. Everything was judged before: this only changes the form.
 
 mod balance;
+mod capture;
 mod http2;
 mod inner;
 mod operate;
@@ -42,12 +43,17 @@ pub fn build(effective: &Effective) -> Config {
         effective.pools.iter().map(|section| (section.name.clone(), Arc::new(pool(section))));
     let groups =
         effective.vrrp.iter().map(|section| (section.name.clone(), Arc::new(vrrp::vrrp(section))));
+    let captures = effective
+        .captures
+        .iter()
+        .map(|section| (section.name.clone(), Arc::new(capture::capture(section))));
     Config {
         global: global(&effective.global),
         packets: packets::packets(&effective.packets),
         services: services.collect::<BTreeMap<_, _>>(),
         pools: pools.collect::<BTreeMap<_, _>>(),
         vrrp: groups.collect::<BTreeMap<_, _>>(),
+        captures: captures.collect::<BTreeMap<_, _>>(),
     }
 }
 

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::address::ServerAddress;
 use super::agent::Agent;
 use super::balance::{Balance, HashOn, Judge, Priority};
+use super::capture::Capture;
 use super::forward::Forward;
 use super::http2::{ClientHttp2, ServerHttp2};
 pub use super::operate::Admin;
@@ -41,6 +42,8 @@ pub struct Config {
     pub pools: BTreeMap<String, Arc<Pool>>,
     /// Shared addresses by the names of their groups.
     pub vrrp: BTreeMap<String, Arc<Vrrp>>,
+    /// When packets are captured, by name.
+    pub captures: BTreeMap<String, Arc<Capture>>,
 }
 
 /// What belongs to the process.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::address::ServerAddress;
+use super::capture::Capture;
 use super::checked::{Config, Global, Pool, Server, Service};
 use super::packets::Packets;
 use super::vrrp::Vrrp;
@@ -27,6 +28,8 @@ pub struct Diff {
     /// Shared addresses.
     #[serde(default)]
     pub vrrp: Changes<Vec<VrrpKey>>,
+    /// Captures.
+    pub captures: Changes<Vec<CaptureKey>>,
 }
 
 /// Objects by name that came, went or changed.
@@ -165,6 +168,20 @@ keys! {
     DeadMan = "dead-man" => dead_man,
 }
 keys! {
+    /// A key of a capture.
+    CaptureKey of Capture besides (name):
+    Service = "service" => service,
+    Latency = "latency" => latency,
+    Cause = "cause" => cause,
+    From = "from" => from,
+    Errors = "errors" => errors,
+    Payload = "payload" => payload,
+    Size = "size" => size,
+    Time = "time" => time,
+    Pause = "pause" => pause,
+    Keep = "keep" => keep,
+}
+keys! {
     /// A key of a server.
     ServerKey of Server besides (name, address):
     Weight = "weight" => weight,
@@ -184,6 +201,7 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
         services: changes(&old.services, &new.services, ServiceKey::between),
         pools: changes(&old.pools, &new.pools, pool_change),
         vrrp: changes(&old.vrrp, &new.vrrp, VrrpKey::between),
+        captures: changes(&old.captures, &new.captures, CaptureKey::between),
     }
 }
 
@@ -205,6 +223,7 @@ impl Config {
             services: services.collect(),
             pools: pools.collect(),
             vrrp: self.vrrp,
+            captures: self.captures,
         }
     }
 }
@@ -217,6 +236,7 @@ impl Diff {
             && self.services.is_empty()
             && self.pools.is_empty()
             && self.vrrp.is_empty()
+            && self.captures.is_empty()
     }
 }
 
@@ -322,6 +342,10 @@ impl fmt::Display for Diff {
         ends(to, "vrrp", &self.vrrp)?;
         for (name, keys) in &self.vrrp.changed {
             writeln!(to, "~ vrrp {name}: {}", joined(keys))?;
+        }
+        ends(to, "capture", &self.captures)?;
+        for (name, keys) in &self.captures.changed {
+            writeln!(to, "~ capture {name}: {}", joined(keys))?;
         }
         Ok(())
     }

@@ -12,7 +12,8 @@ use super::tables::agent::OF_AGENTS;
 use super::tables::balance::OWNED;
 use super::tables::probe::{KINDS, OF_KINDS, PROGRAM};
 use super::tables::{
-    global::GLOBAL, packets::PACKETS, pool::POOL, pool::SERVER, service::SERVICE, vrrp::VRRP,
+    capture::CAPTURE, global::GLOBAL, packets::PACKETS, pool::POOL, pool::SERVER, service::SERVICE,
+    vrrp::VRRP,
 };
 use super::value::Value;
 
@@ -29,6 +30,8 @@ pub struct Effective {
     pub pools: Vec<Section>,
     /// Groups of shared addresses by name.
     pub vrrp: Vec<Section>,
+    /// Captures by name.
+    pub captures: Vec<Section>,
     /// What a server of each pool is when it sets nothing itself, in the order of the pools.
     pub templates: Vec<Section>,
 }
@@ -58,8 +61,9 @@ pub fn resolve(root: &Section) -> Effective {
         .map(|service| resolve_service(service, written, &global))
         .collect();
     let vrrp = root.list("vrrp").iter().map(resolve_vrrp).collect();
+    let captures = root.list("capture").iter().map(resolve_capture).collect();
     let (pools, templates) = (Vec::new(), Vec::new());
-    let mut effective = Effective { global, packets, services, pools, vrrp, templates };
+    let mut effective = Effective { global, packets, services, pools, vrrp, captures, templates };
     let uses = effective.uses();
     let pools = root.list("pool").iter();
     effective.pools = pools
@@ -174,6 +178,12 @@ fn resolve_vrrp(written: &Section) -> Section {
         );
     }
     group
+}
+
+fn resolve_capture(written: &Section) -> Section {
+    let mut rule = settle(&CAPTURE, &[Layer { section: written, tier: Tier::Own }], false);
+    rule.name.clone_from(&written.name);
+    rule
 }
 
 fn resolve_server(written: &Section, pool: &Section) -> Section {

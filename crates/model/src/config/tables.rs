@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod balance;
+pub mod capture;
 pub mod global;
 pub mod http2;
 pub mod operate;
@@ -52,6 +53,12 @@ pub static ROOT: Table = Table {
             Kind::Named { table: &vrrp::VRRP, most: vrrp::GROUPS },
             Fallback::Absent,
             "Addresses that several machines share, one of them active, by name: VRRP (RFC 9568).",
+        ),
+        Key::new(
+            "capture",
+            Kind::Named { table: &capture::CAPTURE, most: capture::RULES },
+            Fallback::Absent,
+            "When packets of connections are written down by themselves, by name.",
         ),
     ],
 };

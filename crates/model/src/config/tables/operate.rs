@@ -71,7 +71,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 39] = [
+pub static EVENTS: [Word; 42] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -111,6 +111,9 @@ pub static EVENTS: [Word; 39] = [
     Word::of("words-not-kept"),
     Word::of("generations-not-kept"),
     Word::of("history-not-kept"),
+    Word::of("capture-made"),
+    Word::of("capture-not-made"),
+    Word::of("capture-refused"),
 ];
 
 static HOOK_TABLE: Table = Table {
