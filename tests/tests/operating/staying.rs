@@ -61,8 +61,8 @@ fn who_has_our_cookie_stays_over_a_kill_and_goes_at_the_limit() {
     process = place.start();
     stays();
     wait::until("it is said that nobody can count them", || {
-        let shown = place.done(&["status"]).out;
-        shown.contains("how many are left is not counted")
+        let server = server(&place, &own);
+        server.reason.text.ends_with("; how many are left is not counted")
     });
     // A shorter limit stands instead, and the service's own hour does not begin after it.
     place.done(&["server", "quiesce", &who, "--for", "1s"]);
