@@ -1,7 +1,7 @@
 """The configuration of each balancer for one service, as a careful administrator would write it.
 
 All keep connections to the server open, tell it about the client, and write no access log except as their defaults
-say. `setting` has: kind ("http", "https", "http2" or "tcp"), listen and origin (ports on loopback), folder, fast (bool).
+say. `setting` has: kind ("http", "https", "http2", "tcp", or "rules": http with 3,000 rules), listen and origin (ports on loopback), folder, fast (bool).
 """
 
 # Room for the idle scenario, within the 20,000 descriptors that a process commonly may have.
@@ -12,7 +12,9 @@ def steelyard(setting):
     forward = "tcp" if setting.kind == "tcp" else "http"
     front = {"http2": 'http2 = "always"', "https": f'tls = "{setting.folder}/pair.pem"'}.get(setting.kind, "")
     # In its other mode no exchange is measured: what measuring costs is told by the pair.
-    measured = 'sample = "off"' if setting.fast else ""
+    measured = 'sample = "off"' if setting.fast and setting.kind != "rules" else ""
+    if setting.kind == "rules":
+        front = steelyard_rules(1 if setting.fast else 3000)
     return f"""[global]
 workers = 1
 {measured}
@@ -27,6 +29,13 @@ pool = "origin"
 [pool.origin]
 servers = [{{ name = "a", address = "127.0.0.1:{setting.origin}" }}]
 """
+
+
+def steelyard_rules(count):
+    """So many rules, of which the last one takes every request."""
+    passed = (f'{{ when = {{ host = "h{n % 50}.example", path = "/p{n}/*" }}, pool = "origin" }}' for n in range(count - 1))
+    rules = [*passed, '{ when = { path = "/*" }, pool = "origin" }']
+    return f"rule = [{', '.join(rules)}]"
 
 
 HAPROXY_BIND = {"http2": " proto h2", "https": " ssl crt {folder}/pair.pem alpn http/1.1"}

@@ -172,6 +172,7 @@ def _own():
     own = [
         Peer("steelyard", release / "steelyard", "", "this tree"),
         Peer("steelyard-unmeasured", release / "steelyard", "", "this tree, no exchange measured", fast=True),
+        Peer("steelyard-one-rule", release / "steelyard", "", "this tree, one rule", ("rules",), fast=True),
         Peer("plane", release / "examples" / "forward", "", "this tree, the request plane alone"),
         Peer("floor-blind", release / "examples" / "blind_forwarder", "", "this tree"),
         Peer("floor-splice", release / "examples" / "splice_forwarder", "", "this tree"),

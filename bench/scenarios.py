@@ -87,6 +87,14 @@ SCENARIOS = [
         streams=100,
     ),
     Scenario(
+        "rules-3000",
+        f"{SMALL} B, keep-alive, 64 connections, the last of 3,000 rules",
+        "rules",
+        SMALL,
+        64,
+        {"steelyard-one-rule": 1.15},
+    ),
+    Scenario(
         "tcp-128",
         f"tcp, {SMALL} B answers, 64 connections",
         "tcp",

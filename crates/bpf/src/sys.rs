@@ -128,6 +128,43 @@ pub fn xdp_state(ifindex: u32) -> io::Result<(u8, u32)> {
     Ok((options.attach_mode, options.prog_id))
 }
 
+/// Reads `count` entries of a per-CPU array from `first` on, one call for all: for each entry the values of every
+/// possible CPU, each padded to eight bytes. `bytes` is what one entry takes so. Fewer come where the array ends.
+pub fn read_each_cpu(
+    map: BorrowedFd<'_>,
+    first: u32,
+    count: u32,
+    bytes: usize,
+) -> io::Result<Vec<u8>> {
+    let mut keys = vec![0u32; count as usize];
+    let mut values = vec![0u8; count as usize * bytes];
+    let mut found = count;
+    // An array's batch begins behind a key; without one it begins at 0.
+    let mut before = first.wrapping_sub(1);
+    let mut after = 0u32;
+    let begin = if first == 0 { std::ptr::null_mut() } else { (&raw mut before).cast() };
+    // SAFETY: keys and values have room for `found` entries, and the kernel writes no more; all of it lives for the call.
+    let done = unsafe {
+        libbpf_sys::bpf_map_lookup_batch(
+            map.as_raw_fd(),
+            begin,
+            (&raw mut after).cast(),
+            keys.as_mut_ptr().cast(),
+            values.as_mut_ptr().cast(),
+            &mut found,
+            std::ptr::null(),
+        )
+    };
+    match checked(done) {
+        Ok(_) => {}
+        // The array's end.
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOENT.raw_os_error()) => {}
+        Err(error) => return Err(error),
+    }
+    values.truncate(found as usize * bytes);
+    Ok(values)
+}
+
 /// Shared memory of a map.
 #[derive(Debug)]
 pub struct Region {

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
 use thiserror::Error;
 
+use crate::sys;
 use crate::value::Value;
 
 /// Why a map was not read or written.
@@ -41,6 +42,9 @@ pub enum TableError {
 
 /// Entries that are read with one call to the kernel.
 const BATCH: u32 = 4_096;
+
+/// Entries of a per-CPU array that are read with one call: what they take grows with the CPUs.
+const RUN: usize = 512;
 
 /// A map of `K` to `V`.
 #[derive(Debug)]
@@ -136,6 +140,31 @@ impl<K: Value, V: Value> Table<K, V> {
 
     fn failed(&self, act: &'static str, source: libbpf_rs::Error) -> TableError {
         TableError::Kernel { name: self.name.clone(), act, source }
+    }
+}
+
+impl<V: Value> Table<u32, V> {
+    /// Entries of a per-CPU array, those of neighbouring indexes with one call to the kernel: each index with a value
+    /// for each CPU. `indexes` ascend; those beyond the array's end are left out.
+    pub fn each_cpu_of(&self, indexes: &[u32]) -> Result<Vec<(u32, Vec<V>)>, TableError> {
+        let cpus = libbpf_rs::num_possible_cpus().map_err(|source| self.failed("read", source))?;
+        let value = V::SIZE.next_multiple_of(8);
+        let mut found = Vec::with_capacity(indexes.len());
+        for run in indexes
+            .chunk_by(|one, next| one.checked_add(1) == Some(*next))
+            .flat_map(|run| run.chunks(RUN))
+        {
+            let (first, count) = (run[0], u32::try_from(run.len()).unwrap_or(u32::MAX));
+            let bytes = sys::read_each_cpu(self.as_fd(), first, count, value * cpus);
+            let bytes = bytes.map_err(|error| self.failed("read", error.into()))?;
+            let entries = bytes.chunks_exact(value * cpus);
+            found.extend(
+                run.iter().zip(entries).map(|(index, entry)| {
+                    (*index, entry.chunks_exact(value).map(V::read).collect())
+                }),
+            );
+        }
+        Ok(found)
     }
 }
 

@@ -3,6 +3,7 @@
 //! What was is put together again by `digest`. Trouble with the disk is told and counted; nothing waits for it.
 
 pub mod digest;
+mod packets;
 pub mod store;
 
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ use model::snapshot::{ServerState, Snapshot};
 use tokio::time::Instant;
 
 use crate::control::Control;
+use crate::packets::view::View;
 use crate::report::sample::Sample;
 use crate::report::sums::{ServerSums, ServiceSums};
 use crate::report::vitals::{Facts, Vitals, unix_ms};
@@ -46,7 +48,7 @@ impl Annals {
 
     /// Keeps records until the daemon is gone.
     pub async fn run(self: Arc<Annals>, vitals: Arc<Vitals>) {
-        let mut before: Option<Sample> = None;
+        let mut before: Option<(Sample, Arc<View>)> = None;
         let mut states: HashMap<ServerId, [u64; 5]> = HashMap::new();
         let (mut began, mut looked) = (Instant::now(), Instant::now());
         loop {
@@ -64,12 +66,15 @@ impl Annals {
             if !first && now - began < keep.step {
                 continue;
             }
-            let sample = vitals.sample(&picture);
-            if let Some(old) = before.replace(sample)
-                && let Some(new) = &before
+            let facts = vitals.facts(&picture);
+            let now_is = (vitals.sample(&picture), Arc::clone(&facts.packets));
+            if let Some((old, old_packets)) = before.replace(now_is)
+                && let Some((new, new_packets)) = &before
             {
-                let facts = vitals.facts(&picture);
-                let (rows, clipped) = rows(&picture.snapshot, &old, new, &states, &facts);
+                let mut rows = rows(&picture.snapshot, &old, new, &states, &facts);
+                rows.extend(packets::rows(&old_packets, new_packets));
+                let clipped = rows.len().saturating_sub(ROWS) as u64;
+                rows.truncate(ROWS);
                 self.clipped.fetch_add(clipped, Ordering::Relaxed);
                 let at = unix_ms(SystemTime::now()) / 1000;
                 let span = u32::try_from((now - began).as_secs().max(1)).unwrap_or(u32::MAX);
@@ -129,19 +134,20 @@ fn stay(snapshot: &Snapshot, time: Duration, states: &mut HashMap<ServerId, [u64
     }
 }
 
-/// A record's rows, and how many were too many.
+/// A record's rows but for those of packets.
 fn rows(
     snapshot: &Snapshot,
     old: &Sample,
     new: &Sample,
     states: &HashMap<ServerId, [u64; 5]>,
     facts: &Facts,
-) -> (Vec<Row>, u64) {
+) -> Vec<Row> {
     let connections = u64::from(facts.open.connections);
     let numbers = vec![facts.resident_bytes, facts.descriptors.in_use, connections];
     let mut rows = vec![Row { name: "process".to_owned(), numbers }];
     let (no_service, no_server) = (ServiceSums::default(), ServerSums::default());
-    for view in snapshot.services.values() {
+    // Services that forward packets have rows of their own.
+    for view in snapshot.services.values().filter(|view| view.config.packets.is_none()) {
         let Some(sums) = new.services.get(&view.id) else { continue };
         let before = old.services.get(&view.id).unwrap_or(&no_service);
         rows.push(Row {
@@ -159,9 +165,7 @@ fn rows(
             rows.push(Row { name, numbers });
         }
     }
-    let clipped = rows.len().saturating_sub(ROWS) as u64;
-    rows.truncate(ROWS);
-    (rows, clipped)
+    rows
 }
 
 /// In the order of `model::history::SERVICE`.

@@ -92,6 +92,13 @@ INLINE int answered(struct xdp_md *ctx, struct cursor *c, const struct config *k
 	service = entry(services, c->service);
 	if (!service)
 		return drop(c, NO_CONFIGURATION);
+	if (unlikely(by_cookie(old))) {
+		int done = hear_server(ctx, c, service, record);
+
+		if (done != GO_ON)
+			return done;
+		old = *(volatile __u64 *)&record->word;
+	}
 	if (unlikely(c->tcp & SYN && service->mss))
 		clamp(ctx, c, service->mss);
 	keep(c, service, record, old, after_server(c, record_state(old)));
@@ -120,6 +127,8 @@ GLOBAL int nat_back(struct xdp_md *ctx, struct cursor *c)
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (unlikely(too_large(ctx, c->length, &way)))
 		return too_big(ctx, c, way.mtu);
+	if (unlikely(is_tcp(c) && !(c->marks & LATER_FRAGMENT) && shift_of(record)))
+		shift(ctx, c, 4, shift_of(record));
 	if (unlikely(!translate(ctx, c, &to)))
 		return drop(c, NO_CONFIGURATION);
 	return end(c, RETURNED, leave(ctx, &way));

@@ -44,6 +44,8 @@ struct addr {
 #define FIRST_FRAGMENT 1
 #define LATER_FRAGMENT 2
 #define KEEP_WHOLE 4
+/* The client's ACK brought a cookie back, and has become a SYN. */
+#define WITH_COOKIE 8
 
 struct cursor {
 	struct addr src;
@@ -76,7 +78,8 @@ struct cursor {
 	__u32 record;
 	/* 1 + the client's entry in `crowd`, where a new connection is counted; 0 where none is. */
 	__u32 crowd;
-	__u32 pad2;
+	/* The cookie, with `WITH_COOKIE`. */
+	__u32 cookie;
 };
 
 /* Makes the verifier believe a bound that the compiler would optimise away. `m` is 2^n-1. */

@@ -154,9 +154,12 @@ GLOBAL int admit(const struct config *k, struct cursor *c, const struct service 
 		source_key(c, service, &key);
 		use = source_of(&key);
 	}
-	done = metered(c, service, use, METER_SYN, SYN_RATE, SOURCE_SYN_RATE);
-	if (done != GO_ON)
-		return done;
+	/* A connection that comes with a cookie counted when it got it. */
+	if (!(c->marks & WITH_COOKIE)) {
+		done = metered(c, service, use, METER_SYN, SYN_RATE, SOURCE_SYN_RATE);
+		if (done != GO_ON)
+			return done;
+	}
 	if (service->connections && gauge->flows + gauge->new_flows >= service->connections && swept(k, c))
 		return drop(c, CONNECTION_CAP);
 	if (flooded(c, service, gauge) && is_tcp(c) && swept(k, c)) {

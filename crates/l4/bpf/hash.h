@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
-/* The published hash of a client's address: SipHash-2-4 with the fixed key `steelyard-maglev`, the same numbers as
+/* SipHash-2-4, and the published hash of a client's address: with the fixed key `steelyard-maglev`, the same numbers as
  * `model::hash::client`, so that all planes and members agree. */
 #ifndef STEELYARD_HASH_H
 #define STEELYARD_HASH_H
@@ -26,12 +26,30 @@ INLINE void sip_round(struct sip *s)
 	s->v[2] = ROTATE(s->v[2], 32);
 }
 
+INLINE void sip_keyed(struct sip *s, __u64 k0, __u64 k1)
+{
+	s->v[0] = 0x736f6d6570736575ULL ^ k0;
+	s->v[1] = 0x646f72616e646f6dULL ^ k1;
+	s->v[2] = 0x6c7967656e657261ULL ^ k0;
+	s->v[3] = 0x7465646279746573ULL ^ k1;
+}
+
 INLINE void sip_word(struct sip *s, __u64 word)
 {
 	s->v[3] ^= word;
 	sip_round(s);
 	sip_round(s);
 	s->v[0] ^= word;
+}
+
+INLINE __u64 sip_sum(struct sip *s)
+{
+	s->v[2] ^= 0xff;
+	sip_round(s);
+	sip_round(s);
+	sip_round(s);
+	sip_round(s);
+	return s->v[0] ^ s->v[1] ^ s->v[2] ^ s->v[3];
 }
 
 /* The message is the address and the tag 2 of clients; the last word carries its length (5 or 17) on top. */
@@ -43,10 +61,7 @@ GLOBAL __u64 client_hash(const struct addr *a)
 
 	if (!a)
 		return 0;
-	s.v[0] = 0x736f6d6570736575ULL ^ k0;
-	s.v[1] = 0x646f72616e646f6dULL ^ k1;
-	s.v[2] = 0x6c7967656e657261ULL ^ k0;
-	s.v[3] = 0x7465646279746573ULL ^ k1;
+	sip_keyed(&s, k0, k1);
 	if (a->w[0] == 0 && a->w[1] == 0 && a->w[2] == MAPPED) {
 		sip_word(&s, 5ULL << 56 | 2ULL << 32 | a->w[3]);
 	} else {
@@ -54,12 +69,7 @@ GLOBAL __u64 client_hash(const struct addr *a)
 		sip_word(&s, (__u64)a->w[3] << 32 | a->w[2]);
 		sip_word(&s, 17ULL << 56 | 2);
 	}
-	s.v[2] ^= 0xff;
-	sip_round(&s);
-	sip_round(&s);
-	sip_round(&s);
-	sip_round(&s);
-	return s.v[0] ^ s.v[1] ^ s.v[2] ^ s.v[3];
+	return sip_sum(&s);
 }
 
 /* The address with all but its first bits cleared. `bits4` and `bits6` count bits of the family. */

@@ -6,67 +6,12 @@
 
 #include "answer.h"
 #include "mac.h"
-#include "service.h"
-#include "tunnel.h"
-
-/* What an error needs; too much for the stack. */
-struct quoted {
-	struct cursor own;
-	struct cursor in;
-	struct ends ours;
-	struct ends outer;
-	struct ends to;
-};
-
-PER_CPU(quotes, struct quoted, 1);
+#include "outer.h"
 
 /* Errors: RFC 792, RFC 1812 §4.3; RFC 4443 §2.1. */
 INLINE int is_error(const struct cursor *c, __u8 kind)
 {
 	return c->family == 4 ? kind == 3 || kind == 11 || kind == 12 : kind >= 1 && kind <= 4;
-}
-
-/* Reads the quoted packet's ends into `in`; 0 when it cannot be one of ours. */
-GLOBAL int parse_quoted(struct xdp_md *ctx, struct cursor *c, struct cursor *in)
-{
-	__u32 at, l4;
-	__be16 *ports;
-
-	if (!c || !in)
-		return 0;
-	at = c->l4 + ICMP_HEADER;
-	in->family = c->family;
-	in->l3 = at;
-	if (c->family == 4) {
-		struct iphdr *ip = bytes_at(ctx, at, L4_MASK, sizeof(*ip));
-
-		if (!ip || ip->version != 4 || ip->ihl < 5 || ip->frag_off & bpf_htons(0x1fff))
-			return 0;
-		in->src.w[0] = in->src.w[1] = in->dst.w[0] = in->dst.w[1] = 0;
-		in->src.w[2] = in->dst.w[2] = MAPPED;
-		in->src.w[3] = ip->saddr;
-		in->dst.w[3] = ip->daddr;
-		in->proto = ip->protocol;
-		l4 = at + ip->ihl * 4;
-	} else {
-		struct ipv6hdr *ip = bytes_at(ctx, at, L4_MASK, sizeof(*ip));
-
-		if (!ip || ip->version != 6)
-			return 0;
-		copy16(&in->src, &ip->saddr);
-		copy16(&in->dst, &ip->daddr);
-		in->proto = ip->nexthdr;
-		l4 = at + sizeof(*ip);
-	}
-	if (in->proto != IPPROTO_TCP && in->proto != IPPROTO_UDP)
-		return 0;
-	ports = bytes_at(ctx, l4, L4_MASK, 8);
-	if (!ports)
-		return 0;
-	in->l4 = l4;
-	in->sport = ports[0];
-	in->dport = ports[1];
-	return 1;
 }
 
 /* Puts other ends into the quoted packet; gives what the ICMP checksum must take up. */
@@ -112,6 +57,30 @@ INLINE int translate_quoted(struct xdp_md *ctx, const struct cursor *in, const s
 	return 1;
 }
 
+/* Takes back what was added to the quoted packet's number; gives what the ICMP checksum must take up. */
+GLOBAL int shift_quoted(struct xdp_md *ctx, const struct cursor *in, __u32 by, __u64 *change)
+{
+	__be32 *number, old, new;
+	__u16 *check, was;
+
+	if (!in || !change)
+		return 0;
+	number = bytes_at(ctx, in->l4 + 4, L4_MASK, 4);
+	if (!number)
+		return 0;
+	old = *number;
+	new = bpf_htonl(bpf_ntohl(old) - by);
+	*number = new;
+	*change = swapped(*change, old, new);
+	check = bytes_at(ctx, in->l4 + 16, L4_MASK, 2);
+	if (check) {
+		was = *check;
+		*check = adjusted(was, swapped(0, old, new));
+		*change = swapped16(*change, was, *check);
+	}
+	return 1;
+}
+
 /* Translates an error: `outer` are to be its own ends, `to` those of the packet it quotes. */
 GLOBAL int translate_error(struct xdp_md *ctx, struct cursor *c, const struct quoted *q)
 {
@@ -121,6 +90,8 @@ GLOBAL int translate_error(struct xdp_md *ctx, struct cursor *c, const struct qu
 	if (!c || !q)
 		return 0;
 	if (!translate_quoted(ctx, &q->in, &q->to, &change) || !rewrite_ip(ctx, c, &q->outer))
+		return 0;
+	if (q->shift && !shift_quoted(ctx, &q->in, q->shift, &change))
 		return 0;
 	if (c->family == 6)
 		change += address_change(c, &q->outer);
@@ -184,8 +155,10 @@ GLOBAL int error_to_server(struct xdp_md *ctx, struct cursor *c, struct quoted *
 	if (service->method == NAT) {
 		if (c->ttl <= 1)
 			return drop(c, TTL_EXPIRED);
-		if (!server_ends(c, server, &q->ours))
+		record = entry(records, c->record);
+		if (!record || !server_ends(c, server, &q->ours))
 			return drop(c, NO_CONFIGURATION);
+		q->shift = in->proto == IPPROTO_TCP ? shift_of(record) : 0;
 		turned(&q->ours, &q->to);
 		q->outer.src = c->src;
 		q->outer.dst = q->ours.dst;
@@ -227,6 +200,7 @@ GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *
 	q->outer.src = q->to.dst;
 	q->outer.dst = q->to.src;
 	q->outer.hop = 1;
+	q->shift = 0;
 	if (!way_back(ctx, c, &q->outer.dst, &record->back_way, &way))
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (!translate_error(ctx, c, q))
@@ -246,7 +220,15 @@ GLOBAL int icmp(struct xdp_md *ctx, struct cursor *c, struct quoted *q, const st
 		return drop(c, TOO_SHORT);
 	if (!is_error(c, header->kind))
 		return end(c, NOT_OURS, PASS_ON);
-	if (!parse_quoted(ctx, c, &q->in))
+	if (c->family == 4 ? header->kind == 3 && header->code == 4 : header->kind == 2) {
+		int done = about_tunnel(ctx, c, q, k);
+
+		if (done != GO_ON)
+			return done;
+	}
+	q->in.family = c->family;
+	q->in.l3 = c->l4 + ICMP_HEADER;
+	if (!parse_quoted(ctx, &q->in))
 		return end(c, ERROR_NOT_OURS, PASS_ON);
 	c->service = service_of(&q->in, &q->in.src, q->in.sport, k->flags);
 	if (c->service != NONE)

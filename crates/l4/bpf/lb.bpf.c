@@ -5,6 +5,20 @@
 #include "frag.h"
 #include "icmp.h"
 
+int errors(struct xdp_md *ctx);
+int cookies(struct xdp_md *ctx);
+
+#define PART_ERRORS 0
+#define PART_COOKIES 1
+
+/* Programs that the walk goes on in, with a stack of their own. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 2);
+	__uint(key_size, sizeof(__u32));
+	__array(values, int(struct xdp_md *));
+} parts SEC(".maps") = { .values = { [PART_ERRORS] = &errors, [PART_COOKIES] = &cookies } };
+
 INLINE void read_clock(const struct config *k, struct cursor *c)
 {
 	c->ns = k->clock_ns ? k->clock_ns : bpf_ktime_get_coarse_ns();
@@ -55,6 +69,8 @@ INLINE int serve(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 
 	if (unlikely(!service))
 		return drop(c, NO_CONFIGURATION);
+	if (unlikely(service->flags & SERVICE_COOKIES) && is_tcp(c) && about_cookies(k, c, service))
+		bpf_tail_call_static(ctx, &parts, PART_COOKIES);
 	done = enter(c, k, service);
 	if (unlikely(done != GO_ON))
 		return done;
@@ -90,16 +106,6 @@ INLINE int follow(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 	return service ? go(ctx, c, k, service) : drop(c, NO_CONFIGURATION);
 }
 
-int errors(struct xdp_md *ctx);
-
-/* Programs that the walk goes on in, with a stack of their own. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__array(values, int(struct xdp_md *));
-} parts SEC(".maps") = { .values = { [0] = &errors } };
-
 INLINE int walk(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 {
 	int done = parse(ctx, c);
@@ -110,7 +116,7 @@ INLINE int walk(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 		return follow(ctx, c, k);
 	if (unlikely(c->proto != IPPROTO_TCP && c->proto != IPPROTO_UDP)) {
 		if (c->proto == (c->family == 4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
-			bpf_tail_call_static(ctx, &parts, 0);
+			bpf_tail_call_static(ctx, &parts, PART_ERRORS);
 		return end(c, NOT_OURS, PASS_ON);
 	}
 	c->service = service_of(c, &c->dst, c->dport, k->flags);
@@ -149,24 +155,78 @@ int balance(struct xdp_md *ctx)
 	return verdict;
 }
 
+/* The cursor of a part, with the packet read again. */
+INLINE int read_again(struct xdp_md *ctx, struct cursor *c, const struct config *k)
+{
+	__builtin_memset(c, 0, sizeof(*c));
+	c->service = c->server = c->record = NONE;
+	read_clock(k, c);
+	return parse(ctx, c);
+}
+
 /* The walk of an ICMP packet. */
 SEC("xdp.frags")
 int errors(struct xdp_md *ctx)
 {
 	struct quoted *q = entry(quotes, 0);
 	struct config *k = entry(config, 0);
-	struct cursor *c;
 	int verdict;
 
 	if (!k || !q)
 		return XDP_ABORTED;
-	c = &q->own;
-	__builtin_memset(c, 0, sizeof(*c));
-	c->service = c->server = c->record = NONE;
-	read_clock(k, c);
-	verdict = parse(ctx, c);
+	verdict = read_again(ctx, &q->own, k);
 	if (verdict == GO_ON)
-		verdict = icmp(ctx, c, q, k);
+		verdict = icmp(ctx, &q->own, q, k);
+	if (verdict == PASS_ON)
+		return pass_on(ctx, SLOT_BALANCE + 1);
+	return verdict;
+}
+
+/* A client's packet to a service that gives cookies. */
+INLINE int serve_by_cookies(struct xdp_md *ctx, struct cursor *c, const struct config *k)
+{
+	struct service *service;
+	struct server *server;
+	int done;
+
+	c->service = service_of(c, &c->dst, c->dport, k->flags);
+	service = entry(services, c->service);
+	if (!service)
+		return drop(c, NO_CONFIGURATION);
+	done = enter(c, k, service);
+	if (done != GO_ON)
+		return done;
+	if (!is_known(c, k)) {
+		if (opens(c))
+			return give_cookie(ctx, c, k, service);
+		take_cookie(ctx, c, k);
+	}
+	done = find_record(ctx, c, k, service);
+	if (done != GO_ON)
+		return done;
+	if (c->tcp & SYN && service->mss)
+		clamp(ctx, c, service->mss);
+	server = entry(servers, c->server);
+	if (!server)
+		return drop(c, NO_CONFIGURATION);
+	if (server->flags & SERVER_RESETS && !(server->flags & SERVER_SERVES))
+		return reset(ctx, c);
+	return nat_out(ctx, c, server);
+}
+
+/* The walk of packets that may open a connection by a cookie. */
+SEC("xdp.frags")
+int cookies(struct xdp_md *ctx)
+{
+	struct quoted *q = entry(quotes, 0);
+	struct config *k = entry(config, 0);
+	int verdict;
+
+	if (!k || !q)
+		return XDP_ABORTED;
+	verdict = read_again(ctx, &q->own, k);
+	if (verdict == GO_ON)
+		verdict = serve_by_cookies(ctx, &q->own, k);
 	if (verdict == PASS_ON)
 		return pass_on(ctx, SLOT_BALANCE + 1);
 	return verdict;

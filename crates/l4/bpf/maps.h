@@ -43,6 +43,7 @@ ARRAY(turns, __u32, 8192, 0);
 ARRAY(schedule, __u32, 1 << 20, 0);
 ARRAY(servers, struct server, 16384, 0);
 ARRAY(ways, struct way, 4096, 0);
+ARRAY(paths, struct path, 4096, 0);
 ARRAY(learned, struct way, LEARNED_LIMIT, 0);
 HASH(shares4, BPF_MAP_TYPE_HASH, struct share4, __u32, 65536, BPF_F_NO_PREALLOC);
 HASH(shares6, BPF_MAP_TYPE_HASH, struct share6, __u32, 65536, BPF_F_NO_PREALLOC);

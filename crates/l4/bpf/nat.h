@@ -4,12 +4,19 @@
 #ifndef STEELYARD_NAT_H
 #define STEELYARD_NAT_H
 
+#include "cookie.h"
 #include "learn.h"
-#include "options.h"
-#include "ports.h"
-#include "reply.h"
 
 #define record_state(word) ((word) & 0xff)
+#define by_cookie(word) ((word) >> 16 & RECORD_COOKIE)
+
+/* What the client's numbers of its server are above the server's own. */
+INLINE __u32 shift_of(const struct record *record)
+{
+	__u64 word = *(volatile const __u64 *)&record->word;
+
+	return by_cookie(word) && record_state(word) != EMBRYONIC ? record->stamp : 0;
+}
 
 /* What a connection's sides have said. */
 INLINE __u32 after_client(const struct cursor *c, __u32 state)
@@ -61,6 +68,8 @@ GLOBAL int note_end(struct xdp_md *ctx, struct cursor *c, struct record *record)
 	if (!c || !record)
 		return 0;
 	record->end = c->seq + (c->length - (c->l4 - c->l3) - c->tcp_size) + !!(c->tcp & FIN) + !!(c->tcp & SYN);
+	if (by_cookie(*(volatile __u64 *)&record->word))
+		return 1;
 	stamp = stamp_of(ctx, c);
 	record->stamp = stamp;
 	return 1;
@@ -73,7 +82,7 @@ GLOBAL int may_reuse(struct xdp_md *ctx, struct cursor *c, const struct record *
 
 	if (!c || !record)
 		return 0;
-	stamp = stamp_of(ctx, c);
+	stamp = by_cookie(record->word) ? 0 : stamp_of(ctx, c);
 	if (stamp && record->stamp && stamp != record->stamp)
 		return (__s32)(stamp - record->stamp) > 0;
 	return (__s32)(c->seq - record->end) > 0;
@@ -120,6 +129,8 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 		return drop(c, NO_SERVER);
 	print = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto);
 	if (server->flags & SERVER_LOCAL) {
+		if (c->marks & WITH_COOKIE)
+			return drop(c, NO_SERVER);
 		hold(c, k, service, print);
 		return GO_ON;
 	}
@@ -135,7 +146,7 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 	record->port = c->dport;
 	record->server = c->server;
 	record->end = c->seq;
-	record->stamp = 0;
+	record->stamp = c->cookie;
 	record->back_way = shown_way(ctx, c);
 	if (insert(&forward, k->forward_mask, print, word_of(print, index, 1), c->tick, 0, NULL) == FULL) {
 		record->word = 0;
@@ -153,12 +164,29 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 		own(&record_owners, index, c, 0);
 		middle |= RECORD_OWNED << 8;
 	}
+	if (c->marks & WITH_COOKIE)
+		middle |= RECORD_COOKIE << 8;
 	__sync_lock_test_and_set(&record->word, record_word(c->tick + time_of(service, state), middle, state));
 	count_flow(c, 0);
 	if (state == EMBRYONIC)
 		count_half_open(c, 1);
 	c->record = index;
 	return GO_ON;
+}
+
+/* Whether a client's connection has a record. */
+GLOBAL int is_known(struct cursor *c, const struct config *k)
+{
+	struct record *record;
+	__u64 print, *word, old;
+
+	if (!c || !k)
+		return 0;
+	print = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto);
+	word = find(&forward, k->forward_mask, print);
+	old = word ? read_word(word, print) : 0;
+	record = old ? entry(records, (__u32)old) : NULL;
+	return record && living(*(volatile __u64 *)&record->word, c->tick) && is_of(record, c);
 }
 
 /* The client's side. Ends the walk, or goes on with `c->server` and `c->record`. */
@@ -193,7 +221,8 @@ INLINE int find_record(struct xdp_md *ctx, struct cursor *c, const struct config
 	if (unlikely(opens(c) && state >= CLIENT_CLOSED && state <= CLOSING)) {
 		if (!may_reuse(ctx, c, record))
 			return drop(c, PREMATURE_REUSE);
-		if (!takes(c->server, SERVER_TAKES)) {
+		/* What is known of the other numbers does not hold for new ones. */
+		if (!takes(c->server, SERVER_TAKES) || by_cookie(old)) {
 			forget(&forward, k->forward_mask, print, c->record);
 			return open_record(ctx, c, k, service);
 		}
@@ -201,6 +230,8 @@ INLINE int find_record(struct xdp_md *ctx, struct cursor *c, const struct config
 		count_flow(c, 0);
 		return GO_ON;
 	}
+	if (unlikely(state == EMBRYONIC && by_cookie(old)) && !ask_again(ctx, c, record))
+		return drop(c, NO_FLOW);
 	if (unlikely(c->tcp & (FIN | RST)))
 		note_end(ctx, c, record);
 	keep(c, service, record, old, after_client(c, state));
@@ -230,6 +261,7 @@ INLINE int server_ends(const struct cursor *c, const struct server *server, stru
 
 GLOBAL int nat_out(struct xdp_md *ctx, struct cursor *c, const struct server *server)
 {
+	struct record *record;
 	struct ends to;
 	struct way way;
 
@@ -243,6 +275,9 @@ GLOBAL int nat_out(struct xdp_md *ctx, struct cursor *c, const struct server *se
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (unlikely(too_large(ctx, c->length, &way)))
 		return too_big(ctx, c, way.mtu);
+	record = entry(records, c->record);
+	if (unlikely(record && c->tcp & ACK && shift_of(record)))
+		shift(ctx, c, 8, -shift_of(record));
 	if (unlikely(!server_ends(c, server, &to) || !translate(ctx, c, &to)))
 		return drop(c, NO_CONFIGURATION);
 	return end(c, FORWARDED, leave(ctx, &way));

@@ -158,12 +158,32 @@ INLINE int may_tell(const struct cursor *c)
 #define UNTOLD 0
 #define SPOILT -1
 
+/* Writes an error and its header before the bytes that it quotes: those from the IP header on, which makes room. */
+GLOBAL int write_quoting(struct xdp_md *ctx, struct cursor *c, const struct addr *from, __u32 says, __u32 rest)
+{
+	__u32 quote;
+
+	if (!c || !from)
+		return 0;
+	quote = quote_of(c);
+	if (quote == QUOTE6)
+		return quoted_v6(ctx, c, from, says, rest, QUOTE6);
+	if (quote == QUOTE6_SYN)
+		return quoted_v6(ctx, c, from, says, rest, QUOTE6_SYN);
+	if (quote == QUOTE6_LEAST)
+		return quoted_v6(ctx, c, from, says, rest, QUOTE6_LEAST);
+	if (quote == QUOTE4)
+		return quoted_v4(ctx, c, from, says, rest, QUOTE4);
+	if (quote == QUOTE4_SYN)
+		return quoted_v4(ctx, c, from, says, rest, QUOTE4_SYN);
+	return quoted_v4(ctx, c, from, says, rest, QUOTE4_LEAST);
+}
+
 /* Makes an ICMP error of the packet, to whom it came from; `says` is type and code. `UNTOLD`: it is as it was. */
 GLOBAL int complain(struct xdp_md *ctx, struct cursor *c, __u32 says, __u32 rest)
 {
 	__u32 quote, more, frame = bpf_xdp_get_buff_len(ctx);
 	struct addr from;
-	int done;
 
 	if (!c)
 		return SPOILT;
@@ -176,19 +196,7 @@ GLOBAL int complain(struct xdp_md *ctx, struct cursor *c, __u32 says, __u32 rest
 		return SPOILT;
 	if (!move_link(ctx, more, 1))
 		return SPOILT;
-	if (quote == QUOTE6)
-		done = quoted_v6(ctx, c, &from, says, rest, QUOTE6);
-	else if (quote == QUOTE6_SYN)
-		done = quoted_v6(ctx, c, &from, says, rest, QUOTE6_SYN);
-	else if (quote == QUOTE6_LEAST)
-		done = quoted_v6(ctx, c, &from, says, rest, QUOTE6_LEAST);
-	else if (quote == QUOTE4)
-		done = quoted_v4(ctx, c, &from, says, rest, QUOTE4);
-	else if (quote == QUOTE4_SYN)
-		done = quoted_v4(ctx, c, &from, says, rest, QUOTE4_SYN);
-	else
-		done = quoted_v4(ctx, c, &from, says, rest, QUOTE4_LEAST);
-	return done ? TOLD : SPOILT;
+	return write_quoting(ctx, c, &from, says, rest) ? TOLD : SPOILT;
 }
 
 /* Ends the walk of a packet that does not fit a way of `mtu`. */
@@ -222,51 +230,104 @@ GLOBAL int hops_over(struct xdp_md *ctx, struct cursor *c)
 	return drop(c, done == UNTOLD ? TTL_EXPIRED : RESIZE_FAILED);
 }
 
+/* A segment of our own. Without `mss` it has no options. */
+struct segment {
+	__u32 seq;
+	__u32 ack;
+	__u16 window;
+	__u16 mss;
+	__u8 flags;
+	__u8 pad[3];
+};
+
+#define MSS_OPTION 4
+
+/* Writes a segment's header but for its ports and checksum; gives the sum of all but its ports. */
+INLINE __u64 write_segment(struct tcphdr *tcp, const struct segment *s)
+{
+	__be16 *words = (__be16 *)tcp;
+
+	tcp->seq = bpf_htonl(s->seq);
+	tcp->ack_seq = bpf_htonl(s->ack);
+	words[6] = bpf_htons((s->mss ? 6 : 5) << 12 | s->flags);
+	words[7] = bpf_htons(s->window);
+	tcp->check = 0;
+	tcp->urg_ptr = 0;
+	return (__u64)tcp->seq + tcp->ack_seq + words[6] + words[7];
+}
+
+/* The option of the largest segment (RFC 9293 §3.2). */
+INLINE __be32 mss_option(const struct segment *s)
+{
+	return bpf_htonl(2 << 24 | MSS_OPTION << 16 | s->mss);
+}
+
+/* Makes of a packet a segment to whom it came from, in the name of whom it was for; 0 when it cannot be resized. */
+GLOBAL int reply_segment(struct xdp_md *ctx, struct cursor *c, const struct segment *s)
+{
+	__u32 size, more, frame = bpf_xdp_get_buff_len(ctx);
+	struct tcphdr *tcp;
+	__u64 sum;
+	void *ip;
+
+	if (!c || !s)
+		return 0;
+	more = s->mss ? MSS_OPTION : 0;
+	size = c->family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	if (bpf_xdp_adjust_tail(ctx, (int)(c->l3 + size + sizeof(*tcp) + more) - (int)frame) || !move_link(ctx, 0, 1))
+		return 0;
+	ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(struct iphdr));
+	if (!ip)
+		return 0;
+	if (c->family == 4) {
+		outer_v4(ip, c->dst.w[3], c->src.w[3], sizeof(struct iphdr) + sizeof(*tcp) + more, IPPROTO_TCP, 0, 1);
+	} else {
+		ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(struct ipv6hdr));
+		if (!ip)
+			return 0;
+		outer_v6(ip, &c->dst, &c->src, sizeof(*tcp) + more, IPPROTO_TCP, 0, 0);
+	}
+	tcp = bytes_at(ctx, c->l3 + size, 127, sizeof(*tcp));
+	if (!tcp)
+		return 0;
+	tcp->source = c->dport;
+	tcp->dest = c->sport;
+	sum = write_segment(tcp, s) + c->dport + c->sport;
+	if (more) {
+		__be32 *option = bytes_at(ctx, c->l3 + size + sizeof(*tcp), 127, MSS_OPTION);
+
+		if (!option)
+			return 0;
+		*option = mss_option(s);
+		sum += *option;
+		tcp = bytes_at(ctx, c->l3 + size, 127, sizeof(*tcp));
+		if (!tcp)
+			return 0;
+	}
+	tcp->check = ~folded(sum + pseudo(&c->dst, &c->src, sizeof(*tcp) + more, IPPROTO_TCP, c->family));
+	return 1;
+}
+
 /* Ends the walk of a segment whose connection is to end: its sender gets a reset. */
 GLOBAL int reset(struct xdp_md *ctx, struct cursor *c)
 {
+	struct segment s = { 0 };
 	struct tcphdr *tcp;
-	__u32 size, frame = bpf_xdp_get_buff_len(ctx), data, ack, seq;
-	__u64 sum;
-	void *ip;
 
 	if (!c || c->tcp & RST)
 		return c ? drop(c, NO_FLOW) : XDP_DROP;
 	tcp = bytes_at(ctx, c->l4, L4_MASK, sizeof(*tcp));
 	if (!tcp)
 		return drop(c, RESIZE_FAILED);
-	ack = tcp->ack_seq;
-	data = c->length - (c->l4 - c->l3) - c->tcp_size + !!(c->tcp & FIN) + !!(c->tcp & SYN);
-	seq = c->seq + data;
-	size = c->family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
-	if (bpf_xdp_adjust_tail(ctx, (int)(c->l3 + size + sizeof(*tcp)) - (int)frame) || !move_link(ctx, 0, 1))
-		return drop(c, RESIZE_FAILED);
-	ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(struct iphdr) + sizeof(*tcp));
-	if (!ip)
-		return drop(c, RESIZE_FAILED);
-	if (c->family == 4) {
-		outer_v4(ip, c->dst.w[3], c->src.w[3], sizeof(struct iphdr) + sizeof(*tcp), IPPROTO_TCP, 0, 1);
-		tcp = ip + sizeof(struct iphdr);
-	} else {
-		ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(struct ipv6hdr) + sizeof(*tcp));
-		if (!ip)
-			return drop(c, RESIZE_FAILED);
-		outer_v6(ip, &c->dst, &c->src, sizeof(*tcp), IPPROTO_TCP, 0, 0);
-		tcp = ip + sizeof(struct ipv6hdr);
-	}
-	__builtin_memset(tcp, 0, sizeof(*tcp));
-	tcp->source = c->dport;
-	tcp->dest = c->sport;
-	tcp->doff = 5;
-	tcp->rst = 1;
 	if (c->tcp & ACK) {
-		tcp->seq = ack;
+		s.flags = RST;
+		s.seq = bpf_ntohl(tcp->ack_seq);
 	} else {
-		tcp->ack = 1;
-		tcp->ack_seq = bpf_htonl(seq);
+		s.flags = RST | ACK;
+		s.ack = c->seq + c->length - (c->l4 - c->l3) - c->tcp_size + !!(c->tcp & FIN) + !!(c->tcp & SYN);
 	}
-	sum = bpf_csum_diff(NULL, 0, (__be32 *)tcp, sizeof(*tcp), 0);
-	tcp->check = ~folded(sum + pseudo(&c->dst, &c->src, sizeof(*tcp), IPPROTO_TCP, c->family));
+	if (!reply_segment(ctx, c, &s))
+		return drop(c, RESIZE_FAILED);
 	return end(c, RESET_SENT, XDP_TX);
 }
 

@@ -26,6 +26,23 @@ INLINE __u8 wrap_proto(const struct cursor *c, __u32 wrap)
 	return c->family == 4 ? IPPROTO_IPIP : IPPROTO_IPV6;
 }
 
+/* Ticks that a path's room is believed: ten minutes (RFC 1191 §6.3, RFC 8201 §4). */
+#define PATH_TICKS 2235
+/* Who says less is not believed more: what every host takes of IPv4 (RFC 791 §3.1) and every link of IPv6 (RFC 8200 §5). */
+#define LEAST_PATH4 576
+#define LEAST_PATH6 1280
+
+/* The room on the way to a server, where a router has said so. */
+INLINE __u32 path_room(const struct cursor *c, const struct server *server, __u32 room)
+{
+	struct path *path = entry(paths, server->way);
+
+	if (!path || !path->mtu || (__s32)(path->until - c->tick) <= 0 ||
+	    !same((const struct addr *)path->addr, (const struct addr *)server->addr))
+		return room;
+	return !room || path->mtu < room ? path->mtu : room;
+}
+
 /* The router's share: one hop less in the packet inside (RFC 2003 §3.1, RFC 2473 §3.1). */
 INLINE int hop_down(struct xdp_md *ctx, struct cursor *c)
 {
@@ -119,6 +136,9 @@ GLOBAL int tunnel(struct xdp_md *ctx, struct cursor *c, const struct config *k, 
 		return hops_over(ctx, c);
 	if (unlikely(!way_to(ctx, c, server, &way)))
 		return drop(c, NEIGHBOUR_UNKNOWN);
+	/* Most packets fit the narrowest path. */
+	if (c->length + more > LEAST_PATH4)
+		way.mtu = path_room(c, server, way.mtu);
 	if (unlikely(too_large(ctx, c->length + more, &way)))
 		return too_big(ctx, c, way.mtu - more);
 	if (unlikely(c->length + more > 0xffff))

@@ -91,6 +91,7 @@ fn measure(method: &str, own: bool) -> Result<bool, Box<dyn Error>> {
     changes.sort_unstable();
     let adopt = adopt(&home, &sizes, &whole)?;
     let sweep = sweep(&mut bench, &plane)?;
+    let read = read(&bench, &plane)?;
     let worst = changes[changes.len() - 1];
     let figures = [
         ("load_s", load.as_secs_f64()),
@@ -98,6 +99,7 @@ fn measure(method: &str, own: bool) -> Result<bool, Box<dyn Error>> {
         ("change_worst_ms", worst.as_secs_f64() * 1e3),
         ("take_over_s", adopt.as_secs_f64()),
         ("sweep_ms", sweep.as_secs_f64() * 1e3),
+        ("read_ms", read.as_secs_f64() * 1e3),
         ("memory_MiB", sizes.memory() as f64 / f64::from(1 << 20)),
     ];
     let figures: Vec<String> =
@@ -154,6 +156,16 @@ fn sweep(bench: &mut Bench, plane: &Plane) -> Result<Duration, Box<dyn Error>> {
     let (change, forgotten) = bench.planner.reclaim(&census, &arrivals);
     sweeper.unstick(&forgotten);
     apply::apply(plane, &change.writes)?;
+    Ok(start.elapsed())
+}
+
+/// Reads all counters, as each second does.
+fn read(bench: &Bench, plane: &Plane) -> Result<Duration, Box<dyn Error>> {
+    let owners = bench.planner.owners();
+    let servers: Vec<u32> = owners.keys().copied().collect();
+    let services: Vec<u32> = owners.values().copied().collect();
+    let start = Instant::now();
+    l4::counts::read(plane, &services, &servers)?;
     Ok(start.elapsed())
 }
 

@@ -1,7 +1,7 @@
 //! Reads the counters of the datapath and sums them over CPUs. Every packet is in exactly one outcome; whether the sum
 //! is what was received is said, not assumed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bpf::TableError;
 
@@ -108,8 +108,7 @@ pub fn add(total: &mut Outcomes, more: &Outcomes) {
 pub fn read(plane: &Plane, services: &[u32], servers: &[u32]) -> Result<Counts, TableError> {
     let mut counts = Counts::default();
     // What arrived is read last, so that no packet seems to have ended that never came.
-    for at in servers {
-        let rows = plane.server_counts.each_cpu(at)?;
+    for (at, rows) in plane.server_counts.each_cpu_of(&ascending(servers))? {
         let mut one = ServerCounts::default();
         for row in &rows {
             enter(&mut one.outcomes, 0, &row.packets4, &row.packets6, &[]);
@@ -118,15 +117,14 @@ pub fn read(plane: &Plane, services: &[u32], servers: &[u32]) -> Result<Counts, 
             one.flows += row.flows;
             one.adopted += row.adopted;
         }
-        counts.servers.insert(*at, one);
+        counts.servers.insert(at, one);
     }
-    for at in services {
-        let rows = plane.service_counts.each_cpu(at)?;
+    for (at, rows) in plane.service_counts.each_cpu_of(&ascending(services))? {
         let mut outcomes = Outcomes::new();
         for row in &rows {
             enter(&mut outcomes, abi::SERVER_OUTCOMES, &row.packets4, &row.packets6, &[]);
         }
-        counts.services.insert(*at, outcomes);
+        counts.services.insert(at, outcomes);
     }
     let first = abi::SERVER_OUTCOMES + abi::SERVICE_OUTCOMES;
     for row in plane.plane_counts.each_cpu(&0)? {
@@ -136,6 +134,11 @@ pub fn read(plane: &Plane, services: &[u32], servers: &[u32]) -> Result<Counts, 
         counts.evicted += row.evicted;
     }
     Ok(counts)
+}
+
+/// Each index once, in order, as neighbours are read together.
+fn ascending(indexes: &[u32]) -> Vec<u32> {
+    indexes.iter().copied().collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
 fn enter(outcomes: &mut Outcomes, first: u32, v4: &[u64], v6: &[u64], others: &[u64]) {

@@ -89,7 +89,7 @@ impl Plane {
                 version: abi::ABI_VERSION,
                 fingerprint: abi::FINGERPRINT,
                 sizes: &entries,
-                only: &["balance", "errors"],
+                only: &["balance", "errors", "cookies"],
                 replace,
             },
         )?;

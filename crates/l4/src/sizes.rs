@@ -182,6 +182,7 @@ impl Sizes {
             array("servers", room.servers, Server::SIZE),
             counts("server_counts", room.servers, ServerCount::SIZE),
             array("ways", room.servers, Way::SIZE),
+            array("paths", room.servers, abi::Path::SIZE),
             array("shares", room.shares, Share::SIZE),
             array("hands", room.shares, Hand::SIZE),
             array("share_list", room.shares.saturating_mul(2), u32::SIZE),

@@ -232,6 +232,7 @@ pub fn gauge(
             flows: of(&flows, service),
             half_open: of(&half_open, service),
             alarm_tick: old.alarm_tick,
+            cookie_tick: old.cookie_tick,
             ..abi::Gauge::default()
         };
         if old != new {

@@ -16,7 +16,7 @@
 
 pub mod sum;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use crate::cause::{Cause, Side};
@@ -138,26 +138,26 @@ impl Court {
         seen: &[Seen],
         mut draw: impl FnMut() -> u64,
     ) -> Vec<Order> {
-        self.seats.retain(|id, _| seen.iter().any(|one| one.id == *id));
+        let here: HashSet<ServerId> = seen.iter().map(|one| one.id).collect();
+        self.seats.retain(|id, _| here.contains(id));
         for one in seen {
             self.seats.entry(one.id).or_default().count(terms, now, one.tally);
         }
         let mut orders = self.readmit(now, seen);
-        let back: Vec<ServerId> = orders.iter().map(Order::server).collect();
+        let back: HashSet<ServerId> = orders.iter().map(Order::server).collect();
         // What failed before a server went out says nothing of what it is now.
         let mut seen = seen.to_vec();
         seen.iter_mut().filter(|one| back.contains(&one.id)).for_each(|one| one.in_a_row = 0);
+        let mut whole = self.whole(&seen);
         for one in &seen {
-            let sum = self.sum(terms, one, &seen);
-            if let Verdict::Ejected(_) = sum.verdict
-                && let Some(seat) = self.seats.get_mut(&one.id)
-            {
+            let Some(seat) = self.seats.get_mut(&one.id) else { continue };
+            let sum = whole.sum(terms, one, seat);
+            if let Verdict::Ejected(_) = sum.verdict {
                 let time = seat.eject(terms, now, draw());
+                whole.leaves(sum.own);
                 orders.push(Order::Eject { id: one.id, time, sum: sum.clone() });
             }
-            if let Some(seat) = self.seats.get_mut(&one.id) {
-                seat.keep(now, sum);
-            }
+            seat.keep(now, sum);
         }
         orders
     }
@@ -194,35 +194,64 @@ impl Court {
         orders
     }
 
-    /// The arithmetic for one server as things stand.
-    fn sum(&self, terms: &Eject, one: &Seen, seen: &[Seen]) -> Sum {
-        let tally = |id: &ServerId| self.seats.get(id).map(Seat::within).unwrap_or_default();
-        let is_out = |id: &ServerId| self.seats.get(id).is_some_and(|seat| seat.out.is_some());
-        let mut others = Tally::default();
-        let (mut of, mut out) = (0_u32, 0_u32);
-        for other in seen.iter().filter(|other| other.standing != Standing::Out) {
-            of += 1;
-            out += u32::from(other.standing == Standing::Down || is_out(&other.id));
-            if other.id != one.id && !is_out(&other.id) {
-                others = others.plus(tally(&other.id));
+    /// What all of them come to, before anybody of this look is judged.
+    fn whole(&self, seen: &[Seen]) -> Whole {
+        let mut whole = Whole::default();
+        for one in seen {
+            whole.failing += u32::from(one.in_a_row > 0);
+            if one.standing == Standing::Out {
+                continue;
+            }
+            let seat = self.seats.get(&one.id);
+            let is_out = seat.is_some_and(|seat| seat.out.is_some());
+            whole.of += 1;
+            whole.out += u32::from(one.standing == Standing::Down || is_out);
+            if !is_out {
+                whole.tally = whole.tally.plus(seat.map(Seat::within).unwrap_or_default());
             }
         }
-        let failing = |other: &&Seen| other.in_a_row > 0 && other.id != one.id;
-        let failing = seen.iter().filter(failing).count() as u32;
+        whole
+    }
+}
+
+/// A pool's servers taken together, so that judging one of very many does not look at all of them.
+#[derive(Debug, Default)]
+struct Whole {
+    /// What the interval counted of those that are not put out and are to take work.
+    tally: Tally,
+    /// How many failed last.
+    failing: u32,
+    /// How many are to take work.
+    of: u32,
+    /// How many of these cannot.
+    out: u32,
+}
+
+impl Whole {
+    /// The arithmetic for one server as things stand.
+    fn sum(&self, terms: &Eject, one: &Seen, seat: &Seat) -> Sum {
+        let own = seat.within();
+        let counted = one.standing != Standing::Out && seat.out.is_none();
         let mut sum = Sum {
-            own: tally(&one.id),
+            own,
             in_a_row: one.in_a_row,
-            others,
-            others_failing: failing,
-            out,
-            of,
-            allowed: of * u32::from(terms.share) / 100,
-            times: self.seats.get(&one.id).map_or(0, |seat| seat.times),
+            others: if counted { self.tally.minus(own) } else { self.tally },
+            others_failing: self.failing - u32::from(one.in_a_row > 0),
+            out: self.out,
+            of: self.of,
+            allowed: self.of * u32::from(terms.share) / 100,
+            times: seat.times,
             verdict: Verdict::Good,
         };
-        let may = one.standing == Standing::In && !is_out(&one.id);
+        let may = one.standing == Standing::In && seat.out.is_none();
         sum.verdict = if may { sum.judged(terms) } else { Verdict::NotJudged };
         sum
+    }
+
+    /// A server that could take work is put out.
+    fn leaves(&mut self, own: Tally) {
+        self.tally = self.tally.minus(own);
+        self.out += 1;
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Record {
 /// One thing that was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// `service/shop`, `server/web/a`, `process`.
+    /// `service/shop`, `packets/shop`, `server/web/a`, `process`.
     pub name: String,
     /// The numbers, in the order of the kind that the name begins with.
     pub numbers: Vec<u64>,
@@ -67,6 +67,17 @@ pub const SERVER: [(&str, Merge); 9] = [
     ("disabled-ms", Merge::Sum),
 ];
 
+/// What the numbers of a service that forwards packets are. Bytes are those of clients and of servers.
+pub const PACKETS: [(&str, Merge); 7] = [
+    ("packets", Merge::Sum),
+    ("dropped", Merge::Sum),
+    ("connections", Merge::Sum),
+    ("received-bytes", Merge::Sum),
+    ("sent-bytes", Merge::Sum),
+    ("open", Merge::Most),
+    ("half-open", Merge::Most),
+];
+
 /// What the numbers of the process are.
 pub const PROCESS: [(&str, Merge); 3] =
     [("resident-bytes", Merge::Most), ("descriptors", Merge::Most), ("connections", Merge::Most)];
@@ -76,6 +87,7 @@ pub fn kinds(name: &str) -> &'static [(&'static str, Merge)] {
     match name.split('/').next() {
         Some("service") => &SERVICE,
         Some("server") => &SERVER,
+        Some("packets") => &PACKETS,
         Some("process") => &PROCESS,
         _ => &[],
     }

@@ -173,13 +173,32 @@ impl Plane {
         self.started(command);
     }
 
-    fn started(&mut self, mut command: Command) {
-        assert!(self.daemon.is_none(), "one daemon at a time");
-        command.args(["run", "-c"]).arg(self.dir.join("steelyard.toml"));
+    /// Another process takes over from the daemon, which ends.
+    pub fn take_over(&mut self) {
+        let mut command = self.site.balancer.command(program());
+        command.arg("run").arg("--takeover");
+        let next = Process::start(self.told_where(command));
+        let mut old = self.daemon.replace(next).unwrap();
+        assert!(old.wait().success(), "{}", old.said());
+        wait::until("the next one has the plane", || {
+            let packets = self.try_status().and_then(|status| status.packets);
+            packets.is_some_and(|one| one.adopted && one.broken.is_none())
+        });
+    }
+
+    /// With its configuration, and without what belongs to whoever runs the tests.
+    fn told_where(&self, mut command: Command) -> Command {
+        command.arg("-c").arg(self.dir.join("steelyard.toml"));
         for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
             command.env_remove(name);
         }
-        let mut daemon = Process::start(command);
+        command
+    }
+
+    fn started(&mut self, mut command: Command) {
+        assert!(self.daemon.is_none(), "one daemon at a time");
+        command.arg("run");
+        let mut daemon = Process::start(self.told_where(command));
         wait::until("steelyard run answers", || {
             let ended = daemon.ended();
             assert!(ended.is_none(), "steelyard run ended: {}", daemon.said());

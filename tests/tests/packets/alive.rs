@@ -1,4 +1,4 @@
-//! The plane outlives its daemon: reloads, restarts, kills and stops under load, with no connection lost.
+//! The plane outlives its daemon: reloads, restarts, kills, stops and take-overs under load, with no connection lost.
 //!
 //! `stop` removes every trace, `stop --detach` leaves the plane at work.
 
@@ -48,6 +48,11 @@ fn nobody_notices(forward: &'static str) {
         plane.start();
         plane.all_up();
         goes_on(&loads);
+        plane.take_over();
+        goes_on(&loads);
+        plane.all_up();
+        plane.change(|words| words.service = format!("stale-timeout = \"{}s\"\n", 290 - round));
+        goes_on(&loads);
     }
     let answered: u64 = loads.iter().map(|load| load.report().answered).sum();
     for load in loads {
@@ -55,8 +60,9 @@ fn nobody_notices(forward: &'static str) {
         assert_eq!(report.failed, 0, "{:?}\n{}", report.failed_by_cause, plane.told());
     }
     figure(format!(
-        "{forward}: {} reloads, {rounds} kills and {rounds} detached stops under load, {answered} requests, 0 failed",
-        3 * rounds
+        "{forward}: {} reloads, {rounds} kills, {rounds} detached stops and {rounds} take-overs under load, {answered} \
+         requests, 0 failed",
+        4 * rounds
     ));
     plane.stop(&[]);
     no_trace(&plane);

@@ -141,3 +141,15 @@ fn missing_rights_are_told_by_name() {
     is_told_and_the_rest_works(&plane, &["CAP_BPF and CAP_NET_ADMIN", "AmbientCapabilities"]);
     wait::until("ready is told all the same", || plane.told().contains("info ready:"));
 }
+
+#[test]
+fn a_kernel_without_type_information_is_told() {
+    if !ready() {
+        return;
+    }
+    let mut plane = Plane::silent(&near(), Words::new("mac", &[0, 1]).more(PROXIED));
+    plane.serve();
+    let hidden = "mount -t tmpfs none /sys/kernel/btf && exec \"$0\" \"$@\"";
+    plane.start_by("unshare", &["--mount", "sh", "-c", hidden]);
+    is_told_and_the_rest_works(&plane, &["/sys/kernel/btf/vmlinux", "CONFIG_DEBUG_INFO_BTF=y"]);
+}

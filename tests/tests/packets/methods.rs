@@ -6,11 +6,12 @@
 use std::net::IpAddr;
 
 use lab::net::{Checksums, Layout};
+use tests::e2e::balancer::is_long;
 use tests::e2e::plane::{BOTH, Plane, Version, ready};
 use tests::e2e::wait;
 use tests::e2e::words::Words;
 
-use super::world::{METHODS, Method, NAT, World};
+use super::world::{GRE, GUE, IPIP, METHODS, Method, NAT, World};
 
 /// Requests and datagrams of each kind.
 const EACH: usize = 8;
@@ -167,13 +168,33 @@ fn too_big_on_the_way_to_a_server_reaches_the_client_of_nat() {
     world.is_balanced();
 }
 
+/// What a router says of a tunnel's packet is passed on as said of the packet inside.
+#[test]
+fn too_big_on_the_way_to_a_server_reaches_the_client_of_tunnels() {
+    if !ready() {
+        return;
+    }
+    let methods = if is_long() { &[IPIP, GRE, GUE][..] } else { &[GUE] };
+    for method in methods {
+        let mut world = World::open(&Layout { near: 0, far: 1, ..Layout::default() }, "");
+        world.forward_by(*method);
+        // What is left inside is as much as IPv6 needs, 1,280 bytes, and less than the client's link has.
+        world.plane.site.router.ip("link set server0 mtu 1400\n").unwrap();
+        for version in BOTH {
+            world.uploads(version, &format!("{version:?}"));
+        }
+        wait::until("errors are counted", || errors(&world, "error-returned") >= 2);
+        world.is_balanced();
+    }
+}
+
 /// A server of the balancer's own, beside one elsewhere.
 #[test]
 fn a_server_on_the_balancer_itself_has_its_share() {
     if !ready() {
         return;
     }
-    for forward in ["mac", "tunnel"] {
+    for forward in ["mac", "tunnel", "nat"] {
         let layout = Layout { near: 1, ..Layout::default() };
         let mut plane = Plane::silent(&layout, Words::new(forward, &[0, 1]));
         plane.serve();

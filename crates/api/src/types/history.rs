@@ -38,7 +38,7 @@ pub struct History {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HistoryRow {
-    /// `service/shop`, `server/web/a`, `process`.
+    /// `service/shop`, `packets/shop`, `server/web/a`, `process`.
     pub name: String,
     /// Counts added up, levels at their highest.
     pub numbers: BTreeMap<String, u64>,

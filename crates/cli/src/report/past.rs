@@ -37,7 +37,7 @@ pub fn render(history: &History, only: Option<&str>, width: usize, paint: Paint)
     let of = |kind: &str| -> Vec<&HistoryRow> {
         rows.iter().filter(|row| row.name.starts_with(kind)).copied().collect()
     };
-    for table in [services(&of("service/")), servers(&of("server/"))] {
+    for table in [services(&of("service/")), packets(&of("packets/")), servers(&of("server/"))] {
         let table = table.render(width, paint);
         if !table.is_empty() {
             text.push('\n');
@@ -70,6 +70,36 @@ fn services(rows: &[&HistoryRow]) -> Table {
             bytes(number(row, "sent-bytes")).into(),
             count(number(row, "open")).into(),
             micros(number(row, "slowest-us")).into(),
+            line(&row.line, None).into(),
+        ]);
+    }
+    table
+}
+
+fn packets(rows: &[&HistoryRow]) -> Table {
+    let mut table = Table::new(&[
+        ("PACKETS OF", Left),
+        ("CONNECTIONS", Right),
+        ("A SECOND", Right),
+        ("PACKETS", Right),
+        ("DROPPED", Right),
+        ("RECEIVED", Right),
+        ("SENT", Right),
+        ("MOST OPEN", Right),
+        ("HALF-OPEN", Right),
+        ("CONNECTIONS OVER THE TIME", Left),
+    ]);
+    for row in rows {
+        table.row(vec![
+            name(row).into(),
+            count(number(row, "connections")).into(),
+            rate(row.rates.get("connections").copied().unwrap_or(0.0)).into(),
+            count(number(row, "packets")).into(),
+            count(number(row, "dropped")).into(),
+            bytes(number(row, "received-bytes")).into(),
+            bytes(number(row, "sent-bytes")).into(),
+            count(number(row, "open")).into(),
+            count(number(row, "half-open")).into(),
             line(&row.line, None).into(),
         ]);
     }
@@ -177,5 +207,20 @@ mod tests {
         assert!(text.contains("1m of 2m are covered by 1 records"), "{text}");
         assert!(text.contains("1,200") && text.contains("▅█") && !text.contains("blog"), "{text}");
         assert!(text.contains("shop: 7 failed within 1m"), "{text}");
+    }
+
+    #[test]
+    fn services_of_packets_have_a_table_of_their_own() {
+        let row = HistoryRow {
+            name: "packets/dns".into(),
+            numbers: [("connections".into(), 240), ("packets".into(), 4_321)].into(),
+            rates: [("connections".into(), 4.0)].into(),
+            line: vec![Some(4.0)],
+            ..HistoryRow::default()
+        };
+        let history = History { rows: vec![row], ..History::default() };
+        let text = render(&history, Some("dns"), 200, Paint::fixed(false));
+        assert!(text.contains("PACKETS OF") && !text.contains("SERVICE"), "{text}");
+        assert!(text.contains("4,321") && text.contains("dns"), "{text}");
     }
 }

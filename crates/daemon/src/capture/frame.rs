@@ -98,7 +98,7 @@ pub fn kept(bytes: &[u8], ends: &Ends, most: usize) -> Box<[u8]> {
             _ if goes_on => 0,
             Some(name) => {
                 let is = |it: &&str| name.trim_ascii().eq_ignore_ascii_case(it.as_bytes());
-                secret = SECRETS.iter().any(|it| is(it));
+                secret = SECRETS.iter().any(is);
                 name.len() + 1
             }
             None => {

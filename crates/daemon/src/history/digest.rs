@@ -68,6 +68,7 @@ fn row(name: &str, of: &[(&Record, &Row)], since: u64, until: u64) -> HistoryRow
         line_of: match () {
             () if up => "share of time up",
             () if name == "process" => "connections",
+            () if name.starts_with("packets/") => "connections a second",
             () => "requests a second",
         }
         .to_owned(),
@@ -93,6 +94,7 @@ fn line(name: &str, of: &[(&Record, &Row)], since: u64, until: u64) -> Vec<Optio
                 (number("up-ms"), states.iter().map(|state| number(state)).sum())
             }
             Some("process") => (number("connections"), 1.0),
+            Some("packets") => (number("connections"), f64::from(record.span)),
             _ => (number("requests"), f64::from(record.span)),
         };
         let known = part.unwrap_or((0.0, 0.0));
@@ -104,7 +106,7 @@ fn line(name: &str, of: &[(&Record, &Row)], since: u64, until: u64) -> Vec<Optio
 
 /// The records with the most trouble.
 fn worst(name: &str, of: &[(&Record, &Row)]) -> Vec<Worst> {
-    let bad = ["failed", "server-errors", "refused", "connect-failed", "down-ms"];
+    let bad = ["failed", "server-errors", "refused", "connect-failed", "down-ms", "dropped"];
     let mut all: Vec<Worst> = Vec::new();
     for (record, row) in of {
         let named = kinds(name).iter().zip(&row.numbers);
@@ -155,6 +157,21 @@ mod tests {
         let server = history.rows.iter().find(|row| row.name == "server/web/a").unwrap();
         assert_eq!(&server.line[28..32], [Some(1.0), Some(0.0), Some(0.5), Some(1.0)]);
         assert_eq!(server.numbers["down-ms"], 90_000);
+    }
+
+    #[test]
+    fn packets_have_connections_and_drops() {
+        let record = |at, connections, dropped| {
+            let numbers = vec![1_000, dropped, connections, 10, 20, 5, 2];
+            let rows = vec![Row { name: "packets/shop".into(), numbers }];
+            Record { at, span: 60, rows }
+        };
+        let records = vec![record(60, 120, 0), record(120, 240, 9)];
+        let history = digest(Found { records, unreadable: 0 }, 0, 120_000);
+        let shop = &history.rows[0];
+        assert_eq!((shop.numbers["packets"], shop.numbers["half-open"]), (2_000, 2));
+        assert_eq!((shop.line_of.as_str(), shop.line[45]), ("connections a second", Some(4.0)));
+        assert_eq!((shop.worst.len(), shop.worst[0].what.as_str()), (1, "dropped"));
     }
 
     #[test]

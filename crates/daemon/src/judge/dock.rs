@@ -86,11 +86,14 @@ fn release(
     is_out: impl Fn(ServerId) -> bool,
     orders: &mut Vec<Order>,
 ) {
+    let ordered: HashSet<ServerId> = orders
+        .iter()
+        .filter(|order| matches!(order, Order::Readmit { .. }))
+        .map(Order::server)
+        .collect();
     for server in &view.servers {
         let out = picture.servers.get(&server.id).is_some_and(|facts| facts.ejected.is_some());
-        let ordered =
-            |order: &Order| matches!(order, Order::Readmit { id, .. } if *id == server.id);
-        if out && !is_out(server.id) && !orders.iter().any(ordered) {
+        if out && !is_out(server.id) && !ordered.contains(&server.id) {
             orders.push(Order::Readmit { id: server.id, after: Duration::ZERO, needed: false });
         }
     }

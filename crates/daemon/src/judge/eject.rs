@@ -2,6 +2,7 @@
 //!
 //! It looks only while some pool that requests are proxied to ejects servers.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -34,8 +35,8 @@ pub async fn run(control: Control, weighed: Arc<Weighed>, seed: u64) {
         let ruled = dock.look(&picture, now, || rng.next());
         let at = SystemTime::now();
         weighed.put_ejections(ruled.sums, at);
-        let words: Vec<_> =
-            ruled.orders.iter().filter_map(|order| word(&picture, order, at)).collect();
+        clear(&picture, &ruled.orders);
+        let words: Vec<_> = ruled.orders.iter().map(|order| word(order, at)).collect();
         if !words.is_empty() {
             control.ejected(words).await;
         }
@@ -54,19 +55,26 @@ pub async fn run(control: Control, weighed: Arc<Weighed>, seed: u64) {
     }
 }
 
-/// What is to be known of a server from now on; a server that comes back begins to count anew.
-fn word(picture: &Picture, order: &Order, now: SystemTime) -> Option<(ServerId, Option<Ejected>)> {
-    match order {
-        Order::Eject { id, time, sum } => {
-            let ejected = Ejected { reason: sum.to_string(), until: now + *time };
-            Some((*id, Some(ejected)))
-        }
-        Order::Readmit { id, .. } => {
-            let views = picture.snapshot.pools.values().flat_map(|pool| &pool.servers);
-            if let Some(view) = views.into_iter().find(|view| view.id == *id) {
-                view.live.bad_in_a_row.clear();
-            }
-            Some((*id, None))
-        }
+/// A server that comes back begins to count anew.
+fn clear(picture: &Picture, orders: &[Order]) {
+    let back = orders.iter().filter(|order| matches!(order, Order::Readmit { .. }));
+    let back: HashSet<ServerId> = back.map(Order::server).collect();
+    if back.is_empty() {
+        return;
     }
+    let views = picture.snapshot.pools.values().flat_map(|pool| &pool.servers);
+    for view in views.filter(|view| back.contains(&view.id)) {
+        view.live.bad_in_a_row.clear();
+    }
+}
+
+/// What is to be known of a server from now on.
+fn word(order: &Order, now: SystemTime) -> (ServerId, Option<Ejected>) {
+    let ejected = match order {
+        Order::Eject { time, sum, .. } => {
+            Some(Ejected { reason: sum.to_string(), until: now + *time })
+        }
+        Order::Readmit { .. } => None,
+    };
+    (order.server(), ejected)
 }

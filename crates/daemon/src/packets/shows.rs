@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-use model::snapshot::ServiceView;
+use model::snapshot::{PoolView, ServiceView};
 
 use super::site::Site;
 use super::view::{Sample, ServerFlows, ServiceFlows, View};
@@ -45,12 +45,15 @@ pub(super) fn fill(view: &mut View, site: &Site, picture: &Picture) {
     for (server, owner) in site.planner.owners() {
         owned.entry(owner).or_default().insert(server);
     }
+    let pools = picture.snapshot.pools.values();
+    let pools: HashMap<&str, &PoolView> =
+        pools.map(|pool| (pool.config.name.as_str(), &**pool)).collect();
     for service in picture.snapshot.services.values() {
         let name = &service.config.name;
         let (Some(_), Some(index)) = (&service.config.packets, site.planner.service(name)) else {
             continue;
         };
-        let flows = flows(view, site, picture, service, owned.remove(&index).unwrap_or_default());
+        let flows = flows(view, site, &pools, service, owned.remove(&index).unwrap_or_default());
         view.flows.insert(name.clone(), flows);
         view.services.insert(name.clone(), index);
     }
@@ -73,7 +76,7 @@ pub(super) fn keeping(site: &Site, picture: &Picture) -> BTreeSet<u32> {
 fn flows(
     view: &mut View,
     site: &Site,
-    picture: &Picture,
+    pools: &HashMap<&str, &PoolView>,
     service: &ServiceView,
     indexes: BTreeSet<u32>,
 ) -> ServiceFlows {
@@ -83,10 +86,9 @@ fn flows(
     let (flows, half_open) = (of(&site.census.servers), of(&site.census.half_open));
     let mut servers = Vec::new();
     let rules = service.config.packets.iter().flat_map(|packets| &packets.rules);
-    let pools: BTreeSet<&str> =
+    let names: BTreeSet<&str> =
         rules.map(|rule| rule.pool.as_str()).chain([service.config.pool.as_str()]).collect();
-    let all = picture.snapshot.pools.values();
-    for pool in all.filter(|pool| pools.contains(pool.config.name.as_str())) {
+    for pool in names.iter().filter_map(|name| pools.get(name)) {
         for server in &pool.servers {
             let index = server.address.and_then(|at| site.planner.server(&service.config.name, at));
             let Some(index) = index else { continue };

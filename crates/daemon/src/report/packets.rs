@@ -136,7 +136,7 @@ pub fn of_service(counts: &Counts, index: u32, flows: &ServiceFlows) -> Outcomes
 }
 
 /// What an outcome is to its packet: the first word of its meaning says so.
-fn end(outcome: Outcome) -> PacketEnd {
+pub fn end(outcome: Outcome) -> PacketEnd {
     match outcome.text().split([' ', ':']).next() {
         Some("Dropped") => PacketEnd::Dropped,
         Some("Handed") => PacketEnd::Host,

@@ -125,7 +125,8 @@ struct gauge {
 	__u32 new_half_open;
 	/// Tick of the last alarm.
 	__u32 alarm_tick;
-	__u32 pad;
+	/// Tick of the last SYN cookie.
+	__u32 cookie_tick;
 };
 
 /// Value of `meters`, by service: times by which each meter is used up, in ns. The datapath's own.
@@ -192,6 +193,16 @@ struct way {
 	__u32 state;
 };
 
+/// Value of `paths`, by way: what a router on the way to a tunnel's server said of its room.
+struct path {
+	/// The server: a way may be given to another one.
+	__u8 addr[16];
+	/// Largest outer packet; 0 when nothing was said.
+	__u32 mtu;
+	/// Tick until which it is believed.
+	__u32 until;
+};
+
 /// Key of `shares4`.
 struct share4 {
 	/// In network order.
@@ -252,7 +263,8 @@ struct record {
 	__u32 server;
 	/// Where the client's sequence numbers ended (RFC 9293 §3.6.1).
 	__u32 end;
-	/// The client's last time stamp (RFC 7323); 0 when it sends none.
+	/// The client's last time stamp (RFC 7323); 0 when it sends none. With `RECORD_COOKIE` the cookie while the record is
+	/// embryonic, and then what the client's numbers of the server are above the server's own.
 	__u32 stamp;
 	/// Way to the client: index into `learned` in the low 12 bits, tick it was asked for above.
 	__u32 back_way;

@@ -4,7 +4,7 @@
 #define STEELYARD_WORDS_H
 
 /// Raised by hand when the meaning of a map changes without its form; the form is fingerprinted by itself.
-#define ABI_VERSION 2
+#define ABI_VERSION 3
 /// A tick is 2^28 nanoseconds.
 #define TICK_SHIFT 28
 /// No service, server, pool, share, way or record.
@@ -69,7 +69,7 @@ enum outcome {
 	PREMATURE_REUSE = 10,
 	/// Dropped: the table of connections is full.
 	TABLE_FULL = 11,
-	/// Answered with a reset: the connection's server was removed.
+	/// Answered with a reset: the connection's server was removed, or answered for another connection of the port.
 	RESET_SENT = 12,
 	/// Dropped: the driver leaves no room before the packet for the tunnel's header.
 	NO_HEADROOM = 13,
@@ -101,6 +101,10 @@ enum outcome {
 	SOURCE_BANDWIDTH_CAP = 26,
 	/// Dropped: too many half-open connections, and new ones come faster than allowed then.
 	HALF_OPEN_LIMIT = 27,
+	/// Answered with a SYN cookie: too many connections are half-open.
+	COOKIE_SENT = 28,
+	/// Answered in the client's place: a server repeated what opens a connection that began with a cookie.
+	COOKIE_ANSWERED = 29,
 	/// Dropped by a rule of the service.
 	RULE_DROPPED = 30,
 	/// Dropped: a packet of a connection that is over or was never there.
@@ -236,6 +240,8 @@ enum event {
 #define SERVICE_BANS 8
 /// `service.flags`: a server of it is on this host.
 #define SERVICE_LOCAL 16
+/// `service.flags`: beyond `half_open_limit` a SYN is answered with a cookie; `nat` alone.
+#define SERVICE_COOKIES 32
 
 /// `server.flags`: takes new connections.
 #define SERVER_TAKES 1
@@ -255,6 +261,8 @@ enum event {
 
 /// `record.word`, bits 16 to 31: the record's entry in `record_owners` names a client.
 #define RECORD_OWNED 1
+/// `record.word`, bits 16 to 31: the connection began with a SYN cookie.
+#define RECORD_COOKIE 2
 
 /// `share.flags`: the client's address is kept; ports are not changed.
 #define SHARE_CLIENT 1

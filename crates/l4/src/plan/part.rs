@@ -140,10 +140,10 @@ pub fn part(index: u32, source: &Source<'_>, layout: &mut Layout) -> Result<Part
     Ok(part)
 }
 
-fn service(source: &Source<'_>, part: &Part, pool: Option<u32>) -> abi::Service {
-    let (config, packets) = (&*source.view.config, source.packets);
-    let (guard, timers) = (&packets.guard, &packets.timers);
-    let direct = config.forward != Forward::Nat;
+/// Flags of a service.
+fn flags(source: &Source<'_>, part: &Part) -> u32 {
+    let guard = &source.packets.guard;
+    let nat = source.view.config.forward == Forward::Nat;
     let mut flags = 0;
     flags |= if part.guards.is_empty() { 0 } else { abi::SERVICE_GUARDS };
     flags |= if guard.allow.is_empty() { 0 } else { abi::SERVICE_ALLOW_ONLY | abi::SERVICE_GUARDS };
@@ -153,7 +153,20 @@ fn service(source: &Source<'_>, part: &Part, pool: Option<u32>) -> abi::Service 
     flags |= if guard.ban.is_some() { abi::SERVICE_BANS } else { 0 };
     let local =
         |(_, server): &(ServerKey, abi::Server)| u32::from(server.flags) & abi::SERVER_LOCAL != 0;
-    flags |= if !direct && part.servers.values().any(local) { abi::SERVICE_LOCAL } else { 0 };
+    let local = nat && part.servers.values().any(local);
+    flags |= if local { abi::SERVICE_LOCAL } else { 0 };
+    // What is handed to this host as it came is the host's to answer, which has cookies of its own.
+    flags |= if guard.syn_cookies && nat && !local { abi::SERVICE_COOKIES } else { 0 };
+    flags
+}
+
+fn service(source: &Source<'_>, part: &Part, pool: Option<u32>) -> abi::Service {
+    let (config, packets) = (&*source.view.config, source.packets);
+    let (guard, timers) = (&packets.guard, &packets.timers);
+    let direct = config.forward != Forward::Nat;
+    let flags = flags(source, part);
+    let cookies = flags & abi::SERVICE_COOKIES != 0;
+    let caps = &guard.source;
     // Without the answers a flood can only be slowed down: to what would be half-open at the threshold.
     let slowed = guard.half_open.filter(|_| direct);
     let per_second = slowed.map(|most| {
@@ -176,7 +189,7 @@ fn service(source: &Source<'_>, part: &Part, pool: Option<u32>) -> abi::Service 
         connections: guard.all.connections.unwrap_or(0),
         source_connections: caps.connections.unwrap_or(0),
         half_open_alarm: guard.half_open.unwrap_or(0),
-        half_open_limit: guard.half_open.filter(|_| direct).unwrap_or(0),
+        half_open_limit: guard.half_open.filter(|_| direct || cookies).unwrap_or(0),
         source_mask4: 32,
         source_mask6: 128,
         ban: guard.ban.map_or(0, ticks),

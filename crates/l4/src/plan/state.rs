@@ -140,10 +140,11 @@ impl Planner {
     /// Index of a server of a service in force.
     pub fn server(&self, service: &str, address: std::net::SocketAddr) -> Option<u32> {
         let part = &self.standing.get(service)?.part;
-        let found = part.servers.iter().find(|(_, (key, _))| {
-            key.address == address.ip() && (key.port == address.port() || key.port == 0)
-        });
-        found.map(|(index, _)| *index)
+        let find = |port| {
+            let key = ServerKey { service: part.index, address: address.ip(), port };
+            self.layout.servers.find(&key).filter(|index| part.servers.contains_key(index))
+        };
+        find(address.port()).or_else(|| find(0))
     }
 
     /// Servers that left and whose index something may still point at.

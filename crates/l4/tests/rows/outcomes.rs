@@ -57,6 +57,9 @@ fn reach(planes: &Planes, outcome: Outcome, index: u32) -> Option<()> {
         Outcome::NoServer | Outcome::RuleDropped | Outcome::NoFlow | Outcome::Proxied => {
             at_a_service(outcome, index, client, vip)
         }
+        Outcome::CookieSent | Outcome::CookieAnswered => {
+            super::cookies::reach(outcome, index as usize)
+        }
         Outcome::FragmentUnknown
         | Outcome::NotOurs
         | Outcome::NotIp

@@ -150,6 +150,8 @@ pub struct Guard {
     pub ban: Option<Duration>,
     /// Connections that are not complete, above which the alarm stands.
     pub half_open: Option<u32>,
+    /// Above that clients are answered with SYN cookies.
+    pub syn_cookies: bool,
     /// Over all clients.
     pub all: Caps,
     /// For each client address.

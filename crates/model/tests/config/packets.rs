@@ -66,7 +66,7 @@ fn everything_written_arrives() {
         "protocol = [\"tcp\", \"udp\"]\nfin-timeout = \"15s\"\nstale-timeout = \"900s\"\nsticky = \"10m\"\n\
          mss-clamp = 1400\ntimeout = { embryonic = \"5s\", udp = \"1m\" }\n\
          guard = { allow = \"198.51.100.0/24\", deny = [\"198.51.100.7\"], ban = \"2m\", half-open = 1000, \
-         source = { syn-rate = 10, bandwidth = \"8Mbit/s\" } }\n\
+         syn-cookies = true, source = { syn-rate = 10, bandwidth = \"8Mbit/s\" } }\n\
          rule = [{ when = { client = \"10.0.0.0/8\", client-port = \"1024-2047\", hours = \"22:00-06:00\", tos = 8, \
          rate = 100 }, pool = \"p\" }]",
         "source = \"client\"",
@@ -78,6 +78,7 @@ fn everything_written_arrives() {
     assert_eq!(packets.timers.udp, Duration::from_secs(60));
     assert_eq!(packets.sticky.unwrap().time, Duration::from_secs(600));
     assert_eq!((packets.guard.half_open, packets.guard.source.syn_rate), (Some(1000), Some(10)));
+    assert!(packets.guard.syn_cookies);
     assert_eq!(packets.guard.source.bandwidth, Some(8_000_000));
     assert_eq!(packets.rules[0].client_port, Some((1024, 2047)));
     assert_eq!(packets.rules[0].rate, Some(100));
@@ -106,6 +107,13 @@ fn mistakes_are_told_with_their_remedy() {
             "",
             "service.s.guard.syn-cookies",
             "syn-rate",
+        ),
+        (
+            "nat",
+            "guard = { syn-cookies = true }",
+            "",
+            "service.s.guard.syn-cookies",
+            "from `half-open` connections on",
         ),
         ("nat", "timeout = { icmp = \"2s\" }", "", "service.s.timeout.icmp", "this machine itself"),
         ("nat", "guard = { ban = \"1m\" }", "", "service.s.guard.ban", "`source`"),

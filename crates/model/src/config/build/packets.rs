@@ -78,6 +78,7 @@ fn guard(section: &Section) -> Guard {
         deny: section.prefixes("deny").to_vec(),
         ban: section.time("ban"),
         half_open: section.count("half-open"),
+        syn_cookies: section.flag("syn-cookies"),
         all: caps(section),
         source: inner(section, "source", caps),
     }

@@ -196,11 +196,11 @@ static GUARD_TABLE: Table = Table {
             "Connections without a complete handshake from which on the alarm stands. Beyond it `mac` and `tunnel` take \
              new ones only as fast as half-open ones end.",
         ),
-        Key::refused(
+        Key::new(
             "syn-cookies",
-            "packets are not answered with cookies in this build: `syn-rate` and `source.syn-rate` limit a flood, \
-             `half-open` slows new connections where answers go past this machine, and `forward = \"tcp\"` has the \
-             kernel's own cookies",
+            Kind::Flag,
+            Fallback::Is(Value::Flag(false)),
+            "`nat`: from `half-open` on clients are answered with SYN cookies, and servers see only those that answer.",
         ),
         CONNECTIONS,
         SYN_RATE,

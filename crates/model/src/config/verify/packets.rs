@@ -34,7 +34,7 @@ pub fn verify(effective: &Effective, sink: &mut Sink<'_, '_>) {
             sink.error(section.place_of(key), path, Trouble::new(message));
         });
         methods(service, method, &path, sink);
-        guard(service, &path, sink);
+        guard(service, method, &path, sink);
         timers(service, &path, sink);
         let mut names: Vec<&str> = service.text("pool").into_iter().collect();
         names.extend(service.list("rule").iter().filter_map(|rule| rule.text("pool")));
@@ -79,7 +79,7 @@ fn methods(service: &Section, method: &str, path: &str, sink: &mut Sink<'_, '_>)
     }
 }
 
-fn guard(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+fn guard(service: &Section, method: &str, path: &str, sink: &mut Sink<'_, '_>) {
     let Some(guard) = service.table("guard") else { return };
     let path = format!("{path}.guard");
     let capped = guard.table("source").is_some_and(|source| {
@@ -91,6 +91,22 @@ fn guard(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
         let trouble = Trouble::new("`ban` follows a limit of `source`, and none is set");
         sink.error(guard.place_of("ban"), &format!("{path}.ban"), trouble);
     }
+    if !guard.flag("syn-cookies") {
+        return;
+    }
+    let trouble = if method != "nat" {
+        "`syn-cookies` belongs to `forward = \"nat\"`: servers answer their clients directly, so nobody here could answer \
+         for them; `syn-rate` and `source.syn-rate` limit a flood, and beyond `half-open` new connections are slowed down"
+    } else if guard.count::<u64>("half-open").is_none() {
+        "`syn-cookies` are given from `half-open` connections on, and none is set"
+    } else {
+        return;
+    };
+    sink.error(
+        guard.place_of("syn-cookies"),
+        &format!("{path}.syn-cookies"),
+        Trouble::new(trouble),
+    );
 }
 
 fn timers(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {

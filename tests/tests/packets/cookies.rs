@@ -1,0 +1,84 @@
+//! A flood that answers nothing: clients of `nat` are served through it by SYN cookies, whole and both ways.
+
+use lab::net::{Checksums, Layout};
+use tests::e2e::plane::{BOTH, Version, ready};
+use tests::e2e::process::Process;
+use tests::e2e::tools::program;
+use tests::e2e::wait;
+
+use super::world::{Method, World};
+
+/// Requests of each version.
+const EACH: usize = 8;
+/// Clients that are nowhere; from four half-open connections on cookies are given.
+const FLOOD: usize = 6;
+const GUARDED: Method =
+    Method { forward: "nat", service: "guard = { half-open = 4, syn-cookies = true }\n" };
+
+/// An address that the client has and nobody knows the way to.
+fn nowhere(version: Version) -> &'static str {
+    match version {
+        Version::V4 => "198.18.0.9",
+        Version::V6 => "2001:db8:dead::9",
+    }
+}
+
+/// Clients whose answers are lost; they ask again and again.
+fn flood(world: &World, version: Version) -> Vec<Process> {
+    let url = format!("http://{}/", version.service());
+    let one = || {
+        let mut curl = world.plane.site.client.command(program("curl"));
+        curl.args(["-sS", "-g", "--max-time", "120", "--interface"]);
+        curl.arg(format!("host!{}", nowhere(version))).arg(&url);
+        Process::start(curl)
+    };
+    (0..FLOOD).map(|_| one()).collect()
+}
+
+fn count(world: &World, name: &str) -> u64 {
+    let outcomes = world.plane.packets().outcomes;
+    outcomes.iter().find(|one| one.name == name).map_or(0, |one| one.count.total)
+}
+
+fn served_through_a_flood(layout: &Layout, packets: &str) {
+    let mut world = World::open(layout, packets);
+    world.forward_by(GUARDED);
+    let site = &world.plane.site;
+    let addresses = "addr add 198.18.0.9/32 dev lo\naddr add 2001:db8:dead::9/128 dev lo nodad\n";
+    site.client.ip(addresses).unwrap();
+    let lost = "route add blackhole 198.18.0.0/15\nroute add blackhole 2001:db8:dead::/64\n";
+    site.router.ip(lost).unwrap();
+    for version in BOTH {
+        let name = if version == Version::V4 { "shop4" } else { "shop6" };
+        let before = count(&world, "cookie-sent");
+        let flood = flood(&world, version);
+        wait::until("the service is flooded", || {
+            let packets = world.plane.packets();
+            packets.services.iter().any(|one| one.name == name && one.half_open >= 4)
+        });
+        let answers = world.plane.curl(version, EACH);
+        assert_eq!(answers.values().sum::<usize>(), EACH, "{answers:?}\n{}", world.told());
+        world.downloads(version);
+        world.uploads(version, &format!("{version:?}"));
+        wait::until("cookies are counted", || {
+            count(&world, "cookie-sent") >= before + EACH as u64 + 2
+        });
+        drop(flood);
+    }
+    world.is_balanced();
+}
+
+#[test]
+fn clients_are_served_through_a_flood() {
+    if ready() {
+        served_through_a_flood(&Layout { near: 1, ..Layout::default() }, "");
+    }
+}
+
+#[test]
+fn clients_are_served_through_a_flood_where_devices_finish_checksums() {
+    if ready() {
+        let layout = Layout { near: 1, checksums: Checksums::Offloaded, ..Layout::default() };
+        served_through_a_flood(&layout, "mode = \"generic\"\n");
+    }
+}

@@ -1,0 +1,43 @@
+//! What services that forward packets did is kept, and told after a kill.
+
+use lab::net::Layout;
+use serde_json::Value;
+use tests::e2e::plane::{Plane, Version, ready};
+use tests::e2e::wait;
+use tests::e2e::words::Words;
+
+/// A number of a service's row in the history.
+fn kept(plane: &Plane, row: &str, what: &str) -> u64 {
+    let said = plane.verb(&["report", "--since", "1h", "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let history: Value = serde_json::from_str(&said.out).unwrap();
+    let rows = history["rows"].as_array().unwrap();
+    let found = rows.iter().find(|one| one["name"] == row);
+    found.and_then(|one| one["numbers"][what].as_u64()).unwrap_or(0)
+}
+
+#[test]
+fn what_packets_did_before_a_kill_is_told_after_it() {
+    if !ready() {
+        return;
+    }
+    let words = Words::new("nat", &[0]).more("[global.history]\nstep = \"1s\"\n");
+    let mut plane = Plane::open(&Layout { near: 1, ..Layout::default() }, words);
+    wait::until("a record is kept", || kept(&plane, "process", "descriptors") > 0);
+    assert_eq!(plane.curl(Version::V4, 12).values().sum::<usize>(), 12);
+    wait::until("connections are kept", || kept(&plane, "packets/shop4", "connections") >= 12);
+    wait::until("bytes of both ways are kept", || {
+        ["packets", "received-bytes", "sent-bytes", "open"]
+            .iter()
+            .all(|what| kept(&plane, "packets/shop4", what) >= 12)
+    });
+    assert_eq!(kept(&plane, "packets/shop6", "connections"), 0, "nobody asked");
+    plane.kill9();
+    let connections = {
+        plane.start();
+        kept(&plane, "packets/shop4", "connections")
+    };
+    assert!(connections >= 12, "{connections}");
+    let text = plane.verb(&["report", "--since", "1h"]).out;
+    assert!(text.contains("PACKETS OF") && text.contains("shop4"), "{text}");
+}
