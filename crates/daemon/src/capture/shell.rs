@@ -21,7 +21,6 @@ use super::filter::filter;
 use super::frame;
 use super::ring::{Kept, Ring, Taking};
 use crate::event::{Events, Level};
-use crate::report::vitals::unix_ms;
 use crate::sys;
 
 /// How late an order may be heard.
@@ -191,7 +190,7 @@ impl Life {
             let Ok((length, at_ns)) = sys::packet(socket.as_fd(), &mut self.room) else { break };
             let bytes = self.room.get(..length).unwrap_or_default();
             let Some(ends) = frame::ends(bytes) else { continue };
-            let at_ns = at_ns.unwrap_or_else(|| unix_ms(SystemTime::now()) * 1_000_000);
+            let at_ns = at_ns.unwrap_or_else(|| nanos(SystemTime::now()));
             let bytes = frame::kept(bytes, &ends, most);
             let frame::Ends { from, to, original, .. } = ends;
             let packet = Arc::new(Kept { at_ns, from, to, original, bytes });
@@ -263,7 +262,7 @@ impl Life {
             _ => format!("{}; {left_out} packets or connections found no room", one.about),
         };
         let drops = self.lost - one.lost;
-        let made = (rule, unix_ms(one.began));
+        let made = (rule, nanos(one.began) / 1_000_000);
         match files::store(place, made, (&about, drops), &packets, one.keep) {
             Ok(stored) => {
                 self.done.made.fetch_add(1, Ordering::Relaxed);
@@ -281,6 +280,12 @@ impl Life {
         let text = format!("no capture by {rule}: {why}");
         self.events.tell(Level::Warning, "capture-not-made", text, &[("capture", rule.to_owned())]);
     }
+}
+
+/// Nanoseconds since 1970; 0 for moments before.
+fn nanos(at: SystemTime) -> u64 {
+    let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn open(ops: &[SockFilter]) -> io::Result<Socket> {
