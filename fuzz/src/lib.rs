@@ -18,6 +18,7 @@ pub mod drive;
 pub mod history;
 pub mod http1;
 pub mod http2;
+pub mod names;
 pub mod trace;
 pub mod vrrp;
 

@@ -4,7 +4,7 @@
 
 use fuzz::drive::{Target, drive};
 use fuzz::mutate::HTTP_WORDS;
-use fuzz::{config, corpus, dialogue, history, http1, http2, trace, vrrp};
+use fuzz::{config, corpus, dialogue, history, http1, http2, names, trace, vrrp};
 
 fn streams(kind: &str) -> Vec<Vec<u8>> {
     let short = |case: corpus::Case| (case.sent.len() < 4_000).then_some(case.sent);
@@ -173,4 +173,10 @@ fn vrrp_frames() {
 #[test]
 fn vrrp_talk() {
     drive(target("vrrp_talk", &vrrp::seeds(), 20_000), vrrp::talk);
+}
+
+#[test]
+fn names_query() {
+    let words: &[&[u8]] = &[b"\xc0\x0c", b"\0\0\x29", b"\0\x08", b"\0\x0a", b"\x3f", b"\xff\xff"];
+    drive(Target { words, ..target("names query", &names::seeds(), 20_000) }, names::query);
 }

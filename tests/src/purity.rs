@@ -5,7 +5,7 @@
 use crate::tree::{File, Offence, Tree};
 
 /// Crates that must stay pure.
-const CRATES: [&str; 4] = ["wire", "model", "probe", "ha"];
+const CRATES: [&str; 5] = ["wire", "model", "probe", "ha", "names"];
 
 /// Names of things that act on or ask the world.
 const WORLD: [&str; 11] = [

@@ -9,6 +9,7 @@ use crate::tree::{Offence, Tree};
 pub const FILES: &[&str] = &[
     "crates/bpf/src/sys.rs",
     "crates/daemon/src/local_time.rs",
+    "crates/daemon/src/names/batch.rs",
     "crates/daemon/src/probe/confine.rs",
     "crates/daemon/src/sys.rs",
     "crates/l7/src/sys.rs",

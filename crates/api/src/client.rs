@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use crate::routes;
 use crate::types::{
     Applied, Audit, AuditRecord, CaptureAction, Captures, Event, Events, Generations, History,
-    PlanChange, Report, RequestAsked, RequestExplained, ServerChanged, ServerOrder,
-    ServersExplained, SlowExplained, SlowQuery, Status, Stopping, Taken,
+    NameExplained, NameQuery, PlanChange, Report, RequestAsked, RequestExplained, ServerChanged,
+    ServerOrder, ServersExplained, SlowExplained, SlowQuery, Status, Stopping, Taken,
 };
 
 /// How long a question may take, unless set.
@@ -100,6 +100,16 @@ impl Client {
             ("from", asked.from.clone()),
         ];
         self.get(routes::with_query(routes::EXPLAIN_SLOW, &pairs)).await
+    }
+
+    /// Which answer a client gets for a name.
+    pub async fn explain_name(&self, asked: &NameQuery) -> Result<NameExplained, CallError> {
+        let pairs = [
+            ("name", Some(asked.name.clone())),
+            ("from", Some(asked.from.to_string())),
+            ("kind", asked.kind.clone()),
+        ];
+        self.get(routes::with_query(routes::EXPLAIN_NAME, &pairs)).await
     }
 
     /// The generations that are kept.

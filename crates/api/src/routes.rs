@@ -32,6 +32,8 @@ pub const EXPLAIN_SERVER: &str = "/v1/explain/servers/{pool}/{name}";
 pub const EXPLAIN_REQUEST: &str = "/v1/explain/request";
 /// GET with [`SlowQuery`](crate::types::SlowQuery): [`SlowExplained`](crate::types::SlowExplained).
 pub const EXPLAIN_SLOW: &str = "/v1/explain/slow";
+/// GET with [`NameQuery`](crate::types::NameQuery): [`NameExplained`](crate::types::NameExplained).
+pub const EXPLAIN_NAME: &str = "/v1/explain/name";
 /// POST with [`TakeoverQuery`](crate::types::TakeoverQuery): [`Taken`](crate::types::Taken).
 pub const TAKEOVER: &str = "/v1/takeover";
 /// GET: [`Captures`](crate::types::Captures).

@@ -10,6 +10,7 @@ pub mod counter;
 pub mod event;
 pub mod explain;
 pub mod history;
+pub mod names;
 pub mod packets;
 pub mod problem;
 pub mod report;
@@ -33,6 +34,9 @@ pub use explain::{
     WeightExplained,
 };
 pub use history::{History, HistoryQuery, HistoryRow, Worst};
+pub use names::{
+    NameCandidate, NameExplained, NameListener, NameQuery, NameStatus, NamesReport, NamesStatus,
+};
 pub use packets::{
     Neighbour, PacketEnd, PacketInterface, PacketOutcome, PacketServer, PacketService,
     PacketsReport, PacketsStatus,

@@ -2,6 +2,7 @@
 
 mod read;
 mod render;
+mod zones;
 
 use std::net::IpAddr;
 use std::process::ExitCode;
@@ -20,7 +21,8 @@ use crate::show::screen;
 #[command(after_help = "\
 Examples:
   steelyard doctor server 198.51.100.10          on a server: is it ready for direct return?
-  steelyard doctor server 198.51.100.10 --json")]
+  steelyard doctor server 198.51.100.10 --json
+  steelyard doctor zones -c shop.toml            are the zones delegated to us?")]
 pub struct Args {
     #[command(subcommand)]
     what: What,
@@ -29,6 +31,7 @@ pub struct Args {
 #[derive(Clone, Debug, Subcommand)]
 enum What {
     Server(ServerArgs),
+    Zones(zones::ZonesArgs),
 }
 
 /// Examine a server of a service that is forwarded by packets; run it on that server.
@@ -89,6 +92,7 @@ struct Answer {
 pub fn run(args: &Args) -> ExitCode {
     match &args.what {
         What::Server(args) => finish(args.json, server(args)),
+        What::Zones(args) => finish(args.json, zones::zones(args)),
     }
 }
 

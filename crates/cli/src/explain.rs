@@ -1,5 +1,6 @@
 //! `steelyard explain`: why things are as they are. One file for each thing that can be asked for.
 
+mod name;
 mod request;
 mod server;
 mod slow;
@@ -23,7 +24,9 @@ Examples:
   steelyard explain slow shop             whose time the slowest exchanges took, and what to change
   steelyard explain trace slow.pcap       whose time it was, from a packet capture
   steelyard explain request --url http://shop.example/cart --header 'cookie: id=7'
-                                          which service, rule, pool and servers would take it";
+                                          which service, rule, pool and servers would take it
+  steelyard explain name www.gslb.example.org --from 192.0.2.7
+                                          which addresses a client is told, and why";
 
 #[derive(Clone, Debug, clap::Subcommand)]
 enum What {
@@ -31,6 +34,7 @@ enum What {
     Slow(slow::Args),
     Trace(trace::Args),
     Request(request::Args),
+    Name(name::Args),
 }
 
 /// Carries it out.
@@ -40,5 +44,6 @@ pub fn run(args: &Args) -> ExitCode {
         What::Slow(args) => slow::run(args),
         What::Trace(args) => trace::run(args),
         What::Request(args) => request::run(args),
+        What::Name(args) => name::run(args),
     }
 }

@@ -30,6 +30,7 @@ use crate::judge;
 use crate::kept;
 use crate::listeners::{Keeper, Kernel, Listeners};
 use crate::metrics;
+use crate::names;
 use crate::outside::Ears;
 use crate::packets;
 use crate::probe;
@@ -106,6 +107,7 @@ pub struct House {
     plane: Arc<Plane>,
     packets: packets::Handle,
     vrrp: vrrp::Handle,
+    names: names::Handle,
     vitals: Arc<Vitals>,
     annals: Arc<Annals>,
     tasks: JoinSet<()>,
@@ -142,6 +144,8 @@ impl House {
         let packets = packets::Handle::start(control.clone(), (orders, inbox));
         let pulse = vrrp::Pulse::new();
         let vrrp = vrrp::Handle::start(control.clone(), pulse.clone());
+        let mut names = names::Handle::start(control.clone());
+        names.settled().await;
         let (ports, open) = (Arc::downgrade(&plane), Arc::downgrade(&plane));
         let vitals = Arc::new(Vitals {
             control: control.clone(),
@@ -152,6 +156,7 @@ impl House {
             board: Arc::clone(&prober.board),
             packets: packets.view(),
             vrrp: vrrp.view(),
+            names: names.shared(),
             weighed: Arc::default(),
             slow: Arc::new(Slow::new(plane.measured(), global.sample)),
             kept: Arc::default(),
@@ -173,19 +178,20 @@ impl House {
             Arc::clone(&vitals.weighed),
             probe::seed::seed(),
         ));
-        tasks.spawn(resolve::run(control.clone()));
-        tasks.spawn(clock::run(control.clone()));
-        tasks.spawn(source::run(control.clone()));
-        tasks.spawn(hook::run(control.clone()));
-        tasks.spawn(alarm::run(Arc::clone(&vitals)));
-        tasks.spawn(Arc::clone(&annals).run(Arc::clone(&vitals)));
-        tasks.spawn(tls::watch::run(control.clone()));
-        tasks.spawn(access::follow(control.clone(), Arc::clone(&access)));
-        tasks.spawn(slow::gather::run(Arc::clone(&vitals)));
-        tasks.spawn(kept::run(Arc::clone(&vitals)));
-        tasks.spawn(Arc::clone(&vitals).run_samples());
-        let asked = mpsc::channel(1);
-        Ok(House { control, access, plane, packets, vrrp, vitals, annals, tasks, api: None, asked })
+        follow(&mut tasks, &control, &vitals, &annals);
+        Ok(House {
+            control,
+            access,
+            plane,
+            packets,
+            vrrp,
+            names,
+            vitals,
+            annals,
+            tasks,
+            api: None,
+            asked: mpsc::channel(1),
+        })
     }
 
     /// Opens the API to whoever may use the socket, and the metrics.
@@ -241,6 +247,7 @@ impl House {
         let control = self.control.clone();
         // The process that takes over holds shared addresses on; otherwise another machine may have them at once.
         self.vrrp.end(!how.handed).await;
+        self.names.end().await;
         // The process that takes over waits for the maps; packets go on meanwhile.
         if how.detach || how.handed {
             self.packets.end(packets::order::End::Detach).await;
@@ -279,6 +286,21 @@ impl House {
             tokio::time::sleep(LOOK).await;
         }
     }
+}
+
+/// Work that follows the pictures, or looks again each while, and is asked nothing.
+fn follow(tasks: &mut JoinSet<()>, control: &Control, vitals: &Arc<Vitals>, annals: &Arc<Annals>) {
+    tasks.spawn(resolve::run(control.clone()));
+    tasks.spawn(clock::run(control.clone()));
+    tasks.spawn(source::run(control.clone()));
+    tasks.spawn(hook::run(control.clone()));
+    tasks.spawn(access::follow(control.clone(), Arc::clone(&vitals.access)));
+    tasks.spawn(alarm::run(Arc::clone(vitals)));
+    tasks.spawn(Arc::clone(annals).run(Arc::clone(vitals)));
+    tasks.spawn(tls::watch::run(control.clone()));
+    tasks.spawn(slow::gather::run(Arc::clone(vitals)));
+    tasks.spawn(kept::run(Arc::clone(vitals)));
+    tasks.spawn(Arc::clone(vitals).run_samples());
 }
 
 /// How many workers there are to be.

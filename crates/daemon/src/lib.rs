@@ -20,6 +20,7 @@ pub mod kept;
 pub mod listeners;
 pub mod local_time;
 pub mod metrics;
+pub mod names;
 mod offspring;
 mod outside;
 pub mod packets;

@@ -6,6 +6,7 @@
 mod capture;
 mod family;
 pub mod listen;
+mod names;
 mod packets;
 mod pool;
 mod process;
@@ -62,7 +63,8 @@ impl Collector for Scrape {
         server::encode(&pools, &mut to)?;
         packets::encode(&self.facts.packets, &mut to)?;
         capture::encode(self.facts.captures, &mut to)?;
-        vrrp::encode(&self.facts.vrrp, &mut to)
+        vrrp::encode(&self.facts.vrrp, &mut to)?;
+        names::encode(&self.facts.names, &mut to)
     }
 }
 

@@ -8,6 +8,7 @@ pub mod counts;
 pub mod explain;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub mod names;
 pub mod packets;
 pub mod request;
 mod rules;
@@ -94,6 +95,7 @@ pub fn report(
         pools: views.into_iter().map(|view| pool(view)).collect(),
         ports: facts.ports.iter().map(port).collect(),
         packets: packets::report(&facts.packets, snapshot),
+        names: names::report(&facts.names),
     }
 }
 

@@ -14,6 +14,7 @@ pub mod forward;
 pub mod http2;
 pub mod load;
 pub mod matching;
+pub mod names;
 pub mod operate;
 pub mod packets;
 pub mod pattern;
@@ -49,8 +50,8 @@ pub use checked::{
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
 pub use diff::{
-    CaptureKey, Changes, Diff, GlobalKey, PacketsKey, PoolChange, PoolKey, ServerKey, ServiceKey,
-    VrrpKey, diff,
+    CaptureKey, Changes, Diff, GlobalKey, NameKey, NameServerKey, PacketsKey, PoolChange, PoolKey,
+    ServerKey, ServiceKey, VrrpKey, ZoneKey, diff,
 };
 pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
@@ -58,6 +59,9 @@ pub use forward::Forward;
 pub use http2::{ClientHttp2, Http2Flood, Offer, ServerHttp2, Speak};
 pub use load::{Checked, explain, load};
 pub use matching::{HostPattern, Match, PathPattern, Range};
+pub use names::{
+    NameFallback, NamePolicy, NameServer, NameSource, Named, NamedAddress, Region, Zone,
+};
 pub use operate::{Control, Discovery, HistoryKeep, Hook, Place, Records, Scheduled};
 pub use packets::{
     AttachMode, Caps, FlowTimers, Guard, Hours, PacketRule, PacketService, Packets, Prefix,

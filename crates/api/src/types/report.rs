@@ -48,6 +48,9 @@ pub struct Report {
     /// The packet plane; absent where no service forwards packets.
     #[serde(default)]
     pub packets: Option<super::packets::PacketsReport>,
+    /// DNS queries by transport; empty where none are answered.
+    #[serde(default)]
+    pub names: Vec<super::names::NamesReport>,
 }
 
 /// A service.

@@ -9,6 +9,7 @@ use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 
 use super::certificate::CertificateStatus;
+use super::names::NamesStatus;
 use super::packets::PacketsStatus;
 use super::vrrp::MemberStatus;
 
@@ -42,6 +43,9 @@ pub struct Status {
     /// Addresses that this machine shares with others, by group.
     #[serde(default)]
     pub vrrp: Vec<MemberStatus>,
+    /// Names that are answered for; absent where none is.
+    #[serde(default)]
+    pub names: Option<NamesStatus>,
     /// What an operator should know now, each a whole sentence.
     pub warnings: Vec<String>,
 }

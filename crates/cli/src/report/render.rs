@@ -1,5 +1,6 @@
 //! A report as text: balances with their remainders, then discards, times, services, servers and ports. Pure.
 
+mod names;
 mod packets;
 mod pools;
 
@@ -88,6 +89,7 @@ pub fn render(report: &Report, only: Option<&str>, width: usize, paint: Paint) -
         block("", &packets::outcomes(all, &forwarded.services));
     }
     if only.is_none() {
+        block("", &names::balances(&report.names));
         block("", &ports(&report.ports));
         out.push('\n');
         out.push_str(&process(&report.process));

@@ -1,5 +1,6 @@
 //! A status as text. Pure: ages are counted from the daemon's own clock.
 
+mod names;
 mod packets;
 mod vrrp;
 
@@ -60,6 +61,9 @@ pub fn render(status: &Status, width: usize, paint: Paint) -> String {
         tables.extend([packets::interfaces(forwarded), packets::neighbours(forwarded)]);
     }
     tables.push(vrrp::members(status));
+    if let Some(served) = &status.names {
+        tables.extend([names::listeners(served), names::names(served)]);
+    }
     tables.push(draining(status));
     for table in tables {
         let text = table.render(width, paint);

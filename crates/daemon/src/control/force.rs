@@ -108,5 +108,8 @@ pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
         ("control.state", control.state != new.control.state),
     ];
     let keys = differ.into_iter().filter(|(_, differs)| *differs);
-    keys.map(|(key, _)| format!("global.{key}")).collect()
+    let (threads, wanted) = (&first.name_server, &now.name_server);
+    let fewer = !threads.listen.is_empty() && threads.threads != wanted.threads;
+    let names = fewer.then(|| "names.threads".to_owned());
+    keys.map(|(key, _)| format!("global.{key}")).chain(names).collect()
 }

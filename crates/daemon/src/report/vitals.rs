@@ -17,6 +17,7 @@ use crate::capture::{Captures, Counts};
 use crate::control::{Control, Picture};
 use crate::judge::weighed::Weighed;
 use crate::kept::board::{self as kept, Left};
+use crate::names::shared::Shared;
 use crate::packets::view::View;
 use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
@@ -44,6 +45,8 @@ pub struct Vitals {
     pub packets: tokio::sync::watch::Receiver<Arc<View>>,
     /// Shared addresses.
     pub vrrp: tokio::sync::watch::Receiver<Arc<vrrp::View>>,
+    /// The name server.
+    pub names: Arc<Shared>,
     /// The arithmetic of weights.
     pub weighed: Arc<Weighed>,
     /// Exchanges that were measured.
@@ -91,6 +94,8 @@ pub struct Facts {
     pub captures: Counts,
     /// Shared addresses.
     pub vrrp: Arc<vrrp::View>,
+    /// The name server.
+    pub names: Arc<Shared>,
     /// Memory of all TCP sockets, bytes, as the kernel counts it.
     pub kernel_tcp_bytes: u64,
 }
@@ -111,6 +116,7 @@ impl Vitals {
             resident_bytes: resident_bytes(),
             packets: Arc::clone(&self.packets.borrow()),
             vrrp: Arc::clone(&self.vrrp.borrow()),
+            names: Arc::clone(&self.names),
             access: self.access.counts(),
             probes: self.probes.read(),
             events_dropped: self.control.events().dropped(),

@@ -122,6 +122,9 @@ fn effects(diff: &Diff) -> Vec<String> {
         );
         parts.join(", ")
     });
+    out.extend(diff.name_server.iter().map(|key| format!("names {key} changed")));
+    say(&mut out, "zone", &diff.zones, |keys| list(keys));
+    say(&mut out, "name", &diff.names, |keys| list(keys));
     out
 }
 

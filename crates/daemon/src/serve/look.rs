@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use api::types::report::INTERVAL_MS_MAX;
 use api::types::{
-    Generation, Generations, History, HistoryQuery, Report, ReportQuery, RequestAsked,
-    RequestExplained, ServersExplained, SlowExplained, SlowQuery, Status,
+    Generation, Generations, History, HistoryQuery, NameExplained, NameQuery, Report, ReportQuery,
+    RequestAsked, RequestExplained, ServersExplained, SlowExplained, SlowQuery, Status,
 };
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -84,6 +84,16 @@ pub(super) async fn explain_slow(
     report::slow::explain(&picture, &vitals.slow, &query, now, unix_ms(SystemTime::now()))
         .map(Json)
         .map_err(|(status, kind, why)| Refusal::new(status, kind, why))
+}
+
+pub(super) async fn explain_name(
+    State(context): Held,
+    query: Result<Query<NameQuery>, QueryRejection>,
+) -> Result<Json<NameExplained>, Refusal> {
+    let Query(query) = query?;
+    report::names::explain(&context.vitals.names, &query)
+        .map(Json)
+        .map_err(|why| Refusal::new(400, "name", why))
 }
 
 pub(super) async fn report(

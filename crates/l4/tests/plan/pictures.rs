@@ -115,9 +115,10 @@ impl Bench {
         let servers: Vec<ServerView> =
             config.servers.iter().enumerate().map(|(at, server)| self.server(at, server)).collect();
         let same = |view: &&Arc<PoolView>| {
+            let keeps = |one: &ServerView| (one.state, one.keeps);
             *view.config == **config
                 && view.id == id
-                && view.servers.iter().map(|one| one.state).eq(servers.iter().map(|one| one.state))
+                && view.servers.iter().map(keeps).eq(servers.iter().map(keeps))
         };
         let known = self.pools.get(name).filter(same).cloned();
         let view = known.unwrap_or_else(|| {

@@ -4,6 +4,7 @@ mod balance;
 mod capture;
 mod http2;
 mod inner;
+mod names;
 mod operate;
 mod packets;
 mod probe;
@@ -47,6 +48,12 @@ pub fn build(effective: &Effective) -> Config {
         .captures
         .iter()
         .map(|section| (section.name.clone(), Arc::new(capture::capture(section))));
+    let zones =
+        effective.zones.iter().map(names::zone).map(|zone| (zone.name.clone(), Arc::new(zone)));
+    let hosts = effective.hosts.iter().map(|section| {
+        let named = names::named(section, &effective.zones);
+        (named.name.clone(), Arc::new(named))
+    });
     Config {
         global: global(&effective.global),
         packets: packets::packets(&effective.packets),
@@ -54,6 +61,9 @@ pub fn build(effective: &Effective) -> Config {
         pools: pools.collect::<BTreeMap<_, _>>(),
         vrrp: groups.collect::<BTreeMap<_, _>>(),
         captures: captures.collect::<BTreeMap<_, _>>(),
+        name_server: names::server(&effective.names),
+        zones: zones.collect::<BTreeMap<_, _>>(),
+        names: hosts.collect::<BTreeMap<_, _>>(),
     }
 }
 

@@ -17,6 +17,7 @@ use super::balance::{Balance, HashOn, Judge, Priority};
 use super::capture::Capture;
 use super::forward::Forward;
 use super::http2::{ClientHttp2, ServerHttp2};
+use super::names::{NameServer, Named, Zone};
 pub use super::operate::Admin;
 use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
@@ -44,6 +45,12 @@ pub struct Config {
     pub vrrp: BTreeMap<String, Arc<Vrrp>>,
     /// When packets are captured, by name.
     pub captures: BTreeMap<String, Arc<Capture>>,
+    /// The name server.
+    pub name_server: NameServer,
+    /// Zones by domain.
+    pub zones: BTreeMap<String, Arc<Zone>>,
+    /// Names that are answered for. The zone, pool and services of each are here.
+    pub names: BTreeMap<String, Arc<Named>>,
 }
 
 /// What belongs to the process.

@@ -13,7 +13,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::finding::{Sink, Trouble};
-use super::schema::{Key, Kind, Short, Table};
+use super::schema::{Form, Key, Kind, Short, Table};
 use super::section::{Origin, Section, Slot};
 use super::source::Place;
 use super::suggest::nearest;
@@ -77,7 +77,7 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
         match &key.kind {
             Kind::Table { table, short, unset } => self.table_or_short(table, *short, *unset, node),
             Kind::List { table, short, most } => self.list(table, *short, *most, node),
-            Kind::Named { table, most } => self.named(key, table, *most, node),
+            Kind::Named { table, form, most } => self.named(key, table, (*form, *most), node),
             kind => self.scalar(kind, node).map(Slot::Value),
         }
     }
@@ -235,7 +235,7 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
         &mut self,
         key: &Key,
         table: &'static Table,
-        most: usize,
+        (form, most): (Form, usize),
         node: &Node<'_>,
     ) -> Option<Slot> {
         let DeValue::Table(entries) = node.get_ref() else {
@@ -258,7 +258,11 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
             }
             self.path.push(name.get_ref());
             if let DeValue::Table(inner) = value.get_ref() {
-                if let Err(trouble) = self::name::name(name.get_ref(), 63) {
+                let approved = match form {
+                    Form::Name => self::name::name(name.get_ref(), 63),
+                    form => form::read(form, name.get_ref()).map(drop),
+                };
+                if let Err(trouble) = approved {
                     self.error(place, trouble);
                 }
                 let mut section = self.table(table, inner, place);

@@ -1,5 +1,7 @@
 //! What differs between two configurations, by name, so that only that is touched. It touches nothing itself.
 
+mod said;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
@@ -9,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::address::ServerAddress;
 use super::capture::Capture;
 use super::checked::{Config, Global, Pool, Server, Service};
+use super::names::{NameServer, Named, Zone};
 use super::packets::Packets;
 use super::vrrp::Vrrp;
 
@@ -30,6 +33,15 @@ pub struct Diff {
     pub vrrp: Changes<Vec<VrrpKey>>,
     /// Captures.
     pub captures: Changes<Vec<CaptureKey>>,
+    /// Keys of `[names]` that changed.
+    #[serde(default)]
+    pub name_server: Vec<NameServerKey>,
+    /// Zones.
+    #[serde(default)]
+    pub zones: Changes<Vec<ZoneKey>>,
+    /// Names that are answered for.
+    #[serde(default)]
+    pub names: Changes<Vec<NameKey>>,
 }
 
 /// Objects by name that came, went or changed.
@@ -180,6 +192,41 @@ keys! {
     Time = "time" => time,
     Pause = "pause" => pause,
     Keep = "keep" => keep,
+    /// A key of `[names]`.
+    NameServerKey of NameServer besides ():
+    Listen = "listen" => listen,
+    Threads = "threads" => threads,
+    UdpSize = "udp-size" => udp_size,
+    Rate = "rate" => rate,
+    Slip = "slip" => slip,
+    ClientSubnet = "client-subnet" => client_subnet,
+    Cookies = "cookies" => cookies,
+    Connections = "connections" => connections,
+    Idle = "idle" => idle,
+}
+keys! {
+    /// A key of a zone.
+    ZoneKey of Zone besides (name):
+    Nameservers = "nameservers" => nameservers,
+    Contact = "contact" => contact,
+    Ttl = "ttl" => ttl,
+    NegativeTtl = "negative-ttl" => negative_ttl,
+    Text = "text" => text,
+}
+keys! {
+    /// A key of a name.
+    NameKey of Named besides (name):
+    Zone = "zone" => zone,
+    Source = "source" => source,
+    Policy = "policy" => policy,
+    Near = "near" => near,
+    Answers = "answers" => answers,
+    Ttl = "ttl" => ttl,
+    Fallback = "fallback" => fallback,
+    Srv = "srv" => srv,
+    Https = "https" => https,
+    Mask4 = "mask4" => mask4,
+    Mask6 = "mask6" => mask6,
 }
 keys! {
     /// A key of a server.
@@ -202,6 +249,9 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
         pools: changes(&old.pools, &new.pools, pool_change),
         vrrp: changes(&old.vrrp, &new.vrrp, VrrpKey::between),
         captures: changes(&old.captures, &new.captures, CaptureKey::between),
+        name_server: NameServerKey::between(&old.name_server, &new.name_server),
+        zones: changes(&old.zones, &new.zones, ZoneKey::between),
+        names: changes(&old.names, &new.names, NameKey::between),
     }
 }
 
@@ -224,6 +274,9 @@ impl Config {
             pools: pools.collect(),
             vrrp: self.vrrp,
             captures: self.captures,
+            name_server: self.name_server,
+            zones: self.zones,
+            names: self.names,
         }
     }
 }
@@ -237,6 +290,9 @@ impl Diff {
             && self.pools.is_empty()
             && self.vrrp.is_empty()
             && self.captures.is_empty()
+            && self.name_server.is_empty()
+            && self.zones.is_empty()
+            && self.names.is_empty()
     }
 }
 
@@ -312,56 +368,4 @@ fn reuse_servers(new: &Pool, old: &Pool) -> Pool {
         }
     });
     Pool { servers: servers.collect(), ..new.clone() }
-}
-
-impl fmt::Display for Diff {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_empty() {
-            return writeln!(to, "nothing changes");
-        }
-        if !self.global.is_empty() {
-            writeln!(to, "~ global: {}", joined(&self.global))?;
-        }
-        if !self.packets.is_empty() {
-            writeln!(to, "~ packets: {}", joined(&self.packets))?;
-        }
-        ends(to, "service", &self.services)?;
-        for (name, keys) in &self.services.changed {
-            writeln!(to, "~ service {name}: {}", joined(keys))?;
-        }
-        ends(to, "pool", &self.pools)?;
-        for (name, change) in &self.pools.changed {
-            if !change.keys.is_empty() {
-                writeln!(to, "~ pool {name}: {}", joined(&change.keys))?;
-            }
-            ends(to, &format!("server {name}"), &change.servers)?;
-            for (server, keys) in &change.servers.changed {
-                writeln!(to, "~ server {name}/{server}: {}", joined(keys))?;
-            }
-        }
-        ends(to, "vrrp", &self.vrrp)?;
-        for (name, keys) in &self.vrrp.changed {
-            writeln!(to, "~ vrrp {name}: {}", joined(keys))?;
-        }
-        ends(to, "capture", &self.captures)?;
-        for (name, keys) in &self.captures.changed {
-            writeln!(to, "~ capture {name}: {}", joined(keys))?;
-        }
-        Ok(())
-    }
-}
-
-fn ends<C>(to: &mut fmt::Formatter<'_>, what: &str, changes: &Changes<C>) -> fmt::Result {
-    let glue = if what.starts_with("server ") { "/" } else { " " };
-    for name in &changes.removed {
-        writeln!(to, "- {what}{glue}{name}")?;
-    }
-    for name in &changes.added {
-        writeln!(to, "+ {what}{glue}{name}")?;
-    }
-    Ok(())
-}
-
-fn joined(keys: &[impl fmt::Display]) -> String {
-    keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use super::decode::quoted;
 use super::resolve::Effective;
 use super::schema::Key;
 use super::section::{Origin, Section, Setting, Slot};
@@ -88,6 +89,7 @@ impl Origins {
             let path = format!("capture.{}", rule.name);
             self.section(rule, &path, &format!("[{path}]"), &|_, _| true, visit);
         }
+        self.names(visit);
         for service in &self.effective.services {
             let path = format!("service.{}", service.name);
             let tcp = service.text("forward") == Some("tcp");
@@ -110,6 +112,19 @@ impl Origins {
                     || matches!(setting.origin, Origin::Written(_))
             };
             self.section(pool, &path, &format!("[{path}]"), &shown, visit);
+        }
+    }
+
+    /// The name server where there is something to answer for.
+    fn names(&self, visit: &mut dyn FnMut(Item)) {
+        let Effective { names, zones, hosts, .. } = &self.effective;
+        if !zones.is_empty() {
+            self.section(names, "names", "[names]", &|_, _| true, visit);
+        }
+        let zones = zones.iter().map(|zone| ("zone", zone));
+        for (kind, one) in zones.chain(hosts.iter().map(|host| ("name", host))) {
+            let path = format!("{kind}.{}", quoted(&one.name));
+            self.section(one, &path, &format!("[{path}]"), &|_, _| true, visit);
         }
     }
 

@@ -11,7 +11,7 @@ pub fn reference() -> String {
     let mut text = Reference { text: INTRODUCTION.to_owned(), written: Vec::new() };
     for key in ROOT.keys {
         match &key.kind {
-            Kind::Named { table, most } => {
+            Kind::Named { table, most, .. } => {
                 let path = format!("{}.NAME", key.name);
                 let note = format!("{} At most {most}.", key.doc);
                 text.section(table, &path, &format!("[{path}]"), &note);

@@ -1,6 +1,8 @@
 //! From what is written to what is in force: inheritance (global → service or pool → server), defaults, and what
 //! follows from other settings. It reports nothing: `verify` judges the result.
 
+mod names;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -12,8 +14,8 @@ use super::tables::agent::OF_AGENTS;
 use super::tables::balance::OWNED;
 use super::tables::probe::{KINDS, OF_KINDS, PROGRAM};
 use super::tables::{
-    capture::CAPTURE, global::GLOBAL, packets::PACKETS, pool::POOL, pool::SERVER, service::SERVICE,
-    vrrp::VRRP,
+    capture::CAPTURE, global::GLOBAL, names::NAME, names::SERVER as NAMES, names::ZONE,
+    packets::PACKETS, pool::POOL, pool::SERVER, service::SERVICE, vrrp::VRRP,
 };
 use super::value::Value;
 
@@ -32,6 +34,12 @@ pub struct Effective {
     pub vrrp: Vec<Section>,
     /// Captures by name.
     pub captures: Vec<Section>,
+    /// The name server.
+    pub names: Section,
+    /// Zones by domain.
+    pub zones: Vec<Section>,
+    /// Names that are answered for, by domain.
+    pub hosts: Vec<Section>,
     /// What a server of each pool is when it sets nothing itself, in the order of the pools.
     pub templates: Vec<Section>,
 }
@@ -45,6 +53,8 @@ pub struct Uses {
     pub tcp: bool,
     /// A service that forwards packets.
     pub packets: bool,
+    /// A name that is answered for.
+    pub names: bool,
 }
 
 /// Resolve the whole file.
@@ -53,8 +63,7 @@ pub fn resolve(root: &Section) -> Effective {
     let written = root.table("global").unwrap_or(&nothing);
     let global = settle(&GLOBAL, &[Layer { section: written, tier: Tier::Own }], false);
     let none = Section::new(&PACKETS, Place::default());
-    let packets = root.table("packets").unwrap_or(&none);
-    let packets = settle(&PACKETS, &[Layer { section: packets, tier: Tier::Own }], false);
+    let packets = own(&PACKETS, root.table("packets").unwrap_or(&none));
     let services = root
         .list("service")
         .iter()
@@ -62,8 +71,23 @@ pub fn resolve(root: &Section) -> Effective {
         .collect();
     let vrrp = root.list("vrrp").iter().map(resolve_vrrp).collect();
     let captures = root.list("capture").iter().map(resolve_capture).collect();
+    let none = Section::new(&NAMES, Place::default());
+    let names = own(&NAMES, root.table("names").unwrap_or(&none));
+    let zones: Vec<Section> = root.list("zone").iter().map(|it| own(&ZONE, it)).collect();
+    let hosts = root.list("name").iter().map(|it| names::settle(own(&NAME, it), &zones)).collect();
     let (pools, templates) = (Vec::new(), Vec::new());
-    let mut effective = Effective { global, packets, services, pools, vrrp, captures, templates };
+    let mut effective = Effective {
+        global,
+        packets,
+        services,
+        pools,
+        vrrp,
+        captures,
+        names,
+        zones,
+        hosts,
+        templates,
+    };
     let uses = effective.uses();
     let pools = root.list("pool").iter();
     effective.pools = pools
@@ -90,6 +114,9 @@ impl Effective {
                 entry.tcp |= forward == Some("tcp");
                 entry.packets |= matches!(forward, Some("mac" | "nat" | "tunnel"));
             }
+        }
+        for pool in self.hosts.iter().filter_map(|host| host.text("pool")) {
+            uses.entry(pool).or_default().names = true;
         }
         uses
     }
@@ -166,9 +193,15 @@ fn resolve_pool(written: &Section, above: &Section, uses: Uses) -> Section {
     pool
 }
 
+/// A table at the top that inherits nothing.
+fn own(table: &'static Table, written: &Section) -> Section {
+    let mut section = settle(table, &[Layer { section: written, tier: Tier::Own }], false);
+    section.name.clone_from(&written.name);
+    section
+}
+
 fn resolve_vrrp(written: &Section) -> Section {
-    let mut group = settle(&VRRP, &[Layer { section: written, tier: Tier::Own }], false);
-    group.name.clone_from(&written.name);
+    let mut group = own(&VRRP, written);
     if group.setting("dead-man").is_none() {
         let time = group.span("advertise") * 5 / 2;
         group.set(

@@ -1,7 +1,5 @@
-//! The form of the configuration's description: tables of keys with kind, bounds, default and meaning.
-//!
-//! Decoding, did-you-mean, inheritance, `check --explain` and the reference all read the same tables (`tables`); `verify`
-//! has relations between keys.
+//! The form of the configuration's description, which decoding, inheritance, `check --explain` and the reference read.
+//! Relations between keys are `verify`'s.
 
 use super::value::Value;
 use std::time::Duration;
@@ -178,6 +176,8 @@ pub enum Kind {
     Named {
         /// Of one of them.
         table: &'static Table,
+        /// What a name looks like: `Form::Name` or `Form::Domain`.
+        form: Form,
         /// Entries.
         most: usize,
     },

@@ -156,6 +156,15 @@ impl Section {
         }
     }
 
+    /// The list of a key, to be changed.
+    pub fn list_mut(&mut self, key: &str) -> Option<&mut [Section]> {
+        let at = self.position(key)?;
+        match &mut self.slots.get_mut(at)?.as_mut()?.slot {
+            Slot::List(list) => Some(list),
+            _ => None,
+        }
+    }
+
     /// True when the word for nothing set stands, or was left to stand.
     pub fn unset(&self, key: &str) -> bool {
         matches!(self.value(key), Some(Value::Unset(_)))

@@ -5,6 +5,7 @@ pub mod balance;
 pub mod capture;
 pub mod global;
 pub mod http2;
+pub mod names;
 pub mod operate;
 pub mod packets;
 pub mod pool;
@@ -17,7 +18,7 @@ pub mod sticky;
 pub mod tls;
 pub mod vrrp;
 
-use super::schema::{Fallback, Key, Kind, OBJECTS, Table};
+use super::schema::{Fallback, Form, Key, Kind, OBJECTS, Table};
 
 /// The top of the file.
 pub static ROOT: Table = Table {
@@ -38,27 +39,45 @@ pub static ROOT: Table = Table {
         ),
         Key::new(
             "service",
-            Kind::Named { table: &service::SERVICE, most: OBJECTS },
+            Kind::Named { table: &service::SERVICE, form: Form::Name, most: OBJECTS },
             Fallback::Absent,
             "Virtual addresses and what is done with what arrives there, by name.",
         ),
         Key::new(
             "pool",
-            Kind::Named { table: &pool::POOL, most: OBJECTS },
+            Kind::Named { table: &pool::POOL, form: Form::Name, most: OBJECTS },
             Fallback::Absent,
             "Servers and how to choose among them, by name.",
         ),
         Key::new(
             "vrrp",
-            Kind::Named { table: &vrrp::VRRP, most: vrrp::GROUPS },
+            Kind::Named { table: &vrrp::VRRP, form: Form::Name, most: vrrp::GROUPS },
             Fallback::Absent,
             "Addresses that several machines share, one of them active, by name: VRRP (RFC 9568).",
         ),
         Key::new(
             "capture",
-            Kind::Named { table: &capture::CAPTURE, most: capture::RULES },
+            Kind::Named { table: &capture::CAPTURE, form: Form::Name, most: capture::RULES },
             Fallback::Absent,
             "When packets of connections are written down by themselves, by name.",
+        ),
+        Key::new(
+            "names",
+            Kind::table(&names::SERVER),
+            Fallback::Inner,
+            "The name server: answers DNS queries for the zones below.",
+        ),
+        Key::new(
+            "zone",
+            Kind::Named { table: &names::ZONE, form: Form::Domain, most: names::ZONES },
+            Fallback::Absent,
+            "Zones that are delegated to this machine, by their domain: `[zone.\"gslb.example.org\"]`.",
+        ),
+        Key::new(
+            "name",
+            Kind::Named { table: &names::NAME, form: Form::Domain, most: names::NAMES },
+            Fallback::Absent,
+            "Names in these zones and what they stand for: `[name.\"www.gslb.example.org\"]`.",
         ),
     ],
 };

@@ -6,6 +6,7 @@ pub mod capture;
 pub mod http2;
 pub mod listeners;
 pub mod method;
+pub mod names;
 pub mod operate;
 pub mod packets;
 pub mod pools;
@@ -23,7 +24,10 @@ use super::resolve::Effective;
 use super::schema::{Fallback, Kind, Table};
 use super::section::{Section, Slot};
 use super::suggest::nearest;
-use super::tables::{global::GLOBAL, pool::POOL, pool::SERVER, service::SERVICE, vrrp::VRRP};
+use super::tables::{
+    global::GLOBAL, names::NAME, names::ZONE, pool::POOL, pool::SERVER, service::SERVICE,
+    vrrp::VRRP,
+};
 
 /// Judge everything. `whole`: the file was read to its end; otherwise absence proves nothing and is not reported.
 pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
@@ -39,6 +43,7 @@ pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
     packets::verify(effective, sink);
     vrrp::verify(&effective.vrrp, sink);
     capture::verify(effective, whole, sink);
+    names::verify(effective, whole, sink);
     rules::verify(effective, whole, sink);
     let uses = effective.uses();
     for pool in &effective.pools {
@@ -54,6 +59,12 @@ fn missing(effective: &Effective, sink: &mut Sink<'_, '_>) {
     for group in &effective.vrrp {
         required(&VRRP, group, &format!("vrrp.{}", quoted(&group.name)), sink);
     }
+    for zone in &effective.zones {
+        required(&ZONE, zone, &format!("zone.{}", quoted(&zone.name)), sink);
+    }
+    for host in &effective.hosts {
+        required(&NAME, host, &format!("name.{}", quoted(&host.name)), sink);
+    }
     for pool in &effective.pools {
         let path = format!("pool.{}", quoted(&pool.name));
         required(&POOL, pool, &path, sink);
@@ -67,7 +78,7 @@ fn missing(effective: &Effective, sink: &mut Sink<'_, '_>) {
             required(&SERVER, server, &format!("{path}.servers[{at}]"), sink);
         }
     }
-    if effective.services.is_empty() {
+    if effective.services.is_empty() && effective.hosts.is_empty() {
         let trouble = Trouble::new("there is no service, so nothing is served")
             .expected("a table `[service.NAME]`");
         sink.warning(Default::default(), "service", trouble.found("nothing"));
@@ -88,7 +99,8 @@ fn required(table: &'static Table, section: &Section, path: &str, sink: &mut Sin
         {
             required(inner, below, &format!("{path}.{}", key.name), sink);
         }
-        if let (Kind::List { table: inner, .. }, "rule" | "hook" | "split") = (&key.kind, key.name)
+        if let (Kind::List { table: inner, .. }, "rule" | "hook" | "split" | "near" | "addresses") =
+            (&key.kind, key.name)
         {
             for (at, below) in section.list(key.name).iter().enumerate() {
                 required(inner, below, &format!("{path}.{}[{at}]", key.name), sink);
@@ -123,7 +135,7 @@ fn references(effective: &Effective, sink: &mut Sink<'_, '_>) {
         sink.warning(
             pool.place,
             &format!("pool.{}", quoted(&pool.name)),
-            Trouble::new("no service uses this pool"),
+            Trouble::new("no service uses this pool, and no name"),
         );
     }
 }

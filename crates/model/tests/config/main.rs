@@ -15,6 +15,7 @@ mod fresh;
 mod good;
 mod hostile;
 mod mistakes;
+mod names;
 mod packets;
 mod resilience;
 mod rules;

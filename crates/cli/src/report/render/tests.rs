@@ -110,6 +110,7 @@ fn sample() -> Report {
     };
     Report {
         packets: None,
+        names: Vec::new(),
         generation: 7,
         now_unix_ms: 1_772_283_909_000,
         uptime_ms: 18_120_000,

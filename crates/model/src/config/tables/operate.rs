@@ -71,7 +71,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 42] = [
+pub static EVENTS: [Word; 43] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -104,6 +104,7 @@ pub static EVENTS: [Word; 42] = [
     Word::of("member-standby"),
     Word::of("member-idle"),
     Word::of("member-refused"),
+    Word::of("names-not-listening"),
     Word::of("applied"),
     Word::of("undone"),
     Word::of("reload-failed"),

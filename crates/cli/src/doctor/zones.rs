@@ -1,0 +1,156 @@
+//! `steelyard doctor zones`: asks a resolver whether the zones of a configuration are delegated, and says what is missing.
+//!
+//! `names` judges the answers; this sends the questions and prints.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use model::config::{Config, Zone, load};
+use names::delegation::{Delegation, judge, question, records};
+use serde::Serialize;
+
+use crate::ask::{file_name, read_config};
+use crate::end::{End, Failure, print_json};
+use crate::show::plain::plain;
+use crate::show::screen;
+
+/// Where the machine's resolvers are listed.
+const RESOLVERS: &str = "/etc/resolv.conf";
+/// How long one question is waited for, and how often it is asked.
+const WAIT: Duration = Duration::from_secs(3);
+const TRIES: u16 = 2;
+/// The most bytes of an answer.
+const ANSWER: usize = 4_096;
+
+/// Examine whether zones are delegated: a resolver is asked for the name servers of each.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard doctor zones -c shop.toml
+  steelyard doctor zones -c shop.toml --resolver 9.9.9.9:53 --json
+
+For a zone that is not delegated it prints the records that the zone above must have.
+
+Exit codes: 0 all are delegated to us, 1 some zone is not, 2 the file or the resolver could not be read.")]
+pub struct ZonesArgs {
+    /// The configuration, or - for standard input.
+    #[arg(
+        short,
+        long = "config",
+        value_name = "FILE",
+        default_value = "/etc/steelyard/steelyard.toml"
+    )]
+    config: PathBuf,
+    /// The resolver that is asked; the first of /etc/resolv.conf without it.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    resolver: Option<SocketAddr>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Answer {
+    ready: bool,
+    resolver: SocketAddr,
+    zones: Vec<Told>,
+}
+
+#[derive(Debug, Serialize)]
+struct Told {
+    zone: String,
+    good: bool,
+    text: String,
+    /// What the zone above must have; empty where nothing is missing.
+    records: Vec<String>,
+}
+
+/// Carries it out.
+pub fn zones(args: &ZonesArgs) -> Result<End, Failure> {
+    let text = read_config(&args.config)?;
+    let config = load(&text, &file_name(&args.config));
+    let config = config.map_err(|findings| Failure::Unusable(findings.to_string()))?.config;
+    let resolver = match args.resolver {
+        Some(resolver) => resolver,
+        None => first().ok_or_else(|| {
+            Failure::Unusable(format!("{RESOLVERS} names no resolver: give one with --resolver"))
+        })?,
+    };
+    let zones: Result<Vec<Told>, Failure> =
+        config.zones.values().map(|zone| told(zone, &config, resolver)).collect();
+    let zones = zones?;
+    let ready = zones.iter().all(|zone| zone.good);
+    if args.json {
+        print_json(&Answer { ready, resolver, zones })?;
+    } else {
+        screen::print(&render(&zones, resolver))?;
+    }
+    Ok(if ready { End::Done } else { End::No })
+}
+
+fn told(zone: &Zone, config: &Config, resolver: SocketAddr) -> Result<Told, Failure> {
+    let found = ask(zone, resolver).map_err(|error| {
+        Failure::Unusable(format!(
+            "the resolver {resolver} does not answer for {}: {error}",
+            zone.name
+        ))
+    })?;
+    let good = found.good();
+    let records = if good { Vec::new() } else { records(zone, config) };
+    Ok(Told { zone: zone.name.clone(), good, text: found.text(), records })
+}
+
+fn ask(zone: &Zone, resolver: SocketAddr) -> io::Result<Delegation> {
+    let local: IpAddr = if resolver.is_ipv4() { [0; 4].into() } else { [0u16; 8].into() };
+    let socket = UdpSocket::bind((local, 0))?;
+    // Strangers cannot answer then.
+    socket.connect(resolver)?;
+    let mut room = [0; ANSWER];
+    for number in 1..=TRIES {
+        let number = number ^ socket.local_addr()?.port();
+        let bytes = question(zone, number).ok_or(io::ErrorKind::InvalidInput)?;
+        socket.send(&bytes)?;
+        let begun = Instant::now();
+        while let Some(left) = WAIT.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) {
+            socket.set_read_timeout(Some(left))?;
+            let count = match socket.recv(&mut room) {
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            };
+            if let Some(found) = room.get(..count).and_then(|answer| judge(zone, number, answer)) {
+                return Ok(found);
+            }
+        }
+    }
+    Err(io::ErrorKind::TimedOut.into())
+}
+
+/// The first resolver of this machine.
+fn first() -> Option<SocketAddr> {
+    let text = std::fs::read_to_string(RESOLVERS).ok()?;
+    let mut servers = text.lines().filter_map(|line| line.trim().strip_prefix("nameserver"));
+    let address: IpAddr = servers.find_map(|server| server.trim().parse().ok())?;
+    Some(SocketAddr::new(address, 53))
+}
+
+fn render(zones: &[Told], resolver: SocketAddr) -> String {
+    let mut out = format!("asked {resolver}\n");
+    for Told { zone, good, text, records } in zones {
+        let word = if *good { "good " } else { "WRONG" };
+        out.push_str(&format!("{word}  {}: {}\n", plain(zone), plain(text)));
+        if !records.is_empty() {
+            out.push_str("       the zone above must have:\n");
+        }
+        for record in records {
+            out.push_str(&format!("         {}\n", plain(record)));
+        }
+    }
+    if zones.is_empty() {
+        out.push_str("the configuration has no zone\n");
+    }
+    out
+}

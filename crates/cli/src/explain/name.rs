@@ -1,0 +1,127 @@
+//! `steelyard explain name`: which answer a client gets for a name, and why.
+//!
+//! Every number comes from the daemon; nothing is calculated here.
+
+use std::net::IpAddr;
+use std::process::ExitCode;
+
+use api::types::{NameCandidate, NameExplained, NameQuery};
+
+use crate::ask::{Contact, wait};
+use crate::end::{End, Failure, finish, print_json};
+use crate::show::paint::Paint;
+use crate::show::plain::plain;
+use crate::show::screen;
+use crate::show::table::{Align, Table};
+
+/// Which addresses a client is told for a name, and why.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard explain name www.gslb.example.org --from 192.0.2.7
+  steelyard explain name www.gslb.example.org --from 2001:db8::1 --type AAAA
+  steelyard explain name www.gslb.example.org --from 192.0.2.7 --json
+
+--from is the client where its resolver tells the client's network (EDNS client subnet), the resolver where not.")]
+pub struct Args {
+    /// The name.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Who asks.
+    #[arg(long, value_name = "ADDRESS")]
+    from: IpAddr,
+    /// The record type.
+    #[arg(long = "type", value_name = "TYPE", default_value = "A")]
+    kind: String,
+    #[command(flatten)]
+    contact: Contact,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.contact.json, wait(show(args)))
+}
+
+async fn show(args: &Args) -> Result<End, Failure> {
+    let asked =
+        NameQuery { name: args.name.clone(), from: args.from, kind: Some(args.kind.clone()) };
+    let explained = args.contact.client().explain_name(&asked).await?;
+    if args.contact.json {
+        print_json(&explained)?;
+    } else {
+        screen::print(&text(&explained, screen::width(), Paint::for_stdout()))?;
+    }
+    Ok(End::Done)
+}
+
+fn text(explained: &NameExplained, width: usize, paint: Paint) -> String {
+    let NameExplained { name, kind, from, zone, scope_bits, steps, candidates, .. } = explained;
+    let mut out = format!("{} {kind} for {from}", plain(name));
+    if let Some(zone) = zone {
+        out.push_str(&format!(", of zone {}", plain(zone)));
+    }
+    out.push('\n');
+    for step in steps {
+        out.push_str(&format!("  {}\n", plain(step)));
+    }
+    if *scope_bits > 0 {
+        out.push_str(&format!(
+            "  the answer holds for the first {scope_bits} bits of that address\n"
+        ));
+    }
+    let mut table = Table::new(&[
+        ("CANDIDATE", Align::Left),
+        ("ADDRESS", Align::Left),
+        ("WEIGHT", Align::Right),
+        ("SHARE", Align::Right),
+        ("STATE", Align::Left),
+    ]);
+    for NameCandidate { name, addresses, weight, up, why, share_percent } in candidates {
+        let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+        let state = if *up { why.clone() } else { format!("not given: {why}") };
+        table.row(vec![
+            name.as_str().into(),
+            addresses.join("\n").into(),
+            weight.to_string().into(),
+            format!("{share_percent:.1}%").into(),
+            state.into(),
+        ]);
+    }
+    let table = table.render(width, paint);
+    if !table.is_empty() {
+        out.push('\n');
+        out.push_str(&table);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_story_comes_before_the_candidates() {
+        let explained = NameExplained {
+            name: "www.example.org".into(),
+            kind: "A".into(),
+            from: "192.0.2.7".parse().unwrap(),
+            zone: Some("example.org".into()),
+            target: Some("www.example.org".into()),
+            scope_bits: 24,
+            steps: vec!["1 of 2 may be given".into()],
+            candidates: vec![NameCandidate {
+                name: "b".into(),
+                addresses: vec!["10.0.0.2".parse().unwrap()],
+                weight: 3,
+                up: false,
+                why: "down".into(),
+                share_percent: 0.0,
+            }],
+        };
+        let text = text(&explained, 100, Paint::fixed(false));
+        let expected = "www.example.org A for 192.0.2.7, of zone example.org\n  1 of 2 may be given\n  \
+                        the answer holds for the first 24 bits of that address\n\nCANDIDATE";
+        assert!(text.starts_with(expected), "{text}");
+        assert!(text.contains("0.0%") && text.contains("not given: down"), "{text}");
+    }
+}

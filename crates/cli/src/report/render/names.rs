@@ -1,0 +1,23 @@
+//! What DNS queries came to, as a table whose lines add up.
+
+use api::types::NamesReport;
+
+use crate::show::table::Align::{Left, Right};
+use crate::show::table::Table;
+use crate::show::unit::count;
+
+/// A balance for each transport that was used.
+pub(super) fn balances(names: &[NamesReport]) -> Table {
+    let mut table = Table::new(&[("DNS QUERIES", Left), ("TOTAL", Right)]);
+    for NamesReport { transport, received, fates, unaccounted } in names {
+        if *received == 0 {
+            continue;
+        }
+        table.row(vec![format!("over {transport}").into(), count(*received).into()]);
+        for (fate, total) in fates {
+            table.row(vec![format!("  {fate}").into(), count(*total).into()]);
+        }
+        table.row(vec!["  unaccounted".into(), count(*unaccounted).into()]);
+    }
+    table
+}

@@ -1,0 +1,49 @@
+//! Names and where they are answered, as tables.
+
+use api::types::{NameListener, NameStatus, NamesStatus};
+
+use crate::show::paint::Colour;
+use crate::show::table::{Align, Cell, Table};
+use crate::show::unit::count;
+
+/// Where queries are answered.
+pub(super) fn listeners(names: &NamesStatus) -> Table {
+    let mut table = Table::new(&[("NAMES AT", Align::Left), ("STATE", Align::Left)]);
+    for NameListener { address, trouble } in &names.listen {
+        let state = match trouble {
+            None => Cell::led("answering", Colour::Good, ""),
+            Some(why) => Cell::led("down", Colour::Bad, &format!(": {why}")),
+        };
+        table.row(vec![address.to_string().into(), state]);
+    }
+    table
+}
+
+/// How each name stands.
+pub(super) fn names(names: &NamesStatus) -> Table {
+    let mut table = Table::new(&[
+        ("NAME", Align::Left),
+        ("POLICY", Align::Left),
+        ("TTL", Align::Right),
+        ("ANSWERS", Align::Right),
+        ("STATE", Align::Left),
+    ]);
+    for NameStatus { name, policy, ttl_seconds, up, candidates, fallen, answers, .. } in
+        &names.names
+    {
+        let text = format!(": {up} of {candidates} may be given");
+        let state = match (fallen, up == candidates) {
+            (true, _) => Cell::led("fallback", Colour::Bad, &text),
+            (false, true) => Cell::led("up", Colour::Good, &text),
+            (false, false) => Cell::led("degraded", Colour::Doubt, &text),
+        };
+        table.row(vec![
+            name.as_str().into(),
+            policy.as_str().into(),
+            format!("{ttl_seconds} s").into(),
+            count(*answers).into(),
+            state,
+        ]);
+    }
+    table
+}

@@ -1,0 +1,133 @@
+//! What a name may be answered with, as things stand: servers of a pool, services, or addresses of the file.
+//!
+//! Who of a pool may take work is `model::pick`'s word, the same as for requests and packets; here it is only read.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use model::config::{Config, NameSource, Named, Pool};
+use model::pick::eligible::{Eligible, Turn};
+use model::snapshot::{PoolView, ServerView, Snapshot};
+
+/// One of those that a name may be answered with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// The server's, the service's or the address's name.
+    pub name: String,
+    /// Where it is; none while a server's name does not resolve.
+    pub addresses: Vec<IpAddr>,
+    /// The port that SRV tells; 0: there is none.
+    pub port: u16,
+    /// Its weight now.
+    pub weight: u16,
+    /// Whether it may be answered with while another is up too.
+    pub up: bool,
+    /// Why, in a few words.
+    pub why: String,
+}
+
+/// The pools of a snapshot by name.
+#[derive(Debug)]
+pub struct Pools<'s>(HashMap<&'s str, &'s PoolView>);
+
+impl<'s> Pools<'s> {
+    /// Of this snapshot.
+    pub fn of(snapshot: &'s Snapshot) -> Pools<'s> {
+        let pools = snapshot.pools.values().map(Arc::as_ref);
+        Pools(pools.map(|pool: &PoolView| (pool.config.name.as_str(), pool)).collect())
+    }
+}
+
+/// What this name may be answered with, in the order of the file.
+pub fn candidates(named: &Named, config: &Config, pools: &Pools<'_>) -> Vec<Candidate> {
+    match &named.source {
+        NameSource::Cname(_) => Vec::new(),
+        NameSource::Pool(pool) => {
+            pools.0.get(pool.as_str()).map(|pool| servers(pool)).unwrap_or_default()
+        }
+        NameSource::Addresses(list) => {
+            let one = |it: &model::config::NamedAddress| Candidate {
+                name: it.name.clone(),
+                addresses: it.addresses.clone(),
+                port: 0,
+                weight: it.weight,
+                up: it.weight > 0,
+                why: if it.weight > 0 { "nobody judges it" } else { "its weight is 0" }.to_owned(),
+            };
+            list.iter().map(one).collect()
+        }
+        NameSource::Services(names) => {
+            names.iter().filter_map(|name| service(name, config, pools)).collect()
+        }
+    }
+}
+
+/// The servers' names, in the order in which `candidates` has them.
+pub fn names(named: &Named, config: &Config) -> Vec<String> {
+    match &named.source {
+        NameSource::Cname(_) => Vec::new(),
+        NameSource::Pool(pool) => {
+            let servers = config.pools.get(pool).map(|pool: &Arc<Pool>| pool.servers.iter());
+            servers.into_iter().flatten().map(|server| server.name.clone()).collect()
+        }
+        NameSource::Addresses(list) => list.iter().map(|it| it.name.clone()).collect(),
+        NameSource::Services(names) => names.clone(),
+    }
+}
+
+fn servers(pool: &PoolView) -> Vec<Candidate> {
+    let eligible = Eligible::of(pool);
+    let turn = |at: usize| {
+        eligible.turn != Turn::AllDown && eligible.slots.iter().any(|slot| slot.index == at)
+    };
+    let one = |(at, server): (usize, &ServerView)| Candidate {
+        name: server.config.name.clone(),
+        addresses: server.address.iter().map(|at| at.ip().to_canonical()).collect(),
+        port: server.config.address.port,
+        weight: server.weight.get(),
+        up: turn(at),
+        why: why(server, turn(at)),
+    };
+    pool.servers.iter().enumerate().map(one).collect()
+}
+
+fn why(server: &ServerView, up: bool) -> String {
+    if server.address.is_none() {
+        return "its name does not resolve".to_owned();
+    }
+    if server.weight.get() == 0 {
+        return "its weight is 0".to_owned();
+    }
+    match (server.takes(), up) {
+        (true, false) => format!("{}, behind servers of a better rank", server.state.name()),
+        _ => server.state.name().to_owned(),
+    }
+}
+
+/// A service is up while somebody behind it takes work.
+fn service(name: &str, config: &Config, pools: &Pools<'_>) -> Option<Candidate> {
+    let service = config.services.get(name)?;
+    let packets = service.packets.iter().flat_map(|packets| &packets.listen);
+    let spans = packets.map(|span| (span.address, span.single().unwrap_or(0)));
+    let listen = service.listen.iter().map(|at| (at.ip(), at.port())).chain(spans);
+    let listen: Vec<(IpAddr, u16)> = listen.filter(|(ip, _)| !ip.is_unspecified()).collect();
+    let mut addresses: Vec<IpAddr> = listen.iter().map(|(ip, _)| *ip).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    let eligible = pools.0.get(service.pool.as_str()).map(|pool| Eligible::of(pool));
+    let eligible = eligible.unwrap_or_default();
+    let up = !eligible.slots.is_empty() && eligible.turn != Turn::AllDown;
+    Some(Candidate {
+        name: name.to_owned(),
+        addresses,
+        port: listen.first().map_or(0, |(_, port)| *port),
+        weight: 1,
+        up,
+        why: if up {
+            format!("{} servers of pool {} take work", eligible.slots.len(), service.pool)
+        } else {
+            format!("no server of pool {} takes work", service.pool)
+        },
+    })
+}

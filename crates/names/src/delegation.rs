@@ -1,0 +1,164 @@
+//! Whether the world finds a zone: what to ask a resolver, what its answer proves, and what the zone above must say.
+//!
+//! It sends nothing: whoever asks hands the answer in.
+
+use std::net::IpAddr;
+
+use hickory_proto::op::{Message, MessageType, Query, ResponseCode};
+use hickory_proto::rr::{Name, RData, RecordType};
+use model::config::{Config, NameSource, Zone};
+
+/// How a zone is delegated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Delegation {
+    /// To one of our name servers, or more; those of ours that are missing.
+    Ours(Vec<String>),
+    /// To others alone.
+    Elsewhere(Vec<String>),
+    /// Not at all.
+    Absent,
+    /// The resolver knows of a zone and gets no answer from who should have it.
+    Dead(String),
+}
+
+impl Delegation {
+    /// In a sentence.
+    pub fn text(&self) -> String {
+        match self {
+            Delegation::Ours(missing) if missing.is_empty() => "delegated to us".to_owned(),
+            Delegation::Ours(missing) => {
+                format!("delegated to us, but not to {}", missing.join(", "))
+            }
+            Delegation::Elsewhere(others) => format!("delegated to {} alone", others.join(", ")),
+            Delegation::Absent => "not delegated: nobody who asks is sent to us".to_owned(),
+            Delegation::Dead(code) => format!(
+                "the resolver gets no good answer for it ({code}): delegated to who does not answer, or not at all"
+            ),
+        }
+    }
+
+    /// Whether clients get to every name server of ours.
+    pub fn good(&self) -> bool {
+        *self == Delegation::Ours(Vec::new())
+    }
+}
+
+/// Asks a resolver for the name servers of a zone; with its number.
+pub fn question(zone: &Zone, number: u16) -> Option<Vec<u8>> {
+    let mut name = Name::from_ascii(&zone.name).ok()?;
+    name.set_fqdn(true);
+    let mut message = Message::query();
+    message.metadata.id = number;
+    message.metadata.recursion_desired = true;
+    message.add_query(Query::query(name, RecordType::NS));
+    message.to_vec().ok()
+}
+
+/// What the resolver's answer proves; `None`: it is not the answer to this.
+pub fn judge(zone: &Zone, number: u16, answer: &[u8]) -> Option<Delegation> {
+    let message = Message::from_vec(answer).ok()?;
+    let head = &message.metadata;
+    if head.id != number || head.message_type != MessageType::Response {
+        return None;
+    }
+    match head.response_code {
+        ResponseCode::NoError => {}
+        ResponseCode::NXDomain => return Some(Delegation::Absent),
+        other => return Some(Delegation::Dead(other.to_string())),
+    }
+    let of_zone = message.answers.iter().filter(|it| plain(&it.name) == zone.name);
+    let found: Vec<String> = of_zone
+        .filter_map(|record| match &record.data {
+            RData::NS(server) => Some(plain(&server.0)),
+            _ => None,
+        })
+        .collect();
+    if found.is_empty() {
+        return Some(Delegation::Absent);
+    }
+    let missing: Vec<String> =
+        zone.nameservers.iter().filter(|server| !found.contains(server)).cloned().collect();
+    if missing.len() == zone.nameservers.len() {
+        return Some(Delegation::Elsewhere(found));
+    }
+    Some(Delegation::Ours(missing))
+}
+
+/// The records that the zone above must have: the delegation, and addresses of name servers that lie within (glue).
+pub fn records(zone: &Zone, config: &Config) -> Vec<String> {
+    let mut out: Vec<String> =
+        zone.nameservers.iter().map(|server| format!("{}. IN NS {server}.", zone.name)).collect();
+    for server in &zone.nameservers {
+        let named = config.names.get(server).map(|named| &named.source);
+        let Some(NameSource::Addresses(list)) = named else { continue };
+        for address in list.iter().flat_map(|it| &it.addresses) {
+            let kind = if matches!(address, IpAddr::V4(_)) { "A" } else { "AAAA" };
+            out.push(format!("{server}. IN {kind} {address}"));
+        }
+    }
+    out
+}
+
+fn plain(name: &Name) -> String {
+    name.to_ascii().trim_end_matches('.').to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use hickory_proto::op::OpCode;
+    use hickory_proto::rr::Record;
+    use hickory_proto::rr::rdata::NS;
+    use model::config::load;
+
+    use super::*;
+
+    const TEXT: &str = "[names]\nlisten = \"192.0.2.53:53\"\n[zone.\"g.example.org\"]\n\
+                        nameservers = [\"ns1.g.example.org\", \"ns2.example.net\"]\n\
+                        [name.\"ns1.g.example.org\"]\naddresses = [\"192.0.2.53\", \"2001:db8::53\"]\n";
+
+    fn answer(code: ResponseCode, servers: &[&str]) -> Vec<u8> {
+        let mut message = Message::response(9, OpCode::Query);
+        message.metadata.response_code = code;
+        for server in servers {
+            let data = RData::NS(NS(Name::from_ascii(server).unwrap()));
+            message.add_answer(Record::from_rdata(
+                Name::from_ascii("G.example.org.").unwrap(),
+                60,
+                data,
+            ));
+        }
+        message.to_vec().unwrap()
+    }
+
+    #[test]
+    fn what_a_resolver_says_is_told_apart() {
+        let config = load(TEXT, "x").unwrap().config;
+        let zone = &config.zones["g.example.org"];
+        let told = |code, servers: &[&str]| judge(zone, 9, &answer(code, servers)).unwrap();
+        let good = ["NS1.g.example.org.", "ns2.example.net."];
+        assert!(told(ResponseCode::NoError, &good).good());
+        let part = told(ResponseCode::NoError, &good[..1]);
+        assert_eq!(part, Delegation::Ours(vec!["ns2.example.net".into()]));
+        assert!(!part.good() && part.text().contains("but not to ns2.example.net"));
+        let other = told(ResponseCode::NoError, &["ns.other.net."]);
+        assert_eq!(other, Delegation::Elsewhere(vec!["ns.other.net".into()]));
+        assert_eq!(told(ResponseCode::NoError, &[]), Delegation::Absent);
+        assert_eq!(told(ResponseCode::NXDomain, &[]), Delegation::Absent);
+        assert!(matches!(told(ResponseCode::ServFail, &[]), Delegation::Dead(_)));
+        assert_eq!(judge(zone, 8, &answer(ResponseCode::NoError, &good)), None);
+        assert_eq!(judge(zone, 9, b"rubbish"), None);
+        assert!(question(zone, 9).unwrap().starts_with(&[0, 9, 1]));
+    }
+
+    #[test]
+    fn the_zone_above_is_told_what_to_say() {
+        let config = load(TEXT, "x").unwrap().config;
+        let expected = [
+            "g.example.org. IN NS ns1.g.example.org.",
+            "g.example.org. IN NS ns2.example.net.",
+            "ns1.g.example.org. IN A 192.0.2.53",
+            "ns1.g.example.org. IN AAAA 2001:db8::53",
+        ];
+        assert_eq!(records(&config.zones["g.example.org"], &config), expected);
+    }
+}

@@ -1,0 +1,193 @@
+//! Which answer a client gets for a name, and why: the same walk as an answer's, told instead of written.
+
+use std::net::IpAddr;
+
+use model::config::NamePolicy;
+
+use super::answer::View;
+use super::book::{Book, State};
+use super::domain::{Domain, text};
+use super::plan::{ALIASES, NamePlan, What};
+use super::record::{A, AAAA, SRV};
+use super::set::{Order, Set};
+
+/// What is told.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Explained {
+    /// The zone that it lies in; `None`: in none of ours, and it is refused.
+    pub zone: Option<String>,
+    /// Sentences, from the question to the answer.
+    pub steps: Vec<String>,
+    /// The name whose addresses are given, after aliases.
+    pub name: Option<String>,
+    /// Bits of the client's address that the answer depends on.
+    pub scope: u8,
+    /// What the name may be answered with.
+    pub candidates: Vec<Row>,
+}
+
+/// A candidate and its part in the answers to this client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// Its addresses.
+    pub addresses: Vec<IpAddr>,
+    /// Its weight.
+    pub weight: u16,
+    /// Whether it may be answered with while another is up too.
+    pub up: bool,
+    /// Why.
+    pub why: String,
+    /// Its part of the answers to this client of this type, 0–1.
+    pub share: f64,
+}
+
+/// Explains what `client` would be answered for a name and a type.
+pub fn explain(book: &Book, name: &Domain, kind: u16, client: IpAddr) -> Explained {
+    let mut out = Explained::default();
+    let Some(zone) = book.plan.zone_of(name.wire()) else {
+        out.steps.push(format!("{name} lies in no zone of ours: refused"));
+        return out;
+    };
+    out.zone = Some(zone.domain.to_string());
+    let negative = zone.negative_ttl;
+    let mut at = name.clone();
+    for _ in 0..=ALIASES {
+        let Some(node) = book.plan.node(at.wire()) else {
+            let text = format!("{at} does not exist: NXDOMAIN, kept for {negative} s");
+            out.steps.push(text);
+            return out;
+        };
+        match &node.what {
+            What::Alias(target, ttl) => {
+                out.steps.push(format!("{at} is another name for {target} (CNAME, {ttl} s)"));
+                at = target.clone();
+                if book.plan.zone_of(at.wire()).is_none() {
+                    out.steps.push(format!("{at} is not ours: whoever asks goes on by itself"));
+                    return out;
+                }
+            }
+            What::Nothing => {
+                let what = if node.apex { "the zone's own name" } else { "only above other names" };
+                out.steps.push(format!("{at} is {what}: it has no addresses"));
+                return out;
+            }
+            What::Target(name, who) => {
+                single(book, *name, *who, &mut out);
+                return out;
+            }
+            What::Srv(name) | What::Name(name) => {
+                let (Some(plan), Some(state)) =
+                    (book.plan.names.get(*name), book.states.get(*name))
+                else {
+                    return out;
+                };
+                of_name(plan, state, (kind, client), &mut out);
+                return out;
+            }
+        }
+    }
+    out.steps.push(format!("more than {ALIASES} aliases are not followed"));
+    out
+}
+
+fn single(book: &Book, name: usize, who: usize, out: &mut Explained) {
+    let candidate = book.states.get(name).and_then(|state| state.candidates.get(who));
+    let Some(candidate) = candidate else { return };
+    let text =
+        format!("it names one alone, whatever its state: {} ({})", candidate.name, candidate.why);
+    out.steps.push(text);
+    out.candidates.push(Row {
+        name: candidate.name.clone(),
+        addresses: candidate.addresses.clone(),
+        weight: candidate.weight,
+        up: candidate.up,
+        why: candidate.why.clone(),
+        share: 1.0,
+    });
+}
+
+fn of_name(plan: &NamePlan, state: &State, (kind, client): (u16, IpAddr), out: &mut Explained) {
+    out.name = Some(text(plan.domain.wire()));
+    let view = View::of(plan, state, client);
+    out.scope = view.scope;
+    let up = state.up();
+    out.steps.push(format!("{up} of {} may be given", state.candidates.len()));
+    if state.fallen {
+        out.steps.push(fallback(plan));
+    }
+    out.steps.push(policy(plan, client, &view));
+    let set = view.set(kind == AAAA);
+    if set.is_empty() && (kind == A || kind == AAAA) {
+        out.steps.push("there is no address of this family: an answer without records".to_owned());
+    }
+    let shares = shares(plan, &view, set, state.candidates.len());
+    for (candidate, share) in state.candidates.iter().zip(shares) {
+        out.candidates.push(Row {
+            name: candidate.name.clone(),
+            addresses: candidate.addresses.clone(),
+            weight: candidate.weight,
+            up: candidate.up,
+            why: candidate.why.clone(),
+            share: if kind == SRV { f64::from(u8::from(candidate.up)) } else { share },
+        });
+    }
+    out.steps
+        .push(format!("kept for {} s, at most {} in one answer", plan.ttl, plan.config.answers));
+}
+
+fn fallback(plan: &NamePlan) -> String {
+    match &plan.config.fallback {
+        model::config::NameFallback::All => "none is up: all are given as if they were".to_owned(),
+        model::config::NameFallback::None => "none is up: no address is given".to_owned(),
+        model::config::NameFallback::LastResort(addresses) => {
+            let list: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            format!("none is up: those of last resort are given, {}", list.join(", "))
+        }
+    }
+}
+
+fn policy(plan: &NamePlan, client: IpAddr, view: &View<'_>) -> String {
+    let name = plan.config.policy.name();
+    match plan.config.policy {
+        NamePolicy::RoundRobin => format!("{name}: each address in turn, whoever asks"),
+        NamePolicy::Weighted => format!("{name}: in proportion to weights, whoever asks"),
+        NamePolicy::Failover => format!("{name}: the first in the order of the file"),
+        NamePolicy::Sticky => format!(
+            "{name}: {client} counts by its first {} bits, and this network keeps its address",
+            view.scope
+        ),
+        NamePolicy::Nearest => {
+            let found = plan.networks.find(client);
+            let region = found.region.and_then(|at| plan.config.near.get(usize::from(at)));
+            match (found.network, region) {
+                (Some(network), Some(region)) => format!(
+                    "{name}: {client} lies in {network}, which prefers {}; among them by weight",
+                    region.prefer.join(", ")
+                ),
+                _ => format!("{name}: {client} lies in no region; all by weight"),
+            }
+        }
+    }
+}
+
+/// Each candidate's part of the answers, as the first address.
+fn shares(plan: &NamePlan, view: &View<'_>, set: &Set, candidates: usize) -> Vec<f64> {
+    let mut shares = vec![0.0; candidates];
+    let keeper = match view.order(plan, || 0) {
+        order @ (Order::Client(_) | Order::First) => Some(set.pick(order)),
+        Order::Turn(_) | Order::Weight(_) => None,
+    };
+    for at in 0..set.len() {
+        let share = match (keeper, plan.config.policy) {
+            (Some(keeper), _) => f64::from(u8::from(keeper == at)),
+            (None, NamePolicy::RoundRobin) => 1.0 / set.len() as f64,
+            (None, _) => set.share(at),
+        };
+        if let Some(sum) = set.who(at).and_then(|who| shares.get_mut(who)) {
+            *sum += share;
+        }
+    }
+    shares
+}

@@ -1,0 +1,138 @@
+//! A query's bytes, read in one walk without allocating (RFC 1035 §4).
+//!
+//! `hickory-proto` reads the same for the tests; on the way of every query its message of owned names would cost more
+//! than the answer. What is said to a malformed query is `answer`'s matter.
+
+use super::domain::NAME_MAX;
+use super::edns::Edns;
+
+/// Bytes of a message's head.
+pub const HEAD: usize = 12;
+/// Records that may follow the question; OPT and a signature are usual.
+pub const ADDITIONAL_MAX: u16 = 4;
+
+/// A query.
+#[derive(Clone, Debug)]
+pub struct Question<'q> {
+    /// Its number.
+    pub id: u16,
+    /// Opcode and flags.
+    pub flags: u16,
+    /// The section as it stands in the message: name, type and class.
+    pub section: &'q [u8],
+    /// The record type that is asked for.
+    pub kind: u16,
+    /// The class.
+    pub class: u16,
+    /// The OPT record.
+    pub edns: Option<Edns>,
+    name: [u8; NAME_MAX],
+    length: usize,
+}
+
+/// Why something is no query that can be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bad {
+    /// It has not even a head.
+    Short,
+    /// It is an answer itself: whoever answers it makes a loop.
+    Answer,
+    /// Another operation than a query.
+    Operation,
+    /// Its form is wrong.
+    Form,
+}
+
+impl<'q> Question<'q> {
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// What is wrong with it; with a head, so that it can be answered, unless it is `Short` or `Answer`.
+    pub fn read(bytes: &'q [u8]) -> Result<Question<'q>, Bad> {
+        let (head, body) = bytes.split_at_checked(HEAD).ok_or(Bad::Short)?;
+        let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+        let (id, flags) = (word(0), word(2));
+        if flags & 0x8000 != 0 {
+            return Err(Bad::Answer);
+        }
+        if flags & 0x7800 != 0 {
+            return Err(Bad::Operation);
+        }
+        let (questions, answers, authorities, more) = (word(4), word(6), word(8), word(10));
+        if questions != 1 || answers != 0 || authorities != 0 || more > ADDITIONAL_MAX {
+            return Err(Bad::Form);
+        }
+        let mut name = [0; NAME_MAX];
+        let length = lower(body, &mut name).ok_or(Bad::Form)?;
+        let (section, rest) = body.split_at_checked(length + 4).ok_or(Bad::Form)?;
+        let kind = u16::from_be_bytes([section[length], section[length + 1]]);
+        let class = u16::from_be_bytes([section[length + 2], section[length + 3]]);
+        let edns = additional(rest, more)?;
+        Ok(Question { id, flags, section, kind, class, edns, name, length })
+    }
+
+    /// The name that is asked for, lower-case.
+    pub fn name(&self) -> &[u8] {
+        &self.name[..self.length]
+    }
+}
+
+/// Copies the name at the beginning of `bytes`, lower-case; its length. No message before the first name could be pointed
+/// at, so a pointer is wrong there.
+fn lower(bytes: &[u8], name: &mut [u8; NAME_MAX]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let length = usize::from(*bytes.get(at)?);
+        let end = at + 1 + length;
+        if length > 63 || end > NAME_MAX {
+            return None;
+        }
+        name[at] = length as u8;
+        let (from, to) = (bytes.get(at + 1..end)?, name.get_mut(at + 1..end)?);
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = from.to_ascii_lowercase();
+        }
+        at = end;
+        if length == 0 {
+            return Some(at);
+        }
+    }
+}
+
+/// The OPT record among those that follow the question; nothing may be left over.
+fn additional(mut rest: &[u8], count: u16) -> Result<Option<Edns>, Bad> {
+    const OPT: u16 = 41;
+    let mut edns = None;
+    for _ in 0..count {
+        let (root, after) = skip(rest).ok_or(Bad::Form)?;
+        let (fixed, after) = after.split_at_checked(10).ok_or(Bad::Form)?;
+        let length = usize::from(u16::from_be_bytes([fixed[8], fixed[9]]));
+        let (data, after) = after.split_at_checked(length).ok_or(Bad::Form)?;
+        rest = after;
+        if u16::from_be_bytes([fixed[0], fixed[1]]) != OPT {
+            continue;
+        }
+        let class = u16::from_be_bytes([fixed[2], fixed[3]]);
+        let ttl = u32::from_be_bytes([fixed[4], fixed[5], fixed[6], fixed[7]]);
+        // One at most, of the root (RFC 6891 §6.1.1).
+        if !root || edns.is_some() {
+            return Err(Bad::Form);
+        }
+        edns = Some(Edns::read(class, ttl, data).ok_or(Bad::Form)?);
+    }
+    if rest.is_empty() { Ok(edns) } else { Err(Bad::Form) }
+}
+
+/// Passes a name that nobody needs; whether it is the root, and what follows.
+fn skip(bytes: &[u8]) -> Option<(bool, &[u8])> {
+    let mut rest = bytes;
+    loop {
+        let (length, after) = rest.split_first()?;
+        match length {
+            0 => return Some((rest.len() == bytes.len(), after)),
+            1..=63 => rest = after.get(usize::from(*length)..)?,
+            0xc0.. => return Some((false, after.get(1..)?)),
+            _ => return None,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Records in the form in which answers take them: made once, when the book is, and copied from then on.
+//!
+//! The data of all types but addresses is written by `hickory-proto`, without compression, so that it may stand anywhere.
+
+use hickory_proto::ProtoError;
+use hickory_proto::rr::rdata::svcb::{Alpn, SVCB, SvcParamKey, SvcParamValue};
+use hickory_proto::rr::rdata::{HINFO, HTTPS, SOA, TXT};
+use hickory_proto::rr::{Name, RData};
+use hickory_proto::serialize::binary::{BinEncodable, BinEncoder, NameEncoding};
+
+use super::domain::Domain;
+
+/// Type A.
+pub const A: u16 = 1;
+/// Type NS.
+pub const NS: u16 = 2;
+/// Type CNAME.
+pub const CNAME: u16 = 5;
+/// Type SOA.
+pub const SOA_KIND: u16 = 6;
+/// Type HINFO.
+pub const HINFO_KIND: u16 = 13;
+/// Type TXT.
+pub const TXT_KIND: u16 = 16;
+/// Type AAAA.
+pub const AAAA: u16 = 28;
+/// Type SRV.
+pub const SRV: u16 = 33;
+/// Type HTTPS.
+pub const HTTPS_KIND: u16 = 65;
+/// Type ANY, of questions alone.
+pub const ANY: u16 = 255;
+
+/// The class IN.
+pub const IN: u16 = 1;
+
+/// Times of SOA that nobody uses who does not copy the zone, seconds: refresh, retry, expire (RFC 1912 §2.2).
+const COPYING: (i32, i32, i32) = (3_600, 600, 604_800);
+
+/// What ANY is answered with (RFC 8482 §4.2).
+const MINIMAL: &str = "RFC8482";
+
+/// A whole record that is owned by the name in the question.
+pub fn ready(kind: u16, ttl: u32, data: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(12 + data.len());
+    out.extend([0xc0, 12]);
+    out.extend(kind.to_be_bytes());
+    out.extend(IN.to_be_bytes());
+    out.extend(ttl.to_be_bytes());
+    out.extend((data.len() as u16).to_be_bytes());
+    out.extend_from_slice(data);
+    out
+}
+
+/// The data of SOA.
+pub fn soa(
+    server: &Domain,
+    contact: &Domain,
+    serial: u32,
+    minimum: u32,
+) -> Result<Vec<u8>, ProtoError> {
+    let (refresh, retry, expire) = COPYING;
+    let (server, contact) = (name(server)?, name(contact)?);
+    encode(&RData::SOA(SOA::new(server, contact, serial, refresh, retry, expire, minimum)))
+}
+
+/// The data of TXT.
+pub fn text(text: &str) -> Result<Vec<u8>, ProtoError> {
+    encode(&RData::TXT(TXT::new(vec![text.to_owned()])))
+}
+
+/// The data of HTTPS: the name itself with these protocols (RFC 9460 §2.4.3, §7.1).
+pub fn https(protocols: &[String]) -> Result<Vec<u8>, ProtoError> {
+    let alpn = SvcParamValue::Alpn(Alpn(protocols.to_vec()));
+    encode(&RData::HTTPS(HTTPS(SVCB::new(1, Name::root(), vec![(SvcParamKey::Alpn, alpn)]))))
+}
+
+/// The data of the record that ANY gets.
+pub fn minimal() -> Result<Vec<u8>, ProtoError> {
+    encode(&RData::HINFO(HINFO::new(MINIMAL.to_owned(), String::new())))
+}
+
+/// The data of SRV (RFC 2782).
+pub fn srv(priority: u16, weight: u16, port: u16, target: &Domain) -> Vec<u8> {
+    let mut data = Vec::with_capacity(6 + target.wire().len());
+    for word in [priority, weight, port] {
+        data.extend(word.to_be_bytes());
+    }
+    data.extend_from_slice(target.wire());
+    data
+}
+
+fn name(domain: &Domain) -> Result<Name, ProtoError> {
+    use hickory_proto::serialize::binary::BinDecodable;
+    Name::from_bytes(domain.wire()).map_err(ProtoError::from)
+}
+
+fn encode(data: &RData) -> Result<Vec<u8>, ProtoError> {
+    let mut bytes = Vec::new();
+    let mut encoder = BinEncoder::new(&mut bytes);
+    encoder.set_name_encoding(NameEncoding::Uncompressed);
+    data.emit(&mut encoder)?;
+    Ok(bytes)
+}

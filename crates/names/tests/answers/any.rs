@@ -1,0 +1,104 @@
+//! Any bytes: no panic, an answer that the other parser reads, within the size that is allowed.
+
+use hickory_proto::op::{Edns, Message};
+use hickory_proto::rr::RecordType;
+use names::counts::{Fate, Transport};
+use names::desk::AMPLIFICATION;
+use names::question::Question;
+use proptest::prelude::*;
+
+use super::world::{World, query};
+
+/// What must hold of every answer.
+fn judge(world: &mut World, bytes: &[u8]) -> Result<(), TestCaseError> {
+    let (fate, out) = world.send(bytes);
+    if !fate.speaks() {
+        return Ok(());
+    }
+    let message = Message::from_vec(&out);
+    prop_assert!(message.is_ok(), "{:?} for {bytes:?}: {out:?}", message);
+    let message = message.unwrap();
+    prop_assert_eq!(&out[..2], &bytes[..2]);
+    prop_assert!(out[2] & 0x80 != 0);
+    if world.by == Transport::Udp {
+        prop_assert!(
+            out.len() <= 1232 && out.len() <= bytes.len() * AMPLIFICATION,
+            "{}",
+            out.len()
+        );
+    }
+    let same = |question: &Question<'_>| {
+        message.queries.len() == 1 && bytes[12..].starts_with(question.section)
+    };
+    if !matches!(fate, Fate::Malformed | Fate::NotImplemented) {
+        let question = Question::read(bytes).unwrap();
+        prop_assert!(same(&question));
+    }
+    Ok(())
+}
+
+fn names() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec![
+        "www.gslb.example.org",
+        "many.gslb.example.org",
+        "first.gslb.example.org",
+        "_http._tcp.www.gslb.example.org",
+        "gslb.example.org",
+        "alias.gslb.example.org",
+        "lost.gslb.example.org",
+        "x.gslb.example.org",
+        "near.gslb.example.org",
+        "example.org",
+    ])
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_borne(bytes in proptest::collection::vec(any::<u8>(), 0..200), tcp in any::<bool>()) {
+        let mut world = World::new();
+        world.by = if tcp { Transport::Tcp } else { Transport::Udp };
+        judge(&mut world, &bytes)?;
+    }
+
+    #[test]
+    fn queries_with_bytes_changed_are_borne(
+        name in names(),
+        kind in any::<u16>(),
+        size in any::<u16>(),
+        options in proptest::collection::vec(any::<u8>(), 0..40),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        edns in any::<bool>(),
+    ) {
+        let mut bytes = query(name, RecordType::from(kind), None);
+        if edns {
+            bytes[11] = 1;
+            bytes.extend([0, 0, 41]);
+            bytes.extend(size.to_be_bytes());
+            bytes.extend([0, 0, 0, 0, 0, options.len() as u8]);
+            bytes.extend(&options);
+        }
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let mut world = World::new();
+        judge(&mut world, &bytes)?;
+        world.by = Transport::Tcp;
+        judge(&mut world, &bytes)?;
+    }
+
+    /// What the library writes we read alike.
+    #[test]
+    fn both_parsers_read_a_query_alike(name in names(), kind in 1u16..300, size in 0u16..5000, dnssec in any::<bool>()) {
+        let mut edns = Edns::new();
+        edns.set_max_payload(size).set_dnssec_ok(dnssec);
+        let bytes = query(name, RecordType::from(kind), Some(edns));
+        let ours = Question::read(&bytes).unwrap();
+        let theirs = Message::from_vec(&bytes).unwrap();
+        prop_assert_eq!(names::domain::text(ours.name()), name);
+        prop_assert_eq!(ours.kind, u16::from(theirs.queries[0].query_type()));
+        let (ours, theirs) = (ours.edns.unwrap(), theirs.edns.unwrap());
+        prop_assert_eq!(ours.size, theirs.max_payload().max(512));
+        prop_assert_eq!(ours.dnssec_ok, theirs.flags().dnssec_ok);
+    }
+}

@@ -1,0 +1,15 @@
+//! Answers as a client sees them: a configuration and states go in, and a second parser reads what comes out.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test's helpers fail the test"
+)]
+
+mod any;
+mod explained;
+mod options;
+mod policies;
+mod rows;
+mod world;
