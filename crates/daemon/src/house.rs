@@ -173,11 +173,6 @@ impl House {
             Arc::clone(&vitals.weighed),
             packets.view(),
         ));
-        tasks.spawn(judge::eject::run(
-            control.clone(),
-            Arc::clone(&vitals.weighed),
-            probe::seed::seed(),
-        ));
         follow(&mut tasks, &control, &vitals, &annals);
         Ok(House {
             control,
@@ -290,6 +285,8 @@ impl House {
 
 /// Work that follows the pictures, or looks again each while, and is asked nothing.
 fn follow(tasks: &mut JoinSet<()>, control: &Control, vitals: &Arc<Vitals>, annals: &Arc<Annals>) {
+    let weighed = Arc::clone(&vitals.weighed);
+    tasks.spawn(judge::eject::run(control.clone(), weighed, probe::seed::seed()));
     tasks.spawn(resolve::run(control.clone()));
     tasks.spawn(clock::run(control.clone()));
     tasks.spawn(source::run(control.clone()));

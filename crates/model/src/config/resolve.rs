@@ -70,7 +70,7 @@ pub fn resolve(root: &Section) -> Effective {
         .map(|service| resolve_service(service, written, &global))
         .collect();
     let vrrp = root.list("vrrp").iter().map(resolve_vrrp).collect();
-    let captures = root.list("capture").iter().map(resolve_capture).collect();
+    let captures = root.list("capture").iter().map(|it| own(&CAPTURE, it)).collect();
     let none = Section::new(&NAMES, Place::default());
     let names = own(&NAMES, root.table("names").unwrap_or(&none));
     let zones: Vec<Section> = root.list("zone").iter().map(|it| own(&ZONE, it)).collect();
@@ -211,12 +211,6 @@ fn resolve_vrrp(written: &Section) -> Section {
         );
     }
     group
-}
-
-fn resolve_capture(written: &Section) -> Section {
-    let mut rule = settle(&CAPTURE, &[Layer { section: written, tier: Tier::Own }], false);
-    rule.name.clone_from(&written.name);
-    rule
 }
 
 fn resolve_server(written: &Section, pool: &Section) -> Section {
