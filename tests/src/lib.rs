@@ -3,6 +3,7 @@
 //! Each rule takes a [`tree::Tree`] and returns what offends; `tests/tidy.rs` applies them to this repository and
 //! to a small bad example each. They read text, never compiled code, and mend nothing.
 
+pub mod contract;
 pub mod counters;
 pub mod e2e;
 pub mod floors;

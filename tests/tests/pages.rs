@@ -1,12 +1,15 @@
-//! What the pages show must work: configurations in Markdown are checked as the program checks them, and the commands
-//! that the README promises exist.
+//! What the pages show must work: configurations in Markdown are checked as the program checks them, the commands
+//! that the README promises exist, and the API's document and the page's types are those of the source.
 //!
 //! Links are the tidy test's.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which may fail")]
 
 use model::config::load;
-use tests::tree::{File, Tree};
+use tests::contract::document::document;
+use tests::contract::source::Source;
+use tests::contract::typescript::typescript;
+use tests::tree::{File, Tree, top};
 
 /// The fenced blocks of a page in one language.
 fn blocks<'t>(page: &'t str, language: &str) -> Vec<&'t str> {
@@ -45,4 +48,24 @@ fn targets_that_the_readme_names_exist() {
         seen += 1;
     }
     assert!(seen >= 2);
+}
+
+#[test]
+fn the_contract_is_written_from_the_types() {
+    let tree = Tree::of_this_repository().unwrap();
+    let document = document(&Source::read(&tree).unwrap()).unwrap();
+    let json = serde_json::to_string_pretty(&document).unwrap() + "\n";
+    for (path, fresh) in [
+        ("docs/reference/openapi.json", json),
+        ("crates/api/web/src/contract.ts", typescript(&document)),
+    ] {
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::write(top().join(path), &fresh).unwrap();
+        }
+        let found = std::fs::read_to_string(top().join(path)).unwrap_or_default();
+        assert!(
+            found == fresh,
+            "{path} is not what the types say: UPDATE_EXPECT=1 cargo test -p tests --test pages"
+        );
+    }
 }

@@ -1,10 +1,12 @@
-//! The control contract: types, routes and a client over the unix socket.
+//! The control contract: types, routes, a client over the unix socket, and the page for browsers.
 //!
 //! JSON with kebab-case keys under `/v1/`. Numbers carry their unit in their name; moments are Unix milliseconds.
 //! It decides nothing and serves nothing: the daemon does both.
 
 pub mod client;
+pub mod page;
 pub mod routes;
+pub mod table;
 pub mod types;
 
 pub use client::Client;

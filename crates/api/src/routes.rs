@@ -2,7 +2,8 @@
 //!
 //! Bodies and answers are JSON unless said otherwise. A refusal is `application/problem+json` with 400 (unreadable
 //! request), 404 (no such object), 409 (another generation is in force), 422 (a configuration with mistakes) or
-//! 503 (the daemon is stopping).
+//! 503 (the daemon is stopping); over TCP also 401 (no token, or a wrong one), 403 (the token's role is too small, or
+//! another page asks), 421 (a host that is not ours) or 429 (too many requests).
 
 /// Where the daemon listens, unless configured.
 pub const SOCKET: &str = "/run/steelyard/control.sock";
@@ -13,7 +14,8 @@ pub const STATUS: &str = "/v1/status";
 pub const REPORT: &str = "/v1/report";
 /// GET: [`Generations`](crate::types::Generations).
 pub const GENERATIONS: &str = "/v1/generations";
-/// GET: the whole effective configuration, as TOML.
+/// GET with [`ConfigQuery`](crate::types::ConfigQuery): the whole effective configuration, or the text as it was
+/// written, as TOML; its generation is the ETag.
 pub const CONFIG: &str = "/v1/config";
 /// GET: counters in Prometheus' text format.
 pub const METRICS: &str = "/v1/metrics";
@@ -53,6 +55,15 @@ pub const EVENTS: &str = "/v1/events";
 
 /// GET: events from now on, as server-sent events; each one's data is an [`Event`](crate::types::Event).
 pub const EVENTS_STREAM: &str = "/v1/events/stream";
+
+/// GET: state, rates and events as they change, as server-sent events: `state` and `change` with a
+/// [`Scene`](crate::types::Scene), `event` with an [`Event`](crate::types::Event), `lost` with a
+/// [`Lost`](crate::types::Lost).
+pub const STREAM: &str = "/v1/stream";
+/// GET: who asks, and what they may: [`Me`](crate::types::Me).
+pub const ME: &str = "/v1/me";
+/// GET: this contract as an OpenAPI 3.1 document.
+pub const OPENAPI: &str = "/v1/openapi.json";
 
 /// Content type of streams of events.
 pub const EVENT_STREAM: &str = "text/event-stream";

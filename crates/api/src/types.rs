@@ -2,6 +2,7 @@
 //!
 //! Readers ignore keys that they do not know, so that an older client understands a newer daemon.
 
+pub mod access;
 pub mod audit;
 pub mod capture;
 pub mod certificate;
@@ -10,6 +11,7 @@ pub mod counter;
 pub mod event;
 pub mod explain;
 pub mod history;
+pub mod live;
 pub mod names;
 pub mod packets;
 pub mod problem;
@@ -20,12 +22,13 @@ pub mod slow;
 pub mod status;
 pub mod vrrp;
 
+pub use access::{Me, Role};
 pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery};
 pub use capture::{Capture, CaptureAction, CaptureOrder, CaptureRule, Captures};
 pub use certificate::CertificateStatus;
 pub use change::{
-    Applied, ApplyQuery, Changed, Changes, Generation, Generations, KeyChange, PlanChange,
-    PoolChanged, PoolChanges, RollbackQuery, StopQuery, Stopping,
+    Applied, ApplyQuery, Changed, Changes, ConfigQuery, Generation, Generations, KeyChange,
+    PlanChange, PoolChanged, PoolChanges, RollbackQuery, StopQuery, Stopping,
 };
 pub use counter::Counter;
 pub use event::{Event, Events, Level};
@@ -34,6 +37,7 @@ pub use explain::{
     WeightExplained,
 };
 pub use history::{History, HistoryQuery, HistoryRow, Worst};
+pub use live::{Lost, Scene};
 pub use names::{
     NameCandidate, NameExplained, NameListener, NameQuery, NameStatus, NamesReport, NamesStatus,
 };

@@ -99,7 +99,6 @@ async fn show(name: Option<&str>, contact: &Contact) -> Result<End, Failure> {
         print_json(found)?;
     } else {
         let Capture { file, about, at_unix_ms, bytes, .. } = found;
-        let file = file.display();
         let head = format!("{}, {} bytes\n{about}\n", moment(*at_unix_ms), count(*bytes));
         screen::print(&format!("{head}{file}\n\n  steelyard explain trace {file}\n"))?;
     }

@@ -31,6 +31,7 @@ mod server;
 mod status;
 mod stop;
 mod takeover;
+mod token;
 mod try_;
 mod undo;
 
@@ -74,6 +75,7 @@ enum Verb {
     Undo(undo::Args),
     Takeover(takeover::Args),
     Stop(stop::Args),
+    Token(token::Args),
     Doctor(doctor::Args),
     Decap(decap::Args),
     Try(try_::Args),
@@ -112,6 +114,7 @@ fn main() -> ExitCode {
         Verb::Undo(args) => undo::run(&args),
         Verb::Takeover(args) => takeover::run(&args),
         Verb::Stop(args) => stop::run(&args),
+        Verb::Token(args) => token::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Decap(args) => decap::run(&args),
         Verb::Try(args) => try_::run(args),

@@ -40,7 +40,7 @@ use crate::reconcile::memory::Memory;
 use crate::report::sample::Samples;
 use crate::report::vitals::Vitals;
 use crate::resolve;
-use crate::serve::{self, Asked, Context, bind::Bound};
+use crate::serve::{self, Asked, Context, bind::Bound, live::Live};
 use crate::slow::{self, Slow};
 use crate::source;
 use crate::tls;
@@ -124,9 +124,8 @@ impl House {
         let Plan { change, global, inherited, before, keeper, state, file, events } = plan;
         let workers = workers(&global);
         let notice = events.clone();
-        let target = &global.access_log.target;
         let notice = Box::new(move |text: String| notice.warn("access-log", text));
-        let access = Arc::new(AccessLog::start(target, notice)?);
+        let access = Arc::new(AccessLog::start(&global.access_log.target, notice)?);
         let (prober, observer) = probe::prober().map_err(BuildError::Probes)?;
         let ears = Ears::new(observer, Arc::clone(&access), events.clone());
         let plane = Arc::new(Plane::start(options(&global, workers), Arc::new(ears))?);
@@ -162,6 +161,7 @@ impl House {
             kept: Arc::default(),
             captures: Captures::new(captures, control.events().clone()),
             samples: Samples::default(),
+            served: Arc::default(),
         });
         let mut tasks = JoinSet::new();
         tasks.spawn(actor.run());
@@ -189,25 +189,29 @@ impl House {
         })
     }
 
-    /// Opens the API to whoever may use the socket, and the metrics.
+    /// Opens the API to whoever may use the socket, over TCP where configured, and the metrics.
     pub fn serve(&mut self, bound: Bound) {
         let asked = self.asked.0.clone();
-        let context = Context {
+        let live = Arc::new(Live::new(Arc::clone(&self.vitals)));
+        self.tasks.spawn(Arc::clone(&live).run());
+        let context = Arc::new(Context {
             vitals: Arc::clone(&self.vitals),
+            live,
             annals: Arc::clone(&self.annals),
             vrrp: self.vrrp.orders(),
             // Being asked twice is being asked.
             stop: Box::new(move |ask| {
                 let _ = asked.try_send(ask);
             }),
-        };
+        });
+        self.tasks.spawn(serve::remote::run(Arc::clone(&context)));
         let (end, ended) = oneshot::channel::<()>();
         let events = self.control.events().clone();
         let until = async {
             let _ = ended.await;
         };
         let api = tokio::spawn(async move {
-            if let Err(error) = serve::run(bound, Arc::new(context), until).await {
+            if let Err(error) = serve::run(bound, context, until).await {
                 events.error("api-failed", format!("the API is not served any more: {error}"));
             }
         });

@@ -62,7 +62,7 @@ pub use matching::{HostPattern, Match, PathPattern, Range};
 pub use names::{
     NameFallback, NamePolicy, NameServer, NameSource, Named, NamedAddress, Region, Zone,
 };
-pub use operate::{Control, Discovery, HistoryKeep, Hook, Place, Records, Scheduled};
+pub use operate::{Control, Discovery, HistoryKeep, Hook, Place, Records, Remote, Scheduled};
 pub use packets::{
     AttachMode, Caps, FlowTimers, Guard, Hours, PacketRule, PacketService, Packets, Prefix,
     Protocols, Span, Sticky, Tunnel, TunnelKind,

@@ -21,6 +21,7 @@ use super::namespace::Namespace;
 use super::process::Process;
 use super::setup::Setup;
 use super::target;
+use super::tools;
 use super::wait;
 
 /// A running `steelyard run`.
@@ -134,6 +135,14 @@ impl Balancer {
 
     fn try_status(&self) -> Result<Status, CallError> {
         self.runtime.block_on(self.api.status())
+    }
+
+    /// Counts, as Prometheus reads them.
+    pub fn metrics(&self) -> String {
+        let socket = self.dir.join("sock");
+        let arguments =
+            ["--unix-socket".into(), socket.into_os_string(), "http://x/v1/metrics".into()];
+        tools::curl_text(&arguments)
     }
 
     /// Counts.

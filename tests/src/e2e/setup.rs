@@ -17,6 +17,7 @@ pub struct Setup {
     forward: &'static str,
     listen: Vec<Arc<Reserved>>,
     servers: Vec<String>,
+    control: String,
     global: String,
     service: String,
     pool: String,
@@ -40,6 +41,7 @@ impl Setup {
             forward,
             listen: vec![Arc::new(servers::reserved())],
             servers: Vec::new(),
+            control: String::new(),
             global: String::new(),
             service: String::new(),
             pool: String::new(),
@@ -65,6 +67,12 @@ impl Setup {
     /// Listens here instead.
     pub fn listen(mut self, ports: Vec<Reserved>) -> Setup {
         self.listen = ports.into_iter().map(Arc::new).collect();
+        self
+    }
+
+    /// Further keys of `global.control`, such as `, audit = "1MiB"`; `DIR` stands for the test's directory.
+    pub fn control(mut self, keys: &str) -> Setup {
+        keys.clone_into(&mut self.control);
         self
     }
 
@@ -121,8 +129,9 @@ impl Setup {
             None => "\"off\"".to_owned(),
         };
         let log = log.replace("DIR", &dir.to_string());
+        let control = self.control.replace("DIR", &dir.to_string());
         format!(
-            "[global]\naccess-log = {log}\ncontrol = {{ socket = \"{dir}/sock\", state = \"{dir}/state\" }}\n\
+            "[global]\naccess-log = {log}\ncontrol = {{ socket = \"{dir}/sock\", state = \"{dir}/state\"{control} }}\n\
              {global}\n\
              [service.shop]\nlisten = [{listen}]\nforward = \"{forward}\"\npool = \"web\"\n{service}\n\
              [pool.web]\nservers = [{servers}]\n{pool}\n{more}\n"

@@ -26,7 +26,7 @@ fn captured(place: &Place, rule: &str) -> (PathBuf, String) {
         let found = captures(place);
         assert_eq!(found.trouble, None);
         let of_rule = found.captures.into_iter().find(|one| one.rule == rule)?;
-        Some((of_rule.file, of_rule.about))
+        Some((of_rule.file.into(), of_rule.about))
     })
 }
 

@@ -1,7 +1,5 @@
 //! Captures that rules call for.
 
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 
 /// Answer of `GET /v1/captures`.
@@ -50,7 +48,7 @@ pub struct Capture {
     /// When.
     pub at_unix_ms: u64,
     /// Where it is: pcapng.
-    pub file: PathBuf,
+    pub file: String,
     /// Bytes.
     pub bytes: u64,
     /// Why it was made, and of what.

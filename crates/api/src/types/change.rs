@@ -15,6 +15,14 @@ pub struct ApplyQuery {
     pub file: Option<String>,
 }
 
+/// Query of `GET /v1/config`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct ConfigQuery {
+    /// The text as it was written, comments and all, instead of every value in force.
+    pub written: bool,
+}
+
 /// Query of `POST /v1/rollback`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]

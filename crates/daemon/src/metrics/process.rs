@@ -61,9 +61,21 @@ pub(super) fn encode(
     counter(to, ("steelyard_state_failures", None, help), facts.state_failures)?;
     let rows = facts.events.iter().map(|(what, count)| ([("what", *what)], *count));
     counters(to, ("steelyard_events", None, "Events by kind."), rows)?;
+    api(facts, to)?;
     log(facts, to)?;
     probes(facts, to)?;
     ports(facts, to)
+}
+
+fn api(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let served = &facts.served;
+    let rows = served.refused.iter().map(|(why, count)| ([("why", *why)], *count));
+    let help =
+        "Requests to the API over TCP, and streams, that were refused before they reached a route.";
+    counters(to, ("steelyard_api_refused", None, help), rows)?;
+    gauge(to, ("steelyard_api_streams", None, "Streams of state open."), served.streams as f64)?;
+    let help = "Updates of state that readers of streams were too slow for.";
+    counter(to, ("steelyard_api_updates_lost", None, help), served.lost)
 }
 
 fn log(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {

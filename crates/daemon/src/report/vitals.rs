@@ -21,6 +21,7 @@ use crate::names::shared::Shared;
 use crate::packets::view::View;
 use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
+use crate::serve::counts::{Counts, Read};
 use crate::slow::{Slow, Totals};
 use crate::vrrp::view as vrrp;
 
@@ -57,6 +58,8 @@ pub struct Vitals {
     pub captures: Captures,
     /// What rates are measured against.
     pub samples: Samples,
+    /// The API.
+    pub served: Arc<Counts>,
 }
 
 /// What was seen.
@@ -98,6 +101,8 @@ pub struct Facts {
     pub names: Arc<Shared>,
     /// Memory of all TCP sockets, bytes, as the kernel counts it.
     pub kernel_tcp_bytes: u64,
+    /// The API.
+    pub served: Read,
 }
 
 impl std::fmt::Debug for Vitals {
@@ -128,6 +133,7 @@ impl Vitals {
             kept: self.kept.read(),
             captures: self.captures.counts(),
             kernel_tcp_bytes: kernel_tcp_bytes(),
+            served: self.served.read(),
         }
     }
 

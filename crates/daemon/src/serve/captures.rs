@@ -27,7 +27,7 @@ pub(super) async fn list(State(context): State<Arc<Context>>) -> Json<Captures> 
         name: one.name,
         rule: one.rule,
         at_unix_ms: one.at_unix_ms,
-        file: one.file,
+        file: one.file.display().to_string(),
         bytes: one.bytes,
         about: one.about,
     });

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::live::Live;
 use crate::history::Annals;
 use crate::report::vitals::Vitals;
 use crate::vrrp::order::Orders;
@@ -23,6 +24,8 @@ pub type Stop = Box<dyn Fn(Asked) + Send + Sync>;
 pub struct Context {
     /// The daemon and its own facts.
     pub vitals: Arc<Vitals>,
+    /// State and rates for those who watch.
+    pub live: Arc<Live>,
     /// What was.
     pub annals: Arc<Annals>,
     /// Takes shared addresses over.

@@ -5,16 +5,18 @@ use std::time::{Duration, SystemTime};
 
 use api::types::report::INTERVAL_MS_MAX;
 use api::types::{
-    Generation, Generations, History, HistoryQuery, NameExplained, NameQuery, Report, ReportQuery,
-    RequestAsked, RequestExplained, ServersExplained, SlowExplained, SlowQuery, Status,
+    ConfigQuery, Generation, Generations, History, HistoryQuery, Me, NameExplained, NameQuery,
+    Report, ReportQuery, RequestAsked, RequestExplained, ServersExplained, SlowExplained,
+    SlowQuery, Status,
 };
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::{ConnectInfo, Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
 use super::context::Context;
+use super::peer::Peer;
 use super::refusal::Refusal;
 use crate::report;
 use crate::report::vitals::unix_ms;
@@ -125,10 +127,28 @@ pub(super) async fn metrics(State(context): Held) -> Response {
     crate::metrics::listen::answer(&context.vitals)
 }
 
-pub(super) async fn config(State(context): Held) -> Response {
+pub(super) async fn config(
+    State(context): Held,
+    query: Result<Query<ConfigQuery>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let Query(query) = query?;
     let picture = context.vitals.control.picture();
-    let text = model::config::explain(&picture.checked);
-    ([(header::CONTENT_TYPE, api::routes::TOML)], text).into_response()
+    let text = match query.written {
+        true => picture.text.to_string(),
+        false => model::config::explain(&picture.checked),
+    };
+    // Whoever changes it names the generation that they began with.
+    let tag = format!("\"{}\"", picture.generation);
+    let headers = [(header::CONTENT_TYPE, api::routes::TOML.to_owned()), (header::ETAG, tag)];
+    Ok((headers, text).into_response())
+}
+
+pub(super) async fn me(ConnectInfo(peer): ConnectInfo<Peer>) -> Json<Me> {
+    Json(Me { who: peer.to_string(), role: peer.role(), token: peer.has_token() })
+}
+
+pub(super) async fn openapi() -> Response {
+    ([(header::CONTENT_TYPE, api::routes::JSON)], api::page::OPENAPI).into_response()
 }
 
 pub(super) async fn history(

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use api::types::{
-    Audit, AuditQuery, AuditRecord, ServerAction, ServerChange, ServerChanged, ServerOrder, Taken,
-    TakeoverQuery, UndoQuery,
+    Audit, AuditQuery, AuditRecord, Role, ServerAction, ServerChange, ServerChanged, ServerOrder,
+    Taken, TakeoverQuery, UndoQuery,
 };
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -29,6 +29,14 @@ pub(super) async fn server(
     body: Result<Json<ServerOrder>, JsonRejection>,
 ) -> Result<Json<ServerChanged>, Refusal> {
     let Json(order) = body?;
+    if peer.role() < needed(&order) {
+        let detail = format!(
+            "the token's role is {}; adding, removing and saving servers needs {}",
+            peer.role().name(),
+            Role::Configure.name()
+        );
+        return Err(Refusal::new(403, "role", detail));
+    }
     let control = &context.vitals.control;
     let before = control.picture();
     let adds = matches!(order.action, ServerAction::Add { .. });
@@ -81,6 +89,13 @@ pub(super) async fn audit(
     let kept = context.vitals.control.audit(query.since_unix_ms.unwrap_or(0)).await?;
     let (unreadable, failures) = (kept.unreadable, kept.failures);
     Ok(Json(Audit { records: kept.records, unreadable, failures }))
+}
+
+/// What reaches the file, or names where clients' requests go, is configuring.
+fn needed(order: &ServerOrder) -> Role {
+    let lasting = order.save == Some(true)
+        || matches!(order.action, ServerAction::Add { .. } | ServerAction::Remove);
+    if lasting { Role::Configure } else { Role::Operate }
 }
 
 fn word(action: &ServerAction, old: Option<&Arc<ServerFacts>>) -> Result<ServerWord, Refusal> {

@@ -1,14 +1,18 @@
-//! Who is at the other end of a connection to the control socket (SO_PEERCRED, unix(7)).
+//! Who is at the other end: of the control socket by what the kernel noted (SO_PEERCRED, unix(7)), over TCP by the
+//! token that was shown.
 //!
-//! The kernel noted it when they connected; it grants nothing.
+//! It says what they may do; whether that is enough for a route is asked elsewhere.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::path::Path;
 
+use api::types::Role;
 use axum::extract::connect_info::Connected;
 use axum::serve::IncomingStream;
 use tokio::net::UnixListener;
 
+use super::door::Door;
 use super::guard::Guarded;
 use crate::control::{Origin, Way};
 use crate::keep;
@@ -17,13 +21,36 @@ use crate::keep;
 const PASSWD_BYTES: u64 = 1 << 20;
 
 /// The other end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Peer(Option<(u32, Option<i32>)>);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Peer {
+    /// A program of this machine: user and process.
+    Local(Option<(u32, Option<i32>)>),
+    /// Somebody over TCP.
+    Remote {
+        /// From where.
+        address: IpAddr,
+        /// Whose token was shown, and its role.
+        token: Option<(String, Role)>,
+    },
+}
 
 impl Peer {
     /// As the origin of a change.
-    pub(super) fn origin(self, way: Way) -> Origin {
+    pub(super) fn origin(&self, way: Way) -> Origin {
         Origin::new(self.to_string(), way)
+    }
+
+    /// What they may do. Who opened the unix socket was let in by its mode; who has no token, to look.
+    pub(super) fn role(&self) -> Role {
+        match self {
+            Peer::Local(_) => Role::Configure,
+            Peer::Remote { token, .. } => token.as_ref().map_or(Role::View, |(_, role)| *role),
+        }
+    }
+
+    /// Whether they showed a token.
+    pub(super) fn has_token(&self) -> bool {
+        matches!(self, Peer::Remote { token: Some(_), .. })
     }
 
     /// The name of the user in the system's list; `None`: it has none there.
@@ -46,23 +73,33 @@ impl Peer {
 
 impl Connected<IncomingStream<'_, Guarded<UnixListener>>> for Peer {
     fn connect_info(stream: IncomingStream<'_, Guarded<UnixListener>>) -> Peer {
-        Peer(stream.io().inner().peer_cred().ok().map(|peer| (peer.uid(), peer.pid())))
+        Peer::Local(stream.io().inner().peer_cred().ok().map(|peer| (peer.uid(), peer.pid())))
+    }
+}
+
+impl Connected<IncomingStream<'_, Guarded<Door>>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, Guarded<Door>>) -> Peer {
+        Peer::Remote { address: stream.remote_addr().ip().to_canonical(), token: None }
     }
 }
 
 impl fmt::Display for Peer {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some((uid, pid)) => {
+        match self {
+            Peer::Local(Some((uid, pid))) => {
                 write!(to, "uid {uid}")?;
-                in_brackets(to, Peer::user(uid))?;
+                in_brackets(to, Peer::user(*uid))?;
                 if let Some(pid) = pid {
                     write!(to, ", process {pid}")?;
-                    in_brackets(to, Peer::program(pid))?;
+                    in_brackets(to, Peer::program(*pid))?;
                 }
                 Ok(())
             }
-            None => to.write_str("unknown"),
+            Peer::Local(None) => to.write_str("unknown"),
+            Peer::Remote { address, token: Some((name, _)) } => {
+                write!(to, "token {name} from {address}")
+            }
+            Peer::Remote { address, token: None } => write!(to, "{address}, without a token"),
         }
     }
 }

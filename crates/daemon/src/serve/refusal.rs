@@ -27,7 +27,8 @@ impl Refusal {
         }))
     }
 
-    fn advise(mut self, advice: &str) -> Refusal {
+    /// With what to do.
+    pub(super) fn advise(mut self, advice: &str) -> Refusal {
         self.0.advice = Some(advice.into());
         self
     }

@@ -61,17 +61,17 @@ async fn daemon() -> Daemon {
         kept: Default::default(),
         captures,
         samples: Samples::default(),
+        served: Arc::default(),
     };
     let stopped = Arc::<Mutex<Vec<_>>>::default();
     let stops = stopped.clone();
     let stop: super::Stop = Box::new(move |ask| stops.lock().unwrap().push(ask));
     let annals = Arc::new(crate::history::Annals::new(None));
-    let context = Arc::new(Context {
-        vitals: Arc::new(vitals),
-        annals,
-        vrrp: crate::vrrp::order::orders().0,
-        stop,
-    });
+    let vitals = Arc::new(vitals);
+    let live = Arc::new(super::live::Live::new(Arc::clone(&vitals)));
+    tokio::spawn(Arc::clone(&live).run());
+    let context =
+        Arc::new(Context { vitals, live, annals, vrrp: crate::vrrp::order::orders().0, stop });
     let bound = bind::bind(&path, 0o600, bind::Over::Dead).unwrap();
     let (end, until) = oneshot::channel::<()>();
     let served = tokio::spawn(super::run(bound, context, async move { drop(until.await) }));

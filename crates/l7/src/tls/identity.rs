@@ -103,6 +103,11 @@ impl Identity {
 }
 
 impl Identity {
+    /// The chain with its key, for a listener that is not a service's.
+    pub fn certified(&self) -> Arc<CertifiedKey> {
+        Arc::clone(&self.key)
+    }
+
     /// Whether the other one is the same certificate with the same OCSP response.
     pub fn same(&self, other: &Identity) -> bool {
         self.key.cert == other.key.cert && self.key.ocsp == other.key.ocsp

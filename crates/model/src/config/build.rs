@@ -93,6 +93,7 @@ fn global(section: &Section) -> Global {
             write_back: control.flag("write-back"),
             audit: control.number("audit"),
             generations: control.number("generations"),
+            remote: operate::remote(control),
         }),
         metrics: metrics.map(|listen| Metrics { listen: *listen }),
         drain: section.span("drain"),

@@ -24,6 +24,22 @@ pub struct Control {
     pub audit: u64,
     /// Generations kept for rollback; default 20.
     pub generations: u32,
+    /// The API and its page over TCP; `None`: not served there.
+    pub remote: Option<Remote>,
+}
+
+/// The API and its page over TCP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Remote {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// The file of tokens; `None`: nobody has one.
+    pub tokens: Option<PathBuf>,
+    /// The file with certificate and key; `None`: without TLS.
+    pub certificate: Option<PathBuf>,
+    /// Names by which it may be asked for; addresses always may.
+    pub hosts: Vec<String>,
 }
 
 /// A program that is told of events.

@@ -142,6 +142,7 @@ fn references(effective: &Effective, sink: &mut Sink<'_, '_>) {
 
 fn global(effective: &Effective, sink: &mut Sink<'_, '_>) {
     operate::hooks(&effective.global, sink);
+    operate::remote(&effective.global, sink);
     if let Some(socket) = effective.global.table("socket") {
         sockets::verify(socket, "global.socket", sink);
     }

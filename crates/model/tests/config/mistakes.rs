@@ -238,6 +238,26 @@ const RELATIONS: &[Row] = &[
         "already taken",
     ),
     row("[global]\nmetrics = \"127.0.0.1:8080\"\n", "global.metrics.listen", "already taken"),
+    row(
+        "[global]\ncontrol = { listen = \"127.0.0.1:8080\" }\n",
+        "global.control.listen",
+        "already taken",
+    ),
+    row(
+        "[global]\ncontrol = { listen = \"192.0.2.1:1\", tokens = \"/t\" }\n",
+        "global.control.listen",
+        "has no `certificate`",
+    ),
+    row(
+        "[global]\ncontrol = { listen = \"0.0.0.0:1\", certificate = \"/c\" }\n",
+        "global.control.listen",
+        "has no `tokens`",
+    ),
+    row(
+        "[global]\ncontrol = { tokens = \"/t\" }\n",
+        "global.control.tokens",
+        "not served over TCP",
+    ),
     row(tcp!("timeout = { header = \"1s\" }\n"), "service.s.timeout.header", "forwards bytes"),
     row(tcp!("timeout = { whole = \"off\" }\n"), "service.s.timeout.whole", "forwards bytes"),
     row(tcp!("limit = { header-count = 3 }\n"), "service.s.limit.header-count", "forwards bytes"),

@@ -1,15 +1,26 @@
-//! Builds what belongs to operating: hooks, history, schedules, and where servers are found.
+//! Builds what belongs to operating: the API over TCP, hooks, history, schedules, and where servers are found.
 
 use std::path::PathBuf;
 
 use super::super::checked::Admin;
-use super::super::operate::{Discovery, HistoryKeep, Hook, Place, Records, Scheduled};
+use super::super::operate::{Discovery, HistoryKeep, Hook, Place, Records, Remote, Scheduled};
 use super::super::section::Section;
 use super::super::tables::operate::DAYS;
 use super::super::value::Value;
 
 /// All days.
 const EVERY_DAY: u8 = 0b111_1111;
+
+/// `None`: the API is not served over TCP.
+pub(super) fn remote(control: &Section) -> Option<Remote> {
+    let path = |key| control.text(key).map(PathBuf::from);
+    Some(Remote {
+        listen: *control.sockets("listen").first()?,
+        tokens: path("tokens"),
+        certificate: path("certificate"),
+        hosts: control.texts("hosts").to_vec(),
+    })
+}
 
 pub(super) fn hook(section: &Section) -> Hook {
     Hook {

@@ -133,6 +133,10 @@ static CONTROL: Table = Table {
         ),
         operate::WRITE_BACK,
         operate::AUDIT,
+        operate::LISTEN,
+        operate::TOKENS,
+        operate::CERTIFICATE,
+        operate::HOSTS,
     ],
 };
 

@@ -19,6 +19,38 @@ pub const AUDIT: Key = Key::new(
     "The record of who ordered what: so large it may be; then its older half goes.",
 );
 
+/// Where the API and its page are served over TCP.
+pub const LISTEN: Key = Key::new(
+    "listen",
+    Kind::Socket,
+    Fallback::Absent,
+    "Address and port of the API and its page over TCP. Whoever has no token may look, on a loopback address; elsewhere a token and TLS are needed.",
+);
+
+/// Who may use it.
+pub const TOKENS: Key = Key::new(
+    "tokens",
+    Kind::Text { form: Form::File, unset: None },
+    Fallback::Absent,
+    "The file of tokens, a line each from `steelyard token`; only root or the daemon's user may be able to write it.",
+);
+
+/// By which certificate it is known.
+pub const CERTIFICATE: Key = Key::new(
+    "certificate",
+    Kind::Text { form: Form::File, unset: None },
+    Fallback::Absent,
+    "PEM file with the certificate for `listen`, and its key there or beside it as for a service. It is watched.",
+);
+
+/// Names by which it may be asked for.
+pub const HOSTS: Key = Key::new(
+    "hosts",
+    Kind::Texts { form: Form::Domain, unset: None },
+    Fallback::Absent,
+    "Names under which browsers may ask for `listen`; addresses, and `localhost`, always may.",
+);
+
 /// When a certificate's end is near.
 pub const CERTIFICATE_WARNING: Key = Key::new(
     "certificate-warning",

@@ -1,4 +1,4 @@
-//! Judges listening addresses over all services and the metrics endpoint.
+//! Judges listening addresses over all services, the metrics endpoint and the API.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -21,17 +21,7 @@ struct Listener<'e> {
 /// Two on one address are an error. A single address beside all addresses of one port is a warning: the kernel
 /// gives it its connections and the other the rest, which may be meant.
 pub fn verify(effective: &Effective, sink: &mut Sink<'_, '_>) {
-    let paths: Vec<(String, &Section)> = effective
-        .services
-        .iter()
-        .map(|service| (format!("service.{}.listen", quoted(&service.name)), service))
-        .chain(
-            effective
-                .global
-                .table("metrics")
-                .map(|metrics| ("global.metrics.listen".to_owned(), metrics)),
-        )
-        .collect();
+    let paths = listening(effective);
     let mut listeners: Vec<Listener<'_>> = Vec::new();
     for (path, section) in paths.iter().filter(|(_, section)| !forwards_packets(section)) {
         let place = section.place_of("listen");
@@ -86,6 +76,28 @@ pub fn verify(effective: &Effective, sink: &mut Sink<'_, '_>) {
             sink.warning(one.place, one.path, Trouble::new(message));
         }
     }
+}
+
+/// What listens, each with the path of the key that says where.
+fn listening(effective: &Effective) -> Vec<(String, &Section)> {
+    effective
+        .services
+        .iter()
+        .map(|service| (format!("service.{}.listen", quoted(&service.name)), service))
+        .chain(
+            effective
+                .global
+                .table("metrics")
+                .map(|metrics| ("global.metrics.listen".to_owned(), metrics)),
+        )
+        .chain(
+            effective
+                .global
+                .table("control")
+                .filter(|control| control.setting("listen").is_some())
+                .map(|control| ("global.control.listen".to_owned(), control)),
+        )
+        .collect()
 }
 
 /// Where packets are forwarded: two services on one port are an error, a wildcard beside a port is not, since the most

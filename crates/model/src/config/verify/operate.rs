@@ -1,4 +1,4 @@
-//! Judges hooks, schedules and sources of servers.
+//! Judges the API over TCP, hooks, schedules and sources of servers.
 
 use std::collections::HashSet;
 
@@ -18,6 +18,34 @@ pub fn hooks(global: &Section, sink: &mut Sink<'_, '_>) {
         if let Some(name) = hook.text("name").filter(|name| !names.insert((*name).to_owned())) {
             let trouble = Trouble::new(format!("two hooks are named `{name}`"));
             sink.error(hook.place_of("name"), &format!("{path}.name"), trouble);
+        }
+    }
+}
+
+/// The API over TCP: from elsewhere only with TLS and tokens; what belongs to it says nothing without it.
+pub fn remote(global: &Section, sink: &mut Sink<'_, '_>) {
+    let Some(control) = global.table("control") else { return };
+    let Some(listen) = control.sockets("listen").first() else {
+        for key in ["tokens", "certificate", "hosts"] {
+            if control.setting(key).is_some() && !control.broken("listen") {
+                let message = format!("`{key}` says nothing: the API is not served over TCP");
+                let trouble =
+                    Trouble::new(message).expected("`listen = \"127.0.0.1:9180\"` beside it");
+                sink.error(control.place_of(key), &format!("global.control.{key}"), trouble);
+            }
+        }
+        return;
+    };
+    let wanted = [
+        ("certificate", "whoever listens on the way would read the tokens"),
+        ("tokens", "nobody could use it"),
+    ];
+    for (key, because) in wanted {
+        if !listen.ip().is_loopback() && control.setting(key).is_none() {
+            let message =
+                format!("{listen} is not a loopback address and has no `{key}`: {because}");
+            let trouble = Trouble::new(message).expected(format!("a loopback address, or `{key}`"));
+            sink.error(control.place_of("listen"), "global.control.listen", trouble);
         }
     }
 }

@@ -1,0 +1,164 @@
+//! Every route in one table: its method, who may use it, what goes in and what comes out.
+//!
+//! The daemon looks roles up here, and the OpenAPI document is written from it. Types stand by name; the test that
+//! writes the document finds them in the source.
+
+use crate::routes;
+use crate::types::Role;
+
+/// A route.
+#[derive(Clone, Copy, Debug)]
+pub struct Route {
+    /// `GET` or `POST`.
+    pub method: &'static str,
+    /// As in `routes`, with places in braces.
+    pub path: &'static str,
+    /// Whoever asks over TCP must have at least this role.
+    pub role: Role,
+    /// What it is for, in a sentence.
+    pub summary: &'static str,
+    /// The type of its query; empty: it has none.
+    pub query: &'static str,
+    /// What is sent.
+    pub body: Body,
+    /// What is answered.
+    pub answer: Body,
+}
+
+/// A body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// None.
+    Nothing,
+    /// JSON of this type.
+    Json(&'static str),
+    /// Text of this content type.
+    Text(&'static str),
+}
+
+use Body::{Json, Nothing, Text};
+
+/// All of them.
+pub const ALL: &[Route] = &[
+    get(routes::STATUS, "The state of everything, and why.", "", Json("Status")),
+    get(routes::REPORT, "Totals, rates, causes and times.", "ReportQuery", Json("Report")),
+    get(routes::STREAM, "State, rates and events as they change.", "", Text(routes::EVENT_STREAM)),
+    get(routes::EVENTS, "The latest events.", "", Json("Events")),
+    get(routes::EVENTS_STREAM, "Events from now on.", "", Text(routes::EVENT_STREAM)),
+    get(routes::HISTORY, "What was, from the history on disk.", "HistoryQuery", Json("History")),
+    get(routes::AUDIT, "The record of orders.", "AuditQuery", Json("Audit")),
+    get(routes::GENERATIONS, "The generations that are kept.", "", Json("Generations")),
+    get(
+        routes::CAPTURES,
+        "Rules for captures as they stand, and what was captured.",
+        "",
+        Json("Captures"),
+    ),
+    get(routes::METRICS, "Counters in OpenMetrics' text form.", "", Text(METRICS)),
+    get(routes::EXPLAIN_SERVER, "Why servers have their weights.", "", Json("ServersExplained")),
+    get(
+        routes::EXPLAIN_SLOW,
+        "Whose time the slowest exchanges took.",
+        "SlowQuery",
+        Json("SlowExplained"),
+    ),
+    get(
+        routes::EXPLAIN_NAME,
+        "What a question for a name is answered, and why.",
+        "NameQuery",
+        Json("NameExplained"),
+    ),
+    get(routes::ME, "Who asks, and what they may.", "", Json("Me")),
+    get(routes::OPENAPI, "This contract.", "", Text(routes::JSON)),
+    Route {
+        body: Json("RequestAsked"),
+        role: Role::View,
+        ..post(
+            routes::EXPLAIN_REQUEST,
+            "Which rule, pool and server would take a request.",
+            "",
+            Json("RequestExplained"),
+        )
+    },
+    Route {
+        body: Json("ServerOrder"),
+        role: Role::Operate,
+        ..post(
+            routes::SERVER,
+            "Orders something of servers; adding, removing and saving need the role `configure`.",
+            "",
+            Json("ServerChanged"),
+        )
+    },
+    Route {
+        role: Role::Operate,
+        ..post(routes::TAKEOVER, "Takes shared addresses over.", "TakeoverQuery", Json("Taken"))
+    },
+    Route {
+        role: Role::Operate,
+        ..post(
+            routes::CAPTURE,
+            "Takes what a rule for captures is about, or writes down what it takes.",
+            "CaptureOrder",
+            Json("Captures"),
+        )
+    },
+    Route {
+        role: Role::Configure,
+        ..get(routes::CONFIG, "The configuration's text.", "ConfigQuery", Text(routes::TOML))
+    },
+    Route {
+        body: Text(routes::TOML),
+        ..post(routes::PLAN, "What a configuration would change.", "ApplyQuery", Json("PlanChange"))
+    },
+    Route {
+        body: Text(routes::TOML),
+        ..post(routes::APPLY, "Puts a configuration in force.", "ApplyQuery", Json("Applied"))
+    },
+    post(routes::ROLLBACK, "Puts a kept generation in force.", "RollbackQuery", Json("Applied")),
+    post(routes::UNDO, "Takes an order back.", "UndoQuery", Json("AuditRecord")),
+    post(routes::STOP, "Drains and ends the daemon.", "StopQuery", Json("Stopping")),
+];
+
+/// Content type of the metrics.
+const METRICS: &str = "application/openmetrics-text";
+
+/// The route of this method and path.
+pub fn find(method: &str, path: &str) -> Option<&'static Route> {
+    ALL.iter().find(|route| route.method == method && route.path == path)
+}
+
+const fn get(
+    path: &'static str,
+    summary: &'static str,
+    query: &'static str,
+    answer: Body,
+) -> Route {
+    Route { method: "GET", path, role: Role::View, summary, query, body: Nothing, answer }
+}
+
+const fn post(
+    path: &'static str,
+    summary: &'static str,
+    query: &'static str,
+    answer: Body,
+) -> Route {
+    Route { method: "POST", path, role: Role::Configure, summary, query, body: Nothing, answer }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_route_stands_once_and_what_changes_something_is_not_for_viewers() {
+        for (at, route) in ALL.iter().enumerate() {
+            let first = ALL.iter().position(|o| (o.method, o.path) == (route.method, route.path));
+            assert_eq!(first, Some(at), "{}", route.path);
+            let harmless = route.method == "GET" || route.path == routes::EXPLAIN_REQUEST;
+            assert!(harmless || route.role > Role::View, "{}", route.path);
+        }
+        assert_eq!(find("POST", routes::STOP).map(|route| route.role), Some(Role::Configure));
+        assert!(find("GET", routes::STOP).is_none());
+    }
+}

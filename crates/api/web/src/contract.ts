@@ -1,0 +1,208 @@
+// What the API says, written from its types by a test; not by hand.
+// It holds types alone: nothing of it is in the built page.
+
+export type Admin = "enabled" | "drain" | "disabled";
+
+export type AffinityReport = { "evicted": number; "found": number; "held": number; "most": number; "put": number };
+
+export type Applied = { "changed": boolean; "confirmed": boolean; "effects": Array<string>; "generation": number; "needs-restart": Array<string>; "warnings": Array<Finding> };
+
+export type Audit = { "failures": number; "records": Array<AuditRecord>; "unreadable": number };
+
+export type AuditRecord = { "action": string; "after": string; "at-unix-ms": number; "before": string; "id": number; "reversible"?: boolean; "saved"?: (string | null); "target": string; "undoes"?: (number | null); "way": string; "who": string };
+
+export type Bytes = { "received": Counter; "sent": Counter; "spliced": Counter };
+
+export type Candidate = { "address"?: (string | null); "because": string; "may": boolean; "name": string; "pool": string; "state": ServerState };
+
+export type CauseCount = { "cause": string; "rate": number; "side": Side; "total": number };
+
+export type CertificateStatus = { "expires-unix-ms": number; "file": string; "kind": string; "names": Array<string>; "since-unix-ms": number; "stapled": boolean; "trouble"?: (string | null) };
+
+export type Change = { "busy-us": number; "bytes-acked": number; "bytes-received": number; "cwnd": number; "delivery-rate": number; "min-rtt-us": number; "mss": number; "not-sent": number; "out-of-order": number; "own": boolean; "retransmits": number; "rtt-us": number; "rwnd-limited-us": number; "send-buffer"?: number; "sndbuf-limited-us": number; "ssthresh": number; "window": number };
+
+export type Changed = { "keys": Array<KeyChange>; "name": string };
+
+export type Changes = { "added": Array<string>; "changed": Array<Changed>; "removed": Array<string> };
+
+export type Connections = { "accepted": Counter; "closed": Counter; "open": number; "refused": Counter; "unaccounted": number };
+
+export type Counter = { "rate": number; "total": number };
+
+export type Descriptors = { "in-use": number; "limit": number };
+
+export type Draining = { "connections": number; "in-flight": number; "reason": string; "since-unix-ms": number; "until-unix-ms"?: (number | null); "what": string };
+
+export type EjectionExplained = { "at-unix-ms": number; "cut-rate-percent": number; "failures": number; "interval-ms": number; "rate-percent": number; "share-percent": number; "sum": Sum; "text": string; "until-unix-ms"?: (number | null); "volume": number };
+
+export type Event = { "about"?: Record<string, string>; "at-unix-ms": number; "level": Level; "text": string; "what": string };
+
+export type Events = { "events": Array<Event> };
+
+export type Evidence = { "at-unix-ms": number; "seen"?: (Seen | null); "source": Source; "text": string };
+
+export type Finding = { "column": number; "excerpt": string; "expected"?: (string | null); "file": string; "found"?: (string | null); "key": string; "line": number; "message": string; "severity": Severity; "suggestion"?: (string | null); "width": number };
+
+export type Generation = { "current": boolean; "digest": string; "from": string; "generation": number; "when-unix-ms": number; "who": string };
+
+export type Generations = { "generations": Array<Generation> };
+
+export type Ground = "failures" | "rate" | "cuts";
+
+export type History = { "covered-ms": number; "failures": number; "records": number; "rows": Array<HistoryRow>; "since-unix-ms": number; "unreadable-bytes": number; "until-unix-ms": number };
+
+export type HistoryRow = { "line": Array<(number | null)>; "line-of": string; "name": string; "numbers": Record<string, number>; "rates": Record<string, number>; "worst": Array<Worst> };
+
+export type JudgeExplained = { "at-unix-ms": number; "change-percent": number; "proportions": Array<number>; "row": Row; "sensitivity-percent": number };
+
+export type KeyChange = { "from"?: (string | null); "key": string; "to"?: (string | null) };
+
+export type Level = "info" | "warning" | "error";
+
+export type Lost = { "events": number; "updates": number };
+
+export type Me = { "role": Role; "token": boolean; "who": string };
+
+export type MemberChange = { "at-unix-ms": number; "reason": string; "state": string };
+
+export type MemberStatus = { "addresses": Array<string>; "changes": Array<MemberChange>; "counts": Record<string, number>; "dropped": Record<string, number>; "heard"?: (string | null); "heard-priority"?: (number | null); "id": number; "interface": string; "name": string; "priority": number; "reason": string; "since-unix-ms": number; "state": string };
+
+export type NameCandidate = { "addresses": Array<string>; "name": string; "share-percent": number; "up": boolean; "weight": number; "why": string };
+
+export type NameExplained = { "candidates": Array<NameCandidate>; "from": string; "kind": string; "name": string; "scope-bits": number; "steps": Array<string>; "target"?: (string | null); "zone"?: (string | null) };
+
+export type NameListener = { "address": string; "trouble"?: (string | null) };
+
+export type NameStatus = { "answers": number; "candidates": number; "fallen": boolean; "given": Record<string, number>; "name": string; "policy": string; "ttl-seconds": number; "up": number; "zone": string };
+
+export type NamedCount = { "name": string; "rate": number; "total": number };
+
+export type NamesReport = { "fates": Record<string, number>; "received": number; "transport": string; "unaccounted": number };
+
+export type NamesStatus = { "listen": Array<NameListener>; "names": Array<NameStatus>; "zones": Array<string> };
+
+export type Neighbour = { "address": string; "reason"?: (string | null); "servers": Array<string>; "state": string };
+
+export type OperatorWeight = { "at-unix-ms": number; "by": string; "weight": number };
+
+export type PacketEnd = "forwarded" | "host" | "answered" | "dropped";
+
+export type PacketInterface = { "mode"?: (string | null); "name": string; "problem"?: (string | null) };
+
+export type PacketOutcome = { "count": Counter; "end"?: PacketEnd; "meaning"?: string; "name": string; "other": number; "v4": number; "v6": number };
+
+export type PacketServer = { "adopted": Counter; "bytes-in": Counter; "bytes-out": Counter; "connections": Counter; "flows": number; "name": string; "outcomes": Array<PacketOutcome> };
+
+export type PacketService = { "alarm": boolean; "flows": number; "forward": string; "half-open": number; "name": string; "outcomes": Array<PacketOutcome>; "servers": Array<PacketServer> };
+
+export type PacketsReport = { "accounted": Counter; "earlier"?: number; "events-lost": Counter; "evicted": Counter; "outcomes": Array<PacketOutcome>; "received": Counter; "services": Array<PacketService>; "unaccounted": number };
+
+export type PacketsStatus = { "adopted": boolean; "broken"?: (string | null); "generation"?: number; "interfaces": Array<PacketInterface>; "memory-bytes": number; "neighbours": Array<Neighbour> };
+
+export type PhaseTimes = { "count": number; "mean-us"?: (number | null); "p50-us"?: (number | null); "p90-us"?: (number | null); "p99-us"?: (number | null); "phase": string };
+
+export type PlanChange = { "changed": boolean; "effects": Array<string>; "generation": number; "global": Array<KeyChange>; "needs-restart": Array<string>; "pools": PoolChanges; "services": Changes; "warnings": Array<Finding> };
+
+export type PoolChanged = { "keys": Array<KeyChange>; "name": string; "servers": Changes };
+
+export type PoolChanges = { "added": Array<string>; "changed": Array<PoolChanged>; "removed": Array<string> };
+
+export type PoolReport = { "counts"?: Array<NamedCount>; "name": string; "servers": Array<ServerReport> };
+
+export type PoolShare = { "balance": string; "name": string; "percent": number };
+
+export type PoolStatus = { "balance": string; "name": string; "servers": Array<ServerStatus> };
+
+export type PortReport = { "destination": string; "in-use": number; "left": number; "source"?: (string | null) };
+
+export type Problem = { "advice"?: (string | null); "detail"?: string; "findings"?: Array<Finding>; "status"?: number; "title"?: string; "type"?: string; "unlisted"?: number };
+
+export type Process = { "descriptors": Descriptors; "held-bytes"?: number; "kernel-tcp-bytes"?: number; "log-lines-dropped": Counter; "piped-bytes"?: number; "resident-bytes": number };
+
+export type Reading = { "active": number; "configured": number; "latency_ms"?: (number | null); "load"?: (number | null); "new": number };
+
+export type Report = { "generation": number; "interval-ms": number; "names"?: Array<NamesReport>; "now-unix-ms": number; "packets"?: (PacketsReport | null); "pools": Array<PoolReport>; "ports": Array<PortReport>; "process": Process; "services": Array<ServiceReport>; "total": ServiceCounts; "uptime-ms": number };
+
+export type RequestAsked = { "from"?: (string | null); "headers"?: Array<string>; "method"?: string; "service"?: (string | null); "sni"?: (string | null); "url"?: string };
+
+export type RequestExplained = { "because": string; "ends"?: (string | null); "generation": number; "kept"?: (string | null); "passed": Array<RulePassed>; "passed-unlisted": number; "path": string; "pools": Array<PoolShare>; "rule"?: (RuleTaken | null); "servers": Array<Candidate>; "service": string };
+
+export type Requests = { "aborted": Counter; "answered": Counter; "answered-by-us": Counter; "in-flight": number; "requests": Counter; "unaccounted": number; "upgraded": Counter };
+
+export type Role = "view" | "operate" | "configure";
+
+export type Row = { "base": number; "before": number; "factor": number; "kept": WeighLevel; "ratios": Array<number>; "reading": Reading; "target": number; "wanted": number };
+
+export type RulePassed = { "because": string; "name": string; "place": number };
+
+export type RuleReport = { "bytes": number; "does": string; "hits": number; "in-flight": number; "last-unix-ms"?: (number | null); "limit-evicted": number; "limit-held": number; "limited": number; "mirror-dropped": number; "mirrored": number; "name": string; "passed-over": number; "place": number; "when": string };
+
+export type RuleTaken = { "does": string; "mirror"?: (string | null); "name": string; "place": number; "target"?: (string | null); "when": string };
+
+export type Scene = { "next-ms": number; "report": Report; "sequence": number; "status": Status };
+
+export type Seen = { "good": boolean; "in-a-row": number; "probe"?: (string | null); "saw": string; "took-us"?: (number | null) };
+
+export type ServerAction = ({ "action": "drain" } | { "action": "enable" } | { "action": "disable" } | { "action": "cut" } | { "action": "quiesce"; "limit-ms": number } | { "action": "maintain"; "from-unix-ms"?: (number | null); "reason": string; "until-unix-ms"?: (number | null) } | { "action": "weight"; "weight"?: (number | null) } | { "action": "add"; "address": string; "weight"?: (number | null) } | { "action": "remove" });
+
+export type ServerChange = { "admin": Admin; "changed": boolean; "in-flight": number; "pool": string; "removed"?: boolean; "server": string; "state": ServerState; "weight": number };
+
+export type ServerChanged = { "saved"?: (string | null); "servers": Array<ServerChange> };
+
+export type ServerExplained = { "answer-ms"?: (number | null); "ejection"?: (EjectionExplained | null); "load"?: (number | null); "load-source"?: (string | null); "probe-ms"?: (number | null); "rank": string; "server": ServerStatus; "share-percent": number; "takes-work": boolean; "weight": WeightExplained };
+
+export type ServerOrder = (ServerAction & { "save"?: (boolean | null) });
+
+export type ServerReport = { "answered": Counter; "bytes": Bytes; "causes": Array<CauseCount>; "connect-failed": Counter; "connections": number; "connects": Counter; "in-flight": number; "name": string; "phases": Array<PhaseTimes>; "requests": Counter; "retired": Counter; "reused": Counter; "stale": Counter; "state": ServerState; "statuses": Statuses };
+
+export type ServerState = "up" | "down" | "unknown" | "drain" | "disabled";
+
+export type ServerStatus = { "address": string; "admin": Admin; "assumed"?: boolean; "cap"?: (number | null); "configured-weight": number; "connections": number; "in-flight": number; "name": string; "reason": Evidence; "resolved"?: (string | null); "since-unix-ms": number; "state": ServerState; "weight": number };
+
+export type ServersExplained = { "balance": string; "now-unix-ms": number; "pool": string; "servers": Array<ServerExplained>; "turn": string };
+
+export type ServiceCounts = { "bytes": Bytes; "causes": Array<CauseCount>; "connections": Connections; "defects": Array<NamedCount>; "limits": Array<NamedCount>; "phases": Array<PhaseTimes>; "replayed": Counter; "requests": Requests; "retried": Counter; "statuses": Statuses; "tls"?: Array<NamedCount> };
+
+export type ServiceReport = { "affinity"?: (AffinityReport | null); "bytes": Bytes; "causes": Array<CauseCount>; "connections": Connections; "defects": Array<NamedCount>; "forward": string; "limits": Array<NamedCount>; "name": string; "phases": Array<PhaseTimes>; "replayed": Counter; "requests": Requests; "retried": Counter; "rules"?: Array<RuleReport>; "statuses": Statuses; "tls"?: Array<NamedCount> };
+
+export type ServiceState = "up" | "degraded" | "down" | "draining";
+
+export type ServiceStatus = { "certificates"?: Array<CertificateStatus>; "forward": string; "in-flight": number; "listen": Array<string>; "name": string; "open": number; "pool": string; "reason": string; "since-unix-ms": number; "state": ServiceState };
+
+export type Severity = "error" | "warning";
+
+export type Side = "client" | "us" | "server" | "network";
+
+export type SlowExample = { "attempts": number; "cause"?: (string | null); "client": string; "client-tcp"?: (Change | null); "ended-unix-ms": number; "id": string; "notes": Array<string>; "parts-ms": Record<string, number>; "phases-ms": Record<string, number>; "server"?: (string | null); "server-tcp"?: (Change | null); "status": number; "total-ms": number };
+
+export type SlowExplained = { "dropped": number; "now-unix-ms": number; "sample"?: (number | null); "services": Array<SlowService>; "share-percent": number; "since-unix-ms": number };
+
+export type SlowGroup = { "exchanges": number; "limit": string; "name": string; "owner": string; "seconds": number };
+
+export type SlowOwner = { "owner": string; "seconds": number; "share-percent": number };
+
+export type SlowReason = { "advice": string; "limit": string; "owner": string; "seconds": number; "share-percent": number; "title": string };
+
+export type SlowService = { "bound-ms": number; "examples": Array<SlowExample>; "exchanges": number; "measured": number; "name": string; "networks": Array<SlowGroup>; "owners": Array<SlowOwner>; "pools": Array<SlowGroup>; "quickest-ms": number; "reasons": Array<SlowReason>; "seconds": number; "servers": Array<SlowGroup>; "slowest": number };
+
+export type Source = "probe" | "agent" | "traffic" | "operator" | "configuration" | "resolver";
+
+export type Status = { "draining": Array<Draining>; "generation": number; "names"?: (NamesStatus | null); "now-unix-ms": number; "packets"?: (PacketsStatus | null); "pid": number; "pools": Array<PoolStatus>; "services": Array<ServiceStatus>; "since-unix-ms": number; "uptime-ms": number; "version": string; "vrrp"?: Array<MemberStatus>; "warnings": Array<string>; "workers": number };
+
+export type Statuses = { "client-error": Counter; "informational": Counter; "redirect": Counter; "server-error": Counter; "success": Counter };
+
+export type Stopping = { "connections": number; "in-flight": number; "limit-ms": number };
+
+export type Sum = { "allowed": number; "in-a-row": number; "of": number; "others": Tally; "others-failing": number; "out": number; "own": Tally; "times": number; "verdict": SumVerdict };
+
+export type SumVerdict = ("good" | "not-judged" | { "ejected": Ground } | { "all-fail": Ground } | { "too-many-out": Ground });
+
+export type Taken = { "groups": Array<string> };
+
+export type Tally = { "bad": number; "cut": number; "good": number };
+
+export type WeighLevel = { "gain": number; "last"?: ([number, number] | null); "level": number; "published": number; "step": number };
+
+export type WeightExplained = { "configured": number; "in-force": number; "judge"?: (JudgeExplained | null); "judged"?: (number | null); "operator"?: (OperatorWeight | null); "slow-start-percent": number };
+
+export type Worst = { "at-unix-ms": number; "count": number; "span-ms": number; "what": string };

@@ -1,0 +1,146 @@
+// The configuration's text: check it, see what it would change, put it in force, go back.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Refused, look, order, submit, written } from "../api";
+import type { Applied, Finding, Generations, KeyChange, PlanChange } from "../contract";
+import { Empty, Panel, Rows, Wrong, may, needs, useAsking } from "../parts/basics";
+import { moment } from "../format";
+import { useKnown } from "../store";
+
+/** The text is looked at when nobody has typed for so long, milliseconds. */
+const PAUSE = 500;
+
+export function Configuration() {
+  const { scene, me } = useKnown();
+  const able = may("configure");
+  const [text, setText] = useState("");
+  const [base, setBase] = useState({ text: "", generation: 0 });
+  const [plan, setPlan] = useState<PlanChange | null>(null);
+  const [findings, setFindings] = useState<Finding[]>([]);
+  const [done, setDone] = useState<Applied | null>(null);
+  const asking = useAsking();
+  const editor = useRef<HTMLTextAreaElement>(null);
+  const generation = scene?.status.generation ?? 0;
+
+  const load = () =>
+    asking.run(async () => {
+      const now = await written();
+      setBase(now);
+      setText(now.text);
+      setDone(null);
+    });
+  useEffect(() => { if (able) load(); }, [able, me?.who]);
+  useEffect(() => {
+    setPlan(null);
+    setFindings([]);
+    if (!able || text === base.text) return;
+    const timer = setTimeout(() => asking.run(() => planned(text, setPlan, setFindings)), PAUSE);
+    return () => clearTimeout(timer);
+  }, [text, base]);
+  const apply = () =>
+    asking.run(async () => {
+      const applied = await submit<Applied>("/v1/apply", text, { "if-generation": base.generation });
+      setBase({ text, generation: applied.generation });
+      setDone(applied);
+    });
+  const show = (finding: Finding) => {
+    const lines = text.split("\n").slice(0, Math.max(0, finding.line - 1));
+    const at = lines.reduce((sum, line) => sum + line.length + 1, 0) + Math.max(0, finding.column - 1);
+    editor.current?.focus();
+    editor.current?.setSelectionRange(at, at + finding.width);
+  };
+  const moved = base.generation !== 0 && generation !== base.generation;
+  return (
+    <>
+      <h1 class="aside">Configuration</h1>
+      {!able ? <p class="hint">{needs("configure")} Text and changes are for those who have one; generations are below.</p> : (
+        <Panel title={`Text of generation ${base.generation}`} wide aside={<button type="button" class="quiet" onClick={load} disabled={asking.busy}>Read again</button>}>
+          {moved && <p class="hint">Generation {generation} is in force by now: read again, or what you apply is refused.</p>}
+          <textarea ref={editor} class="editor" spellcheck={false} aria-label="Configuration" value={text} onInput={(event) => setText(event.currentTarget.value)} rows={24} />
+          <p class="buttons">
+            <button type="button" class="main" disabled={asking.busy || !plan?.changed || moved} onClick={apply}>Apply</button>
+            <button type="button" disabled={text === base.text} onClick={() => setText(base.text)}>Discard</button>
+            <span class="dim" role="status">{said(text === base.text, plan, findings, asking.busy)}</span>
+          </p>
+          <Wrong why={asking.wrong} />
+          {findings.length > 0 && (
+            <ul class="findings">{findings.map((finding) => (
+              <li class={String(finding.severity).toLowerCase()}>
+                <button type="button" class="quiet" onClick={() => show(finding)}>line {finding.line}</button> <span class="mono">{finding.key}</span>: {finding.message}
+                {finding.expected ? `; expected ${finding.expected}` : ""}{finding.suggestion ? `; did you mean ${finding.suggestion}?` : ""}
+              </li>
+            ))}</ul>
+          )}
+          {plan && <Plan plan={plan} />}
+          {done && <div class="told" role="status"><p><strong>Generation {done.generation} is in force{done.confirmed ? "" : ", workers follow"}.</strong></p><Sentences of={[...done.effects, ...done["needs-restart"].map((one) => `${one}: with the next process`)]} /></div>}
+        </Panel>
+      )}
+      <Kept able={able} generation={generation} after={load} />
+    </>
+  );
+}
+
+async function planned(text: string, setPlan: (plan: PlanChange) => void, setFindings: (findings: Finding[]) => void): Promise<void> {
+  try {
+    const plan = await submit<PlanChange>("/v1/plan", text, {});
+    setPlan(plan);
+    setFindings(plan.warnings);
+  } catch (error) {
+    if (!(error instanceof Refused) || error.problem.status !== 422) throw error;
+    setFindings(error.problem.findings ?? []);
+  }
+}
+
+function said(same: boolean, plan: PlanChange | null, findings: Finding[], busy: boolean): string {
+  if (same) return "As in force.";
+  if (plan) return plan.changed ? "Good; this is what would change:" : "Good, and changes nothing.";
+  if (findings.length > 0) return `${findings.length} ${findings.length === 1 ? "finding" : "findings"}`;
+  return busy ? "Looking…" : "";
+}
+
+function Plan({ plan }: { plan: PlanChange }) {
+  const keys = (keys: KeyChange[]) => keys.map((one) => one.key).join(", ");
+  const lines = [
+    ...plan.global.map((one) => `global: ${one.key}`),
+    ...named("service", plan.services.added, plan.services.removed),
+    ...plan.services.changed.map((one) => `service ${one.name}: ${keys(one.keys)}`),
+    ...named("pool", plan.pools.added, plan.pools.removed),
+    ...plan.pools.changed.flatMap((one) => [
+      ...(one.keys.length ? [`pool ${one.name}: ${keys(one.keys)}`] : []),
+      ...named(`${one.name}:`, one.servers.added, one.servers.removed),
+      ...one.servers.changed.map((server) => `${one.name}/${server.name}: ${keys(server.keys)}`),
+    ]),
+    ...plan.effects,
+    ...plan["needs-restart"].map((one) => `${one}: takes effect with the next process`),
+  ];
+  return lines.length ? <Sentences of={lines} /> : null;
+}
+
+function named(what: string, added: string[], removed: string[]): string[] {
+  return [...added.map((name) => `+ ${what} ${name}`), ...removed.map((name) => `− ${what} ${name}`)];
+}
+
+function Sentences({ of }: { of: string[] }) {
+  return <ul class="effects">{of.slice(0, 200).map((one) => <li>{one}</li>)}</ul>;
+}
+
+function Kept({ able, generation, after }: { able: boolean; generation: number; after: () => void }) {
+  const [kept, setKept] = useState<Generations | null>(null);
+  const asking = useAsking();
+  useEffect(() => asking.run(async () => setKept(await look<Generations>("/v1/generations"))), [generation]);
+  const back = (to: number) =>
+    asking.run(async () => {
+      await order(`/v1/rollback?generation=${to}`);
+      after();
+    });
+  return (
+    <Panel title="Generations" wide>
+      <Wrong why={asking.wrong} />
+      {kept && (kept.generations.length === 0 ? <Empty>None is kept.</Empty> : (
+        <Rows label="Generations" head={["#Generation", "When", "Who", "From", ""]} rows={kept.generations.map((one) => [
+          String(one.generation), moment(one["when-unix-ms"]), one.who, <span class="mono">{one.from}</span>,
+          one.current ? "in force" : <button type="button" disabled={!able || asking.busy} title={able ? "" : needs("configure")} onClick={() => back(one.generation)}>Put in force again</button>,
+        ])} />
+      ))}
+    </Panel>
+  );
+}

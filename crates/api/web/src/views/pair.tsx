@@ -1,0 +1,34 @@
+// Addresses that this machine shares with others: what it is in each group, since when, and why.
+import { order } from "../api";
+import type { Taken } from "../contract";
+import { Empty, Panel, Rows, Since, State, Wrong, may, needs, useAsking } from "../parts/basics";
+import { moment, number } from "../format";
+import { useKnown } from "../store";
+
+export function Pair() {
+  const { scene } = useKnown();
+  const asking = useAsking();
+  if (!scene) return null;
+  const members = scene.status.vrrp ?? [];
+  const able = may("operate");
+  return (
+    <>
+      <h1 class="aside">Shared addresses</h1>
+      <Wrong why={asking.wrong} />
+      {members.length === 0 && <Empty>No address is shared with another machine: there is no table [vrrp.NAME].</Empty>}
+      {members.map((member) => (
+        <Panel title={member.name} wide aside={
+          <button type="button" disabled={!able || asking.busy || member.state === "active"} title={able ? "" : needs("operate")} onClick={() => asking.run(async () => { await order<Taken>(`/v1/takeover?group=${encodeURIComponent(member.name)}`); })}>Take over</button>
+        }>
+          <p><State is={member.state} /> for <Since at={member["since-unix-ms"]} />: {member.reason}</p>
+          <p>{member.addresses.join(", ")} on <span class="mono">{member.interface}</span>, number {member.id}, priority {member.priority}.{" "}
+            {member.heard ? `Last heard to be active: ${member.heard}, priority ${member["heard-priority"] ?? "unknown"}.` : "Nobody else was heard."}</p>
+          <div class="columns">
+            <Rows label={`Changes of ${member.name}`} head={["When", "To", "Why"]} rows={[...member.changes].reverse().map((one) => [moment(one["at-unix-ms"]), <State is={one.state} />, one.reason])} />
+            <Rows label={`Counts of ${member.name}`} head={["What", "#Count"]} rows={[...Object.entries(member.counts), ...Object.entries(member.dropped).map(([why, n]) => [`dropped: ${why}`, n] as [string, number])].map(([what, n]) => [what, number(n)])} />
+          </div>
+        </Panel>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+// Whose time the slowest exchanges took, why, and what to change.
+import { useEffect, useState } from "preact/hooks";
+import { look } from "../api";
+import type { SlowExplained, SlowGroup, SlowService } from "../contract";
+import { Bar, Empty, Panel, Rows, Wrong, useAsking } from "../parts/basics";
+import { millis, moment, number, percent } from "../format";
+import { useKnown } from "../store";
+
+export function Slow() {
+  const { scene } = useKnown();
+  const [asked, setAsked] = useState({ service: "", share: "1", since: "300000" });
+  const [told, setTold] = useState<SlowExplained | null>(null);
+  const asking = useAsking();
+  const ask = () =>
+    asking.run(async () => setTold(await look<SlowExplained>("/v1/explain/slow", {
+      service: asked.service, "share-percent": asked.share, "since-ms": asked.since,
+    })));
+  useEffect(ask, [asked]);
+  const put = (key: keyof typeof asked) => (event: { currentTarget: { value: string } }) => setAsked({ ...asked, [key]: event.currentTarget.value });
+  return (
+    <>
+      <h1 class="aside">Explain slow</h1>
+      <Panel title="Which exchanges" wide>
+        <form class="fields" onSubmit={(event) => { event.preventDefault(); ask(); }}>
+          <label>Service
+            <select value={asked.service} onChange={put("service")}>
+              <option value="">all</option>
+              {scene?.status.services.map((service) => <option value={service.name}>{service.name}</option>)}
+            </select>
+          </label>
+          <label>The slowest
+            <select value={asked.share} onChange={put("share")}>{["0.1", "1", "5", "10", "100"].map((share) => <option value={share}>{share} %</option>)}</select>
+          </label>
+          <label>Of the last
+            <select value={asked.since} onChange={put("since")}>
+              <option value="60000">minute</option><option value="300000">5 minutes</option><option value="900000">15 minutes</option>
+            </select>
+          </label>
+          <button type="submit" class="main" disabled={asking.busy}>Look again</button>
+        </form>
+        <Wrong why={asking.wrong} />
+        {told && told.services.length === 0 && <Empty>No exchange in that time.</Empty>}
+        {told && (told.sample === null || told.sample === undefined) && <p class="hint">Nothing is measured: global.sample is off.</p>}
+      </Panel>
+      {told?.services.map((service) => <One service={service} />)}
+    </>
+  );
+}
+
+function One({ service }: { service: SlowService }) {
+  return (
+    <Panel title={service.name} wide>
+      <p>{number(service.slowest)} of {number(service.exchanges)} exchanges, each at least {millis(service["quickest-ms"])}: {service.seconds.toFixed(2)} s together, told from {service.measured} that were measured.</p>
+      <div class="owners" role="img" aria-label={service.owners.map((one) => `${one.owner} ${percent(one["share-percent"])}`).join(", ")}>
+        {service.owners.filter((one) => one["share-percent"] > 0).map((one) => (
+          <span class={`owner ${one.owner}`} style={{ flexGrow: one["share-percent"] }} title={`${one.owner}: ${one.seconds.toFixed(2)} s`}>{one["share-percent"] >= 8 ? `${one.owner} ${percent(one["share-percent"])}` : ""}</span>
+        ))}
+      </div>
+      <Rows label={`Reasons of ${service.name}`} head={["Whose time", "Why", "#Share", "", "What to change"]} rows={service.reasons.map((one) => [
+        one.owner, <><span class="mono">{one.limit}</span> {one.title}</>, percent(one["share-percent"]), <Bar share={one["share-percent"]} kind={one.owner} />, one.advice,
+      ])} />
+      <div class="columns">
+        <Groups title="By server" groups={service.servers} />
+        <Groups title="By network of clients" groups={service.networks} />
+      </div>
+      <h3>The slowest</h3>
+      <Rows label={`Examples of ${service.name}`} head={["Ended", "Client", "Server", "#Status", "#Took", "Of it"]} rows={service.examples.slice(0, 10).map((one) => [
+        moment(one["ended-unix-ms"]), <span class="mono">{one.client}</span>, one.server ?? "–", one.status ? String(one.status) : one.cause ?? "–", millis(one["total-ms"]),
+        Object.entries(one["parts-ms"]).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([part, ms]) => `${part} ${millis(ms)}`).join(", "),
+      ])} />
+    </Panel>
+  );
+}
+
+function Groups({ title, groups }: { title: string; groups: SlowGroup[] }) {
+  return (
+    <div>
+      <h3>{title}</h3>
+      <Rows label={title} head={["Which", "#Exchanges", "#Seconds", "Whose time, why"]} rows={groups.map((one) => [one.name, number(one.exchanges), one.seconds.toFixed(2), `${one.owner} ${one.limit}`])} />
+    </div>
+  );
+}

@@ -1,0 +1,201 @@
+// Drives the page in the system's Chromium and fails when something is not as it should be: every view, light and
+// dark, with the keyboard alone, with tokens good and wrong, with a thousand servers, and with a daemon that dies.
+// The test that starts it kills and starts the daemon when it is asked to. Pictures go to $SHOTS.
+import assert from "node:assert/strict";
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+
+const page_url = process.env.PAGE;
+const shots = process.env.SHOTS;
+const [view, operate, configure] = process.env.TOKENS.split(" ");
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+
+/** Has the test do something, and waits until it is done. */
+async function please(what) {
+  console.log(`please: ${what}`);
+  assert.equal((await lines.next()).value, "done");
+}
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "light" });
+const page = await context.newPage();
+page.setDefaultTimeout(20_000);
+
+const wrong = [];
+let expected = false;
+page.on("console", (message) => {
+  if (message.type() === "error" && !expected) wrong.push(`console: ${message.text()}`);
+});
+page.on("pageerror", (error) => wrong.push(`error: ${error.message}`));
+const own = new URL(page_url).origin;
+page.on("request", (request) => {
+  if (!request.url().startsWith(own) && !request.url().startsWith("data:")) wrong.push(`foreign: ${request.url()}`);
+});
+let carried = 0;
+page.on("response", async (response) => {
+  if (!response.url().includes("/v1/")) carried += Number(response.headers()["content-length"] ?? 0);
+});
+
+const sees = (text) => page.getByText(text, { exact: false }).first().waitFor();
+const shot = (name) => page.screenshot({ path: `${shots}/${name}.png` });
+async function go(way, text) {
+  await page.goto(`${page_url}#/${way}`);
+  await sees(text);
+}
+async function use(token) {
+  await page.locator("header.top > button").click();
+  await page.getByLabel("Token", { exact: true }).last().fill(token);
+  await page.getByRole("button", { name: "Use it" }).click();
+}
+
+try {
+  // The first view, and what it weighs.
+  const begun = performance.now();
+  await page.goto(page_url);
+  await page.locator(".verdict").waitFor();
+  console.log(`figure: page: first view after ${Math.round(performance.now() - begun)} ms, ${carried} bytes carried`);
+  assert.ok(carried <= 300 * 1024, `${carried} bytes`);
+  await sees("live");
+  await please("request");
+  await shot("overview");
+
+  // Every view, by the links that people use.
+  const views = [
+    ["services", "shop"], ["service/shop", "Where the time goes"], ["pools", "many"], ["pool/web", "Evidence"],
+    ["events", "Who ordered what"], ["rules", "Try a request"], ["slow", "Which exchanges"],
+    ["configuration", "Generations"], ["pair", "No address is shared"], ["packets", "Source ports"],
+  ];
+  for (const [way, text] of views) {
+    await go(way, text);
+    await shot(way.replace("/", "-"));
+  }
+  assert.equal(await page.locator("nav a[aria-current]").count(), 1);
+
+  // Without a token nothing can be ordered.
+  await go("pool/web", "Evidence");
+  assert.ok(await page.getByRole("button", { name: "Drain a" }).isDisabled());
+
+  // A request is tried by everybody.
+  await go("rules", "Try a request");
+  await page.getByLabel("URL or path").fill("/api/cart");
+  await page.getByLabel("Service").selectOption("shop");
+  await page.getByRole("button", { name: "Who takes it?" }).click();
+  await sees("takes it:");
+  await shot("rules-tried");
+
+  // A wrong token is told; the right one opens what it is for.
+  expected = true;
+  await use("steelyard_wrong");
+  await sees("this token is not known here");
+  await shot("wrong-token");
+  await page.getByLabel("Token", { exact: true }).last().fill(operate);
+  await page.getByRole("button", { name: "Use it" }).click();
+  await sees("the-operate: operate");
+  expected = false;
+  await go("pool/web", "Evidence");
+  await page.getByRole("button", { name: "Drain a" }).click();
+  await page.locator("tr", { hasText: "127.0.0.1" }).filter({ hasText: "drain" }).first().waitFor();
+  await page.getByRole("button", { name: "Enable a" }).waitFor();
+  await page.getByLabel("Weight of b").fill("7");
+  await page.getByLabel("Weight of b").press("Enter");
+  await page.getByRole("button", { name: "Why b" }).click();
+  await sees("weight in force");
+  await shot("pool-orders");
+  await go("", "to look at");
+  await shot("overview-trouble");
+  await go("pool/web", "Evidence");
+  await page.getByRole("button", { name: "Enable a" }).click();
+  await page.getByRole("button", { name: "Drain a" }).waitFor();
+
+  // A thousand servers: few rows are drawn, and all of them are found.
+  await go("pool/many", "Evidence");
+  const rows = page.locator(".many tbody tr:not(.space)");
+  await rows.first().waitFor();
+  assert.ok((await rows.count()) < 100, `${await rows.count()} rows are drawn`);
+  await page.locator(".scroll.tall").evaluate((box) => box.scrollTo(0, box.scrollHeight));
+  await sees("s0999");
+  await page.getByLabel("Filter Servers").fill("s0512");
+  await sees("1 of 1000");
+  await page.getByLabel("Filter Servers").fill("");
+  await page.getByRole("button", { name: "Server" }).first().click();
+  const longest = await page.evaluate(async () => {
+    // How long the page is busy at a time while it scrolls through all of them.
+    const tasks = [];
+    new PerformanceObserver((list) => tasks.push(...list.getEntries().map((one) => one.duration))).observe({ type: "longtask" });
+    const box = document.querySelector(".scroll.tall");
+    for (let at = 0; at <= 40; at++) {
+      box.scrollTo(0, (box.scrollHeight * at) / 40);
+      await new Promise((done) => requestAnimationFrame(done));
+    }
+    return Math.max(0, ...tasks);
+  });
+  console.log(`figure: page: scrolling 1,000 servers is busy for ${Math.round(longest)} ms at most at a time`);
+  await shot("pool-many");
+
+  // The configuration: a mistake is found, a change is planned and applied, and taken back.
+  await use(configure);
+  await sees("the-configure: configure");
+  await go("configuration", "Text of generation");
+  const editor = page.getByLabel("Configuration", { exact: true }).last();
+  let written = "";
+  while (!written.includes("[pool.web]")) written = await editor.inputValue();
+  expected = true;
+  await editor.fill(written.replace("[pool.web]", "[pool.web]\nbalanse = \"random\""));
+  await sees("did you mean");
+  await shot("configuration-mistake");
+  expected = false;
+  await editor.fill(written.replace("[pool.web]", "[pool.web]\nbalance = \"random\""));
+  await sees("this is what would change");
+  await shot("configuration-plan");
+  await page.getByRole("button", { name: "Apply" }).click();
+  await sees("is in force");
+  await page.getByRole("button", { name: "Put in force again" }).first().click();
+  await sees("Text of generation 3");
+  await go("events", "rollback");
+  await shot("events-orders");
+
+  // The keyboard alone leads to a view.
+  await go("", "Requests a second");
+  await page.keyboard.press("Tab");
+  for (let presses = 0; presses < 40; presses++) {
+    const at = await page.evaluate(() => document.activeElement?.textContent ?? "");
+    if (at === "Packets") break;
+    await page.keyboard.press("Tab");
+  }
+  await page.keyboard.press("Enter");
+  await sees("Source ports");
+
+  // Dark.
+  await page.getByLabel("Colours").selectOption("dark");
+  await go("service/shop", "Where the time goes");
+  await shot("service-dark");
+  await go("", "Requests a second");
+  await shot("overview-dark");
+
+  // Narrow.
+  await page.setViewportSize({ width: 420, height: 800 });
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  assert.ok(over <= 0, `the page is ${over} pixels too wide`);
+  await shot("overview-narrow");
+  await page.setViewportSize({ width: 1440, height: 900 });
+
+  // The daemon dies: what is shown is marked as old. It comes again: the page too, by itself.
+  expected = true;
+  await please("kill");
+  await sees("Stale:");
+  await page.locator("main.old").waitFor();
+  await shot("stale");
+  await please("start");
+  await page.locator("header.top.live").waitFor();
+  await page.locator("main:not(.old)").waitFor();
+  expected = false;
+  assert.deepEqual(wrong, []);
+} catch (error) {
+  await shot("failed").catch(() => {});
+  console.log(error.stack ?? String(error));
+  console.log(wrong.join("\n"));
+  process.exitCode = 1;
+} finally {
+  await browser.close();
+  process.exit();
+}

@@ -1,0 +1,79 @@
+//! `steelyard token`: a token for the API over TCP. `daemon::serve::tokens` makes it; this prints it, and adds its line
+//! to a file.
+
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use api::types::Role;
+use daemon::serve::tokens::issue;
+use serde::Serialize;
+
+use crate::end::{End, Failure, finish, print_json};
+use crate::show::screen;
+
+/// Make a token for the API and its page over TCP: what its owner shows, and the line for global.control.tokens.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard token operate alice --into /etc/steelyard/tokens
+  steelyard token view grafana --json | jq -r .token
+
+Roles: view looks; operate drains, enables, disables and weighs servers and takes shared addresses over; configure may
+do everything. The file keeps only a digest: who loses a token gets a new one. To take a token back, remove its line.")]
+pub struct Args {
+    /// What it lets its owner do: view, operate or configure.
+    #[arg(value_parser = role)]
+    role: Role,
+    /// Whose it is; it stands in the record of orders.
+    name: String,
+    /// Add its line to this file, which is made if it is missing, for its owner alone.
+    #[arg(long, value_name = "FILE")]
+    into: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Made<'m> {
+    token: &'m str,
+    line: &'m str,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.json, make(args))
+}
+
+fn make(args: &Args) -> Result<End, Failure> {
+    let made =
+        issue(args.role, &args.name).map_err(|error| Failure::Unusable(error.to_string()))?;
+    if let Some(file) = &args.into {
+        add(file, &made.line).map_err(|error| {
+            Failure::Unusable(format!("cannot add the token to {}: {error}", file.display()))
+        })?;
+    }
+    if args.json {
+        print_json(&Made { token: &made.token, line: &made.line })?;
+        return Ok(End::Done);
+    }
+    let place = match &args.into {
+        Some(file) => format!("its line is in {}", file.display()),
+        None => format!("its line for the file of tokens: {}", made.line),
+    };
+    screen::print(&format!("{}\n{place}\n", made.token))?;
+    Ok(End::Done)
+}
+
+fn add(file: &Path, line: &str) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.append(true).create(true).mode(0o600).open(file)?;
+    file.write_all(format!("{line}\n").as_bytes())?;
+    file.sync_all()
+}
+
+fn role(text: &str) -> Result<Role, String> {
+    Role::named(text).ok_or_else(|| "expected view, operate or configure".to_owned())
+}

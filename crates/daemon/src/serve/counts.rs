@@ -1,0 +1,106 @@
+//! What is counted of the API: refusals by why, streams, updates that readers were too slow for. Nothing but counters.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Why a request over TCP was refused before it reached a route, or a stream was not begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Too many requests of one client.
+    Rate,
+    /// It asks for a host that is not ours.
+    Host,
+    /// Another page asks.
+    Origin,
+    /// No token, or a wrong one.
+    Token,
+    /// A token with too small a role.
+    Role,
+    /// Too many streams.
+    Streams,
+}
+
+impl Why {
+    const ALL: [Why; 6] = [Why::Rate, Why::Host, Why::Origin, Why::Token, Why::Role, Why::Streams];
+
+    /// As in metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Why::Rate => "rate",
+            Why::Host => "host",
+            Why::Origin => "origin",
+            Why::Token => "token",
+            Why::Role => "role",
+            Why::Streams => "streams",
+        }
+    }
+}
+
+/// The counters.
+#[derive(Debug, Default)]
+pub struct Counts {
+    refused: [AtomicU64; Why::ALL.len()],
+    streams: AtomicU64,
+    lost: AtomicU64,
+}
+
+/// What they were at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Read {
+    /// Refusals by why.
+    pub refused: Vec<(&'static str, u64)>,
+    /// Streams open.
+    pub streams: u64,
+    /// Updates that readers were too slow for.
+    pub lost: u64,
+}
+
+impl Counts {
+    /// A refusal.
+    pub fn refuse(&self, why: Why) {
+        self.refused[why as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A stream that begins, unless `most` are open.
+    pub fn begin(&self, most: u64) -> bool {
+        let more = |open: u64| (open < most).then_some(open + 1);
+        self.streams.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+
+    /// A stream that has ended.
+    pub fn end(&self) {
+        self.streams.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Updates that a reader was too slow for.
+    pub fn lose(&self, updates: u64) {
+        self.lost.fetch_add(updates, Ordering::Relaxed);
+    }
+
+    /// All of them.
+    pub fn read(&self) -> Read {
+        let count = |why: Why| (why.name(), self.refused[why as usize].load(Ordering::Relaxed));
+        Read {
+            refused: Why::ALL.into_iter().map(count).collect(),
+            streams: self.streams.load(Ordering::Relaxed),
+            lost: self.lost.load(Ordering::Relaxed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_have_a_limit_and_each_refusal_its_own_row() {
+        let counts = Counts::default();
+        assert!(counts.begin(2) && counts.begin(2) && !counts.begin(2));
+        counts.end();
+        assert!(counts.begin(2));
+        counts.refuse(Why::Streams);
+        counts.lose(3);
+        let read = counts.read();
+        assert_eq!((read.streams, read.lost, read.refused[5]), (2, 3, ("streams", 1)));
+        assert_eq!(read.refused.iter().map(|(_, count)| count).sum::<u64>(), 1);
+    }
+}

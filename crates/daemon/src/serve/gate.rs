@@ -1,0 +1,209 @@
+//! What a request over TCP passes before it reaches a route: rate, Host, Origin, token, role; and the headers that
+//! keep its answer to the page it is for.
+//!
+//! Each question is answered elsewhere; here is their order. A request over the unix socket does not come this way.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use api::types::Role;
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use model::config::Remote;
+
+use super::asked::{is_ours, is_own_page};
+use super::context::Context;
+use super::counts::Why;
+use super::keyring::Keyring;
+use super::peer::Peer;
+use super::quota::{Quota, WRONG};
+use super::refusal::Refusal;
+use super::tokens;
+
+/// Only what this listener itself serves may be part of the page, and no page may be around it.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// What is asked at the gate of one listener.
+pub(super) struct Gate {
+    context: Arc<Context>,
+    remote: Remote,
+    began: Instant,
+    keyring: Mutex<Keyring>,
+    quota: Mutex<Quota>,
+}
+
+impl Gate {
+    pub(super) fn new(context: Arc<Context>, remote: Remote) -> Gate {
+        let (keyring, quota) = (Mutex::default(), Mutex::default());
+        Gate { context, remote, began: Instant::now(), keyring, quota }
+    }
+
+    /// Who asks, if they may.
+    fn judge(&self, request: &Request, address: IpAddr) -> Result<Peer, (Why, Refusal)> {
+        let now = self.began.elapsed();
+        if !lock(&self.quota).admit(address, now) {
+            let refusal = Refusal::new(429, "rate", "too many requests from this address")
+                .advise("wait a few seconds; every wrong token counts as many requests");
+            return Err((Why::Rate, refusal));
+        }
+        let headers = request.headers();
+        let host = text(headers, "host").unwrap_or_default();
+        if !is_ours(host, &self.remote.hosts) {
+            let detail = format!("'{}' is not a name of this listener", plain(host));
+            let refusal = Refusal::new(421, "host", detail)
+                .advise("ask for its address, or put the name into global.control.hosts");
+            return Err((Why::Host, refusal));
+        }
+        let Some(path) = request.extensions().get::<MatchedPath>() else {
+            // Nothing is there: anybody may be told so.
+            return Ok(Peer::Remote { address, token: None });
+        };
+        let route = api::table::find(method(request), path.as_str());
+        let page = api::page::FILES.iter().any(|file| file.path == path.as_str());
+        if page {
+            return Ok(Peer::Remote { address, token: None });
+        }
+        let secure = self.remote.certificate.is_some();
+        let (origin, site) = (text(headers, "origin"), text(headers, "sec-fetch-site"));
+        let whole = headers.get(header::ORIGIN).is_none() || origin.is_some();
+        if !whole || !is_own_page(origin, site, host, secure) {
+            let refusal = Refusal::new(403, "origin", "another page may not use this API");
+            return Err((Why::Origin, refusal));
+        }
+        let peer = self.peer(headers, address)?;
+        // What stands in no table is for those who may do everything.
+        let needed = route.map_or(Role::Configure, |route| route.role);
+        match &peer {
+            Peer::Remote { token: None, .. } if needed > Role::View => Err((
+                Why::Token,
+                unknown(format!("this needs a token with the role {}", needed.name())),
+            )),
+            peer if peer.role() < needed => {
+                let (has, needed) = (peer.role().name(), needed.name());
+                let detail = format!("the token's role is {has}, this needs {needed}");
+                Err((Why::Role, Refusal::new(403, "role", detail)))
+            }
+            _ => Ok(peer),
+        }
+    }
+
+    /// Who showed which token.
+    fn peer(&self, headers: &HeaderMap, address: IpAddr) -> Result<Peer, (Why, Refusal)> {
+        let Some(credentials) = headers.get(header::AUTHORIZATION) else {
+            if self.remote.listen.ip().is_loopback() {
+                return Ok(Peer::Remote { address, token: None });
+            }
+            return Err((Why::Token, unknown("this listener wants a token".to_owned())));
+        };
+        let shown = credentials.to_str().ok().and_then(bearer).unwrap_or_default();
+        let file: Option<PathBuf> = self.remote.tokens.clone();
+        let events = self.context.vitals.control.events();
+        let mut keyring = lock(&self.keyring);
+        match tokens::find(keyring.look(file.as_deref(), events), shown) {
+            Some(token) => {
+                let token = Some((token.name.clone(), token.role));
+                Ok(Peer::Remote { address, token })
+            }
+            None => {
+                lock(&self.quota).charge(address, self.began.elapsed(), WRONG);
+                Err((Why::Token, unknown("this token is not known here".to_owned())))
+            }
+        }
+    }
+}
+
+/// Lets a request through, or answers it.
+pub(super) async fn enter(
+    State(gate): State<Arc<Gate>>,
+    ConnectInfo(from): ConnectInfo<Peer>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let control = &gate.context.vitals.control;
+    let in_force = control.picture().config.global.control.remote.as_ref() == Some(&gate.remote);
+    let page = api::page::FILES.iter().any(|file| file.path == request.uri().path());
+    let mut answer = match from {
+        _ if !in_force => {
+            // A connection of an older configuration: its client opens a new one.
+            let mut answer =
+                Refusal::new(503, "moved", "the listener was configured anew").into_response();
+            answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            answer
+        }
+        Peer::Remote { address, .. } => match gate.judge(&request, address) {
+            Ok(peer) => {
+                request.extensions_mut().insert(ConnectInfo(peer));
+                next.run(request).await
+            }
+            Err((why, refusal)) => {
+                gate.context.vitals.served.refuse(why);
+                refused(why, refusal)
+            }
+        },
+        Peer::Local(_) => Refusal::new(403, "peer", "this is not the unix socket").into_response(),
+    };
+    dress(answer.headers_mut(), page);
+    answer
+}
+
+fn refused(why: Why, refusal: Refusal) -> Response {
+    let mut answer = refusal.into_response();
+    let field = match why {
+        Why::Token => (header::WWW_AUTHENTICATE, "Bearer realm=\"steelyard\""),
+        Why::Rate => (header::RETRY_AFTER, "5"),
+        _ => return answer,
+    };
+    answer.headers_mut().insert(field.0, HeaderValue::from_static(field.1));
+    answer
+}
+
+fn dress(headers: &mut HeaderMap, page: bool) {
+    let cache = if page { "no-cache" } else { "no-store" };
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, cache),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+}
+
+fn unknown(detail: String) -> Refusal {
+    Refusal::new(401, "token", detail)
+        .advise("send `Authorization: Bearer TOKEN`; `steelyard token` makes one")
+}
+
+/// HEAD is a GET whose answer has no body (RFC 9110 §9.3.2).
+fn method(request: &Request) -> &str {
+    match request.method().as_str() {
+        "HEAD" => "GET",
+        other => other,
+    }
+}
+
+/// RFC 6750 §2.1; the scheme's case does not matter (RFC 9110 §11.1).
+fn bearer(credentials: &str) -> Option<&str> {
+    let (scheme, token) = credentials.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// What a client sent, harmless in a message.
+fn plain(text: &str) -> String {
+    text.chars().take(80).map(|c| if c.is_ascii_graphic() { c } else { '?' }).collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,95 @@
+//! The file of tokens: read when it changes, and believed only when nobody else could have written it.
+//!
+//! What is in it is read by `tokens`. When it cannot be read there is no token: nobody gets in by a broken file.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use super::tokens::{self, Token};
+use crate::event::Events;
+use crate::keep;
+use crate::tls::files::{Marks, marks};
+
+/// Bytes of the file.
+const BYTES: u64 = 256 * 1024;
+/// Group and others may write.
+const LOOSE: u32 = 0o022;
+
+/// Tokens as they were at the last look.
+#[derive(Debug, Default)]
+pub struct Keyring {
+    marks: Marks,
+    tokens: Vec<Token>,
+}
+
+impl Keyring {
+    /// The tokens of the file, read again if it is another than before.
+    pub fn look(&mut self, file: Option<&Path>, events: &Events) -> &[Token] {
+        let Some(file) = file else {
+            *self = Keyring::default();
+            return &[];
+        };
+        let now = marks(&[file.to_owned()]);
+        if now != self.marks {
+            self.marks = now;
+            self.tokens = read(file).unwrap_or_else(|why| {
+                let text =
+                    format!("global.control.tokens: {}: {why}; nobody has a token", file.display());
+                events.error("tokens-refused", text);
+                Vec::new()
+            });
+        }
+        &self.tokens
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<Token>, String> {
+    let about = std::fs::metadata(file).map_err(|error| error.to_string())?;
+    let us = rustix::process::geteuid().as_raw();
+    if !about.is_file() {
+        return Err("it is not a file".to_owned());
+    }
+    if about.uid() != 0 && about.uid() != us {
+        let owner = about.uid();
+        return Err(format!("it belongs to uid {owner}; expected root or the daemon's user"));
+    }
+    if about.mode() & LOOSE != 0 {
+        let mode = about.mode() & 0o777;
+        return Err(format!("its mode is {mode:04o}, so others can write it: chmod go-w"));
+    }
+    let text = keep::read(file, BYTES).map_err(|error| error.to_string())?;
+    tokens::parse(&text.unwrap_or_default()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use api::types::Role;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_file_that_others_can_write_opens_nothing_and_a_mended_one_does() {
+        let room = Scratch::new("keyring").unwrap();
+        let file = room.path().join("tokens");
+        let issued = tokens::issue(Role::View, "a").unwrap();
+        std::fs::write(&file, &issued.line).unwrap();
+        let chmod = |mode| {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        chmod(0o620);
+        let events = Events::quiet();
+        let mut ring = Keyring::default();
+        assert!(ring.look(Some(&file), &events).is_empty());
+        assert!(ring.look(Some(&file), &events).is_empty());
+        let said = events.recent();
+        assert_eq!(said.len(), 1, "told once: {said:?}");
+        assert!(said[0].text.contains("0620") && said[0].text.contains("chmod"), "{said:?}");
+        chmod(0o600);
+        std::fs::write(&file, format!("{}\n", issued.line)).unwrap();
+        assert_eq!(ring.look(Some(&file), &events).len(), 1);
+        std::fs::remove_file(&file).unwrap();
+        assert!(ring.look(Some(&file), &events).is_empty());
+        assert!(ring.look(None, &events).is_empty());
+    }
+}

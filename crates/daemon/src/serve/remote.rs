@@ -1,0 +1,181 @@
+//! The API and its page over TCP: follows `global.control.listen` of the configuration in force.
+//!
+//! A port that is taken is told once and tried again each second, and so is a certificate that cannot be read: the
+//! unix socket serves meanwhile. What may be asked there is the gate's to say.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use l7::tls::policy;
+use model::config::{Remote, TlsPolicy, TlsVersion};
+use rustls::ServerConfig;
+use rustls::sign::SingleCertAndKey;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use super::context::Context;
+use super::door::Door;
+use super::gate::{Gate, enter};
+use super::guard::{Guarded, Terms};
+use super::peer::Peer;
+use super::router::router;
+use crate::event::Events;
+use crate::tls::files::{marks, pair};
+
+/// Browsers and programs, so many connections at a time. A stream ends with its connection and is opened anew.
+const TERMS: Terms =
+    Terms { connections: 128, silence: Duration::from_secs(60), life: Duration::from_secs(3_600) };
+/// Between two attempts to open a port or to read a certificate, and between two looks at its file.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Serves as configured until the daemon is gone.
+pub async fn run(context: Arc<Context>) {
+    let mut pictures = context.vitals.control.watch();
+    loop {
+        let wanted = pictures.borrow_and_update().config.global.control.remote.clone();
+        let changed = async {
+            while pictures.changed().await.is_ok() {
+                if pictures.borrow_and_update().config.global.control.remote != wanted {
+                    return true;
+                }
+            }
+            false
+        };
+        let serve = async {
+            match &wanted {
+                Some(remote) => serve(remote, &context).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            goes_on = changed => if !goes_on { return },
+            () = serve => {}
+        }
+    }
+}
+
+/// Ends only when the listener fails.
+async fn serve(remote: &Remote, context: &Arc<Context>) {
+    let events = context.vitals.control.events();
+    let shown = match &remote.certificate {
+        None => None,
+        Some(file) => Some(watch::channel(first(file, events).await)),
+    };
+    let (show, shown) = shown.unzip();
+    let listener = open(remote, events).await;
+    let gate = Arc::new(Gate::new(Arc::clone(context), remote.clone()));
+    let router = with_page(router(Arc::clone(context))).layer(from_fn_with_state(gate, enter));
+    let service = router.into_make_service_with_connect_info::<Peer>();
+    let door = Guarded::new(Door::new(listener, shown), TERMS);
+    let renew = async {
+        match (&remote.certificate, show) {
+            (Some(file), Some(show)) => renew(file, &show, events).await,
+            _ => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        // It ends with an error of the listener only; the caller opens it again.
+        _ = async { axum::serve(door, service).await } => {}
+        () = renew => {}
+    }
+}
+
+fn with_page(mut router: Router) -> Router {
+    for file in &api::page::FILES {
+        router =
+            router.route(
+                file.path,
+                get(move || async move {
+                    ([(axum::http::header::CONTENT_TYPE, file.kind)], file.bytes)
+                }),
+            );
+    }
+    router
+}
+
+async fn open(remote: &Remote, events: &Events) -> TcpListener {
+    let address = remote.listen;
+    let mut told = false;
+    loop {
+        let error = match TcpListener::bind(address).await {
+            Ok(listener) => {
+                let scheme = if remote.certificate.is_some() { "https" } else { "http" };
+                let text = format!("the API and its page are served on {scheme}://{address}/");
+                events.info("api-listening", text);
+                return listener;
+            }
+            Err(error) => error,
+        };
+        if !told {
+            told = true;
+            let text = format!(
+                "global.control.listen: cannot listen on {address}: {error}; trying again each second (ss -ltnp \
+                 'sport = :{}' names the process)",
+                address.port()
+            );
+            events.error("api-listen", text);
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// The certificate, as soon as it can be read.
+async fn first(file: &Path, events: &Events) -> Arc<ServerConfig> {
+    let mut told = String::new();
+    loop {
+        match read(file) {
+            Ok(config) => return config,
+            Err(why) if why != told => {
+                events.error("api-certificate", format!("global.control.certificate: {why}"));
+                told = why;
+            }
+            Err(_) => {}
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// Shows a certificate that was written anew, once two looks in a row agree; one that is no good is told of and the
+/// one before stays.
+async fn renew(file: &Path, show: &watch::Sender<Arc<ServerConfig>>, events: &Events) {
+    let paths = [file.to_owned()];
+    let mut taken = marks(&paths);
+    let mut before = taken.clone();
+    loop {
+        tokio::time::sleep(AGAIN).await;
+        let now = marks(&paths);
+        let settled = now == before;
+        before = now;
+        if !settled || before == taken {
+            continue;
+        }
+        taken.clone_from(&before);
+        match read(file) {
+            Ok(config) => {
+                show.send_replace(config);
+                events.info("api-certificate", format!("{} is shown now", file.display()));
+            }
+            Err(why) => {
+                let text =
+                    format!("global.control.certificate: {why}; the one before is still shown");
+                events.error("api-certificate", text);
+            }
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<Arc<ServerConfig>, String> {
+    let found = pair(file).map_err(|error| error.to_string())?;
+    let provider = policy::provider(TlsPolicy::Intermediate);
+    let builder = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(policy::versions(TlsVersion::Tls12))
+        .map_err(|error| error.to_string())?;
+    let key = SingleCertAndKey::from(found.identity.certified());
+    let mut config = builder.with_no_client_auth().with_cert_resolver(Arc::new(key));
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}

@@ -1,0 +1,199 @@
+//! Tokens for the API over TCP: how they are made, written down as digests, read, and recognised.
+//!
+//! A token is 32 random bytes, so one round of SHA-256 is enough: there is nothing to guess. Digests are compared in
+//! constant time, all of them each time. It opens no file but the system's source of randomness.
+
+use std::fmt;
+use std::io::{self, Read};
+
+use api::types::Role;
+use aws_lc_rs::constant_time::verify_slices_are_equal;
+use aws_lc_rs::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
+
+/// Tokens of one file.
+pub const MOST: usize = 1_000;
+/// Characters of a token's name.
+const NAME: usize = 64;
+/// How each token begins, so that it is recognised where it should not be.
+const BEGIN: &str = "steelyard_";
+/// Random bytes of a token.
+const BYTES: usize = 32;
+/// How a digest is written.
+const DIGEST: &str = "sha256:";
+
+/// A token, as it is known.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token {
+    /// Whose it is.
+    pub name: String,
+    /// What it lets them do.
+    pub role: Role,
+    digest: [u8; SHA256_OUTPUT_LEN],
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{} {}", self.role.name(), self.name)
+    }
+}
+
+/// A new token.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Issued {
+    /// What its owner shows. It is kept nowhere.
+    pub token: String,
+    /// The line for the file.
+    pub line: String,
+}
+
+/// What is wrong with a file of tokens.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokensError {
+    /// A line that cannot be read.
+    #[error(
+        "line {line}: {found}; expected `ROLE NAME sha256:DIGEST`, as `steelyard token` writes it"
+    )]
+    Line {
+        /// From 1.
+        line: usize,
+        /// What is wrong.
+        found: String,
+    },
+    /// Too many.
+    #[error("there are more than {MOST} tokens")]
+    TooMany,
+}
+
+/// Makes a token for somebody.
+///
+/// # Errors
+/// The name cannot stand in a line, or the system has no randomness.
+pub fn issue(role: Role, name: &str) -> io::Result<Issued> {
+    if !is_name(name) {
+        let text = format!(
+            "'{name}' is no name for a token: expected 1-{NAME} letters, digits, . _ @ or -"
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
+    let mut bytes = [0; BYTES];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    let token = format!("{BEGIN}{}", hex(&bytes));
+    let line = format!(
+        "{} {name} {DIGEST}{}",
+        role.name(),
+        hex(digest(&SHA256, token.as_bytes()).as_ref())
+    );
+    Ok(Issued { token, line })
+}
+
+/// Reads a file's text: a token a line; blank lines and those that begin with `#` say nothing.
+///
+/// # Errors
+/// See `TokensError`: one wrong line and none is taken.
+pub fn parse(text: &str) -> Result<Vec<Token>, TokensError> {
+    let mut tokens: Vec<Token> = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let line_number = at + 1;
+        let wrong = |found: String| TokensError::Line { line: line_number, found };
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let mut words = line.split_whitespace();
+        let (Some(role), Some(name), Some(digest), None) =
+            (words.next(), words.next(), words.next(), words.next())
+        else {
+            return Err(wrong("it has not three words".to_owned()));
+        };
+        let role = Role::named(role)
+            .ok_or_else(|| wrong("the role is not view, operate or configure".to_owned()))?;
+        if !is_name(name) {
+            return Err(wrong("the name has characters that it may not have".to_owned()));
+        }
+        if tokens.iter().any(|token| token.name == name) {
+            return Err(wrong(format!("there is a token for {name} already")));
+        }
+        let digest = digest.strip_prefix(DIGEST).and_then(unhex);
+        let digest = digest.ok_or_else(|| wrong("the digest cannot be read".to_owned()))?;
+        tokens.push(Token { name: name.to_owned(), role, digest });
+        if tokens.len() > MOST {
+            return Err(TokensError::TooMany);
+        }
+    }
+    Ok(tokens)
+}
+
+/// The token that was shown.
+pub fn find<'t>(tokens: &'t [Token], shown: &str) -> Option<&'t Token> {
+    let shown = digest(&SHA256, shown.as_bytes());
+    let same = |token: &Token| verify_slices_are_equal(&token.digest, shown.as_ref()).is_ok();
+    // Each is compared, so that time does not tell which it was.
+    tokens.iter().fold(None, |found, token| if same(token) { Some(token) } else { found })
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._@-".contains(c);
+    (1..=NAME).contains(&name.len()) && name.chars().all(fits)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<[u8; SHA256_OUTPUT_LEN]> {
+    let mut out = [0; SHA256_OUTPUT_LEN];
+    if text.len() != 2 * out.len() || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (at, byte) in out.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_issued_token_is_found_and_no_other() {
+        let (a, b) = (issue(Role::View, "a").unwrap(), issue(Role::Operate, "b@x").unwrap());
+        assert!(a.token != b.token && a.token.len() == BEGIN.len() + 2 * BYTES);
+        assert!(!a.line.contains(&a.token));
+        let tokens = parse(&format!("# people\n{}\n\n{}\n", a.line, b.line)).unwrap();
+        let found = find(&tokens, &b.token).unwrap();
+        assert_eq!((found.name.as_str(), found.role), ("b@x", Role::Operate));
+        assert_eq!(find(&tokens, &a.token).unwrap().name, "a");
+        for wrong in ["", "steelyard_", &b.token[1..], &format!("{} ", b.token), &a.line] {
+            assert!(find(&tokens, wrong).is_none(), "{wrong}");
+        }
+        assert!(!format!("{tokens:?}").contains("sha256"));
+    }
+
+    #[test]
+    fn lines_that_cannot_be_read_are_named() {
+        let good = issue(Role::View, "a").unwrap().line;
+        let rows = [
+            (format!("{good}\nview b"), 2, "three words"),
+            (good.replace("view", "root"), 1, "role"),
+            (good.replace(" a ", " a/b "), 1, "name"),
+            (good.replace("sha256:", "md5:"), 1, "digest"),
+            (good[..good.len() - 1].to_owned(), 1, "digest"),
+            (format!("{}é", &good[..good.len() - 2]), 1, "digest"),
+            (format!("{good}\n{good}"), 2, "already"),
+        ];
+        for (text, line, says) in rows {
+            match parse(&text) {
+                Err(TokensError::Line { line: at, found }) => {
+                    assert!(at == line && found.contains(says), "{text}: {found}");
+                }
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+        let many: String =
+            (0..=MOST).map(|n| good.replace(" a ", &format!(" a{n} ")) + "\n").collect();
+        assert_eq!(parse(&many), Err(TokensError::TooMany));
+        for name in ["", "a b", &"x".repeat(65)] {
+            assert!(issue(Role::View, name).is_err(), "{name}");
+        }
+    }
+}

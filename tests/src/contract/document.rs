@@ -1,0 +1,134 @@
+//! The OpenAPI 3.1 document: every route of `api::table` with its schemas.
+//!
+//! It adds nothing that neither the table nor a type says.
+
+use api::table::{ALL, Body, Route};
+use serde_json::{Map, Value, json};
+
+use super::schema::Schemas;
+use super::source::Source;
+
+/// Where names in the table are looked for first.
+const WITHIN: &str = "crates/api/src/types/status.rs";
+/// Types of data in streams.
+const STREAMED: [&str; 3] = ["Scene", "Event", "Lost"];
+
+/// Writes it.
+///
+/// # Errors
+/// A type is missing or has a form that is not known.
+pub fn document(source: &Source) -> Result<Value, String> {
+    let mut schemas = Schemas::new(source);
+    let mut paths = Map::new();
+    for route in ALL {
+        let operation = operation(route, &mut schemas)?;
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        path[route.method.to_lowercase()] = operation;
+    }
+    for name in STREAMED {
+        schemas.reference(name, WITHIN)?;
+    }
+    Ok(json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Steelyard's control API",
+            "version": "1",
+            "summary": "Everything over the unix socket; over TCP with tokens.",
+            "license": { "name": "Apache-2.0 OR MIT", "identifier": "Apache-2.0 OR MIT" },
+        },
+        "servers": [{ "url": "/" }],
+        "security": [{ "token": [] }, {}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas.made,
+            "securitySchemes": { "token": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "Over TCP: a token as `steelyard token` makes it. On a loopback address whoever has \
+                                none may look. Over the unix socket its mode decides, and no token is asked for.",
+            } },
+        },
+    }))
+}
+
+fn operation(route: &Route, schemas: &mut Schemas<'_>) -> Result<Value, String> {
+    let problem = schemas.reference("Problem", WITHIN)?;
+    let mut answer = json!({ "description": "Done." });
+    if let Some(content) = content(route.answer, schemas)? {
+        answer["content"] = content;
+    }
+    let mut operation = json!({
+        "operationId": id(route),
+        "summary": route.summary,
+        "x-role": route.role.name(),
+        "responses": {
+            "200": answer,
+            "default": {
+                "description": "Refused; the problem says why.",
+                "content": { "application/problem+json": { "schema": problem } },
+            },
+        },
+    });
+    if let Some(content) = content(route.body, schemas)? {
+        operation["requestBody"] = json!({ "required": true, "content": content });
+    }
+    let parameters = parameters(route, schemas)?;
+    if !parameters.is_empty() {
+        operation["parameters"] = Value::Array(parameters);
+    }
+    Ok(operation)
+}
+
+fn content(body: Body, schemas: &mut Schemas<'_>) -> Result<Option<Value>, String> {
+    Ok(match body {
+        Body::Nothing => None,
+        Body::Json(name) => {
+            let schema = schemas.reference(name, WITHIN)?;
+            Some(json!({ "application/json": { "schema": schema } }))
+        }
+        Body::Text(kind) if kind == api::routes::JSON => {
+            Some(json!({ kind: { "schema": { "type": "object" } } }))
+        }
+        Body::Text(kind) => Some(json!({ kind: { "schema": { "type": "string" } } })),
+    })
+}
+
+fn parameters(route: &Route, schemas: &mut Schemas<'_>) -> Result<Vec<Value>, String> {
+    let mut parameters = Vec::new();
+    for part in route.path.split('{').skip(1) {
+        let name = part.split('}').next().unwrap_or_default();
+        let schema = json!({ "type": "string" });
+        parameters.push(json!({ "name": name, "in": "path", "required": true, "schema": schema }));
+    }
+    if route.query.is_empty() {
+        return Ok(parameters);
+    }
+    // The query's type is spread over parameters and stands nowhere by itself.
+    let mut apart = Schemas::new(schemas.source());
+    apart.reference(route.query, WITHIN)?;
+    let query = apart.made.remove(route.query).unwrap_or_default();
+    for (name, schema) in query["properties"].as_object().cloned().unwrap_or_default() {
+        let mut schema = schema;
+        let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+        let mut parameter = json!({ "name": name, "in": "query", "schema": not_null(schema) });
+        if let Some(description) = description {
+            parameter["description"] = description;
+        }
+        parameters.push(parameter);
+    }
+    Ok(parameters)
+}
+
+/// In a query absence says nothing, and there is no null.
+fn not_null(mut schema: Value) -> Value {
+    if let Some(kind) = schema["type"].as_array().and_then(|kinds| kinds.first()).cloned() {
+        schema["type"] = kind;
+    }
+    schema
+}
+
+fn id(route: &Route) -> String {
+    let words =
+        route.path.trim_start_matches("/v1/").replace(['{', '}'], "").replace(['/', '.'], "-");
+    format!("{}-{words}", route.method.to_lowercase())
+}

@@ -1,0 +1,303 @@
+//! Turns a type's definition into a JSON Schema (2020-12) as serde writes it, with its documentation.
+//!
+//! Only the attributes that the contract uses are known.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use syn::{
+    Attribute, Expr, ExprLit, Field, Fields, GenericArgument, Item, ItemEnum, ItemStruct, Lit,
+    PathArguments, Type,
+};
+
+use super::source::{Found, Source};
+
+/// Schemas by name, of everything that was asked for and what that needs.
+pub struct Schemas<'s> {
+    source: &'s Source,
+    /// What there is so far.
+    pub made: BTreeMap<String, Value>,
+}
+
+/// What serde was told.
+#[derive(Debug, Default)]
+struct Serde {
+    rename: Option<String>,
+    kebab: bool,
+    kebab_fields: bool,
+    tag: Option<String>,
+    defaulted: bool,
+    flatten: bool,
+    skipped_if: bool,
+}
+
+impl<'s> Schemas<'s> {
+    /// None yet.
+    pub fn new(source: &'s Source) -> Schemas<'s> {
+        Schemas { source, made: BTreeMap::new() }
+    }
+
+    /// Where types are looked for.
+    pub fn source(&self) -> &'s Source {
+        self.source
+    }
+
+    /// A reference to the schema of the type that `name` means in the file `within`.
+    ///
+    /// # Errors
+    /// It is not found, or has a form that is not known.
+    pub fn reference(&mut self, name: &str, within: &str) -> Result<Value, String> {
+        let found = self.source.find(name, within)?.clone();
+        if !self.made.contains_key(&found.name) {
+            // First, so that a type may hold itself.
+            self.made.insert(found.name.clone(), Value::Null);
+            let schema = self.define(&found)?;
+            self.made.insert(found.name.clone(), schema);
+        }
+        Ok(json!({ "$ref": format!("#/components/schemas/{}", found.name) }))
+    }
+
+    fn define(&mut self, found: &Found) -> Result<Value, String> {
+        match &found.item {
+            Item::Struct(one) => self.structure(one, &found.path),
+            Item::Enum(one) => self.enumeration(one, &found.path),
+            _ => Err(format!("{}: {} is neither struct nor enum", found.path, found.name)),
+        }
+    }
+
+    fn structure(&mut self, one: &ItemStruct, path: &str) -> Result<Value, String> {
+        let told = serde(&one.attrs)?;
+        let Fields::Named(fields) = &one.fields else {
+            return Err(format!("{path}: {} has fields without names", one.ident));
+        };
+        let fields: Vec<&Field> = fields.named.iter().collect();
+        self.object(&fields, &told, told.kebab, &one.attrs, path)
+    }
+
+    fn object(
+        &mut self,
+        fields: &[&Field],
+        told: &Serde,
+        kebab: bool,
+        attributes: &[Attribute],
+        path: &str,
+    ) -> Result<Value, String> {
+        let (mut properties, mut required, mut besides) = (Map::new(), Vec::new(), Vec::new());
+        for field in fields {
+            let own = serde(&field.attrs)?;
+            let schema = self.kind(&field.ty, path)?;
+            if own.flatten {
+                match self.flat(&schema) {
+                    Some((inner, needs)) => {
+                        properties.extend(inner);
+                        required.extend(needs);
+                    }
+                    None => besides.push(schema),
+                }
+                continue;
+            }
+            let name = field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
+            let name = own.rename.clone().unwrap_or_else(|| cased(&name, kebab));
+            if !(told.defaulted || own.defaulted || own.skipped_if || is_option(&field.ty)) {
+                required.push(json!(name));
+            }
+            properties.insert(name, with_doc(schema, &field.attrs));
+        }
+        let mut object = json!({ "type": "object", "properties": properties });
+        if !required.is_empty() {
+            object["required"] = Value::Array(required);
+        }
+        if !besides.is_empty() {
+            besides.push(object);
+            object = json!({ "allOf": besides });
+        }
+        Ok(with_doc(object, attributes))
+    }
+
+    /// Properties of an object that is part of another one, and which of them it needs.
+    fn flat(&self, reference: &Value) -> Option<(Map<String, Value>, Vec<Value>)> {
+        let name = reference["$ref"].as_str()?.rsplit('/').next()?;
+        let schema = self.made.get(name)?;
+        let needs = schema["required"].as_array().cloned().unwrap_or_default();
+        Some((schema["properties"].as_object()?.clone(), needs))
+    }
+
+    fn enumeration(&mut self, one: &ItemEnum, path: &str) -> Result<Value, String> {
+        let told = serde(&one.attrs)?;
+        if one.variants.iter().all(|variant| matches!(variant.fields, Fields::Unit))
+            && told.tag.is_none()
+        {
+            let mut names = Vec::new();
+            for variant in &one.variants {
+                let own = serde(&variant.attrs)?;
+                let name = variant.ident.to_string();
+                names.push(
+                    own.rename.unwrap_or_else(|| if told.kebab { kebab(&name) } else { name }),
+                );
+            }
+            return Ok(with_doc(json!({ "type": "string", "enum": names }), &one.attrs));
+        }
+        let mut forms = Vec::new();
+        for variant in &one.variants {
+            let name = kebab(&variant.ident.to_string());
+            let fields: Vec<&Field> = variant.fields.iter().collect();
+            let plain = Serde::default();
+            let mut form = match (&variant.fields, &told.tag) {
+                (Fields::Unnamed(_), None) if fields.len() == 1 => {
+                    self.kind(&fields[0].ty, path)?
+                }
+                (Fields::Unnamed(_), _) => {
+                    return Err(format!("{path}: {name} has values without names"));
+                }
+                (Fields::Unit, None) => {
+                    forms.push(with_doc(json!({ "const": name }), &variant.attrs));
+                    continue;
+                }
+                _ => self.object(&fields, &plain, told.kebab_fields, &variant.attrs, path)?,
+            };
+            // Beside the fields stands which one it is, or around them.
+            if let Some(tag) = &told.tag {
+                form["properties"][tag] = json!({ "const": name });
+                let mut needs = form["required"].as_array().cloned().unwrap_or_default();
+                needs.insert(0, json!(tag));
+                form["required"] = Value::Array(needs);
+            } else {
+                let mut around = json!({ "type": "object", "properties": {}, "required": [name] });
+                around["properties"][&name] = form;
+                form = with_doc(around, &variant.attrs);
+            }
+            forms.push(form);
+        }
+        Ok(with_doc(json!({ "oneOf": forms }), &one.attrs))
+    }
+
+    fn kind(&mut self, ty: &Type, path: &str) -> Result<Value, String> {
+        if let Type::Tuple(tuple) = ty {
+            let items: Result<Vec<Value>, String> =
+                tuple.elems.iter().map(|one| self.kind(one, path)).collect();
+            let length = tuple.elems.len();
+            return Ok(
+                json!({ "type": "array", "prefixItems": items?, "minItems": length, "maxItems": length }),
+            );
+        }
+        if let Type::Array(array) = ty
+            && let Expr::Lit(ExprLit { lit: Lit::Int(length), .. }) = &array.len
+        {
+            let length: u64 = length.base10_parse().map_err(|error| format!("{path}: {error}"))?;
+            let items = self.kind(&array.elem, path)?;
+            return Ok(
+                json!({ "type": "array", "items": items, "minItems": length, "maxItems": length }),
+            );
+        }
+        let Some((name, inner)) = named(ty) else {
+            return Err(format!("{path}: a type of a form that is not known"));
+        };
+        let inner =
+            |at: usize| inner.get(at).copied().ok_or_else(|| format!("{path}: {name} of nothing"));
+        Ok(match name.as_str() {
+            "String" | "str" => json!({ "type": "string" }),
+            "bool" => json!({ "type": "boolean" }),
+            "f64" | "f32" => json!({ "type": "number" }),
+            "u8" | "u16" | "u32" | "u64" | "usize" => json!({ "type": "integer", "minimum": 0 }),
+            "i8" | "i16" | "i32" | "i64" => json!({ "type": "integer" }),
+            "IpAddr" => json!({ "type": "string", "description": "An IPv4 or IPv6 address." }),
+            "SocketAddr" => json!({ "type": "string", "description": "An address and a port." }),
+            "Box" | "Arc" => self.kind(inner(0)?, path)?,
+            "Vec" => json!({ "type": "array", "items": self.kind(inner(0)?, path)? }),
+            "BTreeMap" | "HashMap" => {
+                json!({ "type": "object", "additionalProperties": self.kind(inner(1)?, path)? })
+            }
+            "Option" => {
+                let schema = self.kind(inner(0)?, path)?;
+                match schema["type"].as_str().map(ToOwned::to_owned) {
+                    Some(kind) => {
+                        let mut schema = schema;
+                        schema["type"] = json!([kind, "null"]);
+                        schema
+                    }
+                    None => json!({ "anyOf": [schema, { "type": "null" }] }),
+                }
+            }
+            other => self.reference(other, path)?,
+        })
+    }
+}
+
+/// A type's last name and what stands in its angle brackets.
+fn named(ty: &Type) -> Option<(String, Vec<&Type>)> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last()?;
+    let inner = match &last.arguments {
+        PathArguments::AngleBracketed(inside) => inside
+            .args
+            .iter()
+            .filter_map(|argument| match argument {
+                GenericArgument::Type(ty) => Some(ty),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    Some((last.ident.to_string(), inner))
+}
+
+fn is_option(ty: &Type) -> bool {
+    named(ty).is_some_and(|(name, _)| name == "Option")
+}
+
+fn serde(attributes: &[Attribute]) -> Result<Serde, String> {
+    let mut told = Serde::default();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+        let read = attribute.parse_nested_meta(|meta| {
+            let name = meta.path.get_ident().map(ToString::to_string).unwrap_or_default();
+            let value = match meta.value() {
+                Ok(value) => value.parse::<syn::LitStr>()?.value(),
+                Err(_) => String::new(),
+            };
+            match name.as_str() {
+                "rename" => told.rename = Some(value),
+                "rename_all" if value == "kebab-case" => told.kebab = true,
+                "rename_all_fields" if value == "kebab-case" => told.kebab_fields = true,
+                "tag" => told.tag = Some(value),
+                "default" => told.defaulted = true,
+                "flatten" => told.flatten = true,
+                "skip_serializing_if" => told.skipped_if = true,
+                other => return Err(meta.error(format!("serde's `{other}` is not known here"))),
+            }
+            Ok(())
+        });
+        read.map_err(|error| error.to_string())?;
+    }
+    Ok(told)
+}
+
+/// Adds what is written about it.
+fn with_doc(mut schema: Value, attributes: &[Attribute]) -> Value {
+    let lines = attributes.iter().filter(|attribute| attribute.path().is_ident("doc"));
+    let text: Vec<String> = lines
+        .filter_map(|line| match &line.meta.require_name_value().ok()?.value {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value().trim().to_owned()),
+            _ => None,
+        })
+        .collect();
+    if !text.is_empty() {
+        schema["description"] = json!(text.join(" "));
+    }
+    schema
+}
+
+fn cased(field: &str, kebab: bool) -> String {
+    if kebab { field.replace('_', "-") } else { field.to_owned() }
+}
+
+/// A variant's name as serde writes it in kebab-case.
+fn kebab(variant: &str) -> String {
+    let mut out = String::new();
+    for (at, c) in variant.chars().enumerate() {
+        if c.is_uppercase() && at > 0 {
+            out.push('-');
+        }
+        out.extend(c.to_lowercase());
+    }
+    out
+}

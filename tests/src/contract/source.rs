@@ -1,0 +1,149 @@
+//! Finds the types that travel: structs and enums with serde's derives, by name, in the source of `api` and `model`.
+//!
+//! It reads what is written and makes nothing of it.
+
+use std::collections::BTreeMap;
+
+use syn::{Attribute, Item, UseTree};
+
+use crate::tree::Tree;
+
+/// A type with its place.
+#[derive(Clone)]
+pub struct Found {
+    /// Its name in the document.
+    pub name: String,
+    /// The file that defines it.
+    pub path: String,
+    /// The definition.
+    pub item: Item,
+}
+
+/// All types that travel.
+#[derive(Default)]
+pub struct Source {
+    /// By name as written; of several the file tells which.
+    types: BTreeMap<String, Vec<Found>>,
+    /// What each file imports: name to path.
+    imports: BTreeMap<String, BTreeMap<String, Vec<String>>>,
+}
+
+impl Source {
+    /// Reads both crates.
+    ///
+    /// # Errors
+    /// A file is no Rust.
+    pub fn read(tree: &Tree) -> Result<Source, String> {
+        let mut source = Source::default();
+        let travels = |path: &str| {
+            path.starts_with("crates/api/src/types/") || path.starts_with("crates/model/src/")
+        };
+        for file in tree.rust().filter(|file| travels(&file.path) && !file.is_unit_tests()) {
+            let parsed =
+                syn::parse_file(&file.text).map_err(|error| format!("{}: {error}", file.path))?;
+            let imports = source.imports.entry(file.path.clone()).or_default();
+            for item in &parsed.items {
+                if let Item::Use(one) = item {
+                    spell(&one.tree, &mut Vec::new(), imports);
+                }
+            }
+            for item in parsed.items {
+                let (name, attributes) = match &item {
+                    Item::Struct(one) => (one.ident.to_string(), &one.attrs),
+                    Item::Enum(one) => (one.ident.to_string(), &one.attrs),
+                    _ => continue,
+                };
+                if derives_serde(attributes) {
+                    let found = Found { name: name.clone(), path: file.path.clone(), item };
+                    source.types.entry(name).or_default().push(found);
+                }
+            }
+        }
+        source.rename();
+        Ok(source)
+    }
+
+    /// The type that `name` means in the file `within`.
+    ///
+    /// # Errors
+    /// There is none, or several that fit.
+    pub fn find(&self, name: &str, within: &str) -> Result<&Found, String> {
+        let all = self.types.get(name).map_or(&[][..], Vec::as_slice);
+        let import = self.imports.get(within).and_then(|imports| imports.get(name));
+        let fits = |found: &&Found| match import {
+            Some(path) if path.first().is_some_and(|first| first == "model") => {
+                let modules = path[1..path.len() - 1].join("/");
+                found.path.starts_with(&format!("crates/model/src/{modules}"))
+            }
+            _ => crate_of(&found.path) == crate_of(within),
+        };
+        let fitting: Vec<&Found> = all.iter().filter(fits).collect();
+        let here = fitting.iter().find(|found| found.path == within);
+        match (here, fitting.as_slice()) {
+            (Some(found), _) => Ok(found),
+            (None, [one]) => Ok(one),
+            (None, []) => Err(format!("{within}: there is no type {name} that travels")),
+            (None, several) => {
+                let paths: Vec<&str> = several.iter().map(|found| found.path.as_str()).collect();
+                Err(format!("{within}: {name} may be of {}", paths.join(" or ")))
+            }
+        }
+    }
+
+    /// A type of `model` that is called like one of `api` gets its file's name before its own.
+    fn rename(&mut self) {
+        for found in self.types.values_mut().filter(|found| found.len() > 1) {
+            let own = |found: &Found| crate_of(&found.path) == "api";
+            let contested = found.iter().any(own) || found.len() > 1;
+            for one in found.iter_mut().filter(|one| contested && !own(one)) {
+                let stem = one.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
+                // `Finding` of `finding.rs` is the one that is meant by that name.
+                if pascal(stem) != one.name {
+                    one.name = format!("{}{}", pascal(stem), one.name);
+                }
+            }
+        }
+    }
+}
+
+fn crate_of(path: &str) -> &str {
+    path.split('/').nth(1).unwrap_or_default()
+}
+
+fn pascal(kebab: &str) -> String {
+    let capital = |part: &str| {
+        let mut chars = part.chars();
+        chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+    };
+    kebab.split('_').map(capital).collect()
+}
+
+fn derives_serde(attributes: &[Attribute]) -> bool {
+    let mut found = false;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
+        // What is no list of paths derives nothing of serde's.
+        let _ = attribute.parse_nested_meta(|meta| {
+            let last = meta.path.segments.last().map(|last| last.ident.to_string());
+            found |= matches!(last.as_deref(), Some("Serialize" | "Deserialize"));
+            Ok(())
+        });
+    }
+    found
+}
+
+fn spell(tree: &UseTree, prefix: &mut Vec<String>, into: &mut BTreeMap<String, Vec<String>>) {
+    match tree {
+        UseTree::Path(path) => {
+            prefix.push(path.ident.to_string());
+            spell(&path.tree, prefix, into);
+            prefix.pop();
+        }
+        UseTree::Name(name) => {
+            let mut path = prefix.clone();
+            path.push(name.ident.to_string());
+            into.insert(name.ident.to_string(), path);
+        }
+        UseTree::Group(group) => group.items.iter().for_each(|tree| spell(tree, prefix, into)),
+        UseTree::Rename(_) | UseTree::Glob(_) => {}
+    }
+}

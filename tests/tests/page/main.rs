@@ -1,0 +1,16 @@
+//! The API over TCP and its page: who may do what, from where, in which words; and the page itself in a browser.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the whole program is a test, which the lints cannot see"
+)]
+
+mod asking;
+mod browser;
+mod built;
+mod contract;
+mod roles;
+mod sites;
+mod streams;

@@ -1,0 +1,120 @@
+//! Every route of the table with every role: who may, gets through; who may not, is told why.
+
+use api::routes;
+use api::table::{ALL, Route};
+use api::types::Role;
+use serde_json::Value;
+use tests::e2e::balancer::Balancer;
+use tests::e2e::servers::{addresses, origin};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+use crate::asking::{Door, problem, token};
+
+/// A path that leads somewhere, and a body that changes little.
+fn sample(route: &Route) -> (String, &'static str) {
+    let path = route.path.replace("{pool}", "web").replace("{name}", "a");
+    let body = match route.path {
+        routes::SERVER => "{\"action\": \"enable\"}",
+        routes::EXPLAIN_REQUEST => "{\"url\": \"/\"}",
+        routes::PLAN | routes::APPLY => "nonsense",
+        _ => "",
+    };
+    let query = match route.path {
+        routes::HISTORY => "?since-unix-ms=1",
+        routes::STOP => "?limit-ms=1",
+        _ => "",
+    };
+    (path + query, body)
+}
+
+#[test]
+fn each_route_lets_through_whom_the_table_names_and_no_other() {
+    let origins = [origin("a")];
+    let door = Door::new();
+    let balancer = Balancer::start(&door.on(Setup::http(&addresses(&origins)), ""));
+    let tokens = Role::ALL.map(|role| (role, token(balancer.dir(), role)));
+    door.open();
+    // The end of the daemon comes last.
+    let mut routes: Vec<&Route> = ALL.iter().collect();
+    routes.sort_by_key(|route| route.path == routes::STOP);
+    for route in routes {
+        let (path, body) = sample(route);
+        let nobody = door.ask(route.method, &path, &[], body);
+        if route.role == Role::View {
+            assert!(![401, 403].contains(&nobody.status()), "{path}: {nobody:?}");
+        } else {
+            assert_eq!((nobody.status(), problem(&nobody).as_str()), (401, "token"), "{path}");
+        }
+        for (role, token) in &tokens {
+            let answer = door.with(token, route.method, &path, body);
+            let what = format!("{} {path} as {}: {answer:?}", route.method, role.name());
+            if *role < route.role {
+                assert_eq!((answer.status(), problem(&answer).as_str()), (403, "role"), "{what}");
+                continue;
+            }
+            assert!(![401, 403, 405].contains(&answer.status()), "{what}");
+            let nowhere = answer.status() == 404 && problem(&answer) == "no-route";
+            assert!(!nowhere, "{what}");
+        }
+    }
+    balancer.sigterm();
+    assert_eq!(balancer.ended().code, Some(0));
+}
+
+#[test]
+fn wrong_tokens_are_refused_counted_and_slowed_down() {
+    let origins = [origin("a")];
+    let door = Door::new();
+    let balancer = Balancer::start(&door.on(Setup::http(&addresses(&origins)), ""));
+    let good = token(balancer.dir(), Role::View);
+    door.open();
+    for wrong in ["", "x", &good[..good.len() - 1], &good.to_uppercase()] {
+        let answer = door.with(wrong, "GET", routes::STATUS, "");
+        assert_eq!((answer.status(), problem(&answer).as_str()), (401, "token"), "{wrong}");
+        assert!(answer.field("www-authenticate").is_some_and(|how| how.starts_with("Bearer")));
+    }
+    let scheme = door.ask("GET", routes::STATUS, &[("authorization", "Basic eDp5")], "");
+    assert_eq!(scheme.status(), 401);
+    let me = door.with(&good, "GET", routes::ME, "");
+    let me: Value = serde_json::from_slice(&me.body).unwrap();
+    assert_eq!((me["role"].as_str(), me["token"].as_bool()), (Some("view"), Some(true)), "{me}");
+    assert_eq!(me["who"], "token the-view from 127.0.0.1");
+    // Each costs as much as many requests, so that few of them are enough.
+    let slowed = wait::some("a refusal because of the rate", || {
+        Some(door.with("x", "GET", routes::STATUS, "")).filter(|answer| answer.status() == 429)
+    });
+    assert_eq!(problem(&slowed), "rate");
+    assert!(slowed.field("retry-after").is_some());
+    let counted = balancer.metrics();
+    for why in ["token", "rate"] {
+        let row = format!("steelyard_api_refused_total{{why=\"{why}\"}} ");
+        let count = counted.lines().find_map(|line| line.strip_prefix(&row));
+        assert!(count.is_some_and(|count| count != "0"), "{why}: {count:?}");
+    }
+}
+
+#[test]
+fn an_order_over_tcp_is_recorded_with_whose_token_it_was() {
+    let origins = [origin("a"), origin("b")];
+    let door = Door::new();
+    let balancer = Balancer::start(&door.on(Setup::http(&addresses(&origins)), ""));
+    let operate = token(balancer.dir(), Role::Operate);
+    door.open();
+    let drained = door.with(&operate, "POST", "/v1/servers/web/a", "{\"action\": \"drain\"}");
+    assert_eq!(drained.status(), 200, "{drained:?}");
+    assert_eq!(balancer.server("a").state.name(), "drain");
+    for body in [
+        "{\"action\": \"remove\"}",
+        "{\"action\": \"add\", \"address\": \"127.0.0.1:1\"}",
+        "{\"action\": \"enable\", \"save\": true}",
+    ] {
+        let answer = door.with(&operate, "POST", "/v1/servers/web/a", body);
+        assert_eq!((answer.status(), problem(&answer).as_str()), (403, "role"), "{body}");
+    }
+    let audit = door.with(&operate, "GET", routes::AUDIT, "").text();
+    assert!(audit.contains("token the-operate from 127.0.0.1"), "{audit}");
+    // A token is as long good as its line is there.
+    balancer.dir().write("tokens", "");
+    assert_eq!(door.with(&operate, "GET", routes::STATUS, "").status(), 401);
+}

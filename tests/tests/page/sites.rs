@@ -1,0 +1,108 @@
+//! From where the API over TCP may be asked: hosts, other pages, TLS; and the headers of every answer.
+
+use api::routes;
+use api::types::Role;
+use tests::e2e::balancer::Balancer;
+use tests::e2e::certificate::{Authority, wanted};
+use tests::e2e::servers::{addresses, origin};
+use tests::e2e::setup::Setup;
+use tests::e2e::tools;
+use tests::e2e::wait;
+
+use crate::asking::{Door, problem, token};
+
+/// Headers, and the status and the problem that they are answered with.
+type Row<'r> = (&'r [(&'r str, &'r str)], u16, &'r str);
+
+#[test]
+fn only_our_own_hosts_and_pages_are_answered() {
+    let origins = [origin("a")];
+    let door = Door::new();
+    let setup = door.on(Setup::http(&addresses(&origins)), ", hosts = [\"lb.example\"]");
+    let _balancer = Balancer::start(&setup);
+    door.open();
+    let own = format!("http://{}", door.address());
+    let rows: [Row<'_>; 9] = [
+        (&[("origin", &own)], 200, ""),
+        (&[("sec-fetch-site", "same-origin")], 200, ""),
+        (&[("host", "lb.example")], 200, ""),
+        (&[("host", "evil.example")], 421, "host"),
+        (&[("host", "127.0.0.1.evil.example")], 421, "host"),
+        (&[("origin", "http://evil.example")], 403, "origin"),
+        (&[("origin", "null")], 403, "origin"),
+        (&[("origin", &own), ("sec-fetch-site", "cross-site")], 403, "origin"),
+        (&[("host", "lb.example"), ("origin", &own)], 403, "origin"),
+    ];
+    for (headers, status, kind) in rows {
+        let answer = door.ask("GET", routes::STATUS, headers, "");
+        assert_eq!(answer.status(), status, "{headers:?}: {answer:?}");
+        if status != 200 {
+            assert_eq!(problem(&answer), kind, "{headers:?}");
+        }
+        assert_eq!(answer.field("access-control-allow-origin"), None);
+    }
+    // A page's question before the question proper: nobody may.
+    let preflight = [("origin", "http://evil.example"), ("access-control-request-method", "POST")];
+    assert_eq!(door.ask("OPTIONS", routes::APPLY, &preflight, "").status(), 403);
+    for path in ["/", "/app.js", routes::STATUS, "/nothing"] {
+        let answer = door.ask("GET", path, &[], "");
+        let policy = answer.field("content-security-policy").unwrap_or_default();
+        assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{path}");
+        assert!(policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
+        assert_eq!(answer.field("x-content-type-options").as_deref(), Some("nosniff"), "{path}");
+        let cache = if path.starts_with("/v1") { "no-store" } else { "no-" };
+        assert!(answer.field("cache-control").unwrap().starts_with(cache), "{path}");
+    }
+}
+
+#[test]
+fn over_tls_the_page_is_there_and_a_new_certificate_is_shown() {
+    let origins = [origin("a")];
+    let door = Door::new();
+    let setup = door.on(Setup::http(&addresses(&origins)), ", certificate = \"DIR/control.pem\"");
+    let balancer = Balancer::start(&setup);
+    let read = token(balancer.dir(), Role::View);
+    // The daemon runs before its certificate is there.
+    let dir = balancer.dir();
+    let ask = |authority: &Authority| {
+        let ca = authority.write(dir.join("ca.pem"));
+        let url = format!("https://{}/v1/me", door.address());
+        let mut command = std::process::Command::new(tools::program("curl"));
+        command.args(["-sS", "--http1.1", "--max-time", "10", "--cacert"]).arg(ca);
+        let said = command.args(["-H", &format!("authorization: Bearer {read}"), &url]).output();
+        let said = said.unwrap();
+        said.status.success().then(|| String::from_utf8(said.stdout).unwrap())
+    };
+    for name in ["first", "second"] {
+        let authority = Authority::new(name);
+        authority.pair(dir.join("control.pem"), &wanted(&["127.0.0.1"]));
+        let me = wait::some("the certificate is shown", || ask(&authority));
+        assert!(me.contains("the-view"), "{me}");
+    }
+    // Bytes that are no handshake end their own connection alone.
+    let nonsense = door_without_tls(&door);
+    assert!(!nonsense.contains("200"), "{nonsense}");
+}
+
+fn door_without_tls(door: &Door) -> String {
+    let mut client = tests::e2e::client::Client::to(door.address());
+    client.send("GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
+    let rest = client.rest_or_reset().unwrap_or_default();
+    String::from_utf8_lossy(&rest).into_owned()
+}
+
+#[test]
+fn the_listener_follows_the_configuration() {
+    let origins = [origin("a")];
+    let (first, second) = (Door::new(), Door::new());
+    let setup = Setup::http(&addresses(&origins));
+    let mut balancer = Balancer::start(&first.on(setup.clone(), ""));
+    first.open();
+    balancer.reload(&second.on(setup.clone(), ""));
+    second.open();
+    wait::until("the old one is closed", || {
+        tests::e2e::client::Client::try_to(first.address()).is_err()
+    });
+    balancer.reload(&setup);
+    wait::until("nobody listens", || tests::e2e::client::Client::try_to(second.address()).is_err());
+}
