@@ -11,7 +11,7 @@ pub const FILES: &[&str] = &[
     "crates/daemon/src/local_time.rs",
     "crates/daemon/src/names/batch.rs",
     "crates/daemon/src/probe/confine.rs",
-    "crates/daemon/src/vrrp/sys.rs",
+    "crates/daemon/src/sys.rs",
     "crates/l7/src/sys.rs",
     "crates/lab/src/line/sys.rs",
     "crates/lab/src/sys.rs",

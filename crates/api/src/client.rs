@@ -13,9 +13,9 @@ use serde::de::DeserializeOwned;
 
 use crate::routes;
 use crate::types::{
-    Applied, Audit, AuditRecord, Event, Events, Generations, History, NameExplained, NameQuery,
-    PlanChange, Report, RequestAsked, RequestExplained, ServerChanged, ServerOrder,
-    ServersExplained, SlowExplained, SlowQuery, Status, Stopping, Taken,
+    Applied, Audit, AuditRecord, CaptureAction, Captures, Event, Events, Generations, History,
+    NameExplained, NameQuery, PlanChange, Report, RequestAsked, RequestExplained, ServerChanged,
+    ServerOrder, ServersExplained, SlowExplained, SlowQuery, Status, Stopping, Taken,
 };
 
 /// How long a question may take, unless set.
@@ -203,6 +203,22 @@ impl Client {
     /// Takes shared addresses over; without a group all of them.
     pub async fn takeover(&self, group: Option<String>) -> Result<Taken, CallError> {
         let path = routes::with_query(routes::TAKEOVER, &[("group", group)]);
+        self.order(path, "", Vec::new()).await
+    }
+
+    /// Rules for captures as they stand, and what was captured.
+    pub async fn captures(&self) -> Result<Captures, CallError> {
+        self.get(routes::CAPTURES.to_owned()).await
+    }
+
+    /// Takes what a rule is about now, or writes down what it takes.
+    pub async fn capture(&self, rule: &str, action: CaptureAction) -> Result<Captures, CallError> {
+        let word = match action {
+            CaptureAction::Start => "start",
+            CaptureAction::Stop => "stop",
+        };
+        let pairs = [("action", Some(word.to_owned()))];
+        let path = routes::with_query(&routes::capture(rule), &pairs);
         self.order(path, "", Vec::new()).await
     }
 

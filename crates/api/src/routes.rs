@@ -38,6 +38,10 @@ pub const EXPLAIN_SLOW: &str = "/v1/explain/slow";
 pub const EXPLAIN_NAME: &str = "/v1/explain/name";
 /// POST with [`TakeoverQuery`](crate::types::TakeoverQuery): [`Taken`](crate::types::Taken).
 pub const TAKEOVER: &str = "/v1/takeover";
+/// GET: [`Captures`](crate::types::Captures).
+pub const CAPTURES: &str = "/v1/captures";
+/// POST with [`CaptureOrder`](crate::types::CaptureOrder): [`Captures`](crate::types::Captures).
+pub const CAPTURE: &str = "/v1/captures/{name}";
 /// POST with [`StopQuery`](crate::types::StopQuery): [`Stopping`](crate::types::Stopping).
 pub const STOP: &str = "/v1/stop";
 /// GET with [`HistoryQuery`](crate::types::HistoryQuery): [`History`](crate::types::History).
@@ -81,6 +85,11 @@ pub fn server(pool: &str, name: &str) -> String {
 /// The path of [`EXPLAIN_SERVER`] for one selector.
 pub fn explain_server(pool: &str, name: &str) -> String {
     EXPLAIN_SERVER.replace("{pool}", &encode(pool)).replace("{name}", &encode(name))
+}
+
+/// The path of [`CAPTURE`] for one rule.
+pub fn capture(name: &str) -> String {
+    CAPTURE.replace("{name}", &encode(name))
 }
 
 /// `route` with a query of those pairs that have a value.

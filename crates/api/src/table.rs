@@ -48,6 +48,12 @@ pub const ALL: &[Route] = &[
     get(routes::HISTORY, "What was, from the history on disk.", "HistoryQuery", Json("History")),
     get(routes::AUDIT, "The record of orders.", "AuditQuery", Json("Audit")),
     get(routes::GENERATIONS, "The generations that are kept.", "", Json("Generations")),
+    get(
+        routes::CAPTURES,
+        "Rules for captures as they stand, and what was captured.",
+        "",
+        Json("Captures"),
+    ),
     get(routes::METRICS, "Counters in OpenMetrics' text form.", "", Text(METRICS)),
     get(routes::EXPLAIN_SERVER, "Why servers have their weights.", "", Json("ServersExplained")),
     get(
@@ -87,6 +93,15 @@ pub const ALL: &[Route] = &[
     Route {
         role: Role::Operate,
         ..post(routes::TAKEOVER, "Takes shared addresses over.", "TakeoverQuery", Json("Taken"))
+    },
+    Route {
+        role: Role::Operate,
+        ..post(
+            routes::CAPTURE,
+            "Takes what a rule for captures is about, or writes down what it takes.",
+            "CaptureOrder",
+            Json("Captures"),
+        )
     },
     Route {
         role: Role::Configure,

@@ -4,6 +4,7 @@
 
 pub mod access;
 pub mod audit;
+pub mod capture;
 pub mod certificate;
 pub mod change;
 pub mod counter;
@@ -23,6 +24,7 @@ pub mod vrrp;
 
 pub use access::{Me, Role};
 pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery};
+pub use capture::{Capture, CaptureAction, CaptureOrder, CaptureRule, Captures};
 pub use certificate::CertificateStatus;
 pub use change::{
     Applied, ApplyQuery, Changed, Changes, ConfigQuery, Generation, Generations, KeyChange,
@@ -57,6 +59,7 @@ pub use slow::{
     SlowExample, SlowExplained, SlowGroup, SlowOwner, SlowQuery, SlowReason, SlowService,
 };
 pub use status::{
-    Draining, Evidence, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus, Source, Status,
+    Draining, Evidence, Keeps, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus, Source,
+    Status,
 };
 pub use vrrp::{MemberChange, MemberStatus, Taken, TakeoverQuery};

@@ -13,6 +13,7 @@ mod apply;
 mod audit;
 mod bench;
 mod capacity;
+mod capture;
 mod check;
 mod compare;
 mod completions;
@@ -95,6 +96,7 @@ enum Verb {
     Watch(follow::Args),
     Explain(explain::Args),
     Audit(audit::Args),
+    Capture(capture::Args),
     Undo(undo::Args),
     Takeover(takeover::Args),
     Stop(stop::Args),
@@ -138,6 +140,7 @@ fn main() -> ExitCode {
         Verb::Watch(args) => follow::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Audit(args) => audit::run(&args),
+        Verb::Capture(args) => capture::run(&args),
         Verb::Undo(args) => undo::run(&args),
         Verb::Takeover(args) => takeover::run(&args),
         Verb::Stop(args) => stop::run(&args),

@@ -20,7 +20,7 @@ use crate::when::{When, now_ms, when};
 #[command(after_help = "\
 Examples:
   steelyard server drain web/a            finish what it has, give it nothing new
-  steelyard server quiesce web/a --for 1h no new client; after an hour, drain
+  steelyard server quiesce web/a --for 1h no new client, those that it keeps still come; after an hour, drain
   steelyard server cut web/a              take nothing, and reset what it has now
   steelyard server maintain web/a --from 22:00 --until 23:30 --reason 'new disks'
   steelyard server enable web/a,web/b     judged by their health again
@@ -48,11 +48,11 @@ enum Order {
     Disable(Target),
     /// Give servers nothing, and reset what they have now.
     Cut(Target),
-    /// Give servers no new client for a while; then drain them.
+    /// Give servers no new client, while those that are kept at them still come; then drain them.
     Quiesce {
         #[command(flatten)]
         target: Target,
-        /// How long those that they have may stay.
+        /// How long clients that are kept at them still come.
         #[arg(long = "for", value_name = "TIME", value_parser = span)]
         limit: Duration,
     },

@@ -11,6 +11,7 @@ pub mod handle;
 mod operate;
 pub mod order;
 pub mod origin;
+mod passing;
 pub mod picture;
 mod record;
 pub mod sighting;

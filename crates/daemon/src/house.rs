@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use crate::access::{self, AccessLog};
 use crate::alarm;
+use crate::capture::Captures;
 use crate::clock;
 use crate::control::actor::{Actor, Parts};
 use crate::control::{ApplyError, Change, Control, Leave};
@@ -26,6 +27,7 @@ use crate::event::Events;
 use crate::history::Annals;
 use crate::hook;
 use crate::judge;
+use crate::kept;
 use crate::listeners::{Keeper, Kernel, Listeners};
 use crate::metrics;
 use crate::names;
@@ -131,6 +133,7 @@ impl House {
         let mut listeners = Listeners::new(Box::new(Kernel), keeper, workers);
         listeners.inherit(inherited);
         let annals = Arc::new(Annals::new(state.clone()));
+        let captures = state.clone();
         let (orders, inbox) = packets::order::orders();
         let carrier = Carrier { plane: Arc::clone(&plane), packets: orders.clone() };
         let engine: Arc<dyn Engine> = Arc::new(carrier);
@@ -155,6 +158,8 @@ impl House {
             names: names.shared(),
             weighed: Arc::default(),
             slow: Arc::new(Slow::new(plane.measured(), global.sample)),
+            kept: Arc::default(),
+            captures: Captures::new(captures, control.events().clone()),
             samples: Samples::default(),
             served: Arc::default(),
         });
@@ -167,11 +172,6 @@ impl House {
             Arc::clone(&vitals.board),
             Arc::clone(&vitals.weighed),
             packets.view(),
-        ));
-        tasks.spawn(judge::eject::run(
-            control.clone(),
-            Arc::clone(&vitals.weighed),
-            probe::seed::seed(),
         ));
         follow(&mut tasks, &control, &vitals, &annals);
         Ok(House {
@@ -289,6 +289,8 @@ impl House {
 
 /// Work that follows the pictures, or looks again each while, and is asked nothing.
 fn follow(tasks: &mut JoinSet<()>, control: &Control, vitals: &Arc<Vitals>, annals: &Arc<Annals>) {
+    let weighed = Arc::clone(&vitals.weighed);
+    tasks.spawn(judge::eject::run(control.clone(), weighed, probe::seed::seed()));
     tasks.spawn(resolve::run(control.clone()));
     tasks.spawn(clock::run(control.clone()));
     tasks.spawn(source::run(control.clone()));
@@ -298,6 +300,7 @@ fn follow(tasks: &mut JoinSet<()>, control: &Control, vitals: &Arc<Vitals>, anna
     tasks.spawn(Arc::clone(annals).run(Arc::clone(vitals)));
     tasks.spawn(tls::watch::run(control.clone()));
     tasks.spawn(slow::gather::run(Arc::clone(vitals)));
+    tasks.spawn(kept::run(Arc::clone(vitals)));
     tasks.spawn(Arc::clone(vitals).run_samples());
 }
 

@@ -3,6 +3,7 @@
 //! No second copy is kept: what is removed from the configuration disappears, what stays never goes backwards.
 //! Rates and quantiles are the reader's; `report` has them for people.
 
+mod capture;
 mod family;
 pub mod listen;
 mod names;
@@ -61,6 +62,7 @@ impl Collector for Scrape {
         pool::encode(&pools, &mut to)?;
         server::encode(&pools, &mut to)?;
         packets::encode(&self.facts.packets, &mut to)?;
+        capture::encode(self.facts.captures, &mut to)?;
         vrrp::encode(&self.facts.vrrp, &mut to)?;
         names::encode(&self.facts.names, &mut to)
     }

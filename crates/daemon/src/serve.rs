@@ -6,6 +6,7 @@
 
 mod asked;
 pub mod bind;
+mod captures;
 mod change;
 mod context;
 pub mod counts;

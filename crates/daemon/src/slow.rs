@@ -14,6 +14,9 @@ use model::live::ring::Ring;
 use model::pick::Rng;
 use model::snapshot::Snapshot;
 
+/// Exchanges that wait for whoever looks at each one.
+const FRESH: usize = 4_096;
+
 /// What was measured since the start.
 #[derive(Default)]
 pub struct Slow {
@@ -30,6 +33,8 @@ struct Kept {
     lots: Lots,
     /// The slice in which bounds were moved last.
     moved: u64,
+    /// What came since it was asked for last.
+    fresh: Vec<Facts>,
 }
 
 /// Draws what is kept.
@@ -73,6 +78,9 @@ impl Slow {
                 facts.weight = if facts.flags.slow { 1 } else { self.sample.unwrap_or(1) };
                 let sums = kept.sums.entry(facts.service).or_default();
                 sums.join(&judge(&facts), f64::from(facts.weight));
+                if kept.fresh.len() < FRESH {
+                    kept.fresh.push(facts.clone());
+                }
                 kept.pile.add(facts, kept.lots.0.next());
             }
         }
@@ -84,6 +92,11 @@ impl Slow {
                 view.live.slow_from.store(bound, std::sync::atomic::Ordering::Relaxed);
             }
         }
+    }
+
+    /// What came since this was asked for last; the first ones, where there was very much.
+    pub fn fresh(&self) -> Vec<Facts> {
+        std::mem::take(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner).fresh)
     }
 
     /// The slowest that fit.

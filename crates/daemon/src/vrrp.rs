@@ -10,7 +10,6 @@ mod ground;
 mod group;
 mod mouth;
 pub mod order;
-mod sys;
 mod task;
 mod tell;
 pub mod view;

@@ -14,6 +14,14 @@ INLINE int takes(__u32 server, __u32 need)
 	return one && (one->flags & need) == need;
 }
 
+/* Whether a server goes on with a client that sticks to it. */
+INLINE int goes_on_with(__u32 server)
+{
+	struct server *one = entry(servers, server);
+
+	return one && one->flags & SERVER_SERVES && one->flags & (SERVER_TAKES | SERVER_KEEPS);
+}
+
 /* A walk along a schedule. */
 struct walk {
 	__u32 first;
@@ -80,7 +88,7 @@ GLOBAL __u32 pick(const struct config *k, struct cursor *c, __u32 pool_index)
 			__u64 old = read_word(word, print);
 			__u32 kept = old & 0xfffffff;
 
-			if (old && left(old, c->tick) > 0 && takes(kept, SERVER_TAKES | SERVER_SERVES)) {
+			if (old && left(old, c->tick) > 0 && goes_on_with(kept)) {
 				__sync_val_compare_and_swap(word, old,
 							    word_of(print, kept, c->tick + pool->sticky));
 				return kept;

@@ -2,7 +2,7 @@
 //! and how many each client has where that is limited. It gives back no entry: the datapath takes those that ended when
 //! it needs room.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use bpf::{Mapped, TableError, Value};
 
@@ -100,6 +100,26 @@ impl Sweeper {
         tally.census(tick)
     }
 
+    /// Clients that stick to each of these servers and whose time is not over.
+    pub fn stuck(&self, servers: &BTreeSet<u32>, tick: u32) -> HashMap<u32, u32> {
+        let mut clients: HashMap<u32, u32> = servers.iter().map(|server| (*server, 0)).collect();
+        if clients.is_empty() {
+            return clients;
+        }
+        for bucket in (0..self.sticky.words()).step_by(BUCKET) {
+            for at in bucket..bucket + BUCKET / 2 {
+                let word = self.sticky.load(at + BUCKET / 2);
+                if self.sticky.load(at) > 1
+                    && left(word, tick) > 0
+                    && let Some(count) = clients.get_mut(&((word & 0xfff_ffff) as u32))
+                {
+                    *count += 1;
+                }
+            }
+        }
+        clients
+    }
+
     /// Forgets clients that stick to these servers, whose indexes will be given to others.
     pub fn unstick(&self, servers: &[u32]) {
         if servers.is_empty() {
@@ -115,6 +135,11 @@ impl Sweeper {
             }
         }
     }
+}
+
+/// Ticks until the deadline of an entry's word, times 256; not positive: it is over.
+fn left(word: u64, tick: u32) -> i32 {
+    (((word >> 40) as u32) << 8).wrapping_sub(tick << 8) as i32
 }
 
 /// The note of whose a connection is: two stand in a word.
@@ -134,8 +159,7 @@ struct Tally(Vec<[u32; 4]>);
 impl Tally {
     /// Counts the word of a flow; whether it is under way.
     fn flow(&mut self, word: u64, tick: u32) -> bool {
-        let left = ((((word >> 40) as u32) << 8).wrapping_sub(tick << 8)) as i32;
-        left > 0 && self.count((word & 0xfff_ffff) as u32, (word >> 28 & 0xf) as u32)
+        left(word, tick) > 0 && self.count((word & 0xfff_ffff) as u32, (word >> 28 & 0xf) as u32)
     }
 
     fn record(&mut self, word: u64, server: u32, tick: u32) -> bool {

@@ -90,6 +90,7 @@ fn server(at: usize, config: &Arc<Server>) -> ServerView {
         address,
         state: ServerState::Up,
         weight: config.weight,
+        keeps: false,
         live: Arc::new(ServerLive::new(1)),
     }
 }

@@ -95,6 +95,7 @@ fn server(at: usize, address: SocketAddr) -> ServerView {
         address: Some(address),
         state: ServerState::Up,
         weight: Weight::ONE,
+        keeps: false,
         live: Arc::new(ServerLive::new(1)),
     }
 }

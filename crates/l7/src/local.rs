@@ -43,7 +43,7 @@ pub struct LocalServer<N: Net> {
     pub falls: Cell<u32>,
     /// No longer in the configuration, or it may not take new work: its connections are not shelved again.
     pub retired: Cell<bool>,
-    /// Since when it finishes what it has.
+    /// Since when it finishes what it has; the beginning of time where what clients were given is over.
     draining_since: Cell<Option<Moment>>,
 }
 
@@ -208,6 +208,7 @@ impl<N: Net> LocalPool<N> {
         let view = server.view.borrow();
         let state = match view.state {
             ServerState::Up | ServerState::Unknown => true,
+            ServerState::Drain if view.keeps => true,
             ServerState::Drain => {
                 server.draining_since.get().is_some_and(|since| now < since + drain)
             }
@@ -308,8 +309,10 @@ impl<N: Net> LocalServer<N> {
         let fell = view.state == ServerState::Down && self.view.borrow().state != view.state;
         self.falls.set(self.falls.get().wrapping_add(u32::from(fell)));
         let drains = view.state == ServerState::Drain;
+        // A limit that was set stands instead of the service's own.
+        let over = drains && self.view.borrow().keeps && !view.keeps;
         let since = self.draining_since.get().or(Some(now)).filter(|_| drains);
-        self.draining_since.set(since);
+        self.draining_since.set(if over { Some(Moment(0)) } else { since });
         let takes_none =
             matches!(view.state, ServerState::Down | ServerState::Disabled | ServerState::Drain);
         let moved = self.view.replace(view.clone()).address != view.address;
@@ -329,5 +332,47 @@ impl<N: Net> LocalServer<N> {
     pub fn clear(&self) {
         self.shelf.borrow_mut().clear();
         self.mux.retire();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::rt::epoll::Epoll;
+
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    fn at(seconds: u64) -> Moment {
+        Moment(0) + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_draining_server_keeps_clients_by_order_or_as_long_as_the_service_says() {
+        let view = fixture::snapshot(&[([192, 0, 2, 1], 80).into()]).pools[&PoolId(0)].clone();
+        let id = view.servers[0].id;
+        let pool = LocalPool::<Epoll>::new(&view, 1);
+        let becomes = |state, keeps, now| {
+            let mut next = (*view).clone();
+            (next.servers[0].state, next.servers[0].keeps) = (state, keeps);
+            pool.refresh(&Arc::new(next), now);
+        };
+        assert!(pool.keeps(id, Duration::ZERO, at(0)), "it is up");
+        becomes(ServerState::Drain, false, at(100));
+        assert!(!pool.keeps(id, Duration::ZERO, at(100)));
+        assert!(pool.keeps(id, HOUR, at(3_699)) && !pool.keeps(id, HOUR, at(3_700)));
+        becomes(ServerState::Up, false, at(200));
+        becomes(ServerState::Drain, true, at(200));
+        assert!(pool.keeps(id, Duration::ZERO, at(9_000)), "until the order ends");
+        becomes(ServerState::Drain, false, at(300));
+        assert!(
+            !pool.keeps(id, HOUR, at(300)),
+            "the order's limit stands instead of the service's"
+        );
+        becomes(ServerState::Up, false, at(400));
+        becomes(ServerState::Drain, false, at(500));
+        assert!(pool.keeps(id, HOUR, at(600)), "a new drain");
+        becomes(ServerState::Down, true, at(700));
+        assert!(!pool.keeps(id, HOUR, at(700)));
     }
 }

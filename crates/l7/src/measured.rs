@@ -111,6 +111,7 @@ pub fn end<N: Net>(
         // What happened on a connection before its first exchange is that exchange's too.
         client: client.change(measured.client_marked || measured.opening.is_some()),
         server: server.change(measured.server_marked || !record.reused),
+        port: server.port(),
         client_shared: client.is_strand(),
         server_shared: server.is_strand(),
         server_tls: server.is_sealed(),

@@ -67,7 +67,7 @@ impl Sticking {
         now: Moment,
     ) -> Option<Sticking> {
         let config = view.config.sticky.as_ref()?;
-        let scope = scope(config, view, pool);
+        let scope = affinity::scope(config.share.as_deref(), view.id, pool.view.borrow().id);
         let key = key(config, told).map(|key| affinity::scoped(key, scope));
         let known = match (&config.by, &view.affinity, key) {
             (StickyBy::Cookie(cookie), _, _) if cookie.mode != CookieMode::Learn => {
@@ -76,7 +76,8 @@ impl Sticking {
             }
             (_, Some(table), Some(key)) => {
                 let found = table.find(key, now, config.time.unwrap_or_default());
-                found.map(|name| pool.names(config.share.as_deref()).by_name(name))
+                let name = |found| affinity::held(found, scope);
+                found.map(|found| pool.names(config.share.as_deref()).by_name(name(found)))
             }
             _ => None,
         };
@@ -133,7 +134,7 @@ impl Sticking {
         let Some(name) = pool.name_of(server) else { return };
         if let (Some(table), Some(key), false) = (&self.view.affinity, self.key, same || lent) {
             let time = config.time.unwrap_or_default();
-            table.put(key, affinity::server(&name), now, time);
+            table.put(key, affinity::held(affinity::server(&name), self.scope), now, time);
         }
         let StickyBy::Cookie(cookie) = &config.by else { return };
         if lent && cookie.mode != CookieMode::Learn {
@@ -149,20 +150,12 @@ impl Sticking {
                 let kept = self.view.affinity.as_ref().map(|table| Kept {
                     table: Arc::clone(table),
                     scope: self.scope,
-                    server: affinity::server(&name),
+                    server: affinity::held(affinity::server(&name), self.scope),
                     time: config.time.unwrap_or_default(),
                 });
                 changes.watch = Some(Watch::learning(&cookie.name, kept));
             }
         }
-    }
-}
-
-/// Whose entries these are: of services that share a word, else of one service and pool.
-fn scope<N: Net>(config: &Affinity, view: &ServiceView, pool: &LocalPool<N>) -> u64 {
-    match &config.share {
-        Some(word) => affinity::part(word.as_bytes()),
-        None => u64::from(view.id.0) << 32 | u64::from(pool.view.borrow().id.0),
     }
 }
 

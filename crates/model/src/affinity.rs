@@ -5,6 +5,7 @@
 //! ago goes first, and is counted. Servers are known by name, so that services may share what they know. It decides
 //! nothing about servers that may take no work: whoever asks does.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,10 +16,13 @@ use siphasher::sip::SipHasher24;
 use crate::bounded::Bounded;
 use crate::config::Prefix;
 use crate::hash;
+use crate::id::{PoolId, ServiceId};
 use crate::moment::Moment;
 
 /// Parts of a table that are locked apart.
 const SHARDS: usize = 16;
+/// Entries that are counted while a part is locked: some microseconds, which a worker may have to wait.
+const SLICE: usize = 1_024;
 
 /// Clients and their servers, shared by workers.
 #[derive(Debug)]
@@ -32,7 +36,7 @@ pub struct Table {
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// `server` of the server's name.
+    /// `held` of the server's name and its client's scope.
     server: u64,
     /// When it is forgotten.
     until: Moment,
@@ -51,6 +55,13 @@ pub struct Counts {
     pub put: u64,
     /// Entries that had to go before their time.
     pub evicted: u64,
+}
+
+/// How far a table has been counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    shard: usize,
+    entry: usize,
 }
 
 impl Table {
@@ -110,6 +121,31 @@ impl Table {
         }
     }
 
+    /// Adds to each of these servers, as the table holds them, the clients that it has in a slice of the table; the next
+    /// slice, `None`: that was the last one. Clients that come or go between two slices may be missed.
+    pub fn count(
+        &self,
+        from: Place,
+        now: Moment,
+        servers: &mut HashMap<u64, u64>,
+    ) -> Option<Place> {
+        let shard = lock(self.shards.get(from.shard)?);
+        let mut seen = 0;
+        for entry in shard.part(from.entry, SLICE) {
+            seen += 1;
+            if entry.until > now
+                && let Some(clients) = servers.get_mut(&entry.server)
+            {
+                *clients += 1;
+            }
+        }
+        if seen == SLICE {
+            return Some(Place { entry: from.entry + SLICE, ..from });
+        }
+        let shard = from.shard + 1;
+        (shard < SHARDS).then_some(Place { shard, entry: 0 })
+    }
+
     fn shard(&self, key: u64) -> MutexGuard<'_, Bounded<Entry>> {
         lock(&self.shards[(key >> 32) as usize % SHARDS])
     }
@@ -123,6 +159,20 @@ fn lock(shard: &Mutex<Bounded<Entry>>) -> MutexGuard<'_, Bounded<Entry>> {
 /// A server, by its name: the same in every pool that has one of this name.
 pub fn server(name: &str) -> u64 {
     hash::part(name.as_bytes())
+}
+
+/// Whose entries these are: of services that share a word, else of one service and pool.
+pub fn scope(share: Option<&str>, service: ServiceId, pool: PoolId) -> u64 {
+    match share {
+        Some(word) => hash::part(word.as_bytes()),
+        None => u64::from(service.0) << 32 | u64::from(pool.0),
+    }
+}
+
+/// What a table holds of a server for clients of a scope, so that they can be counted apart from those of another. Asked of
+/// what is held, it gives the server back.
+pub fn held(server: u64, scope: u64) -> u64 {
+    server ^ scoped(0, scope)
 }
 
 /// A client, by the network of its address.
@@ -207,6 +257,31 @@ mod tests {
             table.put(key, key, at(100), MINUTE);
         }
         assert_eq!((table.counts().held, table.counts().evicted), (4, 1));
+    }
+
+    #[test]
+    fn clients_are_counted_by_server_and_scope_until_their_time_is_over() {
+        let table = Table::new(100_000);
+        let scopes =
+            [scope(None, ServiceId(1), PoolId(1)), scope(Some("word"), ServiceId(1), PoolId(1))];
+        let names = [server("a"), server("b")];
+        for client in 0..40_000u64 {
+            let (scope, name) = (scopes[client as usize % 2], names[client as usize / 2 % 2]);
+            let key = scoped(part(&client.to_be_bytes()), scope);
+            table.put(key, held(name, scope), at(client % 100), MINUTE);
+            assert_eq!(table.look(key, at(1)).map(|found| held(found, scope)), Some(name));
+        }
+        let counted = |now| {
+            let mut servers: HashMap<u64, u64> = [(held(names[0], scopes[1]), 0)].into();
+            let mut slices = 1;
+            let mut place = Place::default();
+            while let Some(next) = table.count(place, now, &mut servers) {
+                (place, slices) = (next, slices + 1);
+            }
+            assert!(slices > 32, "{slices}: nobody waits for the whole");
+            servers.into_values().sum::<u64>()
+        };
+        assert_eq!((counted(at(0)), counted(at(60 + 49)), counted(at(160))), (10_000, 4_800, 0));
     }
 
     #[test]

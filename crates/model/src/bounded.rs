@@ -93,6 +93,11 @@ impl<V> Bounded<V> {
         self.slots.iter().map(|slot| (slot.key, &slot.value))
     }
 
+    /// Some of the entries: those of so many places from one on, in no order. Places that nothing stands in yet are none.
+    pub fn part(&self, from: usize, places: usize) -> impl Iterator<Item = &V> {
+        self.slots.iter().skip(from).take(places).map(|slot| &slot.value)
+    }
+
     fn take_out(&mut self, place: u32) {
         let Some((newer, older)) =
             self.slots.get(place as usize).map(|slot| (slot.newer, slot.older))
@@ -157,6 +162,8 @@ mod tests {
                 for (key, value) in &list {
                     prop_assert_eq!(bounded.get(*key), Some(value));
                 }
+                let parts = bounded.part(0, 2).chain(bounded.part(2, usize::MAX)).count();
+                prop_assert_eq!(parts, list.len());
             }
         }
     }

@@ -5,6 +5,7 @@ pub mod address;
 pub mod agent;
 pub mod balance;
 pub mod buffer;
+pub mod capture;
 pub mod checked;
 pub mod compress;
 pub mod diff;
@@ -46,6 +47,7 @@ pub use address::{Host, ServerAddress};
 pub use agent::{Agent, AgentKind};
 pub use balance::{Balance, HashOn, Judge, Priority};
 pub use buffer::{Beyond, Buffer};
+pub use capture::Capture;
 pub use checked::{
     AccessFormat, AccessLog, AccessTarget, AllDown, Config, Fanout, Forwarded, Global, Initial,
     Metrics, Pool, Server, Service,
@@ -53,8 +55,8 @@ pub use checked::{
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
 pub use compress::{Coding, Compress};
 pub use diff::{
-    Changes, Diff, GlobalKey, NameKey, NameServerKey, PacketsKey, PoolChange, PoolKey, ServerKey,
-    ServiceKey, VrrpKey, ZoneKey, diff,
+    CaptureKey, Changes, Diff, GlobalKey, NameKey, NameServerKey, PacketsKey, PoolChange, PoolKey,
+    ServerKey, ServiceKey, VrrpKey, ZoneKey, diff,
 };
 pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};

@@ -8,6 +8,7 @@ pub mod attribute;
 pub mod bounded;
 pub mod calendar;
 pub mod capacity;
+pub mod capture;
 pub mod cause;
 pub mod compress;
 pub mod config;

@@ -14,6 +14,13 @@ pub fn wanted(rules: &[Scheduled], local_seconds: i64) -> Option<&Scheduled> {
     open().find(|rule| rule.what == Admin::Disabled).or_else(|| open().next())
 }
 
+/// When the hours of a rule that is open now began, in seconds since 1970 of local time.
+pub fn begun(rule: &Scheduled, local_seconds: i64) -> i64 {
+    let midnight = local_seconds - local_seconds.rem_euclid(DAY);
+    let from = i64::from(rule.hours.from) * 60;
+    if midnight + from <= local_seconds { midnight + from } else { midnight + from - DAY }
+}
+
 fn is_open(rule: &Scheduled, local_seconds: i64) -> bool {
     let minute = local_seconds.rem_euclid(DAY) / 60;
     let (from, to) = (i64::from(rule.hours.from), i64::from(rule.hours.to));
@@ -33,7 +40,7 @@ mod tests {
     const EVERY_DAY: u8 = 0b111_1111;
 
     fn rule(what: Admin, from: u16, to: u16, days: u8) -> Scheduled {
-        Scheduled { what, hours: Hours { from: from * 60, to: to * 60 }, days }
+        Scheduled { what, hours: Hours { from: from * 60, to: to * 60 }, days, sticky: None }
     }
 
     fn at(text: &str) -> i64 {
@@ -66,6 +73,25 @@ mod tests {
         ] {
             assert_eq!(wanted(&[rule], at(text)).is_some(), open, "{rule:?} {text}");
         }
+    }
+
+    #[test]
+    fn hours_began_today_or_yesterday() {
+        let night = rule(Admin::Drain, 22, 6, EVERY_DAY);
+        let noon = rule(Admin::Drain, 12, 13, EVERY_DAY);
+        for (rule, now, began) in [
+            (night, "2026-11-20T22:00", "2026-11-20T22:00"),
+            (night, "2026-11-21T05:59:59", "2026-11-20T22:00"),
+            (noon, "2026-11-20T12:59:59", "2026-11-20T12:00"),
+            (rule_all_day(), "2026-11-20T00:00", "2026-11-20T00:00"),
+            (rule_all_day(), "2026-11-20T23:59", "2026-11-20T00:00"),
+        ] {
+            assert_eq!(begun(&rule, at(now)), at(began), "{rule:?} {now}");
+        }
+    }
+
+    fn rule_all_day() -> Scheduled {
+        rule(Admin::Drain, 0, 0, EVERY_DAY)
     }
 
     #[test]

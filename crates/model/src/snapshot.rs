@@ -105,6 +105,8 @@ pub struct ServerView {
     pub state: ServerState,
     /// Its weight now (an operator's or the judge's word may differ from the file).
     pub weight: Weight,
+    /// While it drains, clients that are kept at it still come; otherwise as long as their service's `sticky.drain` says.
+    pub keeps: bool,
     /// Its counters.
     pub live: Arc<ServerLive>,
 }

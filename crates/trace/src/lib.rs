@@ -17,6 +17,7 @@ pub mod join;
 pub mod judge;
 pub mod ledger;
 pub mod link;
+pub mod output;
 pub mod packet;
 pub mod render;
 pub mod report;

@@ -16,4 +16,5 @@ mod past;
 mod quiesce;
 mod refused;
 mod services;
+mod staying;
 mod told;

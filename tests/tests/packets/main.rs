@@ -19,6 +19,7 @@ mod doctor;
 mod methods;
 mod past;
 mod shown;
+mod staying;
 mod sustained;
 mod word;
 mod world;

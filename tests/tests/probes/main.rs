@@ -8,9 +8,12 @@
 )]
 
 mod agents;
+mod between;
 mod fakes;
 mod kept;
 mod loaded;
+mod mail;
+mod mariadb;
 mod matrix;
 mod programs;
 mod real;

@@ -16,15 +16,15 @@ use tests::skip::skip;
 use super::fakes::{balancer, down, up};
 
 /// An unprivileged user: some servers do not run as root.
-const NOBODY: u32 = 65_534;
+pub const NOBODY: u32 = 65_534;
 
 /// A port that was free a moment ago: these servers cannot be handed a socket.
-fn port() -> u16 {
+pub fn port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// Up; down when it hangs; up when it goes on; down when it is dead.
-fn lives(process: &mut Process, port: u16, probe: &str, good: &str, dead: &str) {
+pub fn lives(process: &mut Process, port: u16, probe: &str, good: &str, dead: &str) {
     let balancer = balancer(format!("127.0.0.1:{port}"), probe);
     let group = Pid::from_raw(process.pid().cast_signed()).unwrap();
     let signal = |signal| kill_process_group(group, signal).unwrap();
@@ -156,7 +156,8 @@ fn postgres_program(name: &str) -> PathBuf {
     found.unwrap_or_else(|| program(name))
 }
 
-fn unprivileged(path: PathBuf) -> Command {
+/// Run by nobody, where this is root.
+pub fn unprivileged(path: PathBuf) -> Command {
     if !geteuid().is_root() {
         return Command::new(path);
     }

@@ -8,6 +8,7 @@
     reason = "a test that fails is told best by panicking"
 )]
 
+mod captured;
 mod line;
 mod loopback;
 mod told;

@@ -30,7 +30,7 @@ pub enum ServerAction {
     Disable,
     /// Takes nothing, and what it has is reset now.
     Cut,
-    /// Takes no new client; those that it has may stay so long, then it drains.
+    /// Takes no new client; clients that are kept at it still come for so long, then it drains.
     Quiesce {
         /// For how long.
         limit_ms: u64,

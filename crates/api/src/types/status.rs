@@ -146,6 +146,21 @@ pub struct ServerStatus {
     /// It is taken as up although nothing was seen of it: it has no probe, and no client was sent to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assumed: bool,
+    /// While it drains: clients that are kept at it and may come all the same; absent: none may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeps: Option<Keeps>,
+}
+
+/// Clients that a draining server keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Keeps {
+    /// Until when they may come.
+    pub until_unix_ms: u64,
+    /// How many are remembered to be its own, all services together; absent: they were not counted yet.
+    pub clients: Option<u64>,
+    /// There may be more: they carry cookies of ours, which nobody counts.
+    pub uncounted: bool,
 }
 
 /// Why something is in its state.

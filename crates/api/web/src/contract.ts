@@ -15,6 +15,12 @@ export type Bytes = { "received": Counter; "sent": Counter; "spliced": Counter }
 
 export type Candidate = { "address"?: (string | null); "because": string; "may": boolean; "name": string; "pool": string; "state": ServerState };
 
+export type Capture = { "about": string; "at-unix-ms": number; "bytes": number; "file": string; "name": string; "rule": string };
+
+export type CaptureRule = { "name": string; "taking": boolean; "waits-ms": number };
+
+export type Captures = { "captures": Array<Capture>; "failed": number; "made": number; "packets-dropped": number; "packets-evicted": number; "packets-kept": number; "rules": Array<CaptureRule>; "trouble"?: (string | null) };
+
 export type CauseCount = { "cause": string; "rate": number; "side": Side; "total": number };
 
 export type CertificateStatus = { "expires-unix-ms": number; "file": string; "kind": string; "names": Array<string>; "since-unix-ms": number; "stapled": boolean; "trouble"?: (string | null) };
@@ -54,6 +60,8 @@ export type History = { "covered-ms": number; "failures": number; "records": num
 export type HistoryRow = { "line": Array<(number | null)>; "line-of": string; "name": string; "numbers": Record<string, number>; "rates": Record<string, number>; "worst": Array<Worst> };
 
 export type JudgeExplained = { "at-unix-ms": number; "change-percent": number; "proportions": Array<number>; "row": Row; "sensitivity-percent": number };
+
+export type Keeps = { "clients"?: (number | null); "uncounted": boolean; "until-unix-ms": number };
 
 export type KeyChange = { "from"?: (string | null); "key": string; "to"?: (string | null) };
 
@@ -157,7 +165,7 @@ export type ServerReport = { "answered": Counter; "bytes": Bytes; "causes": Arra
 
 export type ServerState = "up" | "down" | "unknown" | "drain" | "disabled";
 
-export type ServerStatus = { "address": string; "admin": Admin; "assumed"?: boolean; "cap"?: (number | null); "configured-weight": number; "connections": number; "in-flight": number; "name": string; "reason": Evidence; "resolved"?: (string | null); "since-unix-ms": number; "state": ServerState; "weight": number };
+export type ServerStatus = { "address": string; "admin": Admin; "assumed"?: boolean; "cap"?: (number | null); "configured-weight": number; "connections": number; "in-flight": number; "keeps"?: (Keeps | null); "name": string; "reason": Evidence; "resolved"?: (string | null); "since-unix-ms": number; "state": ServerState; "weight": number };
 
 export type ServersExplained = { "balance": string; "now-unix-ms": number; "pool": string; "servers": Array<ServerExplained>; "turn": string };
 

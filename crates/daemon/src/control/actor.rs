@@ -180,6 +180,7 @@ impl Actor {
             Order::Audit(since, back) => drop(back.send(self.audit.kept(since))),
             Order::Found(found) => self.found(found).await,
             Order::Tick => self.tick(),
+            Order::Emptied(servers) => self.emptied(&servers),
             Order::HandOver(back) => drop(back.send(self.hand_over())),
             Order::LookAtCertificates => self.renew(),
             Order::TakeBack => self.handing = false,

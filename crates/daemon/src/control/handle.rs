@@ -58,6 +58,8 @@ pub enum Order {
     Found(Found),
     /// Time has passed.
     Tick,
+    /// The last clients of these servers have gone.
+    Emptied(Vec<ServerId>),
     /// What probes found out.
     Verdict(Verdict),
     /// What an agent says.
@@ -217,6 +219,11 @@ impl Control {
     /// Says that time has passed: windows open and close, limits end.
     pub async fn tick(&self) {
         let _ = self.orders.send(Order::Tick).await;
+    }
+
+    /// Says that the last clients of quiesced servers have gone.
+    pub async fn emptied(&self, servers: Vec<ServerId>) {
+        let _ = self.orders.send(Order::Emptied(servers)).await;
     }
 
     /// Reports a judgement; waits only while very many orders are waiting. Of a server that is gone it is ignored.

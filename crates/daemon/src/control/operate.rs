@@ -1,4 +1,4 @@
-//! Orders about servers, carried out: what operators say, what they add and remove, what time brings. Each is recorded.
+//! Orders about servers, carried out: what operators say, what they add and remove. Each is recorded.
 //!
 //! What a word comes to is `reconcile::server`'s; how a file is edited is `model::config::edit`'s.
 
@@ -13,16 +13,14 @@ use model::id::ServerId;
 
 use super::actor::Actor;
 use super::order::Change;
-use super::origin::{Origin, Way};
+use super::origin::Origin;
 use super::picture::ServerFacts;
 use super::record::words;
 use super::word::{Operate, Operated, SaveError, ServerWord, SetServerError};
 use crate::audit::Reversal;
 use crate::keep;
-use crate::local_time::offset_seconds;
 use crate::reconcile::overlay::{Added, Manual, Removed, SERVERS};
 use crate::reconcile::server::{self, address_text, summary};
-use crate::report::vitals::unix_ms;
 
 /// How long a quiesce may be, and how far ahead a window may lie.
 const FAR: Duration = Duration::from_secs(366 * 86_400);
@@ -55,38 +53,6 @@ impl Actor {
             ServerWord::Remove => self.remove(order).await,
             _ => self.tell(order).await,
         }
-    }
-
-    /// Windows open and close, limits end.
-    pub(super) fn tick(&mut self) {
-        let now = SystemTime::now();
-        let utc = i64::try_from(unix_ms(now) / 1000).unwrap_or(0);
-        let local = utc + offset_seconds(utc);
-        let due = |facts: &ServerFacts| server::ticked(facts, now, local);
-        let entries = self.book.servers.iter();
-        let due: Vec<(ServerId, ServerFacts)> =
-            entries.filter_map(|(id, entry)| Some((*id, due(&entry.facts)?))).collect();
-        if due.is_empty() {
-            // What probes found out meanwhile is to outlive a kill, too.
-            if self.words.is_due(now) {
-                self.keep_words();
-            }
-            return;
-        }
-        let before = self.book.clone();
-        for (id, after) in due {
-            let Some(old) = before.servers.get(&id).map(|entry| Arc::clone(&entry.facts)) else {
-                continue;
-            };
-            let reversal = words(&old, &after);
-            let (was, is) = (summary(&old), summary(&after));
-            let target = format!("{}/{}", after.pool_name, after.config.name);
-            self.server(id, |_| after);
-            let origin = Origin::new("clock", Way::Clock);
-            self.note(&origin, ("clock", &target), (&was, &is), None, Some(reversal));
-        }
-        self.show(&before);
-        self.keep_words();
     }
 
     /// A word about a server that is there.

@@ -90,6 +90,10 @@ pub struct ServerFacts {
     pub hand: Hand,
     /// What the schedule wants of it now.
     pub clock: Option<Scheduled>,
+    /// Until when the schedule lets clients come that are kept at it; `None`: no longer than their services say.
+    pub clock_keeps: Option<SystemTime>,
+    /// Until when clients that are kept at it may come although it drains; `None`: no longer than their services say.
+    pub keeps: Option<SystemTime>,
     /// What all of it comes to.
     pub state: ServerState,
     /// Why, in a sentence.

@@ -59,6 +59,19 @@ pub(super) fn fill(view: &mut View, site: &Site, picture: &Picture) {
     }
 }
 
+/// Indexes of servers that drain and keep their clients.
+pub(super) fn keeping(site: &Site, picture: &Picture) -> BTreeSet<u32> {
+    let servers = || picture.snapshot.pools.values().flat_map(|pool| &pool.servers);
+    let addresses: Vec<_> =
+        servers().filter(|view| view.keeps).filter_map(|view| view.address).collect();
+    let packets = picture.snapshot.services.values().filter(|it| it.config.packets.is_some());
+    let of = |service: &ServiceView| {
+        let name = service.config.name.clone();
+        addresses.iter().filter_map(move |at| site.planner.server(&name, *at)).collect::<Vec<_>>()
+    };
+    packets.flat_map(|service| of(service)).collect()
+}
+
 /// Connections of a service; what each of its servers carries is added to the view's loads.
 fn flows(
     view: &mut View,
@@ -84,6 +97,9 @@ fn flows(
             let load = view.loads.entry(server.id).or_default();
             load.flows = load.flows.saturating_add(flows);
             load.begun = load.begun.saturating_add(begun);
+            if let Some(stuck) = site.stuck.get(&index) {
+                load.kept = Some(load.kept.unwrap_or(0).saturating_add(*stuck));
+            }
             let (pool, name) = (pool.config.name.clone(), server.config.name.clone());
             servers.push(ServerFlows { pool, name, index, flows });
         }

@@ -41,6 +41,8 @@ pub struct Site {
     pub hops: Hops,
     /// What the sweep counted last.
     pub census: Census,
+    /// Clients that stick to servers that drain and keep them, by index, as the sweep counted last.
+    pub stuck: HashMap<u32, u32>,
     /// Services that are not forwarded, and why.
     pub obstacles: BTreeMap<String, String>,
     known: BTreeMap<IpAddr, abi::Way>,
@@ -110,6 +112,7 @@ impl Site {
             planner,
             hops: Hops::default(),
             census: Census::default(),
+            stuck: HashMap::new(),
             obstacles: BTreeMap::new(),
             known,
             attached: BTreeMap::new(),
@@ -231,11 +234,18 @@ impl Site {
         Ok(())
     }
 
-    /// Counts connections, and gives back what servers that left had.
+    /// Counts connections, and clients that stick to the servers of these indexes, and gives back what servers that left
+    /// had.
     ///
     /// # Errors
     /// A map refused.
-    pub fn sweep(&mut self, tick: u32, services: &[u32]) -> Result<(), bpf::TableError> {
+    pub fn sweep(
+        &mut self,
+        tick: u32,
+        services: &[u32],
+        keeping: &BTreeSet<u32>,
+    ) -> Result<(), bpf::TableError> {
+        self.stuck = self.sweeper.stuck(keeping, tick);
         let census = self.sweeper.census(tick);
         let owners = self.planner.owners();
         let arrivals = l4::sweep::gauge(&self.plane, &census, &owners, services)?;

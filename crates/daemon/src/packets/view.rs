@@ -97,4 +97,6 @@ pub struct Load {
     pub flows: u32,
     /// Connections that chose it since this process began.
     pub begun: u64,
+    /// Clients that stick to it, while it drains and keeps them; `None`: they were not counted.
+    pub kept: Option<u32>,
 }

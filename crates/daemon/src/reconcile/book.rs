@@ -312,6 +312,7 @@ fn view_of(entry: &ServerEntry) -> ServerView {
         address: entry.facts.resolved.address(),
         state: entry.facts.state,
         weight: entry.facts.weight_in_force(),
+        keeps: entry.facts.keeps.is_some(),
         live: Arc::clone(&entry.live),
     }
 }
@@ -322,6 +323,7 @@ fn same_view(a: &ServerView, b: &ServerView) -> bool {
         && a.address == b.address
         && a.state == b.state
         && a.weight == b.weight
+        && a.keeps == b.keeps
         && a.config == b.config
 }
 

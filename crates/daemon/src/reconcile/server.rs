@@ -2,7 +2,7 @@
 //! Pure.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use model::calendar::Civil;
 use model::config::{Admin, Host, Initial, Pool, Scheduled, Server, ServerAddress, Weight};
@@ -40,6 +40,8 @@ pub fn new(
         agent: None,
         hand: Hand::default(),
         clock: None,
+        clock_keeps: None,
+        keeps: None,
         state: ServerState::Unknown,
         reason: String::new(),
         since: now,
@@ -116,18 +118,42 @@ pub fn ticked(old: &ServerFacts, now: SystemTime, local_seconds: i64) -> Option<
     }
     let mut facts = old.clone();
     facts.clock = schedule::wanted(&old.config.schedule, local_seconds).copied();
+    facts.clock_keeps = facts.clock.and_then(|rule| kept_by_clock(&rule, now, local_seconds));
     if facts.clock != old.clock {
         // At a start the clock's word is read again, and what was said against it stands.
         facts.hand.despite &= old.clock.is_none() && facts.clock.is_some();
     }
     facts.hand.maintain.take_if(|window| window.over(now));
-    if let Some(Quiesce { by, .. }) = facts.hand.quiesce.take_if(|it| it.until <= now)
-        && wanted(old) == Admin::Enabled
-    {
-        facts.hand.admin = said(Admin::Drain, old.config.admin, &by, now);
-    }
+    end_quiesce(&mut facts, now, |quiesce| quiesce.until <= now);
     settle(&mut facts, now);
     (facts != *old).then_some(facts)
+}
+
+/// After the last of its clients has gone: a quiesce becomes a drain. `None`: it is not quiesced.
+pub fn emptied(old: &ServerFacts, now: SystemTime) -> Option<ServerFacts> {
+    let mut facts = old.clone();
+    end_quiesce(&mut facts, now, |_| true);
+    settle(&mut facts, now);
+    (facts != *old).then_some(facts)
+}
+
+fn end_quiesce(facts: &mut ServerFacts, now: SystemTime, ends: impl Fn(&Quiesce) -> bool) {
+    let stands = wanted(facts) == Admin::Enabled;
+    if let Some(Quiesce { by, .. }) = facts.hand.quiesce.take_if(|it| ends(it))
+        && stands
+    {
+        facts.hand.admin = said(Admin::Drain, facts.config.admin, &by, now);
+    }
+}
+
+/// Until when clients that a scheduled drain finds at a server may come.
+fn kept_by_clock(rule: &Scheduled, now: SystemTime, local_seconds: i64) -> Option<SystemTime> {
+    let sticky = rule.sticky.filter(|_| rule.what == Admin::Drain)?;
+    let passed = u64::try_from(local_seconds - schedule::begun(rule, local_seconds)).ok()?;
+    let left = sticky.checked_sub(Duration::from_secs(passed)).filter(|left| !left.is_zero())?;
+    // By whole seconds, so that each tick comes to the same moment.
+    let seconds = now.duration_since(UNIX_EPOCH).ok()?.as_secs();
+    Some(UNIX_EPOCH + Duration::from_secs(seconds) + left)
 }
 
 /// What the file and operators want of a server, windows apart.
@@ -216,9 +242,12 @@ pub(super) fn settle(facts: &mut ServerFacts, now: SystemTime) {
         Admin::Disabled => (ServerState::Disabled, format!("disabled {by}")),
         Admin::Drain => (ServerState::Drain, format!("drained {by}")),
         Admin::Enabled if facts.hand.quiesce.is_some() => {
+            let quiesced = |quiesce: &Quiesce| quiesced(quiesce, &facts.judged);
             (ServerState::Drain, facts.hand.quiesce.as_ref().map(quiesced).unwrap_or_default())
         }
         Admin::Enabled if facts.clock.is_some() && !facts.hand.despite => {
+            let until = facts.clock_keeps.filter(|until| *until > now);
+            let by_clock = |rule: &Scheduled| by_clock(rule, until);
             facts.clock.as_ref().map_or((ServerState::Drain, String::new()), by_clock)
         }
         Admin::Enabled => match &facts.resolved {
@@ -237,7 +266,20 @@ pub(super) fn settle(facts: &mut ServerFacts, now: SystemTime) {
     }
     facts.state = state;
     facts.reason = reason;
+    facts.keeps = keeps(facts, now);
     facts.weight = facts.hand.weight.as_ref().map_or(facts.config.weight, |word| word.value);
+}
+
+/// Until when clients that are kept at it may come although it drains. A server that is down keeps nobody.
+fn keeps(facts: &ServerFacts, now: SystemTime) -> Option<SystemTime> {
+    let told_off = matches!(facts.agent, Some((ServerState::Down | ServerState::Disabled, _)));
+    let works = facts.judged.health != Judgement::Down && facts.ejected.is_none() && !told_off;
+    if facts.state != ServerState::Drain || wanted(facts) != Admin::Enabled || !works {
+        return None;
+    }
+    let by_clock = facts.clock_keeps.filter(|_| facts.clock.is_some() && !facts.hand.despite);
+    let until = facts.hand.quiesce.as_ref().map_or(by_clock, |quiesce| Some(quiesce.until));
+    until.filter(|until| *until > now)
 }
 
 /// What its health and its agent come to.
@@ -253,10 +295,12 @@ fn put_out(ejected: &Ejected) -> String {
     format!("{}; until {}", ejected.reason, moment_text(ejected.until))
 }
 
-fn by_clock(rule: &Scheduled) -> (ServerState, String) {
+fn by_clock(rule: &Scheduled, until: Option<SystemTime>) -> (ServerState, String) {
+    let stay = |until| format!("; clients that it has may stay until {}", moment_text(until));
+    let stay = until.map(stay).unwrap_or_default();
     match rule.what {
         Admin::Disabled => (ServerState::Disabled, format!("disabled by schedule {}", rule.hours)),
-        _ => (ServerState::Drain, format!("drained by schedule {}", rule.hours)),
+        _ => (ServerState::Drain, format!("drained by schedule {}{stay}", rule.hours)),
     }
 }
 
@@ -266,8 +310,12 @@ fn in_maintenance(window: &Maintain) -> String {
     format!("in maintenance{} by {}{why}", until.unwrap_or_default(), window.by)
 }
 
-fn quiesced(quiesce: &Quiesce) -> String {
+fn quiesced(quiesce: &Quiesce, judged: &Judged) -> String {
     let until = moment_text(quiesce.until);
+    if judged.health == Judgement::Down {
+        let (by, why) = (&quiesce.by, &judged.reason);
+        return format!("takes no new client by {by} until {until}, and keeps none: {why}");
+    }
     format!("takes no new client by {}; those that it has may stay until {until}", quiesce.by)
 }
 

@@ -1,6 +1,7 @@
 //! What a change touches, and that it touches nothing else.
 
 mod property;
+mod quiesce;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

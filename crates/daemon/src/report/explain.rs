@@ -1,10 +1,11 @@
 //! Picture → why servers have their weights. Pure: it shows sums that the judge made, and makes none.
 
+use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use api::types::{
-    EjectionExplained, JudgeExplained, OperatorWeight, ServerExplained, ServersExplained,
-    WeightExplained,
+    EjectionExplained, JudgeExplained, OperatorWeight, ServerExplained, ServerStatus,
+    ServersExplained, WeightExplained,
 };
 use model::config::Priority;
 use model::id::ServerId;
@@ -15,6 +16,7 @@ use super::status::server_status;
 use super::vitals::unix_ms;
 use crate::control::{Picture, ServerFacts};
 use crate::judge::weighed::Weighed;
+use crate::kept::board::Left;
 use crate::probe::board::Board;
 
 /// One server of a pool, or all with `*`; `None`: there is no such pool, or no such server in it.
@@ -22,8 +24,8 @@ pub fn explain(
     picture: &Picture,
     board: &Board,
     weighed: &Weighed,
-    pool: &str,
-    name: &str,
+    kept: &HashMap<ServerId, Left>,
+    (pool, name): (&str, &str),
     now: SystemTime,
 ) -> Option<ServersExplained> {
     let view = picture.snapshot.pools.values().find(|view| view.config.name == pool)?;
@@ -35,7 +37,12 @@ pub fn explain(
             let facts = picture.servers.get(&server.id)?;
             let weight = weight(view, server, facts, weighed);
             let ejection = ejection(view, server.id, facts, weighed);
-            Some(ServerExplained { ejection, ..one(&eligible, at, server, facts, board, weight) })
+            let left = kept.get(&server.id).copied();
+            let status = server_status(server, facts, board.read(server.id), left);
+            Some(ServerExplained {
+                ejection,
+                ..one(&eligible, (at, server), status, board, weight)
+            })
         })
         .collect();
     (!servers.is_empty()).then(|| ServersExplained {
@@ -49,9 +56,8 @@ pub fn explain(
 
 fn one(
     eligible: &Eligible,
-    at: usize,
-    server: &ServerView,
-    facts: &ServerFacts,
+    (at, server): (usize, &ServerView),
+    status: ServerStatus,
     board: &Board,
     weight: WeightExplained,
 ) -> ServerExplained {
@@ -59,7 +65,7 @@ fn one(
     let own = eligible.slots.iter().find(|slot| slot.index == at).map(|slot| slot.weight);
     let load = server.live.load.read();
     ServerExplained {
-        server: server_status(server, facts, board.read(server.id)),
+        server: status,
         rank: server.config.priority.words(),
         takes_work: own.is_some(),
         share_percent: own.map_or(0.0, |own| f64::from(own) * 100.0 / all.max(1) as f64),

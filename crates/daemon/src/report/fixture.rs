@@ -107,6 +107,7 @@ fn snapshot(
                 address: facts.resolved.address(),
                 state: facts.state,
                 weight: server.weight,
+                keeps: false,
                 live: Arc::new(ServerLive::new(workers)),
             });
             servers.insert(facts.id, Arc::new(facts));
@@ -160,6 +161,8 @@ fn unjudged(
         agent: None,
         hand: Hand::default(),
         clock: None,
+        clock_keeps: None,
+        keeps: None,
         state: match (server.admin, initial) {
             (Admin::Drain, _) => ServerState::Drain,
             (Admin::Disabled, _) => ServerState::Disabled,

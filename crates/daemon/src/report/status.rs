@@ -5,7 +5,8 @@
 use std::time::SystemTime;
 
 use api::types::{
-    Draining, Evidence, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus, Source, Status,
+    Draining, Evidence, Keeps, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus, Source,
+    Status,
 };
 use model::config::{Admin, AllDown, Host};
 use model::live::ServerCounters;
@@ -15,6 +16,7 @@ use super::certificates;
 use super::forward;
 use super::vitals::{Facts, unix_ms};
 use crate::control::{Judgement, Picture, Resolved, ServerFacts};
+use crate::kept::board::Left;
 use crate::probe::board::Note;
 
 /// Source ports left below which an operator is told.
@@ -32,7 +34,7 @@ pub fn status(
         picture.snapshot.services.values().map(|view| service(picture, facts, view)).collect();
     services.sort_by(|a, b| a.name.cmp(&b.name));
     let mut pools: Vec<_> =
-        picture.snapshot.pools.values().map(|view| pool(picture, view, &note)).collect();
+        picture.snapshot.pools.values().map(|view| pool(picture, facts, view, &note)).collect();
     pools.sort_by(|a, b| a.name.cmp(&b.name));
     Status {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -162,12 +164,14 @@ fn pool_state(picture: &Picture, pool: &PoolView) -> (ServiceState, String) {
 
 fn pool(
     picture: &Picture,
+    vitals: &Facts,
     view: &PoolView,
     note: &impl Fn(&ServerFacts) -> Option<Note>,
 ) -> PoolStatus {
     let servers = view.servers.iter().filter_map(|server| {
         let facts = picture.servers.get(&server.id)?;
-        Some(server_status(server, facts, note(facts)))
+        let left = vitals.kept.get(&server.id).copied();
+        Some(server_status(server, facts, note(facts), left))
     });
     PoolStatus {
         name: view.config.name.clone(),
@@ -180,8 +184,15 @@ pub(super) fn server_status(
     view: &ServerView,
     facts: &ServerFacts,
     note: Option<Note>,
+    left: Option<Left>,
 ) -> ServerStatus {
-    let reason = evidence(view, facts, note);
+    let keeps = facts.keeps.map(|until| Keeps {
+        until_unix_ms: unix_ms(until),
+        clients: left.map(|left| left.clients),
+        uncounted: left.is_some_and(|left| left.uncounted),
+    });
+    let mut reason = evidence(view, facts, note);
+    reason.text.push_str(&keeps.map(|keeps| still(&keeps)).unwrap_or_default());
     let assumed = view.state == ServerState::Up && reason.source == Source::Configuration;
     ServerStatus {
         name: view.config.name.clone(),
@@ -197,6 +208,18 @@ pub(super) fn server_status(
         connections: view.live.connections.get(),
         cap: facts.config.connections,
         assumed,
+        keeps,
+    }
+}
+
+/// How many clients are left, as it is added to why a server drains.
+fn still(keeps: &Keeps) -> String {
+    match (keeps.clients, keeps.uncounted) {
+        (None, _) => String::new(),
+        (Some(1), false) => "; 1 is left".to_owned(),
+        (Some(clients), false) => format!("; {clients} are left"),
+        (Some(0), true) => "; how many are left is not counted".to_owned(),
+        (Some(clients), true) => format!("; at least {clients} are left"),
     }
 }
 

@@ -2,17 +2,21 @@
 //!
 //! `Vitals` knows where to look; `Facts` is what was seen at one moment. It keeps no counter of its own.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use api::types::Descriptors;
 use l7::{Open, PortUse};
+use model::id::ServerId;
 use rustix::process::{Resource, getrlimit};
 
 use super::sample::{Sample, Samples, step};
 use crate::access::{AccessCounts, AccessLog};
+use crate::capture::{self, Captures};
 use crate::control::{Control, Picture};
 use crate::judge::weighed::Weighed;
+use crate::kept::board::{self as kept, Left};
 use crate::names::shared::Shared;
 use crate::packets::view::View;
 use crate::probe::board::Board;
@@ -48,6 +52,10 @@ pub struct Vitals {
     pub weighed: Arc<Weighed>,
     /// Exchanges that were measured.
     pub slow: Arc<Slow>,
+    /// Clients that draining servers still keep.
+    pub kept: Arc<kept::Board>,
+    /// Captures that rules call for.
+    pub captures: Captures,
     /// What rates are measured against.
     pub samples: Samples,
     /// The API.
@@ -83,6 +91,10 @@ pub struct Facts {
     pub packets: Arc<View>,
     /// Time of measured exchanges, by service.
     pub slow: Totals,
+    /// Clients that draining servers still keep.
+    pub kept: Arc<HashMap<ServerId, Left>>,
+    /// Captures.
+    pub captures: capture::Counts,
     /// Shared addresses.
     pub vrrp: Arc<vrrp::View>,
     /// The name server.
@@ -118,6 +130,8 @@ impl Vitals {
             ports: (self.ports)(),
             open: (self.open)(),
             slow: self.slow.totals(),
+            kept: self.kept.read(),
+            captures: self.captures.counts(),
             kernel_tcp_bytes: kernel_tcp_bytes(),
             served: self.served.read(),
         }

@@ -42,7 +42,8 @@ pub(super) async fn explain_server(
     let vitals = &context.vitals;
     let picture = vitals.control.picture();
     let (board, weighed) = (&vitals.board, &vitals.weighed);
-    report::explain::explain(&picture, board, weighed, &pool, &name, SystemTime::now())
+    let (kept, which) = (vitals.kept.read(), (pool.as_str(), name.as_str()));
+    report::explain::explain(&picture, board, weighed, &kept, which, SystemTime::now())
         .map(Json)
         .ok_or_else(|| {
             let near: Vec<String> = picture

@@ -14,7 +14,7 @@ use axum::routing::{get, post};
 
 use super::context::Context;
 use super::refusal::Refusal;
-use super::{change, look, orders, stream};
+use super::{captures, change, look, orders, stream};
 
 /// The longest that one request may take; a report waits up to `INTERVAL_MS_MAX` of it.
 const LONGEST: Duration = Duration::from_secs(90);
@@ -60,6 +60,8 @@ fn small() -> Router<Arc<Context>> {
         .route(routes::UNDO, post(orders::undo))
         .route(routes::AUDIT, get(orders::audit))
         .route(routes::TAKEOVER, post(orders::takeover))
+        .route(routes::CAPTURES, get(captures::list))
+        .route(routes::CAPTURE, post(captures::order))
         .route(routes::STOP, post(change::stop))
         .layer(DefaultBodyLimit::max(SMALL_BODY))
 }

@@ -45,6 +45,7 @@ async fn daemon() -> Daemon {
     let (control, orders, publish) = fixture::control(fixture::picture(TEXT, 2));
     let (prober, _observer) = prober().unwrap();
     let access = Arc::new(AccessLog::start(&AccessTarget::Off, Box::new(drop)).unwrap());
+    let captures = crate::capture::Captures::new(None, control.events().clone());
     let vitals = Vitals {
         packets: tokio::sync::watch::channel(Default::default()).1,
         vrrp: tokio::sync::watch::channel(Default::default()).1,
@@ -57,6 +58,8 @@ async fn daemon() -> Daemon {
         board: prober.board,
         weighed: Default::default(),
         slow: Default::default(),
+        kept: Default::default(),
+        captures,
         samples: Samples::default(),
         served: Arc::default(),
     };

@@ -11,7 +11,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::sys;
+use crate::sys;
 
 /// Bytes of a frame that are read; an advertisement with most addresses has fewer.
 const FRAME: usize = 2048;

@@ -251,6 +251,8 @@ enum event {
 #define SERVER_RESETS 4
 /// `server.flags`: its address is this host's.
 #define SERVER_LOCAL 8
+/// `server.flags`: takes new connections of clients that stick to it, though of no others.
+#define SERVER_KEEPS 16
 
 /// `way.state`: no link address is known; the kernel's tables are asked for each packet.
 #define WAY_UNKNOWN 0

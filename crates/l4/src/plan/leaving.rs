@@ -16,7 +16,7 @@ impl Planner {
     /// Lets a server of a part leave.
     pub(super) fn leave(&mut self, part: &Part, index: u32, change: &mut Change) {
         let Some((key, server)) = part.servers.get(&index) else { return };
-        let taking = u8::try_from(abi::SERVER_TAKES).unwrap_or_default();
+        let taking = u8::try_from(abi::SERVER_TAKES | abi::SERVER_KEEPS).unwrap_or_default();
         let server = abi::Server { flags: server.flags & !taking, ..*server };
         change.writes.push(Write::Server(index, server));
         let shares = part.shares.get(&index).cloned().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! What one service comes to in the maps. Pure: indexes come from the layout, nothing is written.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -229,7 +229,8 @@ fn servers(
     layout: &mut Layout,
 ) -> Result<Vec<Option<u32>>, Obstacle> {
     let mut indexes = Vec::with_capacity(pool.servers.len());
-    for view in &pool.servers {
+    let eligible: BTreeSet<usize> = pick::eligible(pool).iter().map(|(at, _)| *at).collect();
+    for (place, view) in pool.servers.iter().enumerate() {
         let Some(at) = view.address else {
             indexes.push(None);
             continue;
@@ -240,7 +241,7 @@ fn servers(
         let port = if nat && one { at.port() } else { 0 };
         let key = ServerKey { service: part.index, address: at.ip(), port };
         let index = layout.servers.take(&key)?;
-        let mut server = server(view, &key, source);
+        let mut server = server((view, eligible.contains(&place)), &key, source);
         server.way = layout.ways.take(&at.ip())?;
         if nat {
             part.shares.insert(index, shares(&key, source, pool)?);
@@ -251,7 +252,12 @@ fn servers(
     Ok(indexes)
 }
 
-fn server(view: &ServerView, key: &ServerKey, source: &Source<'_>) -> abi::Server {
+/// `chosen`: new connections may choose it.
+fn server(
+    (view, chosen): (&ServerView, bool),
+    key: &ServerKey,
+    source: &Source<'_>,
+) -> abi::Server {
     let tunnel = &source.packets.tunnel;
     let own = match key.address {
         IpAddr::V4(_) => tunnel.source4.map(IpAddr::V4),
@@ -260,7 +266,10 @@ fn server(view: &ServerView, key: &ServerKey, source: &Source<'_>) -> abi::Serve
     let outer = own.or_else(|| source.facts.sources.get(&key.address).copied());
     let mut flags = match view.state {
         ServerState::Disabled => abi::SERVER_RESETS,
+        ServerState::Drain if view.keeps => abi::SERVER_SERVES | abi::SERVER_KEEPS,
         ServerState::Drain => abi::SERVER_SERVES,
+        // Clients that stick to it choose another one, too.
+        ServerState::Down if !chosen => abi::SERVER_SERVES,
         ServerState::Up | ServerState::Down | ServerState::Unknown => {
             abi::SERVER_SERVES | abi::SERVER_TAKES
         }

@@ -1,6 +1,6 @@
 //! Pictures from text: parts that did not change are shared with the one before, as the daemon's are.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -53,6 +53,8 @@ pub struct Bench {
     pub facts: Facts,
     /// States of servers by address; the others are up.
     pub states: HashMap<SocketAddr, ServerState>,
+    /// Servers that go on with clients that stick to them while they drain.
+    pub keeping: HashSet<SocketAddr>,
     services: HashMap<String, Arc<ServiceView>>,
     pools: HashMap<String, Arc<PoolView>>,
 }
@@ -63,11 +65,11 @@ impl Bench {
     }
 
     pub fn with(planner: Planner) -> Bench {
-        let local: std::collections::HashSet<IpAddr> =
+        let local: HashSet<IpAddr> =
             ["10.0.0.254", "10.0.0.253", "fd00::fe"].map(|ip| ip.parse().unwrap()).into();
         let facts = Facts { local: Arc::new(local), ..Facts::default() };
-        let states = HashMap::new();
-        Bench { planner, facts, states, services: HashMap::new(), pools: HashMap::new() }
+        let (states, keeping) = (HashMap::new(), HashSet::new());
+        Bench { planner, facts, states, keeping, services: HashMap::new(), pools: HashMap::new() }
     }
 
     /// The change to a configuration.
@@ -113,9 +115,10 @@ impl Bench {
         let servers: Vec<ServerView> =
             config.servers.iter().enumerate().map(|(at, server)| self.server(at, server)).collect();
         let same = |view: &&Arc<PoolView>| {
+            let keeps = |one: &ServerView| (one.state, one.keeps);
             *view.config == **config
                 && view.id == id
-                && view.servers.iter().map(|one| one.state).eq(servers.iter().map(|one| one.state))
+                && view.servers.iter().map(keeps).eq(servers.iter().map(keeps))
         };
         let known = self.pools.get(name).filter(same).cloned();
         let view = known.unwrap_or_else(|| {
@@ -135,6 +138,7 @@ impl Bench {
             address: Some(address),
             state: self.states.get(&address).copied().unwrap_or(ServerState::Up),
             weight: config.weight,
+            keeps: self.keeping.contains(&address),
             live: Arc::new(ServerLive::new(1)),
         }
     }

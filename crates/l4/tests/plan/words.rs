@@ -106,6 +106,7 @@ fn flags(flags: u32) -> String {
         (abi::SERVER_SERVES, "serves"),
         (abi::SERVER_RESETS, "resets"),
         (abi::SERVER_LOCAL, "local"),
+        (abi::SERVER_KEEPS, "keeps"),
     ];
     let set: Vec<&str> =
         names.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, name)| *name).collect();

@@ -190,7 +190,10 @@ fn each_change_writes_what_differs_and_no_more() {
 #[test]
 fn what_happens_to_a_server_is_written() {
     let rows = [
-        (ServerState::Down, vec!["schedule 2: 1", "pool 0 schedule 2+1"]),
+        (
+            ServerState::Down,
+            vec!["server 0 10.0.0.1:0 of 0 serves", "schedule 2: 1", "pool 0 schedule 2+1"],
+        ),
         (
             ServerState::Drain,
             vec!["server 0 10.0.0.1:0 of 0 serves", "schedule 2: 1", "pool 0 schedule 2+1"],
@@ -209,6 +212,30 @@ fn what_happens_to_a_server_is_written() {
         let back = words(&bench.change(&mac(&TWO)).writes);
         assert_eq!(back.last().unwrap(), "pool 0 schedule 0+2", "{}", state.name());
     }
+}
+
+#[test]
+fn a_server_that_drains_and_keeps_its_clients_is_told_apart() {
+    let mut bench = Bench::new();
+    bench.change(&mac(&TWO));
+    bench.states.insert("10.0.0.1:80".parse().unwrap(), ServerState::Drain);
+    bench.keeping.insert("10.0.0.1:80".parse().unwrap());
+    let expected =
+        ["server 0 10.0.0.1:0 of 0 serves+keeps", "schedule 2: 1", "pool 0 schedule 2+1"];
+    assert_eq!(words(&bench.change(&mac(&TWO)).writes), expected);
+    bench.keeping.clear();
+    let over = words(&bench.change(&mac(&TWO)).writes);
+    assert_eq!(over, ["server 0 10.0.0.1:0 of 0 serves"], "the limit has passed");
+}
+
+#[test]
+fn where_all_are_down_all_may_be_chosen() {
+    let mut bench = Bench::new();
+    bench.change(&mac(&TWO));
+    for at in ["10.0.0.1:80", "10.0.0.2:80"] {
+        bench.states.insert(at.parse().unwrap(), ServerState::Down);
+    }
+    assert_eq!(words(&bench.change(&mac(&TWO)).writes), Vec::<String>::new());
 }
 
 #[test]

@@ -156,6 +156,15 @@ fn clients_stick_for_a_time_that_is_renewed() {
         assert_eq!(chosen(&world, &Packet { sport: 6, ..from(b) }), first);
         world.pass_ticks(9);
         assert_eq!(chosen(&world, &Packet { sport: 7, ..from(b) }), first, "renewed");
+        world.server_flags(first, abi::SERVER_SERVES | abi::SERVER_KEEPS);
+        assert_eq!(chosen(&world, &Packet { sport: 10, ..from(b) }), first, "it keeps its clients");
+        for new in 0..3 {
+            let stranger = match a.starts_with('[') {
+                true => format!("[2001:db8:9:{new}::1]:1"),
+                false => format!("198.51.{new}.7:1"),
+            };
+            assert_ne!(chosen(&world, &from(&stranger)), first, "{stranger} is new");
+        }
         world.server_flags(first, abi::SERVER_SERVES);
         let moved = chosen(&world, &Packet { sport: 8, ..from(b) });
         assert_ne!(moved, first, "its server takes nothing");

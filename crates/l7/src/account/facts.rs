@@ -1,6 +1,6 @@
 //! A closed exchange in the form in which it is judged. Nothing is read here, and nothing decided.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use model::attribute::{Facts, Flags, Phases};
@@ -14,7 +14,7 @@ use super::record::Record;
 pub fn facts(
     record: &mut Record,
     service: ServiceId,
-    client: IpAddr,
+    client: SocketAddr,
     slow: bool,
     ids: &Ids,
 ) -> Facts {
@@ -63,7 +63,9 @@ pub fn facts(
         ],
         client_tcp: sockets.client,
         server_tcp: sockets.server,
-        ..Facts::of(client, nanos(Some(record.took())))
+        client_port: client.port(),
+        server_port: sockets.port.unwrap_or(0),
+        ..Facts::of(client.ip(), nanos(Some(record.took())))
     }
 }
 
@@ -91,7 +93,7 @@ mod tests {
         record.measured.waits.stop(at(370));
         record.close(at(370));
         let ids = Ids::new(1, 5);
-        let facts = facts(&mut record, ServiceId(3), IpAddr::from([192, 0, 2, 1]), true, &ids);
+        let facts = facts(&mut record, ServiceId(3), ([192, 0, 2, 1], 7).into(), true, &ids);
         let millis = facts.phases.all().map(|nanos| nanos / 1_000_000);
         assert_eq!(millis, [1, 9, 10, 40, 10, 5, 200, 5]);
         assert_eq!(millis.iter().sum::<u64>(), 280);
@@ -113,7 +115,7 @@ mod tests {
         record.connect_begin = Some(at(1));
         record.close(at(3_001));
         let ids = Ids::new(0, 0);
-        let facts = facts(&mut record, ServiceId(0), IpAddr::from([192, 0, 2, 1]), true, &ids);
+        let facts = facts(&mut record, ServiceId(0), ([192, 0, 2, 1], 7).into(), true, &ids);
         assert_eq!(judge(&facts).of(Some(Owner::Network)), 3_000_000_000);
     }
 }

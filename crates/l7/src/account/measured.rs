@@ -44,6 +44,8 @@ pub struct Sockets {
     pub client: Option<Change>,
     /// On the server's.
     pub server: Option<Change>,
+    /// Our port towards the server; `None`: it is not known.
+    pub port: Option<u16>,
     /// The client's carries several exchanges.
     pub client_shared: bool,
     /// The server's does.

@@ -207,6 +207,10 @@ impl Strand for Answering {
     fn counters(&self) -> Option<Tcp> {
         self.open.link().counters()
     }
+
+    fn port(&self) -> Option<u16> {
+        self.open.link().port()
+    }
 }
 
 impl Drop for Answering {

@@ -308,6 +308,10 @@ impl Strand for Asking {
     fn counters(&self) -> Option<Tcp> {
         self.open.link().counters()
     }
+
+    fn port(&self) -> Option<u16> {
+        self.open.link().port()
+    }
 }
 
 fn is_key(name: &str) -> bool {

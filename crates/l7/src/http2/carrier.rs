@@ -105,6 +105,10 @@ impl<N: Net> Below for Wire<N> {
         self.stream.counters()
     }
 
+    fn port(&self) -> Option<u16> {
+        self.stream.port()
+    }
+
     fn waits(&self) -> bool {
         self.waiting() > 0
     }

@@ -42,6 +42,8 @@ pub struct ByLibrary {
 pub trait Below {
     /// What the kernel counts of it.
     fn counters(&self) -> Option<Tcp>;
+    /// Our port of it.
+    fn port(&self) -> Option<u16>;
     /// Whether bytes wait for it.
     fn waits(&self) -> bool;
 }
@@ -229,6 +231,11 @@ impl Link {
     /// What the kernel counts of the connection.
     pub fn counters(&self) -> Option<Tcp> {
         self.below.get().and_then(Weak::upgrade)?.counters()
+    }
+
+    /// Our port of the connection.
+    pub fn port(&self) -> Option<u16> {
+        self.below.get().and_then(Weak::upgrade)?.port()
     }
 
     /// A body was cut into a piece of few bytes.

@@ -183,6 +183,11 @@ impl Net for Epoll {
         sys::bytes_acknowledged(sock)
     }
 
+    fn port(&self, sock: &OwnedFd) -> Option<u16> {
+        let own = rustix::net::getsockname(sock).ok()?;
+        SocketAddr::try_from(own).ok().map(|own| own.port())
+    }
+
     fn counters(&self, sock: &OwnedFd) -> Option<Tcp> {
         let buffer = rustix::net::sockopt::socket_send_buffer_size(sock).unwrap_or(0);
         let send_buffer = u32::try_from(buffer).unwrap_or(u32::MAX);

@@ -89,6 +89,9 @@ pub trait Net: Sized + 'static {
     /// Bytes of ours that the peer has acknowledged on this connection, if the world can tell.
     fn acknowledged(&self, sock: &Self::Sock) -> Option<u64>;
 
+    /// Our port of this connection, if the world can tell.
+    fn port(&self, sock: &Self::Sock) -> Option<u16>;
+
     /// What the kernel counts of this connection, if the world can tell.
     fn counters(&self, sock: &Self::Sock) -> Option<Tcp>;
 

@@ -217,6 +217,10 @@ impl Net for Sim {
         Some(self.0.borrow().socks[sock.id].acknowledged)
     }
 
+    fn port(&self, _: &SimSock) -> Option<u16> {
+        None
+    }
+
     fn counters(&self, _: &SimSock) -> Option<Tcp> {
         None
     }

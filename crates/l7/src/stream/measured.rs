@@ -39,6 +39,14 @@ impl<N: Net> Stream<N> {
         }
     }
 
+    /// Our port of it, or of the connection that it shares.
+    pub fn port(&self) -> Option<u16> {
+        match &self.under {
+            Under::Socket(sock, _) => self.rt.net.port(sock),
+            Under::Strand(strand) => strand.port(),
+        }
+    }
+
     fn keep(&self, now: Tcp) {
         self.measured.get_or_init(|| Box::new(Cell::new(now))).set(now);
     }

@@ -65,4 +65,6 @@ pub trait Strand {
     fn window_closed(&self) -> bool;
     /// What the kernel counts of the connection that it shares.
     fn counters(&self) -> Option<Tcp>;
+    /// Our port of the connection that it shares.
+    fn port(&self) -> Option<u16>;
 }

@@ -2,7 +2,7 @@
 //!
 //! The ring takes it or counts that it was full; nobody waits. Control work says what is slow.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 
 use model::attribute::{Bar, judge};
 use model::snapshot::ServiceView;
@@ -18,7 +18,7 @@ impl<N: Net> Worker<N> {
         &self,
         view: &ServiceView,
         record: &mut Record,
-        client: IpAddr,
+        client: SocketAddr,
     ) -> Option<Bar> {
         if !self.lot.is_on() {
             return None;

@@ -88,6 +88,10 @@ pub struct Facts {
     pub server: Option<u32>,
     /// Its client.
     pub client: IpAddr,
+    /// The client's port; 0: nobody looked.
+    pub client_port: u16,
+    /// Our port of the connection to the server; 0: nobody looked, or there is none.
+    pub server_port: u16,
     /// What it was.
     pub flags: Flags,
     /// Attempts, replays included.
@@ -122,6 +126,8 @@ impl Facts {
             service: 0,
             server: None,
             client,
+            client_port: 0,
+            server_port: 0,
             flags: Flags::default(),
             attempts: 1,
             status: 0,

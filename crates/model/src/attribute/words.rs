@@ -11,7 +11,7 @@ use super::waits::{COUNT, For, Waits};
 /// Words of the counters of one socket.
 const SOCKET: usize = 12;
 /// Where the phases begin.
-const PHASES: usize = 7;
+const PHASES: usize = 8;
 /// Where the waits begin.
 const FOR: usize = PHASES + 8;
 /// Where the bytes begin.
@@ -41,6 +41,7 @@ impl Facts {
         let cause = self.cause.map_or(0xff, u64::from) << 8;
         words[5] = few | cause | u64::from(bits(&self.flags));
         words[6] = self.total;
+        words[7] = pair(u32::from(self.client_port), u32::from(self.server_port));
         words[PHASES..FOR].copy_from_slice(&self.phases.all());
         for (word, whom) in words[FOR..BYTES].iter_mut().zip(For::ALL) {
             *word = self.waits.of(whom);
@@ -61,12 +62,15 @@ impl Facts {
         }
         let eight = std::array::from_fn(|at| words[PHASES + at]);
         let cause = (words[5] >> 8) as u8;
+        let (client_port, server_port) = halves(words[7]);
         Facts {
             id: words[0],
             at: words[1],
             service,
             server: (server != NONE).then_some(server),
             client: address.to_canonical(),
+            client_port: client_port as u16,
+            server_port: server_port as u16,
             flags: flags(words[5] as u8),
             attempts: (words[5] >> 48) as u16,
             status: (words[5] >> 32) as u16,

@@ -2,6 +2,7 @@
 
 mod balance;
 mod buffer;
+mod capture;
 mod compress;
 mod http2;
 mod inner;
@@ -46,6 +47,10 @@ pub fn build(effective: &Effective) -> Config {
         effective.pools.iter().map(|section| (section.name.clone(), Arc::new(pool(section))));
     let groups =
         effective.vrrp.iter().map(|section| (section.name.clone(), Arc::new(vrrp::vrrp(section))));
+    let captures = effective
+        .captures
+        .iter()
+        .map(|section| (section.name.clone(), Arc::new(capture::capture(section))));
     let zones =
         effective.zones.iter().map(names::zone).map(|zone| (zone.name.clone(), Arc::new(zone)));
     let hosts = effective.hosts.iter().map(|section| {
@@ -58,6 +63,7 @@ pub fn build(effective: &Effective) -> Config {
         services: services.collect::<BTreeMap<_, _>>(),
         pools: pools.collect::<BTreeMap<_, _>>(),
         vrrp: groups.collect::<BTreeMap<_, _>>(),
+        captures: captures.collect::<BTreeMap<_, _>>(),
         name_server: names::server(&effective.names),
         zones: zones.collect::<BTreeMap<_, _>>(),
         names: hosts.collect::<BTreeMap<_, _>>(),

@@ -15,6 +15,7 @@ use super::address::ServerAddress;
 use super::agent::Agent;
 use super::balance::{Balance, HashOn, Judge, Priority};
 use super::buffer::Buffer;
+use super::capture::Capture;
 use super::compress::Compress;
 use super::forward::Forward;
 use super::http2::{ClientHttp2, ServerHttp2};
@@ -45,6 +46,8 @@ pub struct Config {
     pub pools: BTreeMap<String, Arc<Pool>>,
     /// Shared addresses by the names of their groups.
     pub vrrp: BTreeMap<String, Arc<Vrrp>>,
+    /// When packets are captured, by name.
+    pub captures: BTreeMap<String, Arc<Capture>>,
     /// The name server.
     pub name_server: NameServer,
     /// Zones by domain.

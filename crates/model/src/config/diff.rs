@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::address::ServerAddress;
+use super::capture::Capture;
 use super::checked::{Config, Global, Pool, Server, Service};
 use super::names::{NameServer, Named, Zone};
 use super::packets::Packets;
@@ -30,6 +31,8 @@ pub struct Diff {
     /// Shared addresses.
     #[serde(default)]
     pub vrrp: Changes<Vec<VrrpKey>>,
+    /// Captures.
+    pub captures: Changes<Vec<CaptureKey>>,
     /// Keys of `[names]` that changed.
     #[serde(default)]
     pub name_server: Vec<NameServerKey>,
@@ -181,6 +184,20 @@ keys! {
     DeadMan = "dead-man" => dead_man,
 }
 keys! {
+    /// A key of a capture.
+    CaptureKey of Capture besides (name):
+    Service = "service" => service,
+    Latency = "latency" => latency,
+    Cause = "cause" => cause,
+    From = "from" => from,
+    Errors = "errors" => errors,
+    Payload = "payload" => payload,
+    Size = "size" => size,
+    Time = "time" => time,
+    Pause = "pause" => pause,
+    Keep = "keep" => keep,
+}
+keys! {
     /// A key of `[names]`.
     NameServerKey of NameServer besides ():
     Listen = "listen" => listen,
@@ -237,6 +254,7 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
         services: changes(&old.services, &new.services, ServiceKey::between),
         pools: changes(&old.pools, &new.pools, pool_change),
         vrrp: changes(&old.vrrp, &new.vrrp, VrrpKey::between),
+        captures: changes(&old.captures, &new.captures, CaptureKey::between),
         name_server: NameServerKey::between(&old.name_server, &new.name_server),
         zones: changes(&old.zones, &new.zones, ZoneKey::between),
         names: changes(&old.names, &new.names, NameKey::between),
@@ -261,6 +279,7 @@ impl Config {
             services: services.collect(),
             pools: pools.collect(),
             vrrp: self.vrrp,
+            captures: self.captures,
             name_server: self.name_server,
             zones: self.zones,
             names: self.names,
@@ -276,6 +295,7 @@ impl Diff {
             && self.services.is_empty()
             && self.pools.is_empty()
             && self.vrrp.is_empty()
+            && self.captures.is_empty()
             && self.name_server.is_empty()
             && self.zones.is_empty()
             && self.names.is_empty()

@@ -85,6 +85,10 @@ impl Origins {
             let path = format!("vrrp.{}", group.name);
             self.section(group, &path, &format!("[{path}]"), &|_, _| true, visit);
         }
+        for rule in &self.effective.captures {
+            let path = format!("capture.{}", rule.name);
+            self.section(rule, &path, &format!("[{path}]"), &|_, _| true, visit);
+        }
         self.names(visit);
         for service in &self.effective.services {
             let path = format!("service.{}", service.name);

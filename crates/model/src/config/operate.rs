@@ -82,6 +82,8 @@ pub struct Scheduled {
     pub hours: Hours,
     /// On which days it begins: bit 0 is Monday.
     pub days: u8,
+    /// `Drain`: how long clients that are kept at it still come; `None`: as their service's `sticky.drain` says.
+    pub sticky: Option<Duration>,
 }
 
 /// Where servers of a pool are found.

@@ -14,8 +14,8 @@ use super::tables::agent::OF_AGENTS;
 use super::tables::balance::OWNED;
 use super::tables::probe::{KINDS, OF_KINDS, PROGRAM};
 use super::tables::{
-    global::GLOBAL, names::NAME, names::SERVER as NAMES, names::ZONE, packets::PACKETS, pool::POOL,
-    pool::SERVER, service::SERVICE, vrrp::VRRP,
+    capture::CAPTURE, global::GLOBAL, names::NAME, names::SERVER as NAMES, names::ZONE,
+    packets::PACKETS, pool::POOL, pool::SERVER, service::SERVICE, vrrp::VRRP,
 };
 use super::value::Value;
 
@@ -32,6 +32,8 @@ pub struct Effective {
     pub pools: Vec<Section>,
     /// Groups of shared addresses by name.
     pub vrrp: Vec<Section>,
+    /// Captures by name.
+    pub captures: Vec<Section>,
     /// The name server.
     pub names: Section,
     /// Zones by domain.
@@ -68,13 +70,24 @@ pub fn resolve(root: &Section) -> Effective {
         .map(|service| resolve_service(service, written, &global))
         .collect();
     let vrrp = root.list("vrrp").iter().map(resolve_vrrp).collect();
+    let captures = root.list("capture").iter().map(|it| own(&CAPTURE, it)).collect();
     let none = Section::new(&NAMES, Place::default());
     let names = own(&NAMES, root.table("names").unwrap_or(&none));
     let zones: Vec<Section> = root.list("zone").iter().map(|it| own(&ZONE, it)).collect();
     let hosts = root.list("name").iter().map(|it| names::settle(own(&NAME, it), &zones)).collect();
     let (pools, templates) = (Vec::new(), Vec::new());
-    let mut effective =
-        Effective { global, packets, services, pools, vrrp, names, zones, hosts, templates };
+    let mut effective = Effective {
+        global,
+        packets,
+        services,
+        pools,
+        vrrp,
+        captures,
+        names,
+        zones,
+        hosts,
+        templates,
+    };
     let uses = effective.uses();
     let pools = root.list("pool").iter();
     effective.pools = pools

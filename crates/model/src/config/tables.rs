@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod balance;
 pub mod buffer;
+pub mod capture;
 pub mod compress;
 pub mod global;
 pub mod http2;
@@ -56,6 +57,12 @@ pub static ROOT: Table = Table {
             Kind::Named { table: &vrrp::VRRP, form: Form::Name, most: vrrp::GROUPS },
             Fallback::Absent,
             "Addresses that several machines share, one of them active, by name: VRRP (RFC 9568).",
+        ),
+        Key::new(
+            "capture",
+            Kind::Named { table: &capture::CAPTURE, form: Form::Name, most: capture::RULES },
+            Fallback::Absent,
+            "When packets of connections are written down by themselves, by name.",
         ),
         Key::new(
             "names",

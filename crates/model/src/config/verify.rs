@@ -2,6 +2,7 @@
 //! force, so that an inherited value is judged where it acts.
 
 pub mod balance;
+pub mod capture;
 pub mod http2;
 pub mod listeners;
 pub mod method;
@@ -42,6 +43,7 @@ pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
     }
     packets::verify(effective, sink);
     vrrp::verify(&effective.vrrp, sink);
+    capture::verify(effective, whole, sink);
     names::verify(effective, whole, sink);
     rules::verify(effective, whole, sink);
     let uses = effective.uses();

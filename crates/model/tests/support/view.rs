@@ -56,6 +56,7 @@ fn server((at, weight): (usize, &u16)) -> ServerView {
         address: Some(SocketAddr::new(ip, 80)),
         state: ServerState::Up,
         weight,
+        keeps: false,
         live: Arc::new(ServerLive::new(1)),
     }
 }

@@ -28,6 +28,7 @@ fn server(name: &str, state: ServerState, age_ms: u64, reason: &str) -> ServerSt
         connections: 40,
         cap: None,
         assumed: false,
+        keeps: None,
     }
 }
 

@@ -210,7 +210,10 @@ fn packets_are_shown_by_outcome_and_only_what_happened() {
 
     let picture = fixture::picture(TEXT, 1);
     let none = scrape(&picture.snapshot, Facts::default());
-    assert!(none.iter().all(|sample| !sample.name.contains("packet")), "no service forwards them");
+    assert!(
+        none.iter().all(|sample| !sample.name.contains("steelyard_packet")),
+        "no service forwards them"
+    );
 
     let of = |v4, v6| Packets { v4, v6, other: 0 };
     let mut counts = Counts { received: 21, evicted: 1, ..Counts::default() };

@@ -94,7 +94,8 @@ impl Life {
         let Some(site) = &mut self.site else { return };
         let services: Vec<u32> =
             picture.config.services.keys().filter_map(|name| site.planner.service(name)).collect();
-        let swept = site.sweep(facts::tick(), &services);
+        let keeping = shows::keeping(site, picture);
+        let swept = site.sweep(facts::tick(), &services, &keeping);
         match swept.and_then(|()| site.counts(&services)) {
             Ok(counts) => {
                 shows::keep(&mut self.view, Sample { at: Instant::now(), counts });

@@ -49,7 +49,7 @@ pub(super) fn scheduled(section: &Section) -> Option<Scheduled> {
     };
     let disable = hours("disable").map(|hours| (Admin::Disabled, hours));
     let (what, hours) = disable.or_else(|| hours("drain").map(|hours| (Admin::Drain, hours)))?;
-    Some(Scheduled { what, hours, days: days(section) })
+    Some(Scheduled { what, hours, days: days(section), sticky: section.time("sticky") })
 }
 
 /// Days of the week as bits, Monday the lowest; none written: all.

@@ -27,6 +27,7 @@ impl fmt::Display for Diff {
             }
         }
         named(to, "vrrp", &self.vrrp)?;
+        named(to, "capture", &self.captures)?;
         if !self.name_server.is_empty() {
             writeln!(to, "~ names: {}", joined(&self.name_server))?;
         }

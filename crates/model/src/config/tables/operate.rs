@@ -103,7 +103,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 40] = [
+pub static EVENTS: [Word; 43] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -144,6 +144,9 @@ pub static EVENTS: [Word; 40] = [
     Word::of("words-not-kept"),
     Word::of("generations-not-kept"),
     Word::of("history-not-kept"),
+    Word::of("capture-made"),
+    Word::of("capture-not-made"),
+    Word::of("capture-refused"),
 ];
 
 static HOOK_TABLE: Table = Table {
@@ -206,7 +209,7 @@ static HISTORY_TABLE: Table = Table {
 
 static SCHEDULE_TABLE: Table = Table {
     what: "a schedule",
-    choices: &[&["drain"], &["disable"]],
+    choices: &[&["drain", "sticky"], &["disable"]],
     keys: &[
         Key::new(
             "drain",
@@ -221,6 +224,13 @@ static SCHEDULE_TABLE: Table = Table {
             Kind::WordList(&DAYS),
             Fallback::Absent,
             "On which days the hours begin; none: on all.",
+        ),
+        Key::new(
+            "sticky",
+            Kind::time(1_000, 30 * 86_400_000),
+            Fallback::Absent,
+            "`drain`: how long after its beginning clients that are kept at the server still come, also where `sticky.drain` \
+             of their service says less; none: as that says.",
         ),
     ],
 };

@@ -1,0 +1,190 @@
+//! `steelyard capture`: captures that rules call for. Which are called for is the daemon's to say.
+
+use std::process::ExitCode;
+
+use api::types::{Capture, CaptureAction, Captures};
+
+use crate::ask::{Contact, wait};
+use crate::end::{End, Failure, finish, print_json};
+use crate::show::paint::Paint;
+use crate::show::screen;
+use crate::show::table::{Align, Table};
+use crate::show::unit::{count, moment};
+
+/// Look at captures that rules called for, and take one by hand.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard capture list                          rules as they stand, and what was captured
+  steelyard capture show slow-1795413600000       why it was made, and where it is
+  steelyard capture show                          the newest one
+  steelyard capture start slow                    take what rule `slow` is about, now
+  steelyard capture stop slow                     write down what it takes, before its time is over
+  steelyard explain trace \"$(steelyard capture show --json | jq -r .file)\"
+
+Rules are tables [capture.NAME] of the configuration. Files are pcapng, readable by the daemon's user alone; each
+connection's first packet names the exchange.")]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Clone, Debug, clap::Subcommand)]
+enum Verb {
+    /// Rules as they stand, and what was captured, newest first.
+    List {
+        #[command(flatten)]
+        contact: Contact,
+    },
+    /// Why a capture was made, and where it is.
+    Show {
+        /// Its name in the list; without it, the newest.
+        #[arg(value_name = "CAPTURE")]
+        name: Option<String>,
+        #[command(flatten)]
+        contact: Contact,
+    },
+    /// Take what a rule is about, now.
+    Start(Rule),
+    /// Write down what a rule takes, before its time is over.
+    Stop(Rule),
+}
+
+#[derive(Clone, Debug, clap::Args)]
+struct Rule {
+    /// The NAME of [capture.NAME].
+    #[arg(value_name = "RULE")]
+    rule: String,
+    #[command(flatten)]
+    contact: Contact,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    match &args.verb {
+        Verb::List { contact } => finish(contact.json, wait(list(contact))),
+        Verb::Show { name, contact } => finish(contact.json, wait(show(name.as_deref(), contact))),
+        Verb::Start(of) => finish(of.contact.json, wait(order(of, CaptureAction::Start))),
+        Verb::Stop(of) => finish(of.contact.json, wait(order(of, CaptureAction::Stop))),
+    }
+}
+
+async fn list(contact: &Contact) -> Result<End, Failure> {
+    print(&contact.client().captures().await?, contact)
+}
+
+async fn order(of: &Rule, action: CaptureAction) -> Result<End, Failure> {
+    print(&of.contact.client().capture(&of.rule, action).await?, &of.contact)
+}
+
+fn print(captures: &Captures, contact: &Contact) -> Result<End, Failure> {
+    if contact.json {
+        print_json(captures)?;
+    } else {
+        screen::print(&render(captures, screen::width(), Paint::for_stdout()))?;
+    }
+    Ok(End::Done)
+}
+
+async fn show(name: Option<&str>, contact: &Contact) -> Result<End, Failure> {
+    let captures = contact.client().captures().await?.captures;
+    let found = captures.iter().find(|one| name.is_none_or(|name| one.name == name));
+    let found = found.ok_or_else(|| {
+        Failure::Absent(name.map_or_else(
+            || "nothing was captured yet".to_owned(),
+            |name| format!("there is no capture '{name}'; `steelyard capture list` names them"),
+        ))
+    })?;
+    if contact.json {
+        print_json(found)?;
+    } else {
+        let Capture { file, about, at_unix_ms, bytes, .. } = found;
+        let head = format!("{}, {} bytes\n{about}\n", moment(*at_unix_ms), count(*bytes));
+        screen::print(&format!("{head}{file}\n\n  steelyard explain trace {file}\n"))?;
+    }
+    Ok(End::Done)
+}
+
+fn render(captures: &Captures, width: usize, paint: Paint) -> String {
+    let mut rules = Table::new(&[("RULE", Align::Left), ("STATE", Align::Left)]);
+    for rule in &captures.rules {
+        let state = match (rule.taking, rule.waits_ms) {
+            (true, _) => "taking".to_owned(),
+            (false, 0) => "ready".to_owned(),
+            (false, waits) => format!("waits {} s", waits.div_ceil(1_000)),
+        };
+        rules.row(vec![rule.name.as_str().into(), state.into()]);
+    }
+    let columns = [
+        ("CAPTURE", Align::Left),
+        ("WHEN", Align::Left),
+        ("BYTES", Align::Right),
+        ("ABOUT", Align::Left),
+    ];
+    let mut files = Table::new(&columns);
+    for one in &captures.captures {
+        files.row(vec![
+            one.name.as_str().into(),
+            moment(one.at_unix_ms).into(),
+            count(one.bytes).into(),
+            one.about.as_str().into(),
+        ]);
+    }
+    let Captures { packets_kept, packets_evicted, packets_dropped, made, failed, .. } = captures;
+    let mut text = rules.render(width, paint);
+    if !captures.captures.is_empty() {
+        text.push('\n');
+        text.push_str(&files.render(width, paint));
+    }
+    text.push_str(&format!(
+        "\n{} packets kept since the start, {} of them gone for later ones, {} lost; {} captures made, {} not\n",
+        count(*packets_kept),
+        count(*packets_evicted),
+        count(*packets_dropped),
+        count(*made),
+        count(*failed)
+    ));
+    if let Some(trouble) = &captures.trouble {
+        text.push_str(&format!("{trouble}\n"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use api::types::CaptureRule;
+
+    use super::*;
+
+    #[test]
+    fn rules_and_files_are_shown() {
+        let rule =
+            |name: &str, taking, waits_ms| CaptureRule { name: name.into(), taking, waits_ms };
+        let one = Capture {
+            name: "slow-0".into(),
+            rule: "slow".into(),
+            at_unix_ms: 0,
+            file: "/x/slow-0.pcapng".into(),
+            bytes: 4_200,
+            about: "slow: an exchange took 1.2s, above 500ms".into(),
+        };
+        let all = Captures {
+            rules: vec![rule("slow", false, 59_001), rule("lossy", true, 9), rule("odd", false, 0)],
+            captures: vec![one],
+            packets_kept: 1_000,
+            made: 1,
+            ..Captures::default()
+        };
+        let text = render(&all, 120, Paint::fixed(false));
+        for part in [
+            "slow   waits 60 s",
+            "lossy  taking",
+            "odd    ready",
+            "4,200",
+            "above 500ms",
+            "1,000 packets",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}

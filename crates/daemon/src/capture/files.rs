@@ -1,0 +1,140 @@
+//! Captures on disk: one pcapng file each, readable by nobody else, as many as are to be kept.
+//!
+//! What a file is stands in its own first comment, so that a list needs nothing but the files.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Read};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use trace::output::{self, COMMENT_BYTES, Packet, Pcapng};
+
+use super::ring::Kept;
+
+/// Files that a list looks at.
+const LISTED: usize = 10_000;
+const ENDING: &str = ".pcapng";
+
+/// A capture on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Its file's name without the ending.
+    pub name: String,
+    /// The rule that it was made by.
+    pub rule: String,
+    /// When it was made, Unix milliseconds.
+    pub at_unix_ms: u64,
+    /// Where it is.
+    pub file: PathBuf,
+    /// Bytes.
+    pub bytes: u64,
+    /// What it is.
+    pub about: String,
+}
+
+/// Writes one down; its file. The oldest ones of its rule go.
+///
+/// # Errors
+/// The disk does not take it; nothing of it stays.
+pub fn store(
+    place: &Path,
+    (rule, at_unix_ms): (&str, u64),
+    (about, drops): (&str, u64),
+    packets: &[(Arc<Kept>, String)],
+    keep: usize,
+) -> io::Result<Stored> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(place)?;
+    let name = format!("{rule}-{at_unix_ms}");
+    let file = place.join(format!("{name}{ENDING}"));
+    let to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file)?;
+    let bytes = write(to, about, drops, packets).inspect_err(|_| {
+        // Half a file is of no use.
+        let _ = fs::remove_file(&file);
+    })?;
+    let mut mine: Vec<Stored> = list(place).into_iter().filter(|one| one.rule == rule).collect();
+    mine.sort_by_key(|one| one.at_unix_ms);
+    let many = mine.len().saturating_sub(keep);
+    for old in mine.iter().take(many) {
+        fs::remove_file(&old.file)?;
+    }
+    Ok(Stored { name, rule: rule.to_owned(), at_unix_ms, file, bytes, about: about.to_owned() })
+}
+
+fn write(to: File, about: &str, drops: u64, packets: &[(Arc<Kept>, String)]) -> io::Result<u64> {
+    let mut pcapng = Pcapng::begin(BufWriter::new(to), about, 0)?;
+    for (packet, comment) in packets {
+        let Kept { at_ns, original, bytes, .. } = &**packet;
+        pcapng.packet(&Packet { at_ns: *at_ns, bytes, original: *original, comment })?;
+    }
+    let last = packets.last().map_or(0, |(packet, _)| packet.at_ns);
+    let file = pcapng.finish(last, drops)?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.sync_all()?;
+    Ok(file.metadata()?.len())
+}
+
+/// The captures that are there, newest first.
+pub fn list(place: &Path) -> Vec<Stored> {
+    let entries = fs::read_dir(place).into_iter().flatten().flatten().take(LISTED);
+    let mut all: Vec<Stored> = entries.filter_map(|entry| stored(&entry.path())).collect();
+    all.sort_by(|a, b| (b.at_unix_ms, &b.name).cmp(&(a.at_unix_ms, &a.name)));
+    all
+}
+
+/// A file, if its name is one of ours.
+fn stored(file: &Path) -> Option<Stored> {
+    let name = file.file_name()?.to_str()?.strip_suffix(ENDING)?;
+    let (rule, at) = name.rsplit_once('-')?;
+    let at_unix_ms = at.parse().ok()?;
+    let bytes = file.symlink_metadata().ok().filter(fs::Metadata::is_file)?.len();
+    let mut head = Vec::new();
+    let most = COMMENT_BYTES as u64 + 64;
+    File::open(file).ok()?.take(most).read_to_end(&mut head).ok()?;
+    let about = output::comment(&head).unwrap_or_default();
+    let (name, rule) = (name.to_owned(), rule.to_owned());
+    Some(Stored { name, rule, at_unix_ms, file: file.to_owned(), bytes, about })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::scratch::Scratch;
+
+    fn packet(at_ns: u64) -> (Arc<Kept>, String) {
+        let (from, to) = (([192, 0, 2, 1], 1).into(), ([192, 0, 2, 2], 80).into());
+        let kept = Kept { at_ns, from, to, original: 99, bytes: vec![7; 41].into() };
+        (Arc::new(kept), "exchange 1".to_owned())
+    }
+
+    #[test]
+    fn files_are_kept_listed_and_forgotten() {
+        let scratch = Scratch::new("captures").unwrap();
+        let place = scratch.path().join("captures");
+        assert_eq!(list(&place), []);
+        for at in [1_000, 2_000, 3_000] {
+            let stored = store(&place, ("slow-shop", at), ("why", 5), &[packet(at)], 2).unwrap();
+            let mode = stored.file.metadata().unwrap().permissions().mode();
+            assert_eq!(
+                (mode & 0o777, stored.bytes),
+                (0o600, stored.file.metadata().unwrap().len())
+            );
+        }
+        store(&place, ("other", 1), ("", 0), &[], 2).unwrap();
+        fs::write(place.join("rubbish"), "x").unwrap();
+        fs::write(place.join("half-7.pcapng"), "x").unwrap();
+        let found = list(&place);
+        let names: Vec<&str> = found.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["slow-shop-3000", "slow-shop-2000", "half-7", "other-1"]);
+        assert_eq!((found[0].about.as_str(), found[2].about.as_str()), ("why", ""));
+        let mut read = trace::input::Capture::open(File::open(&found[0].file).unwrap()).unwrap();
+        let frame = read.frame().unwrap().unwrap();
+        assert_eq!((frame.time_ns, frame.original_len, frame.bytes.len()), (3_000, 99, 41));
+        assert!(store(Path::new("/proc/nowhere"), ("a", 1), ("", 0), &[], 1).is_err());
+        assert!(
+            store(&place, ("slow-shop", 3_000), ("", 0), &[], 9).is_err(),
+            "it is there already"
+        );
+    }
+}

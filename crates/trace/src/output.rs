@@ -1,0 +1,216 @@
+//! pcapng files, written: one section with a comment, one interface of bare IP packets, packets that may have comments.
+//!
+//! Source: draft-ietf-opsawg-pcapng. Everything goes to whatever can be written to, in the order in which it is said; a
+//! file that ends in the middle is read up to there. What is worth writing is not known here.
+
+use std::io::{self, Write};
+
+/// Bare IPv4 and IPv6 (LINKTYPE_RAW).
+const RAW: u16 = 101;
+/// Bytes of a comment; what is longer is cut.
+pub const COMMENT_BYTES: usize = 1_024;
+
+const SECTION: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const STATISTICS: u32 = 5;
+const ENHANCED: u32 = 6;
+const ORDER: u32 = 0x1a2b_3c4d;
+
+const OPTION_COMMENT: u16 = 1;
+const OPTION_APPLICATION: u16 = 4;
+const OPTION_NAME: u16 = 2;
+const OPTION_DROPS: u16 = 5;
+const OPTION_RESOLUTION: u16 = 9;
+
+/// One packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// When it passed, nanoseconds since 1970.
+    pub at_ns: u64,
+    /// From its IP header on; perhaps less than there was.
+    pub bytes: &'a [u8],
+    /// Bytes that there were.
+    pub original: u32,
+    /// What is said of it; empty: nothing.
+    pub comment: &'a str,
+}
+
+/// A file that is being written.
+#[derive(Debug)]
+pub struct Pcapng<W> {
+    to: W,
+    written: u64,
+    block: Vec<u8>,
+}
+
+impl<W: Write> Pcapng<W> {
+    /// Begins the file. `comment`: what it is; `snaplen`: most bytes of a packet that are kept, 0 for all.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn begin(to: W, comment: &str, snaplen: u32) -> io::Result<Pcapng<W>> {
+        let mut file = Pcapng { to, written: 0, block: Vec::new() };
+        let mut body = ORDER.to_le_bytes().to_vec();
+        body.extend([1, 0, 0, 0]);
+        // The section's length is not said: it is written as it comes.
+        body.extend(u64::MAX.to_le_bytes());
+        option(&mut body, OPTION_COMMENT, cut(comment).as_bytes());
+        option(&mut body, OPTION_APPLICATION, b"steelyard");
+        end(&mut body);
+        file.block(SECTION, &body)?;
+        let mut body = RAW.to_le_bytes().to_vec();
+        body.extend([0, 0]);
+        body.extend(snaplen.to_le_bytes());
+        option(&mut body, OPTION_NAME, b"any");
+        // Nanoseconds.
+        option(&mut body, OPTION_RESOLUTION, &[9]);
+        end(&mut body);
+        file.block(INTERFACE, &body)?;
+        Ok(file)
+    }
+
+    /// Adds a packet.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn packet(&mut self, packet: &Packet<'_>) -> io::Result<()> {
+        let kept = u32::try_from(packet.bytes.len()).unwrap_or(u32::MAX);
+        let mut body = Vec::with_capacity(packet.bytes.len() + 64);
+        body.extend(0u32.to_le_bytes());
+        body.extend(((packet.at_ns >> 32) as u32).to_le_bytes());
+        body.extend((packet.at_ns as u32).to_le_bytes());
+        body.extend(kept.to_le_bytes());
+        body.extend(packet.original.max(kept).to_le_bytes());
+        body.extend_from_slice(packet.bytes);
+        pad(&mut body);
+        if !packet.comment.is_empty() {
+            option(&mut body, OPTION_COMMENT, cut(packet.comment).as_bytes());
+            end(&mut body);
+        }
+        self.block(ENHANCED, &body)
+    }
+
+    /// Ends the file; `drops`: packets that the kernel could not hand over.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn finish(mut self, at_ns: u64, drops: u64) -> io::Result<W> {
+        let mut body = 0u32.to_le_bytes().to_vec();
+        body.extend(((at_ns >> 32) as u32).to_le_bytes());
+        body.extend((at_ns as u32).to_le_bytes());
+        option(&mut body, OPTION_DROPS, &drops.to_le_bytes());
+        end(&mut body);
+        self.block(STATISTICS, &body)?;
+        self.to.flush()?;
+        Ok(self.to)
+    }
+
+    /// Bytes so far.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    fn block(&mut self, kind: u32, body: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(body.len() + 12).unwrap_or(u32::MAX).to_le_bytes();
+        self.block.clear();
+        self.block.extend(kind.to_le_bytes());
+        self.block.extend(length);
+        self.block.extend_from_slice(body);
+        self.block.extend(length);
+        self.written += self.block.len() as u64;
+        self.to.write_all(&self.block)
+    }
+}
+
+/// The comment of a file's first section, as `begin` writes it; `None`: these bytes do not begin with one.
+pub fn comment(bytes: &[u8]) -> Option<String> {
+    let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    if word(0)? != SECTION || word(8)? != ORDER {
+        return None;
+    }
+    let head = word(24)?;
+    let (code, length) = (head as u16, (head >> 16) as usize);
+    let text = bytes.get(28..28 + length).filter(|_| code == OPTION_COMMENT)?;
+    Some(String::from_utf8_lossy(text).into_owned())
+}
+
+fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
+    body.extend(code.to_le_bytes());
+    body.extend(u16::try_from(value.len()).unwrap_or(u16::MAX).to_le_bytes());
+    body.extend_from_slice(value);
+    pad(body);
+}
+
+fn end(body: &mut Vec<u8>) {
+    body.extend([0; 4]);
+}
+
+/// To a multiple of four.
+fn pad(body: &mut Vec<u8>) {
+    body.resize(body.len().next_multiple_of(4), 0);
+}
+
+fn cut(text: &str) -> &str {
+    let mut most = text.len().min(COMMENT_BYTES);
+    while !text.is_char_boundary(most) {
+        most -= 1;
+    }
+    &text[..most]
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::input::Capture;
+
+    type Row = (u64, Vec<u8>, u32, String);
+
+    fn write(rows: &[Row], title: &str) -> Vec<u8> {
+        let mut file = Pcapng::begin(Vec::new(), title, 0).unwrap();
+        for (at_ns, bytes, original, comment) in rows {
+            let packet = Packet { at_ns: *at_ns, bytes, original: *original, comment };
+            file.packet(&packet).unwrap();
+        }
+        let written = file.written();
+        let all = file.finish(7, 3).unwrap();
+        assert!(all.len() as u64 > written);
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            rows in proptest::collection::vec(
+                (0..i64::MAX as u64, proptest::collection::vec(any::<u8>(), 0..90), 0..70_000u32, "\\PC{0,40}"),
+                0..20,
+            ),
+            title in "\\PC{1,60}",
+        ) {
+            let file = write(&rows, &title);
+            prop_assert_eq!(comment(&file), Some(cut(&title).to_owned()));
+            let mut read = Capture::open(&file[..]).unwrap();
+            for (at_ns, bytes, original, _) in &rows {
+                let frame = read.frame().unwrap().unwrap();
+                prop_assert_eq!((frame.time_ns, frame.link, frame.bytes), (*at_ns as i64, RAW, &bytes[..]));
+                prop_assert_eq!(frame.original_len, (*original).max(bytes.len() as u32));
+            }
+            prop_assert!(read.frame().unwrap().is_none());
+            prop_assert_eq!(read.drops(), 3);
+        }
+
+        #[test]
+        fn no_bytes_are_mistaken_for_a_comment(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
+            let _ = comment(&bytes);
+        }
+    }
+
+    #[test]
+    fn comments_are_cut_between_letters() {
+        let long = "ä".repeat(COMMENT_BYTES);
+        assert_eq!(comment(&write(&[], &long)).unwrap().len(), COMMENT_BYTES);
+        assert_eq!(cut(&format!("a{long}")).len(), COMMENT_BYTES - 1);
+        assert_eq!(comment(b"\x0a\x0d\x0d\x0a"), None);
+    }
+}

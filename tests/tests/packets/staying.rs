@@ -1,0 +1,49 @@
+//! Clients that stick to a server that is quiesced: their new packets' connections still go there, with and without a
+//! daemon, until the limit.
+
+use api::types::ServerStatus;
+use lab::net::Layout;
+use tests::e2e::plane::{Plane, Version, ready};
+use tests::e2e::wait;
+use tests::e2e::words::Words;
+
+fn server(plane: &Plane, name: &str) -> ServerStatus {
+    let pools = plane.status().pools;
+    let pool = pools.into_iter().find(|pool| pool.name == "web4").unwrap();
+    pool.servers.into_iter().find(|server| server.name == name).unwrap()
+}
+
+#[test]
+fn a_client_that_sticks_stays_over_a_kill_until_the_limit() {
+    if !ready() {
+        return;
+    }
+    let layout = Layout { near: 2, ..Layout::default() };
+    let words = Words::new("nat", &[0, 1]).service("sticky = \"1h\"\n");
+    let mut plane = Plane::open(&layout, words);
+    let (own, _) = plane.curl(Version::V4, 4).pop_first().unwrap();
+    let other = if own == "server0" { "server1" } else { "server0" };
+    let who = format!("web4/{own}");
+    let order = |plane: &Plane, limit: &str| {
+        let said = plane.verb(&["server", "quiesce", &who, "--for", limit]);
+        assert_eq!(said.code, 0, "{said:?}");
+    };
+    let only = |name: &str| [(name.to_owned(), 4)].into();
+    order(&plane, "1h");
+    wait::until("its client is counted", || {
+        assert_eq!(plane.curl(Version::V4, 4), only(&own), "{}", plane.told());
+        let server = server(&plane, &own);
+        server.keeps.is_some_and(|keeps| keeps.clients == Some(1) && !keeps.uncounted)
+    });
+    plane.kill9();
+    assert_eq!(plane.curl(Version::V4, 4), only(&own), "while no daemon lives");
+    plane.start();
+    assert!(server(&plane, &own).keeps.is_some(), "{:?}", server(&plane, &own));
+    wait::until("it is counted again", || {
+        assert_eq!(plane.curl(Version::V4, 4), only(&own), "{}", plane.told());
+        server(&plane, &own).keeps.is_some_and(|keeps| keeps.clients == Some(1))
+    });
+    order(&plane, "1s");
+    wait::until("the limit", || server(&plane, &own).reason.text.starts_with("drained by"));
+    wait::until("it goes elsewhere", || plane.curl(Version::V4, 4) == only(other));
+}

@@ -1,0 +1,80 @@
+//! A real MariaDB: up, late, spoilt, full, hanging, going on, and dead, by its own probe. It refuses the probe's user, as
+//! a server with accounts does.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, TcpStream};
+use std::os::unix::fs::chown;
+use std::path::Path;
+use std::process::Stdio;
+
+use rustix::process::geteuid;
+use tests::e2e::dir::Dir;
+use tests::e2e::process::Process;
+use tests::e2e::tools::program;
+
+use super::between::is_heard_by_its_words;
+use super::fakes::{balancer, down, up};
+use super::real::{NOBODY, lives, port, unprivileged};
+
+/// The least that it can be told.
+const CLIENTS: usize = 10;
+
+#[test]
+fn mariadb() {
+    let (dir, port) = (Dir::new(), port());
+    let data = dir.join("data");
+    std::fs::create_dir(&data).unwrap();
+    if geteuid().is_root() {
+        chown(&data, Some(NOBODY), Some(NOBODY)).unwrap();
+    }
+    install(&data);
+    let mut command = unprivileged(program("mariadbd"));
+    let own =
+        ["--bind-address=127.0.0.1", "--skip-name-resolve", "--innodb-flush-log-at-trx-commit=0"];
+    command.args(small(&data)).args(own).arg(format!("--port={port}"));
+    command.arg(format!("--socket={}", data.join("sock").display()));
+    command.arg(format!("--max-connections={CLIENTS}"));
+    let mut process = Process::start(command);
+    is_heard_by_its_words(port, "mysql = true", "MariaDB", "not mysql");
+    is_down_while_it_is_full(port);
+    lives(&mut process, port, "mysql = true", "MariaDB", "refused");
+}
+
+/// A data directory with its tables of accounts, made by the server itself from what its package has.
+fn install(data: &Path) {
+    let mut orders = "create database mysql;\nuse mysql;\n".to_owned();
+    for name in ["system_tables", "system_tables_data"] {
+        let files = ["mysql", "mariadb"].map(|of| format!("/usr/share/mysql/{of}_{name}.sql"));
+        let found = files.iter().find_map(|file| std::fs::read_to_string(file).ok());
+        orders.push_str(&found.unwrap_or_else(|| panic!("none of {files:?} is there")));
+    }
+    let mut command = unprivileged(program("mariadbd"));
+    command.args(small(data)).arg("--bootstrap");
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(orders.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// Nothing of this machine's own, and small files.
+fn small(data: &Path) -> [String; 4] {
+    [
+        "--no-defaults".to_owned(),
+        format!("--datadir={}", data.display()),
+        "--innodb-buffer-pool-size=8M".to_owned(),
+        "--innodb-log-file-size=4M".to_owned(),
+    ]
+}
+
+/// It accepts, and says that it has too many clients.
+fn is_down_while_it_is_full(port: u16) {
+    let balancer = balancer(format!("127.0.0.1:{port}"), "mysql = true");
+    up(&balancer, "MariaDB");
+    // One more is kept for whoever administers it.
+    let clients: Vec<TcpStream> =
+        (0..=CLIENTS).map(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap()).collect();
+    down(&balancer, "Too many connections");
+    drop(clients);
+    up(&balancer, "MariaDB");
+}

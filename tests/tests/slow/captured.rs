@@ -1,0 +1,120 @@
+//! Captures that make themselves: a slow server is planted, the capture appears, and `explain trace` names the server.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use api::types::Captures;
+use tests::e2e::client::Client;
+use tests::e2e::place::Place;
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+use tests::skip::skip;
+
+use super::world::server;
+
+/// A secret that must be in no file.
+const SECRET: &str = "c2VjcmV0LW9mLXRoZS10ZXN0";
+
+fn captures(place: &Place) -> Captures {
+    let said = place.done(&["capture", "list", "--json"]);
+    serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {said:?}"))
+}
+
+/// The one capture of a rule, once it is there.
+fn captured(place: &Place, rule: &str) -> (PathBuf, String) {
+    wait::some(&format!("a capture by {rule}"), || {
+        let found = captures(place);
+        assert_eq!(found.trouble, None);
+        let of_rule = found.captures.into_iter().find(|one| one.rule == rule)?;
+        Some((of_rule.file.into(), of_rule.about))
+    })
+}
+
+fn ask(client: &mut Client, target: &str) -> u16 {
+    client.send(format!(
+        "GET {target} HTTP/1.1\r\nHost: shop.example\r\nAuthorization: Basic {SECRET}\r\nCookie: a={SECRET}\r\n\r\n"
+    ));
+    client.answer().status()
+}
+
+/// What `explain trace` makes of a file: each connection's server, and what was most significant of it.
+fn explained(place: &Place, file: &Path) -> Vec<(String, String, String)> {
+    let said = place.done(&["explain", "trace", "--json", file.to_str().unwrap()]);
+    let report: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let connections = report["connections"].as_array().unwrap();
+    let each = connections.iter().map(|one| {
+        let at = format!("{}:{}", text(&one["server"]["address"]), one["server"]["port"]);
+        let first = &one["verdict"]["most_significant"];
+        (at, text(&first["owner"]), text(&first["code"]))
+    });
+    each.collect()
+}
+
+#[test]
+fn a_slow_server_is_captured_on_both_sides_and_named() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("packet sockets take the right CAP_NET_RAW");
+    }
+    let (slow, quick) = (server(|_| ()), server(|_| ()));
+    let rules = "[capture.slow]\nlatency = \"400ms\"\ncause = \"SERVER_THINK\"\ntime = \"300ms\"\npayload = \"2KiB\"\n\
+                 [capture.failing]\nservice = \"shop\"\nerrors = 50\ntime = \"100ms\"\n";
+    let setup = Setup::http(&[slow.address(), quick.address()])
+        .pool("balance = \"round-robin\"")
+        .more(rules);
+    let place = Place::new(&setup);
+    let _process = place.start();
+    let front = setup.fronts()[0];
+    // Something else passes as well, and is not to be in it.
+    let mut other = Client::to(front);
+    wait::until("packets are kept", || {
+        assert_eq!(ask(&mut other, "/100"), 200);
+        captures(&place).packets_kept > 0
+    });
+    assert!(captures(&place).captures.is_empty(), "nothing was slow yet");
+    let mut client = Client::to(front);
+    assert_eq!(ask(&mut client, "/100/900"), 200);
+    let (file, about) = captured(&place, "slow");
+    let by =
+        [slow.address(), quick.address()].into_iter().find(|at| about.contains(&at.to_string()));
+    let by = by.unwrap_or_else(|| panic!("{about}"));
+    assert!(about.starts_with("slow: most of an exchange's time was SERVER_THINK"), "{about}");
+    let found = explained(&place, &file);
+    for at in [front, by] {
+        let mine: Vec<_> = found.iter().filter(|one| one.0 == at.to_string()).collect();
+        assert_eq!(mine.len(), 1, "both sides of one exchange: {found:?}");
+        assert_eq!((mine[0].1.as_str(), mine[0].2.as_str()), ("server", "SERVER_THINK"));
+    }
+    let bytes = std::fs::read(&file).unwrap();
+    let has = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+    assert!(
+        has("exchange ") && has("GET /100/900"),
+        "the exchange is named, and its head is there"
+    );
+    assert!(!has(SECRET) && !has("c2VjcmV0"), "no secret is stored");
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(place.told("capture-made"), 1);
+    assert_eq!(ask(&mut client, "/100/900"), 200);
+    assert_eq!(captures(&place).captures.len(), 1, "the next one waits");
+    by_hand_and_by_failures(&place, &setup);
+}
+
+/// The same place: one that is ordered, and one because nobody is there to answer.
+fn by_hand_and_by_failures(place: &Place, setup: &Setup) {
+    let said = place.verb(&["capture", "start", "slwo"]);
+    assert!(said.code == 1 && said.err.contains("there are failing, slow"), "{said:?}");
+    place.done(&["capture", "start", "slow"]);
+    wait::until("the one that was ordered", || captures(place).captures.len() == 2);
+    let shown = place.done(&["capture", "show"]).out;
+    assert!(shown.contains("slow: ordered by uid 0") && shown.contains("explain trace"), "{shown}");
+    place.done(&["server", "disable", "web/*"]);
+    let front = setup.fronts()[0];
+    wait::until("a capture of failures", || {
+        for _ in 0..10 {
+            assert_eq!(Client::to(front).get("/100").status(), 503);
+        }
+        captures(place).captures.iter().any(|one| one.rule == "failing")
+    });
+    let (_, about) = captured(place, "failing");
+    assert!(about.contains("exchanges failed in 10 s, above 50 %"), "{about}");
+}
