@@ -11,6 +11,7 @@ pub mod counter;
 pub mod event;
 pub mod explain;
 pub mod history;
+pub mod link;
 pub mod live;
 pub mod names;
 pub mod packets;
@@ -37,6 +38,7 @@ pub use explain::{
     WeightExplained,
 };
 pub use history::{History, HistoryQuery, HistoryRow, Worst};
+pub use link::{BundleStatus, LinkStatus};
 pub use live::{Lost, Scene};
 pub use names::{
     NameCandidate, NameExplained, NameListener, NameQuery, NameStatus, NamesReport, NamesStatus,

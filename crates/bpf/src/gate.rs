@@ -4,16 +4,12 @@
 //! Program, map and links are pinned under the home, so it shuts without any process. It does not decide for how long.
 
 use std::net::IpAddr;
-use std::os::fd::AsFd;
-use std::path::PathBuf;
-use std::{fs, io};
 
 use thiserror::Error;
 
 use crate::home::{Home, HomeError};
-use crate::interface::{Interface, InterfaceError};
+use crate::hook::{HookError, Hooks, Side};
 use crate::load::{LoadError, Loaded, Program, load};
-use crate::sys::{self, Side};
 use crate::table::{Table, TableError};
 use crate::value::Value;
 
@@ -22,7 +18,7 @@ static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gate.bpf.o"));
 /// Name of the tenant: its pins lie under `HOME/gate`.
 const TENANT: &str = "gate";
 /// Where the links are pinned, by interface and side.
-const LINKS: &str = "gate-links";
+const HOOKS: Hooks = Hooks { what: "gate", pins: "gate-links" };
 /// Raised when the maps of `bpf/gate.bpf.c` change.
 const VERSION: u32 = 1;
 /// Its programs, by side.
@@ -35,26 +31,15 @@ pub enum GateError {
     /// The directory for pins.
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// The interface.
-    #[error(transparent)]
-    Interface(#[from] InterfaceError),
     /// The program.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// Its maps.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// A link cannot be made, pinned or opened; links of this kind came with Linux 6.6.
-    #[error("cannot {act} the gate of interface `{interface}`, which needs Linux 6.6")]
-    Link {
-        /// What was attempted.
-        act: &'static str,
-        /// The interface.
-        interface: String,
-        /// Why not.
-        #[source]
-        source: io::Error,
-    },
+    /// Its place at an interface.
+    #[error(transparent)]
+    Hook(#[from] HookError),
 }
 
 /// What it kept from passing, packets.
@@ -128,27 +113,8 @@ impl Gate {
     /// # Errors
     /// The interface is missing, or the kernel refuses.
     pub fn attach(&self, name: &str) -> Result<(), GateError> {
-        let interface = Interface::find(name)?;
         for (side, program, ending) in PROGRAMS {
-            let failed = |act| {
-                let interface = interface.name.clone();
-                move |source| GateError::Link { act, interface, source }
-            };
-            let program = self.loaded.program(program)?;
-            let path = self.pin(name, ending)?;
-            match sys::pinned(&path) {
-                // An interface that was removed and made anew has another number: its old link is of no use.
-                Ok(link) if sys::tcx_ifindex(link.as_fd()).ok() == Some(interface.index) => {
-                    sys::link_update(link.as_fd(), program.as_fd()).map_err(failed("renew"))?;
-                    continue;
-                }
-                Ok(_) => fs::remove_file(&path).map_err(failed("renew"))?,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(failed("open")(error)),
-            }
-            let link = sys::link_tcx(program.as_fd(), interface.index, side);
-            let link = link.map_err(failed("attach"))?;
-            sys::pin(link.as_fd(), &path).map_err(failed("pin"))?;
+            HOOKS.attach(&self.home, &self.loaded, (program, ending), (name, side))?;
         }
         Ok(())
     }
@@ -159,17 +125,7 @@ impl Gate {
     /// A pin cannot be removed.
     pub fn detach(&self, name: &str) -> Result<(), GateError> {
         for (_, _, ending) in PROGRAMS {
-            let path = self.pin(name, ending)?;
-            match fs::remove_file(&path) {
-                Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                    return Err(GateError::Link {
-                        act: "remove",
-                        interface: name.to_owned(),
-                        source,
-                    });
-                }
-                _ => {}
-            }
+            HOOKS.detach(&self.home, name, ending)?;
         }
         Ok(())
     }
@@ -207,10 +163,5 @@ impl Gate {
         let table: Table<u32, u64> = self.loaded.table("shut")?;
         let sum = |at: u32| table.each_cpu(&at).map(|each| each.iter().sum());
         Ok(Shut { resolution: sum(0)?, inward: sum(1)?, outward: sum(2)? })
-    }
-
-    fn pin(&self, name: &str, ending: &str) -> Result<PathBuf, GateError> {
-        // Names in a BPF file system have no dots; interfaces may.
-        Ok(self.home.below(LINKS)?.join(format!("{}-{ending}", name.replace('.', "%"))))
     }
 }

@@ -6,6 +6,7 @@
 pub mod attach;
 pub mod gate;
 pub mod home;
+pub mod hook;
 pub mod interface;
 pub mod load;
 pub mod mapped;
@@ -17,6 +18,7 @@ pub mod value;
 pub use attach::{AttachError, Attached, Dispatcher, Mode, Slot};
 pub use gate::{Gate, GateError, Shut};
 pub use home::{Home, HomeError};
+pub use hook::{HookError, Hooks, Side};
 pub use interface::{Interface, InterfaceError};
 pub use load::{LoadError, Loaded, Program, load};
 pub use mapped::Mapped;

@@ -264,6 +264,21 @@ impl Running<'_> {
     }
 }
 
+impl Running<'_> {
+    /// Runs a program of traffic control on a packet that leaves by the loopback, `repeat` times.
+    pub fn trial_leaving(&self, packet: &[u8], repeat: u32) -> libbpf_rs::Result<Trial> {
+        let mut out = vec![0; packet.len() + ROOM];
+        let output = self.0.test_run(ProgramInput {
+            data_in: Some(packet),
+            data_out: Some(&mut out),
+            repeat,
+            ..Default::default()
+        })?;
+        let packet = output.data.map(|data| data.to_vec()).unwrap_or_default();
+        Ok(Trial { verdict: output.return_value, packet, time: output.duration })
+    }
+}
+
 /// Bytes that a program may add to a packet in a trial.
 const ROOM: usize = 512;
 

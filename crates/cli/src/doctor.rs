@@ -1,5 +1,6 @@
 //! `steelyard doctor`: is this machine ready for what it is wanted for? The model judges; this asks and prints.
 
+mod links;
 mod read;
 mod render;
 mod zones;
@@ -22,6 +23,7 @@ use crate::show::screen;
 Examples:
   steelyard doctor server 198.51.100.10          on a server: is it ready for direct return?
   steelyard doctor server 198.51.100.10 --json
+  steelyard doctor links                         bundles of links: what is wrong, and which policy suits
   steelyard doctor zones -c shop.toml            are the zones delegated to us?")]
 pub struct Args {
     #[command(subcommand)]
@@ -31,6 +33,7 @@ pub struct Args {
 #[derive(Clone, Debug, Subcommand)]
 enum What {
     Server(ServerArgs),
+    Links(links::LinksArgs),
     Zones(zones::ZonesArgs),
 }
 
@@ -92,6 +95,7 @@ struct Answer {
 pub fn run(args: &Args) -> ExitCode {
     match &args.what {
         What::Server(args) => finish(args.json, server(args)),
+        What::Links(args) => links::run(args),
         What::Zones(args) => finish(args.json, zones::zones(args)),
     }
 }

@@ -28,6 +28,7 @@ use crate::history::Annals;
 use crate::hook;
 use crate::judge;
 use crate::kept;
+use crate::links;
 use crate::listeners::{Keeper, Kernel, Listeners};
 use crate::metrics;
 use crate::names;
@@ -107,6 +108,7 @@ pub struct House {
     plane: Arc<Plane>,
     packets: packets::Handle,
     vrrp: vrrp::Handle,
+    links: links::Handle,
     names: names::Handle,
     vitals: Arc<Vitals>,
     annals: Arc<Annals>,
@@ -143,6 +145,7 @@ impl House {
         let packets = packets::Handle::start(control.clone(), (orders, inbox));
         let pulse = vrrp::Pulse::new();
         let vrrp = vrrp::Handle::start(control.clone(), pulse.clone());
+        let links = links::Handle::start(control.clone());
         let mut names = names::Handle::start(control.clone());
         names.settled().await;
         let (ports, open) = (Arc::downgrade(&plane), Arc::downgrade(&plane));
@@ -155,6 +158,7 @@ impl House {
             board: Arc::clone(&prober.board),
             packets: packets.view(),
             vrrp: vrrp.view(),
+            links: links.view(),
             names: names.shared(),
             weighed: Arc::default(),
             slow: Arc::new(Slow::new(plane.measured(), global.sample)),
@@ -180,6 +184,7 @@ impl House {
             plane,
             packets,
             vrrp,
+            links,
             names,
             vitals,
             annals,
@@ -244,11 +249,12 @@ impl House {
     /// was cut.
     pub async fn leave(mut self, how: Leave, cut: impl Future<Output = ()>) -> Open {
         let control = self.control.clone();
+        let detached = how.detach || how.handed;
         // The process that takes over holds shared addresses on; otherwise another machine may have them at once.
         self.vrrp.end(!how.handed).await;
         self.names.end().await;
         // The process that takes over waits for the maps; packets go on meanwhile.
-        if how.detach || how.handed {
+        if detached {
             self.packets.end(packets::order::End::Detach).await;
         }
         let mut left = Open::default();
@@ -266,6 +272,8 @@ impl House {
             let _ = end.send(());
             let _ = tokio::time::timeout(LAST, api).await;
         }
+        // Last, for whoever was served may be at its far end. Detached, packets flow on as they do.
+        self.links.end(!detached).await;
         self.packets.end(packets::order::End::Remove).await;
         self.tasks.shutdown().await;
         // When somebody is looking at it this moment, the workers end with the process.
@@ -295,10 +303,10 @@ fn follow(tasks: &mut JoinSet<()>, control: &Control, vitals: &Arc<Vitals>, anna
     tasks.spawn(clock::run(control.clone()));
     tasks.spawn(source::run(control.clone()));
     tasks.spawn(hook::run(control.clone()));
-    tasks.spawn(access::follow(control.clone(), Arc::clone(&vitals.access)));
     tasks.spawn(alarm::run(Arc::clone(vitals)));
     tasks.spawn(Arc::clone(annals).run(Arc::clone(vitals)));
     tasks.spawn(tls::watch::run(control.clone()));
+    tasks.spawn(access::follow(control.clone(), Arc::clone(&vitals.access)));
     tasks.spawn(slow::gather::run(Arc::clone(vitals)));
     tasks.spawn(kept::run(Arc::clone(vitals)));
     tasks.spawn(Arc::clone(vitals).run_samples());

@@ -17,6 +17,7 @@ pub mod house;
 pub mod judge;
 mod keep;
 pub mod kept;
+pub mod links;
 pub mod listeners;
 pub mod local_time;
 pub mod metrics;

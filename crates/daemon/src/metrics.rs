@@ -5,6 +5,7 @@
 
 mod capture;
 mod family;
+mod links;
 pub mod listen;
 mod names;
 mod packets;
@@ -64,6 +65,7 @@ impl Collector for Scrape {
         packets::encode(&self.facts.packets, &mut to)?;
         capture::encode(self.facts.captures, &mut to)?;
         vrrp::encode(&self.facts.vrrp, &mut to)?;
+        links::encode(&self.facts.links, &mut to)?;
         names::encode(&self.facts.names, &mut to)
     }
 }

@@ -8,6 +8,7 @@ pub mod counts;
 pub mod explain;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub mod links;
 pub mod names;
 pub mod packets;
 pub mod request;

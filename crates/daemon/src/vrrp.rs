@@ -20,7 +20,7 @@ use std::thread::JoinHandle;
 use tokio::sync::watch;
 
 use crate::control::Control;
-pub use alive::Pulse;
+pub use alive::{Pulse, now};
 use order::Orders;
 use view::View;
 

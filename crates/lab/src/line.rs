@@ -3,34 +3,21 @@
 //! A client and a server, each in a namespace, with a forwarder between them that passes whole frames. It is accurate to
 //! a millisecond while the machine has a processor for it; it measures nothing.
 
+mod lines;
 mod queue;
 mod shell;
 mod sys;
+mod wire;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::fd::OwnedFd;
-use std::thread::JoinHandle;
 
-use thiserror::Error;
+use crate::net::Namespace;
+use wire::Wire;
 
-use crate::net::{Namespace, NamespaceError, ToolError, find, said};
-
+pub use lines::Lines;
 pub use queue::{Counts, Shape};
-
-/// Why there is no line.
-#[derive(Debug, Error)]
-pub enum LineError {
-    /// A namespace.
-    #[error(transparent)]
-    Namespace(#[from] NamespaceError),
-    /// A link.
-    #[error("the links of a line could not be laid")]
-    Tool(#[from] ToolError),
-    /// A socket.
-    #[error("the line's sockets could not be opened; that needs root")]
-    Socket(#[from] io::Error),
-}
+pub use wire::LineError;
 
 /// The line; gone when dropped.
 #[derive(Debug)]
@@ -39,9 +26,9 @@ pub struct Line {
     pub client: Namespace,
     /// The other end. Its link is `eth0`.
     pub server: Namespace,
+    // Before what it is laid through, which goes after it.
+    wire: Wire,
     _between: Namespace,
-    stop: Option<OwnedFd>,
-    forwarder: Option<JoinHandle<io::Result<[Counts; 2]>>>,
 }
 
 /// The client's address.
@@ -54,42 +41,15 @@ impl Line {
     pub fn open(up: Shape, down: Shape) -> Result<Line, LineError> {
         let (client, server) = (Namespace::new("client")?, Namespace::new("server")?);
         let between = Namespace::new("line")?;
-        for (host, link, address) in [(&client, "left", CLIENT), (&server, "right", SERVER)] {
-            let name = between.name();
-            host.ip(&format!("link add eth0 mtu 1500 type veth peer name {link} netns {name}\n"))?;
-            // What is forwarded must be as it is on a wire: no segments put together, every checksum computed.
-            for (namespace, link) in [(host, "eth0"), (&between, link)] {
-                let mut ethtool = namespace.command(find("ethtool"));
-                said(
-                    ethtool
-                        .args(["-K", link, "tx", "off", "tso", "off", "gso", "off", "gro", "off"]),
-                )?;
-                namespace.ip(&format!("link set dev {link} up\n"))?;
-            }
-            host.ip(&format!("addr add {address}/24 dev eth0\n"))?;
-        }
-        let links =
-            between.within(|| io::Result::Ok([sys::open("left")?, sys::open("right")?]))??;
-        let (ear, stop) = rustix::pipe::pipe().map_err(io::Error::from)?;
-        let forwarder = std::thread::spawn(move || shell::forward(links, &ear, [up, down]));
-        Ok(Line { client, server, _between: between, stop: Some(stop), forwarder: Some(forwarder) })
+        let ends = [(&client, "eth0"), (&server, "eth0")];
+        let wire = Wire::lay(ends, &between, ["left", "right"], [up, down])?;
+        client.ip(&format!("addr add {CLIENT}/24 dev eth0\n"))?;
+        server.ip(&format!("addr add {SERVER}/24 dev eth0\n"))?;
+        Ok(Line { client, server, wire, _between: between })
     }
 
     /// Ends it; what was done with packets of the client and of the server.
     pub fn close(mut self) -> io::Result<[Counts; 2]> {
-        self.end().unwrap_or(Ok([Counts::default(); 2]))
-    }
-
-    fn end(&mut self) -> Option<io::Result<[Counts; 2]>> {
-        // The forwarder sees the pipe's end.
-        self.stop = None;
-        let done = self.forwarder.take()?.join();
-        Some(done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        let _ = self.end();
+        self.wire.end().unwrap_or(Ok([Counts::default(); 2]))
     }
 }

@@ -14,6 +14,7 @@ pub mod explain;
 pub mod finding;
 pub mod forward;
 pub mod http2;
+pub mod link;
 pub mod load;
 pub mod matching;
 pub mod names;
@@ -55,13 +56,14 @@ pub use checked::{
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
 pub use compress::{Coding, Compress};
 pub use diff::{
-    CaptureKey, Changes, Diff, GlobalKey, NameKey, NameServerKey, PacketsKey, PoolChange, PoolKey,
-    ServerKey, ServiceKey, VrrpKey, ZoneKey, diff,
+    CaptureKey, Changes, Diff, GlobalKey, LinkKey, NameKey, NameServerKey, PacketsKey, PoolChange,
+    PoolKey, ServerKey, ServiceKey, VrrpKey, ZoneKey, diff,
 };
 pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
 pub use forward::Forward;
 pub use http2::{ClientHttp2, Http2Flood, Offer, ServerHttp2, Speak};
+pub use link::{Bundle, LinkPolicy, LinkProbe, Member};
 pub use load::{Checked, explain, load};
 pub use matching::{HostPattern, Match, PathPattern, Range};
 pub use names::{

@@ -9,6 +9,7 @@ use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 
 use super::certificate::CertificateStatus;
+use super::link::BundleStatus;
 use super::names::NamesStatus;
 use super::packets::PacketsStatus;
 use super::vrrp::MemberStatus;
@@ -43,6 +44,9 @@ pub struct Status {
     /// Addresses that this machine shares with others, by group.
     #[serde(default)]
     pub vrrp: Vec<MemberStatus>,
+    /// Bundles of links, by name.
+    #[serde(default)]
+    pub links: Vec<BundleStatus>,
     /// Names that are answered for; absent where none is.
     #[serde(default)]
     pub names: Option<NamesStatus>,

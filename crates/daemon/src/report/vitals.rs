@@ -17,6 +17,7 @@ use crate::capture::{self, Captures};
 use crate::control::{Control, Picture};
 use crate::judge::weighed::Weighed;
 use crate::kept::board::{self as kept, Left};
+use crate::links::view as links;
 use crate::names::shared::Shared;
 use crate::packets::view::View;
 use crate::probe::board::Board;
@@ -46,6 +47,8 @@ pub struct Vitals {
     pub packets: tokio::sync::watch::Receiver<Arc<View>>,
     /// Shared addresses.
     pub vrrp: tokio::sync::watch::Receiver<Arc<vrrp::View>>,
+    /// Bundles of links.
+    pub links: tokio::sync::watch::Receiver<Arc<links::View>>,
     /// The name server.
     pub names: Arc<Shared>,
     /// The arithmetic of weights.
@@ -97,6 +100,8 @@ pub struct Facts {
     pub captures: capture::Counts,
     /// Shared addresses.
     pub vrrp: Arc<vrrp::View>,
+    /// Bundles of links.
+    pub links: Arc<links::View>,
     /// The name server.
     pub names: Arc<Shared>,
     /// Memory of all TCP sockets, bytes, as the kernel counts it.
@@ -121,6 +126,7 @@ impl Vitals {
             resident_bytes: resident_bytes(),
             packets: Arc::clone(&self.packets.borrow()),
             vrrp: Arc::clone(&self.vrrp.borrow()),
+            links: Arc::clone(&self.links.borrow()),
             names: Arc::clone(&self.names),
             access: self.access.counts(),
             probes: self.probes.read(),

@@ -49,6 +49,7 @@ async fn daemon() -> Daemon {
     let vitals = Vitals {
         packets: tokio::sync::watch::channel(Default::default()).1,
         vrrp: tokio::sync::watch::channel(Default::default()).1,
+        links: tokio::sync::watch::channel(Default::default()).1,
         names: Arc::default(),
         control,
         ports: Box::new(Vec::new),

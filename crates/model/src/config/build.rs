@@ -6,6 +6,7 @@ mod capture;
 mod compress;
 mod http2;
 mod inner;
+mod link;
 mod names;
 mod operate;
 mod packets;
@@ -51,6 +52,10 @@ pub fn build(effective: &Effective) -> Config {
         .captures
         .iter()
         .map(|section| (section.name.clone(), Arc::new(capture::capture(section))));
+    let bundles = effective
+        .links
+        .iter()
+        .map(|section| (section.name.clone(), Arc::new(link::bundle(section))));
     let zones =
         effective.zones.iter().map(names::zone).map(|zone| (zone.name.clone(), Arc::new(zone)));
     let hosts = effective.hosts.iter().map(|section| {
@@ -64,6 +69,7 @@ pub fn build(effective: &Effective) -> Config {
         pools: pools.collect::<BTreeMap<_, _>>(),
         vrrp: groups.collect::<BTreeMap<_, _>>(),
         captures: captures.collect::<BTreeMap<_, _>>(),
+        links: bundles.collect::<BTreeMap<_, _>>(),
         name_server: names::server(&effective.names),
         zones: zones.collect::<BTreeMap<_, _>>(),
         names: hosts.collect::<BTreeMap<_, _>>(),

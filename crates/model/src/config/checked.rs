@@ -19,6 +19,7 @@ use super::capture::Capture;
 use super::compress::Compress;
 use super::forward::Forward;
 use super::http2::{ClientHttp2, ServerHttp2};
+use super::link::Bundle;
 use super::names::{NameServer, Named, Zone};
 pub use super::operate::Admin;
 use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
@@ -48,6 +49,8 @@ pub struct Config {
     pub vrrp: BTreeMap<String, Arc<Vrrp>>,
     /// When packets are captured, by name.
     pub captures: BTreeMap<String, Arc<Capture>>,
+    /// Bundles of links by name.
+    pub links: BTreeMap<String, Arc<Bundle>>,
     /// The name server.
     pub name_server: NameServer,
     /// Zones by domain.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::address::ServerAddress;
 use super::capture::Capture;
 use super::checked::{Config, Global, Pool, Server, Service};
+use super::link::Bundle;
 use super::names::{NameServer, Named, Zone};
 use super::packets::Packets;
 use super::vrrp::Vrrp;
@@ -33,6 +34,9 @@ pub struct Diff {
     pub vrrp: Changes<Vec<VrrpKey>>,
     /// Captures.
     pub captures: Changes<Vec<CaptureKey>>,
+    /// Bundles of links.
+    #[serde(default)]
+    pub links: Changes<Vec<LinkKey>>,
     /// Keys of `[names]` that changed.
     #[serde(default)]
     pub name_server: Vec<NameServerKey>,
@@ -198,6 +202,17 @@ keys! {
     Keep = "keep" => keep,
 }
 keys! {
+    /// A key of a bundle of links.
+    LinkKey of Bundle besides (name):
+    Policy = "policy" => policy,
+    Links = "links" => links,
+    Addresses = "addresses" => addresses,
+    Routes = "routes" => routes,
+    Gap = "gap" => gap,
+    Equalise = "equalise" => equalise,
+    Probe = "probe" => probe,
+}
+keys! {
     /// A key of `[names]`.
     NameServerKey of NameServer besides ():
     Listen = "listen" => listen,
@@ -255,6 +270,7 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
         pools: changes(&old.pools, &new.pools, pool_change),
         vrrp: changes(&old.vrrp, &new.vrrp, VrrpKey::between),
         captures: changes(&old.captures, &new.captures, CaptureKey::between),
+        links: changes(&old.links, &new.links, LinkKey::between),
         name_server: NameServerKey::between(&old.name_server, &new.name_server),
         zones: changes(&old.zones, &new.zones, ZoneKey::between),
         names: changes(&old.names, &new.names, NameKey::between),
@@ -280,6 +296,7 @@ impl Config {
             pools: pools.collect(),
             vrrp: self.vrrp,
             captures: self.captures,
+            links: self.links,
             name_server: self.name_server,
             zones: self.zones,
             names: self.names,
@@ -296,6 +313,7 @@ impl Diff {
             && self.pools.is_empty()
             && self.vrrp.is_empty()
             && self.captures.is_empty()
+            && self.links.is_empty()
             && self.name_server.is_empty()
             && self.zones.is_empty()
             && self.names.is_empty()

@@ -89,6 +89,10 @@ impl Origins {
             let path = format!("capture.{}", rule.name);
             self.section(rule, &path, &format!("[{path}]"), &|_, _| true, visit);
         }
+        for bundle in &self.effective.links {
+            let path = format!("link.{}", bundle.name);
+            self.section(bundle, &path, &format!("[{path}]"), &|_, _| true, visit);
+        }
         self.names(visit);
         for service in &self.effective.services {
             let path = format!("service.{}", service.name);

@@ -14,7 +14,7 @@ use super::tables::agent::OF_AGENTS;
 use super::tables::balance::OWNED;
 use super::tables::probe::{KINDS, OF_KINDS, PROGRAM};
 use super::tables::{
-    capture::CAPTURE, global::GLOBAL, names::NAME, names::SERVER as NAMES, names::ZONE,
+    capture::CAPTURE, global::GLOBAL, link::LINK, names::NAME, names::SERVER as NAMES, names::ZONE,
     packets::PACKETS, pool::POOL, pool::SERVER, service::SERVICE, vrrp::VRRP,
 };
 use super::value::Value;
@@ -34,6 +34,8 @@ pub struct Effective {
     pub vrrp: Vec<Section>,
     /// Captures by name.
     pub captures: Vec<Section>,
+    /// Bundles of links by name.
+    pub links: Vec<Section>,
     /// The name server.
     pub names: Section,
     /// Zones by domain.
@@ -71,6 +73,7 @@ pub fn resolve(root: &Section) -> Effective {
         .collect();
     let vrrp = root.list("vrrp").iter().map(resolve_vrrp).collect();
     let captures = root.list("capture").iter().map(|it| own(&CAPTURE, it)).collect();
+    let links = root.list("link").iter().map(resolve_link).collect();
     let none = Section::new(&NAMES, Place::default());
     let names = own(&NAMES, root.table("names").unwrap_or(&none));
     let zones: Vec<Section> = root.list("zone").iter().map(|it| own(&ZONE, it)).collect();
@@ -83,6 +86,7 @@ pub fn resolve(root: &Section) -> Effective {
         pools,
         vrrp,
         captures,
+        links,
         names,
         zones,
         hosts,
@@ -211,6 +215,14 @@ fn resolve_vrrp(written: &Section) -> Section {
         );
     }
     group
+}
+
+fn resolve_link(written: &Section) -> Section {
+    let mut bundle = own(&LINK, written);
+    if bundle.text("policy") != Some("round-robin") && !bundle.wrote("equalise") {
+        bundle.clear("equalise");
+    }
+    bundle
 }
 
 fn resolve_server(written: &Section, pool: &Section) -> Section {

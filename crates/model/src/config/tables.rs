@@ -7,6 +7,7 @@ pub mod capture;
 pub mod compress;
 pub mod global;
 pub mod http2;
+pub mod link;
 pub mod names;
 pub mod operate;
 pub mod packets;
@@ -63,6 +64,12 @@ pub static ROOT: Table = Table {
             Kind::Named { table: &capture::CAPTURE, form: Form::Name, most: capture::RULES },
             Fallback::Absent,
             "When packets of connections are written down by themselves, by name.",
+        ),
+        Key::new(
+            "link",
+            Kind::Named { table: &link::LINK, form: Form::Name, most: link::BUNDLES },
+            Fallback::Absent,
+            "Bundles of links, each used as one link by a device of the same name.",
         ),
         Key::new(
             "names",

@@ -4,6 +4,7 @@
 pub mod balance;
 pub mod capture;
 pub mod http2;
+pub mod link;
 pub mod listeners;
 pub mod method;
 pub mod names;
@@ -25,6 +26,7 @@ use super::resolve::Effective;
 use super::schema::{Fallback, Kind, Table};
 use super::section::{Section, Slot};
 use super::suggest::nearest;
+use super::tables::link::{LINK, MEMBER};
 use super::tables::{
     global::GLOBAL, names::NAME, names::ZONE, pool::POOL, pool::SERVER, service::SERVICE,
     vrrp::VRRP,
@@ -44,6 +46,7 @@ pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
     packets::verify(effective, sink);
     vrrp::verify(&effective.vrrp, sink);
     capture::verify(effective, whole, sink);
+    link::verify(&effective.links, sink);
     names::verify(effective, whole, sink);
     rules::verify(effective, whole, sink);
     let uses = effective.uses();
@@ -59,6 +62,13 @@ fn missing(effective: &Effective, sink: &mut Sink<'_, '_>) {
     }
     for group in &effective.vrrp {
         required(&VRRP, group, &format!("vrrp.{}", quoted(&group.name)), sink);
+    }
+    for bundle in &effective.links {
+        let path = format!("link.{}", quoted(&bundle.name));
+        required(&LINK, bundle, &path, sink);
+        for (at, link) in bundle.list("links").iter().enumerate() {
+            required(&MEMBER, link, &format!("{path}.links[{at}]"), sink);
+        }
     }
     for zone in &effective.zones {
         required(&ZONE, zone, &format!("zone.{}", quoted(&zone.name)), sink);

@@ -14,6 +14,7 @@ mod explained;
 mod fresh;
 mod good;
 mod hostile;
+mod link;
 mod mistakes;
 mod names;
 mod packets;

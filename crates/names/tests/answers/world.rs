@@ -149,6 +149,7 @@ impl World {
             let id = PoolId(number as u32);
             let server = |(at, server): (usize, &Arc<model::config::Server>)| ServerView {
                 id: ServerId((number * 1_000 + at) as u32),
+                keeps: false,
                 config: Arc::clone(server),
                 address: match &server.address.host {
                     Host::Ip(ip) => Some(SocketAddr::new(*ip, server.address.port)),

@@ -63,6 +63,7 @@ fn sample() -> Status {
     Status {
         packets: None,
         vrrp: Vec::new(),
+        links: Vec::new(),
         names: None,
         version: "0.1.0".into(),
         generation: 7,

@@ -28,6 +28,7 @@ impl fmt::Display for Diff {
         }
         named(to, "vrrp", &self.vrrp)?;
         named(to, "capture", &self.captures)?;
+        named(to, "link", &self.links)?;
         if !self.name_server.is_empty() {
             writeln!(to, "~ names: {}", joined(&self.name_server))?;
         }

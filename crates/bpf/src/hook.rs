@@ -1,0 +1,104 @@
+//! Programs of traffic control at an interface, by pinned links that outlive the process. Which program belongs where is
+//! the tenant's business.
+
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::{fs, io};
+
+use thiserror::Error;
+
+use crate::home::{Home, HomeError};
+use crate::interface::{Interface, InterfaceError};
+use crate::load::{LoadError, Loaded};
+use crate::sys;
+
+pub use crate::sys::Side;
+
+/// Why a program does not stand.
+#[derive(Debug, Error)]
+pub enum HookError {
+    /// The directory for pins.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The interface.
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
+    /// The program.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A link cannot be made, pinned or opened; links of this kind came with Linux 6.6.
+    #[error("cannot {act} the {what} of interface `{interface}`, which needs Linux 6.6")]
+    Link {
+        /// What was attempted.
+        act: &'static str,
+        /// Whose program.
+        what: &'static str,
+        /// The interface.
+        interface: String,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Programs of one tenant.
+#[derive(Clone, Copy, Debug)]
+pub struct Hooks {
+    /// In errors: `gate`.
+    pub what: &'static str,
+    /// The directory of their pins below the home.
+    pub pins: &'static str,
+}
+
+impl Hooks {
+    /// Has a program of an object stand at one side of an interface; another one of the same ending is replaced at once.
+    ///
+    /// # Errors
+    /// The interface is missing, or the kernel refuses.
+    pub fn attach(
+        &self,
+        home: &Home,
+        loaded: &Loaded,
+        (program, ending): (&str, &str),
+        (name, side): (&str, Side),
+    ) -> Result<(), HookError> {
+        let interface = Interface::find(name)?;
+        let program = loaded.program(program)?;
+        let path = self.pin(home, name, ending)?;
+        let failed = |act| {
+            let (interface, what) = (name.to_owned(), self.what);
+            move |source| HookError::Link { act, what, interface, source }
+        };
+        match sys::pinned(&path) {
+            // An interface that was removed and made anew has another number: its old link is of no use.
+            Ok(link) if sys::tcx_ifindex(link.as_fd()).ok() == Some(interface.index) => {
+                return sys::link_update(link.as_fd(), program.as_fd()).map_err(failed("renew"));
+            }
+            Ok(_) => fs::remove_file(&path).map_err(failed("renew"))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed("open")(error)),
+        }
+        let link = sys::link_tcx(program.as_fd(), interface.index, side);
+        let link = link.map_err(failed("attach"))?;
+        sys::pin(link.as_fd(), &path).map_err(failed("pin"))
+    }
+
+    /// Leaves an interface, which may be gone.
+    ///
+    /// # Errors
+    /// The pin cannot be removed.
+    pub fn detach(&self, home: &Home, name: &str, ending: &str) -> Result<(), HookError> {
+        match fs::remove_file(self.pin(home, name, ending)?) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                let (interface, what) = (name.to_owned(), self.what);
+                Err(HookError::Link { act: "remove", what, interface, source })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn pin(&self, home: &Home, name: &str, ending: &str) -> Result<PathBuf, HookError> {
+        // Names in a BPF file system have no dots; interfaces may.
+        Ok(home.below(self.pins)?.join(format!("{}-{ending}", name.replace('.', "%"))))
+    }
+}

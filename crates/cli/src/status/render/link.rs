@@ -1,0 +1,49 @@
+//! Bundles of links as a table.
+
+use api::types::{LinkStatus, Status};
+
+use crate::show::paint::Colour;
+use crate::show::table::{Align, Cell, Table};
+use crate::show::unit::count;
+
+/// Each link of each bundle.
+pub(super) fn links(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("BUNDLE", Align::Left),
+        ("POLICY", Align::Left),
+        ("LINK", Align::Left),
+        ("VIA", Align::Left),
+        ("ROUND TRIP", Align::Right),
+        ("LOSS", Align::Right),
+        ("HELD", Align::Right),
+        ("PACKETS", Align::Right),
+        ("STATE", Align::Left),
+    ]);
+    for bundle in &status.links {
+        for (at, link) in bundle.links.iter().enumerate() {
+            let LinkStatus { interface, via, state, reason, .. } = link;
+            let first = |text: &str| if at == 0 { text.to_owned() } else { String::new() };
+            let via: Vec<String> = via.iter().map(ToString::to_string).collect();
+            let trip = link.round_trip_us.map_or_else(|| "-".to_owned(), millis);
+            let held = if link.held_us == 0 { "-".to_owned() } else { millis(link.held_us) };
+            let colour = if state == "alive" { Colour::Good } else { Colour::Bad };
+            let why = if at == 0 && bundle.state == "down" { &bundle.reason } else { reason };
+            table.row(vec![
+                first(&bundle.name).into(),
+                first(&bundle.policy).into(),
+                interface.as_str().into(),
+                via.join("\n").into(),
+                trip.into(),
+                format!("{:.1} %", link.loss * 100.0).into(),
+                held.into(),
+                count(link.packets).into(),
+                Cell::led(state, colour, &format!(" {why}")),
+            ]);
+        }
+    }
+    table
+}
+
+fn millis(micros: u64) -> String {
+    format!("{:.1} ms", micros as f64 / 1000.0)
+}

@@ -1,0 +1,394 @@
+//! One bundle: has its device stand, follows its links, and writes into the kernel what follows from them.
+//!
+//! What a link's signs mean, in which order links take turns and how long packets are held is decided by `links`.
+
+mod shown;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bpf::Interface;
+use l4::hops::{Link, Route};
+use links::equal;
+use links::life::{Life, Why};
+use links::plane::{Ends, Plane};
+use links::schedule::{Schedule, Turn};
+use links::table::{Entry, Member};
+use model::config::{Bundle as Config, LinkPolicy, Member as Wanted};
+use model::moment::Moment;
+use tokio::sync::mpsc;
+
+use super::asker::{Asker, Heard};
+use super::device::{Netlink, other};
+use super::holder::Holder;
+use crate::event::Events;
+use crate::packets::netlink::Kernel;
+use crate::packets::site::chain;
+use crate::probe::seed::seed;
+
+/// What a bundle works with.
+pub(super) struct Tools<'a> {
+    /// To ask the kernel.
+    pub kernel: &'a Kernel,
+    /// To set its devices.
+    pub netlink: &'a Netlink,
+    /// The programs.
+    pub plane: &'a Plane,
+    /// Where it says what happened.
+    pub events: &'a Events,
+    /// Interfaces by number.
+    pub links: &'a HashMap<u32, Link>,
+    /// Where answers of next hops go.
+    pub heard: &'a mpsc::Sender<Heard>,
+}
+
+/// A bundle.
+#[derive(Debug)]
+pub(super) struct Bundle {
+    /// What is wanted.
+    pub config: Arc<Config>,
+    tracks: Vec<Track>,
+    ends: Option<Ends>,
+    mtu: u32,
+    /// The device stands as it should.
+    settled: bool,
+    written: Option<Entry>,
+    holder: Option<Holder>,
+    holds: Vec<Duration>,
+    trouble: Option<String>,
+    uneven: bool,
+}
+
+/// A link that is followed.
+#[derive(Debug)]
+struct Track {
+    wanted: Wanted,
+    life: Life,
+    ifindex: Option<u32>,
+    asker: Option<Asker>,
+    reason: String,
+}
+
+impl Bundle {
+    /// One that does not stand yet.
+    pub fn new(config: Arc<Config>) -> Bundle {
+        let track = |wanted: &Wanted| Track {
+            wanted: wanted.clone(),
+            life: Life::new(config.probe.clone()),
+            ifindex: None,
+            asker: None,
+            reason: "it was not looked at yet".to_owned(),
+        };
+        Bundle {
+            tracks: config.links.iter().map(track).collect(),
+            config,
+            ends: None,
+            mtu: 0,
+            settled: false,
+            written: None,
+            holder: None,
+            holds: Vec::new(),
+            trouble: None,
+            uneven: false,
+        }
+    }
+
+    /// Takes up a changed configuration; links that stay keep what is known of them.
+    pub async fn adopt(&mut self, config: &Arc<Config>, tools: &Tools<'_>) {
+        let before = std::mem::replace(self, Bundle::new(Arc::clone(config)));
+        let Bundle { config: old, tracks, ends, holder, holds, .. } = before;
+        (self.holder, self.holds) = (holder, holds);
+        let mut tracks: Vec<Option<Track>> = tracks.into_iter().map(Some).collect();
+        if old.probe == config.probe {
+            for track in &mut self.tracks {
+                let same = |one: &&mut Option<Track>| {
+                    one.as_ref().is_some_and(|one| one.wanted == track.wanted)
+                };
+                if let Some(kept) = tracks.iter_mut().find(same).and_then(Option::take) {
+                    *track = kept;
+                }
+            }
+        }
+        let Some(Ends { device, .. }) = ends else { return };
+        for ip in old.addresses.iter().filter(|ip| !config.addresses.contains(ip)) {
+            self.note(tools.netlink.remove_address(device, *ip).await, tools);
+        }
+        for to in old.routes.iter().filter(|to| !config.routes.contains(to)) {
+            self.note(tools.netlink.remove_route(device, *to).await, tools);
+        }
+    }
+
+    /// Has the device stand and its links be followed, as interfaces are now.
+    pub async fn stand(&mut self, tools: &Tools<'_>) {
+        for number in 0..self.tracks.len() {
+            self.find(number, tools);
+        }
+        let mtu = self.room(tools);
+        let stood = match self.found(tools).await {
+            Ok(ends) if self.settled && self.ends == Some(ends) && self.mtu == mtu => Ok(()),
+            Ok(ends) => self.set_up(ends, mtu, tools).await,
+            Err(why) => Err(why),
+        };
+        if let Err(why) = stood {
+            self.say(why, tools);
+        }
+        self.write(tools);
+    }
+
+    /// Time passed: asks, looks at carriers, and writes what changed.
+    pub async fn tick(&mut self, now: Moment, tools: &Tools<'_>) {
+        for number in 0..self.tracks.len() {
+            let Some(track) = self.tracks.get_mut(number) else { continue };
+            let there = match track.ifindex {
+                Some(ifindex) => tools.netlink.carrier(ifindex).await.unwrap_or(false),
+                None => false,
+            };
+            let carrier = track.life.carrier(there);
+            let passed = track.life.pass(now);
+            if let Some(asked) = track.asker.as_ref().and_then(|_| track.life.ask(now))
+                && let Some(asker) = &track.asker
+            {
+                asker.ask(asked);
+            }
+            self.told(number, carrier.or(passed), tools);
+        }
+        self.write(tools);
+    }
+
+    /// An answer came; `false`: it is none of this bundle's links.
+    pub fn hear(&mut self, heard: &Heard, tools: &Tools<'_>) -> bool {
+        let token = heard.echo.token;
+        let ours = |track: &Track| track.asker.as_ref().is_some_and(|asker| asker.token == token);
+        let Some(number) = self.tracks.iter().position(ours) else { return false };
+        let changed = self.tracks[number].life.answer(heard.echo.number, heard.at);
+        self.told(number, changed, tools);
+        if changed.is_some() {
+            self.write(tools);
+        }
+        true
+    }
+
+    /// Gives the device up.
+    pub async fn end(&mut self, tools: &Tools<'_>) {
+        self.holder = None;
+        let Some(ends) = self.ends.take() else { return };
+        let name = self.config.name.clone();
+        let detached = tools.plane.detach(&name, &other(&name));
+        let forgotten = detached.and_then(|()| tools.plane.forget(ends));
+        self.note(forgotten, tools);
+        self.note(tools.netlink.remove(ends.device).await, tools);
+    }
+
+    fn find(&mut self, number: usize, tools: &Tools<'_>) {
+        let Some(track) = self.tracks.get_mut(number) else { return };
+        let name = &track.wanted.interface;
+        let found = tools.links.iter().find(|(_, link)| link.name == *name);
+        let ifindex = found.map(|(ifindex, _)| *ifindex);
+        let asked = self.config.probe.is_some();
+        let stale = track.ifindex != ifindex
+            || asked && track.asker.as_ref().is_none_or(|asker| !asker.lives());
+        track.ifindex = ifindex;
+        let mut failed = None;
+        if stale {
+            track.asker = None;
+            if let (Some(ifindex), Some(via), true) = (ifindex, track.wanted.via.first(), asked) {
+                match Asker::open((name, ifindex), *via, seed(), tools.heard.clone()) {
+                    Ok(asker) => track.asker = Some(asker),
+                    Err(error) => failed = Some(format!("{name} cannot be asked: {error}")),
+                }
+            }
+        }
+        let changed = track.life.carrier(found.is_some_and(|(_, link)| link.up));
+        self.told(number, changed, tools);
+        if let Some(why) = failed {
+            self.say(why, tools);
+        }
+    }
+
+    /// The largest packet that every link takes, bytes.
+    fn room(&mut self, tools: &Tools<'_>) -> u32 {
+        let of = |track: &Track| tools.links.get(&track.ifindex?).map(|link| link.mtu);
+        let all: Vec<u32> = self.tracks.iter().filter_map(of).collect();
+        let least = all.iter().min().copied().unwrap_or(1500);
+        let uneven = all.iter().any(|mtu| *mtu != least);
+        if uneven && !self.uneven {
+            let (name, most) = (&self.config.name, all.iter().max().copied().unwrap_or(least));
+            let text = format!(
+                "bundle {name}: its links take packets of {least} to {most} bytes; its device takes {least}: give all \
+                 links one MTU"
+            );
+            tools.events.warn("link-mtu", text);
+        }
+        self.uneven = uneven;
+        least
+    }
+
+    async fn found(&self, tools: &Tools<'_>) -> Result<Ends, String> {
+        let name = &self.config.name;
+        let index = |name: &str| Interface::find(name).ok().map(|one| one.index);
+        let ends = || index(name).zip(index(&other(name)));
+        match (index(name), index(&other(name))) {
+            (Some(device), Some(other)) => return Ok(Ends { device, other }),
+            (None, None) => {}
+            _ => {
+                return Err(format!("there is an interface {name} already, and it is no bundle's"));
+            }
+        }
+        tools.netlink.make(name).await.map_err(|error| format!("no device {name}: {error}"))?;
+        let (device, other) = ends().ok_or_else(|| format!("the device {name} is gone again"))?;
+        Ok(Ends { device, other })
+    }
+
+    async fn set_up(&mut self, ends: Ends, mtu: u32, tools: &Tools<'_>) -> Result<(), String> {
+        let config = Arc::clone(&self.config);
+        let name = &config.name;
+        let alone = config.policy == LinkPolicy::RoundRobin;
+        self.settled = false;
+        tools.plane.prepare(ends).map_err(|error| chain(&error))?;
+        tools.plane.attach(name, &other(name)).map_err(|error| chain(&error))?;
+        for ifindex in [ends.other, ends.device] {
+            let done = tools.netlink.set_up(ifindex, mtu, alone).await;
+            done.map_err(|error| format!("{name} cannot be set up: {error}"))?;
+        }
+        if self.ends != Some(ends) {
+            self.holder = None;
+        }
+        (self.ends, self.mtu, self.written) = (Some(ends), mtu, None);
+        for ip in &config.addresses {
+            let done = tools.netlink.add_address(ends.device, *ip).await;
+            done.map_err(|error| format!("{name} cannot have {ip}: {error}"))?;
+        }
+        for to in &config.routes {
+            let done = tools.netlink.add_route(ends.device, *to).await;
+            let new = done.map_err(|error| format!("{to} cannot be sent over {name}: {error}"))?;
+            let there = tools.kernel.route(to.address());
+            if !new && !matches!(there.await, Route::Via { ifindex, .. } if ifindex == ends.device)
+            {
+                return Err(format!("there is another route to {to} already: {name} has it not"));
+            }
+        }
+        (self.settled, self.trouble) = (true, None);
+        Ok(())
+    }
+
+    fn delays(&self) -> Vec<Option<Duration>> {
+        let of = |track: &Track| {
+            let measured = || track.life.round_trip().map(|trip| trip / 2);
+            track.life.alive().then(|| track.wanted.delay.or_else(measured)).flatten()
+        };
+        self.tracks.iter().map(of).collect()
+    }
+
+    fn gap(&self) -> Duration {
+        self.config.gap.unwrap_or_else(|| equal::gap(&self.delays()))
+    }
+
+    /// Writes what follows from the links as they are.
+    fn write(&mut self, tools: &Tools<'_>) {
+        let Some(ends) = self.ends else { return };
+        let turn = |track: &Track| Turn {
+            alive: track.life.alive() && track.ifindex.is_some(),
+            capacity: track.wanted.capacity.unwrap_or(0),
+        };
+        let turns: Vec<Turn> = self.tracks.iter().map(turn).collect();
+        self.hold(ends, tools);
+        let member = |(track, (turn, hold)): (&Track, (&Turn, &Duration))| Member {
+            ifindex: track.ifindex.unwrap_or(0),
+            alive: turn.alive,
+            held: !hold.is_zero(),
+            v4: track.wanted.via.iter().find_map(|ip| match ip {
+                std::net::IpAddr::V4(v4) => Some(*v4),
+                std::net::IpAddr::V6(_) => None,
+            }),
+            v6: track.wanted.via.iter().find_map(|ip| match ip {
+                std::net::IpAddr::V6(v6) => Some(*v6),
+                std::net::IpAddr::V4(_) => None,
+            }),
+        };
+        let links = self.tracks.iter().zip(turns.iter().zip(&self.holds));
+        // In whole tenths of a millisecond, or each answer would change it.
+        let gap = u64::try_from(self.gap().as_nanos()).unwrap_or(u64::MAX);
+        let entry = Entry {
+            policy: self.config.policy,
+            slots: Schedule::of(self.config.policy, &turns).slots().to_vec(),
+            gap: gap.div_ceil(100_000).saturating_mul(100_000),
+            members: links.map(member).collect(),
+        };
+        if self.written.as_ref() == Some(&entry) {
+            return;
+        }
+        match tools.plane.set(ends, &entry) {
+            Ok(()) => self.written = Some(entry),
+            Err(error) => self.say(chain(&error), tools),
+        }
+    }
+
+    /// Has packets held as delays are now, or not at all.
+    fn hold(&mut self, ends: Ends, tools: &Tools<'_>) {
+        let none = vec![Duration::ZERO; self.tracks.len()];
+        let wanted = self.config.policy == LinkPolicy::RoundRobin && self.config.equalise;
+        let holds = if wanted { equal::holds(&self.delays()) } else { none.clone() };
+        if holds.iter().all(Duration::is_zero) {
+            (self.holds, self.holder) = (none, None);
+            return;
+        }
+        if self.holder.as_ref().is_none_or(|holder| !holder.lives()) {
+            let lease = tools.plane.lease(ends).map_err(|error| chain(&error));
+            let started = lease.and_then(|lease| {
+                Holder::start(ends.other, lease).map_err(|error| error.to_string())
+            });
+            match started {
+                Ok(holder) => self.holder = Some(holder),
+                Err(why) => {
+                    (self.holds, self.holder) = (none, None);
+                    return self.say(format!("its packets are not held for order: {why}"), tools);
+                }
+            }
+        }
+        if let Some(holder) = &self.holder {
+            holder.set(&holds);
+        }
+        self.holds = holds;
+    }
+
+    /// Says what became of a link.
+    fn told(&mut self, number: usize, changed: Option<Why>, tools: &Tools<'_>) {
+        let Some(track) = self.tracks.get_mut(number) else { return };
+        let (Some(why), Wanted { interface, via, .. }) = (changed, &track.wanted) else { return };
+        let via = via.first().map(ToString::to_string).unwrap_or_default();
+        let reason = match why {
+            Why::NoCarrier if track.ifindex.is_none() => {
+                format!("there is no interface {interface}")
+            }
+            Why::NoCarrier => format!("{interface} has no carrier"),
+            Why::Carrier => format!("{interface} has a carrier"),
+            Why::Silence => format!("{via} does not answer"),
+            Why::Answers => format!("{via} answers"),
+        };
+        track.reason.clone_from(&reason);
+        let (alive, name) = (track.life.alive(), &self.config.name);
+        let left = self.tracks.iter().filter(|track| track.life.alive()).count();
+        let of = self.tracks.len();
+        let text = format!("bundle {name}: {reason}; {left} of {of} links live");
+        if alive {
+            tools.events.info("link-up", text);
+        } else {
+            tools.events.warn("link-down", text);
+        }
+    }
+
+    fn note<E: std::error::Error>(&mut self, done: Result<(), E>, tools: &Tools<'_>) {
+        if let Err(error) = done {
+            self.say(chain(&error), tools);
+        }
+    }
+
+    /// Says once what is wrong.
+    fn say(&mut self, why: String, tools: &Tools<'_>) {
+        if self.trouble.as_ref() != Some(&why) {
+            tools.events.warn("bundle-trouble", format!("bundle {}: {why}", self.config.name));
+            self.trouble = Some(why);
+        }
+    }
+}

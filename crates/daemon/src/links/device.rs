@@ -1,0 +1,165 @@
+//! A bundle's device in the kernel: a pair of virtual links whose one end carries the bundle's name, addresses and
+//! routes, and whose other end is where packets are held. It decides nothing.
+
+use std::io;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use futures_util::stream::TryStreamExt;
+use model::config::Prefix;
+use rtnetlink::packet_route::address::AddressHeaderFlags;
+use rtnetlink::packet_route::link::{LinkAttribute, LinkFlags};
+use rtnetlink::packet_route::route::RouteScope;
+use rtnetlink::{Handle, LinkUnspec, LinkVeth, RouteMessageBuilder, new_connection};
+use rustix::io::Errno;
+use tokio::task::JoinHandle;
+
+/// The kernel answers at once; a socket that does not is given up.
+const ANSWER: Duration = Duration::from_secs(2);
+/// Segments of one packet as the device takes it, where each packet is to be chosen for.
+const ONE: u32 = 1;
+/// And where a flow stays: the kernel's usual.
+const MANY: u32 = 65_535;
+
+/// The name of a device's other end.
+pub fn other(name: &str) -> String {
+    format!("{name}~")
+}
+
+/// A connection to the kernel.
+#[derive(Debug)]
+pub struct Netlink {
+    handle: Handle,
+    pump: JoinHandle<()>,
+}
+
+impl Drop for Netlink {
+    fn drop(&mut self) {
+        self.pump.abort();
+    }
+}
+
+impl Netlink {
+    /// Connects.
+    ///
+    /// # Errors
+    /// There is no such socket.
+    pub fn connect() -> io::Result<Netlink> {
+        let (connection, handle, _) = new_connection()?;
+        Ok(Netlink { handle, pump: tokio::spawn(connection) })
+    }
+
+    /// Whether an interface has a carrier and is set up; `None`: it is gone, or the kernel does not answer.
+    pub async fn carrier(&self, ifindex: u32) -> Option<bool> {
+        let mut answers = Box::pin(self.handle.link().get().match_index(ifindex).execute());
+        let answer = tokio::time::timeout(ANSWER, answers.try_next()).await.ok()?.ok()??;
+        let flags = answer.header.flags;
+        Some(flags.contains(LinkFlags::Up) && flags.contains(LinkFlags::LowerUp))
+    }
+
+    /// Makes both ends of a bundle's device.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn make(&self, name: &str) -> io::Result<()> {
+        let pair = LinkVeth::new(name, &other(name)).build();
+        done(self.handle.link().add(pair).execute(), None).await
+    }
+
+    /// Sets an end up; `alone`: packets come to it one by one and not as long segments.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn set_up(&self, ifindex: u32, mtu: u32, alone: bool) -> io::Result<()> {
+        let segments = LinkAttribute::GsoMaxSegs(if alone { ONE } else { MANY });
+        let link = LinkUnspec::new_with_index(ifindex)
+            .mtu(mtu)
+            // Next hops are the links': nobody is asked on the device itself.
+            .arp(false)
+            .append_extra_attribute(segments)
+            .up();
+        done(self.handle.link().set(link.build()).execute(), None).await
+    }
+
+    /// Removes a device with its other end; no error when it is gone.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn remove(&self, ifindex: u32) -> io::Result<()> {
+        done(self.handle.link().del(ifindex).execute(), Some(Errno::NODEV)).await
+    }
+
+    /// Sets an address; no error when it is there.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn add_address(&self, ifindex: u32, ip: IpAddr) -> io::Result<()> {
+        let mut request = self.handle.address().add(ifindex, ip, whole(ip));
+        if ip.is_ipv6() {
+            request.message_mut().header.flags |= AddressHeaderFlags::Nodad;
+        }
+        done(request.execute(), Some(Errno::EXIST)).await
+    }
+
+    /// Takes an address away; no error when it is not there.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn remove_address(&self, ifindex: u32, ip: IpAddr) -> io::Result<()> {
+        let mut named = self.handle.address().add(ifindex, ip, whole(ip));
+        let request = self.handle.address().del(named.message_mut().clone());
+        done(request.execute(), Some(Errno::ADDRNOTAVAIL)).await
+    }
+
+    /// Sends a network over the device; `false`: there is a route to it already.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn add_route(&self, ifindex: u32, to: Prefix) -> io::Result<bool> {
+        let message = route(ifindex, to)?;
+        match done(self.handle.route().add(message).execute(), None).await {
+            Err(error) if error.raw_os_error() == Some(Errno::EXIST.raw_os_error()) => Ok(false),
+            other => other.map(|()| true),
+        }
+    }
+
+    /// Sends a network over the device no more; no error when it is not.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn remove_route(&self, ifindex: u32, to: Prefix) -> io::Result<()> {
+        let message = route(ifindex, to)?;
+        done(self.handle.route().del(message).execute(), Some(Errno::SRCH)).await
+    }
+}
+
+fn route(ifindex: u32, to: Prefix) -> io::Result<rtnetlink::packet_route::route::RouteMessage> {
+    let builder = RouteMessageBuilder::<IpAddr>::new()
+        .destination_prefix(to.address(), to.bits())
+        .map_err(io::Error::other)?;
+    // Without a gateway: whatever is there is one step away, as the kernel sees it.
+    let scope = if to.address().is_ipv4() { RouteScope::Link } else { RouteScope::Universe };
+    Ok(builder.output_interface(ifindex).scope(scope).build())
+}
+
+/// Bits of an address.
+fn whole(ip: IpAddr) -> u8 {
+    if ip.is_ipv4() { 32 } else { 128 }
+}
+
+/// The kernel's answer, of which one refusal may be as good as done.
+async fn done(
+    ask: impl Future<Output = Result<(), rtnetlink::Error>>,
+    as_good: Option<Errno>,
+) -> io::Result<()> {
+    match tokio::time::timeout(ANSWER, ask).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(rtnetlink::Error::NetlinkError(message))) => {
+            let error = message.to_io();
+            let fine = as_good.is_some_and(|one| error.raw_os_error() == Some(one.raw_os_error()));
+            if fine { Ok(()) } else { Err(error) }
+        }
+        Ok(Err(error)) => Err(io::Error::other(error)),
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}

@@ -1,0 +1,177 @@
+//! Holds packets of shorter links until those of longer ones are as far: one thread for each bundle that needs it.
+//!
+//! Packets come to the other end of the bundle's device, marked with their link's number, and leave by it again when
+//! they are due; the program there sends them on. While the thread renews its lease packets are given to it, and
+//! without it they go at once. How long they are held is decided elsewhere.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use links::plane::Lease;
+use links::schedule::LINKS;
+use links::shelf::Shelf;
+use model::moment::Moment;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use super::sys;
+use crate::vrrp::now;
+
+/// Packets are given to the thread for so long after it was seen alive.
+const LEASE: Duration = Duration::from_millis(200);
+/// Between two renewals at most.
+const RENEW: Duration = Duration::from_millis(50);
+/// Bytes that may wait in the kernel for the thread.
+const ROOM: i32 = 16 << 20;
+/// Frames that are taken between two looks at what is due.
+const BATCH: usize = 64;
+/// `struct virtio_net_hdr` before each frame.
+const HEADER: usize = 10;
+/// The last byte of a frame's destination: its link's number.
+const MARK: usize = HEADER + 5;
+/// The longest frame: a segment that the device would cut up, and both headers.
+const FRAME: usize = HEADER + 14 + 65_536;
+/// Nobody else's work is more urgent.
+const NICE: i32 = -15;
+
+/// What happened to packets besides being held.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// Sent at once, for the shelf was full.
+    pub early: AtomicU64,
+    /// Lost, for the thread did not take them in time.
+    pub missed: AtomicU64,
+    /// Lost, for the device took no more.
+    pub unsent: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    holds: [AtomicU64; LINKS],
+    counts: Counts,
+}
+
+/// The thread of a bundle; it ends when this is dropped, and sends what it has.
+#[derive(Debug)]
+pub struct Holder {
+    shared: Arc<Shared>,
+    stop: Option<OwnedFd>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Holder {
+    /// Starts it at the other end of a bundle's device.
+    ///
+    /// # Errors
+    /// The right to open packet sockets is missing, or the interface is.
+    pub fn start(other: u32, lease: Lease) -> io::Result<Holder> {
+        let socket = sys::open(other, ROOM)?;
+        let (ear, stop) = rustix::pipe::pipe()?;
+        let shared = Arc::<Shared>::default();
+        let mine = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("holder".to_owned()).spawn(move || {
+            let _ = rustix::process::setpriority_process(None, NICE);
+            hold(&socket, &ear, &lease, &mine);
+        })?;
+        Ok(Holder { shared, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// From now on packets are held so long, link by link.
+    pub fn set(&self, holds: &[Duration]) {
+        let all = holds.iter().copied().chain(std::iter::repeat(Duration::ZERO));
+        for (to, hold) in self.shared.holds.iter().zip(all) {
+            to.store(u64::try_from(hold.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        }
+    }
+
+    /// What was counted.
+    pub fn counts(&self) -> &Counts {
+        &self.shared.counts
+    }
+
+    /// Whether it works still: a socket of an interface that is gone does not.
+    pub fn lives(&self) -> bool {
+        self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        // The thread sees the pipe's end.
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn hold(socket: &OwnedFd, stop: &OwnedFd, lease: &Lease, shared: &Shared) {
+    let mut shelf = Shelf::default();
+    let mut buffer = vec![0; FRAME];
+    let mut renewed = Moment(0);
+    loop {
+        let at = now();
+        if at.since(renewed) >= RENEW {
+            // Without a lease packets are not given: nothing is lost, and the next round tries again.
+            let _ = lease.renew(at + LEASE);
+            shared.counts.missed.fetch_add(sys::missed(socket), Ordering::Relaxed);
+            renewed = at;
+        }
+        while let Some(packet) = shelf.take(now()) {
+            give(socket, &packet, shared);
+        }
+        let due = shelf.due().map_or(RENEW, |due| due.since(now()).min(RENEW));
+        if over(socket, stop, due) || !take(socket, &mut buffer, &mut shelf, shared) {
+            break;
+        }
+    }
+    let _ = lease.renew(Moment(0));
+    while let Some(packet) = shelf.take(Moment::NEVER) {
+        give(socket, &packet, shared);
+    }
+}
+
+/// Takes what is there; `false`: the interface is gone.
+fn take(socket: &OwnedFd, buffer: &mut [u8], shelf: &mut Shelf, shared: &Shared) -> bool {
+    for _ in 0..BATCH {
+        let bytes = match recv(socket, &mut *buffer, RecvFlags::empty()) {
+            Ok((_, bytes)) => bytes,
+            Err(Errno::INTR) => continue,
+            // A link that went down for a moment says so once.
+            Err(Errno::AGAIN | Errno::NETDOWN) => return true,
+            Err(_) => return false,
+        };
+        let frame = &buffer[..bytes];
+        let Some(link) = frame.get(MARK).map(|mark| usize::from(*mark)) else { continue };
+        let hold = shared.holds.get(link).map_or(0, |hold| hold.load(Ordering::Relaxed));
+        if let Err(packet) = shelf.put(link, now(), Duration::from_nanos(hold), frame.to_vec()) {
+            shared.counts.early.fetch_add(1, Ordering::Relaxed);
+            give(socket, &packet, shared);
+        }
+    }
+    true
+}
+
+fn give(socket: &OwnedFd, packet: &[u8], shared: &Shared) {
+    if send(socket, packet, SendFlags::empty()).is_err() {
+        shared.counts.unsent.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Waits for a frame, or so long; `true`: it is over.
+fn over(socket: &OwnedFd, stop: &OwnedFd, due: Duration) -> bool {
+    let mut ready = [socket, stop].map(|descriptor| PollFd::new(descriptor, PollFlags::IN));
+    let due = Timespec {
+        tv_sec: i64::try_from(due.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(due.subsec_nanos()),
+    };
+    match poll(&mut ready, Some(&due)) {
+        Ok(_) | Err(Errno::INTR) => !ready[1].revents().is_empty(),
+        Err(_) => true,
+    }
+}

@@ -1,0 +1,82 @@
+//! How bundles stand, for `status` and metrics. It is made by the thread and changed by nobody.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// All bundles.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// By name.
+    pub bundles: BTreeMap<String, BundleView>,
+    /// Why the kernel carries none of them.
+    pub broken: Option<String>,
+}
+
+/// One bundle.
+#[derive(Clone, Debug)]
+pub struct BundleView {
+    /// Its policy, as written.
+    pub policy: &'static str,
+    /// What it can do.
+    pub state: State,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// The largest packet of its device, bytes.
+    pub mtu: u32,
+    /// `flowlet`: silence after which a flow may change links.
+    pub gap: Option<Duration>,
+    /// By how much the longest link is longer than the shortest, as measured or written.
+    pub skew: Duration,
+    /// Its links, in the order of the configuration.
+    pub links: Vec<LinkView>,
+    /// What the programs counted besides.
+    pub kinds: BTreeMap<&'static str, u64>,
+    /// Packets dropped, by why.
+    pub dropped: BTreeMap<&'static str, u64>,
+}
+
+/// What a bundle can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Every link lives.
+    Up,
+    /// Some do.
+    Degraded,
+    /// None does, or the device does not stand.
+    Down,
+}
+
+impl State {
+    /// As written for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            State::Up => "up",
+            State::Degraded => "degraded",
+            State::Down => "down",
+        }
+    }
+}
+
+/// A link.
+#[derive(Clone, Debug)]
+pub struct LinkView {
+    /// Its interface.
+    pub interface: String,
+    /// Its next hops.
+    pub via: Vec<IpAddr>,
+    /// It may have packets.
+    pub alive: bool,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// The least of the last round trips.
+    pub round_trip: Option<Duration>,
+    /// Of the last questions, the share without an answer.
+    pub loss: f64,
+    /// How long its packets are held.
+    pub hold: Duration,
+    /// Packets given to it.
+    pub packets: u64,
+    /// And their bytes.
+    pub bytes: u64,
+}

@@ -1,0 +1,77 @@
+//! One line between two hosts: the links of both ends through a namespace between them, and its forwarder. It gives no
+//! addresses.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::thread::JoinHandle;
+
+use thiserror::Error;
+
+use super::queue::{Counts, Shape};
+use super::{shell, sys};
+use crate::net::{Namespace, NamespaceError, ToolError, find, said};
+
+/// Why there is no line.
+#[derive(Debug, Error)]
+pub enum LineError {
+    /// A namespace.
+    #[error(transparent)]
+    Namespace(#[from] NamespaceError),
+    /// A link.
+    #[error("the links of a line could not be laid")]
+    Tool(#[from] ToolError),
+    /// A socket.
+    #[error("the line's sockets could not be opened; that needs root")]
+    Socket(#[from] io::Error),
+}
+
+/// The line; its forwarder ends when this is dropped.
+#[derive(Debug)]
+pub struct Wire {
+    stop: Option<OwnedFd>,
+    forwarder: Option<JoinHandle<io::Result<[Counts; 2]>>>,
+}
+
+impl Wire {
+    /// Lays it: hosts with the names of their links there, the names of the ends between, and what packets of the first
+    /// and of the second host meet.
+    pub fn lay(
+        hosts: [(&Namespace, &str); 2],
+        between: &Namespace,
+        ends: [&str; 2],
+        shapes: [Shape; 2],
+    ) -> Result<Wire, LineError> {
+        for ((host, link), end) in hosts.into_iter().zip(ends) {
+            let name = between.name();
+            host.ip(&format!("link add {link} mtu 1500 type veth peer name {end} netns {name}\n"))?;
+            // What is forwarded must be as it is on a wire: no segments put together, every checksum computed.
+            for (namespace, link) in [(host, link), (between, end)] {
+                let mut ethtool = namespace.command(find("ethtool"));
+                said(
+                    ethtool
+                        .args(["-K", link, "tx", "off", "tso", "off", "gso", "off", "gro", "off"]),
+                )?;
+                namespace.ip(&format!("link set dev {link} up\n"))?;
+            }
+        }
+        let [left, right] = ends;
+        let links = between.within(|| io::Result::Ok([sys::open(left)?, sys::open(right)?]))??;
+        let (ear, stop) = rustix::pipe::pipe().map_err(io::Error::from)?;
+        let forwarder = std::thread::spawn(move || shell::forward(links, &ear, shapes));
+        Ok(Wire { stop: Some(stop), forwarder: Some(forwarder) })
+    }
+
+    /// Ends it; what was done with packets of the first host and of the second. `None`: it has ended before.
+    pub fn end(&mut self) -> Option<io::Result<[Counts; 2]>> {
+        // The forwarder sees the pipe's end.
+        self.stop = None;
+        let done = self.forwarder.take()?.join();
+        Some(done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}

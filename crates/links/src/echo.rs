@@ -1,0 +1,107 @@
+//! What is sent to a next hop and comes back: ICMP echo (RFC 792, RFC 4443 §4.1), with our clock in it. Pure.
+
+use model::moment::Moment;
+
+/// Types of question and answer.
+const V4: (u8, u8) = (8, 0);
+const V6: (u8, u8) = (128, 129);
+/// Bytes before the payload: type, code, checksum, identifier, number.
+const HEADER: usize = 8;
+/// A word of our own, and when it was sent.
+const PAYLOAD: usize = 16;
+
+/// A question, or the answer to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Echo {
+    /// Whose: answers to others are not ours.
+    pub token: u64,
+    /// Counts questions.
+    pub number: u16,
+    /// When it was sent.
+    pub sent: Moment,
+}
+
+impl Echo {
+    /// The question as an ICMP message; the kernel computes the checksum of version 6.
+    pub fn question(&self, v6: bool) -> Vec<u8> {
+        let kind = if v6 { V6.0 } else { V4.0 };
+        let [high, low] = self.number.to_be_bytes();
+        let [.., a, b] = self.token.to_be_bytes();
+        let mut out = vec![kind, 0, 0, 0, a, b, high, low];
+        out.extend(self.token.to_be_bytes());
+        out.extend(self.sent.0.to_be_bytes());
+        if !v6 {
+            let sum = checksum(&out);
+            out[2..4].copy_from_slice(&sum.to_be_bytes());
+        }
+        out
+    }
+
+    /// Reads what a raw socket received: with the IP header for version 4, without for version 6. `None`: something
+    /// else.
+    pub fn answer(bytes: &[u8], v6: bool) -> Option<Echo> {
+        let message = if v6 {
+            bytes
+        } else {
+            let words = bytes.first().filter(|first| **first >> 4 == 4)? & 0xf;
+            bytes.get(usize::from(words) * 4..)?
+        };
+        let kind = if v6 { V6.1 } else { V4.1 };
+        if message.len() < HEADER + PAYLOAD || message[0] != kind || message[1] != 0 {
+            return None;
+        }
+        let word = |at: usize| {
+            let mut eight = [0; 8];
+            eight.copy_from_slice(&message[at..at + 8]);
+            u64::from_be_bytes(eight)
+        };
+        Some(Echo {
+            token: word(HEADER),
+            number: u16::from_be_bytes([message[6], message[7]]),
+            sent: Moment(word(HEADER + 8)),
+        })
+    }
+}
+
+/// The Internet checksum (RFC 1071) of an even number of bytes.
+fn checksum(bytes: &[u8]) -> u16 {
+    let mut sum: u32 =
+        bytes.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    !(sum as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn answered(echo: Echo, v6: bool) -> Vec<u8> {
+        let mut message = echo.question(v6);
+        message[0] = if v6 { V6.1 } else { V4.1 };
+        if v6 { message } else { [&[0x45; 20][..], &message].concat() }
+    }
+
+    #[test]
+    fn the_checksum_holds() {
+        let echo = Echo { token: 0x0102_0304_0506_0708, number: 9, sent: Moment(77) };
+        assert_eq!(checksum(&echo.question(false)), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_asked_comes_back(token: u64, number: u16, sent: u64, v6: bool) {
+            let echo = Echo { token, number, sent: Moment(sent) };
+            prop_assert_eq!(Echo::answer(&answered(echo, v6), v6), Some(echo));
+            prop_assert_eq!(Echo::answer(&echo.question(v6), v6), None, "a question is no answer");
+        }
+
+        #[test]
+        fn nothing_received_is_trusted(bytes in prop::collection::vec(any::<u8>(), 0..80), v6: bool) {
+            let _ = Echo::answer(&bytes, v6);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Bundles of links: several links to one far end, used as one.
+//!
+//! What a packet does is decided in the kernel by a program of traffic control on the bundle's device (`bpf/`); this
+//! crate computes its tables, judges links, equalises delays, and loads it. It opens no socket and reads no clock.
+
+pub mod advice;
+pub mod choose;
+pub mod echo;
+pub mod equal;
+pub mod life;
+pub mod plane;
+pub mod schedule;
+pub mod shelf;
+pub mod table;

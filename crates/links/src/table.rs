@@ -1,0 +1,187 @@
+//! Keys and values of the maps of `bpf/bundle.bpf.c`, to bytes and back. What they mean stands there.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use bpf::Value;
+use model::config::LinkPolicy;
+
+use crate::schedule::{LINKS, SLOTS};
+
+/// Flags of a link.
+const ALIVE: u32 = 1;
+const HELD: u32 = 2;
+const HAS_V4: u32 = 4;
+const HAS_V6: u32 = 8;
+
+/// Bytes of a link.
+const MEMBER: usize = 32;
+/// Where the links begin.
+const MEMBERS: usize = 16 + SLOTS;
+
+/// A link as the kernel has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Member {
+    /// The interface's number.
+    pub ifindex: u32,
+    /// It may have packets.
+    pub alive: bool,
+    /// Its packets are held first.
+    pub held: bool,
+    /// Its next hop for IPv4.
+    pub v4: Option<Ipv4Addr>,
+    /// And for IPv6.
+    pub v6: Option<Ipv6Addr>,
+}
+
+/// A bundle as the kernel has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// How links are chosen.
+    pub policy: LinkPolicy,
+    /// Turns, at most [`SLOTS`].
+    pub slots: Vec<u8>,
+    /// Silence after which a flow may change links, nanoseconds.
+    pub gap: u64,
+    /// At most [`LINKS`].
+    pub members: Vec<Member>,
+}
+
+impl Value for Entry {
+    const SIZE: usize = MEMBERS + LINKS * MEMBER;
+
+    fn write(&self, out: &mut [u8]) {
+        out[..Entry::SIZE].fill(0);
+        let policy: u32 = match self.policy {
+            LinkPolicy::RoundRobin => 0,
+            LinkPolicy::Hash => 1,
+            LinkPolicy::Flowlet => 2,
+            LinkPolicy::Failover => 3,
+        };
+        policy.write(out);
+        (self.slots.len().min(SLOTS) as u32).write(&mut out[4..]);
+        self.gap.write(&mut out[8..]);
+        for (to, slot) in out[16..MEMBERS].iter_mut().zip(&self.slots) {
+            *to = *slot;
+        }
+        for (to, member) in out[MEMBERS..].chunks_exact_mut(MEMBER).zip(&self.members).take(LINKS) {
+            member.put(to);
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Entry {
+        let length = (u32::read(&bytes[4..]) as usize).min(SLOTS);
+        let members = bytes[MEMBERS..Entry::SIZE].chunks_exact(MEMBER).map(Member::got);
+        Entry {
+            policy: match u32::read(bytes) {
+                0 => LinkPolicy::RoundRobin,
+                2 => LinkPolicy::Flowlet,
+                3 => LinkPolicy::Failover,
+                _ => LinkPolicy::Hash,
+            },
+            slots: bytes[16..16 + length].to_vec(),
+            gap: u64::read(&bytes[8..]),
+            members: members.filter(|member| member.ifindex > 0).collect(),
+        }
+    }
+}
+
+impl Member {
+    fn put(&self, out: &mut [u8]) {
+        let flag = |set: bool, flag: u32| if set { flag } else { 0 };
+        let flags = flag(self.alive, ALIVE)
+            | flag(self.held, HELD)
+            | flag(self.v4.is_some(), HAS_V4)
+            | flag(self.v6.is_some(), HAS_V6);
+        self.ifindex.write(out);
+        flags.write(&mut out[4..]);
+        // Addresses are in the network's order.
+        out[8..12].copy_from_slice(&self.v4.unwrap_or(Ipv4Addr::UNSPECIFIED).octets());
+        out[16..32].copy_from_slice(&self.v6.unwrap_or(Ipv6Addr::UNSPECIFIED).octets());
+    }
+
+    fn got(bytes: &[u8]) -> Member {
+        let flags = u32::read(&bytes[4..]);
+        let (mut v4, mut v6) = ([0; 4], [0; 16]);
+        v4.copy_from_slice(&bytes[8..12]);
+        v6.copy_from_slice(&bytes[16..32]);
+        Member {
+            ifindex: u32::read(bytes),
+            alive: flags & ALIVE != 0,
+            held: flags & HELD != 0,
+            v4: (flags & HAS_V4 != 0).then(|| v4.into()),
+            v6: (flags & HAS_V6 != 0).then(|| v6.into()),
+        }
+    }
+}
+
+/// What is counted, of which device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// The device.
+    pub ifindex: u32,
+    /// What.
+    pub what: u32,
+}
+
+impl Value for Counted {
+    const SIZE: usize = 8;
+
+    fn write(&self, out: &mut [u8]) {
+        self.ifindex.write(out);
+        self.what.write(&mut out[4..]);
+    }
+
+    fn read(bytes: &[u8]) -> Counted {
+        Counted { ifindex: u32::read(bytes), what: u32::read(&bytes[4..]) }
+    }
+}
+
+/// Packets and bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes of whole frames.
+    pub bytes: u64,
+}
+
+impl Value for Count {
+    const SIZE: usize = 16;
+
+    fn write(&self, out: &mut [u8]) {
+        self.packets.write(out);
+        self.bytes.write(&mut out[8..]);
+    }
+
+    fn read(bytes: &[u8]) -> Count {
+        Count { packets: u64::read(bytes), bytes: u64::read(&bytes[8..]) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let member = Member {
+            ifindex: 7,
+            alive: true,
+            held: true,
+            v4: Some([10, 0, 0, 1].into()),
+            v6: Some("fd00::1".parse().unwrap()),
+        };
+        let entry = Entry {
+            policy: LinkPolicy::Flowlet,
+            slots: vec![0, 1, 0],
+            gap: 12_000_000,
+            members: vec![member, Member { ifindex: 8, v6: None, held: false, ..member }],
+        };
+        assert_eq!((Entry::SIZE, entry.bytes().len()), (336, 336));
+        assert_eq!(Entry::read(&entry.bytes()), entry);
+        let count = Count { packets: 1, bytes: 2 };
+        assert_eq!(Count::read(&count.bytes()), count);
+        let counted = Counted { ifindex: 3, what: 4 };
+        assert_eq!(Counted::read(&counted.bytes()), counted);
+    }
+}

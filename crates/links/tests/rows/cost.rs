@@ -1,0 +1,30 @@
+//! What choosing costs beside a plain redirect. It prints; it judges nothing, for machines differ. Long.
+
+use std::time::Duration;
+
+use links::choose::Packet;
+use model::config::LinkPolicy::{Failover, Flowlet, Hash, RoundRobin};
+
+use super::world::{World, frame};
+
+#[test]
+#[allow(clippy::print_stdout, reason = "figures are what it is for")]
+fn nanoseconds_a_packet() {
+    let long = std::env::var_os("STEELYARD_LONG").is_some();
+    let Some(world) = World::new() else { return };
+    let packet = Packet {
+        source: [10, 0, 0, 1].into(),
+        destination: [10, 0, 0, 2].into(),
+        protocol: 6,
+        ports: (1, 2),
+        fragment: None,
+    };
+    let frame = frame(&packet, 1_400);
+    for policy in [Failover, Hash, RoundRobin, Flowlet] {
+        world.bundle(policy, Duration::from_secs(1), &[1, 1]);
+        let repeat = if long { 2_000_000 } else { 1_000 };
+        let program = world.plane.program().unwrap();
+        let rounds = (0..5).map(|_| program.trial_leaving(&frame, repeat).unwrap().time);
+        println!("{}: {} ns a packet", policy.name(), rounds.min().unwrap().as_nanos());
+    }
+}

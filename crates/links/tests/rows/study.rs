@@ -1,0 +1,74 @@
+//! What became of fragmented datagrams in a study of two bundled links with jumbo frames: round robin by frame gives
+//! one link nearly everything at some sizes. Here all fragments of a datagram take one link.
+
+use std::time::Duration;
+
+use links::choose::Packet;
+use model::config::LinkPolicy::RoundRobin;
+
+use super::world::{World, frame};
+
+/// Bytes of IP payload of each fragment of a UDP datagram with so many bytes, where links take packets of `mtu`.
+fn fragments(datagram: usize, mtu: usize) -> Vec<usize> {
+    let (mut left, most) = (datagram + 8, mtu - 20);
+    if left <= most {
+        return vec![left];
+    }
+    let mut out = Vec::new();
+    while left > 0 {
+        // All but the last carry a multiple of eight (RFC 791 §3.2).
+        let now = if left > most { most / 8 * 8 } else { left };
+        out.push(now);
+        left -= now;
+    }
+    out
+}
+
+/// Per mille of the payload that each of two links carries of a hundred datagrams.
+fn shares(datagram: usize, mut next: impl FnMut(usize) -> usize) -> [u64; 2] {
+    let mut bytes = [0_u64; 2];
+    for number in 0..100 {
+        for fragment in fragments(datagram, 9_000) {
+            bytes[next(number)] += fragment as u64;
+        }
+    }
+    let all = bytes[0] + bytes[1];
+    bytes.map(|one| (one * 1_000 + all / 2) / all)
+}
+
+#[test]
+fn round_robin_by_frame_starves_a_link_and_ours_does_not() {
+    let Some(world) = World::new() else { return };
+    let (mut frames, mut number) = (0, 1_u32);
+    let rows = [
+        (8_972, vec![8_980], [500, 500]),
+        (8_984, vec![8_976, 16], [998, 2]),
+        (10_000, vec![8_976, 1_032], [897, 103]),
+        (20_000, vec![8_976, 8_976, 2_056], [500, 500]),
+        (30_000, vec![8_976, 8_976, 8_976, 3_080], [598, 402]),
+    ];
+    for (datagram, cut, naive) in rows {
+        assert_eq!(fragments(datagram, 9_000), cut);
+        let by_frame = shares(datagram, |_| {
+            frames += 1;
+            (frames + 1) % 2
+        });
+        assert_eq!(by_frame, naive, "{datagram}");
+        world.bundle(RoundRobin, Duration::ZERO, &[1, 1]);
+        let ours = shares(datagram, |of| {
+            let whole = cut.len() == 1;
+            let packet = Packet {
+                source: [10, 0, 0, 1].into(),
+                destination: [10, 0, 0, 2].into(),
+                protocol: 17,
+                ports: (1, 2),
+                fragment: (!whole).then_some((number + of as u32) & 0xffff),
+            };
+            usize::from(world.send(&frame(&packet, 0)).2.unwrap())
+        });
+        assert_eq!(ours, [500, 500], "{datagram}");
+        // Numbers of datagrams that were: their companions' time has not passed.
+        number += 100;
+        frames = 0;
+    }
+}

@@ -1,0 +1,162 @@
+//! A bundle whose device is the loopback, where trial runs leave: nothing is sent. Its pins are in a private place.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use bpf::Home;
+use bpf::home::mount_at;
+use links::choose::Packet;
+use links::plane::{Counts, Ends, Plane};
+use links::schedule::{Schedule, Turn};
+use links::table::{Entry, Member};
+use model::config::LinkPolicy;
+use tests::skip::skip;
+
+/// `TC_ACT_REDIRECT`.
+pub const REDIRECT: u32 = 7;
+/// `TC_ACT_SHOT`.
+pub const DROP: u32 = 2;
+/// `TCX_NEXT`.
+pub const NEXT: u32 = u32::MAX;
+
+/// The loopback's number in every namespace, and one that is no interface's.
+const ENDS: Ends = Ends { device: 1, other: 4_000_000 };
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+pub struct World {
+    pub plane: Plane,
+    _place: Place,
+}
+
+impl World {
+    /// None where the test may not load programs.
+    pub fn new() -> Option<World> {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let place =
+            std::env::temp_dir().join(format!("steelyard-links-{}-{number}", process::id()));
+        std::fs::create_dir_all(&place).unwrap();
+        if let Err(error) = mount_at(&place) {
+            skip(&format!("loading programs needs root: {error}"));
+            return None;
+        }
+        let place = Place(place);
+        let home = Home::open(&place.0.join("home")).unwrap();
+        let plane = Plane::open(&home).unwrap_or_else(|error| panic!("{error:?}"));
+        plane.prepare(ENDS).unwrap();
+        Some(World { plane, _place: place })
+    }
+
+    /// Puts a bundle in force; its links' capacities, 0 for a dead one.
+    pub fn bundle(&self, policy: LinkPolicy, gap: Duration, capacities: &[u64]) -> Schedule {
+        self.entry(policy, gap, capacities, |_| ())
+    }
+
+    pub fn entry(
+        &self,
+        policy: LinkPolicy,
+        gap: Duration,
+        capacities: &[u64],
+        change: impl Fn(&mut Member),
+    ) -> Schedule {
+        let turn = |capacity: &u64| Turn { alive: *capacity > 0, capacity: *capacity };
+        let turns: Vec<Turn> = capacities.iter().map(turn).collect();
+        let schedule = Schedule::of(policy, &turns);
+        let member = |turn: &Turn| {
+            let mut member = Member {
+                ifindex: 1,
+                alive: turn.alive,
+                held: false,
+                v4: Some([10, 0, 0, 1].into()),
+                v6: Some("fd00::1".parse().unwrap()),
+            };
+            change(&mut member);
+            member
+        };
+        let entry = Entry {
+            policy,
+            slots: schedule.slots().to_vec(),
+            gap: u64::try_from(gap.as_nanos()).unwrap(),
+            members: turns.iter().map(member).collect(),
+        };
+        self.plane.set(ENDS, &entry).unwrap();
+        assert_eq!(self.plane.get(ENDS).unwrap(), Some(entry));
+        schedule
+    }
+
+    pub fn counts(&self) -> Counts {
+        self.plane.counts(ENDS).unwrap()
+    }
+
+    /// Packets may be given to be held until then, or not any more.
+    pub fn lease(&self, until: u64) {
+        self.plane.lease(ENDS).unwrap().renew(model::moment::Moment(until)).unwrap();
+    }
+
+    /// Sends a frame; the verdict, what came out, and the link that it was given to.
+    pub fn send(&self, frame: &[u8]) -> (u32, Vec<u8>, Option<u8>) {
+        let before = self.counts();
+        let trial = self.plane.program().unwrap().trial_leaving(frame, 1).unwrap();
+        let after = self.counts();
+        let moved = |number: &usize| after.links[*number].packets > before.links[*number].packets;
+        let link = (0..after.links.len()).find(moved);
+        (trial.verdict, trial.packet, link.map(|link| link as u8))
+    }
+}
+
+/// The frame of a packet, with so many bytes behind its ports.
+pub fn frame(packet: &Packet, more: usize) -> Vec<u8> {
+    let (kind, mut ip) = match (packet.source, packet.destination) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => {
+            let number = packet.fragment.unwrap_or(0) as u16;
+            let offset: u16 = if packet.fragment.is_some() { 0x2000 } else { 0 };
+            let length = (28 + more) as u16;
+            let mut ip = vec![0x45, 0];
+            ip.extend(length.to_be_bytes());
+            ip.extend(number.to_be_bytes());
+            ip.extend(offset.to_be_bytes());
+            ip.extend([64, packet.protocol, 0, 0]);
+            ip.extend(from.octets());
+            ip.extend(to.octets());
+            (0x0800_u16, ip)
+        }
+        (IpAddr::V6(from), IpAddr::V6(to)) => {
+            let extension = packet.fragment.map(|number| {
+                let mut header = vec![packet.protocol, 0, 0, 1];
+                header.extend(number.to_be_bytes());
+                header
+            });
+            let next = if extension.is_some() { 44 } else { packet.protocol };
+            let extension = extension.unwrap_or_default();
+            let mut ip = vec![0x60, 0, 0, 0];
+            ip.extend(((8 + more + extension.len()) as u16).to_be_bytes());
+            ip.extend([next, 64]);
+            ip.extend(from.octets());
+            ip.extend(to.octets());
+            ip.extend(extension);
+            (0x86dd, ip)
+        }
+        mixed => panic!("{mixed:?}"),
+    };
+    ip.extend(packet.ports.0.to_be_bytes());
+    ip.extend(packet.ports.1.to_be_bytes());
+    ip.extend([0; 4]);
+    ip.resize(ip.len() + more, 0);
+    let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2];
+    frame.extend(kind.to_be_bytes());
+    frame.extend(ip);
+    frame
+}
+
+/// A private BPF file system; gone with the test, whether it passes or panics.
+struct Place(PathBuf);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = rustix::mount::unmount(&self.0, rustix::mount::UnmountFlags::DETACH);
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}

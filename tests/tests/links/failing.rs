@@ -1,0 +1,103 @@
+//! What may happen to a bundle's links, interfaces and daemons, and what is left.
+
+use std::time::Duration;
+
+use tests::e2e::wait;
+
+use super::traffic::stream;
+use super::world::{Client, Server, World, long};
+
+const NEAR: Duration = Duration::from_millis(1);
+
+fn time() -> Duration {
+    if long() { Duration::from_secs(6) } else { Duration::from_millis(1_500) }
+}
+
+#[test]
+fn a_link_that_is_pulled_leaves_the_stream_to_the_other() {
+    for policy in ["round-robin", "failover"] {
+        let bundle = format!("policy = \"{policy}\"");
+        let Some(mut world) = World::open(&[NEAR, NEAR], &bundle) else { return };
+        let seen = stream(&world, "cubic", time(), || world.lines.plug(1, false).unwrap());
+        println!(
+            "proof: {policy}: a link is pulled under load: {} ms without a byte, then on, {:.0} Mbit/s",
+            seen.gap.as_millis(),
+            seen.mbit
+        );
+        if long() {
+            assert!(seen.gap <= Duration::from_millis(50), "{seen:?}");
+        }
+        for who in [Client, Server] {
+            wait::until("the bundle is degraded", || world.status(who).state == "degraded");
+            let status = world.status(who);
+            assert_eq!(status.links[0].reason, "eth1 has no carrier");
+            assert_eq!((&*status.links[0].state, &*status.links[1].state), ("dead", "alive"));
+        }
+        let told = world.told(Client);
+        assert!(
+            told.contains("link-down: bundle up: eth1 has no carrier; 1 of 2 links live"),
+            "{told}"
+        );
+        world.lines.plug(1, true).unwrap();
+        wait::until("both links live again", || world.status(Client).state == "up");
+        stream(&world, "cubic", Duration::from_millis(100), || ());
+    }
+}
+
+#[test]
+fn an_interface_that_vanishes_is_an_event_and_no_crash() {
+    let Some(mut world) = World::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
+    world.lines.client.ip("link del eth2\n").unwrap();
+    wait::until("the link is dead", || {
+        let status = world.status(Client);
+        status.state == "degraded" && status.links[1].state == "dead"
+    });
+    let told = world.told(Client);
+    assert!(told.contains("link-down: bundle up: "), "{told}");
+    // The far end has a link without a carrier now: both agree.
+    wait::until("the far end sees it", || world.status(Server).state == "degraded");
+    stream(&world, "cubic", Duration::from_millis(100), || ());
+    world.lines.client.ip("link del dev up\n").unwrap();
+    wait::until("the device is made again", || {
+        world.lines.client.ip("addr show dev up\n").is_ok_and(|shown| shown.contains("10.50.0.1"))
+    });
+    stream(&world, "cubic", Duration::from_millis(100), || ());
+}
+
+#[test]
+fn a_far_end_that_falls_silent_is_dead_although_there_is_a_carrier() {
+    let Some(world) = World::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
+    world.lines.server.ip("addr del 10.41.1.2/24 dev eth1\n").unwrap();
+    wait::until("the link is dead", || world.status(Client).links[0].state == "dead");
+    let status = world.status(Client);
+    assert_eq!(status.links[0].reason, "10.41.1.2 does not answer");
+    world.lines.server.ip("addr add 10.41.1.2/24 dev eth1\n").unwrap();
+    wait::until("it lives again", || world.status(Client).state == "up");
+    assert_eq!(world.status(Client).links[0].reason, "10.41.1.2 answers");
+}
+
+#[test]
+fn packets_flow_without_a_daemon_and_a_stop_leaves_no_trace() {
+    // The shorter link's packets are held by the daemon: without it they go at once.
+    let delays = [NEAR, Duration::from_millis(6)];
+    let Some(mut world) = World::open(&delays, "policy = \"round-robin\"") else { return };
+    wait::until("packets are held", || world.status(Client).links[0].held_us > 0);
+    world.kill9(Client);
+    stream(&world, "cubic", Duration::from_millis(200), || ());
+    world.start(Client);
+    wait::until("it took its bundle over", || world.status(Client).state == "up");
+    stream(&world, "cubic", Duration::from_millis(200), || ());
+    world.stop(Client);
+    stream(&world, "cubic", Duration::from_millis(200), || ());
+    world.start(Client);
+    wait::until("it took its bundle over", || world.status(Client).state == "up");
+    let doctor = world.verb(Client, &["doctor", "links", "--json"]);
+    let rows: serde_json::Value = serde_json::from_str(&doctor.out).unwrap();
+    assert_eq!((doctor.code, &rows["wrong"]), (0, &serde_json::json!(0)), "{doctor:?}");
+    let shown = world.verb(Client, &["status"]).out;
+    assert!(shown.contains("BUNDLE") && shown.contains("eth2 has a carrier"), "{shown}");
+    assert_eq!(world.verb(Client, &["stop"]).code, 0);
+    world.ended(Client);
+    let shown = world.lines.client.ip("link show\n").unwrap();
+    assert!(!shown.contains(" up@") && !shown.contains(" up~"), "{shown}");
+}

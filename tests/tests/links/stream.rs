@@ -1,0 +1,78 @@
+//! One stream over two links: what it gets of both, when they are alike and when one is longer.
+
+use std::time::Duration;
+
+use super::traffic::{Seen, stream};
+use super::world::{Client, World, long};
+
+/// Both links, one way.
+const NEAR: Duration = Duration::from_millis(2);
+/// A round trip that is 17 ms longer.
+const FAR: Duration = Duration::from_micros(2_000 + 8_500);
+
+const ONE: &str = "policy = \"failover\"";
+const BOTH: &str = "policy = \"round-robin\"";
+const NAIVE: &str = "policy = \"round-robin\"\nequalise = false";
+
+fn time() -> Duration {
+    if long() { Duration::from_secs(8) } else { Duration::from_millis(1_200) }
+}
+
+/// The best of several runs: a busy machine makes streams slower, never faster.
+fn best(delays: &[Duration], bundle: &str, how: &str) -> Option<Seen> {
+    let world = World::open(delays, bundle)?;
+    let runs = if long() { 3 } else { 2 };
+    let all = (0..runs).map(|_| stream(&world, how, time(), || ()));
+    let best = all.max_by(|a, b| a.mbit.total_cmp(&b.mbit)).unwrap();
+    let status = world.status(Client);
+    // What the kernel says on every link of IPv6 is none of the bundle's.
+    let own = |why: &str| ["multicast", "not-ours"].contains(&why);
+    assert!(status.dropped.keys().all(|why| own(why)), "{:?}", status.dropped);
+    Some(best)
+}
+
+#[test]
+fn equal_links_carry_one_stream_together() {
+    for how in if long() { &["cubic", "bbr"][..] } else { &["cubic"] } {
+        let Some(one) = best(&[NEAR, NEAR], ONE, how) else { return };
+        let Some(both) = best(&[NEAR, NEAR], BOTH, how) else { return };
+        let times = both.mbit / one.mbit;
+        println!(
+            "proof: {how}, equal delays: one link {:.0} Mbit/s, round robin {:.0} Mbit/s, {times:.2} times",
+            one.mbit, both.mbit
+        );
+        assert!(times >= if long() { 1.9 } else { 1.6 }, "{times}");
+    }
+}
+
+#[test]
+fn a_longer_link_ruins_a_naive_stream_and_not_one_that_is_equalised() {
+    for how in if long() { &["cubic", "bbr"][..] } else { &["cubic"] } {
+        let Some(one) = best(&[NEAR, FAR], ONE, how) else { return };
+        let Some(naive) = best(&[NEAR, FAR], NAIVE, how) else { return };
+        let Some(equal) = best(&[NEAR, FAR], BOTH, how) else { return };
+        let (ruined, times) = (naive.mbit / one.mbit, equal.mbit / one.mbit);
+        println!(
+            "proof: {how}, 17 ms longer: one link {:.0} Mbit/s, naive {:.0} Mbit/s ({ruined:.2} times), equalised {:.0} \
+             Mbit/s ({times:.2} times)",
+            one.mbit, naive.mbit, equal.mbit
+        );
+        assert!(times >= if long() { 1.6 } else { 1.3 }, "{times}");
+        assert!(ruined < times, "naive {ruined}, equalised {times}");
+    }
+}
+
+#[test]
+fn how_much_longer_a_link_is_was_measured_and_is_held() {
+    let Some(world) = World::open(&[NEAR, FAR], BOTH) else { return };
+    tests::e2e::wait::until("packets of the shorter link are held", || {
+        let status = world.status(Client);
+        let held: Vec<u64> = status.links.iter().map(|link| link.held_us).collect();
+        (7_500..9_500).contains(&held[0])
+            && held[1] == 0
+            && (7_500..9_500).contains(&status.skew_us)
+    });
+    stream(&world, "cubic", Duration::from_millis(200), || ());
+    let status = world.status(Client);
+    assert!(status.counts["held"] > 10, "{status:?}");
+}

@@ -1,0 +1,171 @@
+//! What goes over the bundle: a stream whose receiver watches the time, requests with pauses, datagrams.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::net::sockopt::set_tcp_congestion;
+
+use super::world::{CLIENT, SERVER, World};
+
+/// What the receiver of a stream saw.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Payload bits a second, after it had got under way.
+    pub mbit: f64,
+    /// The longest time without a byte.
+    pub gap: Duration,
+}
+
+/// A stream sends for so long before it is measured.
+const UNDER_WAY: Duration = Duration::from_millis(400);
+/// Between two datagrams at least: the lines are made in user space, by a program that is not optimised.
+const LEAST: Duration = Duration::from_micros(250);
+/// Bytes of one write.
+const CHUNK: usize = 64 << 10;
+
+/// One stream from the client to the server for so long; `during` runs beside it once it is under way.
+pub fn stream(world: &World, how: &str, time: Duration, during: impl FnOnce()) -> Seen {
+    let server = IpAddr::from(SERVER);
+    let listener = world.lines.server.within(|| TcpListener::bind((server, 0)).unwrap()).unwrap();
+    let to = listener.local_addr().unwrap();
+    let sender = world.lines.client.within(|| TcpStream::connect(to).unwrap()).unwrap();
+    set_tcp_congestion(&sender, how).unwrap();
+    let (mut receiver, _) = listener.accept().unwrap();
+    let over = AtomicBool::new(false);
+    let (under_way, is_under_way) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let received = scope.spawn(move || receive(&mut receiver, time, &under_way));
+        scope.spawn(|| send(&sender, &over));
+        is_under_way.recv().unwrap();
+        during();
+        let seen = received.join().unwrap();
+        over.store(true, Ordering::Relaxed);
+        seen
+    })
+}
+
+fn send(mut sender: &TcpStream, over: &AtomicBool) {
+    let bytes = vec![7; CHUNK];
+    while !over.load(Ordering::Relaxed) {
+        // The receiver goes first, and resets it.
+        if sender.write_all(&bytes).is_err() {
+            return;
+        }
+    }
+}
+
+fn receive(from: &mut TcpStream, time: Duration, under_way: &std::sync::mpsc::Sender<()>) -> Seen {
+    let mut buffer = vec![0; 256 << 10];
+    from.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let begun = Instant::now();
+    let (mut bytes, mut since, mut last, mut gap) = (0_u64, None, begun, Duration::ZERO);
+    loop {
+        let got = from.read(&mut buffer).expect("the stream goes on");
+        assert!(got > 0, "the stream ended");
+        let now = Instant::now();
+        match since {
+            None if now - begun >= UNDER_WAY => {
+                since = Some(now);
+                under_way.send(()).unwrap();
+            }
+            None => {}
+            Some(since) => {
+                bytes += got as u64;
+                gap = gap.max(now - last);
+                if now - since >= time {
+                    let seconds = (now - since).as_secs_f64();
+                    return Seen { mbit: bytes as f64 * 8.0 / 1e6 / seconds, gap };
+                }
+            }
+        }
+        last = now;
+    }
+}
+
+/// Requests of many connections, each answered before the next, with pauses between; from these ports of the client.
+pub fn requests(world: &World, ports: &[u16], bytes: usize, rounds: usize, pause: Duration) {
+    let server = IpAddr::from(SERVER);
+    let to = SocketAddr::new(server, 9_000);
+    let listener = world.lines.server.within(|| TcpListener::bind(to).unwrap()).unwrap();
+    std::thread::scope(|scope| {
+        for port in ports {
+            let listener = &listener;
+            let client = world.lines.client.within(|| connect(*port, to)).unwrap();
+            let (answering, _) = listener.accept().unwrap();
+            scope.spawn(move || answer(answering, bytes));
+            scope.spawn(move || ask(client, bytes, rounds, pause));
+        }
+    });
+}
+
+/// A connection from a chosen port.
+fn connect(port: u16, to: SocketAddr) -> TcpStream {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket, sockopt};
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    sockopt::set_socket_reuseaddr(&socket, true).unwrap();
+    bind(&socket, &SocketAddr::new(IpAddr::from(CLIENT), port)).unwrap();
+    connect(&socket, &to).unwrap();
+    TcpStream::from(socket)
+}
+
+fn answer(mut stream: TcpStream, bytes: usize) {
+    let mut buffer = vec![0; bytes];
+    while stream.read_exact(&mut buffer).is_ok() {
+        stream.write_all(&[1]).unwrap();
+    }
+}
+
+fn ask(mut stream: TcpStream, bytes: usize, rounds: usize, pause: Duration) {
+    let request = vec![7; bytes];
+    stream.set_nodelay(true).unwrap();
+    for _ in 0..rounds {
+        stream.write_all(&request).unwrap();
+        stream.read_exact(&mut [0]).unwrap();
+        std::thread::park_timeout(pause);
+    }
+}
+
+/// Datagrams of a size one after the other, as many as fit below a rate; how many came, and how many overtaken.
+pub fn datagrams(world: &World, size: usize, count: u32, mbit: f64) -> (u32, u32) {
+    let [server, client] = [SERVER, CLIENT].map(IpAddr::from);
+    let receiver = world.lines.server.within(|| UdpSocket::bind((server, 0)).unwrap()).unwrap();
+    let to = receiver.local_addr().unwrap();
+    let sender = world.lines.client.within(|| UdpSocket::bind((client, 0)).unwrap()).unwrap();
+    rustix::net::sockopt::set_socket_recv_buffer_size(&receiver, 4 << 20).unwrap();
+    receiver.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    // Each fragment has headers of its own.
+    let wire = (size + 8).div_ceil(1_480) * 38 + size + 8;
+    let between = Duration::from_secs_f64(wire as f64 * 8.0 / mbit / 1e6).max(LEAST);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut bytes = vec![0; size];
+            let mut last = Instant::now();
+            for number in 0..count {
+                // From the last one on: what was late is not made up for, which queues would not bear.
+                while last.elapsed() < between {
+                    std::hint::spin_loop();
+                }
+                last = Instant::now();
+                bytes[..4].copy_from_slice(&number.to_be_bytes());
+                sender.send_to(&bytes, to).unwrap();
+            }
+        });
+        let (mut came, mut overtaken, mut last) = (0, 0, None);
+        let mut buffer = vec![0; 65_536];
+        while came < count {
+            let bytes = match receiver.recv(&mut buffer) {
+                Ok(bytes) => bytes,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => panic!("{error}"),
+            };
+            assert_eq!(bytes, size);
+            let number = u32::from_be_bytes(buffer[..4].try_into().unwrap());
+            came += 1;
+            overtaken += u32::from(last > Some(number));
+            last = last.max(Some(number));
+        }
+        (came, overtaken)
+    })
+}

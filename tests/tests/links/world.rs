@@ -1,0 +1,211 @@
+//! Two hosts with lines between them, and on each a daemon with the bundle `up` over all lines.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use api::types::{BundleStatus, LinkStatus};
+use lab::line::{LineError, Lines, Shape};
+use lab::net::{BpfFs, Namespace, NamespaceError};
+use rustix::process::Signal;
+use tests::e2e::balancer::program;
+use tests::e2e::dir::Dir;
+use tests::e2e::place::{Said, said};
+use tests::e2e::process::Process;
+use tests::e2e::wait;
+use tests::skip::skip;
+use tokio::runtime::{Builder, Runtime};
+
+/// The hosts' addresses on their bundles.
+pub const CLIENT: [u8; 4] = [10, 50, 0, 1];
+pub const SERVER: [u8; 4] = [10, 50, 0, 2];
+
+/// Both ends of the lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    Client,
+    Server,
+}
+
+pub use Who::{Client, Server};
+
+/// A host's daemon.
+pub struct Host {
+    daemon: Option<Process>,
+    api: api::Client,
+    pins: BpfFs,
+    dir: Dir,
+}
+
+/// Everything.
+pub struct World {
+    hosts: [Host; 2],
+    /// The network; after the daemons, which go first.
+    pub lines: Lines,
+    runtime: Runtime,
+    bundle: String,
+    count: u8,
+}
+
+/// Whether runs are as long as figures need.
+pub fn long() -> bool {
+    std::env::var_os("STEELYARD_LONG").is_some()
+}
+
+/// A line of this length, one way, and rate; its queue holds 20 ms.
+pub fn line(delay: Duration, mbit: u64) -> Shape {
+    let bits_per_second = mbit * 1_000_000;
+    Shape { delay, bits_per_second, queue_bytes: bits_per_second / 8 / 50, lose_every: 0 }
+}
+
+/// The rate of a line in Mbit/s.
+pub fn rate() -> u64 {
+    if long() { 500 } else { 40 }
+}
+
+impl World {
+    /// Both daemons with all links alive. `bundle`: further lines of it, such as its policy. None without root.
+    pub fn open(delays: &[Duration], bundle: &str) -> Option<World> {
+        let mut world = World::new(delays, bundle)?;
+        for who in [Client, Server] {
+            world.start(who);
+        }
+        for who in [Client, Server] {
+            wait::until("all links live and are measured", || {
+                let status = world.status(who);
+                status.state == "up" && status.links.iter().all(|link| link.round_trip_us.is_some())
+            });
+        }
+        Some(world)
+    }
+
+    /// Without any daemon.
+    pub fn new(delays: &[Duration], bundle: &str) -> Option<World> {
+        let shapes: Vec<[Shape; 2]> =
+            delays.iter().map(|delay| [line(*delay, rate()), line(*delay, rate())]).collect();
+        let lines = match Lines::open(&shapes) {
+            Ok(lines) => lines,
+            Err(LineError::Namespace(NamespaceError::NotRoot)) => {
+                skip("namespaces need root");
+                return None;
+            }
+            Err(error) => panic!("{error:?}"),
+        };
+        for host in [&lines.client, &lines.server] {
+            host.set(&[
+                ("net/ipv4/conf/all/rp_filter", "0"),
+                ("net/ipv4/conf/default/rp_filter", "0"),
+                ("net/ipv6/conf/all/accept_dad", "0"),
+                ("net/ipv6/conf/default/accept_dad", "0"),
+            ])
+            .unwrap();
+            for number in 1..=delays.len() {
+                host.set(&[(&format!("net/ipv4/conf/eth{number}/rp_filter"), "0")]).unwrap();
+            }
+        }
+        let hosts = [(); 2].map(|()| {
+            let dir = Dir::new();
+            let api = api::Client::new(dir.join("sock"));
+            Host { daemon: None, api, pins: BpfFs::mount().unwrap(), dir }
+        });
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let count = u8::try_from(delays.len()).unwrap();
+        Some(World { hosts, lines, runtime, bundle: bundle.to_owned(), count })
+    }
+
+    /// Starts a daemon and waits until it answers its socket.
+    pub fn start(&mut self, who: Who) {
+        let text = self.text(who);
+        let file = self.host(who).dir.write("steelyard.toml", text);
+        let mut command = self.namespace(who).command(program());
+        command.args(["run", "-c"]).arg(file);
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
+            command.env_remove(name);
+        }
+        self.host(who).daemon = Some(Process::start(command));
+        wait::until("steelyard run answers with its bundle", || {
+            let daemon = self.host(who).daemon.as_mut().unwrap();
+            assert!(daemon.ended().is_none(), "steelyard run ended: {}", daemon.said());
+            self.try_status(who).is_some()
+        });
+    }
+
+    fn text(&mut self, who: Who) -> String {
+        let lines = (1..=self.count).map(|number| {
+            let [near, far] = Lines::addresses(number);
+            let via = if who == Client { far } else { near };
+            format!("{{ interface = \"eth{number}\", via = \"{via}\" }}")
+        });
+        let links = lines.collect::<Vec<_>>().join(", ");
+        let (own, peer) = if who == Client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
+        let (own, peer) = (IpAddr::from(own), IpAddr::from(peer));
+        let bundle = self.bundle.clone();
+        let host = self.host(who);
+        let (dir, pins) = (host.dir.path().display(), host.pins.path().join("plane"));
+        format!(
+            "[global]\nworkers = 1\nhistory = \"off\"\naccess-log = \"off\"\n\
+             [global.control]\nsocket = \"{dir}/sock\"\nstate = \"{dir}/state\"\n\
+             [packets]\npins = \"{}\"\n\
+             [link.up]\nlinks = [{links}]\naddresses = \"{own}\"\nroutes = \"{peer}/32\"\n{bundle}\n",
+            pins.display(),
+        )
+    }
+
+    /// SIGKILL to a daemon; its machine lives on.
+    pub fn kill9(&mut self, who: Who) {
+        let mut daemon = self.host(who).daemon.take().unwrap();
+        daemon.signal(Signal::KILL);
+        daemon.wait();
+    }
+
+    /// SIGTERM to a daemon, as before another one starts.
+    pub fn stop(&mut self, who: Who) {
+        let mut daemon = self.host(who).daemon.take().unwrap();
+        daemon.signal(Signal::TERM);
+        daemon.wait();
+    }
+
+    /// Waits until a daemon has ended.
+    pub fn ended(&mut self, who: Who) {
+        self.host(who).daemon.take().unwrap().wait();
+    }
+
+    /// A verb of the program at this host.
+    pub fn verb(&mut self, who: Who, words: &[&str]) -> Said {
+        let mut command = self.namespace(who).command(program());
+        command.args(words).env("STEELYARD_SOCKET", self.host(who).dir.join("sock"));
+        said(command)
+    }
+
+    /// What a daemon has said.
+    pub fn told(&mut self, who: Who) -> String {
+        self.host(who).daemon.as_ref().unwrap().said()
+    }
+
+    /// A host's network.
+    pub fn namespace(&self, who: Who) -> &Namespace {
+        match who {
+            Client => &self.lines.client,
+            Server => &self.lines.server,
+        }
+    }
+
+    fn host(&mut self, who: Who) -> &mut Host {
+        &mut self.hosts[usize::from(who == Server)]
+    }
+
+    /// How the bundle stands at a host, when its daemon answers.
+    pub fn try_status(&self, who: Who) -> Option<BundleStatus> {
+        let api = &self.hosts[usize::from(who == Server)].api;
+        self.runtime.block_on(api.status()).ok()?.links.into_iter().next()
+    }
+
+    /// How the bundle stands at a host.
+    pub fn status(&self, who: Who) -> BundleStatus {
+        self.try_status(who).expect("the daemon answers")
+    }
+
+    /// Bytes that the client gave to each link.
+    pub fn bytes(&self) -> Vec<u64> {
+        self.status(Client).links.iter().map(|link: &LinkStatus| link.bytes).collect()
+    }
+}
