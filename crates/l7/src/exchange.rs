@@ -89,6 +89,10 @@ struct Exchange<'a, N: Net> {
 }
 
 /// What one attempt came to.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are done: a box would cost each an allocation"
+)]
 enum Attempt<N: Net> {
     Done(Lent<N>, Ending),
     Failed(Failure<N>),

@@ -59,7 +59,8 @@ fn what_a_client_accepts() {
 
 #[test]
 fn each_reason_not_to() {
-    let rows: [(&str, u16, Option<u64>, Result<Coding, Skipped>); 26] = [
+    type Row = (&'static str, u16, Option<u64>, Result<Coding, Skipped>);
+    let rows: [Row; 26] = [
         ("content-type: text/html", 200, None, Ok(Gzip)),
         ("Content-Type: TEXT/Html; charset=utf-8", 200, Some(100), Ok(Gzip)),
         ("content-type: application/json ;x", 404, Some(5_000), Ok(Gzip)),

@@ -11,6 +11,8 @@ export type Audit = { "failures": number; "records": Array<AuditRecord>; "unread
 
 export type AuditRecord = { "action": string; "after": string; "at-unix-ms": number; "before": string; "id": number; "reversible"?: boolean; "saved"?: (string | null); "target": string; "undoes"?: (number | null); "way": string; "who": string };
 
+export type BundleStatus = { "counts": Record<string, number>; "dropped": Record<string, number>; "gap-us"?: (number | null); "links": Array<LinkStatus>; "mtu": number; "name": string; "policy": string; "reason": string; "skew-us": number; "state": string };
+
 export type Bytes = { "received": Counter; "sent": Counter; "spliced": Counter };
 
 export type Candidate = { "address"?: (string | null); "because": string; "may": boolean; "name": string; "pool": string; "state": ServerState };
@@ -66,6 +68,8 @@ export type Keeps = { "clients"?: (number | null); "uncounted": boolean; "until-
 export type KeyChange = { "from"?: (string | null); "key": string; "to"?: (string | null) };
 
 export type Level = "info" | "warning" | "error";
+
+export type LinkStatus = { "bytes": number; "held-us": number; "interface": string; "loss": number; "packets": number; "reason": string; "round-trip-us"?: (number | null); "state": string; "via": Array<string> };
 
 export type Lost = { "events": number; "updates": number };
 
@@ -169,9 +173,9 @@ export type ServerStatus = { "address": string; "admin": Admin; "assumed"?: bool
 
 export type ServersExplained = { "balance": string; "now-unix-ms": number; "pool": string; "servers": Array<ServerExplained>; "turn": string };
 
-export type ServiceCounts = { "bytes": Bytes; "causes": Array<CauseCount>; "connections": Connections; "defects": Array<NamedCount>; "limits": Array<NamedCount>; "phases": Array<PhaseTimes>; "replayed": Counter; "requests": Requests; "retried": Counter; "statuses": Statuses; "tls"?: Array<NamedCount> };
+export type ServiceCounts = { "bodies"?: Array<NamedCount>; "bytes": Bytes; "causes": Array<CauseCount>; "connections": Connections; "defects": Array<NamedCount>; "limits": Array<NamedCount>; "phases": Array<PhaseTimes>; "replayed": Counter; "requests": Requests; "retried": Counter; "statuses": Statuses; "tls"?: Array<NamedCount> };
 
-export type ServiceReport = { "affinity"?: (AffinityReport | null); "bytes": Bytes; "causes": Array<CauseCount>; "connections": Connections; "defects": Array<NamedCount>; "forward": string; "limits": Array<NamedCount>; "name": string; "phases": Array<PhaseTimes>; "replayed": Counter; "requests": Requests; "retried": Counter; "rules"?: Array<RuleReport>; "statuses": Statuses; "tls"?: Array<NamedCount> };
+export type ServiceReport = { "affinity"?: (AffinityReport | null); "bodies"?: Array<NamedCount>; "bytes": Bytes; "causes": Array<CauseCount>; "connections": Connections; "defects": Array<NamedCount>; "forward": string; "limits": Array<NamedCount>; "name": string; "phases": Array<PhaseTimes>; "replayed": Counter; "requests": Requests; "retried": Counter; "rules"?: Array<RuleReport>; "statuses": Statuses; "tls"?: Array<NamedCount> };
 
 export type ServiceState = "up" | "degraded" | "down" | "draining";
 
@@ -195,7 +199,7 @@ export type SlowService = { "bound-ms": number; "examples": Array<SlowExample>; 
 
 export type Source = "probe" | "agent" | "traffic" | "operator" | "configuration" | "resolver";
 
-export type Status = { "draining": Array<Draining>; "generation": number; "names"?: (NamesStatus | null); "now-unix-ms": number; "packets"?: (PacketsStatus | null); "pid": number; "pools": Array<PoolStatus>; "services": Array<ServiceStatus>; "since-unix-ms": number; "uptime-ms": number; "version": string; "vrrp"?: Array<MemberStatus>; "warnings": Array<string>; "workers": number };
+export type Status = { "draining": Array<Draining>; "generation": number; "links"?: Array<BundleStatus>; "names"?: (NamesStatus | null); "now-unix-ms": number; "packets"?: (PacketsStatus | null); "pid": number; "pools": Array<PoolStatus>; "services": Array<ServiceStatus>; "since-unix-ms": number; "uptime-ms": number; "version": string; "vrrp"?: Array<MemberStatus>; "warnings": Array<string>; "workers": number };
 
 export type Statuses = { "client-error": Counter; "informational": Counter; "redirect": Counter; "server-error": Counter; "success": Counter };
 

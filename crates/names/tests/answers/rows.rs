@@ -144,7 +144,12 @@ fn answers_follow_states() {
         all.dedup();
         all
     };
-    let rows: [(&[(&str, model::snapshot::ServerState)], &[&str], &[&str]); 6] = [
+    type Row = (
+        &'static [(&'static str, model::snapshot::ServerState)],
+        &'static [&'static str],
+        &'static [&'static str],
+    );
+    let rows: [Row; 6] = [
         (&[], &["10.0.0.1", "10.0.0.2"], &["10.0.0.1", "10.0.0.2"]),
         (&[("a", Down)], &["10.0.0.2"], &["10.0.0.2"]),
         (&[("a", Drain)], &["10.0.0.2"], &["10.0.0.2"]),
