@@ -171,12 +171,8 @@ impl House {
         tasks.spawn(actor.run());
         tasks.spawn(pulse.run());
         tasks.spawn(prober.run(control.clone()));
-        tasks.spawn(judge::run(
-            control.clone(),
-            Arc::clone(&vitals.board),
-            Arc::clone(&vitals.weighed),
-            packets.view(),
-        ));
+        let (board, weighed) = (Arc::clone(&vitals.board), Arc::clone(&vitals.weighed));
+        tasks.spawn(judge::run(control.clone(), board, weighed, packets.view()));
         follow(&mut tasks, &control, &vitals, &annals);
         Ok(House {
             control,

@@ -7,12 +7,12 @@
 mod failed;
 mod failure;
 mod late;
+mod learn;
 mod route;
 mod whole;
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use model::cause::Cause;
 use model::compress::Asked;
@@ -39,7 +39,6 @@ use crate::meter::Meter;
 use crate::patience::Patience;
 use crate::refuse::{self, Answer};
 use crate::relay::{Ending, Ends, Fault, Relay};
-use crate::reported::{self, Reported};
 use crate::rt::Net;
 use crate::ruled::Taken;
 use crate::sticking::Sticking;
@@ -245,7 +244,7 @@ impl<N: Net> Exchange<'_, N> {
         let (moved, replayable) = (relay.moved(), relay.replayable());
         let learned = (relay.keep_alive_timeout(), relay.reported());
         drop(relay);
-        learn(worker, &server, learned);
+        learn::learn(worker, &server, learned);
         self.record.add(&moved);
         lent.connection.sent += moved.to_server;
         match ended {
@@ -385,20 +384,5 @@ impl<N: Net> Exchange<'_, N> {
         }
         self.incoming.body.release(worker);
         worker.buffers.give(std::mem::take(&mut self.incoming.head));
-    }
-}
-
-/// What a server said of itself in an answer: how long it keeps idle connections, and its load.
-fn learn<N: Net>(
-    worker: &Worker<N>,
-    server: &LocalServer<N>,
-    (keeps, reported): (Option<u32>, Option<Reported>),
-) {
-    let now = worker.rt.now();
-    if let Some(seconds) = keeps {
-        server.shelf.borrow_mut().told(now, Duration::from_secs(u64::from(seconds)));
-    }
-    if let Some(report) = reported {
-        reported::keep(report, &server.view.borrow().live, worker.index, now);
     }
 }

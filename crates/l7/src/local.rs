@@ -43,8 +43,8 @@ pub struct LocalServer<N: Net> {
     pub falls: Cell<u32>,
     /// No longer in the configuration, or it may not take new work: its connections are not shelved again.
     pub retired: Cell<bool>,
-    /// Since when it finishes what it has; the beginning of time where what clients were given is over.
-    draining_since: Cell<Option<Moment>>,
+    /// How far it is in finishing what it has.
+    draining: Cell<Draining>,
 }
 
 /// A pool, as one worker knows it.
@@ -209,9 +209,10 @@ impl<N: Net> LocalPool<N> {
         let state = match view.state {
             ServerState::Up | ServerState::Unknown => true,
             ServerState::Drain if view.keeps => true,
-            ServerState::Drain => {
-                server.draining_since.get().is_some_and(|since| now < since + drain)
-            }
+            ServerState::Drain => match server.draining.get() {
+                Draining::Since(since) => now < since + drain,
+                Draining::No | Draining::Over => false,
+            },
             ServerState::Down | ServerState::Disabled => false,
         };
         state && view.address.is_some()
@@ -288,6 +289,15 @@ fn same(a: &Option<Material>, b: &Option<Material>) -> bool {
     }
 }
 
+/// How far a server is in finishing what it has.
+#[derive(Clone, Copy)]
+enum Draining {
+    No,
+    Since(Moment),
+    /// The time that an order gave its clients is over.
+    Over,
+}
+
 impl<N: Net> LocalServer<N> {
     fn new(pool: &str, view: &ServerView) -> Rc<Self> {
         Rc::new(LocalServer {
@@ -300,7 +310,10 @@ impl<N: Net> LocalServer<N> {
             failing: Cell::new(false),
             falls: Cell::new(0),
             retired: Cell::new(false),
-            draining_since: Cell::new((view.state == ServerState::Drain).then_some(Moment(0))),
+            draining: Cell::new(match view.state {
+                ServerState::Drain => Draining::Since(Moment(0)),
+                _ => Draining::No,
+            }),
         })
     }
 
@@ -308,11 +321,14 @@ impl<N: Net> LocalServer<N> {
     fn refresh(&self, view: &ServerView, now: Moment) -> bool {
         let fell = view.state == ServerState::Down && self.view.borrow().state != view.state;
         self.falls.set(self.falls.get().wrapping_add(u32::from(fell)));
-        let drains = view.state == ServerState::Drain;
-        // A limit that was set stands instead of the service's own.
-        let over = drains && self.view.borrow().keeps && !view.keeps;
-        let since = self.draining_since.get().or(Some(now)).filter(|_| drains);
-        self.draining_since.set(if over { Some(Moment(0)) } else { since });
+        let ordered = self.view.borrow().keeps;
+        self.draining.set(match (view.state, self.draining.get()) {
+            // A limit that was set stands instead of the service's own.
+            (ServerState::Drain, _) if ordered && !view.keeps => Draining::Over,
+            (ServerState::Drain, Draining::No) => Draining::Since(now),
+            (ServerState::Drain, before) => before,
+            _ => Draining::No,
+        });
         let takes_none =
             matches!(view.state, ServerState::Down | ServerState::Disabled | ServerState::Drain);
         let moved = self.view.replace(view.clone()).address != view.address;

@@ -2,6 +2,7 @@
 //! follows from other settings. It reports nothing: `verify` judges the result.
 
 mod names;
+mod uses;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ use super::tables::{
     packets::PACKETS, pool::POOL, pool::SERVER, service::SERVICE, vrrp::VRRP,
 };
 use super::value::Value;
+pub use uses::Uses;
 
 /// Every setting in force, with where it came from.
 #[derive(Clone, Debug)]
@@ -44,19 +46,6 @@ pub struct Effective {
     pub hosts: Vec<Section>,
     /// What a server of each pool is when it sets nothing itself, in the order of the pools.
     pub templates: Vec<Section>,
-}
-
-/// Which methods use a pool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Uses {
-    /// A service with `forward = "http"`.
-    pub http: bool,
-    /// A service with `forward = "tcp"`.
-    pub tcp: bool,
-    /// A service that forwards packets.
-    pub packets: bool,
-    /// A name that is answered for.
-    pub names: bool,
 }
 
 /// Resolve the whole file.
@@ -106,30 +95,10 @@ pub fn resolve(root: &Section) -> Effective {
 }
 
 impl Effective {
-    /// Pools that services name, and by which methods.
+    /// Pools that services and names use, and by which methods.
     pub fn uses(&self) -> HashMap<&str, Uses> {
-        let mut uses: HashMap<&str, Uses> = HashMap::new();
-        for service in &self.services {
-            let forward = service.text("forward");
-            let rules = service.list("rule").iter().flat_map(pools_of);
-            for pool in service.text("pool").into_iter().chain(rules) {
-                let entry = uses.entry(pool).or_default();
-                entry.http |= forward == Some("http");
-                entry.tcp |= forward == Some("tcp");
-                entry.packets |= matches!(forward, Some("mac" | "nat" | "tunnel"));
-            }
-        }
-        for pool in self.hosts.iter().filter_map(|host| host.text("pool")) {
-            uses.entry(pool).or_default().names = true;
-        }
-        uses
+        uses::of(&self.services, &self.hosts)
     }
-}
-
-/// Pools that a rule sends work to.
-fn pools_of(rule: &Section) -> impl Iterator<Item = &str> {
-    let parts = rule.list("split").iter().chain(rule.table("mirror"));
-    rule.text("pool").into_iter().chain(parts.filter_map(|part| part.text("pool")))
 }
 
 fn resolve_service(written: &Section, above: &Section, global: &Section) -> Section {
