@@ -1,11 +1,13 @@
 //! Packet sockets that carry what the kernel knows of a packet beside its bytes: the one file here with unsafe code. No
 //! policy.
-#![allow(unsafe_code, reason = "options and addresses of packet sockets have no safe wrapper")]
+#![allow(unsafe_code, reason = "options of packet sockets have no safe wrapper")]
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+
+use crate::sys;
 
 /// Options of packet(7), as `linux/if_packet.h` numbers them.
 const SOL_PACKET: i32 = 263;
@@ -22,22 +24,8 @@ pub fn open(ifindex: u32, room: i32) -> io::Result<OwnedFd> {
     set(&socket, SOL_PACKET, PACKET_VNET_HDR, 1)?;
     set(&socket, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)?;
     set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, room)?;
-    let address = libc::sockaddr_ll {
-        sll_family: libc::AF_PACKET as u16,
-        sll_protocol: (libc::ETH_P_ALL as u16).to_be(),
-        sll_ifindex: ifindex.cast_signed(),
-        sll_hatype: 0,
-        sll_pkttype: 0,
-        sll_halen: 0,
-        sll_addr: [0; 8],
-    };
-    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-    // SAFETY: the pointer and the length describe `address`, which lives until the call returns; the kernel reads it.
-    let result = unsafe {
-        let address = std::ptr::from_ref(&address).cast();
-        libc::bind(socket.as_raw_fd(), address, length)
-    };
-    if result == 0 { Ok(socket) } else { Err(io::Error::last_os_error()) }
+    sys::bind(socket.as_fd(), ifindex)?;
+    Ok(socket)
 }
 
 /// Frames that found no room since this was asked last.
