@@ -8,6 +8,7 @@ use crate::tree::{Offence, Tree};
 /// The files that may hold unsafe code.
 pub const FILES: &[&str] = &[
     "crates/bpf/src/sys.rs",
+    "crates/daemon/src/footprint.rs",
     "crates/daemon/src/links/sys.rs",
     "crates/daemon/src/local_time.rs",
     "crates/daemon/src/names/batch.rs",

@@ -10,6 +10,7 @@ mod clock;
 pub mod control;
 pub mod embed;
 pub mod event;
+mod footprint;
 pub mod generations;
 pub mod history;
 mod hook;

@@ -10,6 +10,7 @@ mod device;
 mod holder;
 mod sys;
 mod task;
+mod track;
 pub mod view;
 
 use std::sync::Arc;

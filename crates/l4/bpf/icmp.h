@@ -89,7 +89,8 @@ GLOBAL int translate_error(struct xdp_md *ctx, struct cursor *c, const struct qu
 
 	if (!c || !q)
 		return 0;
-	if (!translate_quoted(ctx, &q->in, &q->to, &change) || !rewrite_ip(ctx, c, &q->outer))
+	if (!translate_quoted(ctx, &q->in, &q->to, &change) ||
+	    !rewrite_ip(ctx, c, &q->outer, address_change(c, &q->outer)))
 		return 0;
 	if (q->shift && !shift_quoted(ctx, &q->in, q->shift, &change))
 		return 0;

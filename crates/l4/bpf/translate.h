@@ -32,20 +32,19 @@ INLINE __u64 address_change(const struct cursor *c, const struct ends *to)
 	return sum;
 }
 
-INLINE int rewrite_ip(struct xdp_md *ctx, const struct cursor *c, const struct ends *to)
+/* With the change that the new addresses make. */
+INLINE int rewrite_ip(struct xdp_md *ctx, const struct cursor *c, const struct ends *to, __u64 sum)
 {
 	if (c->family == 4) {
 		struct iphdr *ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(*ip));
-		__u64 sum;
 
 		if (!ip)
 			return 0;
-		sum = address_change(c, to);
 		if (to->hop) {
-			__u16 *hop = (__u16 *)&ip->ttl, old = *hop;
+			__be16 *hop = (__be16 *)&ip->ttl, old = *hop, new = one_hop_less(old);
 
-			ip->ttl--;
-			sum = swapped16(sum, old, *hop);
+			*hop = new;
+			sum = swapped16(sum, old, new);
 		}
 		ip->saddr = to->src.w[3];
 		ip->daddr = to->dst.w[3];
@@ -78,19 +77,15 @@ INLINE int translate_partial(struct xdp_md *ctx, struct cursor *c, const struct 
 }
 
 /* Writes new ends into a packet; 0 when it is shorter than it was. A later fragment has no ports. */
-GLOBAL int translate(struct xdp_md *ctx, struct cursor *c, const struct ends *to)
+INLINE int translate(struct xdp_md *ctx, struct cursor *c, const struct ends *to)
 {
-	__u64 sum;
-	int partial;
+	__u64 sum = address_change(c, to);
+	int partial = is_partial(ctx, c);
 
-	if (!c || !to)
-		return 0;
-	partial = is_partial(ctx, c);
-	if (!rewrite_ip(ctx, c, to))
+	if (!rewrite_ip(ctx, c, to, sum))
 		return 0;
 	if (c->marks & LATER_FRAGMENT)
 		return 1;
-	sum = address_change(c, to);
 	if (unlikely(partial))
 		return translate_partial(ctx, c, to, sum);
 	sum = swapped16(sum, c->sport, to->sport);

@@ -48,14 +48,15 @@ INLINE int hop_down(struct xdp_md *ctx, struct cursor *c)
 {
 	if (c->family == 4) {
 		struct iphdr *ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(*ip));
-		__u16 *hop, old;
+		__be16 *hop, old, new;
 
 		if (!ip)
 			return 0;
-		hop = (__u16 *)&ip->ttl;
+		hop = (__be16 *)&ip->ttl;
 		old = *hop;
-		ip->ttl--;
-		ip->check = adjusted(ip->check, swapped16(0, old, *hop));
+		new = one_hop_less(old);
+		*hop = new;
+		ip->check = adjusted(ip->check, swapped16(0, old, new));
 	} else {
 		struct ipv6hdr *ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(*ip));
 
@@ -121,7 +122,7 @@ INLINE int write_outer(struct xdp_md *ctx, struct cursor *c, const struct server
 GLOBAL int tunnel(struct xdp_md *ctx, struct cursor *c, const struct config *k, const struct server *server,
 		  __u32 outcome)
 {
-	__u32 more, entropy;
+	__u32 more, entropy = 0;
 	struct way way;
 	int v4;
 
@@ -129,7 +130,8 @@ GLOBAL int tunnel(struct xdp_md *ctx, struct cursor *c, const struct config *k, 
 		return XDP_DROP;
 	v4 = ((const struct addr *)server->addr)->w[2] == MAPPED && !((const struct addr *)server->addr)->w[0];
 	more = (v4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr)) + wrap_bytes(server->wrap);
-	entropy = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto) >> 12;
+	if (!v4 || server->wrap == GUE)
+		entropy = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto) >> 12;
 	if (unlikely(server->flags & SERVER_LOCAL))
 		return end(c, COLLOCATED, XDP_PASS);
 	if (unlikely(c->ttl <= 1))
@@ -147,7 +149,10 @@ GLOBAL int tunnel(struct xdp_md *ctx, struct cursor *c, const struct config *k, 
 		return drop(c, RESIZE_FAILED);
 	if (unlikely(bpf_xdp_adjust_head(ctx, -(int)more)))
 		return drop(c, NO_HEADROOM);
-	if (unlikely(!move_link(ctx, more, 0) || !write_outer(ctx, c, server, v4, entropy)))
+	/* Without tags every byte of the link header is written below. */
+	if (unlikely(c->l3 != sizeof(struct ethhdr) && !move_link(ctx, more, 0)))
+		return drop(c, RESIZE_FAILED);
+	if (unlikely(!write_outer(ctx, c, server, v4, entropy)))
 		return drop(c, RESIZE_FAILED);
 	return end(c, outcome, leave(ctx, &way));
 }

@@ -126,9 +126,9 @@ fn translating() -> Result<Path, Box<dyn Error>> {
     let balancer = path.balancer.as_ref().ok_or("a way without a balancer")?;
     let rules = "table ip balance {\n\
          chain in { type nat hook prerouting priority dstnat;\n\
-         ip daddr 198.51.100.10 udp dport 80 dnat to 10.10.0.11:80; }\n\
+         ip daddr 198.51.100.10 udp dport 80 dnat to 10.10.0.11:80;\n}\n\
          chain out { type nat hook postrouting priority srcnat;\n\
-         ip daddr 10.10.0.11 udp dport 80 snat to 10.10.0.3; } }\n";
+         ip daddr 10.10.0.11 udp dport 80 snat to 10.10.0.3;\n}\n}\n";
     let mut nft = balancer.command(find("nft"));
     said(nft.arg(rules))?;
     Ok(path)

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bpf::Interface;
 use l4::hops::{Link, Route};
 use links::equal;
-use links::life::{Life, Why};
+use links::life::Why;
 use links::plane::{Ends, Plane};
 use links::schedule::{Schedule, Turn};
 use links::table::{Entry, Member};
@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 use super::asker::{Asker, Heard};
 use super::device::{Netlink, other};
 use super::holder::Holder;
+use super::track::Track;
 use crate::event::Events;
 use crate::packets::netlink::Kernel;
 use crate::packets::site::chain;
@@ -60,26 +61,10 @@ pub(super) struct Bundle {
     uneven: bool,
 }
 
-/// A link that is followed.
-#[derive(Debug)]
-struct Track {
-    wanted: Wanted,
-    life: Life,
-    ifindex: Option<u32>,
-    asker: Option<Asker>,
-    reason: String,
-}
-
 impl Bundle {
     /// One that does not stand yet.
     pub fn new(config: Arc<Config>) -> Bundle {
-        let track = |wanted: &Wanted| Track {
-            wanted: wanted.clone(),
-            life: Life::new(config.probe.clone()),
-            ifindex: None,
-            asker: None,
-            reason: "it was not looked at yet".to_owned(),
-        };
+        let track = |wanted: &Wanted| Track::new(wanted, config.probe.as_ref());
         Bundle {
             tracks: config.links.iter().map(track).collect(),
             config,
@@ -140,11 +125,8 @@ impl Bundle {
     pub async fn tick(&mut self, now: Moment, tools: &Tools<'_>) {
         for number in 0..self.tracks.len() {
             let Some(track) = self.tracks.get_mut(number) else { continue };
-            let there = match track.ifindex {
-                Some(ifindex) => tools.netlink.carrier(ifindex).await.unwrap_or(false),
-                None => false,
-            };
-            let carrier = track.life.carrier(there);
+            let there = track.look(tools.netlink).await;
+            let carrier = there.and_then(|there| track.life.carrier(there));
             let passed = track.life.pass(now);
             if let Some(asked) = track.asker.as_ref().and_then(|_| track.life.ask(now))
                 && let Some(asker) = &track.asker
@@ -182,18 +164,18 @@ impl Bundle {
 
     fn find(&mut self, number: usize, tools: &Tools<'_>) {
         let Some(track) = self.tracks.get_mut(number) else { return };
-        let name = &track.wanted.interface;
-        let found = tools.links.iter().find(|(_, link)| link.name == *name);
+        let name = track.wanted.interface.clone();
+        let found = tools.links.iter().find(|(_, link)| link.name == name);
         let ifindex = found.map(|(ifindex, _)| *ifindex);
         let asked = self.config.probe.is_some();
         let stale = track.ifindex != ifindex
             || asked && track.asker.as_ref().is_none_or(|asker| !asker.lives());
-        track.ifindex = ifindex;
+        track.is(ifindex);
         let mut failed = None;
         if stale {
             track.asker = None;
             if let (Some(ifindex), Some(via), true) = (ifindex, track.wanted.via.first(), asked) {
-                match Asker::open((name, ifindex), *via, seed(), tools.heard.clone()) {
+                match Asker::open((&name, ifindex), *via, seed(), tools.heard.clone()) {
                     Ok(asker) => track.asker = Some(asker),
                     Err(error) => failed = Some(format!("{name} cannot be asked: {error}")),
                 }

@@ -49,12 +49,20 @@ impl Netlink {
         Ok(Netlink { handle, pump: tokio::spawn(connection) })
     }
 
-    /// Whether an interface has a carrier and is set up; `None`: it is gone, or the kernel does not answer.
-    pub async fn carrier(&self, ifindex: u32) -> Option<bool> {
-        let mut answers = Box::pin(self.handle.link().get().match_index(ifindex).execute());
-        let answer = tokio::time::timeout(ANSWER, answers.try_next()).await.ok()?.ok()??;
-        let flags = answer.header.flags;
-        Some(flags.contains(LinkFlags::Up) && flags.contains(LinkFlags::LowerUp))
+    /// Asks whether an interface has a carrier and is set up; one that is gone has none. `None`: the kernel does not
+    /// answer, for instance because it is busy with other interfaces for long.
+    pub fn carrier(&self, ifindex: u32) -> impl Future<Output = Option<bool>> + Send + 'static {
+        let handle = self.handle.clone();
+        async move {
+            let mut answers = Box::pin(handle.link().get().match_index(ifindex).execute());
+            let answer = tokio::time::timeout(ANSWER, answers.try_next()).await.ok()?;
+            let flags = match answer {
+                Ok(Some(answer)) => answer.header.flags,
+                Ok(None) | Err(rtnetlink::Error::NetlinkError(_)) => return Some(false),
+                Err(_) => return None,
+            };
+            Some(flags.contains(LinkFlags::Up) && flags.contains(LinkFlags::LowerUp))
+        }
     }
 
     /// Makes both ends of a bundle's device.

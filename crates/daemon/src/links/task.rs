@@ -1,13 +1,17 @@
 //! The thread's life: what is waited for, and what follows in which order.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bpf::Home;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use l4::hops::Link;
 use links::plane::Plane;
+use model::config::Config;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
@@ -50,6 +54,8 @@ pub(super) async fn run(
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     tell.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut alive, mut stale) = (true, true);
+    // The kernel may be busy for long; questions to next hops go on while it is waited for.
+    let mut asked: Option<Asked> = None;
     loop {
         tokio::select! {
             end = ended.recv() => {
@@ -64,19 +70,35 @@ pub(super) async fn run(
             answer = heard.recv() => if let Some(answer) = answer { life.hear(&answer) },
             changed = pictures.changed(), if alive => (alive, stale) = (changed.is_ok(), true),
             news = life.news() => stale |= life.learn(news),
+            found = answered(&mut asked) => {
+                let picture = pictures.borrow().clone();
+                life.follow(&picture, found).await;
+                show.send_replace(Arc::new(life.view()));
+            }
             _ = look.tick(), if life.busy() => life.tick().await,
             _ = tell.tick(), if life.busy() => {
                 stale |= life.unsettled();
                 show.send_replace(Arc::new(life.view()));
             }
         }
-        if stale {
+        if stale && asked.is_none() {
             let picture = pictures.borrow_and_update().clone();
-            life.follow(&picture).await;
+            asked = life.begin(&picture);
             show.send_replace(Arc::new(life.view()));
             stale = false;
         }
     }
+}
+
+/// All interfaces, as the kernel will tell them.
+type Asked = BoxFuture<'static, io::Result<HashMap<u32, Link>>>;
+
+/// What was asked for, once; never, if nothing was.
+async fn answered(asked: &mut Option<Asked>) -> io::Result<HashMap<u32, Link>> {
+    let Some(waiting) = asked else { return std::future::pending().await };
+    let found = waiting.await;
+    *asked = None;
+    found
 }
 
 struct Life {
@@ -120,22 +142,38 @@ impl Life {
         !matches!(news, Some(News::Neighbour(..)))
     }
 
-    /// Has the bundles of this picture, each on its links as they are now.
-    async fn follow(&mut self, picture: &Picture) {
+    /// Opens what is needed for this picture and asks which interfaces there are, if it has bundles or had some.
+    fn begin(&mut self, picture: &Picture) -> Option<Asked> {
         let config = &picture.config;
         if config.links.is_empty() && self.bundles.is_empty() {
-            return;
+            return None;
         }
-        if let Err(why) = self.open(&config.packets.pins).await {
-            if self.broken.as_ref() != Some(&why) {
-                self.events.warn("bundle-trouble", format!("no bundle stands: {why}"));
+        match self.open(&config.packets.pins) {
+            Ok(asked) => Some(asked),
+            Err(why) => {
+                self.fail(config, why);
+                None
             }
-            self.broken = Some(why);
-            for (name, wanted) in &config.links {
-                let new = || Bundle::new(Arc::clone(wanted));
-                self.bundles.entry(name.clone()).or_insert_with(new);
-            }
-            return;
+        }
+    }
+
+    fn fail(&mut self, config: &Config, why: String) {
+        if self.broken.as_ref() != Some(&why) {
+            self.events.warn("bundle-trouble", format!("no bundle stands: {why}"));
+        }
+        self.broken = Some(why);
+        for (name, wanted) in &config.links {
+            let new = || Bundle::new(Arc::clone(wanted));
+            self.bundles.entry(name.clone()).or_insert_with(new);
+        }
+    }
+
+    /// Has the bundles of this picture, each on its links as they are now.
+    async fn follow(&mut self, picture: &Picture, found: io::Result<HashMap<u32, Link>>) {
+        let config = &picture.config;
+        match found {
+            Ok(links) => self.links = links,
+            Err(error) => return self.fail(config, chain(&error)),
         }
         self.broken = None;
         let mut bundles = std::mem::take(&mut self.bundles);
@@ -162,21 +200,21 @@ impl Life {
     }
 
     /// Opens what is not open, and asks which interfaces there are.
-    async fn open(&mut self, packets: &Path) -> Result<(), String> {
+    fn open(&mut self, packets: &Path) -> Result<Asked, String> {
         let said = |error: &dyn std::error::Error| chain(error);
-        if self.kernel.is_none() {
-            let kernel = Kernel::connect().map_err(|error| said(&error))?;
-            self.kernel = Some((kernel, Netlink::connect().map_err(|error| said(&error))?));
-        }
         if self.plane.is_none() {
             let home = Home::open(&pins(packets)).map_err(|error| said(&error))?;
             let plane = Plane::open(&home).map_err(|error| said(&error))?;
             self.plane = Some((plane, home));
         }
-        if let Some((kernel, _)) = &self.kernel {
-            self.links = kernel.links().await.map_err(|error| said(&error))?;
-        }
-        Ok(())
+        let (kernel, _) = match &mut self.kernel {
+            Some(connected) => connected,
+            none => {
+                let kernel = Kernel::connect().map_err(|error| said(&error))?;
+                none.insert((kernel, Netlink::connect().map_err(|error| said(&error))?))
+            }
+        };
+        Ok(kernel.links().boxed())
     }
 
     fn hear(&mut self, heard: &Heard) {

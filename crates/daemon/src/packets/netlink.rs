@@ -89,13 +89,15 @@ impl Kernel {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub async fn links(&self) -> io::Result<HashMap<u32, Link>> {
+    pub fn links(&self) -> impl Future<Output = io::Result<HashMap<u32, Link>>> + Send + 'static {
         let all = self.handle.link().get().execute().try_collect::<Vec<_>>();
-        let all = within(all).await?;
-        Ok(all
-            .into_iter()
-            .filter_map(|message| Some((message.header.index, link(message)?)))
-            .collect())
+        async move {
+            let all = within(all).await?;
+            Ok(all
+                .into_iter()
+                .filter_map(|message| Some((message.header.index, link(message)?)))
+                .collect())
+        }
     }
 
     /// All addresses of this machine.

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::signals::{Signal, Signals};
 use crate::control::{Change, Leave, Origin, Way};
 use crate::event::Events;
+use crate::footprint::give_back_code;
 use crate::house::House;
 use crate::keep;
 use crate::serve::bind::{Bound, Place};
@@ -90,6 +91,8 @@ impl Process {
     fn ready(&self) {
         self.notify.ready(&self.status());
         self.events.info("ready", self.status());
+        // Only memory is at stake: a kernel that refuses has its reasons, and everything works.
+        let _ = give_back_code();
     }
 
     /// Serves until told to leave; says how. It is ready when packets are forwarded too, where they are to be.
