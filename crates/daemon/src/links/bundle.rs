@@ -5,6 +5,7 @@
 mod shown;
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -280,12 +281,12 @@ impl Bundle {
             alive: turn.alive,
             held: !hold.is_zero(),
             v4: track.wanted.via.iter().find_map(|ip| match ip {
-                std::net::IpAddr::V4(v4) => Some(*v4),
-                std::net::IpAddr::V6(_) => None,
+                IpAddr::V4(v4) => Some(*v4),
+                IpAddr::V6(_) => None,
             }),
             v6: track.wanted.via.iter().find_map(|ip| match ip {
-                std::net::IpAddr::V6(v6) => Some(*v6),
-                std::net::IpAddr::V4(_) => None,
+                IpAddr::V6(v6) => Some(*v6),
+                IpAddr::V4(_) => None,
             }),
         };
         let links = self.tracks.iter().zip(turns.iter().zip(&self.holds));
@@ -301,8 +302,22 @@ impl Bundle {
             return;
         }
         match tools.plane.set(ends, &entry) {
-            Ok(()) => self.written = Some(entry),
+            Ok(()) => {
+                let before = self.written.replace(entry);
+                self.let_go(before.as_ref(), tools);
+            }
             Err(error) => self.say(chain(&error), tools),
+        }
+    }
+
+    /// Packets that were given to a link which has none from now on may wait there for its next hop.
+    fn let_go(&self, before: Option<&Entry>, tools: &Tools<'_>) {
+        let Some((before, now)) = before.zip(self.written.as_ref()) else { return };
+        for (old, new) in before.members.iter().zip(&now.members) {
+            if old.alive && !new.alive {
+                let hops = old.v4.map(IpAddr::V4).into_iter().chain(old.v6.map(IpAddr::V6));
+                hops.for_each(|hop| tools.netlink.let_go(old.ifindex, hop));
+            }
         }
     }
 

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use futures_util::stream::TryStreamExt;
 use model::config::Prefix;
+use rtnetlink::packet_route::AddressFamily;
 use rtnetlink::packet_route::address::AddressHeaderFlags;
 use rtnetlink::packet_route::link::{LinkAttribute, LinkFlags};
+use rtnetlink::packet_route::neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage};
 use rtnetlink::packet_route::route::RouteScope;
 use rtnetlink::{Handle, LinkUnspec, LinkVeth, RouteMessageBuilder, new_connection};
 use rustix::io::Errno;
@@ -63,6 +65,20 @@ impl Netlink {
             };
             Some(flags.contains(LinkFlags::Up) && flags.contains(LinkFlags::LowerUp))
         }
+    }
+
+    /// Has packets that wait for a next hop's link address lost at once, instead of when the kernel has asked three times
+    /// in vain: TCP sends nothing again while it waits in its own machine. A hop that is not known has none.
+    pub fn let_go(&self, ifindex: u32, hop: IpAddr) {
+        let mut message = NeighbourMessage::default();
+        let (family, address) = match hop {
+            IpAddr::V4(v4) => (AddressFamily::Inet, NeighbourAddress::Inet(v4)),
+            IpAddr::V6(v6) => (AddressFamily::Inet6, NeighbourAddress::Inet6(v6)),
+        };
+        (message.header.family, message.header.ifindex) = (family, ifindex);
+        message.attributes.push(NeighbourAttribute::Destination(address));
+        let asked = self.handle.neighbours().del(message).execute();
+        tokio::spawn(tokio::time::timeout(ANSWER, asked));
     }
 
     /// Makes both ends of a bundle's device.
