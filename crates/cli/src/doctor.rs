@@ -1,5 +1,6 @@
 //! `steelyard doctor`: is this machine ready for what it is wanted for? The model judges; this asks and prints.
 
+mod cores;
 mod links;
 mod read;
 mod render;
@@ -24,6 +25,7 @@ Examples:
   steelyard doctor server 198.51.100.10          on a server: is it ready for direct return?
   steelyard doctor server 198.51.100.10 --json
   steelyard doctor links                         bundles of links: what is wrong, and which policy suits
+  steelyard doctor cores                         which processor does the network's work, and what evens it out
   steelyard doctor zones -c shop.toml            are the zones delegated to us?")]
 pub struct Args {
     #[command(subcommand)]
@@ -34,6 +36,7 @@ pub struct Args {
 enum What {
     Server(ServerArgs),
     Links(links::LinksArgs),
+    Cores(cores::CoresArgs),
     Zones(zones::ZonesArgs),
 }
 
@@ -96,6 +99,7 @@ pub fn run(args: &Args) -> ExitCode {
     match &args.what {
         What::Server(args) => finish(args.json, server(args)),
         What::Links(args) => links::run(args),
+        What::Cores(args) => cores::run(args),
         What::Zones(args) => finish(args.json, zones::zones(args)),
     }
 }

@@ -115,9 +115,20 @@ fn ours(forward: &'static str, options: &Options) -> Result<Row, Box<dyn Error>>
 fn forwarding() -> Result<Path, Box<dyn Error>> {
     let path = Path::new(true, Drain::Stack)?;
     let balancer = path.balancer.as_ref().ok_or("a way without a balancer")?;
+    receiving(balancer)?;
     // The service's address is the sink's here.
     balancer.ip("addr del 198.51.100.10/32 dev lo\nroute add 198.51.100.10/32 via 10.10.0.11\n")?;
     Ok(path)
+}
+
+/// Without a program in its driver, a cable's end takes frames of XDP only where its receive offload was put on while it
+/// was up.
+fn receiving(balancer: &Namespace) -> Result<(), Box<dyn Error>> {
+    for state in ["off", "on"] {
+        let mut ethtool = balancer.command(find("ethtool"));
+        said(ethtool.args(["-K", "front", "gro", state]))?;
+    }
+    Ok(())
 }
 
 /// nftables translate the destination and the source.
@@ -129,6 +140,7 @@ fn translating() -> Result<Path, Box<dyn Error>> {
          ip daddr 198.51.100.10 udp dport 80 dnat to 10.10.0.11:80;\n}\n\
          chain out { type nat hook postrouting priority srcnat;\n\
          ip daddr 10.10.0.11 udp dport 80 snat to 10.10.0.3;\n}\n}\n";
+    receiving(balancer)?;
     let mut nft = balancer.command(find("nft"));
     said(nft.arg(rules))?;
     Ok(path)

@@ -11,4 +11,5 @@ pub mod life;
 pub mod plane;
 pub mod schedule;
 pub mod shelf;
+pub mod steer;
 pub mod table;

@@ -1,0 +1,183 @@
+//! Carries changes of steering out, and keeps what was there before so that it can be taken back.
+//!
+//! It plans nothing. What was there before is on disk before anything is changed.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use lab::net::{find, said};
+use links::steer::plan::Change;
+use serde::{Deserialize, Serialize};
+
+use crate::end::{Failure, sentence};
+
+/// What was there before, in a file.
+#[derive(Debug)]
+pub struct Kept {
+    file: PathBuf,
+    entries: Vec<Entry>,
+}
+
+/// A change that was made, as it is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum Entry {
+    Write { file: String, from: String, to: String },
+    Ethtool { from: Vec<String>, to: Vec<String> },
+}
+
+impl Kept {
+    /// Reads it; nothing is kept where there is no such file.
+    pub fn open(file: &Path) -> Result<Kept, Failure> {
+        let entries = match fs::read(file) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+                Failure::Unusable(format!(
+                    "{} is not what `doctor cores --apply` wrote: {error}; move it away",
+                    file.display()
+                ))
+            })?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(unusable("read", file, &error)),
+        };
+        Ok(Kept { file: file.to_owned(), entries })
+    }
+
+    /// Adds changes that are about to be made, and writes all down.
+    pub fn add(&mut self, changes: impl Iterator<Item = Change>) -> Result<(), Failure> {
+        for change in changes {
+            let new = entry(change);
+            // What a file held before the first change is what it goes back to.
+            let again = self.entries.iter_mut().find_map(|old| match (old, &new) {
+                (Entry::Write { file, to, .. }, Entry::Write { file: same, to: now, .. })
+                    if file == same =>
+                {
+                    Some((to, now))
+                }
+                _ => None,
+            });
+            match again {
+                Some((to, now)) => to.clone_from(now),
+                None => self.entries.push(new),
+            }
+        }
+        self.write()
+    }
+
+    /// Takes everything back, the last first. What could not be stays kept.
+    pub fn undo(mut self) -> Result<(Vec<Change>, Vec<String>), Failure> {
+        let (mut done, mut failed, mut left) = (Vec::new(), Vec::new(), Vec::new());
+        for entry in self.entries.drain(..).rev() {
+            let back = change(entry.clone()).reversed();
+            match carry_out(&back) {
+                Ok(()) => done.push(back),
+                Err(why) => {
+                    failed.push(why);
+                    left.insert(0, entry);
+                }
+            }
+        }
+        self.entries = left;
+        self.write()?;
+        Ok((done, failed))
+    }
+
+    /// Whole or not at all.
+    fn write(&self) -> Result<(), Failure> {
+        if self.entries.is_empty() {
+            return match fs::remove_file(&self.file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(unusable("remove", &self.file, &error))
+                }
+                _ => Ok(()),
+            };
+        }
+        let dir = self.file.parent().filter(|dir| !dir.as_os_str().is_empty());
+        let made = dir.map_or(Ok(()), fs::create_dir_all);
+        let new = self.file.with_extension("new");
+        let text = serde_json::to_vec_pretty(&self.entries).map_err(io::Error::from);
+        let written = made
+            .and(text)
+            .and_then(|text| fs::write(&new, text))
+            .and_then(|()| fs::rename(&new, &self.file));
+        written.map_err(|error| unusable("write", &self.file, &error))
+    }
+}
+
+/// Makes a change. What the kernel says against it, with the command.
+pub fn carry_out(change: &Change) -> Result<(), String> {
+    match change {
+        Change::Write { file, to, .. } => {
+            fs::write(file, format!("{to}\n")).map_err(|error| {
+                let why = match error.raw_os_error() {
+                    // What the kernel answers for interrupts that it places itself.
+                    Some(5) => "the kernel places this interrupt itself".to_owned(),
+                    _ => error.to_string(),
+                };
+                format!("`{}` failed: {why}", change.command())
+            })
+        }
+        Change::Ethtool { to, .. } => said(Command::new(find("ethtool")).args(to))
+            .map(drop)
+            .map_err(|error| sentence(&error)),
+    }
+}
+
+fn entry(change: Change) -> Entry {
+    match change {
+        Change::Write { file, from, to } => Entry::Write { file, from, to },
+        Change::Ethtool { to, from } => Entry::Ethtool { from, to },
+    }
+}
+
+fn change(entry: Entry) -> Change {
+    match entry {
+        Entry::Write { file, from, to } => Change::Write { file, from, to },
+        Entry::Ethtool { from, to } => Change::Ethtool { to, from },
+    }
+}
+
+fn unusable(what: &str, file: &Path, error: &io::Error) -> Failure {
+    let hint = if error.kind() == io::ErrorKind::PermissionDenied {
+        "; run as root, or name another place with --kept"
+    } else {
+        ""
+    };
+    Failure::Unusable(format!("cannot {what} {}: {error}{hint}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(file: &Path, from: &str, to: &str) -> Change {
+        Change::Write { file: file.display().to_string(), from: from.into(), to: to.into() }
+    }
+
+    #[test]
+    fn what_was_there_first_comes_back() {
+        let dir = std::env::temp_dir().join(format!("steelyard-kept-{}", std::process::id()));
+        fs::create_dir_all(&dir).expect("a directory");
+        let (mask, kept) = (dir.join("mask"), dir.join("state/kept.json"));
+        for (from, to) in [("0", "3"), ("3", "f")] {
+            let change = write(&mask, from, to);
+            let mut open = Kept::open(&kept).expect("readable");
+            open.add([change.clone()].into_iter()).expect("written");
+            carry_out(&change).expect("changed");
+        }
+        let (done, failed) = Kept::open(&kept).expect("readable").undo().expect("undone");
+        assert_eq!((done.len(), failed.len()), (1, 0));
+        assert_eq!(fs::read_to_string(&mask).expect("a file"), "0\n");
+        assert!(!kept.exists(), "nothing is left to take back");
+        // What cannot be taken back stays, and is said.
+        let gone = write(&dir.join("no/such"), "0", "3");
+        Kept::open(&kept).and_then(|mut open| open.add([gone].into_iter())).expect("written");
+        let (done, failed) = Kept::open(&kept).expect("readable").undo().expect("undone");
+        assert_eq!((done.len(), failed.len()), (0, 1), "{failed:?}");
+        assert_eq!(Kept::open(&kept).expect("readable").entries.len(), 1);
+        fs::write(&kept, "{}").expect("written");
+        assert!(Kept::open(&kept).is_err_and(|error| error.to_string().contains("move it away")));
+        let _ = fs::remove_dir_all(&dir);
+    }
+}

@@ -1,0 +1,309 @@
+//! How steering is shown: tables for people, the same for scripts.
+
+use std::path::Path;
+
+use links::advice::{Finding, Verdict};
+use links::steer::count::{Load, queue_of};
+use links::steer::picture::Picture;
+use links::steer::plan::{Change, Step};
+use serde::Serialize;
+
+use crate::show::paint::Paint;
+use crate::show::screen;
+use crate::show::table::{Align, Table};
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    /// Findings that are wrong.
+    pub wrong: usize,
+    processors: Vec<Processor>,
+    queues: Vec<Queue>,
+    findings: Vec<Row>,
+    /// What would even it out.
+    steps: Vec<Planned>,
+    /// With --apply what was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub applied: Option<Applied>,
+}
+
+#[derive(Debug, Serialize)]
+struct Processor {
+    number: u32,
+    packets_per_second: f64,
+    softirq: f64,
+    busy: f64,
+    dropped_per_second: f64,
+    squeezed_per_second: f64,
+    woken_per_second: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Queue {
+    interface: String,
+    queue: u32,
+    packets_per_second: Option<f64>,
+    interrupts_per_second: Option<f64>,
+    interrupts_go_to: String,
+    rps: String,
+    rps_flows: u64,
+    xps: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    verdict: &'static str,
+    about: String,
+    found: String,
+    advice: String,
+    commands: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Planned {
+    about: String,
+    why: String,
+    command: String,
+    undo: String,
+}
+
+/// What was carried out, and the work before and after.
+#[derive(Debug, Serialize)]
+pub struct Applied {
+    done: Vec<String>,
+    failed: Vec<String>,
+    before: Option<Side>,
+    after: Option<Side>,
+}
+
+#[derive(Debug, Serialize)]
+struct Side {
+    packets_per_second: f64,
+    /// The busiest processor and its part of the packets, 0–1.
+    processor: u32,
+    part: f64,
+    /// How many processors' work it did.
+    times: f64,
+    /// The part of its time that it spent on it, 0–1.
+    softirq: f64,
+}
+
+/// What `--undo --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Undone {
+    done: Vec<String>,
+    failed: Vec<String>,
+}
+
+impl Undone {
+    /// Of what was taken back, and what could not be.
+    pub fn new(done: &[Change], failed: &[String]) -> Undone {
+        Undone { done: done.iter().map(Change::command).collect(), failed: failed.to_vec() }
+    }
+}
+
+impl Applied {
+    /// Of what was done, and the work on both sides of it.
+    pub fn new(done: &[Step], failed: &[String], before: &Load, after: &Load) -> Applied {
+        let done = done.iter().map(|step| step.change.command()).collect();
+        Applied { done, failed: failed.to_vec(), before: side(before), after: side(after) }
+    }
+}
+
+fn side(load: &Load) -> Option<Side> {
+    let skew = super::skew(load)?;
+    Some(Side {
+        packets_per_second: skew.packets,
+        processor: skew.processor,
+        part: skew.part,
+        times: skew.times,
+        softirq: load.processors.get(&skew.processor).map_or(0.0, |work| work.softirq),
+    })
+}
+
+impl Answer {
+    /// Of what was found.
+    pub fn new(picture: &Picture, load: &Load, findings: Vec<Finding>, steps: &[Step]) -> Answer {
+        let processor = |(number, work): (&u32, &links::steer::count::Work)| Processor {
+            number: *number,
+            packets_per_second: work.packets,
+            softirq: work.softirq,
+            busy: work.busy,
+            dropped_per_second: work.dropped,
+            squeezed_per_second: work.squeezed,
+            woken_per_second: work.woken,
+        };
+        let planned = |step: &Step| Planned {
+            about: step.about.clone(),
+            why: step.why.clone(),
+            command: step.change.command(),
+            undo: step.change.clone().reversed().command(),
+        };
+        Answer {
+            wrong: findings.iter().filter(|one| one.verdict == Verdict::Wrong).count(),
+            processors: load.processors.iter().map(processor).collect(),
+            queues: queues(picture, load),
+            findings: findings.into_iter().map(row).collect(),
+            steps: steps.iter().map(planned).collect(),
+            applied: None,
+        }
+    }
+
+    /// For people.
+    pub fn text(&self, picture: &Picture, load: &Load, kept: &Path) -> String {
+        let mut out = live(picture, load);
+        out.push('\n');
+        for one in &self.findings {
+            let Row { verdict, about, found, advice, commands } = one;
+            out.push_str(&format!("{verdict:5}  {about}: {found}\n"));
+            if !advice.is_empty() {
+                out.push_str(&format!("       {advice}\n"));
+            }
+            commands.iter().for_each(|line| out.push_str(&format!("         {line}\n")));
+        }
+        match &self.applied {
+            Some(applied) => out.push_str(&carried_out(applied, kept)),
+            None if self.steps.is_empty() => {
+                out.push_str("\nInterrupts and masks are as they should be.\n");
+            }
+            None => {
+                out.push_str("\nWhat evens it out (--apply carries it out, --undo takes it back):\n");
+                for step in &self.steps {
+                    out.push_str(&format!("  # {}: {}\n  {}\n", step.about, step.why, step.command));
+                }
+            }
+        }
+        out
+    }
+}
+
+fn row(finding: Finding) -> Row {
+    let Finding { verdict, about, found, advice, commands } = finding;
+    let verdict = match verdict {
+        Verdict::Good => "good",
+        Verdict::Wrong => "wrong",
+        Verdict::Note => "note",
+    };
+    Row { verdict, about, found, advice, commands }
+}
+
+fn queues(picture: &Picture, load: &Load) -> Vec<Queue> {
+    let mut out = Vec::new();
+    for one in &picture.interfaces {
+        for (at, receive) in one.receive.iter().enumerate() {
+            let number = at as u32;
+            let ours = one.interrupts.iter().filter(|(_, irq)| queue_of(&irq.name) == Some(number));
+            let (mut go, mut rate) = (Vec::new(), None);
+            for (irq, interrupt) in ours {
+                go.push(interrupt.processors.to_string());
+                let counts = load.interrupts.get(irq).into_iter().flat_map(|each| each.values());
+                *rate.get_or_insert(0.0) += counts.sum::<f64>();
+            }
+            go.dedup();
+            out.push(Queue {
+                interface: one.name.clone(),
+                queue: number,
+                packets_per_second: load.queues.get(&one.name).and_then(|all| all.get(&number)).copied(),
+                interrupts_per_second: rate,
+                interrupts_go_to: go.join(" "),
+                rps: receive.processors.to_string(),
+                rps_flows: receive.flows,
+                xps: one.send.get(at).cloned().flatten().map(|mask| mask.to_string()),
+            });
+        }
+    }
+    out
+}
+
+/// The tables of processors and queues.
+pub fn live(picture: &Picture, load: &Load) -> String {
+    use Align::{Left, Right};
+    let (width, paint) = (screen::width(), Paint::for_stdout());
+    let number = |value: f64| format!("{value:.0}");
+    let part = |value: f64| format!("{:.0} %", value * 100.0);
+    let all: f64 = load.processors.values().map(|work| work.packets).sum();
+    let mut table = Table::new(&[
+        ("PROCESSOR", Right),
+        ("PACKETS/S", Right),
+        ("PART", Right),
+        ("SOFTIRQ", Right),
+        ("BUSY", Right),
+        ("LOST/S", Right),
+        ("SQUEEZED/S", Right),
+        ("WOKEN/S", Right),
+    ]);
+    for (processor, work) in &load.processors {
+        table.row(vec![
+            processor.to_string().into(),
+            number(work.packets).into(),
+            part(work.packets / all.max(1.0)).into(),
+            part(work.softirq).into(),
+            part(work.busy).into(),
+            number(work.dropped).into(),
+            number(work.squeezed).into(),
+            number(work.woken).into(),
+        ]);
+    }
+    let mut out = table.render(width, paint);
+    let mut table = Table::new(&[
+        ("INTERFACE", Left),
+        ("QUEUE", Right),
+        ("PACKETS/S", Right),
+        ("INTERRUPTS/S", Right),
+        ("GO TO", Left),
+        ("RPS", Left),
+        ("RFS", Right),
+        ("XPS", Left),
+    ]);
+    let or_none = |text: String| if text.is_empty() { "-".to_owned() } else { text };
+    for one in queues(picture, load) {
+        table.row(vec![
+            one.interface.into(),
+            one.queue.to_string().into(),
+            one.packets_per_second.map_or("-".to_owned(), number).into(),
+            one.interrupts_per_second.map_or("-".to_owned(), number).into(),
+            or_none(one.interrupts_go_to).into(),
+            or_none(one.rps).into(),
+            one.rps_flows.to_string().into(),
+            or_none(one.xps.unwrap_or_default()).into(),
+        ]);
+    }
+    out.push('\n');
+    out.push_str(&table.render(width, paint));
+    out
+}
+
+fn carried_out(applied: &Applied, kept: &Path) -> String {
+    let mut out = format!("\n{} carried out", applied.done.len());
+    if applied.done.is_empty() {
+        out.push('\n');
+    } else {
+        out.push_str(&format!("; what was there before is in {}\n", kept.display()));
+    }
+    applied.done.iter().for_each(|line| out.push_str(&format!("  {line}\n")));
+    applied.failed.iter().for_each(|line| out.push_str(&format!("  failed: {line}\n")));
+    let side = |side: &Option<Side>| match side {
+        None => "no packet came".to_owned(),
+        Some(one) => format!(
+            "{:.0} packets a second; processor {} took {:.0} % and spent {:.0} % of its time on it",
+            one.packets_per_second,
+            one.processor,
+            one.part * 100.0,
+            one.softirq * 100.0
+        ),
+    };
+    let (before, after) = (side(&applied.before), side(&applied.after));
+    out.push_str(&format!("before: {before}\nafter:  {after}\n"));
+    out
+}
+
+/// What was taken back.
+pub fn undone(done: &[Change], failed: &[String], kept: &Path) -> String {
+    if done.is_empty() && failed.is_empty() {
+        return format!("nothing to take back: {} is not there\n", kept.display());
+    }
+    let mut out = format!("{} taken back\n", done.len());
+    done.iter().for_each(|one| out.push_str(&format!("  {}\n", one.command())));
+    failed.iter().for_each(|line| out.push_str(&format!("  failed, kept for later: {line}\n")));
+    out
+}

@@ -1,0 +1,240 @@
+//! What is uneven about where the network's work is done, in findings with the processor and queue named.
+//!
+//! It changes nothing; `plan` says what would.
+
+use super::count::{Load, Work};
+use super::picture::{Picture, Xdp};
+use crate::advice::{Finding, Verdict};
+
+/// Packets a second below which nothing is called uneven: less is no work.
+pub const LEAST_RATE: f64 = 1_000.0;
+/// How many processors' work one must do to be called too much; with fewer than `FEW` processors a part of all.
+const TOO_MUCH: f64 = 2.0;
+/// Of two or three processors one that does this part of all does too much.
+const TOO_MUCH_OF_FEW: f64 = 0.8;
+const FEW: usize = 4;
+
+/// How uneven: 1 is even, and as many as there are processors is one that does everything.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Skew {
+    /// The busiest processor.
+    pub processor: u32,
+    /// Its part of the packets, 0–1.
+    pub part: f64,
+    /// How many processors' work it does.
+    pub times: f64,
+    /// Packets a second of all.
+    pub packets: f64,
+}
+
+impl Skew {
+    /// Of a load. `None`: there was none.
+    pub fn of(load: &Load) -> Option<Skew> {
+        let packets: f64 = load.processors.values().map(|work| work.packets).sum();
+        let most = load.processors.iter().max_by(|a, b| a.1.packets.total_cmp(&b.1.packets))?;
+        if packets <= 0.0 {
+            return None;
+        }
+        let part = most.1.packets / packets;
+        Some(Skew { processor: *most.0, part, times: part * load.processors.len() as f64, packets })
+    }
+
+    /// Whether that is too much for one of `processors`.
+    pub fn is_too_much(&self, processors: usize) -> bool {
+        let least = if processors < FEW {
+            TOO_MUCH_OF_FEW * processors as f64
+        } else {
+            TOO_MUCH
+        };
+        processors > 1 && self.packets >= LEAST_RATE && self.times >= least
+    }
+}
+
+/// Everything that was found.
+pub fn examine(picture: &Picture, load: &Load) -> Vec<Finding> {
+    let mut out = vec![processors(load)];
+    out.extend(losses(load));
+    for one in &picture.interfaces {
+        out.extend(queue_skew(&one.name, one.receive.len(), load));
+        if one.xdp == Some(Xdp::Driver) {
+            out.push(note(
+                &one.name,
+                "a program of XDP runs in its driver",
+                "what it forwards is done before RPS and RFS; only the device's queues spread it",
+            ));
+        }
+    }
+    if picture.irqbalance {
+        out.push(note(
+            "irqbalance",
+            "it runs, and moves interrupts by itself",
+            "stop it, or tell it which interrupts to leave alone (--banirq), before interrupts are placed by hand",
+        ));
+    }
+    out
+}
+
+fn processors(load: &Load) -> Finding {
+    let count = load.processors.len();
+    let Some(skew) = Skew::of(load) else {
+        return note("processors", "no packet came", "measure under load");
+    };
+    let work = |number: u32| load.processors.get(&number).copied().unwrap_or_default();
+    let busiest = work(skew.processor);
+    let others = load.processors.iter().filter(|one| *one.0 != skew.processor);
+    let others = others.map(|one| one.1.softirq).sum::<f64>() / (count.max(2) - 1) as f64;
+    let found = format!(
+        "processor {} takes {:.0} % of {:.0} packets a second and spends {:.0} % of its time on it, the others {:.0} %",
+        skew.processor,
+        skew.part * 100.0,
+        skew.packets,
+        busiest.softirq * 100.0,
+        others * 100.0,
+    );
+    if skew.is_too_much(count) {
+        let advice =
+            format!("it does the work of {:.1} of {count}: spread receiving as below", skew.times);
+        Finding {
+            verdict: Verdict::Wrong,
+            about: "processors".to_owned(),
+            found,
+            advice,
+            commands: Vec::new(),
+        }
+    } else if skew.packets < LEAST_RATE {
+        note("processors", &found, "too little to judge by: measure under load")
+    } else {
+        Finding {
+            verdict: Verdict::Good,
+            about: "processors".to_owned(),
+            found,
+            advice: String::new(),
+            commands: Vec::new(),
+        }
+    }
+}
+
+fn losses(load: &Load) -> Vec<Finding> {
+    let each = |(number, work): (&u32, &Work)| {
+        let mut out = Vec::new();
+        if work.dropped > 0.0 {
+            out.push(Finding {
+                verdict: Verdict::Wrong,
+                about: format!("processor {number}"),
+                found: format!("{:.0} packets a second are lost at its full backlog", work.dropped),
+                advice: "spread receiving first; a longer backlog only delays the loss".to_owned(),
+                commands: vec!["sysctl -w net.core.netdev_max_backlog=10000".to_owned()],
+            });
+        }
+        if work.squeezed >= 1.0 {
+            out.push(note(
+                &format!("processor {number}"),
+                &format!("it stopped {:.0} times a second with packets left", work.squeezed),
+                "spread receiving first; then net.core.netdev_budget and netdev_budget_usecs",
+            ));
+        }
+        out
+    };
+    load.processors.iter().flat_map(each).collect()
+}
+
+/// Queues that get much more than their part: few flows, or a table of the device that leads to few queues.
+fn queue_skew(interface: &str, queues: usize, load: &Load) -> Option<Finding> {
+    let counts = load.queues.get(interface).filter(|counts| counts.len() > 1)?;
+    let all: f64 = counts.values().sum();
+    let most = counts.iter().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let part = most.1 / all.max(1.0);
+    let least = if queues < FEW { TOO_MUCH_OF_FEW } else { TOO_MUCH / queues as f64 };
+    if all < LEAST_RATE || part < least {
+        return None;
+    }
+    Some(Finding {
+        verdict: Verdict::Wrong,
+        about: interface.to_owned(),
+        found: format!(
+            "queue {} takes {:.0} % of {:.0} packets a second, of {queues} queues",
+            most.0,
+            part * 100.0,
+            all
+        ),
+        advice: "few flows, or tunnels that look like one flow to the device, or its table leads to few queues"
+            .to_owned(),
+        commands: vec![format!("ethtool -x {interface}"), format!("ethtool -N {interface} rx-flow-hash udp4 sdfn")],
+    })
+}
+
+fn note(about: &str, found: &str, advice: &str) -> Finding {
+    Finding {
+        verdict: Verdict::Note,
+        about: about.to_owned(),
+        found: found.to_owned(),
+        advice: advice.to_owned(),
+        commands: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::steer::picture::Interface;
+
+    fn load(packets: &[f64]) -> Load {
+        let works = packets.iter().enumerate().map(|(number, packets)| {
+            (number as u32, Work { packets: *packets, softirq: 0.5, ..Work::default() })
+        });
+        Load { processors: works.collect(), ..Load::default() }
+    }
+
+    #[test]
+    fn one_that_does_the_work_of_sixteen_is_named() {
+        let mut packets = [0.0; 16];
+        packets[3] = 50_000.0;
+        let found = examine(&Picture::default(), &load(&packets));
+        assert_eq!(found[0].verdict, Verdict::Wrong);
+        assert!(found[0].found.starts_with("processor 3 takes 100 % of 50000 packets a second"));
+        assert!(found[0].advice.contains("the work of 16.0 of 16"), "{}", found[0].advice);
+    }
+
+    #[test]
+    fn even_and_idle_machines_are_not_blamed() {
+        let rows: [(&[f64], Verdict); 6] = [
+            (&[10_000.0, 11_000.0], Verdict::Good),
+            (&[10_000.0, 3_000.0], Verdict::Good),
+            (&[10_000.0, 1_000.0], Verdict::Wrong),
+            (&[900.0, 0.0], Verdict::Note),
+            (&[0.0, 0.0], Verdict::Note),
+            (&[90_000.0], Verdict::Good),
+        ];
+        for (packets, wanted) in rows {
+            assert_eq!(examine(&Picture::default(), &load(packets))[0].verdict, wanted, "{packets:?}");
+        }
+    }
+
+    #[test]
+    fn losses_queues_and_what_moves_interrupts_are_named() {
+        let mut load = load(&[10_000.0, 10_000.0]);
+        load.processors.insert(1, Work { dropped: 7.0, squeezed: 3.0, ..Work::default() });
+        let counts = BTreeMap::from([(0, 100.0), (1, 9_000.0), (2, 50.0), (3, 1.0)]);
+        load.queues.insert("eth0".to_owned(), counts);
+        let eth0 = Interface {
+            name: "eth0".to_owned(),
+            receive: vec![Default::default(); 4],
+            xdp: Some(Xdp::Driver),
+            ..Interface::default()
+        };
+        let picture = Picture { interfaces: vec![eth0], irqbalance: true, ..Picture::default() };
+        let said: Vec<String> =
+            examine(&picture, &load).iter().map(|one| format!("{}: {}", one.about, one.found)).collect();
+        for wanted in [
+            "processor 1: 7 packets a second are lost",
+            "processor 1: it stopped 3 times",
+            "eth0: queue 1 takes 98 % of 9151 packets a second, of 4 queues",
+            "eth0: a program of XDP",
+            "irqbalance: it runs",
+        ] {
+            assert!(said.iter().any(|one| one.starts_with(wanted)), "{wanted} in {said:?}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The steps that even a machine's work out, each with its way back: interrupts, channels and table of the device (RSS),
+//! RPS, RFS and XPS.
+//!
+//! It writes nothing. Why each is as it is stands in the kernel's Documentation/networking/scaling.rst.
+
+use std::collections::BTreeMap;
+
+use super::count::queue_of;
+use super::mask::Mask;
+use super::picture::{Interface, Picture, Xdp};
+
+/// Flows that RFS knows of a machine with some thousand active connections, as scaling.rst advises.
+pub const FLOWS: u64 = 32_768;
+/// Where the kernel keeps it.
+pub const SOCKET_FLOWS: &str = "/proc/sys/net/core/rps_sock_flow_entries";
+
+/// What the machine is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Connections end here (`http`, `tcp`): RFS brings packets to the processor that reads them.
+    pub ends: bool,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What it is about: an interface, or the machine.
+    pub about: String,
+    /// What it does, in words.
+    pub why: String,
+    /// What is done.
+    pub change: Change,
+}
+
+/// A change and its way back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// A file of /proc or /sys.
+    Write {
+        /// Which.
+        file: String,
+        /// What it holds now.
+        from: String,
+        /// What it is to hold.
+        to: String,
+    },
+    /// ethtool(8).
+    Ethtool {
+        /// Its arguments.
+        to: Vec<String>,
+        /// The arguments that take it back.
+        from: Vec<String>,
+    },
+}
+
+impl Change {
+    /// For a root shell.
+    pub fn command(&self) -> String {
+        match self {
+            Change::Write { file, to, .. } => format!("echo {to} > {file}"),
+            Change::Ethtool { to, .. } => format!("ethtool {}", to.join(" ")),
+        }
+    }
+
+    /// The way back.
+    pub fn reversed(self) -> Change {
+        match self {
+            Change::Write { file, from, to } => Change::Write { file, from: to, to: from },
+            Change::Ethtool { to, from } => Change::Ethtool { to: from, from: to },
+        }
+    }
+}
+
+/// The steps, in their order; none: all is as it should be.
+///
+/// Where a device is given more channels, its new queues are not there yet: plan again afterwards.
+pub fn plan(picture: &Picture, wanted: Wanted) -> Vec<Step> {
+    if picture.processors.len() < 2 {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    let mut flows = false;
+    for one in &picture.interfaces {
+        if let Some(step) = channels(picture, one) {
+            out.push(step);
+            continue;
+        }
+        out.extend(table(one));
+        out.extend(interrupts(picture, one));
+        let (steps, on) = receive(picture, one, wanted);
+        out.extend(steps);
+        flows |= on && wanted.ends;
+        out.extend(send(picture, one));
+    }
+    if flows && picture.socket_flows < FLOWS {
+        out.push(Step {
+            about: "machine".to_owned(),
+            why: format!("RFS knows {FLOWS} flows"),
+            change: write(SOCKET_FLOWS.to_owned(), picture.socket_flows, FLOWS),
+        });
+    }
+    out
+}
+
+fn write(file: String, from: impl ToString, to: impl ToString) -> Change {
+    Change::Write { file, from: from.to_string(), to: to.to_string() }
+}
+
+/// A queue for each processor, where the device has them.
+fn channels(picture: &Picture, one: &Interface) -> Option<Step> {
+    let channels = one.channels?;
+    let wanted = channels.most.min(u32::try_from(picture.processors.len()).unwrap_or(u32::MAX));
+    if channels.now >= wanted {
+        return None;
+    }
+    let count = |count: u32| {
+        vec!["-L".to_owned(), one.name.clone(), "combined".to_owned(), count.to_string()]
+    };
+    Some(Step {
+        about: one.name.clone(),
+        why: format!("{wanted} queues instead of {}: the device spreads flows itself", channels.now),
+        change: Change::Ethtool { to: count(wanted), from: count(channels.now) },
+    })
+}
+
+/// The device's table leads to every queue alike.
+fn table(one: &Interface) -> Option<Step> {
+    let queues = one.receive.len();
+    let most = one.spread.iter().max()?;
+    let least = one.spread.iter().min()?;
+    if queues < 2 || (one.spread.len() == queues && most - least <= 1) {
+        return None;
+    }
+    let start = |what: &str| vec!["-X".to_owned(), one.name.clone(), what.to_owned()];
+    let mut to = start("equal");
+    to.push(queues.to_string());
+    let mut from = start("weight");
+    from.extend((0..queues).map(|at| one.spread.get(at).copied().unwrap_or(0).to_string()));
+    Some(Step {
+        about: one.name.clone(),
+        why: format!("the device's table leads to all {queues} queues alike"),
+        change: Change::Ethtool { to, from },
+    })
+}
+
+/// Each queue's interrupt goes to a processor of its own, as far as there are some.
+fn interrupts(picture: &Picture, one: &Interface) -> Vec<Step> {
+    let order = picture.order(one.node);
+    let queued: Vec<(u32, u32, &Mask)> = one
+        .interrupts
+        .iter()
+        .filter_map(|(number, one)| Some((queue_of(&one.name)?, *number, &one.processors)))
+        .collect();
+    if queued.is_empty() || are_spread(&queued, order.len()) {
+        return Vec::new();
+    }
+    let place = |(queue, number, now): &(u32, u32, &Mask)| {
+        let processor = order[*queue as usize % order.len()];
+        let wanted = Mask::from_iter([processor]);
+        (**now != wanted).then(|| Step {
+            about: one.name.clone(),
+            why: format!("interrupt {number} of queue {queue} goes to processor {processor}"),
+            change: write(format!("/proc/irq/{number}/smp_affinity_list"), now, wanted),
+        })
+    };
+    queued.iter().filter_map(place).collect()
+}
+
+/// Whether each goes to one processor, and none gets more than its part: then they are left as they are.
+fn are_spread(queued: &[(u32, u32, &Mask)], processors: usize) -> bool {
+    let mut queues: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (queue, _, mask) in queued {
+        let at = queues.entry(*queue).or_default();
+        at.extend(mask.iter());
+    }
+    // Sending and receiving of one queue may have an interrupt each.
+    let single = queued.iter().all(|(_, _, mask)| mask.len() == 1);
+    let mut each: BTreeMap<u32, usize> = BTreeMap::new();
+    for processor in queues.values().filter_map(|at| at.first()) {
+        *each.entry(*processor).or_default() += 1;
+    }
+    single && each.values().all(|count| *count <= queues.len().div_ceil(processors))
+}
+
+/// RPS where there are fewer queues than processors, with RFS where connections end here. Whether RPS is on then.
+fn receive(picture: &Picture, one: &Interface, wanted: Wanted) -> (Vec<Step>, bool) {
+    let near = picture.near(one.node);
+    let queues = one.receive.len();
+    let forwarded = one.xdp == Some(Xdp::Driver) && !wanted.ends;
+    let on = queues < near.len() && !forwarded;
+    let mask = if on { near } else { Mask::default() };
+    let flows = if on && wanted.ends { FLOWS / queues.max(1) as u64 } else { 0 };
+    let mut out = Vec::new();
+    for (at, queue) in one.receive.iter().enumerate() {
+        let dir = format!("/sys/class/net/{}/queues/rx-{at}", one.name);
+        if queue.processors != mask {
+            let why = if on {
+                format!("RPS hands packets of queue {at} to processors {mask}")
+            } else if forwarded {
+                format!("RPS off for queue {at}: XDP in the driver forwards before it")
+            } else {
+                format!("RPS off for queue {at}: there is a queue for each processor")
+            };
+            let change = write(format!("{dir}/rps_cpus"), queue.processors.hex(), mask.hex());
+            out.push(Step { about: one.name.clone(), why, change });
+        }
+        if on && wanted.ends && queue.flows != flows {
+            out.push(Step {
+                about: one.name.clone(),
+                why: format!("RFS brings flows of queue {at} to the processor that reads them"),
+                change: write(format!("{dir}/rps_flow_cnt"), queue.flows, flows),
+            });
+        }
+    }
+    (out, on)
+}
+
+/// XPS: each processor has a send queue, neighbours share one where queues are fewer.
+fn send(picture: &Picture, one: &Interface) -> Vec<Step> {
+    let order = picture.order(one.node);
+    let queues = one.send.len();
+    if queues < 2 {
+        return Vec::new();
+    }
+    let used = queues.min(order.len());
+    let step = |(at, now): (usize, &Option<Mask>)| {
+        let now = now.as_ref()?;
+        let part = |index: &usize| index * used / order.len() == at;
+        let mask: Mask = (0..order.len()).filter(part).map(|index| order[index]).collect();
+        (at < used && *now != mask).then(|| Step {
+            about: one.name.clone(),
+            why: format!("processors {mask} send by queue {at}"),
+            change: write(
+                format!("/sys/class/net/{}/queues/tx-{at}/xps_cpus", one.name),
+                now.hex(),
+                mask.hex(),
+            ),
+        })
+    };
+    one.send.iter().enumerate().filter_map(step).collect()
+}
+
+#[cfg(test)]
+mod tests;
