@@ -111,9 +111,10 @@ async fn ask(args: &CoresArgs) -> Result<End, Failure> {
 async fn wanted(args: &CoresArgs) -> Wanted {
     let status = args.contact.client().status().await;
     let ends = |status: api::types::Status| {
-        let forwards = status.services.iter().all(|service| {
-            matches!(service.forward.as_str(), "mac" | "nat" | "tunnel")
-        });
+        let forwards = status
+            .services
+            .iter()
+            .all(|service| matches!(service.forward.as_str(), "mac" | "nat" | "tunnel"));
         status.services.is_empty() || !forwards
     };
     Wanted { ends: status.map_or(true, ends) }

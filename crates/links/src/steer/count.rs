@@ -120,10 +120,8 @@ pub fn interrupts(text: &str) -> BTreeMap<u32, (String, BTreeMap<u32, u64>)> {
         let (number, rest) = line.split_once(':')?;
         let number: u32 = number.trim().parse().ok()?;
         let mut words = rest.split_whitespace();
-        let counts: BTreeMap<u32, u64> = processors
-            .iter()
-            .map_while(|one| Some((*one, words.next()?.parse().ok()?)))
-            .collect();
+        let counts: BTreeMap<u32, u64> =
+            processors.iter().map_while(|one| Some((*one, words.next()?.parse().ok()?))).collect();
         Some((number, (words.last().unwrap_or_default().to_owned(), counts)))
     };
     lines.filter_map(line).collect()

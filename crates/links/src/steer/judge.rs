@@ -41,11 +41,7 @@ impl Skew {
 
     /// Whether that is too much for one of `processors`.
     pub fn is_too_much(&self, processors: usize) -> bool {
-        let least = if processors < FEW {
-            TOO_MUCH_OF_FEW * processors as f64
-        } else {
-            TOO_MUCH
-        };
+        let least = if processors < FEW { TOO_MUCH_OF_FEW * processors as f64 } else { TOO_MUCH };
         processors > 1 && self.packets >= LEAST_RATE && self.times >= least
     }
 }
@@ -208,7 +204,11 @@ mod tests {
             (&[90_000.0], Verdict::Good),
         ];
         for (packets, wanted) in rows {
-            assert_eq!(examine(&Picture::default(), &load(packets))[0].verdict, wanted, "{packets:?}");
+            assert_eq!(
+                examine(&Picture::default(), &load(packets))[0].verdict,
+                wanted,
+                "{packets:?}"
+            );
         }
     }
 
@@ -225,8 +225,10 @@ mod tests {
             ..Interface::default()
         };
         let picture = Picture { interfaces: vec![eth0], irqbalance: true, ..Picture::default() };
-        let said: Vec<String> =
-            examine(&picture, &load).iter().map(|one| format!("{}: {}", one.about, one.found)).collect();
+        let said: Vec<String> = examine(&picture, &load)
+            .iter()
+            .map(|one| format!("{}: {}", one.about, one.found))
+            .collect();
         for wanted in [
             "processor 1: 7 packets a second are lost",
             "processor 1: it stopped 3 times",

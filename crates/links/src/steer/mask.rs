@@ -14,7 +14,9 @@ pub struct Mask(BTreeSet<u32>);
 
 /// Why a text is no set.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is no set of processors: expected words of hexadecimal digits such as 00000000,0000000f, or a list such as 0-3,8")]
+#[error(
+    "`{0}` is no set of processors: expected words of hexadecimal digits such as 00000000,0000000f, or a list such as 0-3,8"
+)]
 pub struct MaskError(String);
 
 impl Mask {

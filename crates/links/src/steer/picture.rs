@@ -13,8 +13,9 @@ pub struct Picture {
     pub processors: Vec<Processor>,
     /// Interfaces that receive.
     pub interfaces: Vec<Interface>,
-    /// `net.core.rps_sock_flow_entries`: flows that RFS knows, of all interfaces.
-    pub socket_flows: u64,
+    /// `net.core.rps_sock_flow_entries`: flows that RFS knows, of all interfaces. `None`: it cannot be had here, as in a
+    /// container.
+    pub socket_flows: Option<u64>,
     /// irqbalance(1) runs: it moves interrupts by itself.
     pub irqbalance: bool,
 }
@@ -43,7 +44,7 @@ pub struct Interface {
     pub send: Vec<Option<Mask>>,
     /// Interrupts of its queues, by number.
     pub interrupts: BTreeMap<u32, Interrupt>,
-    /// How many queues pairs it has and may have, from `ethtool -l`.
+    /// How many queues it has and may have, from `ethtool -l`; `None`: not known, or nothing of a device's own.
     pub channels: Option<Channels>,
     /// How many places of the device's table lead to each queue, from `ethtool -x`; empty: not known.
     pub spread: Vec<u32>,
@@ -81,6 +82,8 @@ pub struct Interrupt {
 /// Queues of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channels {
+    /// Each both sends and receives; else they are set apart, and these are those that receive.
+    pub combined: bool,
     /// Now.
     pub now: u32,
     /// At most.
@@ -118,11 +121,11 @@ pub fn channels(text: &str) -> Option<Channels> {
         let line = part.lines().find_map(|line| line.trim().strip_prefix(name))?;
         line.trim_start_matches(':').trim().parse().ok()
     };
-    let of = |name: &str| {
+    let of = |name: &str, combined| {
         let most = count(most, name).filter(|most| *most > 0)?;
-        Some(Channels { now: count(now, name)?, most })
+        Some(Channels { combined, now: count(now, name)?, most })
     };
-    of("Combined").or_else(|| of("RX"))
+    of("Combined", true).or_else(|| of("RX", false))
 }
 
 /// How often each queue stands in the table of `ethtool -x`; empty where it prints none.
@@ -168,10 +171,10 @@ mod tests {
     fn ethtool_is_read() {
         let text = "Channel parameters for eth0:\nPre-set maximums:\nRX:\t\tn/a\nTX:\t\tn/a\nOther:\t\t1\n\
                     Combined:\t8\nCurrent hardware settings:\nRX:\t\tn/a\nTX:\t\tn/a\nOther:\t\t1\nCombined:\t2\n";
-        assert_eq!(channels(text), Some(Channels { now: 2, most: 8 }));
+        assert_eq!(channels(text), Some(Channels { combined: true, now: 2, most: 8 }));
         let apart = "Pre-set maximums:\nRX:\t4\nTX:\t4\nCombined:\t0\nCurrent hardware settings:\nRX:\t1\nTX:\t1\n\
                      Combined:\t0\n";
-        assert_eq!(channels(apart), Some(Channels { now: 1, most: 4 }));
+        assert_eq!(channels(apart), Some(Channels { combined: false, now: 1, most: 4 }));
         assert_eq!(channels("netlink error: Operation not supported\n"), None);
         let table = "RX flow hash indirection table for eth0 with 2 RX ring(s):\n    0:      0     1     0     1\n\
                      \x20   4:      0     0     0     0\nRSS hash key:\n6d:5a:56\nRSS hash function:\n    toeplitz: on\n";

@@ -92,11 +92,11 @@ pub fn plan(picture: &Picture, wanted: Wanted) -> Vec<Step> {
         flows |= on && wanted.ends;
         out.extend(send(picture, one));
     }
-    if flows && picture.socket_flows < FLOWS {
+    if let Some(now) = picture.socket_flows.filter(|now| flows && *now < FLOWS) {
         out.push(Step {
             about: "machine".to_owned(),
             why: format!("RFS knows {FLOWS} flows"),
-            change: write(SOCKET_FLOWS.to_owned(), picture.socket_flows, FLOWS),
+            change: write(SOCKET_FLOWS.to_owned(), now, FLOWS),
         });
     }
     out
@@ -114,11 +114,15 @@ fn channels(picture: &Picture, one: &Interface) -> Option<Step> {
         return None;
     }
     let count = |count: u32| {
-        vec!["-L".to_owned(), one.name.clone(), "combined".to_owned(), count.to_string()]
+        let what = if channels.combined { "combined" } else { "rx" };
+        vec!["-L".to_owned(), one.name.clone(), what.to_owned(), count.to_string()]
     };
     Some(Step {
         about: one.name.clone(),
-        why: format!("{wanted} queues instead of {}: the device spreads flows itself", channels.now),
+        why: format!(
+            "{wanted} queues instead of {}: the device spreads flows itself",
+            channels.now
+        ),
         change: Change::Ethtool { to: count(wanted), from: count(channels.now) },
     })
 }
@@ -189,7 +193,9 @@ fn receive(picture: &Picture, one: &Interface, wanted: Wanted) -> (Vec<Step>, bo
     let forwarded = one.xdp == Some(Xdp::Driver) && !wanted.ends;
     let on = queues < near.len() && !forwarded;
     let mask = if on { near } else { Mask::default() };
-    let flows = if on && wanted.ends { FLOWS / queues.max(1) as u64 } else { 0 };
+    // Without the machine's table a queue's is of no use.
+    let follow = on && wanted.ends && picture.socket_flows.is_some();
+    let flows = if follow { FLOWS / queues.max(1) as u64 } else { 0 };
     let mut out = Vec::new();
     for (at, queue) in one.receive.iter().enumerate() {
         let dir = format!("/sys/class/net/{}/queues/rx-{at}", one.name);
@@ -204,7 +210,7 @@ fn receive(picture: &Picture, one: &Interface, wanted: Wanted) -> (Vec<Step>, bo
             let change = write(format!("{dir}/rps_cpus"), queue.processors.hex(), mask.hex());
             out.push(Step { about: one.name.clone(), why, change });
         }
-        if on && wanted.ends && queue.flows != flows {
+        if follow && queue.flows != flows {
             out.push(Step {
                 about: one.name.clone(),
                 why: format!("RFS brings flows of queue {at} to the processor that reads them"),

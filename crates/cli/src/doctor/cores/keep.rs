@@ -118,9 +118,9 @@ pub fn carry_out(change: &Change) -> Result<(), String> {
                 format!("`{}` failed: {why}", change.command())
             })
         }
-        Change::Ethtool { to, .. } => said(Command::new(find("ethtool")).args(to))
-            .map(drop)
-            .map_err(|error| sentence(&error)),
+        Change::Ethtool { to, .. } => {
+            said(Command::new(find("ethtool")).args(to)).map(drop).map_err(|error| sentence(&error))
+        }
     }
 }
 

@@ -54,7 +54,7 @@ impl Machine {
         let picture = Picture {
             interfaces: interfaces.collect(),
             processors: processors(),
-            socket_flows: text(SOCKET_FLOWS).trim().parse().unwrap_or(0),
+            socket_flows: text(SOCKET_FLOWS).trim().parse().ok(),
             irqbalance: runs("irqbalance"),
         };
         Ok(Machine { picture })
@@ -106,6 +106,7 @@ fn interface(name: &str, all: &BTreeMap<u32, (String, BTreeMap<u32, u64>)>) -> I
         Some((number, Interrupt { name: name.clone(), processors }))
     });
     let node = fs::read_to_string(place(name, "device/numa_node")).ok();
+    let is_device = place(name, "device").exists();
     Interface {
         name: name.to_owned(),
         // -1 where there is one node, or the firmware does not say.
@@ -113,7 +114,8 @@ fn interface(name: &str, all: &BTreeMap<u32, (String, BTreeMap<u32, u64>)>) -> I
         receive: receive.collect(),
         send: send.collect(),
         interrupts: interrupts.collect(),
-        channels: channels(&ethtool("-l", name)),
+        // Queues of what is no device are filled by who sends: more of them spread nothing.
+        channels: is_device.then(|| channels(&ethtool("-l", name))).flatten(),
         spread: spread(&ethtool("-x", name)),
         xdp: None,
     }

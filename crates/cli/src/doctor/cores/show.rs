@@ -167,9 +167,14 @@ impl Answer {
                 out.push_str("\nInterrupts and masks are as they should be.\n");
             }
             None => {
-                out.push_str("\nWhat evens it out (--apply carries it out, --undo takes it back):\n");
+                out.push_str(
+                    "\nWhat evens it out (--apply carries it out, --undo takes it back):\n",
+                );
                 for step in &self.steps {
-                    out.push_str(&format!("  # {}: {}\n  {}\n", step.about, step.why, step.command));
+                    out.push_str(&format!(
+                        "  # {}: {}\n  {}\n",
+                        step.about, step.why, step.command
+                    ));
                 }
             }
         }
@@ -203,7 +208,11 @@ fn queues(picture: &Picture, load: &Load) -> Vec<Queue> {
             out.push(Queue {
                 interface: one.name.clone(),
                 queue: number,
-                packets_per_second: load.queues.get(&one.name).and_then(|all| all.get(&number)).copied(),
+                packets_per_second: load
+                    .queues
+                    .get(&one.name)
+                    .and_then(|all| all.get(&number))
+                    .copied(),
                 interrupts_per_second: rate,
                 interrupts_go_to: go.join(" "),
                 rps: receive.processors.to_string(),

@@ -22,7 +22,8 @@ fn interface(queues: usize) -> Interface {
 }
 
 fn picture(count: u32, one: Interface) -> Picture {
-    Picture { processors: processors(count), interfaces: vec![one], ..Picture::default() }
+    let processors = processors(count);
+    Picture { processors, interfaces: vec![one], socket_flows: Some(0), irqbalance: false }
 }
 
 fn commands(picture: &Picture, wanted: Wanted) -> Vec<String> {
@@ -51,7 +52,10 @@ fn one_queue_on_four_processors_gets_rps_and_rfs() {
 fn four_queues_on_eight_processors_share_the_flows() {
     let said = commands(&picture(8, interface(4)), ENDS);
     assert!(said.contains(&"echo 8192 > /sys/class/net/eth0/queues/rx-3/rps_flow_cnt".to_owned()));
-    assert!(said.contains(&"echo c > /sys/class/net/eth0/queues/tx-1/xps_cpus".to_owned()), "{said:?}");
+    assert!(
+        said.contains(&"echo c > /sys/class/net/eth0/queues/tx-1/xps_cpus".to_owned()),
+        "{said:?}"
+    );
 }
 
 #[test]
@@ -72,7 +76,7 @@ fn a_queue_for_each_processor_needs_no_rps() {
 #[test]
 fn queues_that_the_device_has_come_first() {
     let mut one = interface(1);
-    one.channels = Some(Channels { now: 1, most: 16 });
+    one.channels = Some(Channels { combined: true, now: 1, most: 16 });
     let steps = plan(&picture(4, one), ENDS);
     assert_eq!(steps.len(), 1, "the others when the queues are there: {steps:?}");
     assert_eq!(steps[0].change.command(), "ethtool -L eth0 combined 4");
@@ -112,11 +116,8 @@ fn interrupts_are_placed_and_left_alone_when_placed() {
         ]
     );
     // The other way round is as good.
-    one.interrupts = [
-        (31, interrupt("virtio0-input.0", &[1])),
-        (33, interrupt("virtio0-input.1", &[0])),
-    ]
-    .into();
+    one.interrupts =
+        [(31, interrupt("virtio0-input.0", &[1])), (33, interrupt("virtio0-input.1", &[0]))].into();
     let said = commands(&picture(2, one), ENDS);
     assert!(said.iter().all(|one| !one.contains("/proc/irq")), "{said:?}");
 }
@@ -138,32 +139,34 @@ fn a_machine_with_one_processor_is_left_alone() {
 
 fn machines() -> impl Strategy<Value = Picture> {
     let mask = proptest::collection::btree_set(0_u32..16, 0..5).prop_map(Mask::from_iter);
-    let receive = (mask.clone(), 0_u64..40_000)
-        .prop_map(|(processors, flows)| Receive { processors, flows });
+    let receive =
+        (mask.clone(), 0_u64..40_000).prop_map(|(processors, flows)| Receive { processors, flows });
     let one = (
         proptest::collection::vec(receive, 1..10),
         proptest::collection::vec(proptest::option::of(mask.clone()), 0..10),
         proptest::collection::btree_map(20_u32..60, mask, 0..10),
         proptest::option::of(0_u32..3),
     );
-    (2_u32..16, one, 0_u64..60_000).prop_map(|(count, (receive, send, irqs, node), socket_flows)| {
-        let interrupts = irqs.into_iter().enumerate().map(|(queue, (number, processors))| {
-            (number, Interrupt { name: format!("eth0-TxRx-{queue}"), processors })
-        });
-        let one = Interface {
-            name: "eth0".to_owned(),
-            node,
-            receive,
-            send,
-            interrupts: interrupts.collect(),
-            ..Interface::default()
-        };
-        let mut processors = processors(count);
-        for one in &mut processors {
-            one.node = one.number % 2;
-        }
-        Picture { processors, interfaces: vec![one], socket_flows, irqbalance: false }
-    })
+    (2_u32..16, one, proptest::option::of(0_u64..60_000)).prop_map(
+        |(count, (receive, send, irqs, node), socket_flows)| {
+            let interrupts = irqs.into_iter().enumerate().map(|(queue, (number, processors))| {
+                (number, Interrupt { name: format!("eth0-TxRx-{queue}"), processors })
+            });
+            let one = Interface {
+                name: "eth0".to_owned(),
+                node,
+                receive,
+                send,
+                interrupts: interrupts.collect(),
+                ..Interface::default()
+            };
+            let mut processors = processors(count);
+            for one in &mut processors {
+                one.node = one.number % 2;
+            }
+            Picture { processors, interfaces: vec![one], socket_flows, irqbalance: false }
+        },
+    )
 }
 
 /// The machine after a change of a file.
@@ -176,7 +179,7 @@ fn applied(mut picture: Picture, change: &Change) -> Picture {
     };
     let hex = || Mask::from_hex(to).unwrap_or_default();
     if file == SOCKET_FLOWS {
-        picture.socket_flows = to.parse().unwrap_or(0);
+        picture.socket_flows = to.parse().ok();
     } else if file.ends_with("rps_cpus") {
         one.receive[number(6)].processors = hex();
     } else if file.ends_with("rps_flow_cnt") {
