@@ -16,4 +16,4 @@ pub mod result;
 pub mod seek;
 pub mod stats;
 pub mod stream;
-mod sys;
+pub mod sys;

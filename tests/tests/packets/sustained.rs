@@ -2,10 +2,17 @@
 //!
 //! The long variant measures how many connections a second go on and on with the clients closing first.
 
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use lab::load::{HttpPlan, Load, Pace, Persist, Plan, Protocol};
 use lab::net::Layout;
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, SocketType, bind, socket};
 use tests::e2e::balancer::{figure, is_long};
 use tests::e2e::plane::{Plane, Version, ready};
 use tests::e2e::steady::ended;
@@ -16,6 +23,12 @@ use tests::e2e::words::Words;
 const PORTS: f64 = 64_510.0;
 /// The closing time that is measured with, seconds.
 const FIN: u32 = 15;
+/// Who connects at once for each server, where connections are all that is measured: one whose SYN is dropped for want of
+/// a port stands still for a second.
+const CLIENTS: usize = 512;
+/// The clients' addresses: with fewer a client's port would often come again within the closing time, which by RFC 6191 is the
+/// same flow and takes no port of ours.
+const SOURCES: u8 = 200;
 
 /// Connections as fast as they are answered, closed by the client; one whose SYN is dropped sends it again.
 fn relentless(plane: &Plane, connections: usize) -> Load {
@@ -65,19 +78,66 @@ fn the_rate_that_the_ports_allow_goes_on() {
         let words = words.service(&format!("fin-timeout = \"{FIN}s\"\n"));
         let layout = Layout { near: servers as u8, ..Layout::default() };
         let plane = Plane::open(&layout, words);
-        let load = relentless(&plane, 256 * servers);
-        measure(&plane, &load, servers);
-        let report = ended(load);
-        assert_eq!(report.failed, 0, "{:?}\n{}", report.failed_by_cause, plane.told());
+        let (stop, connects) = (AtomicBool::new(false), Connects::default());
+        thread::scope(|scope| {
+            scope.spawn(|| connect(&plane, CLIENTS * servers, &stop, &connects));
+            // A panic must not leave the clients running.
+            let measured = scope.spawn(|| measure(&plane, &connects, servers)).join();
+            stop.store(true, Ordering::Relaxed);
+            measured.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        });
+        assert_eq!(connects.failed.into_inner(), 0, "{}", plane.told());
     }
 }
 
+#[derive(Default)]
+struct Connects {
+    made: AtomicU64,
+    failed: AtomicU64,
+}
+
+/// Connections without a request, closed by the client at once: nothing else costs the machine time.
+fn connect(plane: &Plane, clients: usize, stop: &AtomicBool, connects: &Connects) {
+    let sources: Vec<Ipv4Addr> =
+        (0..SOURCES).map(|n| Ipv4Addr::new(203, 0, 113, 20 + n)).collect();
+    let lines = sources.iter().map(|source| format!("addr add {source}/24 dev eth0\n"));
+    plane.site.client.ip(&lines.collect::<String>()).unwrap();
+    let one = |source: Ipv4Addr| {
+        while !stop.load(Ordering::Relaxed) {
+            match connected(source) {
+                Ok(_) => connects.made.fetch_add(1, Ordering::Relaxed),
+                Err(_) => connects.failed.fetch_add(1, Ordering::Relaxed),
+            };
+        }
+    };
+    let all = || {
+        thread::scope(|scope| {
+            for source in sources.iter().cycle().take(clients) {
+                scope.spawn(|| one(*source));
+            }
+        });
+    };
+    plane.site.client.within(all).unwrap();
+}
+
+fn connected(source: Ipv4Addr) -> rustix::io::Result<OwnedFd> {
+    let fd = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+    set_socket_timeout(&fd, Timeout::Send, Some(wait::DEADLINE))?;
+    // Its port is chosen when the far end is known.
+    lab::sys::choose_port_late(&fd)
+        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::INVAL))?;
+    bind(&fd, &SocketAddr::from((source, 0)))?;
+    rustix::net::connect(&fd, &Version::V4.service())?;
+    Ok(fd)
+}
+
 /// Measures once every port has been used. Ports that are refused say that it is they, not the machine, that limit.
-fn measure(plane: &Plane, load: &Load, servers: usize) {
+fn measure(plane: &Plane, connects: &Connects, servers: usize) {
     passes(Duration::from_secs(25));
-    let (begun, before, refused_before) = (Instant::now(), load.report().answered, refused(plane));
+    let made = || connects.made.load(Ordering::Relaxed);
+    let (begun, before, refused_before) = (Instant::now(), made(), refused(plane));
     passes(Duration::from_secs(45));
-    let rate = (load.report().answered - before) as f64 / begun.elapsed().as_secs_f64();
+    let rate = (made() - before) as f64 / begun.elapsed().as_secs_f64();
     let refused = refused(plane) - refused_before;
     let most = 2.0 * servers as f64 * PORTS / f64::from(FIN);
     let share = 100.0 * rate / most;
