@@ -61,7 +61,7 @@ pub use slow::{
     SlowExample, SlowExplained, SlowGroup, SlowOwner, SlowQuery, SlowReason, SlowService,
 };
 pub use status::{
-    Draining, Evidence, Keeps, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus, Source,
-    Status,
+    BreakerStatus, Draining, Evidence, Keeps, PoolStatus, Seen, ServerStatus, ServiceState,
+    ServiceStatus, Source, Status,
 };
 pub use vrrp::{MemberChange, MemberStatus, Taken, TakeoverQuery};

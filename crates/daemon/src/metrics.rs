@@ -38,6 +38,8 @@ pub struct Scrape {
     pub snapshot: Arc<Snapshot>,
     /// What belongs to the process.
     pub facts: Facts,
+    /// The time of day, milliseconds since 1970.
+    pub now_unix_ms: u64,
 }
 
 /// The scrape as text.
@@ -60,7 +62,7 @@ impl Collector for Scrape {
         slow::encode(&services, &self.facts.slow, &mut to)?;
         rule::encode(&services, &mut to)?;
         let pools = pools(&self.snapshot);
-        pool::encode(&pools, &mut to)?;
+        pool::encode(&pools, self.now_unix_ms, &mut to)?;
         server::encode(&pools, &mut to)?;
         packets::encode(&self.facts.packets, &mut to)?;
         capture::encode(self.facts.captures, &mut to)?;

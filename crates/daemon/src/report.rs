@@ -3,6 +3,7 @@
 //! Rates and times cover the time between two samples; totals count since the start. Every balance carries its own
 //! remainder. It keeps no state but the samples, and changes nothing.
 
+pub mod breakers;
 mod certificates;
 pub mod counts;
 pub mod explain;

@@ -1,4 +1,4 @@
-//! Further attempts: whether the pool's budget has one left, the pause before it, and what a running attempt is given up
+//! Further attempts: whether the pool's budget and its breaker have one left, the pause before it, and what a running attempt is given up
 //! for so that another server gets its request.
 //!
 //! Whether an attempt may be repeated at all is `model::retry`'s to judge, and `exchange`'s to do.
@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::task::Poll;
 
+use model::breaker::Permit;
 use model::cause::Cause;
 use model::config::Statuses;
 use model::id::ServerId;
@@ -14,6 +15,7 @@ use model::moment::Moment;
 use model::retry::{budget, pause};
 use model::snapshot::{PoolView, ServerState};
 
+use crate::breaking;
 use crate::local::{LocalPool, LocalServer};
 use crate::patience::Patience;
 use crate::rt::Net;
@@ -28,20 +30,41 @@ pub fn first<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>) {
     slot.window.request(&view.config.retry, worker.rt.now());
 }
 
-/// Takes a further attempt from the pool's budget; false: it is spent. Either is counted.
-pub fn take<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>) -> bool {
+/// What counts a request while a further attempt of it is under way; empty until then.
+#[derive(Default)]
+pub struct UnderWay(Cell<Option<Permit>>);
+
+impl UnderWay {
+    /// No longer.
+    pub fn end(&self) {
+        self.0.take();
+    }
+}
+
+/// Takes a further attempt from the pool's budget, and from its breaker until `under_way` ends. Both are counted, as is what
+/// they refuse.
+///
+/// # Errors
+/// What refused it.
+pub fn take<N: Net>(
+    worker: &Worker<N>,
+    pool: &LocalPool<N>,
+    under_way: &UnderWay,
+) -> Result<(), Cause> {
     let (view, now) = (pool.view.borrow(), worker.rt.now());
+    let permit = under_way.0.take().or_else(|| breaking::retry(worker, &view));
+    let permit = permit.ok_or(Cause::CircuitOpen)?;
     let terms = &view.config.retry;
     let slot = slot(worker, &view);
     let windows = view.live.slots.iter().map(|slot| &slot.window);
-    let left = budget::allows(terms, budget::spent(windows, terms, now));
-    if left {
-        slot.counters.retries.add(1);
-        slot.window.attempt(terms, now);
-    } else {
+    if !budget::allows(terms, budget::spent(windows, terms, now)) {
         slot.counters.retries_refused.add(1);
+        return Err(Cause::RetryBudget);
     }
-    left
+    slot.counters.retries.add(1);
+    slot.window.attempt(terms, now);
+    under_way.0.set(Some(permit));
+    Ok(())
 }
 
 /// Waits before further attempt number `attempt`, after these servers have failed; says what ended the exchange
@@ -90,6 +113,7 @@ pub struct Another<'a, N: Net> {
     worker: &'a Worker<N>,
     pool: &'a LocalPool<N>,
     server: &'a LocalServer<N>,
+    under_way: &'a UnderWay,
     /// How often its server had fallen when it began, or was looked at last.
     falls: Cell<u32>,
 }
@@ -100,13 +124,14 @@ impl<'a, N: Net> Another<'a, N> {
         worker: &'a Worker<N>,
         pool: &'a LocalPool<N>,
         server: &'a LocalServer<N>,
+        under_way: &'a UnderWay,
     ) -> Another<'a, N> {
-        Another { worker, pool, server, falls: Cell::new(server.falls.get()) }
+        Another { worker, pool, server, under_way, falls: Cell::new(server.falls.get()) }
     }
 
     /// Whether an answer of this status is given up for another attempt, which is taken from the budget.
     pub fn status(&self, on: &Statuses, status: u16) -> bool {
-        if !on.has(status) || !take(self.worker, self.pool) {
+        if !on.has(status) || take(self.worker, self.pool, self.under_way).is_err() {
             return false;
         }
         slot(self.worker, &self.pool.view.borrow()).counters.statuses_retried.add(1);
@@ -121,7 +146,7 @@ impl<'a, N: Net> Another<'a, N> {
             return false;
         }
         let others = takes_work(&self.pool.view.borrow(), |id| id != self.server.id);
-        if !others || !take(self.worker, self.pool) {
+        if !others || take(self.worker, self.pool, self.under_way).is_err() {
             return false;
         }
         slot(self.worker, &self.pool.view.borrow()).counters.moved.add(1);

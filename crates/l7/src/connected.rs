@@ -5,6 +5,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use model::breaker::Permit;
 use model::live::ServerLive;
 
 use crate::caller::Whose;
@@ -32,6 +33,7 @@ pub struct Upstream<N: Net> {
 pub struct Counted {
     live: Arc<ServerLive>,
     _port: Lease,
+    _permit: Permit,
 }
 
 impl<N: Net> Upstream<N> {
@@ -40,10 +42,10 @@ impl<N: Net> Upstream<N> {
         stream: Stream<N>,
         to: SocketAddr,
         live: Arc<ServerLive>,
-        port: Lease,
+        (port, permit): (Lease, Permit),
     ) -> Upstream<N> {
         live.connections.up();
-        let counted = Some(Counted { live, _port: port });
+        let counted = Some(Counted { live, _port: port, _permit: permit });
         Upstream { stream, to, sent: 0, announced: 0, whose: Whose::Anybodys, counted }
     }
 

@@ -17,13 +17,14 @@ use std::sync::Arc;
 use model::cause::Cause;
 use model::compress::Asked;
 use model::id::ServerId;
+use model::line::Class;
 use model::moment::Moment;
 use model::retry::Verdict;
 use model::snapshot::ServiceView;
 
 use crate::account::{self, Record};
 use crate::after::After;
-use crate::again::{self, Another};
+use crate::again::{self, Another, UnderWay};
 use crate::caller::Caller;
 use crate::census::OpenExchange;
 use crate::changes::Changes;
@@ -72,6 +73,10 @@ struct Exchange<'a, N: Net> {
     failed: Vec<ServerId>,
     /// The server that gets the request once more, on a new connection.
     again: Option<ServerId>,
+    /// Counts it once it is sent again.
+    under_way: UnderWay,
+    /// Its class where it must wait for a server.
+    class: Class,
     /// The rule that took it.
     taken: Option<Taken>,
     /// How its client is kept at a server.
@@ -112,6 +117,7 @@ pub fn run<'a, N: Net>(
     let pool = parties.service.pool.borrow().clone();
     // Read before a rule changes what the server is told.
     let asked = view.config.compress.as_ref().map(|_| incoming.asked_coding()).unwrap_or_default();
+    let class = incoming.class(&view.config.priority);
     let mut exchange = Exchange {
         parties,
         view,
@@ -121,6 +127,8 @@ pub fn run<'a, N: Net>(
         whole,
         failed: Vec::new(),
         again: None,
+        under_way: UnderWay::default(),
+        class,
         taken: None,
         sticking: None,
         changes: Changes::default(),
@@ -164,7 +172,7 @@ impl<N: Net> Exchange<'_, N> {
             match self.judge(&failure, attempts) {
                 Verdict::GiveUp(cause) => {
                     self.felt(&failure);
-                    let spent = cause == Cause::RetryBudget;
+                    let spent = matches!(cause, Cause::RetryBudget | Cause::CircuitOpen);
                     if spent {
                         self.attempt_failed(&failure);
                     }
@@ -204,6 +212,7 @@ impl<N: Net> Exchange<'_, N> {
             fresh: false,
             stick: self.stick(),
             upgrade: self.incoming.upgrade,
+            class: self.class,
             patience: Patience { client: Some(client), whole: self.whole, cut_at: &service.cut_at },
         };
         // What is rare is boxed: each future is moved as a whole when it begins.
@@ -225,7 +234,9 @@ impl<N: Net> Exchange<'_, N> {
         let ends = Ends {
             worker,
             client,
-            another: self.may_follow(attempts).then(|| Another::new(worker, &pool, &server)),
+            another: self
+                .may_follow(attempts)
+                .then(|| Another::new(worker, &pool, &server, &self.under_way)),
             server: &lent.connection.stream,
             service: self.view.clone(),
             pool: self.pool.view.borrow().clone(),
@@ -325,6 +336,7 @@ impl<N: Net> Exchange<'_, N> {
     async fn tunnel(&mut self, lent: Lent<N>) -> After {
         let Parties { worker, client, service, .. } = self.parties;
         self.counters().upgraded.add(1);
+        self.under_way.end();
         let server = lent.hold.server.clone();
         let meter = self.meter(&server);
         let cuts = Cuts::of(&server.view.borrow().live);

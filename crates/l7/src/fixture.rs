@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use model::config::{
     Admin, AllDown, Balance, Buffer, ClientHttp2, Fanout, Forward, Forwarded, HashOn, Host,
-    Initial, Limits, Pool, PoolLimits, PoolTimeouts, Priority, Retry, Server, ServerAddress,
-    ServerHttp2, Service, ServiceTimeouts, SocketOptions, Weight,
+    Initial, Limits, Pool, PoolLimits, PoolTimeouts, Precedence, Priority, Retry, Server,
+    ServerAddress, ServerHttp2, Service, ServiceTimeouts, SocketOptions, Weight,
 };
 use model::id::{PoolId, ServerId, ServiceId};
 use model::live::pool::PoolLive;
@@ -66,6 +66,8 @@ fn pool(servers: &[ServerView]) -> Pool {
         retries: 2,
         retry: Retry::default(),
         eject: None,
+        breaker: Default::default(),
+        shed: None,
         tls: None,
         http2: ServerHttp2::default(),
         send_proxy: None,
@@ -131,5 +133,6 @@ fn service() -> Service {
         accept_proxy: None,
         buffer: Buffer::default(),
         compress: None,
+        priority: Precedence { class: 5, header: None },
     }
 }

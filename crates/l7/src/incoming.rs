@@ -6,8 +6,9 @@
 use std::net::SocketAddr;
 
 use model::compress::Asked;
-use model::config::{Fanout, Service};
+use model::config::{Fanout, Precedence, Service};
 use model::head::{Head, fields};
+use model::line::Class;
 use wire::http1::{
     self, BodyKind, Chunked, Defect, Emit, Identity, Limits, Request, RequestEdits, Slots,
     Treatment, Version,
@@ -50,6 +51,15 @@ pub struct Incoming<N: Net> {
 }
 
 impl<N: Net> Incoming<N> {
+    /// Its class of priority: what a digit in the field that the service names says, or else the service.
+    pub fn class(&self, terms: &Precedence) -> Class {
+        let Some(name) = &terms.header else { return terms.class };
+        match self.view().field(name.as_bytes()).next() {
+            Some([digit @ b'0'..=b'9']) => digit - b'0',
+            _ => terms.class,
+        }
+    }
+
     /// What the client said, for the log.
     pub fn said(&self, client: SocketAddr) -> Said<'_> {
         Said {

@@ -7,6 +7,7 @@ mod account;
 mod after;
 mod again;
 mod back;
+mod breaking;
 mod buffers;
 mod caller;
 mod census;

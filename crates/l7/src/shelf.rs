@@ -96,6 +96,16 @@ impl<N: Net> Shelf<N> {
         self.idle.is_empty()
     }
 
+    /// Since when the one is idle that is so for longest.
+    pub fn oldest(&self) -> Option<Moment> {
+        self.idle.first().map(|(since, _)| *since)
+    }
+
+    /// Closes that one.
+    pub fn close_oldest(&mut self) {
+        self.idle.drain(..self.idle.len().min(1));
+    }
+
     /// Closes what has reached its limit, what the server has ended, and what belongs to nobody any more.
     pub fn sweep(&mut self, now: Moment, configured: Duration) -> Swept {
         let mut swept = Swept::default();

@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use model::cause::Cause;
 use model::id::ServerId;
+use model::line::Class;
 use model::moment::Moment;
 use model::retry::{self, Facts, Verdict};
 use model::snapshot::ServiceView;
 
 use crate::account::{self, Opening, Record};
-use crate::again;
+use crate::again::{self, UnderWay};
 use crate::caller::Caller;
 use crate::census::OpenConnection;
 use crate::changes::Changes;
@@ -72,7 +73,8 @@ pub async fn serve<N: Net>(
             return;
         }
     };
-    let ways = Ways { view: &view, pool: &pool, service: &service };
+    let class = class(&view, taken.as_ref());
+    let ways = Ways { view: &view, pool: &pool, service: &service, class };
     let lent = match Box::pin(lend(&worker, (&client, &caller), &ways, &mut record)).await {
         Ok(lent) => lent,
         Err(NotLent { cause, server }) => {
@@ -83,8 +85,7 @@ pub async fn serve<N: Net>(
         }
     };
     let server = lent.hold.server.clone();
-    record.server = Some(server.id);
-    record.request_sent = Some(worker.rt.now());
+    (record.server, record.request_sent) = (Some(server.id), Some(worker.rt.now()));
     let meter = Meter::new(view.live.clone(), server.view.borrow().live.clone(), worker.index)
         .of_rule(taken.as_ref().and_then(Taken::live));
     let cuts = Cuts::of(&server.view.borrow().live);
@@ -134,11 +135,19 @@ async fn route<N: Net>(
     }
 }
 
+/// The class of a connection that this rule took.
+fn class(view: &ServiceView, taken: Option<&Taken>) -> Class {
+    let rule = taken.and_then(|taken| view.config.rules.get(taken.at));
+    rule.and_then(|rule| rule.priority).unwrap_or(view.config.priority.class)
+}
+
 /// Where a connection may go.
 struct Ways<'a, N: Net> {
     view: &'a Arc<ServiceView>,
     pool: &'a Rc<LocalPool<N>>,
     service: &'a LocalService<N>,
+    /// Its class where it must wait for a server.
+    class: Class,
 }
 
 async fn lend<N: Net>(
@@ -147,10 +156,10 @@ async fn lend<N: Net>(
     ways: &Ways<'_, N>,
     record: &mut Record,
 ) -> Result<Lent<N>, NotLent<N>> {
-    let Ways { view, pool, service } = *ways;
+    let Ways { view, pool, service, class } = *ways;
     let told = Told { peer: caller.peer, head: None, session: client.tls_session() };
     let sticking = Sticking::begin(view, pool, &told, worker.rt.now());
-    let (mut failed, mut attempts) = (Vec::<ServerId>::new(), 0);
+    let (mut failed, mut attempts, under_way) = (Vec::<ServerId>::new(), 0, UnderWay::default());
     again::first(worker, pool);
     let (whole, cut_at) = (Moment::NEVER, &service.cut_at);
     let patience = || Patience { client: Some(client), whole, cut_at };
@@ -164,6 +173,7 @@ async fn lend<N: Net>(
             fresh: true,
             stick: sticking.as_ref().and_then(|it| it.wanted(pool, &failed, worker.rt.now())),
             upgrade: false,
+            class,
             patience: patience(),
         };
         let now = upstream::now(worker, pool, &want);
@@ -192,14 +202,12 @@ async fn lend<N: Net>(
         match retry::judge(&facts) {
             Verdict::GiveUp(cause) => return Err(NotLent { cause, server }),
             Verdict::Another | Verdict::Replay => {
-                let spent = !again::take(worker, pool);
+                let taken = again::take(worker, pool, &under_way);
                 if let Some(server) = server {
                     count(worker, pool, &server, cause);
                     failed.push(server.id);
                 }
-                if spent {
-                    return Err(NotLent { cause: Cause::RetryBudget, server: None });
-                }
+                taken.map_err(|cause| NotLent { cause, server: None })?;
                 view.live.slots[worker.index].counters.retried.add(1);
                 let patience = patience();
                 let waits = again::back_off(worker, pool, &failed, attempts, &patience);

@@ -4,91 +4,36 @@
 //! another attempt is made is not decided here: `exchange` asks `model::retry`.
 
 mod connect;
+mod lent;
 mod many;
+mod open;
 
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use model::cause::Cause;
 use model::config::{Gone, Speak};
-use model::id::ServerId;
-use model::live::ServerLive;
+use model::line::Class;
 use model::moment::Moment;
 use model::pick::{Ask, Choice};
 use model::snapshot::{PoolView, ServerState};
 
 use crate::account::Record;
-use crate::caller::{Caller, Whose};
-use crate::connected::Upstream;
-use crate::local::{LocalPool, LocalServer};
+use crate::breaking;
+use crate::local::LocalPool;
 use crate::outside::Observation;
-use crate::patience::Patience;
+use crate::queue::{Asks, Place};
 use crate::rt::Net;
-use crate::shelf::Swept;
 use crate::sticking::Stick;
 use crate::worker::Worker;
 use connect::Way;
+pub use lent::{Hold, Lent, NotLent, Want};
+pub use open::shelve;
+use open::{kept, whose};
 
 /// A task that waits for a server below its cap looks again after this long: other workers give back without
 /// telling.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
-
-/// A connection lent for one exchange or tunnel; the server counts it as in flight until it is dropped.
-pub struct Lent<N: Net> {
-    /// The connection.
-    pub connection: Upstream<N>,
-    /// It served before.
-    pub reused: bool,
-    /// Its server.
-    pub hold: Hold<N>,
-}
-
-/// A server's slot in use.
-pub struct Hold<N: Net> {
-    /// The server.
-    pub server: Rc<LocalServer<N>>,
-    live: Arc<ServerLive>,
-    worker: Rc<Worker<N>>,
-    pool: Rc<LocalPool<N>>,
-}
-
-impl<N: Net> Drop for Hold<N> {
-    fn drop(&mut self) {
-        self.live.in_flight.down();
-        self.pool.queue.call(&self.worker.rt);
-    }
-}
-
-/// Why no connection could be lent.
-pub struct NotLent<N: Net> {
-    /// The cause.
-    pub cause: Cause,
-    /// The server concerned, if it came that far.
-    pub server: Option<Rc<LocalServer<N>>>,
-}
-
-/// What is asked for.
-pub struct Want<'a, N: Net> {
-    /// The client.
-    pub caller: &'a Rc<Caller>,
-    /// The hash of what the pool's `hash-on` names, where it is not the address and the request has it.
-    pub key: Option<u64>,
-    /// Servers that failed already.
-    pub tried: &'a [ServerId],
-    /// Only this server, on a new connection: a replay.
-    pub again: Option<ServerId>,
-    /// The request must not be sent on a connection that may be dying: look once more before lending.
-    pub careful: bool,
-    /// Never from the shelf.
-    pub fresh: bool,
-    /// The server that keeps the client.
-    pub stick: Option<Stick>,
-    /// Asks for another protocol.
-    pub upgrade: bool,
-    /// What may end the waiting.
-    pub patience: Patience<'a, N>,
-}
 
 /// What can be done without waiting.
 pub enum Now<N: Net> {
@@ -104,7 +49,7 @@ pub enum Now<N: Net> {
 
 /// Lends a connection from a shelf, or says what must be waited for.
 pub fn now<N: Net>(worker: &Rc<Worker<N>>, pool: &Rc<LocalPool<N>>, want: &Want<'_, N>) -> Now<N> {
-    if !pool.queue.lets(&worker.rt) {
+    if !pool.queue.lets(&worker.rt, want.class) {
         pool.queue.call(&worker.rt);
         return Now::AllAtCap;
     }
@@ -123,7 +68,12 @@ pub fn now<N: Net>(worker: &Rc<Worker<N>>, pool: &Rc<LocalPool<N>>, want: &Want<
         if !live.in_flight.up_within(cap) {
             continue;
         }
-        let hold = Hold { server, live, worker: worker.clone(), pool: pool.clone() };
+        let Some(permit) = breaking::request(worker, &view) else {
+            live.in_flight.down();
+            return Now::Refused(Cause::CircuitOpen);
+        };
+        let (worker_, pool_) = (worker.clone(), pool.clone());
+        let hold = Hold { server, live, worker: worker_, pool: pool_, _permit: permit };
         if !want.fresh
             && want.again.is_none()
             && let Some(connection) = kept(worker, &view, &hold.server, want)
@@ -155,18 +105,13 @@ pub async fn lend<N: Net>(
             Now::Refused(cause) => return Err(refused(cause)),
             Now::AllAtCap => {}
         }
-        let (queue, timeout) = {
-            let view = pool.view.borrow();
-            (view.config.limit.queue as usize, view.config.timeout.queue)
-        };
         if place.is_none() {
-            if pool.queue.len() >= queue {
-                return Err(refused(Cause::QueueFull));
-            }
+            let view = pool.view.borrow().clone();
             let picky = !want.tried.is_empty() || want.stick.is_some();
-            place = Some(pool.queue.enter(&worker.rt, picky));
+            let entered = pool.queue.enter(&worker.rt, &asks(worker, &view), (want.class, picky));
+            place = Some(entered.map_err(refused)?);
             record.queue_begin = Some(worker.rt.look());
-            give_up = worker.rt.now() + timeout;
+            give_up = worker.rt.now() + view.config.timeout.queue;
         }
         if let Some(cause) = want.patience.over(worker.rt.now()) {
             return Err(refused(cause));
@@ -174,10 +119,17 @@ pub async fn lend<N: Net>(
         if worker.rt.now() >= give_up {
             return Err(refused(Cause::QueueTimeout));
         }
-        wait(worker, pool, want.patience.until(give_up)).await;
+        wait(worker, pool, want.class, want.patience.until(give_up)).await;
+        pool.queue.look(&worker.rt, &asks(worker, &pool.view.borrow()));
+        if let Some(cause) = place.as_ref().and_then(Place::told) {
+            return Err(refused(cause));
+        }
         now_ = now(worker, pool, &want);
     };
-    drop(place);
+    if let Some(place) = place {
+        place.served();
+        pool.queue.look(&worker.rt, &asks(worker, &pool.view.borrow()));
+    }
     if record.queue_begin.is_some() {
         record.queue_end = Some(worker.rt.now());
     }
@@ -198,7 +150,6 @@ async fn connect_for<N: Net>(
     record.connect_begin = Some(worker.rt.look());
     let server = hold.server.clone();
     let slot = &hold.live.slots[worker.index].counters;
-    slot.connects.add(1);
     let way = Way {
         pool,
         view: &view,
@@ -215,6 +166,7 @@ async fn connect_for<N: Net>(
     };
     match many::connect(worker, way, want.again.is_none()).await {
         Ok((mut connection, reused)) => {
+            slot.connects.add(1);
             connection.whose = whose(&view, want.caller);
             record.connect_end = Some(worker.rt.look());
             if server.failing.replace(false) {
@@ -224,7 +176,10 @@ async fn connect_for<N: Net>(
             }
             Ok(Lent { connection, reused, hold })
         }
+        // No server was asked.
+        Err((Cause::CircuitOpen, _)) => Err(NotLent { cause: Cause::CircuitOpen, server: None }),
         Err((cause, reason)) => {
+            slot.connects.add(1);
             slot.connect_failed.add(1);
             if cause == Cause::NoDescriptor {
                 worker.outside.observe(Observation::NoDescriptor { worker: worker.index });
@@ -254,20 +209,6 @@ fn concerns_server(cause: Cause) -> bool {
             | Cause::DrainCut
             | Cause::ClientReset
     )
-}
-
-/// Puts a connection back on its server's shelf, or closes it.
-pub fn shelve<N: Net>(worker: &Worker<N>, lent: Lent<N>) {
-    let Lent { connection, hold, .. } = lent;
-    let server = &hold.server;
-    let moved = server.view.borrow().address != Some(connection.to);
-    if moved || server.retired.get() || worker.draining.get() || !connection.stream.settle() {
-        return;
-    }
-    let most = hold.pool.view.borrow().config.limit.idle;
-    if server.shelf.borrow_mut().put(connection, worker.rt.now(), most as usize) {
-        hold.live.slots[worker.index].counters.retired.add(1);
-    }
 }
 
 fn choose<N: Net>(
@@ -320,9 +261,13 @@ fn any<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, view: &PoolView, want: &
     pool.chooser.borrow_mut().pick(view, &ask, &mut worker.rng.borrow_mut())
 }
 
+fn asks<'a, N: Net>(worker: &Worker<N>, view: &'a PoolView) -> Asks<'a> {
+    Asks { view, worker: worker.index, unix_ms: worker.unix_ms() }
+}
+
 /// Waits until called; whoever is first looks by itself too.
-async fn wait<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, give_up: Moment) {
-    let first = pool.queue.lets(&worker.rt);
+async fn wait<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, class: Class, give_up: Moment) {
+    let first = pool.queue.lets(&worker.rt, class);
     let look = if first { give_up.min(worker.rt.now() + LOOK_AGAIN) } else { give_up };
     let mut waited = false;
     std::future::poll_fn(|_| {
@@ -333,60 +278,4 @@ async fn wait<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, give_up: Moment) 
         std::task::Poll::Pending
     })
     .await;
-}
-
-/// What is open already.
-fn kept<N: Net>(
-    worker: &Rc<Worker<N>>,
-    view: &PoolView,
-    server: &LocalServer<N>,
-    want: &Want<N>,
-) -> Option<Upstream<N>> {
-    if view.config.http2.speak != Speak::Off
-        && let Some(strand) = server.mux.open(&worker.rt, want.upgrade)
-    {
-        server.view.borrow().live.slots[worker.index].counters.reused.add(1);
-        return Some(strand);
-    }
-    shelved(worker, view, server, want)
-}
-
-/// Whose a connection to this pool is that was made for this client: servers that see a client's address in it must
-/// get nobody else's requests on it.
-fn whose(view: &PoolView, caller: &Rc<Caller>) -> Whose {
-    let named = view.config.send_proxy.is_some() || view.config.socket.transparent;
-    if named { Whose::of(caller) } else { Whose::Anybodys }
-}
-
-fn shelved<N: Net>(
-    worker: &Worker<N>,
-    view: &PoolView,
-    server: &LocalServer<N>,
-    want: &Want<'_, N>,
-) -> Option<Upstream<N>> {
-    let (careful, whose) = (want.careful, whose(view, want.caller));
-    let mut swept = Swept::default();
-    let mut found = None;
-    while let Some(connection) = server.shelf.borrow_mut().take(
-        worker.rt.now(),
-        view.config.timeout.idle,
-        (careful, &whose),
-        &mut swept,
-    ) {
-        if careful && !connection.stream.is_quiet() {
-            swept.stale += 1;
-            continue;
-        }
-        found = Some(connection);
-        break;
-    }
-    if swept != Swept::default() {
-        let counters = &server.view.borrow().live.slots[worker.index].counters;
-        counters.stale.add(swept.stale);
-        counters.retired.add(swept.retired);
-    }
-    if found.is_some() {
-        server.view.borrow().live.slots[worker.index].counters.reused.add(1);
-    }
-    found
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::attribute::WORDS;
+use model::breaker::Bound;
 use model::id::ServerId;
 use model::live::Shared;
 use model::live::ring::Ring;
@@ -254,7 +255,12 @@ async fn care<N: Net>(worker: Rc<Worker<N>>) {
             if server.shelf.borrow().is_empty() && server.mux.is_empty() {
                 return;
             }
-            let swept = server.shelf.borrow_mut().sweep(now, pool.config.timeout.idle);
+            let mut idle = pool.config.timeout.idle;
+            if pool.live.breakers.of(Bound::Connections).state(worker.unix_ms()).is_open() {
+                // What is not used at once is in the way of other workers' requests.
+                idle = idle.min(CARE);
+            }
+            let swept = server.shelf.borrow_mut().sweep(now, idle);
             server.mux.sweep(&worker.rt);
             let view = server.view.borrow();
             let counters = &view.live.slots[worker.index].counters;

@@ -109,6 +109,10 @@ causes! {
     QueueTimeout = "queue-timeout", Us, 503;
     /// The queue of the pool was full.
     QueueFull = "queue-full", Us, 503;
+    /// The queue of the pool was held to what its servers take in time, and others came first.
+    OverloadShed = "overload-shed", Us, 503;
+    /// A circuit breaker of the pool was open: as much was under way as it lets through.
+    CircuitOpen = "circuit-open", Us, 503;
     /// The pool has no server that may take work.
     NoServer = "no-server", Us, 503;
     /// A rule refused it.

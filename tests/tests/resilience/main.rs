@@ -1,4 +1,5 @@
-//! One of three servers is bad in some way, or all are: what clients see, what servers get, who is put out and told so.
+//! One of three servers is bad in some way, all are, or all are full: what clients see, what servers get, who is put out or
+//! refused and told so.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,17 +7,21 @@
     reason = "a test that fails is told best by panicking"
 )]
 
+mod broken;
+mod full;
 mod half;
 mod moved;
 mod one_bad;
 mod told;
 
 use std::net::SocketAddr;
+use std::process::Command;
 use std::time::Duration;
 
 use api::types::Report;
 use lab::load::{Load, Pace};
-use tests::e2e::balancer::is_long;
+use tests::e2e::balancer::{Balancer, is_long, program};
+use tests::e2e::client::Client;
 use tests::e2e::load;
 
 /// Requests a second.
@@ -36,4 +41,19 @@ fn steady(front: SocketAddr) -> Load {
 fn of_pool(report: &Report, name: &str) -> u64 {
     let pool = report.pools.iter().find(|pool| pool.name == "web").unwrap();
     pool.counts.iter().find(|it| it.name == name).map_or(0, |it| it.count.total)
+}
+
+/// What a verb says of this balancer.
+fn steelyard(balancer: &Balancer, words: &[&str]) -> String {
+    let mut command = Command::new(program());
+    command.args(words).arg("--socket").arg(balancer.dir().join("sock"));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The status and the cause of the next answer.
+fn refusal(client: &mut Client) -> (u16, String) {
+    let answer = client.answer();
+    (answer.status(), answer.field("x-steelyard-cause").unwrap_or_default())
 }

@@ -1,20 +1,12 @@
 //! A server that is put out is told of: its state with the arithmetic, what explains it, events, metrics, and its return.
 
-use std::process::Command;
-
 use lab::origin::Fault;
-use tests::e2e::balancer::{Balancer, program};
+use tests::e2e::balancer::Balancer;
 use tests::e2e::servers::{addresses, origin};
 use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
-fn steelyard(balancer: &Balancer, words: &[&str]) -> String {
-    let mut command = Command::new(program());
-    command.args(words).arg("--socket").arg(balancer.dir().join("sock"));
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
+use super::steelyard;
 
 #[test]
 fn what_is_put_out_is_explained_and_comes_back() {

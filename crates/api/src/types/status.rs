@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 
+use model::breaker::Bound;
 use model::config::Admin;
 use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
@@ -117,6 +118,33 @@ pub struct PoolStatus {
     pub balance: String,
     /// Its servers in the order configured.
     pub servers: Vec<ServerStatus>,
+    /// Requests and `tcp` connections that wait for a server below its cap.
+    #[serde(default)]
+    pub waiting: u32,
+    /// Since when those are shed that servers cannot take in time; absent: none are.
+    #[serde(default)]
+    pub shedding_since_unix_ms: Option<u64>,
+    /// Its circuit breakers that have a limit.
+    #[serde(default)]
+    pub breakers: Vec<BreakerStatus>,
+}
+
+/// A circuit breaker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct BreakerStatus {
+    /// What it bounds.
+    pub bound: Bound,
+    /// It refuses: the last refusal was less than a second ago.
+    pub open: bool,
+    /// Since when; where it never opened since the daemon started.
+    pub since_unix_ms: u64,
+    /// How much is under way.
+    pub in_use: u32,
+    /// How much may be.
+    pub limit: u32,
+    /// How often it refused since the daemon started.
+    pub refused: u64,
 }
 
 /// A server.

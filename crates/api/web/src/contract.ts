@@ -11,6 +11,10 @@ export type Audit = { "failures": number; "records": Array<AuditRecord>; "unread
 
 export type AuditRecord = { "action": string; "after": string; "at-unix-ms": number; "before": string; "id": number; "reversible"?: boolean; "saved"?: (string | null); "target": string; "undoes"?: (number | null); "way": string; "who": string };
 
+export type Bound = "connections" | "pending" | "requests" | "retries";
+
+export type BreakerStatus = { "bound": Bound; "in-use": number; "limit": number; "open": boolean; "refused": number; "since-unix-ms": number };
+
 export type BundleStatus = { "counts": Record<string, number>; "dropped": Record<string, number>; "gap-us"?: (number | null); "links": Array<LinkStatus>; "mtu": number; "name": string; "policy": string; "reason": string; "skew-us": number; "state": string };
 
 export type Bytes = { "received": Counter; "sent": Counter; "spliced": Counter };
@@ -123,7 +127,7 @@ export type PoolReport = { "counts"?: Array<NamedCount>; "name": string; "server
 
 export type PoolShare = { "balance": string; "name": string; "percent": number };
 
-export type PoolStatus = { "balance": string; "name": string; "servers": Array<ServerStatus> };
+export type PoolStatus = { "balance": string; "breakers"?: Array<BreakerStatus>; "name": string; "servers": Array<ServerStatus>; "shedding-since-unix-ms"?: (number | null); "waiting"?: number };
 
 export type PortReport = { "destination": string; "in-use": number; "left": number; "source"?: (string | null) };
 

@@ -1,5 +1,6 @@
 //! A status as text. Pure: ages are counted from the daemon's own clock.
 
+mod limit;
 mod link;
 mod names;
 mod packets;
@@ -56,7 +57,13 @@ pub fn render(status: &Status, width: usize, paint: Paint) -> String {
     for warning in &status.warnings {
         out.push_str(&format!("{} {}\n", paint.text(Colour::Doubt, "warning:"), plain(warning)));
     }
-    let mut tables = vec![services(status), certificates(status), pools(status), servers(status)];
+    let mut tables = vec![
+        services(status),
+        certificates(status),
+        pools(status),
+        limit::limits(status),
+        servers(status),
+    ];
     if let Some(forwarded) = &status.packets {
         out.push_str(&packets::head(forwarded, paint));
         tables.extend([packets::interfaces(forwarded), packets::neighbours(forwarded)]);
@@ -149,7 +156,7 @@ fn pools(status: &Status) -> Table {
         ("UP", Align::Right),
         ("BALANCE", Align::Left),
     ]);
-    for PoolStatus { name, balance, servers } in &status.pools {
+    for PoolStatus { name, balance, servers, .. } in &status.pools {
         let up = servers.iter().filter(|server| server.state == ServerState::Up).count();
         table.row(vec![
             name.as_str().into(),

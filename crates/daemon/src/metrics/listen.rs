@@ -6,7 +6,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use axum::Router;
 use axum::extract::State;
@@ -16,7 +16,7 @@ use axum::routing::get;
 use tokio::net::TcpListener;
 
 use super::{CONTENT_TYPE, Scrape, text};
-use crate::report::vitals::Vitals;
+use crate::report::vitals::{Vitals, unix_ms};
 use crate::serve::guard::{Guarded, Terms};
 
 /// A scraper connects, asks and leaves; whoever does not is not waited for.
@@ -109,7 +109,11 @@ async fn scrape(State(vitals): State<Arc<Vitals>>) -> Response {
 /// One scrape, for this endpoint and for the local API.
 pub fn answer(vitals: &Vitals) -> Response {
     let picture = vitals.control.picture();
-    let scrape = Scrape { snapshot: Arc::clone(&picture.snapshot), facts: vitals.facts(&picture) };
+    let scrape = Scrape {
+        snapshot: Arc::clone(&picture.snapshot),
+        facts: vitals.facts(&picture),
+        now_unix_ms: unix_ms(SystemTime::now()),
+    };
     match text(scrape) {
         Ok(text) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),

@@ -1,13 +1,15 @@
-//! What is counted of pools: what their requests cost beyond one attempt each.
+//! What is counted of pools: what their requests cost beyond one attempt each, and what is limited.
 
 use std::fmt::Error;
 
+use model::breaker::Bound;
 use model::live::Count;
 use model::live::pool::PoolCounters;
 use model::snapshot::PoolView;
 use prometheus_client::encoding::DescriptorEncoder;
 
-use super::family::counters;
+use super::family::{counters, gauges};
+use crate::report::breakers::{refused, shedding, waiting};
 
 type Field = fn(&PoolCounters) -> &Count;
 
@@ -19,9 +21,16 @@ pub(super) const FAMILIES: &[(&str, &str, Field)] = &[
     ("backed_off", "Pauses before a further attempt.", |c| &c.backed_off),
     ("statuses_retried", "Answers not passed on because of their status.", |c| &c.statuses_retried),
     ("moved", "Requests taken from a server that was judged to be down meanwhile.", |c| &c.moved),
+    ("shed", "Requests refused because the queue was held to what servers take in time.", |c| {
+        &c.shed
+    }),
 ];
 
-pub(super) fn encode(pools: &[&PoolView], to: &mut DescriptorEncoder) -> Result<(), Error> {
+pub(super) fn encode(
+    pools: &[&PoolView],
+    now_unix_ms: u64,
+    to: &mut DescriptorEncoder,
+) -> Result<(), Error> {
     for (name, help, field) in FAMILIES {
         let rows = pools.iter().map(|pool| {
             let sum: u64 = pool.live.slots.iter().map(|slot| field(&slot.counters).get()).sum();
@@ -29,5 +38,47 @@ pub(super) fn encode(pools: &[&PoolView], to: &mut DescriptorEncoder) -> Result<
         });
         counters(to, (&format!("steelyard_pool_{name}"), None, help), rows)?;
     }
-    Ok(())
+    breakers(pools, now_unix_ms, to)
+}
+
+fn breakers(
+    pools: &[&PoolView],
+    now_unix_ms: u64,
+    to: &mut DescriptorEncoder,
+) -> Result<(), Error> {
+    let each = || pools.iter().flat_map(|pool| Bound::ALL.iter().map(move |bound| (pool, *bound)));
+    let labels = |pool: &PoolView, bound: Bound| {
+        [("pool", pool.config.name.clone()), ("bound", bound.name().to_owned())]
+    };
+    let rows = each().map(|(pool, bound)| (labels(pool, bound), refused(pool, bound)));
+    let help = "Requests and further attempts that a circuit breaker refused.";
+    counters(to, ("steelyard_pool_breaker_refused", None, help), rows)?;
+
+    let limited = || {
+        each().filter_map(|(pool, bound)| {
+            let limit = pool.config.breaker.of(bound)?;
+            Some((labels(pool, bound), pool.live.breakers.of(bound), limit))
+        })
+    };
+    let rows = limited()
+        .map(|(labels, it, _)| (labels, f64::from(u8::from(it.state(now_unix_ms).is_open()))));
+    let help = "Whether a circuit breaker refuses: 1 until a second passed without a refusal.";
+    gauges(to, ("steelyard_pool_breaker_open", None, help), rows)?;
+    let rows = limited().map(|(labels, it, _)| (labels, f64::from(it.in_use())));
+    gauges(
+        to,
+        ("steelyard_pool_breaker_in_use", None, "What is under way of what it bounds."),
+        rows,
+    )?;
+    let rows = limited().map(|(labels, _, limit)| (labels, f64::from(limit)));
+    gauges(to, ("steelyard_pool_breaker_limit", None, "How much of it may be under way."), rows)?;
+
+    let name = |pool: &PoolView| [("pool", pool.config.name.clone())];
+    let rows = pools.iter().map(|pool| (name(pool), f64::from(waiting(pool))));
+    gauges(to, ("steelyard_pool_waiting", None, "Requests that wait for a server."), rows)?;
+    let rows = pools
+        .iter()
+        .map(|pool| (name(pool), f64::from(u8::from(shedding(pool, now_unix_ms).is_some()))));
+    let help = "Whether the queue is held to what servers take in time: 1 until a second passed without shedding.";
+    gauges(to, ("steelyard_pool_shedding", None, help), rows)
 }

@@ -12,9 +12,9 @@ use model::config::{Admin, AllDown, Host};
 use model::live::ServerCounters;
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
 
-use super::certificates;
 use super::forward;
 use super::vitals::{Facts, unix_ms};
+use super::{breakers, certificates};
 use crate::control::{Judgement, Picture, Resolved, ServerFacts};
 use crate::kept::board::Left;
 use crate::probe::board::Note;
@@ -33,8 +33,8 @@ pub fn status(
     let mut services: Vec<_> =
         picture.snapshot.services.values().map(|view| service(picture, facts, view)).collect();
     services.sort_by(|a, b| a.name.cmp(&b.name));
-    let mut pools: Vec<_> =
-        picture.snapshot.pools.values().map(|view| pool(picture, facts, view, &note)).collect();
+    let one = |view| pool((picture, now_unix_ms), facts, view, &note);
+    let mut pools: Vec<_> = picture.snapshot.pools.values().map(|view| one(view)).collect();
     pools.sort_by(|a, b| a.name.cmp(&b.name));
     Status {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -164,7 +164,7 @@ fn pool_state(picture: &Picture, pool: &PoolView) -> (ServiceState, String) {
 }
 
 fn pool(
-    picture: &Picture,
+    (picture, now_unix_ms): (&Picture, u64),
     vitals: &Facts,
     view: &PoolView,
     note: &impl Fn(&ServerFacts) -> Option<Note>,
@@ -178,6 +178,9 @@ fn pool(
         name: view.config.name.clone(),
         balance: view.config.balance.name().into(),
         servers: servers.collect(),
+        waiting: breakers::waiting(view),
+        shedding_since_unix_ms: breakers::shedding(view, now_unix_ms),
+        breakers: breakers::each(view, now_unix_ms, unix_ms(picture.started)),
     }
 }
 

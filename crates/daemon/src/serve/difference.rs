@@ -42,9 +42,16 @@ fn of_report(old: &Report, new: &mut Report) -> Option<Report> {
 /// `None`: servers came or went. `Some(None)`: it is as before.
 fn pool_status(old: &PoolStatus, new: &PoolStatus) -> Option<Option<PoolStatus>> {
     let servers = differing(&old.servers, &new.servers, |server| &server.name)?;
-    let same = servers.is_empty() && old.balance == new.balance;
-    let (name, balance) = (new.name.clone(), new.balance.clone());
-    Some((!same).then_some(PoolStatus { name, balance, servers }))
+    let bare = |pool: &PoolStatus, servers| PoolStatus {
+        name: pool.name.clone(),
+        balance: pool.balance.clone(),
+        servers,
+        waiting: pool.waiting,
+        shedding_since_unix_ms: pool.shedding_since_unix_ms,
+        breakers: pool.breakers.clone(),
+    };
+    let same = servers.is_empty() && bare(old, Vec::new()) == bare(new, Vec::new());
+    Some((!same).then(|| bare(new, servers)))
 }
 
 fn pool_report(old: &PoolReport, new: &PoolReport) -> Option<Option<PoolReport>> {
@@ -120,10 +127,11 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
         }
         for pool in status.pools {
             let into = old.status.pools.iter_mut().find(|it| it.name == pool.name).unwrap();
-            into.balance = pool.balance;
-            for one in pool.servers {
-                put(&mut into.servers, one, |it| &it.name);
+            let mut servers = take(&mut into.servers);
+            for one in &pool.servers {
+                put(&mut servers, one.clone(), |it| &it.name);
             }
+            *into = PoolStatus { servers, ..pool };
         }
         for one in report.services {
             put(&mut old.report.services, one, |it| &it.name);

@@ -25,10 +25,11 @@ impl<N: Net> Exchange<'_, N> {
                 matches!(failure.fault.cause, Cause::ServerStatus | Cause::ServerMarkedDown)
             }
         };
-        match free || again::take(self.parties.worker, &self.pool) {
-            true => verdict,
-            false => Verdict::GiveUp(Cause::RetryBudget),
+        if free {
+            return verdict;
         }
+        let taken = again::take(self.parties.worker, &self.pool, &self.under_way);
+        taken.map_or_else(Verdict::GiveUp, |()| verdict)
     }
 
     /// Whether this attempt, after so many, may be followed by another one for what its server answers.

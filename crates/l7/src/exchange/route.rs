@@ -49,6 +49,8 @@ impl<N: Net> Exchange<'_, N> {
                 }
             };
             if let Some(taken) = taken {
+                let rule = self.view.config.rules.get(taken.at);
+                self.class = rule.and_then(|rule| rule.priority).unwrap_or(self.class);
                 self.edit(&taken);
                 self.copy(&taken);
                 self.taken = Some(taken);

@@ -27,6 +27,7 @@ fn rule(when: Condition, action: Action) -> Rule {
         mirror: None,
         rewrite: None,
         limit: None,
+        priority: None,
         without_servers: WithoutServers::Pool,
     }
 }

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::task::Poll;
 
+use model::breaker::Bound;
 use model::cause::Cause;
 use model::config::{Host, SendProxy, Speak};
 use model::moment::Moment;
@@ -14,6 +15,7 @@ use model::snapshot::PoolView;
 use wire::proxy::{self, Ends, Version};
 
 use crate::back;
+use crate::breaking;
 use crate::caller::Caller;
 use crate::connected::Upstream;
 use crate::local::{LocalPool, LocalServer};
@@ -56,13 +58,15 @@ pub async fn connect<N: Net>(
     let Some(to) = address else {
         return Err((Cause::NoServer, unresolved(&server.view.borrow().config.address.host)));
     };
+    let permit = breaking::connection(worker, pool, view)
+        .ok_or_else(|| (Cause::CircuitOpen, format!("connect to {to}: {}", full(view))))?;
     let (sock, from) = begin(worker, pool, view, to, caller.peer.ip())
         .map_err(|error| (connect_cause(&error), format!("connect to {to}: {error}")))?;
     let port = worker.ports.lease(from, to);
     let stream = Stream::new(&worker.rt, sock, true).map_err(|error| {
         (Cause::NoDescriptor, format!("register the connection to {to}: {error}"))
     })?;
-    let mut connection = Upstream::new(stream, to, live, port);
+    let mut connection = Upstream::new(stream, to, live, (port, permit));
     let failed = |error: io::Error| (connect_cause(&error), format!("connect to {to}: {error}"));
     // On a short path the handshake is over by now, well or not. Asking takes the socket's error away, so that each
     // answer counts.
@@ -157,6 +161,14 @@ fn begin<N: Net>(
         worker.ports.exhausted(None, to);
     }
     result.map(|sock| (sock, None))
+}
+
+fn full(view: &PoolView) -> String {
+    let in_use = view.live.breakers.of(Bound::Connections).in_use();
+    format!(
+        "pool {} has {in_use} connections, as many as its breaker lets through",
+        view.config.name
+    )
 }
 
 fn unresolved(host: &Host) -> String {

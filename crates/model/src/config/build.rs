@@ -162,6 +162,7 @@ fn service(section: &Section) -> Service {
         accept_proxy: section.table("accept-proxy").map(proxy::accept),
         buffer: inner(section, "buffer", buffer::buffer),
         compress: section.table("compress").map(compress::compress),
+        priority: inner(section, "priority", resilience::precedence),
     }
 }
 
@@ -218,6 +219,8 @@ fn pool(section: &Section) -> Pool {
         retries: section.number("retries"),
         retry: inner(section, "retry", resilience::retry),
         eject: section.table("eject").map(resilience::eject),
+        breaker: inner(section, "breaker", resilience::breaker),
+        shed: section.table("shed").map(resilience::shed),
         tls: section.table("tls").map(tls::pool),
         http2: inner(section, "http2", http2::pool),
         send_proxy: proxy::send(section),

@@ -26,7 +26,7 @@ use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
 use super::probe::Probe;
 use super::proxy::{AcceptProxy, SendProxy};
-use super::resilience::{Eject, Retry};
+use super::resilience::{BreakerLimits, Eject, Precedence, Retry, ShedTerms};
 use super::rules::Rule;
 use super::socket::SocketOptions;
 use super::sticky::Affinity;
@@ -165,6 +165,8 @@ pub struct Service {
     pub buffer: Buffer,
     /// Compressing of answers; `None`: they go as they come.
     pub compress: Option<Compress>,
+    /// Which class its requests have in the queue of a pool.
+    pub priority: Precedence,
 }
 
 /// Times on the client's side. `None` is off.
@@ -273,6 +275,10 @@ pub struct Pool {
     pub retry: Retry,
     /// When a server is put out for what it answers; `None`: never.
     pub eject: Option<Eject>,
+    /// What may be under way at a time before more is refused.
+    pub breaker: BreakerLimits,
+    /// When what waits for a server is shed; `None`: never.
+    pub shed: Option<ShedTerms>,
     /// TLS towards servers; `None`: plain.
     pub tls: Option<PoolTls>,
     /// HTTP/2 towards servers (`http`).

@@ -144,6 +144,7 @@ keys! {
     AcceptProxy = "accept-proxy" => accept_proxy,
     Compress = "compress" => compress,
     Buffer = "buffer" => buffer,
+    Priority = "priority" => priority,
 }
 keys! {
     /// A key of a pool; `Order` when the same servers stand in another order.
@@ -167,6 +168,8 @@ keys! {
     Retries = "retries" => retries,
     Retry = "retry" => retry,
     Eject = "eject" => eject,
+    Breaker = "breaker" => breaker,
+    Shed = "shed" => shed,
     Tls = "tls" => tls,
     Http2 = "http2" => http2,
     SendProxy = "send-proxy" => send_proxy,

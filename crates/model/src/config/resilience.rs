@@ -1,5 +1,5 @@
-//! How a pool stands by its requests when servers fail, as configured: further attempts and their budget, and when a
-//! server is put out for what it answers. It decides nothing: `retry` and `eject` do.
+//! How a pool stands by its requests when servers fail or are full, as configured: further attempts and their budget, when a
+//! server is put out for what it answers, and circuit breakers, and who waits and who is shed. It decides nothing: `retry`, `eject`, `breaker`, `line` and `shed` do.
 
 use std::time::Duration;
 
@@ -15,6 +15,40 @@ impl Statuses {
     pub fn has(&self, status: u16) -> bool {
         self.0.iter().any(|(first, last)| (*first..=*last).contains(&status))
     }
+}
+
+/// What may be under way at a time in a pool, over all workers, before more is refused; `None`: any number, the default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct BreakerLimits {
+    /// Open connections to its servers, idle ones included.
+    pub connections: Option<u32>,
+    /// Requests that wait for a server below its cap.
+    pub pending: Option<u32>,
+    /// Requests that servers have.
+    pub requests: Option<u32>,
+    /// Requests whose further attempt is under way.
+    pub retries: Option<u32>,
+}
+
+/// When what waits for a server is shed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ShedTerms {
+    /// The longest wait of the queue that is still good; default 50 ms.
+    pub target: Duration,
+    /// It stands above that for so long before anything is shed; default 500 ms.
+    pub interval: Duration,
+}
+
+/// Which class of priority requests of a service have in a queue.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Precedence {
+    /// That of requests of which nothing else says one; default 5.
+    pub class: u8,
+    /// The field of a request that says it, in lower case; `None`: none does.
+    pub header: Option<String>,
 }
 
 /// What further attempts may cost, and which answers ask for one.

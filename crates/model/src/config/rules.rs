@@ -24,6 +24,8 @@ pub struct Rule {
     pub rewrite: Option<Rewrite>,
     /// How much it lets through.
     pub limit: Option<RateLimit>,
+    /// Its class in the queue of a pool; `None`: that of the request or the service.
+    pub priority: Option<u8>,
     /// What is done when no server of its pool may take work.
     pub without_servers: WithoutServers,
 }

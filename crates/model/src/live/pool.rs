@@ -1,8 +1,11 @@
-//! Live counters of a pool: what its requests cost beyond one attempt each.
+//! Live counters of a pool: what its requests cost beyond one attempt each, and what is under way.
 //!
 //! Each worker adds to a slot of its own, as for services and servers. It decides nothing.
 
+use std::sync::Arc;
+
 use super::Count;
+use crate::breaker::{Bound, Breakers, Run};
 use crate::retry::budget::Window;
 
 counters! {
@@ -20,6 +23,28 @@ counters! {
         statuses_retried = "statuses-retried";
         /// Requests taken from a server that was judged to be down while its answer was awaited.
         moved = "moved";
+        /// Requests refused because the pool's servers had as many connections as its breaker lets through.
+        breaker_connections = "breaker-connections";
+        /// Likewise because as many waited for a server.
+        breaker_pending = "breaker-pending";
+        /// Likewise because servers had as many requests.
+        breaker_requests = "breaker-requests";
+        /// Further attempts that were not made because as many were under way.
+        breaker_retries = "breaker-retries";
+        /// Requests refused because the queue was held to what servers take in time.
+        shed = "shed";
+    }
+}
+
+impl PoolCounters {
+    /// What a breaker refused.
+    pub fn refused(&self, bound: Bound) -> &Count {
+        match bound {
+            Bound::Connections => &self.breaker_connections,
+            Bound::Pending => &self.breaker_pending,
+            Bound::Requests => &self.breaker_requests,
+            Bound::Retries => &self.breaker_retries,
+        }
     }
 }
 
@@ -38,11 +63,31 @@ pub struct PoolSlot {
 pub struct PoolLive {
     /// One slot a worker.
     pub slots: Box<[PoolSlot]>,
+    /// What is under way over all workers.
+    pub breakers: Arc<Breakers>,
+    /// When the last of these was shed.
+    pub shedding: Run,
 }
 
 impl PoolLive {
     /// With a slot for each of `workers`.
     pub fn new(workers: usize) -> Self {
-        PoolLive { slots: (0..workers).map(|_| PoolSlot::default()).collect() }
+        PoolLive {
+            slots: (0..workers).map(|_| PoolSlot::default()).collect(),
+            breakers: Arc::default(),
+            shedding: Run::default(),
+        }
+    }
+
+    /// A breaker refused one of this worker's.
+    pub fn refused(&self, bound: Bound, worker: usize, now_unix_ms: u64) {
+        self.slots[worker].counters.refused(bound).add(1);
+        self.breakers.refused(bound, now_unix_ms);
+    }
+
+    /// One of this worker's was shed.
+    pub fn shed(&self, worker: usize, now_unix_ms: u64) {
+        self.slots[worker].counters.shed.add(1);
+        self.shedding.refused(now_unix_ms);
     }
 }

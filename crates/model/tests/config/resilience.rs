@@ -1,6 +1,8 @@
 //! How a pool stands by its requests: defaults, what is off, and what cannot be meant.
 
-use model::config::{Eject, Retry, Statuses};
+use std::time::Duration;
+
+use model::config::{BreakerLimits, Eject, Precedence, Retry, ShedTerms, Statuses};
 
 use super::shared::{BASE, errors, good};
 
@@ -13,6 +15,9 @@ fn the_types_have_the_defaults_of_the_tables() {
     let config = good(BASE).config;
     let web = &config.pools["web"];
     assert_eq!((&web.retry, web.eject.as_ref()), (&Retry::default(), Some(&Eject::default())));
+    assert_eq!((&web.breaker, &web.shed), (&BreakerLimits::default(), &None));
+    let middle = Precedence { class: 5, header: None };
+    assert_eq!(config.services.values().next().unwrap().priority, middle);
 }
 
 #[test]
@@ -33,6 +38,10 @@ fn what_cannot_be_meant_is_refused() {
         ("retry = { back-off = \"1s\", back-off-most = \"10ms\" }", "pool.web.retry.back-off-most"),
         ("retry = { back-off = \"1s\" }", "pool.web.retry.back-off"),
         ("eject = { time = \"10s\", most = \"1s\" }", "pool.web.eject.most"),
+        ("breaker = { requests = 0 }", "pool.web.breaker.requests"),
+        ("breaker = { connections = 0 }", "pool.web.breaker.connections"),
+        ("shed = { target = \"2s\", interval = \"1s\" }", "pool.web.shed.interval"),
+        ("shed = \"2s\"", "pool.web.shed.target"),
     ] {
         let found = errors(&pool(keys));
         assert!(found.iter().any(|it| it.key == key), "{keys}: {found:#?}");
@@ -44,9 +53,46 @@ fn what_has_no_effect_is_warned_of() {
     for (keys, key) in [
         ("retries = 0\nretry = { on = 503 }", "pool.web.retry.on"),
         ("eject = { share = 49 }", "pool.web.eject.share"),
+        ("retries = 0\nbreaker = { retries = 5 }", "pool.web.breaker.retries"),
+        ("breaker = { pending = 5 }", "pool.web.breaker.pending"),
+        ("breaker = { connections = 1 }", "pool.web.breaker.connections"),
+        ("shed = \"50ms\"", "pool.web.shed"),
+        ("connections = 9\ntimeout = { queue = \"100ms\" }\nshed = \"100ms\"", "pool.web.shed"),
     ] {
         let found = good(&pool(keys)).warnings;
         assert!(found.iter().any(|it| it.key == key), "{keys}: {found:#?}");
     }
     assert_eq!(good(&pool("eject = { share = 50 }")).warnings, []);
+}
+
+#[test]
+fn breakers_and_shedding_are_off_or_what_is_written() {
+    let text = pool(
+        "connections = 9\nbreaker = { connections = 40, pending = 0, requests = \"off\" }\nshed = \"20ms\"",
+    );
+    let checked = good(&text);
+    assert_eq!(checked.warnings, []);
+    let web = &checked.config.pools["web"];
+    let breaker =
+        BreakerLimits { connections: Some(40), pending: Some(0), requests: None, retries: None };
+    let terms =
+        ShedTerms { target: Duration::from_millis(20), interval: Duration::from_millis(500) };
+    assert_eq!((&web.breaker, &web.shed), (&breaker, &Some(terms)));
+}
+
+#[test]
+fn priority_is_a_class_or_a_field_and_belongs_to_rules_that_choose_a_pool() {
+    let of = |lines: &str| BASE.replacen("pool = \"web\"", &format!("pool = \"web\"\n{lines}"), 1);
+    let shop = |lines: &str| good(&of(lines)).config.services.values().next().unwrap().clone();
+    assert_eq!(shop("priority = 9").priority, Precedence { class: 9, header: None });
+    let named = Precedence { class: 5, header: Some("x-class".into()) };
+    assert_eq!(shop("priority = { header = \"X-Class\" }").priority, named);
+    assert_eq!(shop("rule = [{ priority = 0 }]").rules[0].priority, Some(0));
+    for lines in ["priority = 10", "rule = [{ deny = true, priority = 3 }]"] {
+        let found = errors(&of(lines));
+        assert!(
+            found.iter().any(|it| it.key.ends_with("priority") || it.key.ends_with("class")),
+            "{found:?}"
+        );
+    }
 }

@@ -86,6 +86,8 @@ fn config(balance: Balance, servers: &[ServerView]) -> Pool {
         retries: 2,
         retry: model::config::Retry::default(),
         eject: None,
+        breaker: Default::default(),
+        shed: None,
         tls: None,
         http2: model::config::ServerHttp2::default(),
         send_proxy: None,

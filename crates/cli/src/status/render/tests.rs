@@ -47,7 +47,7 @@ fn service(name: &str, pool: &str, state: ServiceState, reason: &str) -> Service
     }
 }
 
-fn sample() -> Status {
+pub(super) fn sample() -> Status {
     let mut named =
         server("c", ServerState::Down, 3_000, "the name does not resolve: no such host");
     named.address = "app.internal:8080".into();
@@ -81,8 +81,18 @@ fn sample() -> Status {
                 name: "web".into(),
                 balance: "least-request".into(),
                 servers: vec![up, server("b", ServerState::Down, 12_000, refused), named, moved],
+                waiting: 0,
+                shedding_since_unix_ms: None,
+                breakers: vec![],
             },
-            PoolStatus { name: "mx".into(), balance: "round-robin".into(), servers: vec![] },
+            PoolStatus {
+                name: "mx".into(),
+                balance: "round-robin".into(),
+                servers: vec![],
+                waiting: 0,
+                shedding_since_unix_ms: None,
+                breakers: vec![],
+            },
         ],
         draining: vec![Draining {
             what: "service old on 203.0.113.9:80".into(),

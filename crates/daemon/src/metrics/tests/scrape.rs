@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::breaker::Bound;
 use model::cause::Cause;
 use model::live::pool::PoolCounters;
 use model::live::{ServerCounters, ServiceCounters};
@@ -23,8 +24,11 @@ pool = "web"
 servers = [ { name = "a", address = "127.0.0.1:1001" }, { name = "b", address = "127.0.0.1:1002" } ]
 "#;
 
+/// Unix milliseconds of every scrape.
+const NOW: u64 = 1_772_283_909_000;
+
 fn scrape(snapshot: &Arc<Snapshot>, facts: Facts) -> Vec<Sample> {
-    let text = text(Scrape { snapshot: Arc::clone(snapshot), facts }).unwrap();
+    let text = text(Scrape { snapshot: Arc::clone(snapshot), facts, now_unix_ms: NOW }).unwrap();
     check(&text).unwrap_or_else(|why| panic!("{why}"))
 }
 
@@ -88,6 +92,33 @@ fn counters_of_all_workers_are_summed_at_the_moment_of_asking() {
 }
 
 #[test]
+fn breakers_with_a_limit_are_shown_open_until_they_were_calm() {
+    let limited = TEXT.replace("[pool.web]", "[pool.web]\nbreaker = { requests = 3 }");
+    let picture = fixture::picture(&limited, 1);
+    let live = picture.snapshot.pools.values().next().unwrap().live.clone();
+    let requests = [("pool", "web"), ("bound", "requests")];
+    let shown = |name: &str| {
+        let samples = scrape(&picture.snapshot, Facts::default());
+        value(&samples, &format!("steelyard_pool_{name}"), &requests)
+    };
+    let permit = live.breakers.enter(Bound::Requests, Some(3));
+    assert_eq!((shown("breaker_open"), shown("breaker_limit")), (Some(0.0), Some(3.0)));
+    live.refused(Bound::Requests, 0, NOW - 999);
+    assert_eq!((shown("breaker_open"), shown("breaker_in_use")), (Some(1.0), Some(1.0)));
+    assert_eq!(shown("breaker_refused_total"), Some(1.0));
+    drop(permit);
+    assert_eq!(shown("breaker_in_use"), Some(0.0));
+    let waiting = live.breakers.enter(Bound::Pending, None);
+    live.shed(0, NOW);
+    let samples = scrape(&picture.snapshot, Facts::default());
+    let pool = [("pool", "web")];
+    assert_eq!(value(&samples, "steelyard_pool_waiting", &pool), Some(1.0));
+    assert_eq!(value(&samples, "steelyard_pool_shedding", &pool), Some(1.0));
+    assert_eq!(value(&samples, "steelyard_pool_breaker_open", &[("bound", "retries")]), None);
+    drop(waiting);
+}
+
+#[test]
 fn every_counter_of_the_model_is_shown_once() {
     let shown = |touch: &dyn Fn(&Snapshot), prefix: &str| {
         let picture = fixture::picture(TEXT, 1);
@@ -102,7 +133,14 @@ fn every_counter_of_the_model_is_shown_once() {
     assert_eq!(rows, ServiceCounters::NAMES.len());
     let rows = server::PLAIN.len() + server::CLASSES.len() + server::BYTES.len();
     assert_eq!(rows, ServerCounters::NAMES.len());
-    assert_eq!(pool::FAMILIES.len(), PoolCounters::NAMES.len());
+    assert_eq!(pool::FAMILIES.len() + Bound::ALL.len(), PoolCounters::NAMES.len());
+    for bound in Bound::ALL {
+        let touch = |snapshot: &Snapshot| {
+            let pool = snapshot.pools.values().next().unwrap();
+            pool.live.slots[0].counters.refused(bound).add(77);
+        };
+        assert_eq!(shown(&touch, "steelyard_pool_breaker_refused"), 1, "{bound:?}");
+    }
     for row in pool::FAMILIES {
         let touch = |snapshot: &Snapshot| {
             (row.2)(&snapshot.pools.values().next().unwrap().live.slots[0].counters).add(77)
@@ -197,7 +235,8 @@ fn a_thousand_busy_servers_fit_six_mebibytes() {
         })
         .collect();
     let facts = Facts { ports, ..Facts::default() };
-    let text = text(Scrape { snapshot: Arc::clone(&picture.snapshot), facts }).unwrap();
+    let text =
+        text(Scrape { snapshot: Arc::clone(&picture.snapshot), facts, now_unix_ms: NOW }).unwrap();
     assert!(text.len() <= 6 << 20, "{} bytes", text.len());
     assert!(text.matches("steelyard_server_state{").count() == 5_000);
 }

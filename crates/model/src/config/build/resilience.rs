@@ -1,6 +1,6 @@
 //! How a pool stands by its requests when servers fail, from its settings to its checked form.
 
-use super::super::resilience::{Eject, Retry, Statuses};
+use super::super::resilience::{BreakerLimits, Eject, Precedence, Retry, ShedTerms, Statuses};
 use super::super::section::Section;
 use super::super::value::Value;
 
@@ -14,6 +14,27 @@ pub fn retry(section: &Section) -> Retry {
         back_off_most: section.span("back-off-most"),
         on: statuses(section),
     }
+}
+
+/// What may be under way at a time.
+pub fn breaker(section: &Section) -> BreakerLimits {
+    BreakerLimits {
+        connections: section.count("connections"),
+        pending: section.count("pending"),
+        requests: section.count("requests"),
+        retries: section.count("retries"),
+    }
+}
+
+/// When what waits is shed.
+pub fn shed(section: &Section) -> ShedTerms {
+    ShedTerms { target: section.span("target"), interval: section.span("interval") }
+}
+
+/// The class of a service's requests.
+pub fn precedence(section: &Section) -> Precedence {
+    let header = section.text("header").map(str::to_ascii_lowercase);
+    Precedence { class: section.number("class"), header }
 }
 
 /// When servers are put out.

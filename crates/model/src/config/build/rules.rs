@@ -34,6 +34,7 @@ pub(super) fn rule(section: &Section) -> Rule {
             answer_remove: rewrite.texts("answer-remove").to_vec(),
         }),
         limit: section.table("limit").map(limit),
+        priority: section.count("priority"),
         without_servers: match section.text("without-servers") {
             Some("next") => WithoutServers::Next,
             Some("answer") => WithoutServers::Answer,

@@ -79,6 +79,8 @@ pub static POOL: Table = Table {
         .proxy(),
         resilience::RETRY,
         resilience::EJECT,
+        resilience::BREAKER,
+        resilience::SHED,
         Key::refused("sticky", "keeping clients is the service's: `sticky` in `[service.NAME]`"),
         tls::OF_POOL,
         http2::OF_POOL,

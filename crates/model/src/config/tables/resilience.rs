@@ -1,9 +1,11 @@
-//! Describes how a pool stands by its requests when servers fail: `retry` and `eject` of `[pool.NAME]`.
+//! Describes how a pool stands by its requests when servers fail or are full: `retry`, `eject`, `breaker` and `shed` of
+//! `[pool.NAME]`, and `priority` of services and rules.
 
 use std::borrow::Cow;
 
-use super::super::schema::{Fallback, Key, Kind, Short, Table};
+use super::super::schema::{Fallback, Form, Key, Kind, Short, Table};
 use super::super::value::Value;
+use crate::line::{HIGHEST, MIDDLE};
 
 /// `retry`.
 pub const RETRY: Key = Key::new(
@@ -22,6 +24,119 @@ pub const EJECT: Key = Key::new(
     "When a server is put out for a while for what it answers; `off`: only probes and connections judge.",
 )
 .http();
+
+/// `breaker`.
+pub const BREAKER: Key = Key::new(
+    "breaker",
+    Kind::table(&BREAKER_TABLE),
+    Fallback::Inner,
+    "Circuit breakers: what may be under way at a time over all workers; what exceeds it is refused at once with 503 and \
+     the cause `circuit-open`, `tcp` connections with a reset.",
+)
+.proxy();
+
+/// `shed`.
+pub const SHED: Key = Key::new(
+    "shed",
+    Kind::Table { table: &SHED_TABLE, short: Short::Key("target"), unset: Some("off") },
+    Fallback::unset("off"),
+    "When the queue for a server below its cap is held to what servers take in time: the newest of the lowest class is \
+     refused with 503 and the cause `overload-shed`. Short form: the target.",
+)
+.proxy();
+
+/// `priority` of a service.
+pub const PRIORITY: Key = Key::new(
+    "priority",
+    Kind::Table { table: &PRIORITY_TABLE, short: Short::Key("class"), unset: None },
+    Fallback::Inner,
+    "Which class its requests, or `tcp` connections, have in the queue of a pool: a higher one leaves it first, a lower one \
+     is shed first. Short form: the class.",
+)
+.proxy();
+
+/// `priority` of a rule.
+pub const OF_RULE: Key = Key::new(
+    "priority",
+    Kind::count(0, HIGHEST as u64),
+    Fallback::Absent,
+    "The class in the queue of a pool, before what the service and its header say.",
+)
+.proxy();
+
+static SHED_TABLE: Table = Table {
+    what: "the shedding of a queue",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "target",
+            Kind::time(1, 60_000),
+            Fallback::millis(50),
+            "The longest wait that is still good.",
+        ),
+        Key::new(
+            "interval",
+            Kind::time(10, 600_000),
+            Fallback::millis(500),
+            "Nothing is shed before the longest wait stood above the target for so long.",
+        ),
+    ],
+};
+
+static PRIORITY_TABLE: Table = Table {
+    what: "a priority",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "class",
+            Kind::count(0, HIGHEST as u64),
+            Fallback::count(MIDDLE as u64),
+            "Of requests of which neither a rule nor `header` says one.",
+        ),
+        Key::new(
+            "header",
+            Kind::Text { form: Form::Token, unset: None },
+            Fallback::Absent,
+            "The field of a request whose value, one digit, is its class; another value says nothing. Whoever may write it \
+             chooses.",
+        )
+        .http(),
+    ],
+};
+
+const MOST: u64 = 10_000_000;
+
+static BREAKER_TABLE: Table = Table {
+    what: "circuit breakers",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "connections",
+            Kind::count_or(1, MOST, "off"),
+            Fallback::unset("off"),
+            "Open connections to the servers of the pool, idle ones included. Before a request is refused an idle one of \
+             its worker is closed.",
+        ),
+        Key::new(
+            "pending",
+            Kind::count_or(0, MOST, "off"),
+            Fallback::unset("off"),
+            "Requests that wait for a server below its cap.",
+        ),
+        Key::new(
+            "requests",
+            Kind::count_or(1, MOST, "off"),
+            Fallback::unset("off"),
+            "Requests, or `tcp` connections, that servers have.",
+        ),
+        Key::new(
+            "retries",
+            Kind::count_or(0, MOST, "off"),
+            Fallback::unset("off"),
+            "Requests whose further attempt is under way; besides `retry.budget`.",
+        ),
+    ],
+};
 
 static RETRY_TABLE: Table = Table {
     what: "the terms of further attempts",

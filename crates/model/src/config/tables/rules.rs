@@ -4,7 +4,7 @@
 
 use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
 use super::super::value::Value;
-use super::operate::DAYS;
+use super::{operate::DAYS, resilience};
 
 /// Rules of one file.
 pub const RULES: usize = 20_000;
@@ -34,8 +34,7 @@ pub static RULE_TABLE: Table = Table {
             "when",
             Kind::table(&WHEN_TABLE),
             Fallback::Inner,
-            "What must hold: every key that is written; nothing: always. A key with several values holds when one of \
-             them does.",
+            "What must hold: each key that is written, of several values of a key one. Nothing: always.",
         ),
         Key::new(
             "pool",
@@ -93,6 +92,7 @@ pub static RULE_TABLE: Table = Table {
              (`tcp`). Short form: the rate.",
         )
         .proxy(),
+        resilience::OF_RULE,
         Key::new(
             "without-servers",
             Kind::Words(&[Word::of("pool"), Word::of("next"), Word::of("answer")]),

@@ -1,4 +1,5 @@
-//! Judges how a pool stands by its requests: times that exceed their own limit, and an ejection that never ejects.
+//! Judges how a pool stands by its requests: times that exceed their own limit, an ejection that never ejects, limits that
+//! nothing can meet.
 
 use super::super::finding::{Sink, Trouble};
 use super::super::section::Section;
@@ -12,10 +13,65 @@ pub fn verify(pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
             sink.warning(retry.place_of("on"), &format!("{path}.retry.on"), Trouble::new(message));
         }
     }
+    if let Some(breaker) = pool.table("breaker") {
+        self::breaker(breaker, pool, &format!("{path}.breaker"), sink);
+    }
+    if let Some(shed) = pool.table("shed") {
+        self::shed(shed, pool, &format!("{path}.shed"), sink);
+    }
     if let Some(eject) = pool.table("eject") {
         ordered(eject, ("time", "most"), &format!("{path}.eject"), sink);
         allows(eject, pool, path, sink);
     }
+}
+
+/// Limits of which nothing can come, or not what was meant.
+fn breaker(breaker: &Section, pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    let mut warn = |key: &str, message: String| {
+        sink.warning(breaker.place_of(key), &format!("{path}.{key}"), Trouble::new(message));
+    };
+    if breaker.count::<u64>("pending").is_some() && breaker.wrote("pending") && !waits(pool) {
+        warn("pending", format!("`breaker.pending` has no effect: {NOBODY_WAITS}"));
+    }
+    if breaker.wrote("retries") && pool.count::<u64>("retries") == Some(0) {
+        let message = "`breaker.retries` has no effect: `retries = 0` allows no further attempt";
+        warn("retries", message.to_owned());
+    }
+    let servers = pool.list("servers").len() as u64;
+    if let Some(most) = breaker.count::<u64>("connections").filter(|most| *most < servers) {
+        let message = format!("{most} connections are fewer than {servers} servers");
+        warn("connections", message);
+    }
+}
+
+/// A queue that is never shed was meant otherwise.
+fn shed(shed: &Section, pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    let time = |section: &Section, key: &str| section.time(key);
+    let (target, interval) = (time(shed, "target"), time(shed, "interval"));
+    if target > interval && (shed.wrote("target") || shed.wrote("interval")) {
+        let key = if shed.wrote("interval") { "interval" } else { "target" };
+        let trouble = Trouble::new("`interval` is shorter than `target`: no queue drains in it")
+            .expected("`interval` of several times `target`");
+        sink.error(shed.place_of(key), &format!("{path}.{key}"), trouble);
+    }
+    let longest = pool.table("timeout").and_then(|timeout| time(timeout, "queue"));
+    let never = match longest {
+        Some(longest) if target >= Some(longest) => {
+            format!("it never acts: nobody waits longer than `timeout.queue`, {longest:?}")
+        }
+        _ if !waits(pool) => format!("it has no effect: {NOBODY_WAITS}"),
+        _ => return,
+    };
+    sink.warning(shed.place_of("target"), path, Trouble::new(never));
+}
+
+const NOBODY_WAITS: &str =
+    "nobody waits for a server, as no server has a cap (`connections` of the pool or a server)";
+
+/// Whether a server has a cap.
+fn waits(pool: &Section) -> bool {
+    let capped = |section: &Section| section.count::<u64>("connections").is_some();
+    capped(pool) || pool.list("servers").iter().any(capped)
 }
 
 /// The first time is at most the second.

@@ -233,7 +233,7 @@ fn action(rule: &Section, path: &str, sink: &mut Sink<'_, '_>) {
         sink.error(section.place_of(key), &format!("{path}.{inner}"), trouble);
     };
     if let Some(end) = ends {
-        for key in ["mirror", "rewrite", "without-servers"] {
+        for key in ["mirror", "rewrite", "priority", "without-servers"] {
             // What the explanation writes out says nothing new.
             if rule.wrote(key) && rule.text(key) != Some("pool") {
                 let message =

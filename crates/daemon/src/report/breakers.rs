@@ -1,0 +1,90 @@
+//! Circuit breakers and queues of a pool, as `status` shows them. Pure.
+
+use api::types::BreakerStatus;
+use model::breaker::{Bound, State};
+use model::snapshot::PoolView;
+
+/// The breakers that have a limit; one that never opened is closed since `started`.
+pub fn each(view: &PoolView, now_unix_ms: u64, started_unix_ms: u64) -> Vec<BreakerStatus> {
+    let one = |bound: &Bound| {
+        let limit = view.config.breaker.of(*bound)?;
+        let breaker = view.live.breakers.of(*bound);
+        let state = breaker.state(now_unix_ms);
+        let since = match state {
+            State::Open(since) | State::Closed(Some(since)) => since,
+            State::Closed(None) => started_unix_ms,
+        };
+        Some(BreakerStatus {
+            bound: *bound,
+            open: state.is_open(),
+            since_unix_ms: since,
+            in_use: breaker.in_use(),
+            limit,
+            refused: refused(view, *bound),
+        })
+    };
+    Bound::ALL.iter().filter_map(one).collect()
+}
+
+/// How often a breaker refused, over all workers.
+pub fn refused(view: &PoolView, bound: Bound) -> u64 {
+    view.live.slots.iter().map(|slot| slot.counters.refused(bound).get()).sum()
+}
+
+/// How many wait.
+pub fn waiting(view: &PoolView) -> u32 {
+    view.live.breakers.of(Bound::Pending).in_use()
+}
+
+/// Since when some of them are shed; `None`: none are.
+pub fn shedding(view: &PoolView, now_unix_ms: u64) -> Option<u64> {
+    match view.live.shedding.state(now_unix_ms) {
+        State::Open(since) => Some(since),
+        State::Closed(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    const TEXT: &str = r#"
+[service.shop]
+listen = "127.0.0.1:8080"
+forward = "http"
+pool = "web"
+[pool.web]
+breaker = { requests = 2, retries = 0 }
+servers = ["127.0.0.1:1001"]
+"#;
+
+    #[test]
+    fn what_has_a_limit_is_shown_with_its_state_and_since_when() {
+        let picture = fixture::picture(TEXT, 2);
+        let view = picture.snapshot.pools.values().next().unwrap();
+        let permit = view.live.breakers.enter(Bound::Requests, Some(2));
+        let rows = |now| -> Vec<_> {
+            let one =
+                |it: BreakerStatus| (it.bound, it.open, it.since_unix_ms, it.in_use, it.limit);
+            each(view, now, 1_000).into_iter().map(one).collect()
+        };
+        let retries = (Bound::Retries, false, 1_000, 0, 0);
+        assert_eq!(rows(9_000), [(Bound::Requests, false, 1_000, 1, 2), retries]);
+        view.live.refused(Bound::Requests, 0, 9_000);
+        view.live.refused(Bound::Requests, 1, 9_500);
+        drop(permit);
+        assert_eq!(rows(9_600), [(Bound::Requests, true, 9_000, 0, 2), retries]);
+        assert_eq!(rows(60_000), [(Bound::Requests, false, 10_500, 0, 2), retries]);
+        assert_eq!(each(view, 60_000, 1_000)[0].refused, 2);
+    }
+
+    #[test]
+    fn shedding_is_told_while_it_goes_on() {
+        let picture = fixture::picture(TEXT, 1);
+        let view = picture.snapshot.pools.values().next().unwrap();
+        assert_eq!(shedding(view, 9_000), None);
+        view.live.shed(0, 9_000);
+        assert_eq!((shedding(view, 9_999), shedding(view, 10_000)), (Some(9_000), None));
+    }
+}
