@@ -35,6 +35,11 @@ pub fn first<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>) {
 pub struct UnderWay(Cell<Option<Permit>>);
 
 impl UnderWay {
+    /// As the other one, which ends.
+    pub fn take(&self, other: &UnderWay) {
+        self.0.set(other.0.take());
+    }
+
     /// No longer.
     pub fn end(&self) {
         self.0.take();

@@ -6,8 +6,10 @@
 
 mod failed;
 mod failure;
+mod hedged;
 mod late;
 mod learn;
+mod over;
 mod route;
 mod whole;
 
@@ -19,10 +21,9 @@ use model::compress::Asked;
 use model::id::ServerId;
 use model::line::Class;
 use model::moment::Moment;
-use model::retry::Verdict;
 use model::snapshot::ServiceView;
 
-use crate::account::{self, Record};
+use crate::account::Record;
 use crate::after::After;
 use crate::again::{self, Another, UnderWay};
 use crate::caller::Caller;
@@ -32,14 +33,14 @@ use crate::cuts::Cuts;
 use crate::felt;
 use crate::flow::Flow;
 use crate::hash_on;
+use crate::hedge::{Hedged, Second, Sent};
 use crate::incoming::Incoming;
 use crate::kept_bytes::KeptBytes;
 use crate::local::{LocalPool, LocalServer, LocalService};
 use crate::measured;
 use crate::meter::Meter;
 use crate::patience::Patience;
-use crate::refuse::{self, Answer};
-use crate::relay::{Ending, Ends, Fault, Relay};
+use crate::relay::{Ending, Ends, Relay};
 use crate::rt::Net;
 use crate::ruled::Taken;
 use crate::sticking::Sticking;
@@ -73,6 +74,10 @@ struct Exchange<'a, N: Net> {
     failed: Vec<ServerId>,
     /// The server that gets the request once more, on a new connection.
     again: Option<ServerId>,
+    /// A second attempt that has won, or that goes on after the first one failed.
+    second: Second<N>,
+    /// When a first attempt was made that lost.
+    lost_since: Option<Moment>,
     /// Counts it once it is sent again.
     under_way: UnderWay,
     /// Its class where it must wait for a server.
@@ -127,6 +132,8 @@ pub fn run<'a, N: Net>(
         whole,
         failed: Vec::new(),
         again: None,
+        second: Second::None,
+        lost_since: None,
         under_way: UnderWay::default(),
         class,
         taken: None,
@@ -169,39 +176,90 @@ impl<N: Net> Exchange<'_, N> {
             if self.again.is_none() {
                 attempts += 1;
             }
-            match self.judge(&failure, attempts) {
-                Verdict::GiveUp(cause) => {
-                    self.felt(&failure);
-                    let spent = matches!(cause, Cause::RetryBudget | Cause::CircuitOpen);
-                    if spent {
-                        self.attempt_failed(&failure);
-                    }
-                    let fault = Fault { cause, ..failure.fault };
-                    let server = failure.server.filter(|_| !spent);
-                    return Box::pin(self.give_up(fault, server)).await;
-                }
-                Verdict::Replay => {
-                    self.counters().replayed.add(1);
-                    self.again = failure.server.as_ref().map(|server| server.id);
-                    self.attempt_failed(&failure);
-                }
-                Verdict::Another => {
-                    self.counters().retried.add(1);
-                    self.again = None;
-                    self.failed.extend(failure.server.as_ref().map(|server| server.id));
-                    self.felt(&failure);
-                    self.attempt_failed(&failure);
-                    if let Some(cause) = self.back_off(attempts).await {
-                        let fault = Fault::before_sending(cause);
-                        return Box::pin(self.give_up(fault, None)).await;
-                    }
-                }
+            if let Some(after) = Box::pin(self.follow(failure, attempts)).await {
+                return after;
             }
             self.record.again();
         }
     }
 
     async fn attempt(&mut self, held: &mut Vec<u8>, attempts: u32) -> Attempt<N> {
+        let Parties { worker, client, service, .. } = self.parties;
+        let (mut lent, sent) = match self.lend().await {
+            Ok(begun) => begun,
+            Err(NotLent { cause, server }) => {
+                return Attempt::Failed(Failure::before_sending(cause, server));
+            }
+        };
+        let server = lent.hold.server.clone();
+        (self.record.server, self.record.reused) = (Some(server.id), lent.reused);
+        self.took(server.id);
+        let cuts = Cuts::of(&server.view.borrow().live);
+        let pool = self.pool.clone();
+        let race = self.race(attempts, server.id);
+        let ends = Ends {
+            worker,
+            client,
+            another: self
+                .may_follow(attempts)
+                .then(|| Another::new(worker, &pool, &server, &self.under_way)),
+            server: &lent.connection.stream,
+            service: self.view.clone(),
+            pool: self.pool.view.borrow().clone(),
+            whole: self.whole,
+            cut_at: &service.cut_at,
+            cuts: &cuts,
+            sent_before: sent
+                .as_ref()
+                .map_or_else(|| lent.connection.sent_before(), |it| it.before),
+            changes: &self.changes,
+            asked: self.asked,
+        };
+        let mut relay = Relay::new(ends, self.meter(&server), &mut self.incoming, &mut self.record);
+        relay.races(race);
+        if let Some(sent) = sent {
+            relay.resume(sent);
+        }
+        let ended = std::future::poll_fn(|_| relay.poll()).await;
+        self.rest = matches!(ended, Ok(Ending::Ahead { .. })).then(|| relay.take_rest());
+        relay.release();
+        held.extend_from_slice(&relay.take_excess());
+        let (moved, replayable) = (relay.moved(), relay.replayable());
+        let learned = (relay.keep_alive_timeout(), relay.reported());
+        let second = relay.take_second();
+        drop(relay);
+        learn::learn(worker, &server, learned);
+        self.record.add(&moved);
+        lent.connection.sent += moved.to_server;
+        match ended {
+            Ok(ending) => Attempt::Done(lent, ending),
+            Err(fault) => {
+                self.second = second;
+                if fault.cause == Cause::OrderCut {
+                    lent.connection.stream.reset_on_drop();
+                }
+                Attempt::Failed(Failure {
+                    fault,
+                    server: Some(server),
+                    reused: lent.reused,
+                    replayable,
+                    sent: moved.to_server > 0,
+                })
+            }
+        }
+    }
+
+    /// A connection to a server of the pool; one on which the request was sent already, where there is.
+    async fn lend(&mut self) -> Result<(Lent<N>, Option<Sent>), NotLent<N>> {
+        // What is rare is boxed: each future is moved as a whole when it begins.
+        if !matches!(self.second, Second::None) {
+            match Box::pin(self.adopt()).await {
+                Some(Hedged { lent, sent, .. }) => return Ok((lent, Some(sent))),
+                // It was paid for, and came to nothing: this is one more.
+                None => again::take(self.parties.worker, &self.pool, &self.under_way)
+                    .map_err(|cause| NotLent { cause, server: None })?,
+            }
+        }
         let Parties { worker, client, caller, service } = self.parties;
         let want = Want {
             caller,
@@ -215,64 +273,13 @@ impl<N: Net> Exchange<'_, N> {
             class: self.class,
             patience: Patience { client: Some(client), whole: self.whole, cut_at: &service.cut_at },
         };
-        // What is rare is boxed: each future is moved as a whole when it begins.
         let lent = match upstream::now(worker, &self.pool, &want) {
-            Now::Lent(lent) => Ok(lent),
-            now => Box::pin(upstream::lend(worker, &self.pool, want, now, &mut self.record)).await,
-        };
-        let mut lent = match lent {
-            Ok(lent) => lent,
-            Err(NotLent { cause, server }) => {
-                return Attempt::Failed(Failure::before_sending(cause, server));
+            Now::Lent(lent) => lent,
+            now => {
+                Box::pin(upstream::lend(worker, &self.pool, want, now, &mut self.record)).await?
             }
         };
-        let server = lent.hold.server.clone();
-        (self.record.server, self.record.reused) = (Some(server.id), lent.reused);
-        self.took(server.id);
-        let cuts = Cuts::of(&server.view.borrow().live);
-        let pool = self.pool.clone();
-        let ends = Ends {
-            worker,
-            client,
-            another: self
-                .may_follow(attempts)
-                .then(|| Another::new(worker, &pool, &server, &self.under_way)),
-            server: &lent.connection.stream,
-            service: self.view.clone(),
-            pool: self.pool.view.borrow().clone(),
-            whole: self.whole,
-            cut_at: &service.cut_at,
-            cuts: &cuts,
-            sent_before: lent.connection.sent_before(),
-            changes: &self.changes,
-            asked: self.asked,
-        };
-        let mut relay = Relay::new(ends, self.meter(&server), &mut self.incoming, &mut self.record);
-        let ended = std::future::poll_fn(|_| relay.poll()).await;
-        self.rest = matches!(ended, Ok(Ending::Ahead { .. })).then(|| relay.take_rest());
-        relay.release();
-        held.extend_from_slice(&relay.take_excess());
-        let (moved, replayable) = (relay.moved(), relay.replayable());
-        let learned = (relay.keep_alive_timeout(), relay.reported());
-        drop(relay);
-        learn::learn(worker, &server, learned);
-        self.record.add(&moved);
-        lent.connection.sent += moved.to_server;
-        match ended {
-            Ok(ending) => Attempt::Done(lent, ending),
-            Err(fault) => {
-                if fault.cause == Cause::OrderCut {
-                    lent.connection.stream.reset_on_drop();
-                }
-                Attempt::Failed(Failure {
-                    fault,
-                    server: Some(server),
-                    reused: lent.reused,
-                    replayable,
-                    sent: moved.to_server > 0,
-                })
-            }
-        }
+        Ok((lent, None))
     }
 
     /// Whether the client's connection may carry another request after an answer of ours.
@@ -356,45 +363,5 @@ impl<N: Net> Exchange<'_, N> {
         // Both sides learn that it did not end well: an orderly end would pass half of it for the whole.
         lent.connection.reset();
         After::Reset
-    }
-
-    /// After the last failed attempt.
-    async fn give_up(&mut self, fault: Fault, server: Option<Rc<LocalServer<N>>>) -> After {
-        let Parties { worker, client, .. } = self.parties;
-        self.record.cause = Some(fault.cause);
-        self.record.defect = fault.defect.map(|defect| defect.name());
-        let mut status = fault.cause.status();
-        if let Some(defect) = fault.defect
-            && fault.cause == Cause::BadRequest
-        {
-            status = defect.status();
-            if let Some(count) = self.view.live.slots[worker.index].defects.get(defect as usize) {
-                count.add(1);
-            }
-        }
-        let after = if fault.answer_begun {
-            After::Reset
-        } else if fault.client_lost || status == 0 {
-            After::Close
-        } else {
-            let (keep, head_only) = (self.may_keep(), self.incoming.head_only);
-            let answer = Answer { status, cause: fault.cause, keep, head_only };
-            refuse::answer(worker, client, &self.view, &answer, &mut self.record).await
-        };
-        self.close(server.as_deref());
-        after
-    }
-
-    /// Closes the account and gives buffers back.
-    fn close(&mut self, server: Option<&LocalServer<N>>) {
-        let worker = self.parties.worker;
-        let said = self.incoming.said(self.parties.caller.peer);
-        worker.close(&self.view, server, &mut self.record, &said);
-        if let Some(server) = server {
-            let balance = self.pool.view.borrow().config.balance;
-            account::learn(balance, &self.record, &server.view.borrow().live.pace, worker.rt.now());
-        }
-        self.incoming.body.release(worker);
-        worker.buffers.give(std::mem::take(&mut self.incoming.head));
     }
 }

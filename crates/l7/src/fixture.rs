@@ -68,6 +68,7 @@ fn pool(servers: &[ServerView]) -> Pool {
         eject: None,
         breaker: Default::default(),
         shed: None,
+        hedge: None,
         tls: None,
         http2: ServerHttp2::default(),
         send_proxy: None,

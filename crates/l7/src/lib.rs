@@ -24,6 +24,7 @@ mod flow;
 mod front;
 mod greeting;
 mod hash_on;
+mod hedge;
 mod http2;
 mod incoming;
 mod kept;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::affinity::{self, WORD};
+use model::hedge::Recent;
 use model::id::{PoolId, ServerId, ServiceId};
 use model::moment::Moment;
 use model::pick::Chooser;
@@ -57,6 +58,8 @@ pub struct LocalPool<N: Net> {
     pub servers: RefCell<Vec<Rc<LocalServer<N>>>>,
     /// Tasks that wait for a server below its cap.
     pub queue: Queue,
+    /// What its answers took lately, where a second server may be asked.
+    pub recent: RefCell<Option<Box<Recent>>>,
     /// Which source address comes next.
     pub next_source: Cell<usize>,
     /// Its servers by what clients that are kept have of them; made when first asked for.
@@ -177,6 +180,7 @@ impl<N: Net> LocalPool<N> {
                 view.servers.iter().map(|one| LocalServer::new(&view.config.name, one)).collect(),
             ),
             queue: Queue::default(),
+            recent: RefCell::default(),
             next_source: Cell::new(0),
             names: RefCell::default(),
         }

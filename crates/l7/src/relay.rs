@@ -24,6 +24,7 @@ use crate::again::Another;
 use crate::changes::Changes;
 use crate::cuts::Cuts;
 use crate::flow::{Flow, Framing, Step};
+use crate::hedge::{Hedged, Race, Second, Sent};
 use crate::incoming::Incoming;
 use crate::measured;
 use crate::meter::{Meter, Moved};
@@ -59,6 +60,13 @@ pub struct Relay<'a, N: Net> {
     down_waits: Waits,
     keep_alive_timeout: Option<u32>,
     reported: Option<Reported>,
+    /// A second attempt beside this one, until either server answers.
+    race: Option<Box<Race<N>>>,
+    /// It has won.
+    won: Option<Box<Hedged<N>>>,
+    /// The request was sent before this attempt: when, and what came already.
+    before: Option<Moment>,
+    given: Vec<u8>,
 }
 
 /// For whom a direction waits.
@@ -131,6 +139,30 @@ impl<'a, N: Net> Relay<'a, N> {
             down_waits: Waits::Server,
             keep_alive_timeout: None,
             reported: None,
+            race: None,
+            won: None,
+            before: None,
+            given: Vec::new(),
+        }
+    }
+
+    /// A second attempt may be made beside it.
+    pub fn races(&mut self, race: Option<Box<Race<N>>>) {
+        self.race = race;
+    }
+
+    /// Its request was sent already, and the answer has begun.
+    pub fn resume(&mut self, sent: Sent) {
+        self.sent = self.incoming.head.len();
+        (self.before, self.given) = (Some(sent.at), sent.first);
+    }
+
+    /// The second attempt: one that has won, or one that is under way.
+    pub fn take_second(&mut self) -> Second<N> {
+        match (self.won.take(), self.race.take()) {
+            (Some(won), _) => Second::Won(won),
+            (None, Some(race)) if race.is_under_way() => Second::Runs(race),
+            _ => Second::None,
         }
     }
 
@@ -196,6 +228,9 @@ impl<'a, N: Net> Relay<'a, N> {
             Ok(None) => {}
             Err(fault) => return Poll::Ready(Err(fault)),
         }
+        if self.record.first_byte.is_some() {
+            self.race = None;
+        }
         if self.ends.client.broken() {
             return Poll::Ready(Err(self.client_gone()));
         }
@@ -238,7 +273,7 @@ impl<'a, N: Net> Relay<'a, N> {
             Step::Finished => {
                 self.uploaded = true;
                 let now = self.ends.worker.rt.look();
-                self.record.request_sent = Some(now);
+                self.record.request_sent = Some(self.before.unwrap_or(now));
                 self.down_moved.1 = now;
                 Waits::Nobody
             }
@@ -320,6 +355,9 @@ impl<'a, N: Net> Relay<'a, N> {
         }
         if self.is_left() {
             return Poll::Ready(Err(self.fault(Cause::ServerMarkedDown)));
+        }
+        if self.is_overtaken() {
+            return Poll::Ready(Err(self.fault(Cause::HedgeLost)));
         }
         let (service, pool) = (&self.ends.service.config.timeout, &self.ends.pool.config.timeout);
         let mut until = (self.ends.whole, Cause::WholeTimeout);

@@ -7,6 +7,7 @@ mod caps;
 mod changes;
 mod client;
 mod drain;
+mod hedged;
 mod limited;
 mod net;
 mod raw;

@@ -36,6 +36,10 @@ use open::{kept, whose};
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// What can be done without waiting.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are lent: a box would cost each an allocation"
+)]
 pub enum Now<N: Net> {
     /// A connection from the shelf.
     Lent(Lent<N>),

@@ -109,6 +109,8 @@ causes! {
     QueueTimeout = "queue-timeout", Us, 503;
     /// The queue of the pool was full.
     QueueFull = "queue-full", Us, 503;
+    /// Another server had answered the same request first.
+    HedgeLost = "hedge-lost", Us, 503;
     /// The queue of the pool was held to what its servers take in time, and others came first.
     OverloadShed = "overload-shed", Us, 503;
     /// A circuit breaker of the pool was open: as much was under way as it lets through.

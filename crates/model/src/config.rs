@@ -77,7 +77,9 @@ pub use packets::{
 pub use pattern::{Pattern, PatternError};
 pub use probe::{HttpAsk, OnDown, Probe, ProbeKind, ProbeTls, ProgramProbe, Say};
 pub use proxy::{AcceptProxy, Others, SendProxy};
-pub use resilience::{BreakerLimits, Eject, Precedence, Retry, ShedTerms, Statuses};
+pub use resilience::{
+    BreakerLimits, Eject, Hedge, HedgeAfter, Precedence, Retry, ShedTerms, Statuses,
+};
 pub use rules::{
     Action, Condition, Counted, FixedAnswer, LimitBy, Mirror, PoolState, RateLimit, Rewrite, Rule,
     WithoutServers,

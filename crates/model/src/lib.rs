@@ -17,6 +17,7 @@ pub mod eject;
 pub mod hash;
 pub mod head;
 pub mod health;
+pub mod hedge;
 pub mod history;
 pub mod id;
 pub mod limit;

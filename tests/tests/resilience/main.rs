@@ -10,6 +10,7 @@
 mod broken;
 mod full;
 mod half;
+mod hedged;
 mod moved;
 mod one_bad;
 mod told;

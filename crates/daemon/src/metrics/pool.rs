@@ -21,6 +21,13 @@ pub(super) const FAMILIES: &[(&str, &str, Field)] = &[
     ("backed_off", "Pauses before a further attempt.", |c| &c.backed_off),
     ("statuses_retried", "Answers not passed on because of their status.", |c| &c.statuses_retried),
     ("moved", "Requests taken from a server that was judged to be down meanwhile.", |c| &c.moved),
+    (
+        "hedges",
+        "Requests sent to a second server as well, because the first one was silent.",
+        |c| &c.hedges,
+    ),
+    ("hedges_won", "Of those, answered by the second one first.", |c| &c.hedges_won),
+    ("hedges_lost", "Of those, given up because the first one answered.", |c| &c.hedges_lost),
     ("shed", "Requests refused because the queue was held to what servers take in time.", |c| {
         &c.shed
     }),

@@ -7,15 +7,61 @@ use model::retry::{self, Facts, Verdict};
 use super::failure::Failure;
 use super::{Exchange, Parties};
 use crate::account;
+use crate::after::After;
 use crate::again;
 use crate::felt;
+use crate::hedge::Second;
 use crate::patience::Patience;
+use crate::relay::Fault;
 use crate::rt::Net;
 
 impl<N: Net> Exchange<'_, N> {
+    /// Ends the exchange after its attempt number `attempts`, or makes ready for another one.
+    pub(super) async fn follow(&mut self, failure: Failure<N>, attempts: u32) -> Option<After> {
+        if failure.fault.cause == Cause::HedgeLost {
+            self.overtaken(&failure);
+            return None;
+        }
+        match self.judge(&failure, attempts) {
+            Verdict::GiveUp(cause) => {
+                self.felt(&failure);
+                let spent = matches!(cause, Cause::RetryBudget | Cause::CircuitOpen);
+                if spent {
+                    self.attempt_failed(&failure);
+                }
+                let fault = Fault { cause, ..failure.fault };
+                let server = failure.server.filter(|_| !spent);
+                return Some(self.give_up(fault, server).await);
+            }
+            Verdict::Replay => {
+                self.counters().replayed.add(1);
+                self.again = failure.server.as_ref().map(|server| server.id);
+                self.attempt_failed(&failure);
+            }
+            Verdict::Another => {
+                self.counters().retried.add(1);
+                self.again = None;
+                self.failed.extend(failure.server.as_ref().map(|server| server.id));
+                self.felt(&failure);
+                self.attempt_failed(&failure);
+                if !matches!(self.second, Second::Runs(_))
+                    && let Some(cause) = self.back_off(attempts).await
+                {
+                    return Some(self.give_up(Fault::before_sending(cause), None).await);
+                }
+            }
+        }
+        None
+    }
+
     /// What is done after it, within the budget.
-    pub(super) fn judge(&self, failure: &Failure<N>, attempts: u32) -> Verdict {
+    fn judge(&self, failure: &Failure<N>, attempts: u32) -> Verdict {
         let verdict = retry::judge(&self.facts(failure, attempts));
+        let goes_on = matches!(self.second, Second::Runs(_));
+        if goes_on && matches!(verdict, Verdict::Replay | Verdict::Another) {
+            // The one that is under way was taken from the budget.
+            return Verdict::Another;
+        }
         let free = match verdict {
             Verdict::GiveUp(_) => true,
             // It reached nobody: no server is asked twice.
@@ -52,7 +98,7 @@ impl<N: Net> Exchange<'_, N> {
     }
 
     /// Counts what it says of its server.
-    pub(super) fn felt(&self, failure: &Failure<N>) {
+    fn felt(&self, failure: &Failure<N>) {
         if let Some(server) = &failure.server {
             let (pool, view) = (self.pool.view.borrow(), server.view.borrow());
             felt::failed(&pool, &view.live, self.parties.worker.index, failure.fault.cause);
@@ -65,14 +111,15 @@ impl<N: Net> Exchange<'_, N> {
             let view = server.view.borrow();
             let slot = &view.live.slots[self.parties.worker.index];
             account::attempt_failed(failure.fault.cause, failure.sent, slot);
-            if self.pool.view.borrow().config.balance.wants_times() {
+            let lost = failure.fault.cause == Cause::HedgeLost;
+            if !lost && self.pool.view.borrow().config.balance.wants_times() {
                 view.live.pace.failed(self.parties.worker.rt.now());
             }
         }
     }
 
     /// Waits before further attempt number `attempt`; says what ended the exchange meanwhile.
-    pub(super) async fn back_off(&self, attempt: u32) -> Option<Cause> {
+    async fn back_off(&self, attempt: u32) -> Option<Cause> {
         let Parties { worker, client, service, .. } = self.parties;
         let whole = self.whole;
         let patience = Patience { client: Some(client), whole, cut_at: &service.cut_at };

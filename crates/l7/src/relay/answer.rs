@@ -12,12 +12,10 @@ use wire::http1::{
 use super::coded::Recoded;
 use super::{Ending, Fault, Relay};
 use crate::flow::Framing;
+use crate::hedge::FIRST;
 use crate::reported;
 use crate::rt::Net;
 use crate::stream::{Read, Wrote};
-
-/// Bytes read at a time while an answer's head is expected.
-const HEAD_READ: usize = 16 * 1024;
 
 /// Informational answers passed on for one request: a server that sends them without end must not fill our memory.
 const INTERIM: u32 = 32;
@@ -29,7 +27,7 @@ impl<'a, N: Net> Relay<'a, N> {
         let mut scratch = worker.scratch.borrow_mut();
         let scratch = &mut *scratch;
         while self.answer.is_none() {
-            let n = match self.ends.server.try_read(&mut scratch.input[..HEAD_READ]) {
+            let n = match self.next(&mut scratch.input[..FIRST]) {
                 Read::Data(n) => n,
                 Read::Later => return Ok(()),
                 Read::End => return Err(self.no_answer(None)),
@@ -62,6 +60,18 @@ impl<'a, N: Net> Relay<'a, N> {
             self.write_out(&scratch.output)?;
         }
         Ok(())
+    }
+
+    /// The next bytes of the answer; those that came before this attempt are first.
+    fn next(&mut self, input: &mut [u8]) -> Read {
+        let given = std::mem::take(&mut self.given);
+        match input.get_mut(..given.len()) {
+            Some(room) if !given.is_empty() => {
+                room.copy_from_slice(&given);
+                Read::Data(given.len())
+            }
+            _ => self.ends.server.try_read(input),
+        }
     }
 
     fn limits(&self) -> Limits {

@@ -1,6 +1,7 @@
 //! What an attempt ends badly with, as far as it has come. Whether it is repeated is decided by `exchange`.
 
 use std::io;
+use std::task::Poll;
 
 use model::cause::Cause;
 
@@ -13,6 +14,15 @@ impl<N: Net> Relay<'_, N> {
     pub(super) fn is_left(&self) -> bool {
         let silent = self.answer.is_none() && !self.down.holds() && self.replayable();
         silent && self.ends.another.as_ref().is_some_and(Another::fallen)
+    }
+
+    /// Whether a second server has begun to answer, and this one has not.
+    pub(super) fn is_overtaken(&mut self) -> bool {
+        let Some(race) = &mut self.race else { return false };
+        if let Poll::Ready(hedged) = race.poll(&self.incoming.head) {
+            self.won = Some(Box::new(hedged));
+        }
+        self.won.is_some()
     }
 
     /// Whether an answer of this status is not passed on, and another server is asked instead.

@@ -221,6 +221,7 @@ fn pool(section: &Section) -> Pool {
         eject: section.table("eject").map(resilience::eject),
         breaker: inner(section, "breaker", resilience::breaker),
         shed: section.table("shed").map(resilience::shed),
+        hedge: section.table("hedge").map(resilience::hedge),
         tls: section.table("tls").map(tls::pool),
         http2: inner(section, "http2", http2::pool),
         send_proxy: proxy::send(section),

@@ -26,7 +26,7 @@ use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
 use super::probe::Probe;
 use super::proxy::{AcceptProxy, SendProxy};
-use super::resilience::{BreakerLimits, Eject, Precedence, Retry, ShedTerms};
+use super::resilience::{BreakerLimits, Eject, Hedge, Precedence, Retry, ShedTerms};
 use super::rules::Rule;
 use super::socket::SocketOptions;
 use super::sticky::Affinity;
@@ -279,6 +279,8 @@ pub struct Pool {
     pub breaker: BreakerLimits,
     /// When what waits for a server is shed; `None`: never.
     pub shed: Option<ShedTerms>,
+    /// When a second server is asked for what a first one has not begun to answer; `None`: never.
+    pub hedge: Option<Hedge>,
     /// TLS towards servers; `None`: plain.
     pub tls: Option<PoolTls>,
     /// HTTP/2 towards servers (`http`).

@@ -170,6 +170,7 @@ keys! {
     Eject = "eject" => eject,
     Breaker = "breaker" => breaker,
     Shed = "shed" => shed,
+    Hedge = "hedge" => hedge,
     Tls = "tls" => tls,
     Http2 = "http2" => http2,
     SendProxy = "send-proxy" => send_proxy,

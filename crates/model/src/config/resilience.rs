@@ -41,6 +41,26 @@ pub struct ShedTerms {
     pub interval: Duration,
 }
 
+/// When a second server is asked for what a first one has not begun to answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Hedge {
+    /// After how long.
+    pub after: HedgeAfter,
+    /// Not sooner than this, whatever the percentile is; default 5 ms.
+    pub at_least: Duration,
+}
+
+/// How long a first server may be silent before a second one is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HedgeAfter {
+    /// So long.
+    Time(Duration),
+    /// As long as so many percent of the pool's answers took lately at most; default 95.
+    Percentile(u8),
+}
+
 /// Which class of priority requests of a service have in a queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -33,6 +33,12 @@ counters! {
         breaker_retries = "breaker-retries";
         /// Requests refused because the queue was held to what servers take in time.
         shed = "shed";
+        /// Requests sent to a second server as well, because the first one was silent.
+        hedges = "hedges";
+        /// Of those, answered by the second one first.
+        hedges_won = "hedges-won";
+        /// Of those, given up because the first one answered.
+        hedges_lost = "hedges-lost";
     }
 }
 

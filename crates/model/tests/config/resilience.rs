@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use model::config::{BreakerLimits, Eject, Precedence, Retry, ShedTerms, Statuses};
+use model::config::{
+    BreakerLimits, Eject, Hedge, HedgeAfter, Precedence, Retry, ShedTerms, Statuses,
+};
 
 use super::shared::{BASE, errors, good};
 
@@ -42,6 +44,7 @@ fn what_cannot_be_meant_is_refused() {
         ("breaker = { connections = 0 }", "pool.web.breaker.connections"),
         ("shed = { target = \"2s\", interval = \"1s\" }", "pool.web.shed.interval"),
         ("shed = \"2s\"", "pool.web.shed.target"),
+        ("hedge = { after = \"20ms\", percentile = 95 }", "pool.web.hedge.percentile"),
     ] {
         let found = errors(&pool(keys));
         assert!(found.iter().any(|it| it.key == key), "{keys}: {found:#?}");
@@ -55,6 +58,7 @@ fn what_has_no_effect_is_warned_of() {
         ("eject = { share = 49 }", "pool.web.eject.share"),
         ("retries = 0\nbreaker = { retries = 5 }", "pool.web.breaker.retries"),
         ("breaker = { pending = 5 }", "pool.web.breaker.pending"),
+        ("retries = 0\nhedge = \"20ms\"", "pool.web.hedge"),
         ("breaker = { connections = 1 }", "pool.web.breaker.connections"),
         ("shed = \"50ms\"", "pool.web.shed"),
         ("connections = 9\ntimeout = { queue = \"100ms\" }\nshed = \"100ms\"", "pool.web.shed"),
@@ -94,5 +98,19 @@ fn priority_is_a_class_or_a_field_and_belongs_to_rules_that_choose_a_pool() {
             found.iter().any(|it| it.key.ends_with("priority") || it.key.ends_with("class")),
             "{found:?}"
         );
+    }
+}
+
+#[test]
+fn a_hedge_is_after_a_time_or_at_a_percentile() {
+    let hedge = |text: &str| good(&pool(text)).config.pools["web"].hedge.clone();
+    assert_eq!(hedge("hedge = \"off\""), None);
+    let at_least = Duration::from_millis(5);
+    for (text, after) in [
+        ("hedge = \"20ms\"", HedgeAfter::Time(Duration::from_millis(20))),
+        ("hedge = {}", HedgeAfter::Percentile(95)),
+        ("hedge = { percentile = 99 }", HedgeAfter::Percentile(99)),
+    ] {
+        assert_eq!(hedge(text), Some(Hedge { after, at_least }), "{text}");
     }
 }

@@ -88,6 +88,7 @@ fn config(balance: Balance, servers: &[ServerView]) -> Pool {
         eject: None,
         breaker: Default::default(),
         shed: None,
+        hedge: None,
         tls: None,
         http2: model::config::ServerHttp2::default(),
         send_proxy: None,

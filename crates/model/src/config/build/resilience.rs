@@ -1,6 +1,8 @@
 //! How a pool stands by its requests when servers fail, from its settings to its checked form.
 
-use super::super::resilience::{BreakerLimits, Eject, Precedence, Retry, ShedTerms, Statuses};
+use super::super::resilience::{
+    BreakerLimits, Eject, Hedge, HedgeAfter, Precedence, Retry, ShedTerms, Statuses,
+};
 use super::super::section::Section;
 use super::super::value::Value;
 
@@ -29,6 +31,13 @@ pub fn breaker(section: &Section) -> BreakerLimits {
 /// When what waits is shed.
 pub fn shed(section: &Section) -> ShedTerms {
     ShedTerms { target: section.span("target"), interval: section.span("interval") }
+}
+
+/// When a second server is asked.
+pub fn hedge(section: &Section) -> Hedge {
+    let percentile = section.count("percentile").unwrap_or(95);
+    let after = section.time("after").map_or(HedgeAfter::Percentile(percentile), HedgeAfter::Time);
+    Hedge { after, at_least: section.span("at-least") }
 }
 
 /// The class of a service's requests.

@@ -81,6 +81,7 @@ pub static POOL: Table = Table {
         resilience::EJECT,
         resilience::BREAKER,
         resilience::SHED,
+        resilience::HEDGE,
         Key::refused("sticky", "keeping clients is the service's: `sticky` in `[service.NAME]`"),
         tls::OF_POOL,
         http2::OF_POOL,

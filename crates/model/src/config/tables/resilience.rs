@@ -45,6 +45,41 @@ pub const SHED: Key = Key::new(
 )
 .proxy();
 
+/// `hedge`.
+pub const HEDGE: Key = Key::new(
+    "hedge",
+    Kind::Table { table: &HEDGE_TABLE, short: Short::Key("after"), unset: Some("off") },
+    Fallback::unset("off"),
+    "When an idempotent request is sent to a second server as well, because the first one has not begun to answer; it is a \
+     further attempt within `retries` and the budget, and the first answer is passed on. Short form: after how long.",
+)
+.http();
+
+static HEDGE_TABLE: Table = Table {
+    what: "the asking of a second server",
+    choices: &[&["after"], &["percentile"]],
+    keys: &[
+        Key::new(
+            "after",
+            Kind::time(1, 60_000),
+            Fallback::Absent,
+            "When the first one has been silent for so long.",
+        ),
+        Key::new(
+            "percentile",
+            Kind::count(50, 99),
+            Fallback::Derived("95 where `after` is not written"),
+            "When it has been silent for longer than so many percent of the pool's answers took to begin in the last 5 to 10 s.",
+        ),
+        Key::new(
+            "at-least",
+            Kind::time(0, 60_000),
+            Fallback::millis(5),
+            "Not sooner than this, whatever the percentile is.",
+        ),
+    ],
+};
+
 /// `priority` of a service.
 pub const PRIORITY: Key = Key::new(
     "priority",

@@ -19,6 +19,9 @@ pub fn verify(pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
     if let Some(shed) = pool.table("shed") {
         self::shed(shed, pool, &format!("{path}.shed"), sink);
     }
+    if let Some(hedge) = pool.table("hedge") {
+        self::hedge(hedge, pool, &format!("{path}.hedge"), sink);
+    }
     if let Some(eject) = pool.table("eject") {
         ordered(eject, ("time", "most"), &format!("{path}.eject"), sink);
         allows(eject, pool, path, sink);
@@ -63,6 +66,18 @@ fn shed(shed: &Section, pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
         _ => return,
     };
     sink.warning(shed.place_of("target"), path, Trouble::new(never));
+}
+
+/// A second server that nothing is ever sent to.
+fn hedge(hedge: &Section, pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    let alone = pool.list("servers").len() == 1 && pool.setting("servers-from").is_none();
+    let why = match pool.count::<u64>("retries") {
+        Some(0) => "`retries = 0` allows no further attempt",
+        _ if alone => "the pool has one server",
+        _ => return,
+    };
+    let trouble = Trouble::new(format!("`hedge` has no effect: {why}"));
+    sink.warning(hedge.place, path, trouble);
 }
 
 const NOBODY_WAITS: &str =
