@@ -5,7 +5,9 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which may fail")]
 
+use model::cause::Cause;
 use model::config::load;
+use model::users::ended::{self, Outcome};
 use tests::contract::document::document;
 use tests::contract::source::Source;
 use tests::contract::typescript::typescript;
@@ -34,6 +36,36 @@ fn configurations_on_pages_are_valid() {
         }
     }
     assert!(seen > 0, "no page shows a configuration");
+}
+
+#[test]
+fn what_counts_against_a_promise_is_told_as_it_is_decided() {
+    let tree = Tree::of_this_repository().unwrap();
+    let text = &page(&tree, "docs/users.md").text;
+    let row = |first: &str, name: &str| {
+        let start = format!("| `{first}` |");
+        let mut rows = text.lines().filter(|line| line.starts_with(&start));
+        assert!(rows.any(|line| line.contains(&format!("`{name}`"))), "{name} is not of {first}");
+    };
+    let once = |name: &str, most: usize| {
+        let rows = text.lines().filter(|line| line.starts_with("| `"));
+        let found = rows.filter(|line| line.contains(&format!("`{name}`"))).count();
+        assert_eq!(found, most, "{name}");
+    };
+    for cause in Cause::ALL {
+        let (outcome, error) = ended::of(*cause);
+        let end = match outcome {
+            Outcome::Good => panic!("{} is no good end", cause.name()),
+            Outcome::Failed => "failed",
+            Outcome::Left => "left",
+            Outcome::Declined => "declined",
+        };
+        row(end, cause.name());
+        if let Some(error) = error {
+            row(error.name(), cause.name());
+        }
+        once(cause.name(), 1 + usize::from(error.is_some()));
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ use crate::types::{
     Applied, Audit, AuditRecord, CaptureAction, Captures, Event, Events, Generations, History,
     NameExplained, NameQuery, PlanChange, Report, RequestAsked, RequestExplained, ServerChanged,
     ServerOrder, ServersExplained, SlowExplained, SlowQuery, Status, Stopping, Taken,
+    UsersExplained,
 };
 
 /// How long a question may take, unless set.
@@ -100,6 +101,12 @@ impl Client {
             ("from", asked.from.clone()),
         ];
         self.get(routes::with_query(routes::EXPLAIN_SLOW, &pairs)).await
+    }
+
+    /// What users met, of one service or of all that promise something.
+    pub async fn explain_users(&self, service: Option<&str>) -> Result<UsersExplained, CallError> {
+        let pairs = [("service", service.map(str::to_owned))];
+        self.get(routes::with_query(routes::EXPLAIN_USERS, &pairs)).await
     }
 
     /// Which answer a client gets for a name.

@@ -34,6 +34,8 @@ pub const EXPLAIN_SERVER: &str = "/v1/explain/servers/{pool}/{name}";
 pub const EXPLAIN_REQUEST: &str = "/v1/explain/request";
 /// GET with [`SlowQuery`](crate::types::SlowQuery): [`SlowExplained`](crate::types::SlowExplained).
 pub const EXPLAIN_SLOW: &str = "/v1/explain/slow";
+/// GET with [`UsersQuery`](crate::types::UsersQuery): [`UsersExplained`](crate::types::UsersExplained).
+pub const EXPLAIN_USERS: &str = "/v1/explain/users";
 /// GET with [`NameQuery`](crate::types::NameQuery): [`NameExplained`](crate::types::NameExplained).
 pub const EXPLAIN_NAME: &str = "/v1/explain/name";
 /// POST with [`TakeoverQuery`](crate::types::TakeoverQuery): [`Taken`](crate::types::Taken).

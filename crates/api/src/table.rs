@@ -63,6 +63,12 @@ pub const ALL: &[Route] = &[
         Json("SlowExplained"),
     ),
     get(
+        routes::EXPLAIN_USERS,
+        "What users met, and what is left of what they were promised.",
+        "UsersQuery",
+        Json("UsersExplained"),
+    ),
+    get(
         routes::EXPLAIN_NAME,
         "What a question for a name is answered, and why.",
         "NameQuery",

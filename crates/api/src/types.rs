@@ -21,6 +21,7 @@ pub mod request;
 pub mod server;
 pub mod slow;
 pub mod status;
+pub mod users;
 pub mod vrrp;
 
 pub use access::{Me, Role};
@@ -63,5 +64,9 @@ pub use slow::{
 pub use status::{
     BreakerStatus, Draining, Evidence, Keeps, PoolStatus, Seen, ServerStatus, ServiceState,
     ServiceStatus, Source, Status,
+};
+pub use users::{
+    BurnAlarm, BurnSpan, UsersCause, UsersCounts, UsersExplained, UsersNetwork, UsersPromise,
+    UsersQuery, UsersReport, UsersService,
 };
 pub use vrrp::{MemberChange, MemberStatus, Taken, TakeoverQuery};

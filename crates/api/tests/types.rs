@@ -64,6 +64,7 @@ fn a_service_has_its_counts_beside_its_name() {
         counts: ServiceCounts::default(),
         rules: Vec::new(),
         affinity: None,
+        users: None,
     };
     let value = serde_json::to_value(&report).unwrap();
     assert_eq!(value["requests"]["answered-by-us"], json!({"total": 0, "rate": 0.0}));

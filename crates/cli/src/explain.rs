@@ -5,6 +5,7 @@ mod request;
 mod server;
 mod slow;
 mod trace;
+mod users;
 
 use std::process::ExitCode;
 
@@ -22,6 +23,7 @@ Examples:
   steelyard explain server web/a          the state and the weight of one, with the evidence
   steelyard explain server web/a --json
   steelyard explain slow shop             whose time the slowest exchanges took, and what to change
+  steelyard explain users shop            what users met, and what is left of what they were promised
   steelyard explain trace slow.pcap       whose time it was, from a packet capture
   steelyard explain request --url http://shop.example/cart --header 'cookie: id=7'
                                           which service, rule, pool and servers would take it
@@ -32,6 +34,7 @@ Examples:
 enum What {
     Server(server::Args),
     Slow(slow::Args),
+    Users(users::Args),
     Trace(trace::Args),
     Request(request::Args),
     Name(name::Args),
@@ -42,6 +45,7 @@ pub fn run(args: &Args) -> ExitCode {
     match &args.what {
         What::Server(args) => server::run(args),
         What::Slow(args) => slow::run(args),
+        What::Users(args) => users::run(args),
         What::Trace(args) => trace::run(args),
         What::Request(args) => request::run(args),
         What::Name(args) => name::run(args),

@@ -5,6 +5,7 @@
 pub mod digest;
 mod packets;
 pub mod store;
+pub mod users;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -117,6 +118,21 @@ impl Annals {
         };
         tokio::task::spawn_blocking(read).await.map_err(std::io::Error::other)?
     }
+
+    /// What users of services met between two moments, in seconds since 1970: each record's middle, and what is in it.
+    pub async fn users(
+        &self,
+        services: Vec<String>,
+        since: u64,
+        until: u64,
+    ) -> std::io::Result<users::Past> {
+        let Some(store) = self.store.clone() else { return Ok(users::Past::new()) };
+        let read = move || {
+            let store = store.lock().unwrap_or_else(PoisonError::into_inner).reader();
+            users::read(&store, &services, since, until)
+        };
+        tokio::task::spawn_blocking(read).await.map_err(std::io::Error::other)?
+    }
 }
 
 /// Adds the time that each server has been in its state.
@@ -154,6 +170,7 @@ fn rows(
             name: format!("service/{}", view.config.name),
             numbers: service(before, sums),
         });
+        rows.extend(users::row(&view.config.name, before, sums));
     }
     for pool in snapshot.pools.values() {
         for view in &pool.servers {

@@ -45,6 +45,7 @@ use crate::serve::{self, Asked, Context, bind::Bound, live::Live};
 use crate::slow::{self, Slow};
 use crate::source;
 use crate::tls;
+use crate::users;
 use crate::vrrp;
 
 /// Our name in Via.
@@ -162,6 +163,7 @@ impl House {
             names: names.shared(),
             weighed: Arc::default(),
             slow: Arc::new(Slow::new(plane.measured(), global.sample)),
+            users: Arc::default(),
             kept: Arc::default(),
             captures: Captures::new(captures, control.events().clone()),
             samples: Samples::default(),
@@ -305,6 +307,7 @@ fn follow(tasks: &mut JoinSet<()>, control: &Control, vitals: &Arc<Vitals>, anna
     tasks.spawn(access::follow(control.clone(), Arc::clone(&vitals.access)));
     tasks.spawn(slow::gather::run(Arc::clone(vitals)));
     tasks.spawn(kept::run(Arc::clone(vitals)));
+    tasks.spawn(users::gather::run(Arc::clone(vitals), Arc::clone(annals)));
     tasks.spawn(Arc::clone(vitals).run_samples());
 }
 

@@ -40,6 +40,7 @@ mod sys;
 pub mod systemd;
 pub mod tls;
 pub mod upgrade;
+pub mod users;
 pub mod vrrp;
 
 pub use embed::{EmbedError, Embedded};

@@ -17,6 +17,7 @@ mod service;
 mod slow;
 #[cfg(test)]
 mod tests;
+mod users;
 mod vrrp;
 
 use std::sync::Arc;
@@ -60,6 +61,7 @@ impl Collector for Scrape {
         let services = services(&self.snapshot);
         service::encode(&services, &mut to)?;
         slow::encode(&services, &self.facts.slow, &mut to)?;
+        users::encode(&services, &self.facts.users, &mut to)?;
         rule::encode(&services, &mut to)?;
         let pools = pools(&self.snapshot);
         pool::encode(&pools, self.now_unix_ms, &mut to)?;

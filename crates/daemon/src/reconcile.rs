@@ -8,7 +8,7 @@ pub mod book;
 pub mod engine;
 #[cfg(test)]
 pub mod fake;
-mod kept;
+pub(crate) mod kept;
 pub mod memory;
 pub mod overlay;
 pub mod secure;

@@ -20,6 +20,7 @@ pub mod status;
 pub mod sums;
 #[cfg(test)]
 mod tests;
+pub mod users;
 pub mod vitals;
 pub mod vrrp;
 
@@ -69,6 +70,7 @@ pub fn report(
             counts,
             rules: rules::of(view),
             affinity: rules::affinity(view),
+            users: users::report(old.users.as_ref(), sums.users.as_ref(), seconds),
         });
     }
     total.phases = Phases::NAMES.iter().zip(&times).map(|(name, sum)| phase(name, sum)).collect();

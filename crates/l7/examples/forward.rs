@@ -63,6 +63,7 @@ fn snapshot(config: &Config) -> Snapshot {
         live: Arc::new(ServiceLive::new(1)),
         rules: ruling.map(Arc::new),
         affinity: None,
+        users: None,
     };
     Snapshot {
         generation: 1,

@@ -12,6 +12,7 @@ mod id;
 mod learn;
 mod line;
 mod measured;
+mod met;
 mod record;
 
 pub use batch::LogBatch;
@@ -21,4 +22,5 @@ pub use id::Ids;
 pub use learn::learn;
 pub use line::{Names, Protocol, Wall, line};
 pub use measured::{Measured, Opening, Sockets};
+pub use met::met;
 pub use record::Record;

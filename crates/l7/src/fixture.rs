@@ -26,6 +26,7 @@ pub fn snapshot(servers: &[SocketAddr]) -> Snapshot {
         live: Arc::new(ServiceLive::new(1)),
         rules: None,
         affinity: None,
+        users: None,
     };
     let pool = PoolView {
         id: PoolId(0),
@@ -135,5 +136,6 @@ fn service() -> Service {
         buffer: Buffer::default(),
         compress: None,
         priority: Precedence { class: 5, header: None },
+        objective: None,
     }
 }

@@ -207,6 +207,7 @@ impl<N: Net> Worker<N> {
         let slot = &view.live.slots[self.index];
         let of_server = server.as_ref().map(|(_, server)| &server.live.slots[self.index]);
         account::close(record, slot, of_server);
+        account::met(record, view, self.index, said.client.ip());
         let slow = self.hand_over(view, record, said.client);
         let access = &self.options.access;
         if !access.enabled || !(access.all || record.cause.is_some()) {

@@ -18,6 +18,7 @@ pub mod link;
 pub mod load;
 pub mod matching;
 pub mod names;
+pub mod objective;
 pub mod operate;
 pub mod packets;
 pub mod pattern;
@@ -69,6 +70,7 @@ pub use matching::{HostPattern, Match, PathPattern, Range};
 pub use names::{
     NameFallback, NamePolicy, NameServer, NameSource, Named, NamedAddress, Region, Zone,
 };
+pub use objective::Objective;
 pub use operate::{Control, Discovery, HistoryKeep, Hook, Place, Records, Remote, Scheduled};
 pub use packets::{
     AttachMode, Caps, FlowTimers, Guard, Hours, PacketRule, PacketService, Packets, Prefix,

@@ -26,7 +26,7 @@ pub struct Record {
 /// One thing that was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
-    /// `service/shop`, `packets/shop`, `server/web/a`, `process`.
+    /// `service/shop`, `users/shop`, `packets/shop`, `server/web/a`, `process`.
     pub name: String,
     /// The numbers, in the order of the kind that the name begins with.
     pub numbers: Vec<u64>,
@@ -78,6 +78,22 @@ pub const PACKETS: [(&str, Merge); 7] = [
     ("half-open", Merge::Most),
 ];
 
+/// What the numbers of a service's users are: operations by how they ended, and errors of TCP by kind.
+pub const USERS: [(&str, Merge); 12] = [
+    ("fast", Merge::Sum),
+    ("slow", Merge::Sum),
+    ("failed", Merge::Sum),
+    ("left", Merge::Sum),
+    ("refused-by-server", Merge::Sum),
+    ("refused-by-us", Merge::Sum),
+    ("timed-out", Merge::Sum),
+    ("aborted-by-client", Merge::Sum),
+    ("aborted-by-server", Merge::Sum),
+    ("aborted-by-us", Merge::Sum),
+    ("silent-client", Merge::Sum),
+    ("silent-server", Merge::Sum),
+];
+
 /// What the numbers of the process are.
 pub const PROCESS: [(&str, Merge); 3] =
     [("resident-bytes", Merge::Most), ("descriptors", Merge::Most), ("connections", Merge::Most)];
@@ -89,6 +105,7 @@ pub fn kinds(name: &str) -> &'static [(&'static str, Merge)] {
         Some("server") => &SERVER,
         Some("packets") => &PACKETS,
         Some("process") => &PROCESS,
+        Some("users") => &USERS,
         _ => &[],
     }
 }

@@ -32,4 +32,5 @@ pub mod rules;
 pub mod schedule;
 pub mod shed;
 pub mod snapshot;
+pub mod users;
 pub mod weigh;

@@ -17,6 +17,7 @@ use crate::id::{PoolId, ServerId, ServiceId};
 use crate::live::pool::PoolLive;
 use crate::live::{ServerLive, ServiceLive};
 use crate::rules::ruling::Ruling;
+use crate::users::table::Users;
 
 /// Everything a worker needs to serve.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +49,8 @@ pub struct ServiceView {
     pub rules: Option<Arc<Ruling>>,
     /// Which clients belong to which servers; `None`: it remembers none.
     pub affinity: Option<Arc<affinity::Table>>,
+    /// What its users met; `None`: nothing is promised to them.
+    pub users: Option<Arc<Users>>,
 }
 
 /// One pool in force.

@@ -27,6 +27,7 @@ fn service(count: &str) -> ServiceView {
         live: Arc::new(ServiceLive::new(1)),
         rules: ruling.map(Arc::new),
         affinity: None,
+        users: None,
     }
 }
 

@@ -70,6 +70,9 @@ pub struct ServiceReport {
     /// What it remembers of clients; absent: nothing.
     #[serde(default)]
     pub affinity: Option<super::request::AffinityReport>,
+    /// What its users met; absent: nothing is promised to them.
+    #[serde(default)]
+    pub users: Option<super::users::UsersReport>,
 }
 
 /// What is counted of a service, or of all together.

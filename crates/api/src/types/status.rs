@@ -13,6 +13,7 @@ use super::certificate::CertificateStatus;
 use super::link::BundleStatus;
 use super::names::NamesStatus;
 use super::packets::PacketsStatus;
+use super::users::UsersPromise;
 use super::vrrp::MemberStatus;
 
 /// Answer of `GET /v1/status`.
@@ -80,6 +81,9 @@ pub struct ServiceStatus {
     /// The certificates that it shows; none without TLS.
     #[serde(default)]
     pub certificates: Vec<CertificateStatus>,
+    /// What its users are promised, and what is left of it; none without an objective.
+    #[serde(default)]
+    pub promises: Vec<UsersPromise>,
 }
 
 /// What a service can do for its clients.

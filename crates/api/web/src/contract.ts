@@ -17,6 +17,10 @@ export type BreakerStatus = { "bound": Bound; "in-use": number; "limit": number;
 
 export type BundleStatus = { "counts": Record<string, number>; "dropped": Record<string, number>; "gap-us"?: (number | null); "links": Array<LinkStatus>; "mtu": number; "name": string; "policy": string; "reason": string; "skew-us": number; "state": string };
 
+export type BurnAlarm = { "factor": number; "long": BurnSpan; "name": string; "reason"?: (string | null); "short": BurnSpan; "since-unix-ms"?: (number | null) };
+
+export type BurnSpan = { "bad": number; "burn"?: (number | null); "operations": number; "span-ms": number };
+
 export type Bytes = { "received": Counter; "sent": Counter; "spliced": Counter };
 
 export type Candidate = { "address"?: (string | null); "because": string; "may": boolean; "name": string; "pool": string; "state": ServerState };
@@ -179,11 +183,11 @@ export type ServersExplained = { "balance": string; "now-unix-ms": number; "pool
 
 export type ServiceCounts = { "bodies"?: Array<NamedCount>; "bytes": Bytes; "causes": Array<CauseCount>; "connections": Connections; "defects": Array<NamedCount>; "limits": Array<NamedCount>; "phases": Array<PhaseTimes>; "replayed": Counter; "requests": Requests; "retried": Counter; "statuses": Statuses; "tls"?: Array<NamedCount> };
 
-export type ServiceReport = { "affinity"?: (AffinityReport | null); "bodies"?: Array<NamedCount>; "bytes": Bytes; "causes": Array<CauseCount>; "connections": Connections; "defects": Array<NamedCount>; "forward": string; "limits": Array<NamedCount>; "name": string; "phases": Array<PhaseTimes>; "replayed": Counter; "requests": Requests; "retried": Counter; "rules"?: Array<RuleReport>; "statuses": Statuses; "tls"?: Array<NamedCount> };
+export type ServiceReport = { "affinity"?: (AffinityReport | null); "bodies"?: Array<NamedCount>; "bytes": Bytes; "causes": Array<CauseCount>; "connections": Connections; "defects": Array<NamedCount>; "forward": string; "limits": Array<NamedCount>; "name": string; "phases": Array<PhaseTimes>; "replayed": Counter; "requests": Requests; "retried": Counter; "rules"?: Array<RuleReport>; "statuses": Statuses; "tls"?: Array<NamedCount>; "users"?: (UsersReport | null) };
 
 export type ServiceState = "up" | "degraded" | "down" | "draining";
 
-export type ServiceStatus = { "certificates"?: Array<CertificateStatus>; "forward": string; "in-flight": number; "listen": Array<string>; "name": string; "open": number; "pool": string; "reason": string; "since-unix-ms": number; "state": ServiceState };
+export type ServiceStatus = { "certificates"?: Array<CertificateStatus>; "forward": string; "in-flight": number; "listen": Array<string>; "name": string; "open": number; "pool": string; "promises"?: Array<UsersPromise>; "reason": string; "since-unix-ms": number; "state": ServiceState };
 
 export type Severity = "error" | "warning";
 
@@ -216,6 +220,20 @@ export type SumVerdict = ("good" | "not-judged" | { "ejected": Ground } | { "all
 export type Taken = { "groups": Array<string> };
 
 export type Tally = { "bad": number; "cut": number; "good": number };
+
+export type UsersCause = { "cause": string; "count": number };
+
+export type UsersCounts = { "available-percent"?: (number | null); "declined": number; "failed": number; "fast": number; "fast-percent"?: (number | null); "left": number; "left-late": number; "slow": number; "tcp-errors": Record<string, number> };
+
+export type UsersExplained = { "now-unix-ms": number; "services": Array<UsersService> };
+
+export type UsersNetwork = { "available-percent"?: (number | null); "declined": number; "failed": number; "fast": number; "fast-percent"?: (number | null); "left": number; "left-late": number; "network": string; "slow": number; "tcp-errors": Record<string, number> };
+
+export type UsersPromise = { "alarms": Array<BurnAlarm>; "bad": number; "budget-left-percent": number; "operations": number; "percent"?: (number | null); "since-unix-ms"?: (number | null); "target-percent": number; "what": string; "window-ms": number };
+
+export type UsersReport = { "declined": Counter; "failed": Counter; "fast": Counter; "left": Counter; "slow": Counter; "tcp-errors": Record<string, Counter> };
+
+export type UsersService = { "causes": Array<UsersCause>; "fast-ms"?: (number | null); "hour": UsersCounts; "name": string; "networks": Array<UsersNetwork>; "networks-most": number; "others": UsersCounts; "promises": Array<UsersPromise> };
 
 export type WeighLevel = { "gain": number; "last"?: ([number, number] | null); "level": number; "published": number; "step": number };
 

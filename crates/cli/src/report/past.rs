@@ -37,7 +37,9 @@ pub fn render(history: &History, only: Option<&str>, width: usize, paint: Paint)
     let of = |kind: &str| -> Vec<&HistoryRow> {
         rows.iter().filter(|row| row.name.starts_with(kind)).copied().collect()
     };
-    for table in [services(&of("service/")), packets(&of("packets/")), servers(&of("server/"))] {
+    let mut tables = vec![services(&of("service/")), users(&of("users/"))];
+    tables.extend([packets(&of("packets/")), servers(&of("server/"))]);
+    for table in tables {
         let table = table.render(width, paint);
         if !table.is_empty() {
             text.push('\n');
@@ -71,6 +73,37 @@ fn services(rows: &[&HistoryRow]) -> Table {
             count(number(row, "open")).into(),
             micros(number(row, "slowest-us")).into(),
             line(&row.line, None).into(),
+        ]);
+    }
+    table
+}
+
+fn users(rows: &[&HistoryRow]) -> Table {
+    let mut table = Table::new(&[
+        ("USERS OF", Left),
+        ("FAST", Right),
+        ("SLOW", Right),
+        ("FAILED", Right),
+        ("LEFT", Right),
+        ("REFUSED", Right),
+        ("TIMED OUT", Right),
+        ("ABORTED", Right),
+        ("SILENT", Right),
+        ("NOT FAILED OVER THE TIME", Left),
+    ]);
+    for row in rows {
+        let sum = |names: &[&str]| names.iter().map(|name| number(row, name)).sum();
+        table.row(vec![
+            name(row).into(),
+            count(number(row, "fast")).into(),
+            count(number(row, "slow")).into(),
+            count(number(row, "failed")).into(),
+            count(number(row, "left")).into(),
+            count(sum(&["refused-by-server", "refused-by-us"])).into(),
+            count(number(row, "timed-out")).into(),
+            count(sum(&["aborted-by-client", "aborted-by-server", "aborted-by-us"])).into(),
+            count(sum(&["silent-client", "silent-server"])).into(),
+            line(&row.line, Some(1.0)).into(),
         ]);
     }
     table
@@ -207,6 +240,20 @@ mod tests {
         assert!(text.contains("1m of 2m are covered by 1 records"), "{text}");
         assert!(text.contains("1,200") && text.contains("▅█") && !text.contains("blog"), "{text}");
         assert!(text.contains("shop: 7 failed within 1m"), "{text}");
+    }
+
+    #[test]
+    fn users_have_a_table_of_their_own() {
+        let numbers = [("failed", 7), ("aborted-by-client", 20), ("aborted-by-server", 3)];
+        let row = HistoryRow {
+            name: "users/shop".into(),
+            numbers: numbers.map(|(name, count)| (name.to_owned(), count)).into(),
+            line: vec![Some(1.0), Some(0.5)],
+            ..HistoryRow::default()
+        };
+        let history = History { rows: vec![row], ..History::default() };
+        let text = render(&history, Some("shop"), 200, Paint::fixed(false));
+        assert!(text.contains("USERS OF") && text.contains("23") && text.contains("█▅"), "{text}");
     }
 
     #[test]

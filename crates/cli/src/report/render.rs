@@ -3,6 +3,7 @@
 mod names;
 mod packets;
 mod pools;
+mod users;
 
 use api::types::{
     Bytes, Counter, PhaseTimes, PoolReport, PortReport, Process, Report, ServerReport,
@@ -75,6 +76,8 @@ pub fn render(report: &Report, only: Option<&str>, width: usize, paint: Paint) -
     if only.is_none() {
         block("", &services(&report.services));
     }
+    block("", &users::users(&report.services));
+    block("", &users::errors(&report.services));
     block("", &pools::costs(&report.pools));
     block("", &servers(&report.pools));
     block("", &connections(&report.pools));

@@ -54,6 +54,13 @@ pub fn micros(number: u64) -> String {
     }
 }
 
+/// A percentage with at most three decimals, never rounded up: `99.95 %`.
+pub fn percent(percent: f64) -> String {
+    let text = format!("{:.3}", (percent * 1e3 + 1e-6).floor() / 1e3);
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    format!("{} %", if text == "-0" { "0" } else { text })
+}
+
 /// The two largest parts of a span: `820ms`, `12s`, `3m12s`, `5h2m`, `12d3h`.
 pub fn span(millis: u64) -> String {
     let seconds = millis / 1000;
@@ -105,6 +112,11 @@ mod tests {
             (count(u64::MAX), "18,446,744,073,709,551,615"),
             (signed(-12345), "-12,345"),
             (signed(i64::MIN), "-9,223,372,036,854,775,808"),
+            (percent(100.0), "100 %"),
+            (percent(99.95), "99.95 %"),
+            (percent(99.999_9), "99.999 %"),
+            (percent(-1250.5), "-1250.5 %"),
+            (percent(0.0), "0 %"),
             (rate(0.0), "0"),
             (rate(f64::NAN), "0"),
             (rate(0.25), "0.25"),

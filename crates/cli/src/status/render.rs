@@ -4,6 +4,7 @@ mod limit;
 mod link;
 mod names;
 mod packets;
+mod users;
 mod vrrp;
 
 use api::types::{
@@ -57,13 +58,9 @@ pub fn render(status: &Status, width: usize, paint: Paint) -> String {
     for warning in &status.warnings {
         out.push_str(&format!("{} {}\n", paint.text(Colour::Doubt, "warning:"), plain(warning)));
     }
-    let mut tables = vec![
-        services(status),
-        certificates(status),
-        pools(status),
-        limit::limits(status),
-        servers(status),
-    ];
+    out.push_str(&users::alarms(status, paint));
+    let mut tables = vec![services(status), users::promises(status), certificates(status)];
+    tables.extend([pools(status), limit::limits(status), servers(status)]);
     if let Some(forwarded) = &status.packets {
         out.push_str(&packets::head(forwarded, paint));
         tables.extend([packets::interfaces(forwarded), packets::neighbours(forwarded)]);
@@ -106,6 +103,7 @@ fn services(status: &Status) -> Table {
             open,
             in_flight,
             certificates: _,
+            promises: _,
         } = service;
         let age = span(status.now_unix_ms.saturating_sub(*since_unix_ms));
         table.row(vec![

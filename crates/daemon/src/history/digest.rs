@@ -69,6 +69,7 @@ fn row(name: &str, of: &[(&Record, &Row)], since: u64, until: u64) -> HistoryRow
             () if up => "share of time up",
             () if name == "process" => "connections",
             () if name.starts_with("packets/") => "connections a second",
+            () if name.starts_with("users/") => "share that did not fail",
             () => "requests a second",
         }
         .to_owned(),
@@ -95,6 +96,10 @@ fn line(name: &str, of: &[(&Record, &Row)], since: u64, until: u64) -> Vec<Optio
             }
             Some("process") => (number("connections"), 1.0),
             Some("packets") => (number("connections"), f64::from(record.span)),
+            Some("users") => {
+                let good = number("fast") + number("slow");
+                (good, good + number("failed"))
+            }
             _ => (number("requests"), f64::from(record.span)),
         };
         let known = part.unwrap_or((0.0, 0.0));

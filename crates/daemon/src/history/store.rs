@@ -148,6 +148,19 @@ impl Reader {
     /// # Errors
     /// The directory cannot be read.
     pub fn read(&self, since: u64, until: u64) -> io::Result<Found> {
+        self.read_rows(since, until, |_| true)
+    }
+
+    /// The same, with those rows alone whose names are wanted.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn read_rows(
+        &self,
+        since: u64,
+        until: u64,
+        wanted: impl Fn(&str) -> bool,
+    ) -> io::Result<Found> {
         let mut found = Found::default();
         let files = files(&self.0)?;
         for (at, file) in files.iter().enumerate() {
@@ -159,7 +172,11 @@ impl Reader {
                 Ok(bytes) => {
                     let reading = read(&bytes, since);
                     found.unreadable += reading.torn as u64;
-                    found.records.extend(reading.records.into_iter().filter(|it| it.at <= until));
+                    let records = reading.records.into_iter().filter(|it| it.at <= until);
+                    found.records.extend(records.map(|mut record| {
+                        record.rows.retain(|row| wanted(&row.name));
+                        record
+                    }));
                 }
                 // It was made coarser or removed meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -258,12 +258,14 @@ impl Book {
     fn service(&mut self, before: &Book, config: &Arc<Service>, pool: PoolId) -> Arc<ServiceView> {
         let old = before.services.get(&config.name);
         let affinity = kept::table(config, &[&self.services, &before.services]);
+        let users = kept::users(config, self.workers, old);
         let rules = kept::rules(config, &self.pools, self.workers, old);
         if let Some(old) = old
             && old.config == *config
             && old.pool == pool
             && kept::same(&old.rules, &rules)
             && kept::same(&old.affinity, &affinity)
+            && kept::same(&old.users, &users)
         {
             return Arc::clone(old);
         }
@@ -275,7 +277,7 @@ impl Book {
             }
         };
         let config = Arc::clone(config);
-        Arc::new(ServiceView { id, config, pool, tls, live, rules, affinity })
+        Arc::new(ServiceView { id, config, pool, tls, live, rules, affinity, users })
     }
 
     fn listener(&mut self, old: Option<&Listener>, service: &ServiceView) -> Listener {

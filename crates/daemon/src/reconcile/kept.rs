@@ -1,5 +1,5 @@
-//! What services keep through changes beside their counters: what their rules count, and which clients belong where.
-//! Pure.
+//! What services keep through changes beside their counters: what their rules count, which clients belong where,
+//! and what users met. Pure.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use model::affinity;
 use model::config::Service;
 use model::rules::Ruling;
 use model::snapshot::{PoolView, ServiceView};
+use model::users::table::{Shape, Users};
 
 type Services = BTreeMap<String, Arc<ServiceView>>;
 
@@ -52,6 +53,19 @@ pub fn table(config: &Service, known: &[&Services]) -> Option<Arc<affinity::Tabl
     let mut tables = views.filter_map(|view| view.affinity.as_ref());
     let found = tables.find(|table| table.entries() == sticky.entries);
     Some(found.map_or_else(|| Arc::new(affinity::Table::new(sticky.entries)), Arc::clone))
+}
+
+/// Where a service counts what its users met: what is in force, unless networks are told apart in another way.
+pub fn users(
+    config: &Service,
+    workers: usize,
+    old: Option<&Arc<ServiceView>>,
+) -> Option<Arc<Users>> {
+    let objective = config.objective.as_ref()?;
+    let (networks, mask4, mask6) = (objective.networks, objective.mask4, objective.mask6);
+    let shape = Shape { networks, mask4, mask6 };
+    let known = old.and_then(|old| old.users.as_ref()).filter(|users| users.shape() == shape);
+    Some(known.map_or_else(|| Arc::new(Users::new(workers, shape)), Arc::clone))
 }
 
 /// Whether both are the same allocation, or nothing.

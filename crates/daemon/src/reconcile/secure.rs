@@ -14,8 +14,9 @@ pub fn secured(mut book: Book, materials: &Materials) -> Book {
         if let Some(tls) = other(&view.tls, &materials.services, name) {
             let (config, live) = (Arc::clone(&view.config), Arc::clone(&view.live));
             let (rules, affinity) = (view.rules.clone(), view.affinity.clone());
+            let users = view.users.clone();
             let (id, pool) = (view.id, view.pool);
-            *view = Arc::new(ServiceView { id, config, pool, tls, live, rules, affinity });
+            *view = Arc::new(ServiceView { id, config, pool, tls, live, rules, affinity, users });
         }
     }
     for (name, view) in &mut book.pools {

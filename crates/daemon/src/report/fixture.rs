@@ -127,6 +127,7 @@ fn snapshot(
             live: Arc::new(ServiceLive::new(workers)),
             rules: None,
             affinity: None,
+            users: crate::reconcile::kept::users(service, workers, None),
         };
         snapshot.services.insert(id, Arc::new(view));
     }

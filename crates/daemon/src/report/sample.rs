@@ -43,11 +43,8 @@ impl Sample {
         at: Instant,
         before: Option<&Sample>,
     ) -> Sample {
-        let services = snapshot
-            .services
-            .values()
-            .map(|view| (view.id, ServiceSums::read(&view.live)))
-            .collect();
+        let services =
+            snapshot.services.values().map(|view| (view.id, ServiceSums::read(view))).collect();
         let mut servers = HashMap::new();
         for view in snapshot.pools.values().flat_map(|pool| &pool.servers) {
             let known = before.and_then(|sample| sample.servers.get(&view.id));

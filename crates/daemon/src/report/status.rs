@@ -75,6 +75,7 @@ fn service(picture: &Picture, facts: &Facts, view: &ServiceView) -> ServiceStatu
         open: u64::from(view.live.open.get()) + flows,
         in_flight: u64::from(view.live.in_flight.get()) + flows,
         certificates: certificates::of(picture, &view.config.name),
+        promises: facts.users.promises(view.id),
     }
 }
 

@@ -5,8 +5,9 @@
 use model::cause::Cause;
 use model::live::{
     DEFECTS, Histogram, HistogramSum, Phases, ServerCounters, ServerLive, ServiceCounters,
-    ServiceLive,
 };
+use model::snapshot::ServiceView;
+use model::users::tally::Tally;
 
 /// What all workers counted of a service.
 #[derive(Debug, Default)]
@@ -23,6 +24,8 @@ pub struct ServiceSums {
     pub open: u32,
     /// Exchanges or `tcp` connections under way.
     pub in_flight: u32,
+    /// What its users met; `None`: nothing is promised to them.
+    pub users: Option<Tally>,
 }
 
 /// What all workers counted of a server.
@@ -45,8 +48,10 @@ pub struct Times {
 
 impl ServiceSums {
     /// Reads every slot. What moves meanwhile may be missing from one counter and present in another.
-    pub fn read(live: &ServiceLive) -> ServiceSums {
+    pub fn read(view: &ServiceView) -> ServiceSums {
+        let live = &view.live;
         let sums = ServiceSums {
+            users: view.users.as_ref().map(|users| users.totals()),
             causes: by_index(live.slots.iter().map(|slot| &slot.causes[..]), Cause::COUNT),
             defects: by_index(live.slots.iter().map(|slot| &slot.defects[..]), DEFECTS),
             phases: times(live.slots.iter().map(|slot| &slot.phases)),

@@ -24,6 +24,8 @@ use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
 use crate::serve::counts::{Counts, Read};
 use crate::slow::{Slow, Totals};
+use crate::users::Users;
+use crate::users::shown::Shown;
 use crate::vrrp::view as vrrp;
 
 /// Reads source ports in use; called on a control thread.
@@ -55,6 +57,8 @@ pub struct Vitals {
     pub weighed: Arc<Weighed>,
     /// Exchanges that were measured.
     pub slow: Arc<Slow>,
+    /// What users met.
+    pub users: Arc<Users>,
     /// Clients that draining servers still keep.
     pub kept: Arc<kept::Board>,
     /// Captures that rules call for.
@@ -94,6 +98,8 @@ pub struct Facts {
     pub packets: Arc<View>,
     /// Time of measured exchanges, by service.
     pub slow: Totals,
+    /// What users met, and what is left of what they were promised.
+    pub users: Arc<Shown>,
     /// Clients that draining servers still keep.
     pub kept: Arc<HashMap<ServerId, Left>>,
     /// Captures.
@@ -136,6 +142,7 @@ impl Vitals {
             ports: (self.ports)(),
             open: (self.open)(),
             slow: self.slow.totals(),
+            users: self.users.shown(),
             kept: self.kept.read(),
             captures: self.captures.counts(),
             kernel_tcp_bytes: kernel_tcp_bytes(),

@@ -7,7 +7,7 @@ use api::types::report::INTERVAL_MS_MAX;
 use api::types::{
     ConfigQuery, Generation, Generations, History, HistoryQuery, Me, NameExplained, NameQuery,
     Report, ReportQuery, RequestAsked, RequestExplained, ServersExplained, SlowExplained,
-    SlowQuery, Status,
+    SlowQuery, Status, UsersExplained, UsersQuery,
 };
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -86,6 +86,21 @@ pub(super) async fn explain_slow(
     report::slow::explain(&picture, &vitals.slow, &query, now, unix_ms(SystemTime::now()))
         .map(Json)
         .map_err(|(status, kind, why)| Refusal::new(status, kind, why))
+}
+
+pub(super) async fn explain_users(
+    State(context): Held,
+    query: Result<Query<UsersQuery>, QueryRejection>,
+) -> Result<Json<UsersExplained>, Refusal> {
+    let Query(query) = query?;
+    let vitals = &context.vitals;
+    let (picture, now) = (vitals.control.picture(), unix_ms(SystemTime::now()));
+    vitals.users.look(&picture.snapshot, vitals.control.events(), now / 1000);
+    vitals
+        .users
+        .explain(&picture.snapshot, query.service.as_deref(), now)
+        .map(Json)
+        .map_err(|why| Refusal::new(404, "no-service", why))
 }
 
 pub(super) async fn explain_name(

@@ -44,6 +44,7 @@ fn small() -> Router<Arc<Context>> {
         .route(routes::EXPLAIN_SERVER, get(look::explain_server))
         .route(routes::EXPLAIN_REQUEST, post(look::explain_request))
         .route(routes::EXPLAIN_SLOW, get(look::explain_slow))
+        .route(routes::EXPLAIN_USERS, get(look::explain_users))
         .route(routes::EXPLAIN_NAME, get(look::explain_name))
         .route(routes::REPORT, get(look::report))
         .route(routes::HISTORY, get(look::history))

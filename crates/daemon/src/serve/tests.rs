@@ -59,6 +59,7 @@ async fn daemon() -> Daemon {
         board: prober.board,
         weighed: Default::default(),
         slow: Default::default(),
+        users: Default::default(),
         kept: Default::default(),
         captures,
         samples: Samples::default(),

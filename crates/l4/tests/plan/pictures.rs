@@ -102,6 +102,7 @@ impl Bench {
                     tls: None,
                     rules: None,
                     affinity: None,
+                    users: None,
                     live: Arc::new(ServiceLive::new(1)),
                 })
             });

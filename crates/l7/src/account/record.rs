@@ -170,8 +170,17 @@ impl Record {
 
     /// The same, and how its connection began where it was the first one of it.
     pub fn took(&self) -> Duration {
+        self.opening() + self.whole().unwrap_or_default()
+    }
+
+    /// Likewise to the answer's first byte; `None` if there was none.
+    pub fn took_to_answer(&self) -> Option<Duration> {
+        span(Some(self.begun), self.first_byte).map(|answer| self.opening() + answer)
+    }
+
+    fn opening(&self) -> Duration {
         let opening = self.measured.opening.unwrap_or_default();
-        opening.accept + opening.tls.unwrap_or_default() + self.whole().unwrap_or_default()
+        opening.accept + opening.tls.unwrap_or_default()
     }
 }
 

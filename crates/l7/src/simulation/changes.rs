@@ -30,6 +30,7 @@ fn two(changing: &Snapshot, pool: PoolId, steady: &Snapshot) -> Snapshot {
         live: view.live.clone(),
         rules: None,
         affinity: None,
+        users: None,
     };
     Snapshot {
         generation: 1,
@@ -58,6 +59,7 @@ fn steady() -> Snapshot {
         live: service.live.clone(),
         rules: None,
         affinity: None,
+        users: None,
     };
     let servers = pool.servers.iter().cloned().map(|mut server| {
         server.id = ServerId(server.id.0 + 100);

@@ -8,6 +8,7 @@ mod http2;
 mod inner;
 mod link;
 mod names;
+mod objective;
 mod operate;
 mod packets;
 mod probe;
@@ -163,6 +164,7 @@ fn service(section: &Section) -> Service {
         buffer: inner(section, "buffer", buffer::buffer),
         compress: section.table("compress").map(compress::compress),
         priority: inner(section, "priority", resilience::precedence),
+        objective: section.table("objective").map(objective::objective),
     }
 }
 

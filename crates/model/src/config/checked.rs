@@ -21,6 +21,7 @@ use super::forward::Forward;
 use super::http2::{ClientHttp2, ServerHttp2};
 use super::link::Bundle;
 use super::names::{NameServer, Named, Zone};
+use super::objective::Objective;
 pub use super::operate::Admin;
 use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
@@ -167,6 +168,8 @@ pub struct Service {
     pub compress: Option<Compress>,
     /// Which class its requests have in the queue of a pool.
     pub priority: Precedence,
+    /// What users are promised; `None`: nothing.
+    pub objective: Option<Objective>,
 }
 
 /// Times on the client's side. `None` is off.

@@ -143,6 +143,7 @@ keys! {
     Http2 = "http2" => http2,
     AcceptProxy = "accept-proxy" => accept_proxy,
     Compress = "compress" => compress,
+    Objective = "objective" => objective,
     Buffer = "buffer" => buffer,
     Priority = "priority" => priority,
 }

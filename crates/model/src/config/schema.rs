@@ -95,16 +95,11 @@ pub enum Kind {
         min: u64,
         /// Most.
         max: u64,
-    },
-    /// Bits per second with their unit, bounds inclusive, or a word.
-    RateOr {
-        /// Least.
-        min: u64,
-        /// Most.
-        max: u64,
         /// The word for nothing set.
-        unset: &'static str,
+        unset: Option<&'static str>,
     },
+    /// A share with its `%`, bounds inclusive, in parts per million; and the word for nothing set.
+    Share(u64, u64, Option<&'static str>),
     /// One word of a closed list.
     Words(&'static [Word]),
     /// One or several words of a closed list, each once.

@@ -186,9 +186,9 @@ impl Section {
     /// A number that fits `N`.
     pub fn count<N: TryFrom<u64>>(&self, key: &str) -> Option<N> {
         match self.value(key) {
-            Some(Value::Count(count) | Value::Size(count) | Value::Rate(count)) => {
-                N::try_from(*count).ok()
-            }
+            Some(
+                Value::Count(count) | Value::Size(count) | Value::Rate(count) | Value::Share(count),
+            ) => N::try_from(*count).ok(),
             Some(Value::Mode(mode)) => N::try_from(u64::from(*mode)).ok(),
             _ => None,
         }

@@ -9,6 +9,7 @@ pub mod global;
 pub mod http2;
 pub mod link;
 pub mod names;
+pub mod objective;
 pub mod operate;
 pub mod packets;
 pub mod pool;

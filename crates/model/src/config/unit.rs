@@ -21,6 +21,15 @@ pub struct Size(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(pub u64);
 
+/// Parts per million; written as a percentage: `"99.9%"`, `"50%"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share(pub u64);
+
+impl Share {
+    /// All of it.
+    pub const WHOLE: u64 = 1_000_000;
+}
+
 /// Why a text is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UnitError {
@@ -116,6 +125,14 @@ impl FromStr for Size {
     }
 }
 
+impl FromStr for Share {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Share, UnitError> {
+        single(text, &[("%", u128::from(Share::WHOLE / 100))], &[]).map(Share)
+    }
+}
+
 impl FromStr for Rate {
     type Err = UnitError;
 
@@ -149,6 +166,16 @@ impl fmt::Display for Size {
 impl fmt::Display for Rate {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_whole(self.0, &RATES, to)
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = Share::WHOLE / 100;
+        let part = format!("{:04}", self.0 % percent);
+        let part = part.trim_end_matches('0');
+        let point = if part.is_empty() { "" } else { "." };
+        write!(to, "{}{point}{part}%", self.0 / percent)
     }
 }
 

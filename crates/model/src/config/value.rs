@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::address::ServerAddress;
 use super::packets::{Hours, Prefix, Span};
-use super::unit::{Rate, Size, Time};
+use super::unit::{Rate, Share, Size, Time};
 
 /// A setting after its text was understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub enum Value {
     Size(u64),
     /// Bits per second.
     Rate(u64),
+    /// Parts per million.
+    Share(u64),
     /// One of a closed list.
     Word(&'static str),
     /// Free text that a form has approved.
@@ -65,6 +67,7 @@ impl fmt::Display for Value {
             Value::Time(time) => write!(to, "\"{}\"", Time(*time)),
             Value::Size(size) => write!(to, "\"{}\"", Size(*size)),
             Value::Rate(rate) => write!(to, "\"{}\"", Rate(*rate)),
+            Value::Share(share) => write!(to, "\"{}\"", Share(*share)),
             Value::Text(text) => write_text(text, to),
             Value::Texts(texts) => {
                 to.write_str("[")?;

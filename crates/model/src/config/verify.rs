@@ -8,6 +8,7 @@ pub mod link;
 pub mod listeners;
 pub mod method;
 pub mod names;
+pub mod objective;
 pub mod operate;
 pub mod packets;
 pub mod pools;
@@ -209,6 +210,7 @@ fn service(service: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
     }
     tls::service(service, &path, sink);
     sticky::verify(service, sink);
+    objective::verify(service, &effective.global, sink);
     http2::both(service, &path, sink);
     proxy::service(service, &path, sink);
     if let Some(socket) = service.table("socket") {

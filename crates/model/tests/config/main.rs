@@ -18,6 +18,7 @@ mod link;
 mod mistakes;
 mod names;
 mod packets;
+mod promised;
 mod resilience;
 mod rules;
 mod shared;

@@ -124,6 +124,7 @@ fn sample() -> Report {
                 counts: counts(),
                 rules: Vec::new(),
                 affinity: None,
+                users: None,
             },
             ServiceReport {
                 name: "mail".into(),
@@ -131,6 +132,7 @@ fn sample() -> Report {
                 counts: ServiceCounts::default(),
                 rules: Vec::new(),
                 affinity: None,
+                users: None,
             },
         ],
         pools: vec![PoolReport {

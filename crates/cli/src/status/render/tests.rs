@@ -44,6 +44,7 @@ fn service(name: &str, pool: &str, state: ServiceState, reason: &str) -> Service
         open: 1234,
         in_flight: 17,
         certificates: Vec::new(),
+        promises: Vec::new(),
     }
 }
 

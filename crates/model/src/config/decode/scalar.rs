@@ -9,7 +9,7 @@ use toml::de::DeValue;
 use super::super::finding::Trouble;
 use super::super::schema::{Form, Kind, Word};
 use super::super::suggest::nearest;
-use super::super::unit::{Rate, Size, Time, UnitError};
+use super::super::unit::{Rate, Share, Size, Time, UnitError};
 use super::super::value::Value;
 use super::address;
 use super::form;
@@ -48,10 +48,16 @@ pub fn read(kind: &Kind, node: &DeValue<'_>) -> Result<Value, Trouble> {
             bounded(kind, size, *min, *max)?;
             Ok(Value::Size(size))
         }
-        Kind::Rate { min, max } | Kind::RateOr { min, max, .. } => {
+        Kind::Rate { min, max, .. } => {
             let Rate(rate) = quantity(kind, node, Rate)?;
             bounded(kind, rate, *min, *max)?;
             Ok(Value::Rate(rate))
+        }
+        Kind::Share(min, max, _) => {
+            let Share(share) =
+                quantity(kind, node, |percent| Share(percent.saturating_mul(Share::WHOLE / 100)))?;
+            bounded(kind, share, *min, *max)?;
+            Ok(Value::Share(share))
         }
         Kind::Words(words) => word(kind, node, words),
         Kind::WordList(words) => word_list(kind, node, words),
@@ -86,8 +92,11 @@ pub fn expected(kind: &Kind) -> String {
         Kind::Size { min, max, .. } => {
             format!("a number of bytes with its unit, \"{}\" to \"{}\"", Size(*min), Size(*max))
         }
-        Kind::Rate { min, max } | Kind::RateOr { min, max, .. } => {
+        Kind::Rate { min, max, .. } => {
             format!("a rate with its unit, \"{}\" to \"{}\"", Rate(*min), Rate(*max))
+        }
+        Kind::Share(min, max, _) => {
+            format!("a share in percent, \"{}\" to \"{}\"", Share(*min), Share(*max))
         }
         Kind::Words(words) => {
             let available =
@@ -132,7 +141,8 @@ pub fn expected(kind: &Kind) -> String {
 pub fn unset(kind: &Kind) -> Option<&'static str> {
     match kind {
         Kind::Count { unset, .. } | Kind::Time { unset, .. } | Kind::Size { unset, .. } => *unset,
-        Kind::RateOr { unset, .. } | Kind::AddressesOr(unset) => Some(unset),
+        Kind::AddressesOr(unset) => Some(unset),
+        Kind::Rate { unset, .. } | Kind::Share(_, _, unset) => *unset,
         Kind::Texts { unset, .. } => *unset,
         Kind::Text { unset, .. } | Kind::Table { unset, .. } => *unset,
         _ => None,

@@ -90,7 +90,7 @@ pub static MEMBER: Table = Table {
         ),
         Key::new(
             "capacity",
-            Kind::Rate { min: 1_000, max: 1_000_000_000_000 },
+            Kind::Rate { min: 1_000, max: 1_000_000_000_000, unset: None },
             Fallback::Derived("all links alike"),
             "Its share goes by this; for all links of a bundle or for none.",
         ),

@@ -103,7 +103,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 43] = [
+pub static EVENTS: [Word; 46] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -115,6 +115,8 @@ pub static EVENTS: [Word; 43] = [
     Word::of("pool-back"),
     Word::of("alarm-on"),
     Word::of("alarm-off"),
+    Word::of("budget-burning"),
+    Word::of("budget-calm"),
     Word::of("half-open-alarm"),
     Word::of("half-open-clear"),
     Word::of("certificate-expires"),
@@ -144,6 +146,7 @@ pub static EVENTS: [Word; 43] = [
     Word::of("words-not-kept"),
     Word::of("generations-not-kept"),
     Word::of("history-not-kept"),
+    Word::of("history-not-read"),
     Word::of("capture-made"),
     Word::of("capture-not-made"),
     Word::of("capture-refused"),

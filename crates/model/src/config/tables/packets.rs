@@ -244,7 +244,7 @@ const RST_RATE: Key = Key::new(
 
 const BANDWIDTH: Key = Key::new(
     "bandwidth",
-    Kind::RateOr { min: 8_000, max: 10_000_000_000_000, unset: "off" },
+    Kind::Rate { min: 8_000, max: 10_000_000_000_000, unset: Some("off") },
     Fallback::unset("off"),
     "What clients may send.",
 );

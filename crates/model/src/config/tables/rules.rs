@@ -333,7 +333,7 @@ pub static WHEN_TABLE: Table = Table {
         range("arrivals", "Connections that the service accepted in the last whole second.").proxy(),
         Key::new(
             "bandwidth",
-            Kind::Rate { min: 8_000, max: 10_000_000_000_000 },
+            Kind::Rate { min: 8_000, max: 10_000_000_000_000, unset: None },
             Fallback::Absent,
             "Holds while the answers that this rule let through stayed below it in the last whole second: bandwidth \
              reserved for the rule.",
@@ -341,7 +341,7 @@ pub static WHEN_TABLE: Table = Table {
         .proxy(),
         Key::new(
             "shared-bandwidth",
-            Kind::Rate { min: 8_000, max: 10_000_000_000_000 },
+            Kind::Rate { min: 8_000, max: 10_000_000_000_000, unset: None },
             Fallback::Absent,
             "Holds while all answers of the service together stayed below it in the last whole second: bandwidth that \
              rules share.",

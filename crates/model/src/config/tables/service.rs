@@ -2,7 +2,9 @@
 
 use super::super::schema::{Fallback, Form, Key, Kind, Table, Word};
 use super::super::value::Value;
-use super::{buffer, compress, packets, proxy, resilience, rules, socket, sticky};
+use super::{
+    buffer, compress, objective, packets, proxy, resilience, rules, socket, sticky,
+};
 use super::{http2, tls};
 
 const HOUR: u64 = 3_600_000;
@@ -74,6 +76,7 @@ pub static SERVICE: Table = Table {
         compress::COMPRESS,
         buffer::BUFFER,
         resilience::PRIORITY,
+        objective::OBJECTIVE,
         Key::refused("access-log", "there is one access log: `access-log` in `[global]`"),
         Key::refused("servers", "servers stand in a pool: `[pool.NAME]`"),
         Key::refused("balance", "choosing is the pool's: `balance` in `[pool.NAME]`"),

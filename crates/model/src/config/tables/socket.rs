@@ -63,7 +63,7 @@ static PATH_TABLE: Table = Table {
     keys: &[
         Key::new(
             "rate",
-            Kind::Rate { min: 1_000, max: 1_000_000_000_000 },
+            Kind::Rate { min: 1_000, max: 1_000_000_000_000, unset: None },
             Fallback::Required,
             "The rate wanted.",
         ),

@@ -49,6 +49,24 @@ fn sizes_and_rates_are_read_and_written_canonically() {
 }
 
 #[test]
+fn shares_are_written_in_percent() {
+    for (text, millionths, canonical) in [
+        ("99.9%", 999_000, "99.9%"),
+        ("99.9 %", 999_000, "99.9%"),
+        ("50%", 500_000, "50%"),
+        ("99.9999%", 999_999, "99.9999%"),
+        ("0.0500%", 500, "0.05%"),
+    ] {
+        let share: Share = text.parse().unwrap();
+        assert_eq!((share.0, share.to_string().as_str()), (millionths, canonical), "{text}");
+    }
+    let wrong = |text: &str| text.parse::<Share>().unwrap_err();
+    assert_eq!(wrong("99.9"), UnitError::NoUnit);
+    assert_eq!(wrong("99.99999%"), UnitError::TooFine);
+    assert_eq!(wrong("9ms"), UnitError::Unknown("ms".into()));
+}
+
+#[test]
 fn what_is_not_a_quantity_says_why() {
     let time = |text: &str| text.parse::<Time>().unwrap_err();
     assert_eq!(time("30"), UnitError::NoUnit);
@@ -83,6 +101,7 @@ proptest! {
         prop_assert_eq!(time.to_string().parse::<Time>(), Ok(time));
         prop_assert_eq!(Size(bytes).to_string().parse::<Size>(), Ok(Size(bytes)));
         prop_assert_eq!(Rate(bits).to_string().parse::<Rate>(), Ok(Rate(bits)));
+        prop_assert_eq!(Share(bits).to_string().parse::<Share>(), Ok(Share(bits)));
     }
 
     #[test]

@@ -1,0 +1,230 @@
+//! `steelyard explain users`: what users met, what is left of what they were promised, and whose clients fare worst.
+//!
+//! Every number comes from the daemon; nothing is calculated here.
+
+use std::process::ExitCode;
+
+use api::types::{BurnAlarm, BurnSpan, UsersCounts, UsersExplained, UsersPromise, UsersService};
+
+use crate::ask::{Contact, wait};
+use crate::end::{End, Failure, finish, print_json};
+use crate::show::paint::{Colour, Paint};
+use crate::show::plain::plain;
+use crate::show::screen;
+use crate::show::table::Align::{Left, Right};
+use crate::show::table::Table;
+use crate::show::unit::{count, moment, percent, span};
+
+/// Networks that are printed.
+const ROWS: usize = 20;
+
+/// What users met, and what is left of what they were promised.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard explain users                 every service with an objective
+  steelyard explain users shop
+  steelyard explain users shop --json | jq '.services[0].promises[].\"budget-left-percent\"'")]
+pub struct Args {
+    /// Only this service.
+    service: Option<String>,
+    #[command(flatten)]
+    contact: Contact,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.contact.json, wait(show(args)))
+}
+
+async fn show(args: &Args) -> Result<End, Failure> {
+    let explained = args.contact.client().explain_users(args.service.as_deref()).await?;
+    if args.contact.json {
+        print_json(&explained)?;
+    } else {
+        screen::print(&text(&explained, screen::width(), Paint::for_stdout()))?;
+    }
+    Ok(End::Done)
+}
+
+fn text(explained: &UsersExplained, width: usize, paint: Paint) -> String {
+    if explained.services.is_empty() {
+        return "No service promises anything: write `objective = \"99.9%\"` in [service.NAME].\n"
+            .to_owned();
+    }
+    explained.services.iter().map(|service| one(service, width, paint)).collect()
+}
+
+fn one(service: &UsersService, width: usize, paint: Paint) -> String {
+    let mut out = format!("{}\n", paint.text(Colour::Strong, &plain(&service.name)));
+    for promise in &service.promises {
+        out.push_str(&kept(promise, service.fast_ms, paint));
+        for alarm in &promise.alarms {
+            out.push_str(&burning(alarm, paint));
+        }
+    }
+    out.push_str(&format!("\n  the last hour: {}\n", sentence(&service.hour)));
+    let errors: Vec<String> = service
+        .hour
+        .tcp_errors
+        .iter()
+        .map(|(kind, many)| format!("{} {}", plain(kind), count(*many)))
+        .collect();
+    if !errors.is_empty() {
+        out.push_str(&format!("  errors of TCP: {}\n", errors.join(", ")));
+    }
+    let causes: Vec<String> = service
+        .causes
+        .iter()
+        .map(|it| format!("{} {}", plain(&it.cause), count(it.count)))
+        .collect();
+    if !causes.is_empty() {
+        out.push_str(&format!("  failures by cause: {}\n", causes.join(", ")));
+    }
+    out.push('\n');
+    out.push_str(&networks(service).render(width, paint));
+    out.push('\n');
+    out
+}
+
+/// `available: 99.95 % of 12,000 operations …`
+fn kept(promise: &UsersPromise, fast_ms: Option<f64>, paint: Paint) -> String {
+    let what = match (promise.what.as_str(), fast_ms) {
+        ("fast", Some(millis)) => format!("fast, within {millis} ms"),
+        (what, _) => plain(what),
+    };
+    let is = match (promise.percent, promise.since_unix_ms) {
+        (Some(is), Some(since)) => format!(
+            "{} of {} operations since {} ({} were not)",
+            percent(is),
+            count(promise.operations),
+            moment(since),
+            count(promise.bad)
+        ),
+        _ => "no operation yet".to_owned(),
+    };
+    let left = format!("{} of the budget is left", percent(promise.budget_left_percent));
+    let colour = if promise.budget_left_percent > 0.0 { Colour::Good } else { Colour::Bad };
+    format!(
+        "  {what}: {is}; {} promised over {}: {}\n",
+        percent(promise.target_percent),
+        span(promise.window_ms),
+        paint.text(colour, &left)
+    )
+}
+
+fn burning(alarm: &BurnAlarm, paint: Paint) -> String {
+    let side = |it: &BurnSpan| match it.burn {
+        Some(burn) => format!("{burn:.1} times over {}", span(it.span_ms)),
+        None => format!("nothing over {}", span(it.span_ms)),
+    };
+    let mut out = format!(
+        "    burns {}, {}; alarm at {}: ",
+        side(&alarm.short),
+        side(&alarm.long),
+        alarm.factor
+    );
+    match alarm.since_unix_ms {
+        Some(since) => {
+            let raised = format!("raised {}", moment(since));
+            out.push_str(&format!("{}\n", paint.text(Colour::Bad, &raised)));
+            let reason = alarm.reason.as_deref().map(plain).unwrap_or_default();
+            out.push_str(&format!("      {reason}\n"));
+        }
+        None => out.push_str("not raised\n"),
+    }
+    out
+}
+
+fn sentence(counts: &UsersCounts) -> String {
+    let share = |what: &str, of: Option<f64>| {
+        of.map(|of| format!(", {} {what}", percent(of))).unwrap_or_default()
+    };
+    format!(
+        "{} fast, {} slow, {} failed{}{}; {} left by their clients ({} of them late), {} declined",
+        count(counts.fast),
+        count(counts.slow),
+        count(counts.failed),
+        share("available", counts.available_percent),
+        share("fast", counts.fast_percent),
+        count(counts.left),
+        count(counts.left_late),
+        count(counts.declined)
+    )
+}
+
+fn networks(service: &UsersService) -> Table {
+    let mut table = Table::new(&[
+        ("CLIENTS", Left),
+        ("FAST", Right),
+        ("SLOW", Right),
+        ("FAILED", Right),
+        ("LEFT", Right),
+        ("AVAILABLE", Right),
+        ("ARE FAST", Right),
+        ("ERRORS OF TCP", Left),
+    ]);
+    let mut row = |name: String, counts: &UsersCounts| {
+        let share = |of: Option<f64>| of.map_or_else(|| "-".to_owned(), percent);
+        let errors = counts.tcp_errors.iter();
+        let errors = errors.map(|(kind, many)| format!("{kind} {}", count(*many)));
+        table.row(vec![
+            name.into(),
+            count(counts.fast).into(),
+            count(counts.slow).into(),
+            count(counts.failed).into(),
+            count(counts.left).into(),
+            share(counts.available_percent).into(),
+            share(counts.fast_percent).into(),
+            errors.collect::<Vec<_>>().join(", ").into(),
+        ]);
+    };
+    for network in service.networks.iter().take(ROWS) {
+        row(network.network.clone(), &network.counts);
+    }
+    let others = &service.others;
+    if others.fast + others.slow + others.failed + others.left + others.declined > 0 {
+        row(format!("beyond {} networks", service.networks_most), others);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn promises_are_told_with_what_is_left_and_whose_clients_fare_worst() {
+        let json = r#"{"now-unix-ms": 3600000, "services": [{
+            "name": "shop", "fast-ms": 300.0, "networks-most": 1,
+            "promises": [{"what": "fast", "target-percent": 99.0, "window-ms": 2592000000, "since-unix-ms": 0,
+                "operations": 1000, "bad": 5, "percent": 99.5, "budget-left-percent": 50.0,
+                "alarms": [{"name": "1h", "factor": 14.4, "since-unix-ms": 60000, "reason": "because",
+                    "long": {"span-ms": 3600000, "operations": 9, "bad": 9, "burn": 100.0},
+                    "short": {"span-ms": 300000, "operations": 0, "bad": 0, "burn": null}}]}],
+            "hour": {"fast": 995, "slow": 3, "failed": 2, "left": 7, "left-late": 1, "declined": 4,
+                "available-percent": 99.8, "fast-percent": 99.5, "tcp-errors": {"timed-out": 2}},
+            "causes": [{"cause": "connect-timeout", "count": 2}],
+            "networks": [{"network": "192.0.2.0/24", "fast": 990, "slow": 3, "failed": 2, "left": 0, "left-late": 0,
+                "declined": 0, "available-percent": 99.79, "fast-percent": 99.4, "tcp-errors": {"timed-out": 2}}],
+            "others": {"fast": 5, "slow": 0, "failed": 0, "left": 7, "left-late": 1, "declined": 4,
+                "available-percent": 100.0, "fast-percent": 100.0, "tcp-errors": {}}
+        }]}"#;
+        let explained: UsersExplained = serde_json::from_str(json).unwrap();
+        let text = text(&explained, 200, Paint::fixed(false));
+        for part in [
+            "fast, within 300 ms: 99.5 % of 1,000 operations since 1970-01-01 00:00:00Z (5 were not); 99 % promised over 30d",
+            "50 % of the budget is left",
+            "burns nothing over 5m, 100.0 times over 1h; alarm at 14.4: raised 1970-01-01 00:01:00Z",
+            "      because",
+            "2 failed, 99.8 % available, 99.5 % fast; 7 left by their clients (1 of them late), 4 declined",
+            "failures by cause: connect-timeout 2",
+            "192.0.2.0/24",
+            "beyond 1 networks",
+        ] {
+            assert!(text.contains(part), "{part} in\n{text}");
+        }
+        let nothing = super::text(&UsersExplained::default(), 80, Paint::fixed(false));
+        assert!(nothing.contains("objective = \"99.9%\""), "{nothing}");
+    }
+}

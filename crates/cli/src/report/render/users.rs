@@ -1,0 +1,50 @@
+//! What users met since the start, as tables. Pure.
+
+use api::types::ServiceReport;
+
+use crate::show::table::Align::{Left, Right};
+use crate::show::table::Table;
+use crate::show::unit::{count, rate};
+
+/// Operations by how they ended, of services that promise something.
+pub(super) fn users(services: &[ServiceReport]) -> Table {
+    let mut table = Table::new(&[
+        ("USERS OF", Left),
+        ("FAST", Right),
+        ("SLOW", Right),
+        ("FAILED", Right),
+        ("FAILED /S", Right),
+        ("LEFT", Right),
+        ("DECLINED", Right),
+    ]);
+    for service in services {
+        let Some(users) = &service.users else { continue };
+        table.row(vec![
+            service.name.as_str().into(),
+            count(users.fast.total).into(),
+            count(users.slow.total).into(),
+            count(users.failed.total).into(),
+            rate(users.failed.rate).into(),
+            count(users.left.total).into(),
+            count(users.declined.total).into(),
+        ]);
+    }
+    table
+}
+
+/// Errors of TCP that ended their operations.
+pub(super) fn errors(services: &[ServiceReport]) -> Table {
+    let mut table =
+        Table::new(&[("ERRORS OF TCP", Left), ("KIND", Left), ("TOTAL", Right), ("/S", Right)]);
+    for service in services {
+        for (kind, errors) in service.users.iter().flat_map(|users| &users.tcp_errors) {
+            table.row(vec![
+                service.name.as_str().into(),
+                kind.as_str().into(),
+                count(errors.total).into(),
+                rate(errors.rate).into(),
+            ]);
+        }
+    }
+    table
+}

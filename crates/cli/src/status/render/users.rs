@@ -1,0 +1,81 @@
+//! What is left of what users were promised, as a table, and alarms that stand. Pure.
+
+use api::types::{BurnSpan, Status, UsersPromise};
+
+use crate::show::paint::{Colour, Paint};
+use crate::show::plain::plain;
+use crate::show::table::{Align, Cell, Table};
+use crate::show::unit::{percent, span};
+
+/// Alarms that stand, a line each.
+pub(super) fn alarms(status: &Status, paint: Paint) -> String {
+    let mut out = String::new();
+    for service in &status.services {
+        for promise in &service.promises {
+            let raised = promise.alarms.iter().filter(|alarm| alarm.since_unix_ms.is_some());
+            for alarm in raised {
+                out.push_str(&format!(
+                    "{} service {}, `{}` over {}: {}\n",
+                    paint.text(Colour::Bad, "alarm:"),
+                    plain(&service.name),
+                    plain(&promise.what),
+                    plain(&alarm.name),
+                    plain(alarm.reason.as_deref().unwrap_or("its budget burns too quickly"))
+                ));
+            }
+        }
+    }
+    out
+}
+
+/// A row for each promise.
+pub(super) fn promises(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("PROMISE", Align::Left),
+        ("WANTED", Align::Right),
+        ("IS", Align::Right),
+        ("OVER", Align::Right),
+        ("BUDGET LEFT", Align::Right),
+        ("BURN 5M/1H", Align::Right),
+        ("BURN 30M/6H", Align::Right),
+        ("ALARM", Align::Left),
+    ]);
+    for service in &status.services {
+        for promise in &service.promises {
+            let left = percent(promise.budget_left_percent);
+            let burn = |at: usize| match promise.alarms.get(at) {
+                Some(alarm) => format!("{} / {}", times(&alarm.short), times(&alarm.long)),
+                None => String::new(),
+            };
+            table.row(vec![
+                format!("{}: {}", service.name, promise.what).into(),
+                percent(promise.target_percent).into(),
+                promise.percent.map_or_else(|| "-".to_owned(), percent).into(),
+                span(promise.window_ms).into(),
+                match promise.budget_left_percent > 0.0 {
+                    true => left.into(),
+                    false => Cell::coloured(left, Colour::Bad),
+                },
+                burn(0).into(),
+                burn(1).into(),
+                alarm(promise, status.now_unix_ms),
+            ]);
+        }
+    }
+    table
+}
+
+fn times(span: &BurnSpan) -> String {
+    span.burn.map_or_else(|| "-".to_owned(), |burn| format!("{burn:.1}"))
+}
+
+fn alarm(promise: &UsersPromise, now_unix_ms: u64) -> Cell {
+    let since = promise.alarms.iter().filter_map(|alarm| alarm.since_unix_ms).min();
+    match since {
+        Some(since) => {
+            let age = span(now_unix_ms.saturating_sub(since));
+            Cell::led("burning", Colour::Bad, &format!(" {age}"))
+        }
+        None => "none".into(),
+    }
+}

@@ -1,0 +1,45 @@
+//! What is left of a promise is known after the process is killed: it comes from the history.
+
+use tests::e2e::place::Place;
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+use super::world::{ask, explained, promise, server, told, when};
+
+#[test]
+fn a_budget_survives_the_process() {
+    let origin = server();
+    let setup = Setup::http(&[origin.address()])
+        .service("objective = { available = \"99.5%\", mask4 = 8 }")
+        .global("history = { step = \"1s\" }");
+    let place = Place::new(&setup);
+    let mut process = place.start();
+    // What is counted from here on grows from one record to the next.
+    wait::until("the first record", || {
+        place.done(&["report", "--since", "1m"]).out.contains("SERVICE")
+    });
+    ask(&place, 20, "/200", 200);
+    ask(&place, 20, "/500", 500);
+    let users = when(&place, "a server's own failures", |users| users.hour.failed == 20);
+    assert_eq!((users.causes[0].cause.as_str(), users.causes[0].count), ("status-5xx", 20));
+    assert_eq!(users.networks[0].network, "127.0.0.0/8");
+    wait::until("they are in the history", || {
+        let text = place.done(&["report", "--since", "1m", "--json"]).out;
+        let history: api::types::History = serde_json::from_str(&text).unwrap();
+        let row = history.rows.iter().find(|row| row.name == "users/shop");
+        row.is_some_and(|row| (row.numbers["failed"], row.numbers["fast"]) == (20, 20))
+    });
+    process.signal(rustix::process::Signal::KILL);
+    process.wait();
+    let _process = place.start();
+    let users = when(&place, "what was before", |users| promise(users, "available").bad == 20);
+    let available = promise(&users, "available");
+    assert_eq!((available.operations, users.hour.failed), (40, 0));
+    assert!((available.budget_left_percent + 9_900.0).abs() < 1e-6, "{available:?}");
+    wait::until("the alarm stands again", || {
+        told(&place, "budget-burning", "available", "1h").is_some()
+    });
+    ask(&place, 1, "/200", 200);
+    when(&place, "it goes on", |users| promise(users, "available").operations == 41);
+    assert_eq!(explained(&place).hour.fast, 1);
+}
