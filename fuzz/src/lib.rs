@@ -12,6 +12,7 @@
     reason = "a panic is how a target reports, and the long runs are told on standard output"
 )]
 
+pub mod beat;
 pub mod config;
 pub mod dialogue;
 pub mod drive;

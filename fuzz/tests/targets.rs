@@ -4,7 +4,7 @@
 
 use fuzz::drive::{Target, drive};
 use fuzz::mutate::HTTP_WORDS;
-use fuzz::{config, corpus, dialogue, history, http1, http2, names, proxy, trace, vrrp};
+use fuzz::{beat, config, corpus, dialogue, history, http1, http2, names, proxy, trace, vrrp};
 
 fn streams(kind: &str) -> Vec<Vec<u8>> {
     let short = |case: corpus::Case| (case.sent.len() < 4_000).then_some(case.sent);
@@ -173,6 +173,16 @@ fn vrrp_frames() {
 #[test]
 fn vrrp_talk() {
     drive(target("vrrp_talk", &vrrp::seeds(), 20_000), vrrp::talk);
+}
+
+#[test]
+fn beat_packets() {
+    drive(target("beat_packets", &beat::seeds(), 40_000), beat::packet);
+}
+
+#[test]
+fn beat_talk() {
+    drive(target("beat_talk", &beat::talks(), 10_000), beat::talk);
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub mod change;
 pub mod counter;
 pub mod event;
 pub mod explain;
+pub mod heartbeat;
 pub mod history;
 pub mod link;
 pub mod live;
@@ -38,6 +39,7 @@ pub use explain::{
     EjectionExplained, JudgeExplained, OperatorWeight, ServerExplained, ServersExplained,
     WeightExplained,
 };
+pub use heartbeat::{BeatPathStatus, HeartbeatStatus, PeerGroup, TargetStatus};
 pub use history::{History, HistoryQuery, HistoryRow, Worst};
 pub use link::{BundleStatus, LinkStatus};
 pub use live::{Lost, Scene};

@@ -145,7 +145,7 @@ impl House {
 
         let packets = packets::Handle::start(control.clone(), (orders, inbox));
         let pulse = vrrp::Pulse::new();
-        let vrrp = vrrp::Handle::start(control.clone(), pulse.clone());
+        let vrrp = vrrp::Handle::start(control.clone(), pulse.clone(), packets.view());
         let links = links::Handle::start(control.clone());
         let mut names = names::Handle::start(control.clone());
         names.settled().await;

@@ -5,6 +5,7 @@
 
 mod capture;
 mod family;
+mod heartbeat;
 mod links;
 pub mod listen;
 mod names;
@@ -69,6 +70,7 @@ impl Collector for Scrape {
         packets::encode(&self.facts.packets, &mut to)?;
         capture::encode(self.facts.captures, &mut to)?;
         vrrp::encode(&self.facts.vrrp, &mut to)?;
+        heartbeat::encode(&self.facts.vrrp, &mut to)?;
         links::encode(&self.facts.links, &mut to)?;
         names::encode(&self.facts.names, &mut to)
     }

@@ -9,6 +9,7 @@ pub mod counts;
 pub mod explain;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub mod heartbeat;
 pub mod links;
 pub mod names;
 pub mod packets;

@@ -5,9 +5,11 @@
 
 mod alive;
 mod ear;
+mod fit;
 mod gate;
 mod ground;
 mod group;
+pub mod heartbeat;
 mod mouth;
 pub mod order;
 mod task;
@@ -20,6 +22,7 @@ use std::thread::JoinHandle;
 use tokio::sync::watch;
 
 use crate::control::Control;
+use crate::packets::view as packets;
 pub use alive::{Pulse, now};
 use order::Orders;
 use view::View;
@@ -36,8 +39,13 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Starts the thread, which follows `control`; `pulse` says whether the control's runtime lives.
-    pub fn start(control: Control, pulse: Pulse) -> Handle {
+    /// Starts the thread, which follows `control`; `pulse` says whether the control's runtime lives, `packets` whether
+    /// packets are forwarded.
+    pub fn start(
+        control: Control,
+        pulse: Pulse,
+        packets: watch::Receiver<Arc<packets::View>>,
+    ) -> Handle {
         let (orders, inbox) = order::orders();
         let (show, view) = watch::channel(Arc::new(View::default()));
         let events = control.events().clone();
@@ -47,7 +55,7 @@ impl Handle {
             let _ = rustix::process::setpriority_process(None, NICE);
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             match runtime {
-                Ok(runtime) => runtime.block_on(task::run(control, pulse, inbox, show)),
+                Ok(runtime) => runtime.block_on(task::run(control, (pulse, packets), inbox, show)),
                 Err(error) => events.error("vrrp-failed", format!("no runtime: {error}")),
             }
         });

@@ -23,6 +23,8 @@ pub struct Counts {
     pub taken: u64,
     /// Changes from active.
     pub given: u64,
+    /// Times that the heartbeat kept us from becoming active by silence.
+    pub withheld: u64,
     /// Times that we had said nothing for the dead man's time.
     pub stalled: u64,
 }

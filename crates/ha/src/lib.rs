@@ -5,8 +5,12 @@
 
 pub mod advert;
 pub mod announce;
+pub mod beat;
 pub mod counts;
 pub mod frame;
+pub mod hearing;
+pub mod keys;
 pub mod machine;
+pub mod reach;
 pub mod settings;
 mod sum;

@@ -9,7 +9,11 @@
 //! ```
 //!
 //! Beyond the document: an active member that could not send for the dead man's time stands by, for the others do not
-//! know of it any more; a lower priority is borne for a set time; an order makes active by a priority above the one heard.
+//! know of it any more; a lower priority is borne for a set time; an order makes active by a priority above the one heard;
+//! what the heartbeat says of the other member (`peer`) keeps from becoming active, or calls for giving up.
+
+mod peer;
+mod said;
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -20,78 +24,7 @@ use crate::advert::{Advert, OWNER, RESIGNED, Version};
 use crate::announce::Announcements;
 use crate::counts::Counts;
 use crate::settings::Settings;
-
-/// What a member is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
-    /// Takes no part: not begun, ended, or at fault.
-    Idle,
-    /// Listens, and takes over when the active one is silent.
-    Standby,
-    /// Holds the addresses.
-    Active,
-}
-
-/// Why a state changed, or why it stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Why {
-    /// The group begins.
-    Begun,
-    /// The group begins by what a process before had: it held the address just now.
-    Resumed,
-    /// The address is our own.
-    Owner,
-    /// The active member was not heard any more.
-    Silence,
-    /// The active member gave up.
-    Resigned,
-    /// Somebody with a higher priority, or the same and a higher address.
-    Better(IpAddr, u8),
-    /// Nothing could be sent for the dead man's time.
-    Stalled,
-    /// An order.
-    Ordered,
-    /// We cannot do the work.
-    Fault,
-    /// The group ends.
-    Ended,
-}
-
-/// What is to be done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Send this advertisement.
-    Send(Advert),
-    /// Have the addresses.
-    Take,
-    /// Do not have them any more.
-    Give,
-    /// Tell the neighbours where the addresses are.
-    Announce,
-    /// It changed.
-    Changed {
-        /// From.
-        from: State,
-        /// To.
-        to: State,
-        /// Why.
-        why: Why,
-    },
-}
-
-/// Why an order was not followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// It holds the addresses already.
-    #[error("it is active already")]
-    Active,
-    /// It takes no part.
-    #[error("it is at fault and cannot take over")]
-    Idle,
-    /// Nothing is above the priority that was heard.
-    #[error("the active member has priority {0}: no order goes above 254")]
-    Highest(u8),
-}
+pub use said::{Action, Peer, Refused, State, Why, Withheld};
 
 /// A member of a group.
 #[derive(Clone, Debug)]
@@ -108,8 +41,14 @@ pub struct Machine {
     heard: Option<(IpAddr, u8)>,
     /// Since when a lower priority is borne.
     borne: Option<Moment>,
+    /// When an advertisement of somebody who is active came last.
+    heard_at: Moment,
     /// A priority by order, until we are not active any more.
     raised: Option<u8>,
+    /// Active by order, which stands above what the heartbeat says of reach.
+    ordered: bool,
+    peer: Peer,
+    withheld: Option<Withheld>,
     last_sent: Moment,
     last_asserted: Moment,
     announcements: Announcements,
@@ -127,7 +66,11 @@ impl Machine {
             resigning: false,
             heard: None,
             borne: None,
+            heard_at: Moment::default(),
             raised: None,
+            ordered: false,
+            peer: Peer::default(),
+            withheld: None,
             last_sent: Moment::default(),
             last_asserted: Moment::default(),
             announcements: Announcements::default(),
@@ -217,7 +160,8 @@ impl Machine {
             State::Idle => return Err(Refused::Idle),
             State::Standby => {}
         }
-        if let Some((_, heard)) = self.heard
+        let heard = self.heard.into_iter().chain(self.peer.active).map(|(_, heard)| heard).max();
+        if let Some(heard) = heard
             && heard >= self.settings.priority
         {
             if heard >= OWNER - 1 {
@@ -226,6 +170,7 @@ impl Machine {
             self.raised = Some(heard + 1);
         }
         self.activate(now, Why::Ordered, out);
+        self.ordered = true;
         Ok(())
     }
 
@@ -235,8 +180,10 @@ impl Machine {
             return;
         }
         if now >= self.timer {
-            match self.state {
+            let state = self.state;
+            match state {
                 State::Idle => {}
+                State::Standby if self.withholds(now, out) => {}
                 State::Standby if self.resigning => self.activate(now, Why::Resigned, out),
                 State::Standby => {
                     self.heard = None;
@@ -273,13 +220,14 @@ impl Machine {
         }
         match self.state {
             State::Idle => {}
-            State::Standby => self.heed(now, source, advert),
+            State::Standby => self.heed(now, source, advert, out),
             State::Active => self.contend(now, source, advert, out),
         }
     }
 
     /// Standing by: somebody is active (RFC 9568 §6.4.2).
-    fn heed(&mut self, now: Moment, source: IpAddr, advert: &Advert) {
+    fn heed(&mut self, now: Moment, source: IpAddr, advert: &Advert, out: &mut Vec<Action>) {
+        self.release(out);
         if advert.priority == RESIGNED {
             self.resigning = true;
             self.heard = None;
@@ -287,8 +235,8 @@ impl Machine {
             return;
         }
         let lower = advert.priority < self.settings.priority;
-        self.heard = Some((source, advert.priority));
-        if lower && self.settings.preempt {
+        (self.heard, self.heard_at) = (Some((source, advert.priority)), now);
+        if lower && self.settings.preempt && !self.peer.ahead {
             let since = *self.borne.get_or_insert(now);
             if now.since(since) >= self.settings.preempt_delay {
                 return;
@@ -351,10 +299,10 @@ impl Machine {
     /// Changes the state; whoever was active gives the addresses up.
     fn become_(&mut self, to: State, why: Why, out: &mut Vec<Action>) {
         let from = std::mem::replace(&mut self.state, to);
-        self.borne = None;
+        (self.borne, self.withheld) = (None, None);
         self.resigning = false;
         if from == State::Active && to != State::Active {
-            self.raised = None;
+            (self.raised, self.ordered) = (None, false);
             self.announcements = Announcements::default();
             self.counts.given += 1;
             out.push(Action::Give);

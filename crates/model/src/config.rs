@@ -13,6 +13,7 @@ pub mod edit;
 pub mod explain;
 pub mod finding;
 pub mod forward;
+pub mod heartbeat;
 pub mod http2;
 pub mod link;
 pub mod load;
@@ -57,12 +58,13 @@ pub use checked::{
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
 pub use compress::{Coding, Compress};
 pub use diff::{
-    CaptureKey, Changes, Diff, GlobalKey, LinkKey, NameKey, NameServerKey, PacketsKey, PoolChange,
-    PoolKey, ServerKey, ServiceKey, VrrpKey, ZoneKey, diff,
+    CaptureKey, Changes, Diff, GlobalKey, HeartbeatKey, LinkKey, NameKey, NameServerKey,
+    PacketsKey, PoolChange, PoolKey, ServerKey, ServiceKey, VrrpKey, ZoneKey, diff,
 };
 pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
 pub use forward::Forward;
+pub use heartbeat::{BeatPath, Heartbeat, Reach};
 pub use http2::{ClientHttp2, Http2Flood, Offer, ServerHttp2, Speak};
 pub use link::{Bundle, LinkPolicy, LinkProbe, Member};
 pub use load::{Checked, explain, load};

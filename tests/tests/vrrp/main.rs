@@ -12,5 +12,7 @@
 
 mod failing;
 mod figures;
+mod heartbeat;
+mod host;
 mod keepalived;
 mod world;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::process::Command;
+use std::path::PathBuf;
 
 use api::types::MemberStatus;
 use lab::net::{BpfFs, Namespace};
@@ -16,6 +16,8 @@ use tests::e2e::process::Process;
 use tests::e2e::tools;
 use tests::e2e::wait;
 use tokio::runtime::{Builder, Runtime};
+
+use super::host::host;
 
 /// The last parts of the hosts' addresses.
 const SERVER: u8 = 50;
@@ -113,6 +115,10 @@ pub struct World {
     pub hub: Namespace,
     /// Lines of each group.
     group: String,
+    /// The last lines of each member's file, and those of its packet plane.
+    pub tail: [String; 2],
+    /// See `tail`.
+    pub plane: [String; 2],
 }
 
 impl World {
@@ -140,8 +146,20 @@ impl World {
         let capture = Process::start(capture);
         wait::until("the capture begins", || capture.said().contains("listening on"));
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let group = group.to_owned();
-        World { members, capture, _origin: origin, runtime, _server: server, client, hub, group }
+        let (group, [tail, plane]) = (group.to_owned(), Default::default());
+        let _server = server;
+        World {
+            members,
+            capture,
+            _origin: origin,
+            runtime,
+            _server,
+            client,
+            hub,
+            group,
+            tail,
+            plane,
+        }
     }
 
     /// Both daemons; the first is active.
@@ -170,9 +188,8 @@ impl World {
     }
 
     fn start_with(&mut self, who: Who, words: &[&str]) {
-        let text = self.text(who);
+        let file = self.write(who);
         let member = self.member(who);
-        let file = member.dir.write("steelyard.toml", text);
         let mut command = member.namespace.as_ref().unwrap().command(program());
         command.args(["run", "-c"]).arg(file).args(words);
         for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
@@ -182,8 +199,13 @@ impl World {
         wait::until("steelyard run answers", || {
             let daemon = self.member(who).daemon.as_mut().unwrap();
             assert!(daemon.ended().is_none(), "steelyard run ended: {}", daemon.said());
-            self.try_status(who).is_some()
+            self.whole_status(who).is_some()
         });
+    }
+
+    /// Writes a member's file.
+    pub fn write(&self, who: Who) -> PathBuf {
+        self.dir(who).write("steelyard.toml", self.text(who))
     }
 
     fn text(&self, who: Who) -> String {
@@ -192,10 +214,11 @@ impl World {
         let mut text = format!(
             "[global]\nworkers = 1\nhistory = \"off\"\naccess-log = \"off\"\n\
              [global.control]\nsocket = \"{dir}/sock\"\nstate = \"{dir}/state\"\n\
-             [packets]\npins = \"{}\"\n\
+             [packets]\npins = \"{}\"\n{}\n\
              [service.shop]\nlisten = [\"{}\", \"{}\"]\nforward = \"http\"\npool = \"web\"\n\
              [pool.web]\nservers = [\"{}\"]\n",
             pins.display(),
+            self.plane[usize::from(who.number() - 1)],
             SocketAddr::new(V4.shared(), 80),
             SocketAddr::new(V6.shared(), 80),
             SocketAddr::new(V4.host(SERVER), 8080),
@@ -209,7 +232,7 @@ impl World {
                 self.group,
             ));
         }
-        text
+        text + &self.tail[usize::from(who.number() - 1)]
     }
 
     /// SIGKILL to the daemon; its machine lives on.
@@ -264,14 +287,15 @@ impl World {
         &mut self.members[usize::from(who.number() - 1)]
     }
 
-    fn try_status(&self, who: Who) -> Option<api::types::Status> {
+    /// How everything stands at a member, if it answers.
+    pub fn whole_status(&self, who: Who) -> Option<api::types::Status> {
         let member = &self.members[usize::from(who.number() - 1)];
         self.runtime.block_on(member.api.status()).ok()
     }
 
     /// How a group stands at a member.
     pub fn status(&self, who: Who, version: Version) -> Option<MemberStatus> {
-        let status = self.try_status(who)?;
+        let status = self.whole_status(who)?;
         status.vrrp.into_iter().find(|one| one.name == version.group())
     }
 
@@ -341,28 +365,6 @@ impl World {
             curl.output().unwrap().stdout == b"200"
         });
     }
-}
-
-/// A host at the bridge; its link has the number of its address.
-fn host(hub: &Namespace, role: &str, last: u8, port: &str) -> Namespace {
-    let host = Namespace::new(role).unwrap();
-    host.set(&[
-        ("net/ipv6/conf/default/accept_dad", "0"),
-        ("net/ipv6/conf/all/accept_dad", "0"),
-        ("net/ipv6/conf/default/router_solicitations", "0"),
-    ])
-    .unwrap();
-    let mut ip = Command::new(tools::program("ip"));
-    ip.args(["link", "add", "eth0", "netns", host.name(), "type", "veth"]);
-    ip.args(["peer", "name", port, "netns", hub.name()]);
-    lab::net::said(&mut ip).unwrap();
-    hub.ip(&format!("link set {port} master br0 up\n")).unwrap();
-    host.ip(&format!(
-        "link set eth0 address 02:00:00:00:00:{last:02x}\nlink set eth0 up\n\
-         addr add 10.9.0.{last}/24 dev eth0\naddr add fd09::{last}/64 dev eth0 nodad\n"
-    ))
-    .unwrap();
-    host
 }
 
 /// Who said in this capture that the address is at its link.

@@ -10,6 +10,7 @@ use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 
 use super::certificate::CertificateStatus;
+use super::heartbeat::HeartbeatStatus;
 use super::link::BundleStatus;
 use super::names::NamesStatus;
 use super::packets::PacketsStatus;
@@ -46,6 +47,9 @@ pub struct Status {
     /// Addresses that this machine shares with others, by group.
     #[serde(default)]
     pub vrrp: Vec<MemberStatus>,
+    /// What this machine and another one that shares them tell each other.
+    #[serde(default)]
+    pub heartbeats: Vec<HeartbeatStatus>,
     /// Bundles of links, by name.
     #[serde(default)]
     pub links: Vec<BundleStatus>,

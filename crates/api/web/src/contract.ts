@@ -11,6 +11,8 @@ export type Audit = { "failures": number; "records": Array<AuditRecord>; "unread
 
 export type AuditRecord = { "action": string; "after": string; "at-unix-ms": number; "before": string; "id": number; "reversible"?: boolean; "saved"?: (string | null); "target": string; "undoes"?: (number | null); "way": string; "who": string };
 
+export type BeatPathStatus = { "loss": number; "name": string; "not-sent": number; "reason": string; "received": number; "refused": Record<string, number>; "round-trip-us"?: (number | null); "sent": number; "since-unix-ms": number; "state": string };
+
 export type Bound = "connections" | "pending" | "requests" | "retries";
 
 export type BreakerStatus = { "bound": Bound; "in-use": number; "limit": number; "open": boolean; "refused": number; "since-unix-ms": number };
@@ -65,6 +67,8 @@ export type Generations = { "generations": Array<Generation> };
 
 export type Ground = "failures" | "rate" | "cuts";
 
+export type HeartbeatStatus = { "behind": boolean; "counts": Record<string, number>; "drift"?: (string | null); "generation": number; "groups": Array<PeerGroup>; "keys": Array<number>; "name": string; "paths": Array<BeatPathStatus>; "peer": string; "peer-generation"?: (number | null); "peer-protocol"?: (number | null); "peer-reached"?: (number | null); "peer-version"?: (string | null); "reached"?: (number | null); "reason": string; "since-unix-ms": number; "state": string; "targets": Array<TargetStatus> };
+
 export type History = { "covered-ms": number; "failures": number; "records": number; "rows": Array<HistoryRow>; "since-unix-ms": number; "unreadable-bytes": number; "until-unix-ms": number };
 
 export type HistoryRow = { "line": Array<(number | null)>; "line-of": string; "name": string; "numbers": Record<string, number>; "rates": Record<string, number>; "worst": Array<Worst> };
@@ -118,6 +122,8 @@ export type PacketService = { "alarm": boolean; "flows": number; "forward": stri
 export type PacketsReport = { "accounted": Counter; "earlier"?: number; "events-lost": Counter; "evicted": Counter; "outcomes": Array<PacketOutcome>; "received": Counter; "services": Array<PacketService>; "unaccounted": number };
 
 export type PacketsStatus = { "adopted": boolean; "broken"?: (string | null); "generation"?: number; "interfaces": Array<PacketInterface>; "memory-bytes": number; "neighbours": Array<Neighbour> };
+
+export type PeerGroup = { "family": number; "id": number; "priority": number; "state": string };
 
 export type PhaseTimes = { "count": number; "mean-us"?: (number | null); "p50-us"?: (number | null); "p90-us"?: (number | null); "p99-us"?: (number | null); "phase": string };
 
@@ -207,7 +213,7 @@ export type SlowService = { "bound-ms": number; "examples": Array<SlowExample>; 
 
 export type Source = "probe" | "agent" | "traffic" | "operator" | "configuration" | "resolver";
 
-export type Status = { "draining": Array<Draining>; "generation": number; "links"?: Array<BundleStatus>; "names"?: (NamesStatus | null); "now-unix-ms": number; "packets"?: (PacketsStatus | null); "pid": number; "pools": Array<PoolStatus>; "services": Array<ServiceStatus>; "since-unix-ms": number; "uptime-ms": number; "version": string; "vrrp"?: Array<MemberStatus>; "warnings": Array<string>; "workers": number };
+export type Status = { "draining": Array<Draining>; "generation": number; "heartbeats"?: Array<HeartbeatStatus>; "links"?: Array<BundleStatus>; "names"?: (NamesStatus | null); "now-unix-ms": number; "packets"?: (PacketsStatus | null); "pid": number; "pools": Array<PoolStatus>; "services": Array<ServiceStatus>; "since-unix-ms": number; "uptime-ms": number; "version": string; "vrrp"?: Array<MemberStatus>; "warnings": Array<string>; "workers": number };
 
 export type Statuses = { "client-error": Counter; "informational": Counter; "redirect": Counter; "server-error": Counter; "success": Counter };
 
@@ -220,6 +226,8 @@ export type SumVerdict = ("good" | "not-judged" | { "ejected": Ground } | { "all
 export type Taken = { "groups": Array<string> };
 
 export type Tally = { "bad": number; "cut": number; "good": number };
+
+export type TargetStatus = { "answered": number; "name": string; "state": string; "unanswered": number };
 
 export type UsersCause = { "cause": string; "count": number };
 

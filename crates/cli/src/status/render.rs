@@ -1,5 +1,6 @@
 //! A status as text. Pure: ages are counted from the daemon's own clock.
 
+mod heartbeat;
 mod limit;
 mod link;
 mod names;
@@ -66,6 +67,7 @@ pub fn render(status: &Status, width: usize, paint: Paint) -> String {
         tables.extend([packets::interfaces(forwarded), packets::neighbours(forwarded)]);
     }
     tables.push(vrrp::members(status));
+    tables.extend([heartbeat::peers(status), heartbeat::paths(status), heartbeat::targets(status)]);
     tables.push(link::links(status));
     if let Some(served) = &status.names {
         tables.extend([names::listeners(served), names::names(served)]);

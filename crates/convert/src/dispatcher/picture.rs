@@ -242,8 +242,8 @@ impl Picture {
             "reach" => notes.left(
                 command.line,
                 &command.text,
-                "a member's reach is not measured",
-                "`probe`",
+                "members tell each other what they reach by a heartbeat, which has names and keys",
+                "`reach` of `[heartbeat.PEER]`",
             ),
             _ => {
                 notes.needless(command.line, &command.text, "it is about the manager's own process")

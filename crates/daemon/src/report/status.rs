@@ -49,6 +49,7 @@ pub fn status(
         pools,
         packets: super::packets::status(&facts.packets, picture),
         vrrp: super::vrrp::status(&facts.vrrp),
+        heartbeats: super::heartbeat::status(&facts.vrrp),
         links: super::links::status(&facts.links),
         names: super::names::status(&facts.names),
         warnings: warnings(picture, facts, now),

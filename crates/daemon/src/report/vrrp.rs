@@ -37,7 +37,7 @@ fn member(group: &str, view: &GroupView) -> MemberStatus {
 }
 
 /// What a machine counted, by name.
-pub fn counts(counts: &Counts) -> [(&'static str, u64); 11] {
+pub fn counts(counts: &Counts) -> [(&'static str, u64); 12] {
     [
         ("advertisements-sent", counts.sent),
         ("advertisements-received", counts.received),
@@ -49,6 +49,7 @@ pub fn counts(counts: &Counts) -> [(&'static str, u64); 11] {
         ("announcements", counts.announced),
         ("became-active", counts.taken),
         ("gave-up", counts.given),
+        ("withheld", counts.withheld),
         ("stalled", counts.stalled),
     ]
 }

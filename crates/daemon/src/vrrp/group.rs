@@ -1,5 +1,7 @@
 //! One group at work: its machine, its socket, its addresses. It carries out what the machine says, in order.
 
+mod pair;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,6 +17,7 @@ use model::moment::Moment;
 use super::ear::Ear;
 use super::gate::Gates;
 use super::ground::Ground;
+use super::heartbeat::said::Pair;
 use super::mouth::Mouth;
 use super::view::GroupView;
 use super::{alive, tell};
@@ -46,6 +49,12 @@ pub struct Group {
     ground: Option<Ground>,
     mouth: Option<Mouth>,
     problem: Option<String>,
+    /// Why it cannot do all of its work.
+    unfit: Option<String>,
+    /// Until when the addresses may be answered for by what was sent.
+    held: Moment,
+    /// The other member of the heartbeat.
+    pair: Arc<Pair>,
     /// The addresses were here before us: they are not ours to take away.
     foreign: bool,
     since: SystemTime,
@@ -64,6 +73,9 @@ impl Group {
             ground: None,
             mouth: None,
             problem: None,
+            unfit: None,
+            held: Moment::default(),
+            pair: Default::default(),
             foreign: false,
             since: SystemTime::now(),
             reason: "it has not begun".to_owned(),
@@ -221,7 +233,7 @@ impl Group {
             addresses: self.config.addresses.clone(),
             state: self.state(),
             since: self.since,
-            reason: self.reason.clone(),
+            reason: self.why(),
             priority: self.machine.priority(),
             heard: self.machine.heard(),
             counts: self.machine.counts().clone(),
@@ -241,6 +253,7 @@ impl Group {
                     self.give(&addresses, tools).await;
                 }
                 Action::Announce => self.announce(tools),
+                Action::Withheld(why) => self.kept_back(why, tools),
                 Action::Changed { from, to, why } => self.changed(from, to, why, tools),
             }
         }
@@ -263,7 +276,11 @@ impl Group {
         }
         *self.dropped.entry("not-sent").or_default() += failed;
         let gated = self.config.dead_man.is_some() && !self.foreign;
-        if gated && sent && self.state() == State::Active {
+        if !sent || self.state() != State::Active {
+            return;
+        }
+        self.held = self.machine.hold();
+        if gated {
             tools.gates.hold(&self.config.addresses, self.machine.hold());
         }
     }
@@ -308,7 +325,11 @@ impl Group {
     fn changed(&mut self, from: State, to: State, why: Why, tools: &Tools<'_>) {
         let (level, kind) = tell::kind(to, why);
         self.since = SystemTime::now();
-        self.reason = tell::reason(why, self.problem.as_deref());
+        let detail = match why {
+            Why::Behind => Some(self.pair.standing.as_str()),
+            _ => self.problem.as_deref(),
+        };
+        self.reason = tell::reason(why, detail);
         if self.changes.len() == KEPT {
             self.changes.pop_front();
         }

@@ -1,5 +1,7 @@
 //! The thread's life: what is waited for, and what follows in which order.
 
+mod pair;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,14 +18,18 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::alive::{self, Pulse};
 use super::ear::{Ear, Heard};
+use super::fit;
 use super::gate::Gates;
 use super::ground::ground;
 use super::group::{Group, Tools};
+use super::heartbeat::Heartbeat;
+use super::heartbeat::word::{self, Word};
 use super::order::{Order, TakeoverError};
 use super::view::View;
 use crate::control::{Control, Picture};
 use crate::event::Events;
 use crate::packets::netlink::{Address, Kernel, News};
+use crate::packets::view as packets;
 
 /// Between two looks at links, addresses and whether the control lives.
 const LOOK: Duration = Duration::from_millis(250);
@@ -33,13 +39,14 @@ const FRAMES: usize = 256;
 /// Follows the pictures until told to end.
 pub(super) async fn run(
     control: Control,
-    pulse: Pulse,
+    (pulse, packets): (Pulse, watch::Receiver<Arc<packets::View>>),
     mut orders: mpsc::Receiver<Order>,
     show: watch::Sender<Arc<View>>,
 ) {
     let mut pictures = control.watch();
     let (to, mut frames) = mpsc::channel(FRAMES);
-    let mut life = Life::new(control.events().clone(), to);
+    let (say, mut words) = mpsc::channel(word::WAITING);
+    let mut life = Life::new(control.events().clone(), to, say);
     let mut look = tokio::time::interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut alive, mut stale) = (true, true);
@@ -63,6 +70,7 @@ pub(super) async fn run(
                 None => return,
             },
             heard = frames.recv() => if let Some(heard) = heard { life.hear(&heard).await },
+            word = words.recv() => if let Some(word) = word { life.hear_word(word) },
             () = tokio::time::sleep_until(due) => {}
             changed = pictures.changed(), if alive => (alive, stale) = (changed.is_ok(), true),
             news = life.news() => life.learn(news),
@@ -71,7 +79,8 @@ pub(super) async fn run(
         let looks = stale || life.moved;
         if looks {
             let picture = pictures.borrow_and_update().clone();
-            life.follow(&picture, &pulse).await;
+            let forwarded = packets.borrow().clone();
+            life.follow(&picture, &pulse, &forwarded).await;
             stale = false;
         }
         life.tick().await;
@@ -90,6 +99,10 @@ struct Life {
     groups: BTreeMap<String, Group>,
     ears: HashMap<u32, Ear>,
     frames: mpsc::Sender<Heard>,
+    heartbeat: Option<Heartbeat>,
+    /// Heartbeats that were begun.
+    eras: u64,
+    words: mpsc::Sender<Word>,
     links: HashMap<u32, Link>,
     addresses: Vec<Address>,
     /// Links or addresses changed.
@@ -100,7 +113,7 @@ struct Life {
 }
 
 impl Life {
-    fn new(events: Events, frames: mpsc::Sender<Heard>) -> Life {
+    fn new(events: Events, frames: mpsc::Sender<Heard>, words: mpsc::Sender<Word>) -> Life {
         Life {
             events,
             kernel: None,
@@ -108,6 +121,9 @@ impl Life {
             groups: BTreeMap::new(),
             ears: HashMap::new(),
             frames,
+            heartbeat: None,
+            eras: 0,
+            words,
             links: HashMap::new(),
             addresses: Vec::new(),
             moved: true,
@@ -118,7 +134,9 @@ impl Life {
 
     fn due(&self) -> Instant {
         let now = alive::now();
-        let due = self.groups.values().map(Group::due).min().unwrap_or(Moment::NEVER);
+        let groups = self.groups.values().map(Group::due);
+        let beats = self.heartbeat.iter().map(Heartbeat::due);
+        let due = groups.chain(beats).min().unwrap_or(Moment::NEVER);
         Instant::now() + due.since(now).min(LOOK)
     }
 
@@ -139,14 +157,15 @@ impl Life {
     }
 
     /// Has the groups of this picture, each on its ground.
-    async fn follow(&mut self, picture: &Picture, pulse: &Pulse) {
+    async fn follow(&mut self, picture: &Picture, pulse: &Pulse, packets: &packets::View) {
         let config = &picture.config;
-        if config.vrrp.is_empty() && self.groups.is_empty() {
+        if config.vrrp.is_empty() && config.heartbeats.is_empty() && !self.busy() {
             return;
         }
         if !self.look().await {
             return;
         }
+        self.pair(picture);
         if config.vrrp.values().any(|group| group.dead_man.is_some()) {
             self.gates.open(&config.packets.pins);
         }
@@ -159,6 +178,7 @@ impl Life {
         let names: Vec<String> = self.groups.keys().cloned().collect();
         for name in names {
             let Some(mut group) = self.groups.remove(&name) else { continue };
+            group.judge(fit::obstacle(&group.config, picture, packets), &self.events);
             let stands = ground(&group.config, &self.links, &self.addresses, &shared);
             let stands = hangs.clone().map_or(stands, Err);
             let ifindex = stands.as_ref().ok().map(|ground| ground.ifindex);
@@ -262,6 +282,7 @@ impl Life {
     }
 
     async fn tick(&mut self) {
+        self.consult().await;
         let now = alive::now();
         let due = self.groups.iter().filter(|(_, group)| group.due() <= now);
         let names: Vec<String> = due.map(|(name, _)| name.clone()).collect();
@@ -273,6 +294,7 @@ impl Life {
             }
             self.groups.insert(name, group);
         }
+        self.speak();
     }
 
     async fn take_over(&mut self, wanted: Option<String>) -> Result<Vec<String>, TakeoverError> {
@@ -304,11 +326,16 @@ impl Life {
 
     /// Gives everything up and leaves no trace.
     async fn end(&mut self) {
+        let mut parting = Vec::new();
         for (_, mut group) in std::mem::take(&mut self.groups) {
             let ifindex = self.ifindex(&group);
             if let Some(mut tools) = self.tools(ifindex) {
                 group.end(Why::Ended, &mut tools).await;
             }
+            parting.push(ha::beat::Claim { state: State::Idle, ..group.claim() });
+        }
+        if let Some(heartbeat) = &mut self.heartbeat {
+            heartbeat.speak(parting);
         }
         self.gates.remove(self.links.values().map(|link| link.name.clone()));
     }
@@ -343,6 +370,7 @@ impl Life {
         let groups = self.groups.iter().map(|(name, group)| (name.clone(), group.view()));
         View {
             groups: groups.collect(),
+            heartbeats: self.heartbeat.iter().map(Heartbeat::view).collect(),
             dropped: self.dropped.clone(),
             shut: self.gates.shut(),
             broken: self.gates.broken.clone(),

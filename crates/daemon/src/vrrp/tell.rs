@@ -1,6 +1,6 @@
 //! Changes of state in words, for events and `status`. Pure.
 
-use ha::machine::{State, Why};
+use ha::machine::{State, Why, Withheld};
 
 use crate::event::Level;
 
@@ -15,8 +15,8 @@ pub fn kind(to: State, why: Why) -> (Level, &'static str) {
     }
 }
 
-/// Why, in a sentence. `problem`: what is at fault.
-pub fn reason(why: Why, problem: Option<&str>) -> String {
+/// Why, in a sentence. `detail`: what is at fault, or how members stand.
+pub fn reason(why: Why, detail: Option<&str>) -> String {
     match why {
         Why::Begun => "it began, and listens".to_owned(),
         Why::Resumed => "it held the address just now: the process before it did".to_owned(),
@@ -28,8 +28,19 @@ pub fn reason(why: Why, problem: Option<&str>) -> String {
         }
         Why::Stalled => "it advertised nothing for the dead man's time".to_owned(),
         Why::Ordered => "it was ordered to".to_owned(),
-        Why::Fault => problem.unwrap_or("it is at fault").to_owned(),
+        Why::Behind => detail.unwrap_or("the other member reaches more").to_owned(),
+        Why::Fault => detail.unwrap_or("it is at fault").to_owned(),
         Why::Ended => "it ended".to_owned(),
+    }
+}
+
+/// Why nothing is taken over although nobody advertises. `standing`: how both members stand.
+pub fn withheld(why: Withheld, peer: &str, standing: &str) -> String {
+    match why {
+        Withheld::Active(source, priority) => format!(
+            "no advertisement comes, but {peer} says by the heartbeat that it is active, as {source} with priority {priority}"
+        ),
+        Withheld::Ahead => format!("no advertisement comes, but {standing}"),
     }
 }
 
@@ -45,5 +56,10 @@ mod tests {
             reason(Why::Fault, Some("the link of eth0 is down")),
             "the link of eth0 is down"
         );
+        let why = Withheld::Active([192, 0, 2, 1].into(), 150);
+        let text = withheld(why, "left", "");
+        assert!(text.ends_with(
+            "left says by the heartbeat that it is active, as 192.0.2.1 with priority 150"
+        ));
     }
 }

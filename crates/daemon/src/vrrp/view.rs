@@ -8,11 +8,15 @@ use bpf::Shut;
 use ha::counts::Counts;
 use ha::machine::State;
 
+use super::heartbeat::view::BeatView;
+
 /// All groups.
 #[derive(Clone, Debug, Default)]
 pub struct View {
     /// By name.
     pub groups: BTreeMap<String, GroupView>,
+    /// Heartbeats with other members.
+    pub heartbeats: Vec<BeatView>,
     /// Packets of protocol 112 that belong to no group, by what was wrong with them.
     pub dropped: BTreeMap<&'static str, u64>,
     /// What the dead man's gate kept from passing; `None`: there is none.

@@ -265,7 +265,7 @@ impl World {
                     let source = self.members[at].settings.source;
                     self.send(at, &emit(&advert, source, group(source)));
                 }
-                Action::Announce | Action::Changed { .. } => {}
+                Action::Announce | Action::Changed { .. } | Action::Withheld(_) => {}
             }
         }
         self.members[at].hold = self.members[at].machine.hold();

@@ -4,6 +4,7 @@ mod balance;
 mod buffer;
 mod capture;
 mod compress;
+mod heartbeat;
 mod http2;
 mod inner;
 mod link;
@@ -49,6 +50,10 @@ pub fn build(effective: &Effective) -> Config {
         effective.pools.iter().map(|section| (section.name.clone(), Arc::new(pool(section))));
     let groups =
         effective.vrrp.iter().map(|section| (section.name.clone(), Arc::new(vrrp::vrrp(section))));
+    let heartbeats = effective
+        .heartbeats
+        .iter()
+        .map(|section| (section.name.clone(), Arc::new(heartbeat::heartbeat(section))));
     let captures = effective
         .captures
         .iter()
@@ -69,6 +74,7 @@ pub fn build(effective: &Effective) -> Config {
         services: services.collect::<BTreeMap<_, _>>(),
         pools: pools.collect::<BTreeMap<_, _>>(),
         vrrp: groups.collect::<BTreeMap<_, _>>(),
+        heartbeats: heartbeats.collect::<BTreeMap<_, _>>(),
         captures: captures.collect::<BTreeMap<_, _>>(),
         links: bundles.collect::<BTreeMap<_, _>>(),
         name_server: names::server(&effective.names),

@@ -18,6 +18,7 @@ use super::buffer::Buffer;
 use super::capture::Capture;
 use super::compress::Compress;
 use super::forward::Forward;
+use super::heartbeat::Heartbeat;
 use super::http2::{ClientHttp2, ServerHttp2};
 use super::link::Bundle;
 use super::names::{NameServer, Named, Zone};
@@ -48,6 +49,8 @@ pub struct Config {
     pub pools: BTreeMap<String, Arc<Pool>>,
     /// Shared addresses by the names of their groups.
     pub vrrp: BTreeMap<String, Arc<Vrrp>>,
+    /// Heartbeats by the names of the other members.
+    pub heartbeats: BTreeMap<String, Arc<Heartbeat>>,
     /// When packets are captured, by name.
     pub captures: BTreeMap<String, Arc<Capture>>,
     /// Bundles of links by name.

@@ -120,7 +120,9 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
             (DeValue::Boolean(false), Short::On) if unset.is_some() => {
                 return unset.map(|word| Slot::Value(Value::Unset(word)));
             }
-            (value, Short::Key(name)) if !matches!(value, DeValue::Array(_)) => {
+            (value, Short::Key(name))
+                if !matches!(value, DeValue::Array(_)) || takes_lists(table, name) =>
+            {
                 let (_, key) = table.find(name)?;
                 let value = self.scalar(&key.kind, node)?;
                 return self.short(table, name, value, place);
@@ -357,4 +359,9 @@ fn clipped(text: &str) -> String {
 /// A string's own text, decoded; other values show as they stand in the file.
 fn shown(value: &DeValue<'_>) -> Option<String> {
     value.as_str().map(|text| format!("\"{}\"", clipped(text).escape_debug()))
+}
+
+/// Whether a list may stand for this key of a table, and so for the table.
+fn takes_lists(table: &'static Table, key: &str) -> bool {
+    table.find(key).is_some_and(|(_, key)| matches!(key.kind, Kind::Addresses))
 }

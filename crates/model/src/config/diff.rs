@@ -1,5 +1,6 @@
 //! What differs between two configurations, by name, so that only that is touched. It touches nothing itself.
 
+mod reuse;
 mod said;
 
 use std::collections::{BTreeMap, HashMap};
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::address::ServerAddress;
 use super::capture::Capture;
 use super::checked::{Config, Global, Pool, Server, Service};
+use super::heartbeat::Heartbeat;
 use super::link::Bundle;
 use super::names::{NameServer, Named, Zone};
 use super::packets::Packets;
@@ -32,6 +34,9 @@ pub struct Diff {
     /// Shared addresses.
     #[serde(default)]
     pub vrrp: Changes<Vec<VrrpKey>>,
+    /// Heartbeats with other members.
+    #[serde(default)]
+    pub heartbeats: Changes<Vec<HeartbeatKey>>,
     /// Captures.
     pub captures: Changes<Vec<CaptureKey>>,
     /// Bundles of links.
@@ -193,6 +198,17 @@ keys! {
     DeadMan = "dead-man" => dead_man,
 }
 keys! {
+    /// A key of a heartbeat.
+    HeartbeatKey of Heartbeat besides (peer):
+    Name = "name" => name,
+    Secret = "secret" => secret,
+    Paths = "paths" => paths,
+    Port = "port" => port,
+    Every = "every" => every,
+    Timeout = "timeout" => timeout,
+    Reach = "reach" => reach,
+}
+keys! {
     /// A key of a capture.
     CaptureKey of Capture besides (name):
     Service = "service" => service,
@@ -274,38 +290,12 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
         services: changes(&old.services, &new.services, ServiceKey::between),
         pools: changes(&old.pools, &new.pools, pool_change),
         vrrp: changes(&old.vrrp, &new.vrrp, VrrpKey::between),
+        heartbeats: changes(&old.heartbeats, &new.heartbeats, HeartbeatKey::between),
         captures: changes(&old.captures, &new.captures, CaptureKey::between),
         links: changes(&old.links, &new.links, LinkKey::between),
         name_server: NameServerKey::between(&old.name_server, &new.name_server),
         zones: changes(&old.zones, &new.zones, ZoneKey::between),
         names: changes(&old.names, &new.names, NameKey::between),
-    }
-}
-
-impl Config {
-    /// The same configuration, in which every object that `old` has just so is the object of `old`.
-    pub fn reuse(self, old: &Config) -> Config {
-        let services = self.services.into_iter().map(|(name, new)| match old.services.get(&name) {
-            Some(old) if *old == new => (name, Arc::clone(old)),
-            _ => (name, new),
-        });
-        let pools = self.pools.into_iter().map(|(name, new)| match old.pools.get(&name) {
-            Some(old) if *old == new => (name, Arc::clone(old)),
-            Some(old) => (name, Arc::new(reuse_servers(&new, old))),
-            None => (name, new),
-        });
-        Config {
-            global: self.global,
-            packets: self.packets,
-            services: services.collect(),
-            pools: pools.collect(),
-            vrrp: self.vrrp,
-            captures: self.captures,
-            links: self.links,
-            name_server: self.name_server,
-            zones: self.zones,
-            names: self.names,
-        }
     }
 }
 
@@ -317,6 +307,7 @@ impl Diff {
             && self.services.is_empty()
             && self.pools.is_empty()
             && self.vrrp.is_empty()
+            && self.heartbeats.is_empty()
             && self.captures.is_empty()
             && self.links.is_empty()
             && self.name_server.is_empty()
@@ -386,15 +377,4 @@ fn pool_change(old: &Pool, new: &Pool) -> PoolChange {
                 .collect(),
         },
     }
-}
-
-fn reuse_servers(new: &Pool, old: &Pool) -> Pool {
-    let before = identities(old);
-    let servers = new.servers.iter().map(|server| {
-        match before.get(&(server.name.as_str(), &server.address)) {
-            Some(old) if *old == server => Arc::clone(old),
-            _ => Arc::clone(server),
-        }
-    });
-    Pool { servers: servers.collect(), ..new.clone() }
 }

@@ -85,6 +85,10 @@ impl Origins {
             let path = format!("vrrp.{}", group.name);
             self.section(group, &path, &format!("[{path}]"), &|_, _| true, visit);
         }
+        for heartbeat in &self.effective.heartbeats {
+            let path = format!("heartbeat.{}", heartbeat.name);
+            self.section(heartbeat, &path, &format!("[{path}]"), &|_, _| true, visit);
+        }
         for rule in &self.effective.captures {
             let path = format!("capture.{}", rule.name);
             self.section(rule, &path, &format!("[{path}]"), &|_, _| true, visit);

@@ -1,6 +1,7 @@
 //! From what is written to what is in force: inheritance (global → service or pool → server), defaults, and what
 //! follows from other settings. It reports nothing: `verify` judges the result.
 
+mod heartbeat;
 mod names;
 mod uses;
 
@@ -15,8 +16,9 @@ use super::tables::agent::OF_AGENTS;
 use super::tables::balance::OWNED;
 use super::tables::probe::{KINDS, OF_KINDS, PROGRAM};
 use super::tables::{
-    capture::CAPTURE, global::GLOBAL, link::LINK, names::NAME, names::SERVER as NAMES, names::ZONE,
-    packets::PACKETS, pool::POOL, pool::SERVER, service::SERVICE, vrrp::VRRP,
+    capture::CAPTURE, global::GLOBAL, heartbeat::HEARTBEAT, link::LINK, names::NAME,
+    names::SERVER as NAMES, names::ZONE, packets::PACKETS, pool::POOL, pool::SERVER,
+    service::SERVICE, vrrp::VRRP,
 };
 use super::value::Value;
 pub use uses::Uses;
@@ -34,6 +36,8 @@ pub struct Effective {
     pub pools: Vec<Section>,
     /// Groups of shared addresses by name.
     pub vrrp: Vec<Section>,
+    /// Heartbeats by the names of the other members.
+    pub heartbeats: Vec<Section>,
     /// Captures by name.
     pub captures: Vec<Section>,
     /// Bundles of links by name.
@@ -60,7 +64,9 @@ pub fn resolve(root: &Section) -> Effective {
         .iter()
         .map(|service| resolve_service(service, written, &global))
         .collect();
-    let vrrp = root.list("vrrp").iter().map(resolve_vrrp).collect();
+    let vrrp: Vec<Section> = root.list("vrrp").iter().map(resolve_vrrp).collect();
+    let heartbeats = root.list("heartbeat").iter();
+    let heartbeats = heartbeats.map(|it| heartbeat::settle(own(&HEARTBEAT, it), &vrrp)).collect();
     let captures = root.list("capture").iter().map(|it| own(&CAPTURE, it)).collect();
     let links = root.list("link").iter().map(resolve_link).collect();
     let none = Section::new(&NAMES, Place::default());
@@ -74,6 +80,7 @@ pub fn resolve(root: &Section) -> Effective {
         services,
         pools,
         vrrp,
+        heartbeats,
         captures,
         links,
         names,

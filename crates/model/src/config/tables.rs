@@ -6,6 +6,7 @@ pub mod buffer;
 pub mod capture;
 pub mod compress;
 pub mod global;
+pub mod heartbeat;
 pub mod http2;
 pub mod link;
 pub mod names;
@@ -59,6 +60,12 @@ pub static ROOT: Table = Table {
             Kind::Named { table: &vrrp::VRRP, form: Form::Name, most: vrrp::GROUPS },
             Fallback::Absent,
             "Addresses that several machines share, one of them active, by name: VRRP (RFC 9568).",
+        ),
+        Key::new(
+            "heartbeat",
+            Kind::Named { table: &heartbeat::HEARTBEAT, form: Form::Name, most: heartbeat::PEERS },
+            Fallback::Absent,
+            "The other member that shares them, by its name: what both tell each other beside VRRP, by several paths.",
         ),
         Key::new(
             "capture",

@@ -3,6 +3,7 @@
 
 pub mod balance;
 pub mod capture;
+pub mod heartbeat;
 pub mod http2;
 pub mod link;
 pub mod listeners;
@@ -29,8 +30,8 @@ use super::section::{Section, Slot};
 use super::suggest::nearest;
 use super::tables::link::{LINK, MEMBER};
 use super::tables::{
-    global::GLOBAL, names::NAME, names::ZONE, pool::POOL, pool::SERVER, service::SERVICE,
-    vrrp::VRRP,
+    global::GLOBAL, heartbeat::HEARTBEAT, heartbeat::PATH, names::NAME, names::ZONE, pool::POOL,
+    pool::SERVER, service::SERVICE, vrrp::VRRP,
 };
 
 /// Judge everything. `whole`: the file was read to its end; otherwise absence proves nothing and is not reported.
@@ -46,6 +47,7 @@ pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
     }
     packets::verify(effective, sink);
     vrrp::verify(&effective.vrrp, sink);
+    heartbeat::verify(effective, whole, sink);
     capture::verify(effective, whole, sink);
     link::verify(&effective.links, sink);
     names::verify(effective, whole, sink);
@@ -63,6 +65,13 @@ fn missing(effective: &Effective, sink: &mut Sink<'_, '_>) {
     }
     for group in &effective.vrrp {
         required(&VRRP, group, &format!("vrrp.{}", quoted(&group.name)), sink);
+    }
+    for heartbeat in &effective.heartbeats {
+        let path = format!("heartbeat.{}", quoted(&heartbeat.name));
+        required(&HEARTBEAT, heartbeat, &path, sink);
+        for (at, one) in heartbeat.list("paths").iter().enumerate() {
+            required(&PATH, one, &format!("{path}.paths[{at}]"), sink);
+        }
     }
     for bundle in &effective.links {
         let path = format!("link.{}", quoted(&bundle.name));

@@ -13,6 +13,7 @@ mod edited;
 mod explained;
 mod fresh;
 mod good;
+mod heartbeat;
 mod hostile;
 mod link;
 mod mistakes;

@@ -5,9 +5,9 @@ import { span, moment } from "../format";
 import { known } from "../store";
 
 const GLYPHS: Record<string, string> = {
-  up: "●", active: "●", ok: "●",
-  degraded: "◐", drain: "◐", draining: "◐", unknown: "○", standby: "○", trying: "○",
-  down: "✕", error: "✕", disabled: "■", idle: "■",
+  up: "●", active: "●", ok: "●", reached: "●",
+  degraded: "◐", "one-way": "◐", drain: "◐", draining: "◐", unknown: "○", standby: "○", trying: "○",
+  down: "✕", error: "✕", lost: "✕", disabled: "■", idle: "■",
 };
 
 /** A state by word, glyph and colour, so that none of them is needed alone. */

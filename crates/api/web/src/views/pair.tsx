@@ -1,8 +1,8 @@
 // Addresses that this machine shares with others: what it is in each group, since when, and why.
 import { order } from "../api";
-import type { Taken } from "../contract";
+import type { HeartbeatStatus, Taken } from "../contract";
 import { Empty, Panel, Rows, Since, State, Wrong, may, needs, useAsking } from "../parts/basics";
-import { moment, number } from "../format";
+import { micros, moment, number, percent } from "../format";
 import { useKnown } from "../store";
 
 export function Pair() {
@@ -29,6 +29,22 @@ export function Pair() {
           </div>
         </Panel>
       ))}
+      {(scene.status.heartbeats ?? []).map((beat) => <Heartbeat beat={beat} />)}
     </>
+  );
+}
+
+/** What this machine and another one that shares addresses tell each other. */
+function Heartbeat({ beat }: { beat: HeartbeatStatus }) {
+  const refused = (path: HeartbeatStatus["paths"][number]) => Object.entries(path.refused).map(([why, n]) => `${why} ${number(n)}`).join(", ");
+  const reaches = (count?: number | null) => count ?? "an unknown number";
+  return (
+    <Panel title={`Heartbeat with ${beat.peer}`} wide>
+      <p><State is={beat.state} /> for <Since at={beat["since-unix-ms"]} />: {beat.reason}</p>
+      <p>Version {beat["peer-version"] ?? "unknown"}, generation {beat["peer-generation"] ?? "unknown"}; here generation {beat.generation}.{" "}
+        {beat.targets.length > 0 && `Of ${beat.targets.length} targets it reaches ${reaches(beat["peer-reached"])}, this machine ${reaches(beat.reached)}.`}</p>
+      <Rows label={`Paths to ${beat.peer}`} head={["Path", "State", "Why", "#Round trip", "#Loss", "Refused"]} rows={beat.paths.map((path) => [path.name, <State is={path.state} />, path.reason, micros(path["round-trip-us"]), percent(path.loss * 100), refused(path)])} />
+      {beat.targets.length > 0 && <Rows label="Targets that should be reached" head={["Target", "State", "#Answered", "#Unanswered"]} rows={beat.targets.map((target) => [target.name, <State is={target.state} />, number(target.answered), number(target.unanswered)])} />}
+    </Panel>
   );
 }

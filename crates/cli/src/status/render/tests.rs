@@ -64,6 +64,7 @@ pub(super) fn sample() -> Status {
     Status {
         packets: None,
         vrrp: Vec::new(),
+        heartbeats: Vec::new(),
         links: Vec::new(),
         names: None,
         version: "0.1.0".into(),

@@ -27,6 +27,7 @@ impl fmt::Display for Diff {
             }
         }
         named(to, "vrrp", &self.vrrp)?;
+        named(to, "heartbeat", &self.heartbeats)?;
         named(to, "capture", &self.captures)?;
         named(to, "link", &self.links)?;
         if !self.name_server.is_empty() {

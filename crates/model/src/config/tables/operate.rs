@@ -103,7 +103,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 46] = [
+pub static EVENTS: [Word; 62] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -137,6 +137,22 @@ pub static EVENTS: [Word; 46] = [
     Word::of("member-active"),
     Word::of("member-standby"),
     Word::of("member-idle"),
+    Word::of("member-unfit"),
+    Word::of("member-fit"),
+    Word::of("member-withheld"),
+    Word::of("member-released"),
+    Word::of("peer-heard"),
+    Word::of("peer-lost"),
+    Word::of("path-up"),
+    Word::of("path-down"),
+    Word::of("heartbeat-refused"),
+    Word::of("heartbeat-trouble"),
+    Word::of("config-drift"),
+    Word::of("config-agrees"),
+    Word::of("reach-lost"),
+    Word::of("reach-back"),
+    Word::of("reach-behind"),
+    Word::of("reach-level"),
     Word::of("member-refused"),
     Word::of("names-not-listening"),
     Word::of("applied"),

@@ -1,0 +1,89 @@
+//! Heartbeats as tables: the other member, the paths to it, what both should reach.
+
+use api::types::{HeartbeatStatus, Status};
+
+use crate::show::paint::Colour;
+use crate::show::table::{Align, Cell, Table};
+use crate::show::unit::span;
+
+/// The other member of each heartbeat.
+pub(super) fn peers(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("PEER", Align::Left),
+        ("VERSION", Align::Left),
+        ("GENERATION", Align::Right),
+        ("REACHES", Align::Left),
+        ("STATE", Align::Left),
+    ]);
+    for beat in &status.heartbeats {
+        let HeartbeatStatus { peer, state, reason, since_unix_ms, .. } = beat;
+        let age = span(status.now_unix_ms.saturating_sub(*since_unix_ms));
+        let known = |count: Option<u16>| count.map_or_else(|| "?".to_owned(), |n| n.to_string());
+        let reaches = if beat.targets.is_empty() {
+            "-".to_owned()
+        } else {
+            format!("{}, we {}", known(beat.peer_reached), known(beat.reached))
+        };
+        let unknown = || "?".to_owned();
+        table.row(vec![
+            peer.as_str().into(),
+            beat.peer_version.clone().unwrap_or_else(unknown).into(),
+            beat.peer_generation.map_or_else(unknown, |number| number.to_string()).into(),
+            reaches.into(),
+            Cell::led(state, colour(state), &format!(" {age}: {reason}")),
+        ]);
+    }
+    table
+}
+
+/// The paths of every heartbeat.
+pub(super) fn paths(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("PATH", Align::Left),
+        ("ROUND TRIP", Align::Right),
+        ("LOSS", Align::Right),
+        ("REFUSED", Align::Left),
+        ("STATE", Align::Left),
+    ]);
+    for path in status.heartbeats.iter().flat_map(|beat| &beat.paths) {
+        let age = span(status.now_unix_ms.saturating_sub(path.since_unix_ms));
+        let trip = path.round_trip_us.map(|micros| format!("{:.3} ms", micros as f64 / 1_000.0));
+        let refused = path.refused.iter().map(|(why, count)| format!("{why} {count}"));
+        let refused: Vec<String> = refused.collect();
+        table.row(vec![
+            path.name.as_str().into(),
+            trip.unwrap_or_else(|| "?".to_owned()).into(),
+            format!("{:.0} %", path.loss * 100.0).into(),
+            if refused.is_empty() { "-".into() } else { refused.join("\n").into() },
+            Cell::led(&path.state, colour(&path.state), &format!(" {age}: {}", path.reason)),
+        ]);
+    }
+    table
+}
+
+/// What should be reached.
+pub(super) fn targets(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("TARGET", Align::Left),
+        ("ANSWERED", Align::Right),
+        ("UNANSWERED", Align::Right),
+        ("STATE", Align::Left),
+    ]);
+    for target in status.heartbeats.iter().flat_map(|beat| &beat.targets) {
+        table.row(vec![
+            target.name.as_str().into(),
+            target.answered.to_string().into(),
+            target.unanswered.to_string().into(),
+            Cell::led(&target.state, colour(&target.state), ""),
+        ]);
+    }
+    table
+}
+
+fn colour(state: &str) -> Colour {
+    match state {
+        "up" | "reached" => Colour::Good,
+        "unknown" => Colour::Quiet,
+        _ => Colour::Doubt,
+    }
+}

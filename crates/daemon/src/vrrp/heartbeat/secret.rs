@@ -1,0 +1,107 @@
+//! The file of a heartbeat's keys: read when it changes, and believed only when nobody else could have read it.
+//!
+//! A file that is broken later leaves the keys that were read before in force: a slip while keys are exchanged does not
+//! part two members. What is in it is read by `ha::keys`.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use ha::keys::Keys;
+
+use crate::keep;
+use crate::tls::files::{Marks, marks};
+
+/// Bytes of the file.
+const BYTES: u64 = 16 * 1024;
+/// Group and others may do anything with it.
+const LOOSE: u32 = 0o077;
+
+/// Keys as they were at the last look.
+#[derive(Debug, Default)]
+pub struct Secret {
+    marks: Marks,
+    looked: bool,
+    keys: Option<Keys>,
+    /// Why the file cannot be used as it is.
+    pub broken: Option<String>,
+}
+
+impl Secret {
+    /// Looks whether the file changed.
+    pub fn look(&mut self, file: &Path) {
+        let now = marks(&[file.to_owned()]);
+        if self.looked && now == self.marks {
+            return;
+        }
+        (self.marks, self.looked) = (now, true);
+        match read(file) {
+            Ok(keys) => (self.keys, self.broken) = (Some(keys), None),
+            Err(why) => {
+                let then = match self.keys {
+                    Some(_) => "the keys from before stay in force",
+                    None => "nothing is said and nothing believed",
+                };
+                self.broken = Some(format!("{}: {why}; {then}", file.display()));
+            }
+        }
+    }
+
+    /// The keys in force.
+    pub fn keys(&self) -> Option<&Keys> {
+        self.keys.as_ref()
+    }
+}
+
+fn read(file: &Path) -> Result<Keys, String> {
+    let about = std::fs::metadata(file).map_err(|error| error.to_string())?;
+    let us = rustix::process::geteuid().as_raw();
+    if !about.is_file() {
+        return Err("it is not a file".to_owned());
+    }
+    if about.uid() != 0 && about.uid() != us {
+        let owner = about.uid();
+        return Err(format!("it belongs to uid {owner}; expected root or the daemon's user"));
+    }
+    if about.mode() & LOOSE != 0 {
+        let mode = about.mode() & 0o777;
+        return Err(format!("its mode is {mode:04o}, so others can use it: chmod go="));
+    }
+    let text = keep::read(file, BYTES).map_err(|error| error.to_string())?;
+    Keys::parse(&text.unwrap_or_default()).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn a_file_that_others_can_read_is_refused_and_a_broken_one_leaves_what_was() {
+        let room = Scratch::new("secret").unwrap();
+        let file = room.path().join("keys");
+        let write = |text: &str, mode| {
+            std::fs::write(&file, text).unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let key = "a".repeat(40);
+        let mut secret = Secret::default();
+        secret.look(&file);
+        assert!(secret.keys().is_none() && secret.broken.is_some(), "it is not there");
+        write(&format!("1 {key}"), 0o640);
+        secret.look(&file);
+        let why = secret.broken.clone().unwrap();
+        assert!(why.contains("0640") && why.contains("chmod") && !why.contains(&key), "{why}");
+        write(&format!("1 {key}\n"), 0o600);
+        secret.look(&file);
+        assert_eq!((secret.keys().map(Keys::signer), &secret.broken), (Some(1), &None));
+        write("1 short\n", 0o600);
+        secret.look(&file);
+        let why = secret.broken.clone().unwrap();
+        assert!(secret.keys().is_some() && why.contains("stay in force"), "{why}");
+        write(&format!("2 {key}{key}\n1 {key}\n"), 0o600);
+        secret.look(&file);
+        assert_eq!((secret.keys().map(Keys::signer), &secret.broken), (Some(2), &None));
+    }
+}

@@ -1,0 +1,141 @@
+//! How a heartbeat stands, for `status` and metrics. It is made by the thread and changed by nobody.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use ha::beat::{Beat, Score};
+
+use super::super::alive::now;
+use super::{Heartbeat, said};
+
+/// The heartbeat with another member.
+#[derive(Clone, Debug)]
+pub struct BeatView {
+    /// The other member's name.
+    pub peer: String,
+    /// Ours.
+    pub name: String,
+    /// It is heard by some path.
+    pub heard: bool,
+    /// Since when it is heard or not.
+    pub since: SystemTime,
+    /// What it said last, as long as it is heard.
+    pub said: Option<Beat>,
+    /// Our configuration's generation.
+    pub generation: u64,
+    /// The parts of the configuration in which both differ.
+    pub drift: Option<String>,
+    /// Why the keys cannot be had.
+    pub trouble: Option<String>,
+    /// Numbers of the keys in force, the one that signs first.
+    pub keys: Vec<u8>,
+    /// Its paths, in the order of the configuration.
+    pub paths: Vec<PathView>,
+    /// Targets; none: nothing is compared.
+    pub targets: Vec<TargetView>,
+    /// How many we reach.
+    pub reach: Option<Score>,
+    /// The other member has reached more for long enough.
+    pub behind: bool,
+    /// Beats that did not know our process.
+    pub introductions: u64,
+    /// Processes of the other member that were heard.
+    pub sessions: u64,
+}
+
+/// A path.
+#[derive(Clone, Debug)]
+pub struct PathView {
+    /// As people write it.
+    pub name: String,
+    /// `up`, `one-way` or `down`.
+    pub state: &'static str,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// Since when it is up or down.
+    pub since: SystemTime,
+    /// The least of the last round trips.
+    pub round_trip: Option<Duration>,
+    /// Of the last rounds, the share that did not come by it, 0–1.
+    pub loss: f64,
+    /// Beats that went out.
+    pub sent: u64,
+    /// Beats that could not.
+    pub not_sent: u64,
+    /// Beats that were taken.
+    pub received: u64,
+    /// Packets that were not, by what was wrong with them.
+    pub refused: BTreeMap<&'static str, u64>,
+}
+
+/// A target.
+#[derive(Clone, Debug)]
+pub struct TargetView {
+    /// Its address.
+    pub name: String,
+    /// Whether it is reached; `None`: not known yet.
+    pub reached: Option<bool>,
+    /// Answers in time.
+    pub answered: u64,
+    /// Questions without one.
+    pub unanswered: u64,
+}
+
+impl Heartbeat {
+    /// How it stands.
+    pub fn view(&self) -> BeatView {
+        let target = |asked: &super::targets::Asked| TargetView {
+            name: asked.at.to_string(),
+            reached: asked.target.reached(),
+            answered: asked.target.answered,
+            unanswered: asked.target.unanswered,
+        };
+        let keys = self.secret.keys();
+        BeatView {
+            peer: self.config.peer.clone(),
+            name: self.config.name.clone(),
+            heard: self.hearing.peer().is_some(),
+            since: self.since,
+            said: self.hearing.peer().cloned(),
+            generation: self.digest.generation,
+            drift: self.drift.clone().filter(|_| self.hearing.peer().is_some()),
+            trouble: self.trouble.clone(),
+            keys: keys.map(|keys| keys.ids().collect()).unwrap_or_default(),
+            paths: (0..self.config.paths.len()).filter_map(|at| self.path(at)).collect(),
+            targets: self.targets.each().iter().map(target).collect(),
+            reach: self.targets.score(),
+            behind: self.standing.behind(),
+            introductions: self.hearing.introductions,
+            sessions: self.hearing.sessions,
+        }
+    }
+
+    fn path(&self, at: usize) -> Option<PathView> {
+        let (written, path) = (self.config.paths.get(at)?, self.paths.each().get(at)?);
+        let heard = self.hearing.paths().get(at)?;
+        let peer = &self.config.peer;
+        let (state, reason) = if heard.up && self.hearing.one_way(at, now()) {
+            ("one-way", format!("{peer} is heard by it, and does not hear us"))
+        } else if heard.up {
+            ("up", "beats come and arrive".to_owned())
+        } else if let Some(problem) = &path.problem {
+            ("down", problem.clone())
+        } else if let Some(why) = path.last {
+            ("down", format!("what comes by it is refused: {why}"))
+        } else {
+            ("down", "nothing comes by it".to_owned())
+        };
+        Some(PathView {
+            name: said::path(written),
+            state,
+            reason,
+            since: path.since,
+            round_trip: heard.round_trip(),
+            loss: self.hearing.loss(at),
+            sent: path.sent,
+            not_sent: path.not_sent,
+            received: path.received,
+            refused: path.refused.clone(),
+        })
+    }
+}

@@ -1,0 +1,310 @@
+//! A beat as bytes and back: what one member tells the other over every path, signed. Pure.
+//!
+//! ```text
+//!  0 "SYHB"   4 version   5 least version that can read it   6 key   7 zero
+//!  8 session  16 number   24 session heard   32 its newest number   40 its newest number on this path
+//! 48 microseconds since that one came      52 fields: kind, length, value …      −32 HMAC-SHA256 of all before
+//! ```
+//! Numbers are big-endian. The first 52 bytes and the signature stay as they are in every version; fields of unknown
+//! kinds are skipped, so that members of different versions understand each other. Whatever is wrong with a packet has
+//! a name, which the caller counts. Whether a beat is new, and of whom, is `hearing`'s to judge.
+
+use std::net::IpAddr;
+
+use crate::keys::{Keys, TAG};
+use crate::machine::State;
+
+/// The version of the form.
+pub const VERSION: u8 = 1;
+/// The oldest version that understands what we write.
+const LEAST: u8 = 1;
+const MAGIC: [u8; 4] = *b"SYHB";
+const HEAD: usize = 52;
+/// The largest packet: every group of two families and some.
+pub const LARGEST: usize = 8192;
+/// Bytes of a name or a version that are sent.
+pub const TEXT: usize = 64;
+/// Parts of the configuration that are compared.
+pub const PARTS: [&str; 4] = ["services", "pools", "shared addresses", "names"];
+
+/// What one member tells the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beat {
+    /// The version of the form in which the sender writes: `VERSION`, or a newer one that we can read.
+    pub version: u8,
+    /// Drawn at random when the process began.
+    pub session: u64,
+    /// Counts rounds of beats in the session, from 1; the beats of a round, one a path, have the same.
+    pub number: u64,
+    /// What the sender heard of us.
+    pub echo: Echo,
+    /// Who says so.
+    pub name: String,
+    /// Its product's version.
+    pub product: String,
+    /// Its configuration.
+    pub config: Digest,
+    /// Targets that it reaches; `None`: not known yet.
+    pub reach: Option<Score>,
+    /// Its part in each group of shared addresses.
+    pub claims: Vec<Claim>,
+}
+
+/// What a sender heard of us.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Echo {
+    /// Our session; 0: it heard nothing.
+    pub session: u64,
+    /// Our newest number, by whichever path.
+    pub newest: u64,
+    /// Our newest number by this path; 0: none.
+    pub number: u64,
+    /// How long ago that one came, microseconds.
+    pub held_us: u32,
+}
+
+/// A configuration in short.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Digest {
+    /// Its generation.
+    pub generation: u64,
+    /// A digest of each of `PARTS`, without what differs between members by intent; 0: not known yet.
+    pub parts: [u64; PARTS.len()],
+}
+
+/// Targets that are reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Score {
+    /// So many.
+    pub reached: u16,
+    /// Of so many.
+    pub of: u16,
+}
+
+/// A member's part in a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The virtual router's number.
+    pub id: u8,
+    /// Whether the group shares addresses of IPv6.
+    pub v6: bool,
+    /// Whether the sender can do all of the group's work.
+    pub fit: bool,
+    /// What the sender is. Active: the addresses are on it, and it may answer for them now.
+    pub state: State,
+    /// Its priority now.
+    pub priority: u8,
+    /// Its address in advertisements, by which equal priorities are told apart.
+    pub source: IpAddr,
+}
+
+macro_rules! defects {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        /// What is wrong with a packet of the heartbeat.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+        pub enum Defect {
+            $($(#[$doc])* #[error($text)] $name,)*
+        }
+
+        impl Defect {
+            /// All of them.
+            pub const ALL: &[Defect] = &[$(Defect::$name,)*];
+
+            /// As in metrics: kebab-case.
+            pub const fn name(self) -> &'static str {
+                match self { $(Defect::$name => $text,)* }
+            }
+        }
+    };
+}
+
+defects! {
+    /// Fewer bytes than the head and the signature have.
+    Short = "too-short",
+    /// More bytes than any beat has.
+    Long = "too-long",
+    /// Something else.
+    Foreign = "not-a-heartbeat",
+    /// Signed with a key of a number that we do not have.
+    Key = "unknown-key",
+    /// Not signed with our key of that number.
+    Signature = "wrong-signature",
+    /// A version that we cannot read, by its own word.
+    Version = "other-version",
+    /// The fields are not what the form says, although the signature is right.
+    Fields = "malformed",
+    /// Signed well, by another member than the one that we expect.
+    Member = "other-member",
+    /// Our own, sent back to us.
+    Reflected = "reflected",
+    /// Heard before, or of a session that is over.
+    Replayed = "replayed",
+}
+
+/// Flags of a claim; others are of newer versions.
+const V6: u8 = 1;
+const UNFIT: u8 = 2;
+
+/// Kinds of fields.
+mod kind {
+    pub const NAME: u8 = 1;
+    pub const PRODUCT: u8 = 2;
+    pub const CONFIG: u8 = 3;
+    pub const REACH: u8 = 4;
+    pub const CLAIM: u8 = 5;
+}
+
+/// Writes a beat, signed. Texts longer than `TEXT` bytes are cut.
+pub fn emit(beat: &Beat, keys: &Keys) -> Vec<u8> {
+    let mut out = MAGIC.to_vec();
+    out.extend([beat.version, LEAST, keys.signer(), 0]);
+    let Echo { session, newest, number, held_us } = beat.echo;
+    for word in [beat.session, beat.number, session, newest, number] {
+        out.extend(word.to_be_bytes());
+    }
+    out.extend(held_us.to_be_bytes());
+    field(&mut out, kind::NAME, cut(&beat.name));
+    field(&mut out, kind::PRODUCT, cut(&beat.product));
+    let words = [beat.config.generation].into_iter().chain(beat.config.parts);
+    let words: Vec<u8> = words.flat_map(u64::to_be_bytes).collect();
+    field(&mut out, kind::CONFIG, &words);
+    if let Some(Score { reached, of }) = beat.reach {
+        field(&mut out, kind::REACH, &[reached.to_be_bytes(), of.to_be_bytes()].concat());
+    }
+    for claim in &beat.claims {
+        let state = match claim.state {
+            State::Idle => 0,
+            State::Standby => 1,
+            State::Active => 2,
+        };
+        let flags = (u8::from(claim.v6) * V6) | (u8::from(!claim.fit) * UNFIT);
+        let mut value = vec![claim.id, flags, state, claim.priority];
+        match claim.source {
+            IpAddr::V4(v4) => value.extend(v4.octets()),
+            IpAddr::V6(v6) => value.extend(v6.octets()),
+        }
+        field(&mut out, kind::CLAIM, &value);
+    }
+    keys.sign(&mut out);
+    out
+}
+
+fn field(out: &mut Vec<u8>, kind: u8, value: &[u8]) {
+    let length = u8::try_from(value.len()).unwrap_or(u8::MAX);
+    out.extend([kind, length]);
+    out.extend(&value[..usize::from(length)]);
+}
+
+/// As much of a text as is sent, whole characters.
+fn cut(text: &str) -> &[u8] {
+    let mut end = text.len().min(TEXT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text.as_bytes()[..end]
+}
+
+/// Reads a packet. Nothing of it is looked at before the signature was found right, but what names the key.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse(bytes: &[u8], keys: &Keys) -> Result<Beat, Defect> {
+    if bytes.len() > LARGEST {
+        return Err(Defect::Long);
+    }
+    let signed = bytes.len().checked_sub(TAG).filter(|signed| *signed >= HEAD);
+    let (body, tag) = bytes.split_at(signed.ok_or(Defect::Short)?);
+    if body[..4] != MAGIC {
+        return Err(Defect::Foreign);
+    }
+    let (least, key) = (body[5], body[6]);
+    if !keys.has(key) {
+        return Err(Defect::Key);
+    }
+    if !keys.verify(key, body, tag) {
+        return Err(Defect::Signature);
+    }
+    if least > VERSION {
+        return Err(Defect::Version);
+    }
+    let mut beat = Beat {
+        version: body[4],
+        session: word(body, 8)?,
+        number: word(body, 16)?,
+        echo: Echo {
+            session: word(body, 24)?,
+            newest: word(body, 32)?,
+            number: word(body, 40)?,
+            held_us: u32::from_be_bytes(array(body, 48)?),
+        },
+        name: String::new(),
+        product: String::new(),
+        config: Digest::default(),
+        reach: None,
+        claims: Vec::new(),
+    };
+    let mut rest = &body[HEAD..];
+    while let [kind, length, more @ ..] = rest {
+        let (value, after) = more.split_at_checked(usize::from(*length)).ok_or(Defect::Fields)?;
+        read(&mut beat, *kind, value)?;
+        rest = after;
+    }
+    let whole = rest.is_empty() && beat.session != 0 && beat.number != 0 && !beat.name.is_empty();
+    whole.then_some(beat).ok_or(Defect::Fields)
+}
+
+/// A field may be longer than we know: what follows is of a newer version.
+fn read(beat: &mut Beat, kind: u8, value: &[u8]) -> Result<(), Defect> {
+    match kind {
+        kind::NAME => beat.name = text(value)?,
+        kind::PRODUCT => beat.product = text(value)?,
+        kind::CONFIG => {
+            beat.config.generation = word(value, 0)?;
+            for (at, part) in beat.config.parts.iter_mut().enumerate() {
+                *part = word(value, 8 + 8 * at)?;
+            }
+        }
+        kind::REACH => {
+            let [reached, of] = [array(value, 0)?, array(value, 2)?].map(u16::from_be_bytes);
+            beat.reach = Some(Score { reached, of });
+        }
+        kind::CLAIM => beat.claims.push(claim(value)?),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn claim(value: &[u8]) -> Result<Claim, Defect> {
+    let [id, flags, state, priority] = array(value, 0)?;
+    let (v6, fit) = (flags & V6 != 0, flags & UNFIT == 0);
+    let state = match state {
+        0 => State::Idle,
+        1 => State::Standby,
+        2 => State::Active,
+        _ => return Err(Defect::Fields),
+    };
+    let source = match v6 {
+        false => IpAddr::from(array::<4>(value, 4)?),
+        true => IpAddr::from(array::<16>(value, 4)?),
+    };
+    Ok(Claim { id, v6, fit, state, priority, source })
+}
+
+fn word(bytes: &[u8], at: usize) -> Result<u64, Defect> {
+    array(bytes, at).map(u64::from_be_bytes)
+}
+
+fn array<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], Defect> {
+    let found = bytes.get(at..).and_then(|rest| rest.first_chunk::<N>());
+    found.copied().ok_or(Defect::Fields)
+}
+
+/// What another program is to show on somebody's screen: visible characters alone.
+fn text(bytes: &[u8]) -> Result<String, Defect> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Defect::Fields)?;
+    let fit = text.len() <= TEXT && !text.chars().any(char::is_control);
+    fit.then(|| text.to_owned()).ok_or(Defect::Fields)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! Shared secrets of a heartbeat: how their file reads, and what is signed and verified with them. It opens no file.
+//!
+//! One line a key, `ID SECRET`. The first signs; every one is accepted, so that two members can be given a new secret
+//! one after the other: the new one second on both, then first on both, then the old one away.
+
+use std::fmt;
+
+use aws_lc_rs::hmac::{HMAC_SHA256, Key, sign, verify};
+
+/// Keys of one file: the one that signs, and one that is accepted too.
+pub const MOST: usize = 2;
+/// Characters of a secret: as many as 32 random bytes have bits for in any usual writing, and no more than a line.
+pub const LENGTH: std::ops::RangeInclusive<usize> = 32..=512;
+/// Bytes of a signature (HMAC-SHA256, RFC 2104).
+pub const TAG: usize = 32;
+
+/// The keys of a member. Their secrets cannot be read back.
+#[derive(Clone)]
+pub struct Keys {
+    keys: Vec<(u8, Key)>,
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids: Vec<u8> = self.ids().collect();
+        write!(to, "keys {ids:?}")
+    }
+}
+
+/// What is wrong with a file of keys.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeysError {
+    /// A line that cannot be read. The secret itself is never repeated.
+    #[error(
+        "line {line}: {found}; expected `ID SECRET`, an ID from 1 to 255 and 32 to 512 visible characters without \
+         blanks, such as `openssl rand -hex 32` writes"
+    )]
+    Line {
+        /// From 1.
+        line: usize,
+        /// What is wrong.
+        found: &'static str,
+    },
+    /// The same number twice.
+    #[error("key {0} is there twice; expected another number for the other key")]
+    Twice(u8),
+    /// Too many.
+    #[error("there are {0} keys; expected one, or two while they are exchanged")]
+    TooMany(usize),
+    /// Nothing.
+    #[error("there is no key; expected a line `ID SECRET`")]
+    None,
+}
+
+impl Keys {
+    /// Reads a file's text; blank lines and those that begin with `#` say nothing.
+    ///
+    /// # Errors
+    /// See `KeysError`.
+    pub fn parse(text: &str) -> Result<Keys, KeysError> {
+        let mut keys: Vec<(u8, Key)> = Vec::new();
+        for (at, line) in text.lines().enumerate() {
+            let line_number = at + 1;
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let wrong = |found| KeysError::Line { line: line_number, found };
+            let mut words = line.split_whitespace();
+            let (id, secret) = (words.next().unwrap_or_default(), words.next());
+            let id = id.parse::<u8>().ok().filter(|id| *id > 0);
+            let id = id.ok_or_else(|| wrong("it does not begin with a number from 1 to 255"))?;
+            let secret = secret.ok_or_else(|| wrong("there is no secret"))?;
+            if words.next().is_some() {
+                return Err(wrong("there is more than one secret"));
+            }
+            if !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
+                return Err(wrong("the secret has characters that cannot be seen"));
+            }
+            if !LENGTH.contains(&secret.len()) {
+                return Err(wrong("the secret is too short or too long"));
+            }
+            if keys.iter().any(|(known, _)| *known == id) {
+                return Err(KeysError::Twice(id));
+            }
+            keys.push((id, Key::new(HMAC_SHA256, secret.as_bytes())));
+        }
+        match keys.len() {
+            0 => Err(KeysError::None),
+            1..=MOST => Ok(Keys { keys }),
+            more => Err(KeysError::TooMany(more)),
+        }
+    }
+
+    /// The numbers of the keys, the one that signs first.
+    pub fn ids(&self) -> impl Iterator<Item = u8> + '_ {
+        self.keys.iter().map(|(id, _)| *id)
+    }
+
+    /// The number of the key that signs.
+    pub fn signer(&self) -> u8 {
+        self.ids().next().unwrap_or(0)
+    }
+
+    /// Whether there is a key of this number.
+    pub fn has(&self, id: u8) -> bool {
+        self.ids().any(|known| known == id)
+    }
+
+    /// Appends the first key's signature of what is there.
+    pub fn sign(&self, bytes: &mut Vec<u8>) {
+        let Some((_, key)) = self.keys.first() else { return };
+        let tag = sign(key, bytes);
+        bytes.extend_from_slice(tag.as_ref());
+    }
+
+    /// Whether the signature is that of the key of this number; compared in constant time.
+    pub fn verify(&self, id: u8, bytes: &[u8], tag: &[u8]) -> bool {
+        let key = self.keys.iter().find(|(known, _)| *known == id);
+        key.is_some_and(|(_, key)| verify(key, bytes, tag).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = "0123456789abcdef0123456789abcdef";
+    const OTHER: &str = "fedcba9876543210fedcba9876543210";
+
+    #[test]
+    fn the_first_signs_and_both_are_accepted() {
+        let old = Keys::parse(&format!("# ours\n\n 1 {ONE} \n2 {OTHER}\n")).unwrap();
+        let new = Keys::parse(&format!("2 {OTHER}\n1 {ONE}")).unwrap();
+        let mut signed = b"beat".to_vec();
+        old.sign(&mut signed);
+        let (bytes, tag) = signed.split_at(4);
+        assert_eq!((old.signer(), tag.len()), (1, TAG));
+        assert!(new.verify(1, bytes, tag) && !new.verify(2, bytes, tag));
+        assert!(!new.verify(1, b"beats", tag) && !new.verify(1, bytes, &tag[..TAG - 1]));
+        assert_eq!(format!("{old:?}"), "keys [1, 2]", "no secret is ever shown");
+    }
+
+    #[test]
+    fn what_is_no_file_of_keys() {
+        let short = format!("1 {}", &ONE[1..]);
+        let rows = [
+            ("", "there is no key"),
+            (short.as_str(), "line 1: the secret is too short"),
+            ("0 x", "line 1: it does not begin with a number"),
+            ("# x\n7", "line 2: there is no secret"),
+            (&format!("1 {ONE} {ONE}"), "more than one secret"),
+            (&format!("1 {ONE}\n1 {OTHER}"), "key 1 is there twice"),
+            (&format!("1 {ONE}\n2 {OTHER}\n3 {OTHER}"), "there are 3 keys"),
+            (&format!("1 é{ONE}"), "cannot be seen"),
+        ];
+        for (text, says) in rows {
+            let why = Keys::parse(text).unwrap_err().to_string();
+            assert!(why.contains(says) && !why.contains(ONE), "{text}: {why}");
+        }
+    }
+}

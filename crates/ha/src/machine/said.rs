@@ -1,0 +1,105 @@
+//! The words of the state machine: states, reasons, actions, and what the heartbeat says to it.
+
+use std::net::IpAddr;
+
+use crate::advert::Advert;
+
+/// What a member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// Takes no part: not begun, ended, or at fault.
+    Idle,
+    /// Listens, and takes over when the active one is silent.
+    Standby,
+    /// Holds the addresses.
+    Active,
+}
+
+/// Why a state changed, or why it stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Why {
+    /// The group begins.
+    Begun,
+    /// The group begins by what a process before had: it held the address just now.
+    Resumed,
+    /// The address is our own.
+    Owner,
+    /// The active member was not heard any more.
+    Silence,
+    /// The active member gave up.
+    Resigned,
+    /// Somebody with a higher priority, or the same and a higher address.
+    Better(IpAddr, u8),
+    /// Nothing could be sent for the dead man's time.
+    Stalled,
+    /// An order.
+    Ordered,
+    /// The other member of the heartbeat does the work better than we do.
+    Behind,
+    /// We cannot do the work.
+    Fault,
+    /// The group ends.
+    Ended,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Send this advertisement.
+    Send(Advert),
+    /// Have the addresses.
+    Take,
+    /// Do not have them any more.
+    Give,
+    /// Tell the neighbours where the addresses are.
+    Announce,
+    /// It would be active by VRRP, and the heartbeat keeps it from that; `None`: not any more.
+    Withheld(Option<Withheld>),
+    /// It changed.
+    Changed {
+        /// From.
+        from: State,
+        /// To.
+        to: State,
+        /// Why.
+        why: Why,
+    },
+}
+
+/// Why an order was not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// It holds the addresses already.
+    #[error("it is active already")]
+    Active,
+    /// It takes no part.
+    #[error("it is at fault and cannot take over")]
+    Idle,
+    /// Nothing is above the priority that was heard.
+    #[error("the active member has priority {0}: no order goes above 254")]
+    Highest(u8),
+}
+
+/// What the heartbeat says of the other member in this group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Peer {
+    /// It is heard.
+    pub alive: bool,
+    /// It was not heard yet, and it is too early to tell that there is nobody.
+    pub unsure: bool,
+    /// It holds the addresses: by which address in advertisements, and with which priority.
+    pub active: Option<(IpAddr, u8)>,
+    /// It said so although it knew that we say the same.
+    pub knows: bool,
+    /// It takes part in the group, and does its work better: it can and we cannot, or it reaches more.
+    pub ahead: bool,
+}
+
+/// Why a member that nobody's advertisements keep from it does not become active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Withheld {
+    /// The other member says by the heartbeat that it is active, with this address and priority.
+    Active(IpAddr, u8),
+    /// The other member does the work better, and is to take the addresses.
+    Ahead,
+}

@@ -1,0 +1,329 @@
+//! The network between two members, what fails, and what must hold, in steps of a millisecond.
+
+use std::time::Duration;
+
+use ha::counts::Counts;
+use ha::machine::{State, Why};
+use model::moment::Moment;
+
+use super::dice::Dice;
+use super::member::{MS, Member, PATHS, Packet, TARGETS, settings};
+
+/// How long things go wrong, in milliseconds.
+const TROUBLE: u64 = 15_000;
+/// How long it is watched afterwards.
+const CALM: u64 = 4_000;
+/// The longest way of a packet while its path is well.
+const WAY: u64 = 10;
+/// The longest way while it is not.
+const LONG_WAY: u64 = 400;
+/// The service network, before the paths.
+const SERVICE: usize = 0;
+/// Packets that somebody remembers.
+const REMEMBERED: usize = 4_000;
+
+/// What may fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Everything,
+    /// The service network alone.
+    Service,
+    /// Targets alone.
+    Reach,
+}
+
+#[derive(Clone, Copy)]
+struct Line {
+    loss: u64,
+    double: u64,
+    way: u64,
+}
+
+const WELL: Line = Line { loss: 0, double: 0, way: WAY };
+
+struct Flying {
+    at: u64,
+    from: usize,
+    packet: Packet,
+}
+
+pub struct World {
+    dice: Dice,
+    kind: Kind,
+    now: u64,
+    members: Vec<Member>,
+    /// By sender, then the service network and the paths.
+    lines: [[Line; 1 + PATHS]; 2],
+    flying: Vec<Flying>,
+    remembered: Vec<(usize, Packet)>,
+    together: u64,
+    blows: u64,
+    holder: Option<usize>,
+    pub replayed: u64,
+}
+
+impl World {
+    pub fn new(mut dice: Dice, kind: Kind) -> World {
+        let interval = MS * u32::try_from(10 * dice.between(5, 40)).unwrap();
+        let every = if dice.percent(50) { interval } else { MS * 50 };
+        let preempt = dice.percent(70);
+        let members = (0..2).map(|at| {
+            let priority = u8::try_from(dice.between(1, 255)).unwrap();
+            let mut member = Member::new(at, settings(at, priority, interval, preempt), every, 1);
+            member.ahead = dice.between(0, 100_000);
+            member.reach = Some(TARGETS);
+            member
+        });
+        let mut world = World {
+            members: members.collect(),
+            dice,
+            kind,
+            now: 0,
+            lines: [[WELL; 1 + PATHS]; 2],
+            flying: Vec::new(),
+            remembered: Vec::new(),
+            together: 0,
+            blows: 0,
+            holder: None,
+            replayed: 0,
+        };
+        (0..2).for_each(|at| world.revive(at));
+        world
+    }
+
+    pub fn sum(&self, what: impl Fn(&Counts) -> u64) -> u64 {
+        let each = self.members.iter();
+        each.flat_map(|one| one.counts.iter().chain([one.machine.counts()])).map(what).sum()
+    }
+
+    pub fn run(&mut self) {
+        let calm_first = self.settling();
+        while self.now < calm_first + TROUBLE {
+            if self.now >= calm_first {
+                self.trouble();
+            }
+            self.step();
+            if self.kind == Kind::Service && self.now >= calm_first {
+                self.nothing_moved();
+            }
+        }
+        self.heal();
+        let settled = self.now + self.settling();
+        let mut holder = None;
+        while self.now < settled + CALM {
+            self.step();
+            if self.now >= settled {
+                let holders = self.holders();
+                assert_eq!(holders.len(), 1, "{}: {holders:?} at {}", self.place(), self.now);
+                let first = *holder.get_or_insert(holders[0]);
+                assert_eq!(first, holders[0], "{}: it moved in calm at {}", self.place(), self.now);
+            }
+        }
+        self.best(holder.unwrap());
+    }
+
+    /// Whoever reaches more has it; of equal ones the better, where taking over is allowed.
+    fn best(&self, holder: usize) {
+        let (ours, other) = (&self.members[holder], &self.members[1 - holder]);
+        let ordered = ours.machine.ordered();
+        assert!(
+            ordered || ours.reach >= other.reach,
+            "{}: the other one reaches more",
+            self.place()
+        );
+        let rank = |one: &Member| (one.machine.priority(), one.settings.source);
+        if ours.reach == other.reach && ours.settings.preempt {
+            assert!(rank(ours).0 >= rank(other).0, "{}: not the best one", self.place());
+        }
+    }
+
+    fn nothing_moved(&mut self) {
+        let holders = self.holders();
+        assert!(holders.len() == 1, "{}: {holders:?} at {}", self.place(), self.now);
+        let first = *self.holder.get_or_insert(holders[0]);
+        assert_eq!(first, holders[0], "{}: it moved at {}", self.place(), self.now);
+    }
+
+    fn settling(&self) -> u64 {
+        let of = |one: &Member| one.settings.down(1, one.settings.interval) * 2 + one.settle * 2;
+        let longest = self.members.iter().map(of).max().unwrap();
+        millis(longest) + LONG_WAY + 4 * WAY + 1_000
+    }
+
+    fn place(&self) -> String {
+        format!("seed {} of {:?}", self.dice.seed, self.kind)
+    }
+
+    fn trouble(&mut self) {
+        if self.dice.percent(99) || self.dice.percent(50) {
+            return;
+        }
+        let at = usize::try_from(self.dice.between(0, 2)).unwrap();
+        match (self.kind, self.dice.between(0, 12)) {
+            (Kind::Service, _) => self.disturb(SERVICE),
+            (Kind::Reach, _) | (_, 0) => {
+                let reached = self.dice.between(0, 1 + u64::from(TARGETS));
+                self.members[at].reach = Some(u16::try_from(reached).unwrap());
+            }
+            (_, 1) => {
+                self.blows += 1;
+                self.members[at].kill();
+            }
+            (_, 2 | 3) => self.revive(at),
+            (_, 4) => {
+                self.blows += 1;
+                self.members[at].stopped = self.now + self.dice.between(10, 3_000);
+            }
+            (_, 5) => self.members[at].ahead += self.dice.between(1, 2_000),
+            (_, 6) => {
+                self.blows += 1;
+                let (now, fault) = (self.clock(at), self.dice.percent(50));
+                if self.runs(at) {
+                    self.members[at].act(now, |machine, now, out| match (fault, machine.state()) {
+                        (true, _) => machine.end(now, Why::Fault, out),
+                        (false, State::Idle) => machine.begin(now, false, out),
+                        (false, _) => drop(machine.order(now, out)),
+                    });
+                }
+            }
+            (_, 7) => self.repeat(),
+            _ => {
+                let line = usize::try_from(self.dice.between(0, 1 + PATHS as u64)).unwrap();
+                self.disturb(line);
+            }
+        }
+    }
+
+    /// One direction of a line, or both, changes.
+    fn disturb(&mut self, at: usize) {
+        let line = match self.dice.between(0, 4) {
+            0 => Line { loss: 100, ..WELL },
+            1 => Line { loss: self.dice.between(1, 60), double: 20, way: LONG_WAY },
+            _ => WELL,
+        };
+        let which = self.dice.between(0, 3);
+        for (from, lines) in self.lines.iter_mut().enumerate() {
+            if which == 2 || which == from as u64 {
+                lines[at] = line;
+            }
+        }
+    }
+
+    /// Somebody sends again what was sent once, by any path.
+    fn repeat(&mut self) {
+        for _ in 0..20.min(self.remembered.len()) {
+            let which = self.dice.between(0, self.remembered.len() as u64);
+            let (from, packet) = self.remembered[usize::try_from(which).unwrap()].clone();
+            if let Packet::Beat(_, bytes) = packet {
+                let path = usize::try_from(self.dice.between(0, PATHS as u64)).unwrap();
+                self.replayed += 1;
+                self.flying.push(Flying { at: self.now, from, packet: Packet::Beat(path, bytes) });
+            }
+        }
+    }
+
+    fn heal(&mut self) {
+        for at in 0..2 {
+            self.members[at].stopped = 0;
+            self.revive(at);
+            let now = self.clock(at);
+            self.members[at].act(now, |machine, now, out| machine.begin(now, false, out));
+            self.lines[at] = [WELL; 1 + PATHS];
+        }
+    }
+
+    fn revive(&mut self, at: usize) {
+        let (now, session) = (self.clock(at), self.dice.between(1, u64::MAX));
+        if !self.members[at].alive {
+            self.members[at].start(now, session);
+        }
+    }
+
+    fn clock(&self, at: usize) -> Moment {
+        Moment(1_000_000_000) + MS * u32::try_from(self.now + self.members[at].ahead).unwrap()
+    }
+
+    fn runs(&self, at: usize) -> bool {
+        self.members[at].alive && self.members[at].stopped <= self.now
+    }
+
+    fn step(&mut self) {
+        let now = self.now;
+        // What is for a member that is stopped waits in its sockets.
+        let stopped = [0, 1].map(|at| self.members[at].alive && !self.runs(at));
+        let due = |one: &mut Flying| one.at <= now && !stopped[1 - one.from];
+        let due: Vec<Flying> = self.flying.extract_if(.., due).collect();
+        for at in 0..2 {
+            if self.runs(at) {
+                let clock = self.clock(at);
+                self.members[at].tick(clock);
+            }
+        }
+        for Flying { from, packet, .. } in due {
+            let to = 1 - from;
+            if self.runs(to) {
+                let (clock, source) = (self.clock(to), self.members[from].settings.source);
+                self.members[to].receive(clock, &packet, source);
+            }
+        }
+        (0..2).for_each(|at| self.post(at));
+        self.judge();
+        self.now += 1;
+    }
+
+    fn post(&mut self, from: usize) {
+        for packet in std::mem::take(&mut self.members[from].out) {
+            let line = match packet {
+                Packet::Advert(_) => self.lines[from][SERVICE],
+                Packet::Beat(path, _) => self.lines[from][1 + path],
+            };
+            if self.remembered.len() < REMEMBERED || self.dice.percent(10) {
+                self.remembered.truncate(REMEMBERED - 1);
+                self.remembered.push((from, packet.clone()));
+            }
+            let copies = 1 + u64::from(self.dice.percent(line.double));
+            for _ in 0..copies {
+                if !self.dice.percent(line.loss) {
+                    let at = self.now + self.dice.between(0, line.way);
+                    self.flying.push(Flying { at, from, packet: packet.clone() });
+                }
+            }
+        }
+    }
+
+    /// Who answers for the address.
+    fn holders(&self) -> Vec<usize> {
+        let answers =
+            |at: &usize| self.members[*at].address && self.clock(*at) < self.members[*at].hold;
+        (0..2).filter(answers).collect()
+    }
+
+    /// Two answer together no longer than what they say needs to be heard by whatever works both ways.
+    fn judge(&mut self) {
+        let both = self.holders().len() == 2;
+        let well = |from: usize, line: usize| {
+            self.lines[from][line].loss == 0 && self.lines[from][line].way == WAY
+        };
+        let hear = (0..1 + PATHS).any(|line| well(0, line) && well(1, line));
+        self.together = if both && hear { self.together + 1 } else { 0 };
+        if self.together == 0 {
+            self.blows = 0;
+        }
+        let longest = self.longest() * (1 + self.blows);
+        let time = self.together;
+        assert!(time <= longest, "{}: both for {time} ms at {}", self.place(), self.now);
+    }
+
+    /// A beat and its answer each way where a path has just healed, an advertisement, and the hold of who was stopped.
+    fn longest(&self) -> u64 {
+        let of = |one: &Member| {
+            let every = one.settings.interval.max(MS * 50);
+            one.settings.dead_man + one.settings.interval + every * 4
+        };
+        millis(self.members.iter().map(of).max().unwrap()) + LONG_WAY + 8 * WAY
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap()
+}

@@ -1,0 +1,45 @@
+//! A configuration that shares with the one before what is the same in both.
+
+use std::sync::Arc;
+
+use super::super::checked::{Config, Pool};
+use super::identities;
+
+impl Config {
+    /// The same configuration, in which every object that `old` has just so is the object of `old`.
+    pub fn reuse(self, old: &Config) -> Config {
+        let services = self.services.into_iter().map(|(name, new)| match old.services.get(&name) {
+            Some(old) if *old == new => (name, Arc::clone(old)),
+            _ => (name, new),
+        });
+        let pools = self.pools.into_iter().map(|(name, new)| match old.pools.get(&name) {
+            Some(old) if *old == new => (name, Arc::clone(old)),
+            Some(old) => (name, Arc::new(reuse_servers(&new, old))),
+            None => (name, new),
+        });
+        Config {
+            global: self.global,
+            packets: self.packets,
+            services: services.collect(),
+            pools: pools.collect(),
+            vrrp: self.vrrp,
+            heartbeats: self.heartbeats,
+            captures: self.captures,
+            links: self.links,
+            name_server: self.name_server,
+            zones: self.zones,
+            names: self.names,
+        }
+    }
+}
+
+fn reuse_servers(new: &Pool, old: &Pool) -> Pool {
+    let before = identities(old);
+    let servers = new.servers.iter().map(|server| {
+        match before.get(&(server.name.as_str(), &server.address)) {
+            Some(old) if *old == server => Arc::clone(old),
+            _ => Arc::clone(server),
+        }
+    });
+    Pool { servers: servers.collect(), ..new.clone() }
+}

@@ -1,0 +1,128 @@
+//! Targets of the heartbeat: packets as they come by a path, and a member that hears anything at any time.
+//!
+//! Beside never panicking: what is not signed with our keys is never read, what is read is what would be written, and a
+//! member believes nobody who cannot know its session.
+
+use std::time::Duration;
+
+use ha::beat::{Beat, Claim, Digest, Echo, Score, VERSION, emit, parse};
+use ha::hearing::{Hearing, Settings};
+use ha::keys::Keys;
+use ha::machine::State;
+use model::moment::Moment;
+
+/// A session that no input is long enough to guess.
+const SESSION: u64 = 0x5eed_5eed_5eed_5eed;
+
+fn keys(letter: &str) -> Keys {
+    Keys::parse(&format!("1 {}\n2 {}", letter.repeat(40), "s".repeat(32))).unwrap()
+}
+
+/// A packet: as it came, and as somebody who has the key would have signed it.
+pub fn packet(bytes: &[u8]) {
+    let (ours, others) = (keys("a"), keys("b"));
+    if let Ok(beat) = parse(bytes, &ours) {
+        assert_eq!(parse(&emit(&beat, &ours), &ours), Ok(beat), "it changes when written again");
+    }
+    let mut signed = bytes.to_vec();
+    if signed.len() > 6 {
+        signed[6] = 1;
+    }
+    ours.sign(&mut signed);
+    if let Ok(beat) = parse(&signed, &ours) {
+        assert_eq!(parse(&emit(&beat, &ours), &ours), Ok(beat), "it changes when written again");
+        assert!(parse(&signed, &others).is_err(), "another secret reads it");
+    }
+}
+
+/// A member that is told what the bytes say: time, beats with any numbers, rounds.
+pub fn talk(bytes: &[u8]) {
+    let settings = Settings {
+        peer: "right".to_owned(),
+        every: Duration::from_millis(100),
+        timeout: Duration::from_millis(300),
+        paths: 2,
+    };
+    let mut now = Moment(1);
+    let (mut hearing, mut sent) = (Hearing::new(settings, SESSION, now), 0);
+    for each in bytes.chunks_exact(6) {
+        now = now + Duration::from_millis(u64::from(each[1]) * 4);
+        // One in four repeats our session; the others guess.
+        let knows = each[2].is_multiple_of(4);
+        let echo = Echo {
+            session: if knows { SESSION } else { u64::from(each[2]) },
+            newest: u64::from(each[3]),
+            number: u64::from(each[3] / 2),
+            held_us: u32::from(each[4]) << 8,
+        };
+        let mut changes = Vec::new();
+        match each[0] % 4 {
+            0 => {
+                if let Some(round) = hearing.round(now, &claims(each[5])) {
+                    assert_eq!(round.echoes.len(), 2);
+                    assert!(round.number > sent, "numbers rise");
+                    sent = round.number;
+                }
+            }
+            1 => hearing.pass(now, &mut changes),
+            path => {
+                let beat = Beat { echo, session: u64::from(each[4] % 3) + 1, ..beat(each[5]) };
+                let before = hearing.peer().cloned();
+                let heard = hearing.hear(now, usize::from(path) - 2, beat, &mut changes);
+                assert!(knows || heard != Ok(true), "it believes a stranger");
+                assert!(heard == Ok(true) || hearing.peer().cloned() == before || knows);
+                assert!(echo.newest <= sent || heard != Ok(true), "it heard what was not said");
+            }
+        }
+        assert!(hearing.due() != Moment::NEVER);
+        assert!((0..2).all(|path| (0.0..=1.0).contains(&hearing.loss(path))));
+        let _ = (hearing.claimed(1, false), hearing.one_way(0, now));
+    }
+}
+
+fn claims(kind: u8) -> Vec<Claim> {
+    let state = [State::Idle, State::Standby, State::Active][usize::from(kind % 3)];
+    let source = [192, 0, 2, kind].into();
+    vec![Claim { id: 1, v6: false, fit: kind.is_multiple_of(2), state, priority: kind, source }]
+}
+
+fn beat(kind: u8) -> Beat {
+    Beat {
+        version: VERSION,
+        session: 1,
+        number: u64::from(kind) + 1,
+        echo: Echo::default(),
+        name: "right".to_owned(),
+        product: "0.1.0".to_owned(),
+        config: Digest { generation: 3, parts: [1, 2, 3, 4] },
+        reach: Some(Score { reached: 1, of: 2 }),
+        claims: claims(kind),
+    }
+}
+
+/// Beats as they are, without their signatures, and what is none.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let whole = emit(&beat(7), &keys("a"));
+    let six = Claim {
+        id: 9,
+        v6: true,
+        fit: true,
+        state: State::Standby,
+        priority: 1,
+        source: [9; 16].into(),
+    };
+    let more = Beat { claims: vec![six; 3], reach: None, ..beat(1) };
+    let bare = whole[..whole.len() - 32].to_vec();
+    let mut more = emit(&more, &keys("a"));
+    more.truncate(more.len() - 32);
+    vec![whole, bare, more, b"SYHB".to_vec()]
+}
+
+/// Talks: two begin, hear each other, and go on.
+pub fn talks() -> Vec<Vec<u8>> {
+    let round = [0, 25, 0, 0, 0, 2];
+    let hears = |path: u8, newest: u8, number: u8| [2 + path, 1, 0, newest, 0, number];
+    let stranger = [2, 1, 7, 0, 1, 9];
+    let talk = [round, stranger, round, hears(0, 1, 1), hears(1, 2, 1), round, hears(0, 3, 2)];
+    vec![talk.concat(), [talk.concat(), talk.concat()].concat(), vec![1; 60]]
+}

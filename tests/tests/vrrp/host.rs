@@ -1,0 +1,28 @@
+//! A machine of these tests: a namespace with a link to the bridge.
+
+use std::process::Command;
+
+use lab::net::Namespace;
+use tests::e2e::tools;
+
+/// A host at the bridge; its link has the number of its address.
+pub fn host(hub: &Namespace, role: &str, last: u8, port: &str) -> Namespace {
+    let host = Namespace::new(role).unwrap();
+    host.set(&[
+        ("net/ipv6/conf/default/accept_dad", "0"),
+        ("net/ipv6/conf/all/accept_dad", "0"),
+        ("net/ipv6/conf/default/router_solicitations", "0"),
+    ])
+    .unwrap();
+    let mut ip = Command::new(tools::program("ip"));
+    ip.args(["link", "add", "eth0", "netns", host.name(), "type", "veth"]);
+    ip.args(["peer", "name", port, "netns", hub.name()]);
+    lab::net::said(&mut ip).unwrap();
+    hub.ip(&format!("link set {port} master br0 up\n")).unwrap();
+    host.ip(&format!(
+        "link set eth0 address 02:00:00:00:00:{last:02x}\nlink set eth0 up\n\
+         addr add 10.9.0.{last}/24 dev eth0\naddr add fd09::{last}/64 dev eth0 nodad\n"
+    ))
+    .unwrap();
+    host
+}
