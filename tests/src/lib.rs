@@ -12,6 +12,7 @@ pub mod imports;
 pub mod lexer;
 pub mod licences;
 pub mod links;
+pub mod monitoring;
 pub mod purity;
 pub mod sizes;
 pub mod skip;

@@ -1,0 +1,123 @@
+//! Metrics as a scrape shows them, as the page's tables have them, and as the daemon's source names them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::tree::{File, Tree};
+
+/// Where the daemon writes its metrics.
+const SOURCE: &str = "crates/daemon/src/metrics";
+/// Units that end a name, as the format has them.
+const UNITS: [&str; 3] = ["bytes", "seconds", "ratios"];
+
+/// One metric.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Metric {
+    /// `counter`, `gauge`, `histogram` or `info`.
+    pub kind: String,
+    /// Its unit; empty: a number of things.
+    pub unit: String,
+    /// Labels, without a histogram's `le`; values are those that were seen, and none on a page.
+    pub labels: BTreeMap<String, BTreeSet<String>>,
+    /// Whether it has a row.
+    pub seen: bool,
+}
+
+/// Metrics by the name that is asked for: a counter's ends in `_total`, a histogram's has no ending yet.
+pub type Metrics = BTreeMap<String, Metric>;
+
+/// The metric of a row's name.
+pub fn family<'m>(all: &'m Metrics, name: &str) -> Option<&'m Metric> {
+    let mut ends = ["_bucket", "_sum", "_count"].into_iter();
+    let of_histogram =
+        |end: &str| all.get(name.strip_suffix(end)?).filter(|metric| metric.kind == "histogram");
+    let plain = all.get(name).filter(|metric| metric.kind != "histogram");
+    plain.or_else(|| ends.find_map(of_histogram))
+}
+
+/// What a scrape shows.
+pub fn scraped(text: &str) -> Metrics {
+    let mut out = Metrics::new();
+    let mut current = String::new();
+    let mut suffix = "";
+    for line in text.lines() {
+        let words: Vec<&str> = line.splitn(4, ' ').collect();
+        match words[..] {
+            ["#", "TYPE", name, kind] => {
+                suffix = match kind {
+                    "counter" => "_total",
+                    "info" => "_info",
+                    _ => "",
+                };
+                current = format!("{name}{suffix}");
+                let metric = Metric { kind: kind.to_owned(), ..Metric::default() };
+                assert!(out.insert(current.clone(), metric).is_none(), "{name} twice");
+            }
+            ["#", "UNIT", name, unit] => {
+                assert_eq!(format!("{name}{suffix}"), current);
+                unit.clone_into(&mut out.get_mut(&current).unwrap().unit);
+            }
+            ["#", ..] => {}
+            _ => {
+                let metric = out.get_mut(&current).unwrap();
+                assert!(line.starts_with(&current), "{line} is not of {current}");
+                metric.seen = true;
+                let all = line.split_once('{').and_then(|(_, rest)| rest.rsplit_once("} "));
+                for pair in all.map_or("", |(labels, _)| labels).split("\",") {
+                    let Some((label, value)) = pair.split_once("=\"").filter(|(l, _)| *l != "le")
+                    else {
+                        continue;
+                    };
+                    let values = metric.labels.entry(label.to_owned()).or_default();
+                    values.insert(value.trim_end_matches('"').to_owned());
+                }
+            }
+        }
+    }
+    out
+}
+
+/// What the tables of a page say: name, type, unit, labels, rows, meaning.
+pub fn documented(page: &str) -> Metrics {
+    let mut out = Metrics::new();
+    for line in page.lines().filter(|line| line.starts_with("| `steelyard_")) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [name, kind, unit, labels, rows, meaning] = cells[..] else {
+            panic!("six cells: {line}")
+        };
+        assert!(!rows.is_empty() && meaning.ends_with('.'), "{line}");
+        let labels = labels.split(", ").filter(|label| !label.is_empty());
+        let metric = Metric {
+            kind: kind.to_owned(),
+            unit: unit.to_owned(),
+            labels: labels
+                .map(|label| (label.trim_matches('`').to_owned(), BTreeSet::new()))
+                .collect(),
+            seen: false,
+        };
+        let name = name.trim_matches('`').to_owned();
+        assert!(out.insert(name, metric).is_none(), "twice: {line}");
+    }
+    out
+}
+
+/// The name without what the format adds to it.
+pub fn stem<'n>(name: &'n str, metric: &Metric) -> &'n str {
+    let name = name.strip_suffix("_total").or_else(|| name.strip_suffix("_info")).unwrap_or(name);
+    let unit = UNITS.iter().find(|unit| **unit == metric.unit);
+    unit.and_then(|unit| name.strip_suffix(*unit)?.strip_suffix('_')).unwrap_or(name)
+}
+
+/// Names that the source writes whole, and the file of each.
+pub fn written(tree: &Tree) -> BTreeMap<&str, &File> {
+    let mut out = BTreeMap::new();
+    for file in
+        tree.files.iter().filter(|file| file.path.starts_with(SOURCE) && !file.is_unit_tests())
+    {
+        for part in file.text.split('"').filter(|part| part.starts_with("steelyard_")) {
+            if part.chars().all(|c| c == '_' || c.is_ascii_lowercase() || c.is_ascii_digit()) {
+                out.insert(part, file);
+            }
+        }
+    }
+    out
+}
