@@ -10,13 +10,14 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::args::Args;
 use super::chronicle::Chronicle;
-use super::keys::{Key, Keyboard};
+use super::keys::{Key, meaning};
 use super::look::{Frame, Look};
 use super::stage::{Stage, WEB};
 use super::story::{Deed, Story, next_to_kill, next_to_revive};
 use super::summary::Summary;
 use super::view;
 use crate::end::{End, Failure, print_json};
+use crate::show::keyboard::Keyboard;
 use crate::show::paint::Paint;
 use crate::show::screen::{self, Screen};
 
@@ -86,7 +87,7 @@ enum Hand {
 /// Whoever moves the servers, and how it is shown.
 enum Hands {
     /// Keys, and a screen.
-    Keys { keyboard: Keyboard, screen: Screen },
+    Keys { keyboard: Keyboard<Key>, screen: Screen },
     /// The clock, and a line a second, unless only the summary is wanted.
     Clock { story: Story, quiet: bool, lines: u64 },
 }
@@ -94,7 +95,10 @@ enum Hands {
 impl Hands {
     fn new(args: &Args, interactive: bool) -> Result<Hands, Failure> {
         if interactive {
-            return Ok(Hands::Keys { keyboard: Keyboard::open()?, screen: Screen::open(true)? });
+            return Ok(Hands::Keys {
+                keyboard: Keyboard::open(meaning)?,
+                screen: Screen::open(true)?,
+            });
         }
         let story = if args.once { Story::once() } else { Story::endless(WEB) };
         Ok(Hands::Clock { story, quiet: args.json, lines: 0 })

@@ -1,0 +1,90 @@
+//! The keyboard, read key by key, and the terminal as it was before.
+//!
+//! The terminal is given back when the guard goes, and also when the program panics. What a key means, and what it
+//! does, is the caller's.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crossterm::cursor::Show;
+use crossterm::event::{self, Event};
+use crossterm::queue;
+use crossterm::terminal::{LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use tokio::sync::mpsc;
+
+/// How often the reader looks whether it is still wanted.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// Keys that wait; more are dropped, as nobody means that many.
+const KEYS: usize = 64;
+
+/// The keyboard while it is read key by key.
+#[derive(Debug)]
+pub struct Keyboard<K> {
+    keys: mpsc::Receiver<K>,
+    over: Arc<AtomicBool>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl<K: Send + 'static> Keyboard<K> {
+    /// Takes the terminal; events that mean nothing are passed over.
+    pub fn open(meaning: fn(&Event) -> Option<K>) -> io::Result<Keyboard<K>> {
+        give_back_on_panic();
+        enable_raw_mode()?;
+        let (sender, keys) = mpsc::channel(KEYS);
+        let over = Arc::new(AtomicBool::new(false));
+        let mut keyboard = Keyboard { keys, over: over.clone(), reader: None };
+        let reader = std::thread::Builder::new().name("keys".to_owned());
+        keyboard.reader = Some(reader.spawn(move || read(&sender, &over, meaning))?);
+        Ok(keyboard)
+    }
+
+    /// The next key. Never, once the keyboard is gone.
+    pub async fn next(&mut self) -> K {
+        match self.keys.recv().await {
+            Some(key) => key,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl<K> Drop for Keyboard<K> {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+        // The terminal may be gone: then there is nothing to give back.
+        let _ = disable_raw_mode();
+    }
+}
+
+fn read<K>(keys: &mpsc::Sender<K>, over: &AtomicBool, meaning: fn(&Event) -> Option<K>) {
+    while !over.load(Ordering::Relaxed) {
+        match event::poll(PATIENCE)
+            .and_then(|some| if some { event::read().map(Some) } else { Ok(None) })
+        {
+            Ok(Some(event)) => {
+                if let Some(key) = meaning(&event) {
+                    let _ = keys.try_send(key);
+                }
+            }
+            Ok(None) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// A panic ends the program before any guard goes, where it is built to abort: the hook comes first.
+fn give_back_on_panic() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let _ = disable_raw_mode();
+        let mut out = io::stdout();
+        let _ = queue!(out, Show, LeaveAlternateScreen);
+        let _ = out.flush();
+        before(info);
+    }));
+}
