@@ -11,21 +11,35 @@ use model::config::unit::Time;
 
 use crate::end::Failure;
 
-/// Which daemon, and in which form.
+/// Which daemon.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Contact {
+pub struct Place {
     /// The daemon's socket; the environment variable STEELYARD_SOCKET names another default.
     #[arg(long, value_name = "PATH", env = "STEELYARD_SOCKET", hide_env = true, default_value = api::routes::SOCKET)]
     pub socket: PathBuf,
+}
+
+/// Which daemon, and in which form.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Contact {
+    #[command(flatten)]
+    pub place: Place,
     /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,
 }
 
-impl Contact {
+impl Place {
     /// To speak to it.
     pub fn client(&self) -> Client {
         Client::new(&self.socket)
+    }
+}
+
+impl Contact {
+    /// To speak to it.
+    pub fn client(&self) -> Client {
+        self.place.client()
     }
 }
 

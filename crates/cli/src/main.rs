@@ -35,6 +35,7 @@ mod stop;
 mod support;
 mod takeover;
 mod token;
+mod top;
 mod try_;
 mod undo;
 
@@ -92,6 +93,7 @@ enum Verb {
     Generations(generations::Args),
     Status(status::Args),
     Report(report::Args),
+    Top(top::Args),
     Server(server::Args),
     Watch(follow::Args),
     Explain(explain::Args),
@@ -136,6 +138,7 @@ fn main() -> ExitCode {
         Verb::Generations(args) => generations::run(&args),
         Verb::Status(args) => status::run(args),
         Verb::Report(args) => report::run(args),
+        Verb::Top(args) => top::run(args),
         Verb::Server(args) => server::run(&args),
         Verb::Watch(args) => follow::run(&args),
         Verb::Explain(args) => explain::run(&args),

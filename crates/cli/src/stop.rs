@@ -55,7 +55,7 @@ async fn stop(args: &Args) -> Result<End, Failure> {
         return Ok(End::Done);
     }
     let limit = Duration::from_millis(stopping.limit_ms).saturating_add(MARGIN);
-    if !gone(&args.contact.socket, limit).await {
+    if !gone(&args.contact.place.socket, limit).await {
         let span = unit::span(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
         return Err(Failure::Absent(format!(
             "the daemon is still there after {span}; look at its log"

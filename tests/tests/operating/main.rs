@@ -18,3 +18,4 @@ mod refused;
 mod services;
 mod staying;
 mod told;
+mod top;

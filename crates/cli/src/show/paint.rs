@@ -15,6 +15,8 @@ pub enum Colour {
     Quiet,
     /// A heading.
     Strong,
+    /// What keys act on.
+    Chosen,
 }
 
 /// Whether colours are used.
@@ -35,6 +37,11 @@ impl Paint {
         Paint { on }
     }
 
+    /// Never.
+    pub fn off() -> Self {
+        Paint { on: false }
+    }
+
     /// Always, or never.
     #[cfg(test)]
     pub fn fixed(on: bool) -> Self {
@@ -52,6 +59,7 @@ impl Paint {
             Colour::Bad => "31",
             Colour::Quiet => "2",
             Colour::Strong => "1",
+            Colour::Chosen => "7",
         };
         format!("\x1b[{code}m{text}\x1b[0m")
     }

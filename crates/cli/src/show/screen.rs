@@ -13,6 +13,8 @@ use crossterm::terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlt
 const WIDTH: usize = 100;
 /// Rows of a terminal that does not know how many it has.
 const ROWS: u16 = 24;
+/// Columns of such a terminal.
+const COLUMNS: u16 = 80;
 /// Columns that tables need at least.
 const WIDTH_MIN: usize = 40;
 
@@ -25,6 +27,18 @@ pub fn width() -> usize {
         Ok((columns, _)) if columns > 0 => usize::from(columns).max(WIDTH_MIN),
         _ => WIDTH,
     }
+}
+
+/// Whether somebody sees standard output at once.
+pub fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
+/// Columns and rows of the terminal; the usual ones where it does not know them.
+pub fn size() -> (usize, usize) {
+    let (columns, rows) = terminal::size().unwrap_or_default();
+    let known = |found: u16, usual: u16| usize::from(if found == 0 { usual } else { found });
+    (known(columns, COLUMNS), known(rows, ROWS))
 }
 
 /// Prints to standard output.

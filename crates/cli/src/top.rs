@@ -1,0 +1,76 @@
+//! `steelyard top`: services, servers and causes of failure on a screen that lives, with keys that give orders.
+//!
+//! What keys do and what is seen is decided in `top::view`; the terminal is `top::shell`'s.
+
+mod frame;
+mod head;
+mod help;
+mod keys;
+mod rows;
+#[cfg(test)]
+mod sample;
+mod sheet;
+mod shell;
+mod snapshot;
+mod tab;
+mod view;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use self::tab::Tab;
+use crate::ask::{Place, span, wait};
+use crate::end::finish;
+
+/// Watch services, servers, rates and failures on a live screen, and drain, enable and disable servers by keys.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard top                        until q; ? shows the keys
+  steelyard top --every 5s             rates and times over five seconds
+  steelyard top --view servers         begin with the servers
+  steelyard top --once                 one frame of everything, then end
+  steelyard top --once --view causes   why exchanges fail now
+
+Keys: arrows or j and k choose, tab changes the view, s sorts, / filters by name, d drains, e enables and x disables the
+server that is chosen (each asks first), p pauses, ? helps, q quits. Without a terminal one frame is printed.")]
+pub struct Args {
+    /// Between two looks; rates and times cover it (100ms to 60s).
+    #[arg(long, value_name = "TIME", value_parser = every, default_value = "1s")]
+    every: Duration,
+    /// Print one frame and end.
+    #[arg(long)]
+    once: bool,
+    /// Which view comes first; with --once only this one.
+    #[arg(long, value_name = "VIEW")]
+    view: Option<Tab>,
+    #[command(flatten)]
+    place: Place,
+}
+
+/// The shortest time between two looks: what is asked more often measures the asking.
+const EVERY_MIN: Duration = Duration::from_millis(100);
+
+fn every(text: &str) -> Result<Duration, String> {
+    let most = Duration::from_millis(api::types::report::INTERVAL_MS_MAX);
+    match span(text)? {
+        time if time < EVERY_MIN || time > most => {
+            Err(format!("found {text}, expected at least 100ms and at most 60s"))
+        }
+        time => Ok(time),
+    }
+}
+
+/// Carries it out.
+pub fn run(args: Args) -> ExitCode {
+    let live = !args.once && std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
+    let client = args.place.client();
+    finish(
+        false,
+        match live {
+            true => wait(shell::live(&client, args.every, args.view)),
+            false => wait(shell::once(&client, args.every, args.view)),
+        },
+    )
+}

@@ -1,0 +1,250 @@
+//! A snapshot as lines of services, servers and causes. Pure; packets and shared addresses are modules of their own.
+
+mod packets;
+mod shared;
+
+use std::collections::HashMap;
+
+use api::types::{
+    CauseCount, PacketEnd, PacketOutcome, PacketServer, PacketService, PhaseTimes, ServerReport,
+    ServerStatus, ServiceReport, ServiceState, ServiceStatus,
+};
+use model::cause::Side;
+use model::snapshot::ServerState;
+
+use super::sheet::{Field, Row, Sheet};
+use super::snapshot::Snapshot;
+use super::tab::Tab;
+use crate::show::paint::Colour;
+use crate::show::table::Align::{self, Left, Right};
+use crate::show::unit::{count, span};
+
+/// The lines of a view, as configured.
+pub fn sheet(tab: Tab, snapshot: &Snapshot) -> Sheet {
+    match tab {
+        Tab::Services => Sheet { columns: SERVICES, rows: services(snapshot) },
+        Tab::Servers => Sheet { columns: SERVERS, rows: servers(snapshot) },
+        Tab::Causes => Sheet { columns: CAUSES, rows: causes(snapshot) },
+        Tab::Packets => packets::sheet(snapshot),
+        Tab::Shared => shared::sheet(snapshot),
+    }
+}
+
+const SERVICES: &[(&str, Align)] = &[
+    ("SERVICE", Left),
+    ("STATE", Left),
+    ("/S", Right),
+    ("FAIL/S", Right),
+    ("P50", Right),
+    ("P99", Right),
+    ("IN FLIGHT", Right),
+    ("OPEN", Right),
+    ("FORWARD", Left),
+    ("POOL", Left),
+    ("WHY", Left),
+];
+
+fn services(snapshot: &Snapshot) -> Vec<Row> {
+    let counted: HashMap<&str, &ServiceReport> =
+        snapshot.report.services.iter().map(|one| (one.name.as_str(), one)).collect();
+    let forwarded: HashMap<&str, &PacketService> =
+        forwarding(snapshot).iter().map(|one| (one.name.as_str(), one)).collect();
+    let now = snapshot.status.now_unix_ms;
+    let line = |service: &ServiceStatus| {
+        let name = service.name.as_str();
+        let report = counted.get(name);
+        let packets = forwarded.get(name);
+        let phases = report.map_or(&[][..], |report| &report.counts.phases);
+        let taken = report.map_or(0.0, |report| report.counts.requests.requests.rate)
+            + packets.map_or(0.0, |packets| chosen(&packets.servers));
+        let failing = report.map_or(0.0, |report| failures(&report.counts.causes))
+            + packets.map_or(0.0, |packets| dropped(&packets.outcomes));
+        let flows = packets.map_or(0, |packets| u64::from(packets.flows));
+        let age = span(now.saturating_sub(service.since_unix_ms));
+        let fields = vec![
+            Field::text(name),
+            Field::coloured(service.state.name(), service_colour(service.state)),
+            Field::rate(taken),
+            Field::bad_rate(failing),
+            Field::time(whole(phases, |phase| phase.p50_us)),
+            Field::time(whole(phases, |phase| phase.p99_us)),
+            Field::count(service.in_flight.max(flows)),
+            Field::count(service.open),
+            Field::text(&service.forward),
+            Field::text(&service.pool),
+            Field::text(&format!("for {age}: {}", service.reason)),
+        ];
+        Row { id: name.to_owned(), fields, server: None }
+    };
+    snapshot.status.services.iter().map(line).collect()
+}
+
+const SERVERS: &[(&str, Align)] = &[
+    ("SERVER", Left),
+    ("STATE", Left),
+    ("/S", Right),
+    ("FAIL/S", Right),
+    ("P50", Right),
+    ("P99", Right),
+    ("IN FLIGHT", Right),
+    ("OPEN", Right),
+    ("WEIGHT", Right),
+    ("ADDRESS", Left),
+    ("WHY", Left),
+];
+
+fn servers(snapshot: &Snapshot) -> Vec<Row> {
+    let mut counted: HashMap<(&str, &str), &ServerReport> = HashMap::new();
+    for pool in &snapshot.report.pools {
+        counted
+            .extend(pool.servers.iter().map(|one| ((pool.name.as_str(), one.name.as_str()), one)));
+    }
+    let mut forwarded: HashMap<&str, Vec<&PacketServer>> = HashMap::new();
+    for server in forwarding(snapshot).iter().flat_map(|service| &service.servers) {
+        forwarded.entry(&server.name).or_default().push(server);
+    }
+    let mut rows = Vec::new();
+    for pool in &snapshot.status.pools {
+        for server in &pool.servers {
+            let id = format!("{}/{}", pool.name, server.name);
+            let report = counted.get(&(pool.name.as_str(), server.name.as_str())).copied();
+            let packets = forwarded.get(id.as_str()).map_or(&[][..], |all| &all[..]);
+            let fields = server_fields(&id, server, report, packets, snapshot.status.now_unix_ms);
+            let to = (pool.name.clone(), server.name.clone());
+            rows.push(Row { id, fields, server: Some(to) });
+        }
+    }
+    rows
+}
+
+fn server_fields(
+    id: &str,
+    server: &ServerStatus,
+    report: Option<&ServerReport>,
+    packets: &[&PacketServer],
+    now_unix_ms: u64,
+) -> Vec<Field> {
+    let phases = report.map_or(&[][..], |report| &report.phases);
+    let taken = report.map_or(0.0, |report| report.requests.rate)
+        + packets.iter().map(|one| one.connections.rate).sum::<f64>();
+    let failing = report.map_or(0.0, |report| failures(&report.causes))
+        + packets.iter().map(|one| dropped(&one.outcomes)).sum::<f64>();
+    let flows: u32 = packets.iter().map(|one| one.flows).sum();
+    let open = count(u64::from(server.connections));
+    let open =
+        server.cap.map_or(open.clone(), |cap| format!("{open} of {}", count(u64::from(cap))));
+    let age = span(now_unix_ms.saturating_sub(server.since_unix_ms));
+    let (state, colour) = server_state(server);
+    vec![
+        Field::text(id),
+        Field::coloured(state, colour),
+        Field::rate(taken),
+        Field::bad_rate(failing),
+        Field::time(whole(phases, |phase| phase.p50_us)),
+        Field::time(whole(phases, |phase| phase.p99_us)),
+        Field::count(server.in_flight.max(flows)),
+        Field::shown(open, f64::from(server.connections)),
+        Field::count(server.weight),
+        Field::text(&server.address),
+        Field::text(&format!("for {age}: {}", server.reason.text)),
+    ]
+}
+
+const CAUSES: &[(&str, Align)] =
+    &[("AT", Left), ("CAUSE", Left), ("/S", Right), ("TOTAL", Right), ("BECAUSE OF", Left)];
+
+fn causes(snapshot: &Snapshot) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut line = |at: &str, kind: &str, cause: &str, rate: f64, total: u64, because: &str| {
+        let fields = vec![
+            Field::text(at),
+            Field::text(cause),
+            Field::bad_rate(rate),
+            Field::count(total),
+            Field::text(because),
+        ];
+        rows.push(Row { id: format!("{at} {cause} {kind}"), fields, server: None });
+    };
+    for service in &snapshot.report.services {
+        for one in &service.counts.causes {
+            let because = side(one.side);
+            line(&service.name, "service", &one.cause, one.count.rate, one.count.total, because);
+        }
+        for one in &service.counts.limits {
+            let because = "us: a limit";
+            line(&service.name, "limit", &one.name, one.count.rate, one.count.total, because);
+        }
+    }
+    for pool in &snapshot.report.pools {
+        for server in &pool.servers {
+            let at = format!("{}/{}", pool.name, server.name);
+            for one in &server.causes {
+                line(&at, "server", &one.cause, one.count.rate, one.count.total, side(one.side));
+            }
+        }
+    }
+    for service in forwarding(snapshot) {
+        for one in service.outcomes.iter().filter(|one| one.end == PacketEnd::Dropped) {
+            let because = format!("packets: {}", one.meaning);
+            line(&service.name, "packets", &one.name, one.count.rate, one.count.total, &because);
+        }
+    }
+    rows
+}
+
+/// Services of the packet plane; none where it is not.
+fn forwarding(snapshot: &Snapshot) -> &[PacketService] {
+    snapshot.report.packets.as_ref().map_or(&[], |packets| &packets.services)
+}
+
+/// New connections a second.
+fn chosen(servers: &[PacketServer]) -> f64 {
+    servers.iter().map(|server| server.connections.rate).sum()
+}
+
+/// Packets a second.
+fn dropped(outcomes: &[PacketOutcome]) -> f64 {
+    let dropped = outcomes.iter().filter(|one| one.end == PacketEnd::Dropped);
+    dropped.map(|one| one.count.rate).sum()
+}
+
+/// Exchanges a second that did not end well.
+pub fn failures(causes: &[CauseCount]) -> f64 {
+    causes.iter().map(|cause| cause.count.rate).sum()
+}
+
+/// A quantile of the whole exchange.
+pub fn whole(phases: &[PhaseTimes], quantile: fn(&PhaseTimes) -> Option<u64>) -> Option<u64> {
+    phases.iter().find(|phase| phase.phase == "total").and_then(quantile)
+}
+
+fn side(side: Side) -> &'static str {
+    match side {
+        Side::Client => "the client",
+        Side::Us => "us",
+        Side::Server => "a server",
+        Side::Network => "the network",
+    }
+}
+
+fn service_colour(state: ServiceState) -> Colour {
+    match state {
+        ServiceState::Up => Colour::Good,
+        ServiceState::Degraded => Colour::Doubt,
+        ServiceState::Down => Colour::Bad,
+        ServiceState::Draining => Colour::Quiet,
+    }
+}
+
+fn server_state(server: &ServerStatus) -> (&'static str, Colour) {
+    if server.assumed {
+        return ("assumed up", Colour::Doubt);
+    }
+    let colour = match server.state {
+        ServerState::Up => Colour::Good,
+        ServerState::Down => Colour::Bad,
+        ServerState::Unknown => Colour::Doubt,
+        ServerState::Drain | ServerState::Disabled => Colour::Quiet,
+    };
+    (server.state.name(), colour)
+}

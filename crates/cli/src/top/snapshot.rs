@@ -1,0 +1,28 @@
+//! What the daemon said at one time, and which views it fills.
+
+use api::types::{Report, Status};
+
+use super::tab::Tab;
+
+/// States, and counts with their rates.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// States and reasons.
+    pub status: Status,
+    /// Counts and times.
+    pub report: Report,
+}
+
+impl Snapshot {
+    /// The views that there is something for.
+    pub fn tabs(&self) -> Vec<Tab> {
+        let mut tabs = vec![Tab::Services, Tab::Servers, Tab::Causes];
+        if self.status.packets.is_some() || self.report.packets.is_some() {
+            tabs.push(Tab::Packets);
+        }
+        if !self.status.vrrp.is_empty() {
+            tabs.push(Tab::Shared);
+        }
+        tabs
+    }
+}

@@ -1,0 +1,179 @@
+//! The live screen: a frame that is printed, keys and signals on a terminal of its own, and the terminal afterwards.
+
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tests::e2e::balancer;
+use tests::e2e::load;
+use tests::e2e::place::Place;
+use tests::e2e::servers::{addresses, origin};
+use tests::e2e::setup::Setup;
+use tests::e2e::{tools, wait};
+
+/// The first number of the line that begins with this name: its rate.
+fn rate(frame: &str, name: &str) -> f64 {
+    let line = frame.lines().find(|line| line.starts_with(&format!("{name} ")));
+    let line = line.unwrap_or_else(|| panic!("no line of {name}: {frame}"));
+    let number = line.split_whitespace().find_map(|word| word.replace(',', "").parse().ok());
+    number.unwrap_or_else(|| panic!("no rate: {line}"))
+}
+
+#[test]
+fn a_frame_shows_services_servers_and_rates_and_a_dead_daemon_is_said() {
+    let origins = [origin("a"), origin("b")];
+    let setup = Setup::http(&addresses(&origins)).quiet();
+    let place = Place::new(&setup);
+    let process = place.start();
+    let load = load::start(load::gets(setup.fronts()[0], "/", 4));
+    load::more(&load, 50);
+    let said = place.done(&["top", "--once", "--every", "500ms"]);
+    for name in ["shop", "web/a", "web/b"] {
+        assert!(rate(&said.out, name) > 0.0, "{name}: {}", said.out);
+    }
+    assert!(said.out.contains("\nnothing has failed since the daemon's start\n"), "{}", said.out);
+    // Without a terminal one frame is printed too.
+    let said = place.done(&["top", "--view", "servers", "--every", "500ms"]);
+    assert!(rate(&said.out, "web/a") > 0.0 && !said.out.contains("SERVICE"), "{}", said.out);
+    load::stop(load);
+
+    drop(process);
+    let said = place.verb(&["top", "--once"]);
+    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
+    assert!(said.err.starts_with("steelyard: no daemon at "), "{said:?}");
+}
+
+/// `steelyard top` on a terminal of its own, made by script(1).
+struct Terminal {
+    script: Child,
+    keys: ChildStdin,
+    seen: Arc<Mutex<String>>,
+}
+
+impl Terminal {
+    fn open(place: &Place) -> Terminal {
+        let top = format!("{} top --every 200ms", balancer::program().display());
+        // The settings of the terminal before and after, the number of the process and its exit code.
+        let shell = format!(
+            "stty cols 140 rows 30; echo before $(stty -g); sh -c 'echo pid $$; exec {top}'; \
+             echo code $?; echo after $(stty -g)"
+        );
+        let mut script = Command::new(tools::program("script"))
+            .args(["-q", "-f", "-c", &shell, "/dev/null"])
+            .env("STEELYARD_SOCKET", place.dir().join("sock"))
+            .envs([("TERM", "xterm"), ("NO_COLOR", "1"), ("SHELL", "/bin/sh")])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (mut out, keys) = (script.stdout.take().unwrap(), script.stdin.take().unwrap());
+        let seen = Arc::new(Mutex::new(String::new()));
+        let kept = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(read @ 1..) = out.read(&mut bytes) {
+                kept.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..read]));
+            }
+        });
+        Terminal { script, keys, seen }
+    }
+
+    /// Presses keys, and waits until something new is on the screen.
+    fn press(&mut self, keys: &str, expected: &str) {
+        let before = self.seen().len();
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.sees(before, expected);
+    }
+
+    /// Waits until this was written behind a place.
+    fn sees(&self, from: usize, expected: &str) {
+        let begun = || self.seen().get(from..).is_some_and(|text| text.contains(expected));
+        wait::until(&format!("{expected:?} on the screen"), begun);
+    }
+
+    fn seen(&self) -> String {
+        self.seen.lock().unwrap().clone()
+    }
+
+    /// The rest of the line behind a word.
+    fn line(&self, word: &str) -> Option<String> {
+        let seen = self.seen();
+        let (line, _) = seen.split_once(&format!("{word} "))?.1.split_once('\n')?;
+        Some(line.trim().to_owned())
+    }
+
+    fn pid(&self) -> Pid {
+        let pid = wait::some("the number of the process", || self.line("pid")?.parse().ok());
+        Pid::from_raw(pid).unwrap()
+    }
+
+    /// It has ended well, and the terminal is as it was.
+    fn is_given_back(&mut self) {
+        wait::until("the end of the terminal", || self.script.try_wait().unwrap().is_some());
+        let after = wait::some("the settings afterwards", || self.line("after"));
+        assert_eq!(self.line("code").as_deref(), Some("0"), "{:?}", self.seen());
+        assert_eq!(self.line("before"), Some(after), "{:?}", self.seen());
+        let seen = self.seen();
+        // The other screen is left and the cursor shown, in this order last.
+        for (taken, given) in [("\x1b[?1049h", "\x1b[?1049l"), ("\x1b[?25l", "\x1b[?25h")] {
+            assert!(seen.rfind(taken) < seen.rfind(given), "{given:?}: {seen:?}");
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.script.kill();
+        let _ = self.script.wait();
+    }
+}
+
+#[test]
+fn keys_drain_a_server_and_the_screen_outlives_the_daemon() {
+    let origins = [origin("a"), origin("b")];
+    let place = Place::new(&Setup::http(&addresses(&origins)));
+    let process = place.start();
+    let mut terminal = Terminal::open(&place);
+    terminal.sees(0, "[services]");
+    terminal.press("\t", "[servers]");
+    terminal.press("j", "> web/b");
+    terminal.press("d", "drain web/b? y/n");
+    terminal.press("n", "web/b is left as it is");
+    assert_eq!(place.told("server-drain"), 0);
+    terminal.press("d", "drain web/b? y/n");
+    terminal.press("y", "drain web/b: web/b is drain");
+    wait::until("the drain is told", || place.told("server-drain") == 1);
+    terminal.press("\x1b[B\x1b[A", "> web/a");
+    terminal.press("//B\r", "only '/B'");
+    terminal.press("e", "enable web/b? y/n");
+
+    let from = terminal.seen().len();
+    drop(process);
+    terminal.sees(from, "the daemon has not answered for");
+    terminal.press("y", "enable web/b: no daemon at ");
+    let from = terminal.seen().len();
+    let _process = place.start();
+    terminal.sees(from, "another process answers now");
+    terminal.keys.write_all(b"q").unwrap();
+    terminal.is_given_back();
+}
+
+#[test]
+fn the_terminal_is_given_back_on_every_way_out() {
+    let origins = [origin("a")];
+    let place = Place::new(&Setup::http(&addresses(&origins)));
+    let _process = place.start();
+    for key in ["q", "\x03"] {
+        let mut terminal = Terminal::open(&place);
+        terminal.sees(0, "[services]");
+        terminal.keys.write_all(key.as_bytes()).unwrap();
+        terminal.is_given_back();
+    }
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let mut terminal = Terminal::open(&place);
+        terminal.sees(0, "[services]");
+        kill_process(terminal.pid(), signal).unwrap();
+        terminal.is_given_back();
+    }
+}
