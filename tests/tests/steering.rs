@@ -2,6 +2,13 @@
 //!
 //! One test alone: packets are counted for the whole machine. It needs root and two processors.
 
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests, which may fail"
+)]
+
 use std::net::UdpSocket;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};

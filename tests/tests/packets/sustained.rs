@@ -98,8 +98,7 @@ struct Connects {
 
 /// Connections without a request, closed by the client at once: nothing else costs the machine time.
 fn connect(plane: &Plane, clients: usize, stop: &AtomicBool, connects: &Connects) {
-    let sources: Vec<Ipv4Addr> =
-        (0..SOURCES).map(|n| Ipv4Addr::new(203, 0, 113, 20 + n)).collect();
+    let sources: Vec<Ipv4Addr> = (0..SOURCES).map(|n| Ipv4Addr::new(203, 0, 113, 20 + n)).collect();
     let lines = sources.iter().map(|source| format!("addr add {source}/24 dev eth0\n"));
     plane.site.client.ip(&lines.collect::<String>()).unwrap();
     let one = |source: Ipv4Addr| {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use lab::machine::read::counters as times;
 use links::steer::count::Load;
-use links::steer::judge::{Skew, examine};
+use links::steer::judge::examine;
 use links::steer::picture::Picture;
 use links::steer::plan::{Change, Step, Wanted, plan};
 use tokio::time::{Instant, sleep_until};
@@ -170,9 +170,4 @@ fn undo(args: &CoresArgs) -> Result<End, Failure> {
         screen::print(&show::undone(&done, &failed, &args.kept))?;
     }
     Ok(if failed.is_empty() { End::Done } else { End::Partial })
-}
-
-/// Of a load, for both sides of a comparison.
-fn skew(load: &Load) -> Option<Skew> {
-    Skew::of(load)
 }

@@ -27,10 +27,14 @@ pub fn snapshot(servers: &[(&str, f64)]) -> Snapshot {
         open: 40,
         in_flight: 3,
         certificates: Vec::new(),
+        promises: Vec::new(),
     };
     let pool = PoolStatus {
         name: "web".into(),
         balance: "least-request".into(),
+        waiting: 0,
+        shedding_since_unix_ms: None,
+        breakers: Vec::new(),
         servers: servers.iter().map(|(name, _)| status(name)).collect(),
     };
     Snapshot {
@@ -47,6 +51,7 @@ pub fn snapshot(servers: &[(&str, f64)]) -> Snapshot {
             draining: Vec::new(),
             packets: None,
             vrrp: Vec::new(),
+            heartbeats: Vec::new(),
             links: Vec::new(),
             names: None,
             warnings: Vec::new(),
@@ -108,6 +113,7 @@ fn report(servers: &[(&str, f64)]) -> Report {
             counts,
             rules: Vec::new(),
             affinity: None,
+            users: None,
         }],
         pools: vec![PoolReport {
             name: "web".into(),

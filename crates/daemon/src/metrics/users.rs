@@ -101,14 +101,14 @@ fn promises(services: &[(&str, &Service)], to: &mut DescriptorEncoder) -> Result
     };
     let mut ratio = |name: &str, help: &str, of: fn(&UsersPromise) -> Option<f64>| {
         let rows = each().filter_map(|(labels, promise)| Some((labels, of(promise)? / 100.0)));
-        gauges(to, (&format!("steelyard_users_{name}_ratio"), None, help), rows)
+        gauges(to, (name, None, help), rows)
     };
-    ratio("promised", "Share of operations that is promised to be good.", |it| {
-        Some(it.target_percent)
-    })?;
-    ratio("kept", "Share of operations of the window that was good.", |it| it.percent)?;
+    let help = "Share of operations that is promised to be good.";
+    ratio("steelyard_users_promised_ratio", help, |it| Some(it.target_percent))?;
+    let help = "Share of operations of the window that was good.";
+    ratio("steelyard_users_kept_ratio", help, |it| it.percent)?;
     let help = "Share of the operations that may be bad which is left; below 0 it is overdrawn.";
-    ratio("budget_left", help, |it| Some(it.budget_left_percent))?;
+    ratio("steelyard_users_budget_left_ratio", help, |it| Some(it.budget_left_percent))?;
     let rows = each().flat_map(|([service, what], promise)| {
         let spans = promise.alarms.iter().flat_map(|alarm| [&alarm.short, &alarm.long]);
         spans.filter_map(move |span| {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use links::advice::{Finding, Verdict};
 use links::steer::count::{Load, queue_of};
+use links::steer::judge::Skew;
 use links::steer::picture::Picture;
 use links::steer::plan::{Change, Step};
 use serde::Serialize;
@@ -111,7 +112,7 @@ impl Applied {
 }
 
 fn side(load: &Load) -> Option<Side> {
-    let skew = super::skew(load)?;
+    let skew = Skew::of(load)?;
     Some(Side {
         packets_per_second: skew.packets,
         processor: skew.processor,

@@ -2,9 +2,7 @@
 
 use super::super::schema::{Fallback, Form, Key, Kind, Table, Word};
 use super::super::value::Value;
-use super::{
-    buffer, compress, objective, packets, proxy, resilience, rules, socket, sticky,
-};
+use super::{buffer, compress, objective, packets, proxy, resilience, rules, socket, sticky};
 use super::{http2, tls};
 
 const HOUR: u64 = 3_600_000;
