@@ -6,6 +6,7 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
+use crate::defect::defects;
 use crate::sum;
 
 /// VRRP's number among the protocols above IP.
@@ -65,27 +66,9 @@ pub struct Envelope {
     pub hops: u8,
 }
 
-macro_rules! defects {
-    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What is wrong with a packet of protocol 112.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
-        pub enum Defect {
-            $($(#[$doc])* #[error($text)] $name,)*
-        }
-
-        impl Defect {
-            /// All of them.
-            pub const ALL: &[Defect] = &[$(Defect::$name,)*];
-
-            /// As in metrics: kebab-case.
-            pub const fn name(self) -> &'static str {
-                match self { $(Defect::$name => $text,)* }
-            }
-        }
-    };
-}
-
 defects! {
+    /// What is wrong with a packet of protocol 112.
+    pub enum Defect;
     /// It passed a router, or pretends to come from this link.
     Hops = "hop-limit",
     /// Fewer bytes than the head has.

@@ -11,6 +11,7 @@
 
 use std::net::IpAddr;
 
+use crate::defect::defects;
 use crate::keys::{Keys, TAG};
 use crate::machine::State;
 
@@ -98,27 +99,9 @@ pub struct Claim {
     pub source: IpAddr,
 }
 
-macro_rules! defects {
-    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What is wrong with a packet of the heartbeat.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
-        pub enum Defect {
-            $($(#[$doc])* #[error($text)] $name,)*
-        }
-
-        impl Defect {
-            /// All of them.
-            pub const ALL: &[Defect] = &[$(Defect::$name,)*];
-
-            /// As in metrics: kebab-case.
-            pub const fn name(self) -> &'static str {
-                match self { $(Defect::$name => $text,)* }
-            }
-        }
-    };
-}
-
 defects! {
+    /// What is wrong with a packet of the heartbeat.
+    pub enum Defect;
     /// Fewer bytes than the head and the signature have.
     Short = "too-short",
     /// More bytes than any beat has.

@@ -7,6 +7,7 @@ pub mod advert;
 pub mod announce;
 pub mod beat;
 pub mod counts;
+mod defect;
 pub mod frame;
 pub mod hearing;
 pub mod keys;

@@ -2,18 +2,15 @@
 //!
 //! What is in it is read by `tokens`. When it cannot be read there is no token: nobody gets in by a broken file.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::tokens::{self, Token};
 use crate::event::Events;
-use crate::keep;
+use crate::keep::{self, Kept};
 use crate::tls::files::{Marks, marks};
 
 /// Bytes of the file.
 const BYTES: u64 = 256 * 1024;
-/// Group and others may write.
-const LOOSE: u32 = 0o022;
 
 /// Tokens as they were at the last look.
 #[derive(Debug, Default)]
@@ -44,21 +41,8 @@ impl Keyring {
 }
 
 fn read(file: &Path) -> Result<Vec<Token>, String> {
-    let about = std::fs::metadata(file).map_err(|error| error.to_string())?;
-    let us = rustix::process::geteuid().as_raw();
-    if !about.is_file() {
-        return Err("it is not a file".to_owned());
-    }
-    if about.uid() != 0 && about.uid() != us {
-        let owner = about.uid();
-        return Err(format!("it belongs to uid {owner}; expected root or the daemon's user"));
-    }
-    if about.mode() & LOOSE != 0 {
-        let mode = about.mode() & 0o777;
-        return Err(format!("its mode is {mode:04o}, so others can write it: chmod go-w"));
-    }
-    let text = keep::read(file, BYTES).map_err(|error| error.to_string())?;
-    tokens::parse(&text.unwrap_or_default()).map_err(|error| error.to_string())
+    let text = keep::trusted(file, BYTES, Kept::Unwritten)?;
+    tokens::parse(&text).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -22,24 +22,16 @@ mod dice;
 mod member;
 mod world;
 
-use dice::Dice;
+use dice::{Dice, seeds};
 use world::{Kind, World};
 
 /// Seeds of a run in the gate; `tests/prove` takes more.
 const SEEDS: u64 = 80;
 
-fn seeds() -> impl Iterator<Item = u64> {
-    let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
-    let one: Option<u64> = number("STEELYARD_SEED");
-    let count = number("STEELYARD_SEEDS").unwrap_or(SEEDS);
-    let first = one.unwrap_or(0);
-    first..first + if one.is_some() { 1 } else { count }
-}
-
 #[test]
 fn one_member_answers_whatever_fails() {
     let (mut taken, mut withheld, mut replayed) = (0, 0, 0);
-    for seed in seeds() {
+    for seed in seeds(SEEDS) {
         let mut world = World::new(Dice::new(seed), Kind::Everything);
         world.run();
         taken += world.sum(|counts| counts.taken);
@@ -48,14 +40,14 @@ fn one_member_answers_whatever_fails() {
     }
     println!(
         "proof: {} seeds, {taken} takings, {withheld} times withheld, {replayed} packets repeated",
-        seeds().count()
+        seeds(SEEDS).count()
     );
 }
 
 #[test]
 fn a_service_network_that_fails_alone_moves_nothing() {
     let mut withheld = 0;
-    for seed in seeds() {
+    for seed in seeds(SEEDS) {
         let mut world = World::new(Dice::new(seed), Kind::Service);
         world.run();
         withheld += world.sum(|counts| counts.withheld);
@@ -63,17 +55,17 @@ fn a_service_network_that_fails_alone_moves_nothing() {
     assert!(withheld > 0);
     println!(
         "proof: {} seeds of a failing service network, {withheld} times withheld",
-        seeds().count()
+        seeds(SEEDS).count()
     );
 }
 
 #[test]
 fn who_reaches_more_has_the_address() {
     let mut taken = 0;
-    for seed in seeds() {
+    for seed in seeds(SEEDS) {
         let mut world = World::new(Dice::new(seed), Kind::Reach);
         world.run();
         taken += world.sum(|counts| counts.taken);
     }
-    println!("proof: {} seeds of failing targets, {taken} takings", seeds().count());
+    println!("proof: {} seeds of failing targets, {taken} takings", seeds(SEEDS).count());
 }

@@ -1,5 +1,14 @@
 //! Random numbers from a seed (SplitMix64). Nothing here is for secrets.
 
+/// Seeds of a run: `gate` of them, as many as STEELYARD_SEEDS says, or the one of STEELYARD_SEED.
+pub fn seeds(gate: u64) -> impl Iterator<Item = u64> {
+    let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
+    let one: Option<u64> = number("STEELYARD_SEED");
+    let count = number("STEELYARD_SEEDS").unwrap_or(gate);
+    let first = one.unwrap_or(0);
+    first..first + if one.is_some() { 1 } else { count }
+}
+
 /// A source of them.
 #[derive(Clone, Debug)]
 pub struct Dice {

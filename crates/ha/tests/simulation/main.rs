@@ -19,24 +19,16 @@
 mod dice;
 mod world;
 
-use dice::Dice;
+use dice::{Dice, seeds};
 use world::{MEMBERS_FAIL, World};
 
 /// Seeds of a run in the gate; `tests/prove` takes more.
 const SEEDS: u64 = 200;
 
-fn seeds() -> impl Iterator<Item = u64> {
-    let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse().ok());
-    let one: Option<u64> = number("STEELYARD_SEED");
-    let count = number("STEELYARD_SEEDS").unwrap_or(SEEDS);
-    let first = one.unwrap_or(0);
-    first..first + if one.is_some() { 1 } else { count }
-}
-
 #[test]
 fn one_member_answers_whatever_the_network_does() {
     let (mut split, mut taken, mut stalled) = (0, 0, 0);
-    for seed in seeds() {
+    for seed in seeds(SEEDS) {
         let mut world = World::new(Dice::new(seed), true);
         world.run();
         split += world.splits();
@@ -45,17 +37,17 @@ fn one_member_answers_whatever_the_network_does() {
     }
     println!(
         "proof: {} seeds, {taken} takings, {split} splits of the network, {stalled} stalls",
-        seeds().count()
+        seeds(SEEDS).count()
     );
 }
 
 #[test]
 fn members_that_fail_never_leave_two_that_answer() {
     let mut taken = 0;
-    for seed in seeds() {
+    for seed in seeds(SEEDS) {
         let mut world = World::new(Dice::new(seed ^ MEMBERS_FAIL), false);
         world.run();
         taken += world.sum(|counts| counts.taken);
     }
-    println!("proof: {} seeds of failing members, {taken} takings", seeds().count());
+    println!("proof: {} seeds of failing members, {taken} takings", seeds(SEEDS).count());
 }

@@ -18,19 +18,6 @@ use super::stage::{Stage, addresses, seeds, setting};
 /// A slot that became free is used within this: other workers are looked after every 10 ms.
 const SOON: Duration = Duration::from_millis(15);
 
-fn request(id: u64, mode: &'static str) -> Planned {
-    Planned {
-        method: "GET",
-        mode,
-        size: 300,
-        upload: 0,
-        chunked: false,
-        id,
-        pause: Duration::ZERO,
-        leaves: None,
-    }
-}
-
 fn capped(servers: u16, cap: u32, queue: u32) -> Snapshot {
     let each = |server: &mut ServerView| {
         let config = Configured::clone(&server.config);
@@ -59,7 +46,7 @@ fn a_queue_is_served_in_order_and_no_slot_stays_free() {
         let mut arrives = Duration::ZERO;
         for n in 0..30 {
             arrives += Duration::from_millis(1 + rng.below(60));
-            let client = Client::new(notes.clone(), vec![request(n, "later")], false);
+            let client = Client::new(notes.clone(), vec![Planned::get(n, "later")], false);
             stage.client(&door, n, arrives, client);
         }
         let free_since = Cell::new(Moment::NEVER);
@@ -94,10 +81,10 @@ fn a_connection_with_more_requests_stands_behind_those_that_wait() {
     let stage = Stage::new(1, 30_000, capped(1, 1, 8));
     let ledger = serve(&stage, 1);
     let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
-    let many = (0..3).map(|id| request(id, "later")).collect();
+    let many = (0..3).map(|id| Planned::get(id, "later")).collect();
     stage.client(&door, 0, Duration::ZERO, Client::new(notes.clone(), many, true));
     for n in 1..4 {
-        let client = Client::new(notes.clone(), vec![request(n * 10, "later")], false);
+        let client = Client::new(notes.clone(), vec![Planned::get(n * 10, "later")], false);
         stage.client(&door, n, Duration::from_millis(n), client);
     }
     stage.until(|| notes.borrow().len() == 6);
@@ -119,7 +106,7 @@ fn caps_hold_while_servers_misbehave_and_clients_leave() {
             let plan = (0..3)
                 .map(|at| Planned {
                     leaves: (rng.below(8) == 0).then(|| rng.below(2) == 0),
-                    ..request(n * 10 + at, modes[rng.below(7) as usize])
+                    ..Planned::get(n * 10 + at, modes[rng.below(7) as usize])
                 })
                 .collect();
             let client = Client::new(notes.clone(), plan, false);

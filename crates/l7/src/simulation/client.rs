@@ -49,6 +49,22 @@ pub struct Planned {
     pub leaves: Option<bool>,
 }
 
+impl Planned {
+    /// A GET at once, of 300 bytes, whose client stays.
+    pub fn get(id: u64, mode: &'static str) -> Planned {
+        Planned {
+            method: "GET",
+            mode,
+            size: 300,
+            upload: 0,
+            chunked: false,
+            id,
+            pause: Duration::ZERO,
+            leaves: None,
+        }
+    }
+}
+
 /// What the clients saw, by request.
 pub type Notes = Rc<RefCell<Vec<(Planned, Saw)>>>;
 

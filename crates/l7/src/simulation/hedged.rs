@@ -20,19 +20,6 @@ use super::world::{Io, Peer, What};
 
 const AFTER: Duration = Duration::from_millis(50);
 
-fn request(id: u64, mode: &'static str) -> Planned {
-    Planned {
-        method: "GET",
-        mode,
-        size: 300,
-        upload: 0,
-        chunked: false,
-        id,
-        pause: Duration::ZERO,
-        leaves: None,
-    }
-}
-
 /// Two servers in turn, the first of which is asked first, and a pool that hedges after `AFTER`.
 fn stage(seed: u64, pool: impl FnOnce(&mut Pool)) -> (Stage, Rc<RefCell<Ledger>>) {
     let hedging = |config: &mut Pool| {
@@ -112,7 +99,7 @@ fn a_silent_server_is_overtaken_by_the_next_one_and_both_are_accounted_for() {
         comes(
             &stage,
             &notes,
-            vec![request(1, "plain"), request(2, "chunked"), request(3, "plain")],
+            vec![Planned::get(1, "plain"), Planned::get(2, "chunked"), Planned::get(3, "plain")],
         );
         stage.until(|| notes.borrow().len() == 3);
         assert!(notes.borrow().iter().all(|(_, saw)| *saw == Saw::Answer(200, None)), "{notes:?}");
@@ -136,7 +123,7 @@ fn the_first_answer_wins_and_the_second_attempt_is_cancelled() {
         // Both answer after 20 to 220 ms.
         let (stage, ledger) = stage(seed, |_| ());
         let notes = Notes::default();
-        comes(&stage, &notes, (0..20).map(|id| request(id, "later")).collect());
+        comes(&stage, &notes, (0..20).map(|id| Planned::get(id, "later")).collect());
         stage.until(|| notes.borrow().len() == 20);
         assert!(notes.borrow().iter().all(|(_, saw)| *saw == Saw::Answer(200, None)), "{notes:?}");
         let [made, won, lost] = hedges(&stage);
@@ -156,18 +143,18 @@ fn the_first_answer_wins_and_the_second_attempt_is_cancelled() {
 
 #[test]
 fn nothing_is_sent_twice_that_must_not_be() {
-    let post = Planned { method: "POST", upload: 10, ..request(1, "later") };
-    let upload = Planned { method: "PUT", upload: 200_000, ..request(1, "later") };
+    let post = Planned { method: "POST", upload: 10, ..Planned::get(1, "later") };
+    let upload = Planned { method: "PUT", upload: 200_000, ..Planned::get(1, "later") };
     for (what, planned, pool) in [
         ("not idempotent", post, (|_: &mut Pool| ()) as fn(&mut Pool)),
         ("a body that is not held", upload, |_| ()),
-        ("no attempts", request(1, "later"), |pool| pool.retries = 0),
-        ("no budget", request(1, "later"), |pool| {
+        ("no attempts", Planned::get(1, "later"), |pool| pool.retries = 0),
+        ("no budget", Planned::get(1, "later"), |pool| {
             (pool.retry.budget, pool.retry.at_least) = (Some(0), 0);
         }),
-        ("a breaker", request(1, "later"), |pool| pool.breaker.retries = Some(0)),
-        ("off", request(1, "later"), |pool| pool.hedge = None),
-        ("a percentile of nothing", request(1, "later"), |pool| {
+        ("a breaker", Planned::get(1, "later"), |pool| pool.breaker.retries = Some(0)),
+        ("off", Planned::get(1, "later"), |pool| pool.hedge = None),
+        ("a percentile of nothing", Planned::get(1, "later"), |pool| {
             let after = HedgeAfter::Percentile(50);
             pool.hedge = Some(Hedge { after, at_least: Duration::ZERO });
         }),
@@ -220,7 +207,7 @@ fn where_the_first_one_fails_the_second_goes_on_in_its_place() {
             });
         }
         let notes = Notes::default();
-        comes(&stage, &notes, vec![request(1, "later")]);
+        comes(&stage, &notes, vec![Planned::get(1, "later")]);
         stage.until(|| notes.borrow().len() == 1);
         assert_eq!(notes.borrow()[0].1, Saw::Answer(200, None), "seed {seed}");
         assert_eq!(hedges(&stage), [1, 1, 0], "seed {seed}");
@@ -256,7 +243,7 @@ fn where_both_fail_a_third_attempt_is_paid_for_as_well() {
             });
         }
         let notes = Notes::default();
-        comes(&stage, &notes, vec![request(1, "plain")]);
+        comes(&stage, &notes, vec![Planned::get(1, "plain")]);
         stage.until(|| notes.borrow().len() == 1);
         let refused = Saw::Answer(503, Some(Cause::RetryBudget.name().into()));
         let want = if answered { Saw::Answer(200, None) } else { refused };
@@ -275,7 +262,7 @@ fn a_second_server_that_fails_changes_nothing() {
         let end = Duration::from_millis(1 + seed);
         stage.serve(addresses(2)[1], move || Mute(Some(end)));
         let notes = Notes::default();
-        comes(&stage, &notes, (0..8).map(|id| request(id, "later")).collect());
+        comes(&stage, &notes, (0..8).map(|id| Planned::get(id, "later")).collect());
         stage.until(|| notes.borrow().len() == 8);
         assert!(notes.borrow().iter().all(|(_, saw)| *saw == Saw::Answer(200, None)), "{notes:?}");
         assert!(ledger.borrow().order.iter().all(|(_, number, _)| *number == 0), "seed {seed}");
@@ -296,7 +283,7 @@ fn at_a_percentile_only_the_slow_ones_are_hedged_within_the_budget() {
             (pool.retry.budget, pool.retry.at_least) = (Some(10), 0);
         });
         let notes = Notes::default();
-        comes(&stage, &notes, (0..200).map(|id| request(id, "later")).collect());
+        comes(&stage, &notes, (0..200).map(|id| Planned::get(id, "later")).collect());
         stage.until(|| notes.borrow().len() == 200);
         let [made, ..] = hedges(&stage);
         assert!((2..=20).contains(&made), "seed {seed}: {made} of 200");
@@ -312,7 +299,7 @@ fn clients_that_leave_meanwhile_leave_nothing_behind() {
         stage.serve(addresses(2)[1], || Mute(None));
         let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
         for n in 0..6 {
-            let plan = vec![Planned { leaves: Some(n % 2 == 0), ..request(n, "plain") }];
+            let plan = vec![Planned { leaves: Some(n % 2 == 0), ..Planned::get(n, "plain") }];
             let client = Client::new(notes.clone(), plan, false);
             stage.client(&door, n, Duration::from_millis(n * 20), client);
         }

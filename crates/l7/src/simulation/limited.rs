@@ -20,19 +20,6 @@ use super::client::{Client, Notes, Planned, Saw};
 use super::server::{Ledger, Server};
 use super::stage::{Door, Stage, addresses, seeds, setting};
 
-fn request(id: u64, mode: &'static str) -> Planned {
-    Planned {
-        method: "GET",
-        mode,
-        size: 300,
-        upload: 0,
-        chunked: false,
-        id,
-        pause: Duration::ZERO,
-        leaves: None,
-    }
-}
-
 /// One stage with servers of one pool, and what they received.
 struct Scene {
     stage: Stage,
@@ -107,7 +94,7 @@ fn with(servers: u16, cap: Option<u32>, pool: impl FnOnce(&mut Pool)) -> Snapsho
 fn requests_beyond_the_limit_are_refused_at_once_and_the_breaker_closes_by_itself() {
     let scene = Scene::new(1, 2, with(2, None, |pool| pool.breaker.requests = Some(2)));
     for id in 0..5 {
-        scene.comes(id, request(id, "later"));
+        scene.comes(id, Planned::get(id, "later"));
     }
     // The servers take 20 ms at least.
     scene.stage.pass(Duration::from_millis(15), |_| ());
@@ -116,7 +103,7 @@ fn requests_beyond_the_limit_are_refused_at_once_and_the_breaker_closes_by_itsel
     scene.stage.until(|| scene.notes.borrow().len() == 5);
     scene.stage.pass(Duration::from_millis(1_100), |_| ());
     assert!(!scene.is_open(Bound::Requests));
-    (5..7).for_each(|id| scene.comes(0, request(id, "later")));
+    (5..7).for_each(|id| scene.comes(0, Planned::get(id, "later")));
     scene.stage.until(|| scene.notes.borrow().len() == 7);
     assert_eq!(scene.ends(Cause::CircuitOpen).0, [0, 1, 5, 6]);
     assert_eq!(scene.refused(Bound::Requests), 3);
@@ -128,7 +115,7 @@ fn only_so_many_wait_and_none_where_that_is_nothing() {
     for most in [0, 1] {
         let scene = Scene::new(1, 1, with(1, Some(1), |pool| pool.breaker.pending = Some(most)));
         for id in 0..4 {
-            scene.comes(id, request(id, "later"));
+            scene.comes(id, Planned::get(id, "later"));
         }
         scene.stage.pass(Duration::from_millis(15), |_| ());
         assert_eq!(scene.stage.waiting(), most as usize);
@@ -146,7 +133,7 @@ fn an_idle_connection_goes_before_a_request_is_refused_for_want_of_one() {
     let scene = Scene::new(1, 2, with(2, None, |pool| pool.breaker.connections = Some(1)));
     let mut served = Vec::new();
     for id in 0..8 {
-        scene.comes(0, request(id, "plain"));
+        scene.comes(0, Planned::get(id, "plain"));
         scene.stage.until(|| scene.notes.borrow().len() as u64 == id + 1);
         served.push(scene.ledger.borrow().order[id as usize].1);
         assert_eq!(scene.live.breakers.of(Bound::Connections).in_use(), 1);
@@ -154,8 +141,8 @@ fn an_idle_connection_goes_before_a_request_is_refused_for_want_of_one() {
     assert!(served.contains(&0) && served.contains(&1), "{served:?}");
     assert_eq!(scene.refused(Bound::Connections), 0);
     // One that is in use is in nobody's way but counts.
-    scene.comes(0, request(8, "later"));
-    scene.comes(5, request(9, "later"));
+    scene.comes(0, Planned::get(8, "later"));
+    scene.comes(5, Planned::get(9, "later"));
     scene.stage.until(|| scene.notes.borrow().len() == 10);
     assert_eq!(scene.ends(Cause::CircuitOpen), ((0..9).collect(), vec![9]));
     assert_eq!((scene.refused(Bound::Connections), scene.is_open(Bound::Connections)), (1, true));
@@ -177,7 +164,7 @@ fn further_attempts_under_way_are_limited_beside_the_budget() {
         let none = with(2, None, |pool| pool.breaker.retries = Some(0));
         let scene = Scene::new(seed, 2, none);
         for id in 0..4 {
-            scene.comes(id, request(id, "die"));
+            scene.comes(id, Planned::get(id, "die"));
         }
         scene.stage.until(|| scene.notes.borrow().len() == 4);
         assert_eq!(scene.ends(Cause::CircuitOpen), (vec![], vec![0, 1, 2, 3]), "seed {seed}");
@@ -188,7 +175,7 @@ fn further_attempts_under_way_are_limited_beside_the_budget() {
         let one = with(2, None, |pool| (pool.breaker.retries, pool.retries) = (Some(1), 9));
         let scene = Scene::new(seed, 2, one);
         for id in 0..30 {
-            scene.comes(id / 3, request(id, "half"));
+            scene.comes(id / 3, Planned::get(id, "half"));
         }
         scene.stage.pass(Duration::from_secs(3), |_| {
             assert!(scene.live.breakers.of(Bound::Retries).in_use() <= 1);
@@ -233,7 +220,7 @@ fn narrow(pool: impl FnOnce(&mut Pool)) -> Snapshot {
 fn overload(seed: u64, pool: impl FnOnce(&mut Pool)) -> Scene {
     let scene = Scene::new(seed, 1, narrow(pool));
     for id in 0..300 {
-        scene.comes(id * 60, request(id, "later"));
+        scene.comes(id * 60, Planned::get(id, "later"));
     }
     scene.stage.until(|| scene.notes.borrow().len() == 300);
     scene
@@ -278,8 +265,8 @@ fn the_higher_class_leaves_first_and_the_lower_one_is_shed() {
         let scene = Scene::new(seed, 1, snapshot);
         // Each class alone is three quarters of what the server can do.
         for n in 0..100 {
-            scene.comes(n * 160, request(100 + n, "later"));
-            scene.comes(n * 160 + 40, request(200 + n, "later"));
+            scene.comes(n * 160, Planned::get(100 + n, "later"));
+            scene.comes(n * 160 + 40, Planned::get(200 + n, "later"));
         }
         scene.stage.until(|| scene.notes.borrow().len() == 200);
         let (good, shed) = scene.ends(Cause::OverloadShed);
@@ -300,7 +287,7 @@ fn a_full_queue_gives_a_place_of_the_lower_class_to_the_higher() {
         let snapshot = classes(snapshot, &[(3, 3, 6)]);
         let scene = Scene::new(1, 1, snapshot);
         for id in 1..5 {
-            scene.comes(id, request(id, "later"));
+            scene.comes(id, Planned::get(id, "later"));
         }
         scene.stage.until(|| scene.notes.borrow().len() == 4);
         let cause = if bound == "queue" { Cause::QueueFull } else { Cause::CircuitOpen };

@@ -3,18 +3,15 @@
 //! A file that is broken later leaves the keys that were read before in force: a slip while keys are exchanged does not
 //! part two members. What is in it is read by `ha::keys`.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use ha::keys::Keys;
 
-use crate::keep;
+use crate::keep::{self, Kept};
 use crate::tls::files::{Marks, marks};
 
 /// Bytes of the file.
 const BYTES: u64 = 16 * 1024;
-/// Group and others may do anything with it.
-const LOOSE: u32 = 0o077;
 
 /// Keys as they were at the last look.
 #[derive(Debug, Default)]
@@ -53,21 +50,8 @@ impl Secret {
 }
 
 fn read(file: &Path) -> Result<Keys, String> {
-    let about = std::fs::metadata(file).map_err(|error| error.to_string())?;
-    let us = rustix::process::geteuid().as_raw();
-    if !about.is_file() {
-        return Err("it is not a file".to_owned());
-    }
-    if about.uid() != 0 && about.uid() != us {
-        let owner = about.uid();
-        return Err(format!("it belongs to uid {owner}; expected root or the daemon's user"));
-    }
-    if about.mode() & LOOSE != 0 {
-        let mode = about.mode() & 0o777;
-        return Err(format!("its mode is {mode:04o}, so others can use it: chmod go="));
-    }
-    let text = keep::read(file, BYTES).map_err(|error| error.to_string())?;
-    Keys::parse(&text.unwrap_or_default()).map_err(|error| error.to_string())
+    let text = keep::trusted(file, BYTES, Kept::Unread)?;
+    Keys::parse(&text).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
