@@ -2,13 +2,14 @@
 
 CARGO ?= cargo
 
-.PHONY: help try test bench prove fmt lint setup
+.PHONY: help try test bench prove package fmt lint setup
 
 help:
 	@echo "make try    watch real requests being balanced, and a server being killed"
 	@echo "make test   the whole suite, end-to-end included"
 	@echo "make bench  side by side with HAProxy, nginx and others (minutes)"
 	@echo "make prove  the long runs; writes docs/proof/ (hours)"
+	@echo "make package  a Debian package and a tarball with checksums, in target/package"
 	@echo "make lint   what the gate says about form; make fmt mends the formatting"
 	@echo "make setup  only installs what the others need"
 	@echo ".ci/run     the gate: all of it, as it must pass before a change lands"
@@ -31,6 +32,11 @@ bench:
 prove:
 	@tests/setup build test bench
 	tests/prove
+
+package:
+	@tests/setup build package
+	$(CARGO) build --locked --release -p steelyard
+	packaging/build
 
 fmt:
 	$(CARGO) fmt --all
