@@ -1,11 +1,12 @@
-//! Writes a large capture for measuring: `cargo run -p trace --example generate FILE [CONNECTIONS]`.
+//! Writes a large capture for measuring: `cargo run -p trace --example generate FILE [CONNECTIONS [EXCHANGES]]`.
 //!
 //! Connections with requests and answers of real lengths, interleaved as on a busy server's link; nothing random.
 
 use std::fs::File;
 use std::io::{BufWriter, Result, Write};
 
-/// Exchanges of a connection.
+/// Connections, and exchanges of each.
+const CONNECTIONS: u32 = 1_112;
 const EXCHANGES: u32 = 12;
 /// Packets of an answer.
 const PACKETS: u32 = 10;
@@ -15,6 +16,7 @@ const SEGMENT: usize = 1_460;
 struct Talker {
     number: u32,
     step: u32,
+    exchanges: u32,
     client_seq: u32,
     server_seq: u32,
 }
@@ -22,13 +24,14 @@ struct Talker {
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().unwrap_or_else(|| "large.pcap".to_owned());
-    let connections = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(1_112);
+    let mut number = |usual| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(usual);
+    let (connections, exchanges) = (number(CONNECTIONS), number(EXCHANGES));
     let mut out = BufWriter::with_capacity(1 << 20, File::create(name)?);
     for value in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1] {
         out.write_all(&value.to_le_bytes())?;
     }
     let mut talkers: Vec<Talker> = (0..connections)
-        .map(|number| Talker { number, step: 0, client_seq: 1_000, server_seq: 9_000 })
+        .map(|number| Talker { number, step: 0, exchanges, client_seq: 1_000, server_seq: 9_000 })
         .collect();
     let mut micros = 0_u64;
     while !talkers.is_empty() {
@@ -41,7 +44,7 @@ fn main() -> Result<()> {
                 }
             }
         }
-        talkers.retain(|talker| talker.step <= last());
+        talkers.retain(|talker| talker.step <= talker.last());
     }
     out.flush()
 }
@@ -59,11 +62,12 @@ fn record(out: &mut impl Write, micros: u64, frame: &[u8]) -> Result<()> {
 /// Packets of an exchange: request, its acknowledgement, and each packet of the answer with one.
 const TURN: u32 = 2 + 2 * PACKETS;
 
-fn last() -> u32 {
-    3 + EXCHANGES * TURN
-}
-
 impl Talker {
+    /// Behind its last step.
+    fn last(&self) -> u32 {
+        3 + self.exchanges * TURN
+    }
+
     fn next(&mut self) -> Option<Vec<u8>> {
         let step = self.step;
         self.step += 1;
@@ -71,7 +75,7 @@ impl Talker {
             0 => (true, 2, Vec::new()),
             1 => (false, 18, Vec::new()),
             2 => (true, 16, Vec::new()),
-            _ if step >= last() => return None,
+            _ if step >= self.last() => return None,
             _ => match (step - 3) % TURN {
                 0 => (true, 24, request(self.number)),
                 1 => (false, 16, Vec::new()),

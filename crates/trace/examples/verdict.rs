@@ -1,7 +1,5 @@
 //! Prints the findings of a capture as JSON: `cargo run -p trace --example verdict FILE`.
 
-#![allow(clippy::print_stdout, reason = "an example")]
-
 use std::fs::File;
 
 use trace::analysis::{Analysis, Settings};
@@ -13,6 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for name in std::env::args().skip(1) {
         read(&mut analysis, &mut source, &name, File::open(&name)?, |_| ())?;
     }
-    println!("{}", serde_json::to_string_pretty(&report(analysis.finish(), source))?);
+    let out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    serde_json::to_writer(out, &report(analysis.finish(), source))?;
     Ok(())
 }

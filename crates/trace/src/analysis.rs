@@ -7,7 +7,7 @@ use crate::conversation::{Conversation, Ended};
 use crate::filter::Filter;
 use crate::input::Frame;
 use crate::judge::scale::Wishes;
-use crate::ledger::{Extent, Ledger};
+use crate::ledger::{Extent, Ledger, MAX_TOLD, shorten_all};
 use crate::link::{self, Other};
 use crate::packet::Packet;
 use crate::scene::Scene;
@@ -234,6 +234,10 @@ impl Analysis {
                 self.events -= size - conversation.events.len();
             }
         }
+        let kept: usize = self.connections.iter().map(|(_, ledger)| ledger.kept.len()).sum();
+        if kept > 2 * MAX_TOLD {
+            shorten_all(&mut self.connections, MAX_TOLD);
+        }
     }
 
     fn sizes(&self) -> Vec<(usize, usize)> {
@@ -253,8 +257,16 @@ impl Analysis {
 
     /// Judges what is left.
     pub fn finish(mut self) -> Analysed {
-        for (conversation, ledger) in &mut self.connections {
+        let mut kept: usize = self.connections.iter().map(|(_, ledger)| ledger.kept.len()).sum();
+        for at in 0..self.connections.len() {
+            let (conversation, ledger) = &mut self.connections[at];
+            kept -= ledger.kept.len();
             ledger.take(conversation, Extent::All, &self.settings.wishes);
+            kept += ledger.kept.len();
+            if kept > 2 * MAX_TOLD {
+                shorten_all(&mut self.connections, MAX_TOLD);
+                kept = MAX_TOLD;
+            }
         }
         Analysed { facts: self.facts, connections: self.connections }
     }

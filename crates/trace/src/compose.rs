@@ -3,6 +3,7 @@
 //! Connections are told by what their users waited, the slowest first to stay when there are too many.
 
 use crate::analysis::{Analysed, Facts};
+use crate::ledger::{MAX_TOLD, shorten_all};
 use crate::report::number::seconds;
 use crate::report::{Capture, Connection, Report, SCHEMA};
 use crate::tally::Tally;
@@ -22,9 +23,7 @@ pub struct Source {
 }
 
 /// Connections that are told of in full.
-const MAX_TOLD: usize = 20_000;
-/// Transactions that are told of, over all connections.
-const MAX_TRANSACTIONS: usize = 20_000;
+const MAX_CONNECTIONS: usize = 20_000;
 
 /// The report.
 pub fn report(mut analysed: Analysed, source: Source) -> Report {
@@ -32,41 +31,31 @@ pub fn report(mut analysed: Analysed, source: Source) -> Report {
     for (_, ledger) in &analysed.connections {
         tally.join(&ledger.tally);
     }
-    limit_transactions(&mut analysed);
-    let connections = analysed.connections.as_slice();
+    shorten_all(&mut analysed.connections, MAX_TOLD);
+    let connections = &mut analysed.connections;
     let mut told: Vec<usize> = (0..connections.len()).collect();
     told.sort_by_key(|at| std::cmp::Reverse(connections[*at].1.tally.total_ns));
-    told.truncate(MAX_TOLD);
+    told.truncate(MAX_CONNECTIONS);
     told.sort_unstable();
-    let one = |at: &usize| {
-        let (conversation, ledger) = &connections[*at];
-        Connection::of(conversation, ledger, verdict(&ledger.tally, connections))
+    let (connections_total, connections_left_out) =
+        (connections.len(), connections.len() - told.len());
+    let one = |at: usize| {
+        let verdict = verdict(&connections[at].1.tally, connections.as_slice());
+        let (conversation, ledger) = &mut connections[at];
+        // What is told of is kept once, not twice.
+        let kept = std::mem::take(&mut ledger.kept);
+        Connection::of(conversation, ledger, verdict, &kept)
     };
+    let told = told.into_iter().map(one).collect();
     Report {
         schema: SCHEMA,
         capture: capture(&analysed.facts, &source),
         files: source.files,
-        connections_total: connections.len(),
-        connections_left_out: connections.len() - told.len(),
+        connections_total,
+        connections_left_out,
         transactions_total: tally.transactions,
-        verdict: verdict(&tally, connections),
-        connections: told.iter().map(one).collect(),
-    }
-}
-
-/// Leaves out the fastest where connections have kept more than fits together.
-fn limit_transactions(analysed: &mut Analysed) {
-    let kept: usize = analysed.connections.iter().map(|(_, ledger)| ledger.kept.len()).sum();
-    if kept <= MAX_TRANSACTIONS {
-        return;
-    }
-    let all = analysed.connections.iter().flat_map(|(_, ledger)| &ledger.kept);
-    let mut totals: Vec<i64> = all.map(|transaction| transaction.total_ns()).collect();
-    let bound = *totals.select_nth_unstable(kept - MAX_TRANSACTIONS).1;
-    for (_, ledger) in &mut analysed.connections {
-        let before = ledger.kept.len();
-        ledger.kept.retain(|transaction| transaction.total_ns() >= bound);
-        ledger.left_out += (before - ledger.kept.len()) as u64;
+        verdict: verdict(&tally, analysed.connections.as_slice()),
+        connections: told,
     }
 }
 

@@ -14,6 +14,7 @@ pub mod transaction;
 mod link;
 mod loss;
 mod message;
+mod pace;
 mod rounds;
 mod scaling;
 mod slice;

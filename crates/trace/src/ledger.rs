@@ -11,6 +11,8 @@ use crate::tally::Tally;
 
 /// Transactions of a connection that are kept; the slowest are.
 pub const MAX_KEPT: usize = 512;
+/// Transactions of all connections together that are told of; while reading twice as many are kept.
+pub const MAX_TOLD: usize = 20_000;
 
 /// Findings of one connection.
 #[derive(Debug, Default)]
@@ -25,7 +27,7 @@ pub struct Ledger {
     pub left_out: u64,
     /// Windows that contradict what was announced.
     pub flags: Vec<Flag>,
-    /// Round trips, by the last piece.
+    /// Round trips, by the last piece, without samples.
     pub path: Path,
     /// Window scales of both sides, by the last piece.
     pub scales: Option<[Scale; 2]>,
@@ -87,7 +89,7 @@ impl Ledger {
             let most = &mut self.max_in_flight[side.index()];
             *most = (*most).max(judged.max_in_flight[side.index()]);
         }
-        self.path = judged.path;
+        self.path = judged.path.without_samples();
     }
 }
 
@@ -103,4 +105,48 @@ pub fn shorten(kept: &mut Vec<Transaction>, most: usize) -> u64 {
     kept.retain(|transaction| transaction.total_ns() >= bound);
     kept.truncate(most);
     (before - kept.len()) as u64
+}
+
+/// Leaves the slowest `most` of all connections together; of those that took equally long, the first.
+pub fn shorten_all(connections: &mut [(Conversation, Ledger)], most: usize) {
+    let all = connections.iter().flat_map(|(_, ledger)| &ledger.kept);
+    let Some((bound, mut equal)) = slowest(all.map(Transaction::total_ns).collect(), most) else {
+        return;
+    };
+    for (_, ledger) in connections {
+        let before = ledger.kept.len();
+        ledger.kept.retain(|transaction| {
+            let ns = transaction.total_ns();
+            let stays = ns > bound || (ns == bound && equal > 0);
+            equal -= usize::from(stays && ns == bound);
+            stays
+        });
+        ledger.kept.shrink_to_fit();
+        ledger.left_out += (before - ledger.kept.len()) as u64;
+    }
+}
+
+/// The least of the `most` largest, and how many of exactly that are among them; `None`: there are no more than those.
+fn slowest(mut totals: Vec<i64>, most: usize) -> Option<(i64, usize)> {
+    let more = totals.len().checked_sub(most).filter(|more| *more > 0)?;
+    if most == 0 {
+        return Some((i64::MAX, 0));
+    }
+    let bound = *totals.select_nth_unstable(more).1;
+    Some((bound, most - totals.iter().filter(|ns| **ns > bound).count()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exactly_so_many_stay_also_where_all_are_alike() {
+        assert_eq!(slowest(vec![4, 1, 3, 2], 2), Some((3, 1)));
+        assert_eq!(slowest(vec![5; 9], 2), Some((5, 2)));
+        assert_eq!(slowest(vec![1, 5, 5, 5, 9], 3), Some((5, 2)));
+        assert_eq!(slowest(vec![1, 2], 0), Some((i64::MAX, 0)));
+        assert_eq!(slowest(vec![1, 2], 2), None);
+        assert_eq!(slowest(Vec::new(), 2), None);
+    }
 }

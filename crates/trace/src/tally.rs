@@ -96,15 +96,19 @@ impl Tally {
         let numbers = transaction.request.numbers;
         let server = (Place::Server, Limit::ServerThink, transaction.server_ns);
         let queue = (Place::Request, Limit::LinkRate, transaction.queue_ns);
+        let tail = (Place::Response, Limit::LinkRate, transaction.tail_ns);
         let path = (Place::Path, Limit::Latency, transaction.latency_ns);
         let lost = (Place::Setup, Limit::Loss, transaction.setup_lost_ns);
         let setup = transaction.setup_ns - transaction.setup_lost_ns;
         let setup = (Place::Setup, Limit::Connect, setup);
-        for (place, limit, ns) in [server, queue, path, lost, setup] {
+        for (place, limit, ns) in [server, queue, tail, path, lost, setup] {
             if ns > 0 {
-                let to = transaction.response.as_ref().map_or(numbers.1, |phase| phase.numbers.0);
-                let from_ns = transaction.request.to_ns;
-                let (times, longest_ns, from) = (1, ns, numbers.1);
+                let (from_ns, from, to) = match (place, &transaction.response) {
+                    (Place::Response, Some(said)) => (said.to_ns, said.numbers.1, said.numbers.1),
+                    (_, Some(said)) => (transaction.request.to_ns, numbers.1, said.numbers.0),
+                    (_, None) => (transaction.request.to_ns, numbers.1, numbers.1),
+                };
+                let (times, longest_ns) = (1, ns);
                 let evidence = Evidence { times, longest_ns, from_ns, from, to, bytes: 0 };
                 let cell = cell((place, limit), Side::Client, ns, evidence, connection);
                 self.put(cell, transaction);

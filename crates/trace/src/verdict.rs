@@ -67,6 +67,8 @@ fn is_significant(cell: &Cell, tally: &Tally) -> bool {
         // The path has its length: worth a word when it is paid often.
         Limit::Latency | Limit::Connect => long && much && cell.turns >= CHATTY,
         Limit::Send => false,
+        // What every transfer begins with: worth a word where it takes longer than that.
+        Limit::SlowStart | Limit::Cwnd => long && saving(cell) > 0,
         _ => long,
     }
 }
@@ -154,7 +156,10 @@ fn saving(cell: &Cell) -> i64 {
         Limit::DelayedAck | Limit::NagleDelayedAck => {
             cell.ns - i64::from(cell.evidence.times).saturating_mul(round_trip_ns)
         }
-        Limit::SlowStart | Limit::Cwnd => cell.ns - round_trip_ns.max(cell.ns / 2),
+        Limit::SlowStart | Limit::Cwnd => {
+            let turns = i64::try_from(cell.turns).unwrap_or(i64::MAX);
+            cell.ns - turns.saturating_mul(round_trip_ns).max(cell.ns / 2)
+        }
         Limit::LinkRate | Limit::Send => 0,
         _ => cell.ns,
     }

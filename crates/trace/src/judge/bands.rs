@@ -25,9 +25,9 @@ impl Bands {
         bands.request = transaction.setup_ns + transaction.request.ns + transaction.queue_ns + half;
         bands.server = transaction.server_ns;
         bands.response = transaction.response.as_ref().map_or(0, |phase| phase.ns);
-        bands.response += transaction.latency_ns - half;
+        bands.response += transaction.tail_ns + transaction.latency_ns - half;
         bands.add(Owner::Network, transaction.setup_ns + transaction.latency_ns);
-        bands.add(Owner::Network, transaction.queue_ns);
+        bands.add(Owner::Network, transaction.queue_ns + transaction.tail_ns);
         bands.add(Owner::Server, transaction.server_ns);
         for (sender, phase) in transaction.phases() {
             for cause in &phase.causes {

@@ -3,8 +3,9 @@
 //! Near the sender the queue shows in round trips that grow; near the receiver in packets that never come slower than
 //! the fastest ones. Samples that touch losses or may be delayed by a timer are left out.
 
+use crate::judge::pace::Pace;
 use crate::judge::path::{Path, Sample};
-use crate::judge::sender::Sent;
+use crate::judge::sender::{Sender, Sent};
 
 /// What is known of the link in one direction.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct Link {
     arrivals: Vec<(i64, i64)>,
     /// Bytes a second of the densest packets; 0: unknown.
     fastest: f64,
+    /// The rate while a queue stood.
+    pace: Pace,
 }
 
 /// How much longer round trips are with a standing queue, nanoseconds.
@@ -26,8 +29,9 @@ const QUEUE_NS: i64 = 4_000_000;
 const MAX_RATES: usize = 4_096;
 
 impl Link {
-    /// `receiver`: who acknowledges; `sent`: all data of the direction.
-    pub fn of(path: &Path, receiver: crate::event::Side, sent: &[Sent]) -> Link {
+    /// `receiver`: who acknowledges; `sender`: what the other side did.
+    pub fn of(path: &Path, receiver: crate::event::Side, sender: &Sender) -> Link {
+        let sent = sender.sent.as_slice();
         let (far, near) = (path.near_ns(receiver), path.near_ns(receiver.peer()));
         let firm: Vec<&Sample> = path.samples(receiver).iter().filter(|s| !s.lone).collect();
         let mut sums = vec![0];
@@ -37,19 +41,30 @@ impl Link {
         }));
         // From the middle of a path both tests say something; near the sender arrivals only show its own pace.
         let tells = near > (near + far) / 4;
-        Link {
+        let mut link = Link {
             times: firm.iter().map(|sample| sample.time_ns).collect(),
             sums,
             base_ns: far,
             round_trip_ns: near + far,
             arrivals: if tells { arrivals(sent) } else { Vec::new() },
             fastest: if tells { fastest(sent, (near + far) / 2) } else { 0.0 },
+            pace: Pace::default(),
+        };
+        if firm.iter().any(|sample| link.is_queued(sample.round_trip_ns)) {
+            let (round_trip_ns, span_ns) = (link.round_trip_ns, link.span_ns());
+            link.pace = Pace::of(&sender.acks, round_trip_ns, span_ns, |at| link.queues(at));
         }
+        link
     }
 
     /// Whether it was full around this time; `window`: what the receiver allows, if known.
     pub fn is_full(&self, time_ns: i64, window: Option<i64>) -> bool {
         self.queues(time_ns) || self.is_dense(time_ns, window)
+    }
+
+    /// Whether a sender keeps to the rate that it had while a queue stood.
+    pub fn keeps_pace(&self, time_ns: i64) -> bool {
+        self.pace.is_kept(time_ns, self.span_ns())
     }
 
     /// An estimate of its rate, bytes a second; 0: unknown.
@@ -64,13 +79,22 @@ impl Link {
         if to - from < 3 {
             return false;
         }
-        let mean = (self.sums[to] - self.sums[from]) / (to - from) as i64;
-        let queue = mean - self.base_ns;
+        self.is_queued((self.sums[to] - self.sums[from]) / (to - from) as i64)
+    }
+
+    /// Whether round trips of this length have a queue in them.
+    fn is_queued(&self, round_trip_ns: i64) -> bool {
+        let queue = round_trip_ns - self.base_ns;
         queue > QUEUE_NS && queue * 100 > self.round_trip_ns * 35
     }
 
+    /// Rates are compared over so long, nanoseconds.
+    fn span_ns(&self) -> i64 {
+        self.round_trip_ns.max(2 * QUEUE_NS)
+    }
+
     fn is_dense(&self, time_ns: i64, window: Option<i64>) -> bool {
-        let around = self.round_trip_ns.max(2 * QUEUE_NS);
+        let around = self.span_ns();
         let (Some(first), Some(last)) = (self.arrivals.first(), self.arrivals.last()) else {
             return false;
         };

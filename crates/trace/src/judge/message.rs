@@ -49,6 +49,7 @@ pub fn transaction(ground: &Ground<'_>, turn: &Turn) -> Option<Transaction> {
         setup_ns: 0,
         setup_lost_ns: 0,
         queue_ns: 0,
+        tail_ns: 0,
         server_ns: 0,
         latency_ns: 0,
         pause_ns: 0,
@@ -88,7 +89,7 @@ impl<'a> Ground<'a> {
     /// Gathers it.
     pub fn new(views: &'a [Sender; 2], path: &'a Path, segments: [u32; 2]) -> Ground<'a> {
         let links = [Side::Client, Side::Server]
-            .map(|side| Link::of(path, side.peer(), &views[side.index()].sent));
+            .map(|side| Link::of(path, side.peer(), &views[side.index()]));
         Ground { views, path, links, segments, detailed: false }
     }
 
@@ -108,28 +109,33 @@ impl<'a> Ground<'a> {
         }
         let arrived = q1 + near_server;
         if p0 > arrived {
-            out.queue_ns = self.queue(request.to, q1, p0);
+            out.queue_ns = self.queue(Side::Client, request.to, q1, p0);
             out.server_ns = p0 - arrived - out.queue_ns;
         }
         let from_ns = p0.max(arrived).min(p1);
         out.request = self.phase(Side::Client, asked, request, (q0, q1));
         out.response = Some(self.phase(Side::Server, said, response, (from_ns, p1)));
-        let total = p1 - q0 + near_client;
+        // Where packets are lost an acknowledgement waits for more than a queue.
+        let lossy = server.sent[said.first..=said.last].iter().any(|sent| sent.repairs);
+        out.tail_ns = if lossy { 0 } else { self.queue(Side::Server, response.to, p1, i64::MAX) };
+        let total = p1 - q0 + near_client + out.tail_ns;
         out.latency_ns = total - out.working_ns();
     }
 
-    /// How long the end of a request stood in a queue: as the acknowledgements around it show, and no longer than the
-    /// one that covers it took. A timer that held that one back is not mistaken for a queue.
-    fn queue(&self, to: i64, q1: i64, p0: i64) -> i64 {
-        let base = self.path.near_ns(Side::Server);
-        let covered = self.views[0].acked_ns(to).filter(|seen| *seen < p0);
-        let Some(extra) = covered.map(|seen| seen - q1 - base).filter(|extra| *extra > 0) else {
+    /// How long the end of a message stood in a queue behind the capture: as the acknowledgements around it show, and
+    /// no longer than the one that covers it took. A timer that held that one back is not mistaken for a queue.
+    /// `to`, `last`: offset behind the message, and when its last packet passed; `before`: when it must have arrived.
+    fn queue(&self, sender: Side, to: i64, last: i64, before: i64) -> i64 {
+        let receiver = sender.peer();
+        let base = self.path.near_ns(receiver);
+        let covered = self.views[sender.index()].acked_ns(to).filter(|seen| *seen < before);
+        let Some(extra) = covered.map(|seen| seen - last - base).filter(|extra| *extra > 0) else {
             return 0;
         };
-        let around = q1 - 2 * self.path.round_trip_ns();
-        let samples = self.path.samples(Side::Server);
+        let around = last - 2 * self.path.round_trip_ns();
+        let samples = self.path.samples(receiver);
         let from = samples.partition_point(|sample| sample.time_ns < around);
-        let near = samples[from..].iter().take_while(|sample| sample.time_ns < q1);
+        let near = samples[from..].iter().take_while(|sample| sample.time_ns < last);
         let queued = near.filter(|s| !s.lone).map(|sample| sample.round_trip_ns - base).max();
         extra.min(queued.unwrap_or(0)).max(0)
     }

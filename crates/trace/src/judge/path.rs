@@ -97,6 +97,11 @@ impl Path {
             firm.is_none() && loose.is_some_and(|loose| loose > NOT_DELAYED_NS);
     }
 
+    /// The same without samples, for keeping it.
+    pub fn without_samples(self) -> Path {
+        Path { samples: Default::default(), ..self }
+    }
+
     /// Round trip between the capture and a side; 0: not known.
     pub fn near_ns(&self, side: Side) -> i64 {
         self.near_ns[side.index()].unwrap_or(0)

@@ -5,6 +5,9 @@
 
 /// The most rounds; longer transfers get longer rounds.
 const MAX_ROUNDS: i64 = 4_096;
+/// The most rounds for each packet: where fewer come, they show no more, and a thousand short transfers that wait for
+/// each other must not cost a thousand long ones.
+const MAX_FOR_A_PACKET: i64 = 64;
 /// Rounds shorter than this are made this long, nanoseconds.
 const SHORTEST_NS: i64 = 100_000;
 
@@ -36,7 +39,8 @@ impl Rounds {
             [first, .., last] => (first.0, last.0),
             _ => (0, 0),
         };
-        let round_ns = round_trip_ns.max(SHORTEST_NS).max((to_ns - from_ns) / MAX_ROUNDS + 1);
+        let most = (flights.len() as i64).saturating_mul(MAX_FOR_A_PACKET).clamp(1, MAX_ROUNDS);
+        let round_ns = round_trip_ns.max(SHORTEST_NS).max((to_ns - from_ns) / most + 1);
         let count = usize::try_from((to_ns - from_ns) / round_ns).unwrap_or(0) + 1;
         let mut peaks = vec![0; count];
         for (time_ns, in_flight) in flights {
@@ -114,5 +118,13 @@ mod tests {
         );
         let slow: Vec<i64> = (0..30).map(|at| 100 + at).collect();
         assert!(!shapes_of(&slow).contains(&Plateau), "one segment a round");
+    }
+
+    #[test]
+    fn few_packets_far_apart_make_few_rounds() {
+        let hour_ns = 3_600_000_000_000;
+        let rounds = Rounds::of(&[(0, 10), (hour_ns, 10)], 1_000_000);
+        assert!(rounds.shapes.len() <= 2 * MAX_FOR_A_PACKET as usize + 1);
+        assert_eq!(rounds.shape(hour_ns), rounds.shape(hour_ns / 2), "all alike");
     }
 }

@@ -227,7 +227,11 @@ impl<'a> Run<'a> {
             _ => {}
         }
         let bulk = self.rounds.peak > 4 * of.segment;
-        if bulk && !gap.lossy && outstanding > 0 && of.link.is_full(start_ns, window) {
+        let filled = || {
+            let at_its_rate = !full && !self.is_near_edge(room) && of.link.keeps_pace(start_ns);
+            at_its_rate || of.link.is_full(start_ns, window)
+        };
+        if bulk && !gap.lossy && outstanding > 0 && filled() {
             return Limit::LinkRate;
         }
         if full && !in_repair {

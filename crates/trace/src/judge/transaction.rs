@@ -77,6 +77,8 @@ pub struct Transaction {
     pub setup_lost_ns: i64,
     /// Time that the end of the request stood in a queue of the path.
     pub queue_ns: i64,
+    /// The same of the end of the answer, behind the capture.
+    pub tail_ns: i64,
     /// The server's work.
     pub server_ns: i64,
     /// The path's length: round trips.
@@ -123,7 +125,7 @@ impl Transaction {
     /// The same without what the path's length takes.
     pub fn working_ns(&self) -> i64 {
         let response = self.response.as_ref().map_or(0, |phase| phase.ns);
-        self.request.ns + self.queue_ns + self.server_ns + response
+        self.request.ns + self.queue_ns + self.server_ns + response + self.tail_ns
     }
 
     /// Begins with opening the connection.

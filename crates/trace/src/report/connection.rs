@@ -11,6 +11,7 @@ use crate::direction::ScaleOption;
 use crate::event::Side;
 use crate::judge::flag::Flag;
 use crate::judge::scale::{Provenance, Scale};
+use crate::judge::transaction::Transaction;
 use crate::ledger::Ledger;
 use crate::talk::Protocol;
 
@@ -167,8 +168,13 @@ pub struct FlagReport {
 }
 
 impl Connection {
-    /// Of a judged connection.
-    pub fn of(conversation: &Conversation, ledger: &Ledger, verdict: Verdict) -> Connection {
+    /// Of a judged connection, and those of its transactions that are told of.
+    pub fn of(
+        conversation: &Conversation,
+        ledger: &Ledger,
+        verdict: Verdict,
+        kept: &[Transaction],
+    ) -> Connection {
         let path = &ledger.path;
         let shake = &conversation.handshake;
         let near = |side| path.is_known(side).then(|| seconds(path.near_ns(side)));
@@ -200,7 +206,7 @@ impl Connection {
             transactions_total: ledger.tally.transactions,
             transactions_left_out: ledger.left_out,
             verdict,
-            transactions: ledger.kept.iter().map(TransactionReport::of).collect(),
+            transactions: kept.iter().map(TransactionReport::of).collect(),
         }
     }
 }

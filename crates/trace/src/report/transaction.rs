@@ -34,6 +34,8 @@ pub struct TransactionReport {
     pub server_seconds: f64,
     /// The answer's transfer.
     pub response: Option<PhaseReport>,
+    /// Time in a queue behind the capture, at the response's end.
+    pub tail_seconds: f64,
     /// Round trips of the path.
     pub latency_seconds: f64,
     /// The client's pause before it, which is no part of the total.
@@ -112,6 +114,7 @@ impl TransactionReport {
             queue_seconds: seconds(of.queue_ns),
             server_seconds: seconds(of.server_ns),
             response: of.response.as_ref().map(|response| phase(Side::Server, response)),
+            tail_seconds: seconds(of.tail_ns),
             latency_seconds: seconds(of.latency_ns),
             pause_seconds: seconds(of.pause_ns),
             location: Location::from(&bands),
