@@ -10,6 +10,7 @@ pub const FILES: &[&str] = &[
     "crates/bpf/src/sys.rs",
     "crates/daemon/src/footprint.rs",
     "crates/daemon/src/links/sys.rs",
+    "crates/daemon/src/uplinks/sys.rs",
     "crates/daemon/src/local_time.rs",
     "crates/daemon/src/names/batch.rs",
     "crates/daemon/src/probe/confine.rs",

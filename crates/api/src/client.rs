@@ -1,22 +1,30 @@
-//! A client: one method a route.
+//! A client: one method a route, over the unix socket or over TCP.
 //!
 //! Each call opens its own connection and has a deadline. It neither retries nor caches; whoever watches calls again.
 
 pub mod call;
+pub mod error;
+pub mod remote;
 mod stream;
+mod tls;
+mod way;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use call::{Call, CallError, Ceiling, Verb};
+use call::{Call, Ceiling, Verb};
+use error::CallError;
+use remote::Remote;
 use serde::de::DeserializeOwned;
+use way::Way;
 
 use crate::routes;
 use crate::types::{
     Applied, Audit, AuditRecord, CaptureAction, Captures, Event, Events, Generations, History,
     NameExplained, NameQuery, PlanChange, Report, RequestAsked, RequestExplained, ServerChanged,
     ServerOrder, ServersExplained, SlowExplained, SlowQuery, Status, Stopping, Taken,
-    UsersExplained,
+    TakeoverQuery, UsersExplained,
 };
 
 /// How long a question may take, unless set.
@@ -26,10 +34,10 @@ pub const ORDER_DEADLINE: Duration = Duration::from_secs(60);
 /// The largest answer that is read, in bytes.
 pub const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Speaks to the daemon at one socket.
+/// Speaks to one daemon.
 #[derive(Clone, Debug)]
 pub struct Client {
-    socket: PathBuf,
+    way: Way,
     ceiling: Ceiling,
     orders: Duration,
 }
@@ -37,8 +45,17 @@ pub struct Client {
 impl Client {
     /// To the daemon that listens at `socket`.
     pub fn new(socket: impl Into<PathBuf>) -> Self {
+        Client::by(Way::Unix(socket.into()))
+    }
+
+    /// To a daemon over TCP.
+    pub fn remote(remote: Remote) -> Self {
+        Client::by(Way::Remote(Arc::new(remote)))
+    }
+
+    fn by(way: Way) -> Self {
         let ceiling = Ceiling { time: DEADLINE, bytes: ANSWER_BYTES_MAX };
-        Client { socket: socket.into(), ceiling, orders: ORDER_DEADLINE }
+        Client { way, ceiling, orders: ORDER_DEADLINE }
     }
 
     /// With another deadline for each call.
@@ -54,9 +71,9 @@ impl Client {
         self
     }
 
-    /// Where it calls.
-    pub fn socket(&self) -> &Path {
-        &self.socket
+    /// Where it calls, for messages.
+    pub fn place(&self) -> String {
+        self.way.to_string()
     }
 
     /// States and reasons.
@@ -131,7 +148,7 @@ impl Client {
 
     /// Gives each event from now on to `each`, until that says no more or the daemon goes.
     pub async fn follow(&self, each: impl FnMut(Event) -> bool) -> Result<(), CallError> {
-        stream::follow(&self.socket, each).await
+        stream::follow(&self.way, each).await
     }
 
     /// The whole effective configuration as TOML.
@@ -142,7 +159,7 @@ impl Client {
             content_type: "",
             body: Vec::new(),
         };
-        call::text(&self.socket, call, self.ceiling, routes::TOML).await
+        call::text(&self.way, call, self.ceiling, routes::TOML).await
     }
 
     /// What `apply` would do with this text, which came from `file`.
@@ -151,24 +168,35 @@ impl Client {
         self.order(path, routes::TOML, text.into_bytes()).await
     }
 
-    /// Puts this text in force; with `if_generation` only when that is the one in force.
+    /// Puts this text in force; with `if_generation` only when that is the one in force, with `save` in the daemon's file
+    /// or not, whatever is usual there.
     pub async fn apply(
         &self,
         text: String,
         file: Option<String>,
         if_generation: Option<u64>,
+        save: Option<bool>,
     ) -> Result<Applied, CallError> {
-        let pairs = [("if-generation", if_generation.map(|n| n.to_string())), ("file", file)];
+        let pairs = [
+            ("if-generation", if_generation.map(|n| n.to_string())),
+            ("file", file),
+            ("save", save.map(|save| save.to_string())),
+        ];
         let path = routes::with_query(routes::APPLY, &pairs);
         self.order(path, routes::TOML, text.into_bytes()).await
     }
 
     /// Puts a kept generation in force again; without a number the one before.
-    pub async fn rollback(&self, generation: Option<u64>) -> Result<Applied, CallError> {
-        let path = routes::with_query(
-            routes::ROLLBACK,
-            &[("generation", generation.map(|n| n.to_string()))],
-        );
+    pub async fn rollback(
+        &self,
+        generation: Option<u64>,
+        save: Option<bool>,
+    ) -> Result<Applied, CallError> {
+        let pairs = [
+            ("generation", generation.map(|n| n.to_string())),
+            ("save", save.map(|save| save.to_string())),
+        ];
+        let path = routes::with_query(routes::ROLLBACK, &pairs);
         self.order(path, "", Vec::new()).await
     }
 
@@ -207,9 +235,12 @@ impl Client {
         self.order(path, "", Vec::new()).await
     }
 
-    /// Takes shared addresses over; without a group all of them.
-    pub async fn takeover(&self, group: Option<String>) -> Result<Taken, CallError> {
-        let path = routes::with_query(routes::TAKEOVER, &[("group", group)]);
+    /// Takes shared addresses over, hands them over, or lets priorities count again; without a group all of them.
+    pub async fn takeover(&self, wanted: &TakeoverQuery) -> Result<Taken, CallError> {
+        let order = wanted.order.map(|order| order.name().to_owned());
+        let force = wanted.force.map(|force| force.to_string());
+        let pairs = [("group", wanted.group.clone()), ("order", order), ("force", force)];
+        let path = routes::with_query(routes::TAKEOVER, &pairs);
         self.order(path, "", Vec::new()).await
     }
 
@@ -258,7 +289,7 @@ impl Client {
         ceiling: Ceiling,
     ) -> Result<T, CallError> {
         let path = call.path.clone();
-        let text = call::text(&self.socket, call, ceiling, routes::JSON).await?;
+        let text = call::text(&self.way, call, ceiling, routes::JSON).await?;
         serde_json::from_str(&text).map_err(|source| CallError::Decode { path, source })
     }
 }

@@ -1,4 +1,4 @@
-//! The control contract: types, routes, a client over the unix socket, and the page for browsers.
+//! The control contract: types, routes, a client, and the page for browsers.
 //!
 //! JSON with kebab-case keys under `/v1/`. Numbers carry their unit in their name; moments are Unix milliseconds.
 //! It decides nothing and serves nothing: the daemon does both.
@@ -10,4 +10,4 @@ pub mod table;
 pub mod types;
 
 pub use client::Client;
-pub use client::call::CallError;
+pub use client::error::CallError;

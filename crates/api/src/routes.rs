@@ -1,8 +1,9 @@
 //! Where everything is, as constants that the server and the client share.
 //!
 //! Bodies and answers are JSON unless said otherwise. A refusal is `application/problem+json` with 400 (unreadable
-//! request), 404 (no such object), 409 (another generation is in force), 422 (a configuration with mistakes) or
-//! 503 (the daemon is stopping); over TCP also 401 (no token, or a wrong one), 403 (the token's role is too small, or
+//! request), 404 (no such object), 409 (another generation is in force, or it cannot be carried out now), 412 (another
+//! generation than `If-Match` says), 415 (a body of another kind), 422 (a configuration with mistakes), 428 (`If-Match`
+//! is missing) or 503 (the daemon is stopping); over TCP also 401 (no token, or a wrong one), 403 (the token's role is too small, or
 //! another page asks), 421 (a host that is not ours) or 429 (too many requests).
 
 /// Where the daemon listens, unless configured.
@@ -15,8 +16,19 @@ pub const REPORT: &str = "/v1/report";
 /// GET: [`Generations`](crate::types::Generations).
 pub const GENERATIONS: &str = "/v1/generations";
 /// GET with [`ConfigQuery`](crate::types::ConfigQuery): the whole effective configuration, or the text as it was
-/// written, as TOML; its generation is the ETag.
+/// written, as TOML; its generation is the ETag. PUT of TOML with [`ChangeQuery`](crate::types::ChangeQuery) and
+/// `If-Match` replaces it, PATCH of a [merge patch](MERGE_PATCH) changes it: [`Applied`](crate::types::Applied).
 pub const CONFIG: &str = "/v1/config";
+/// GET: a service as it is written. PATCH of a [merge patch](MERGE_PATCH) with
+/// [`ChangeQuery`](crate::types::ChangeQuery): [`Applied`](crate::types::Applied); so is it with the following ones.
+/// Their tag is the generation in force.
+pub const CONFIG_SERVICE: &str = "/v1/config/services/{name}";
+/// GET, PATCH: a rule of a service, by its name or its place from 1.
+pub const CONFIG_RULE: &str = "/v1/config/services/{service}/rules/{name}";
+/// GET, PATCH: a pool.
+pub const CONFIG_POOL: &str = "/v1/config/pools/{name}";
+/// GET, PATCH: a server.
+pub const CONFIG_SERVER: &str = "/v1/config/pools/{pool}/servers/{name}";
 /// GET: counters in Prometheus' text format.
 pub const METRICS: &str = "/v1/metrics";
 /// POST of TOML with [`ApplyQuery`](crate::types::ApplyQuery): [`PlanChange`](crate::types::PlanChange).
@@ -71,6 +83,12 @@ pub const OPENAPI: &str = "/v1/openapi.json";
 pub const EVENT_STREAM: &str = "text/event-stream";
 /// Content type of configurations.
 pub const TOML: &str = "application/toml";
+/// Content type of patches (RFC 7396): the keys to change, null for those to remove.
+pub const MERGE_PATCH: &str = "application/merge-patch+json";
+/// Field of a request that is to be carried out once, however often it is sent: its answer is given again.
+pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// Field of an answer that is given again.
+pub const REPLAYED: &str = "idempotency-replayed";
 /// Content type of bodies and answers.
 pub const JSON: &str = "application/json";
 /// Content type of refusals (RFC 9457 §6.1).

@@ -9,7 +9,7 @@ use crate::types::Role;
 /// A route.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
-    /// `GET` or `POST`.
+    /// `GET`, `POST`, `PUT` or `PATCH`.
     pub method: &'static str,
     /// As in `routes`, with places in braces.
     pub path: &'static str,
@@ -98,7 +98,12 @@ pub const ALL: &[Route] = &[
     },
     Route {
         role: Role::Operate,
-        ..post(routes::TAKEOVER, "Takes shared addresses over.", "TakeoverQuery", Json("Taken"))
+        ..post(
+            routes::TAKEOVER,
+            "Takes shared addresses over, hands them over, or goes by priorities again.",
+            "TakeoverQuery",
+            Json("Taken"),
+        )
     },
     Route {
         role: Role::Operate,
@@ -113,6 +118,20 @@ pub const ALL: &[Route] = &[
         role: Role::Configure,
         ..get(routes::CONFIG, "The configuration's text.", "ConfigQuery", Text(routes::TOML))
     },
+    Route {
+        method: "PUT",
+        body: Text(routes::TOML),
+        ..post(routes::CONFIG, "Replaces the configuration.", "ChangeQuery", Json("Applied"))
+    },
+    patch(routes::CONFIG, "Changes the configuration: objects come, change and go."),
+    written(routes::CONFIG_SERVICE, "A service, as written."),
+    patch(routes::CONFIG_SERVICE, "Changes a service."),
+    written(routes::CONFIG_RULE, "A rule, as written."),
+    patch(routes::CONFIG_RULE, "Changes a rule."),
+    written(routes::CONFIG_POOL, "A pool, as written."),
+    patch(routes::CONFIG_POOL, "Changes a pool."),
+    written(routes::CONFIG_SERVER, "A server, as written."),
+    patch(routes::CONFIG_SERVER, "Changes a server."),
     Route {
         body: Text(routes::TOML),
         ..post(routes::PLAN, "What a configuration would change.", "ApplyQuery", Json("PlanChange"))
@@ -150,6 +169,15 @@ const fn post(
     answer: Body,
 ) -> Route {
     Route { method: "POST", path, role: Role::Configure, summary, query, body: Nothing, answer }
+}
+
+const fn patch(path: &'static str, summary: &'static str) -> Route {
+    let route = post(path, summary, "ChangeQuery", Json("Applied"));
+    Route { method: "PATCH", body: Text(routes::MERGE_PATCH), ..route }
+}
+
+const fn written(path: &'static str, summary: &'static str) -> Route {
+    Route { role: Role::Configure, ..get(path, summary, "", Text(routes::JSON)) }
 }
 
 #[cfg(test)]

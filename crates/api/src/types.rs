@@ -14,6 +14,7 @@ pub mod heartbeat;
 pub mod history;
 pub mod link;
 pub mod live;
+mod mptcp;
 pub mod names;
 pub mod packets;
 pub mod problem;
@@ -22,6 +23,7 @@ pub mod request;
 pub mod server;
 pub mod slow;
 pub mod status;
+mod uplink;
 pub mod users;
 pub mod vrrp;
 
@@ -30,8 +32,9 @@ pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery};
 pub use capture::{Capture, CaptureAction, CaptureOrder, CaptureRule, Captures};
 pub use certificate::CertificateStatus;
 pub use change::{
-    Applied, ApplyQuery, Changed, Changes, ConfigQuery, Generation, Generations, KeyChange,
-    PlanChange, PoolChanged, PoolChanges, RollbackQuery, StopQuery, Stopping,
+    Applied, ApplyQuery, ChangeQuery, Changed, Changes, ConfigQuery, Drift, Generation,
+    Generations, KeyChange, PlanChange, PoolChanged, PoolChanges, RollbackQuery, StopQuery,
+    Stopping,
 };
 pub use counter::Counter;
 pub use event::{Event, Events, Level};
@@ -43,12 +46,13 @@ pub use heartbeat::{BeatPathStatus, HeartbeatStatus, PeerGroup, TargetStatus};
 pub use history::{History, HistoryQuery, HistoryRow, Worst};
 pub use link::{BundleStatus, LinkStatus};
 pub use live::{Lost, Scene};
+pub use mptcp::{EndpointStatus, MptcpConnection, MptcpStatus, Subflow};
 pub use names::{
     NameCandidate, NameExplained, NameListener, NameQuery, NameStatus, NamesReport, NamesStatus,
 };
 pub use packets::{
-    Neighbour, PacketEnd, PacketInterface, PacketOutcome, PacketServer, PacketService,
-    PacketsReport, PacketsStatus,
+    Neighbour, PacketEnd, PacketInsight, PacketInterface, PacketOutcome, PacketServer,
+    PacketService, PacketsReport, PacketsStatus,
 };
 pub use problem::Problem;
 pub use report::{
@@ -61,14 +65,16 @@ pub use request::{
 };
 pub use server::{ServerAction, ServerChange, ServerChanged, ServerOrder};
 pub use slow::{
-    SlowExample, SlowExplained, SlowGroup, SlowOwner, SlowQuery, SlowReason, SlowService,
+    HandshakeTimes, Handshakes, PacketExample, PacketSide, SlowExample, SlowExplained, SlowGroup,
+    SlowOwner, SlowPackets, SlowQuery, SlowReason, SlowService,
 };
 pub use status::{
     BreakerStatus, Draining, Evidence, Keeps, PoolStatus, Seen, ServerStatus, ServiceState,
     ServiceStatus, Source, Status,
 };
+pub use uplink::{UplinkStatus, UplinksStatus};
 pub use users::{
     BurnAlarm, BurnSpan, UsersCause, UsersCounts, UsersExplained, UsersNetwork, UsersPromise,
     UsersQuery, UsersReport, UsersService,
 };
-pub use vrrp::{MemberChange, MemberStatus, Taken, TakeoverQuery};
+pub use vrrp::{MemberChange, MemberStatus, Taken, TakeoverOrder, TakeoverQuery};

@@ -212,7 +212,7 @@ async fn what_is_sent_is_what_the_routes_say() {
         stream.write_all(answer("200 OK", "application/json", &body).as_bytes()).await.unwrap();
     };
     let ask = |client: Client| async move {
-        client.apply("[pool.web]\n".into(), Some("a b.toml".into()), Some(6)).await
+        client.apply("[pool.web]\n".into(), Some("a b.toml".into()), Some(6), None).await
     };
     assert_eq!(against("apply", talk, ask).await.unwrap().generation, 7);
 

@@ -5,6 +5,7 @@
 
 pub mod attach;
 pub mod gate;
+pub mod group;
 pub mod home;
 pub mod hook;
 pub mod interface;
@@ -17,6 +18,7 @@ pub mod value;
 
 pub use attach::{AttachError, Attached, Dispatcher, Mode, Slot};
 pub use gate::{Gate, GateError, Shut};
+pub use group::{GroupError, Groups, When};
 pub use home::{Home, HomeError};
 pub use hook::{HookError, Hooks, Side};
 pub use interface::{Interface, InterfaceError};

@@ -65,6 +65,33 @@ pub fn link_tcx(program: BorrowedFd<'_>, ifindex: u32, side: Side) -> io::Result
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// What a socket does when a program sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// It connects, a socket of IPv4.
+    Connect4,
+    /// It connects, a socket of IPv6.
+    Connect6,
+}
+
+/// Attaches a program to the sockets of a control group through a link, beside those that are there.
+pub fn link_group(
+    program: BorrowedFd<'_>,
+    group: BorrowedFd<'_>,
+    when: When,
+) -> io::Result<OwnedFd> {
+    let kind = match when {
+        When::Connect4 => libbpf_sys::BPF_CGROUP_INET4_CONNECT,
+        When::Connect6 => libbpf_sys::BPF_CGROUP_INET6_CONNECT,
+    };
+    let (program, group) = (program.as_raw_fd(), group.as_raw_fd());
+    // SAFETY: no options are given, which libbpf allows; both descriptors are open for the call.
+    let fd =
+        checked(unsafe { libbpf_sys::bpf_link_create(program, group, kind, std::ptr::null()) })?;
+    // SAFETY: a successful call gives a descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
 /// The interface that a link of `link_tcx` is attached to; 0 when it is gone.
 pub fn tcx_ifindex(link: BorrowedFd<'_>) -> io::Result<u32> {
     let mut info = libbpf_sys::bpf_link_info::default();

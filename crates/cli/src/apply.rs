@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use api::types::Applied;
 
-use crate::ask::{Contact, file_name, read_config, wait};
+use crate::ask::{Contact, Saving, file_name, read_config, wait};
 use crate::end::{End, Failure, finish, print_findings, print_json};
 use crate::show::plain::plain;
 use crate::show::screen;
@@ -17,6 +17,7 @@ Examples:
   steelyard apply steelyard.toml
   steelyard apply --if-generation 7 steelyard.toml   refuse if somebody else applied meanwhile
   generate-config | steelyard apply -                from standard input
+  steelyard apply --save new.toml                    and write it into the daemon's file
 
 A configuration with mistakes is refused whole, and every mistake is listed as by `steelyard check`.")]
 pub struct Args {
@@ -25,6 +26,8 @@ pub struct Args {
     /// Only if this generation is in force.
     #[arg(long, value_name = "N")]
     pub if_generation: Option<u64>,
+    #[command(flatten)]
+    saving: Saving,
     #[command(flatten)]
     contact: Contact,
 }
@@ -36,7 +39,9 @@ pub fn run(args: &Args) -> ExitCode {
         wait(async {
             let text = read_config(&args.file)?;
             let file = Some(file_name(&args.file));
-            let applied = args.contact.client().apply(text, file, args.if_generation).await?;
+            let client = args.contact.client()?;
+            let save = args.saving.asked();
+            let applied = client.apply(text, file, args.if_generation, save).await?;
             show(&applied, args.contact.json)
         }),
     )
@@ -61,6 +66,9 @@ fn render(applied: &Applied) -> String {
     let mut out = format!("generation {generation} is in force\n");
     for effect in &applied.effects {
         out.push_str(&format!("  {}\n", plain(effect)));
+    }
+    if let Some(file) = &applied.saved {
+        out.push_str(&format!("  {} says so\n", plain(file)));
     }
     if !applied.confirmed {
         out.push_str("  not every worker has confirmed it yet; look at `steelyard status`\n");

@@ -10,6 +10,7 @@ use api::Client;
 use model::config::unit::Time;
 
 use crate::end::Failure;
+use crate::remote::Far;
 
 /// Which daemon.
 #[derive(Clone, Debug, clap::Args)]
@@ -17,6 +18,8 @@ pub struct Place {
     /// The daemon's socket; the environment variable STEELYARD_SOCKET names another default.
     #[arg(long, value_name = "PATH", env = "STEELYARD_SOCKET", hide_env = true, default_value = api::routes::SOCKET)]
     pub socket: PathBuf,
+    #[command(flatten)]
+    pub far: Far,
 }
 
 /// Which daemon, and in which form.
@@ -31,15 +34,42 @@ pub struct Contact {
 
 impl Place {
     /// To speak to it.
-    pub fn client(&self) -> Client {
-        Client::new(&self.socket)
+    ///
+    /// # Errors
+    /// It is another machine's, and cannot be called as it was named.
+    pub fn client(&self) -> Result<Client, Failure> {
+        Ok(match self.far.remote()? {
+            Some(remote) => Client::remote(remote),
+            None => Client::new(&self.socket),
+        })
     }
 }
 
 impl Contact {
     /// To speak to it.
-    pub fn client(&self) -> Client {
+    ///
+    /// # Errors
+    /// As of its place.
+    pub fn client(&self) -> Result<Client, Failure> {
         self.place.client()
+    }
+}
+
+/// Whether it is written into the daemon's file.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Saving {
+    /// Write it into the daemon's file.
+    #[arg(long, conflicts_with = "no_save")]
+    save: bool,
+    /// Do not, even where global.control.write-back says so.
+    #[arg(long)]
+    no_save: bool,
+}
+
+impl Saving {
+    /// What is asked for; `None`: what is usual there.
+    pub fn asked(self) -> Option<bool> {
+        if self.save { Some(true) } else { self.no_save.then_some(false) }
     }
 }
 

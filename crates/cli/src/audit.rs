@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> ExitCode {
 
 async fn ask(args: &Args) -> Result<End, Failure> {
     let since = args.since.map(|since| since.before(now_ms()));
-    let kept = args.contact.client().audit(since).await?;
+    let kept = args.contact.client()?.audit(since).await?;
     if args.contact.json {
         print_json(&kept)?;
     } else {

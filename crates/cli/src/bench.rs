@@ -11,6 +11,9 @@ mod stream;
 
 use std::process::ExitCode;
 
+pub use self::keep::provenance;
+pub use self::progress::stop_on_interrupt;
+
 /// Measure: make load and say what came of it.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]

@@ -70,11 +70,11 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 async fn list(contact: &Contact) -> Result<End, Failure> {
-    print(&contact.client().captures().await?, contact)
+    print(&contact.client()?.captures().await?, contact)
 }
 
 async fn order(of: &Rule, action: CaptureAction) -> Result<End, Failure> {
-    print(&of.contact.client().capture(&of.rule, action).await?, &of.contact)
+    print(&of.contact.client()?.capture(&of.rule, action).await?, &of.contact)
 }
 
 fn print(captures: &Captures, contact: &Contact) -> Result<End, Failure> {
@@ -87,7 +87,7 @@ fn print(captures: &Captures, contact: &Contact) -> Result<End, Failure> {
 }
 
 async fn show(name: Option<&str>, contact: &Contact) -> Result<End, Failure> {
-    let captures = contact.client().captures().await?.captures;
+    let captures = contact.client()?.captures().await?.captures;
     let found = captures.iter().find(|one| name.is_none_or(|name| one.name == name));
     let found = found.ok_or_else(|| {
         Failure::Absent(name.map_or_else(

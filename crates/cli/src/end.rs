@@ -111,6 +111,14 @@ pub fn print_json<T: Serialize>(value: &T) -> Result<(), Failure> {
     Ok(screen::print(&format!("{text}\n"))?)
 }
 
+/// Prints a value as JSON on one line, which a large one passes through without being put together first.
+pub fn print_json_line<T: Serialize>(value: &T) -> Result<(), Failure> {
+    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    serde_json::to_writer(&mut out, value).map_err(io::Error::from)?;
+    out.write_all(b"\n")?;
+    Ok(out.flush()?)
+}
+
 /// A value as JSON on one line, ended.
 pub fn json_line<T: Serialize>(value: &T) -> Result<String, Failure> {
     Ok(format!("{}\n", serde_json::to_string(value).map_err(unwritable)?))

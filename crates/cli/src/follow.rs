@@ -35,7 +35,7 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 async fn follow(args: &Args) -> Result<End, Failure> {
-    let client = args.contact.client();
+    let client = args.contact.client()?;
     let wanted = |event: &Event| args.on.is_empty() || args.on.contains(&event.what);
     let show = |event: &Event| -> Result<(), Failure> {
         if wanted(event) {

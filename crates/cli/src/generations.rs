@@ -28,7 +28,7 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 async fn ask(args: &Args) -> Result<End, Failure> {
-    let kept = args.contact.client().generations().await?;
+    let kept = args.contact.client()?.generations().await?;
     if args.contact.json {
         print_json(&kept)?;
     } else {

@@ -4,6 +4,7 @@
 
 mod ask;
 mod end;
+mod remote;
 mod show;
 mod watch;
 mod when;
@@ -23,6 +24,7 @@ mod doctor;
 mod explain;
 mod follow;
 mod generations;
+mod lab;
 mod man;
 mod names;
 mod plan_change;
@@ -32,6 +34,7 @@ mod run;
 mod server;
 mod status;
 mod stop;
+mod study;
 mod support;
 mod takeover;
 mod token;
@@ -109,6 +112,8 @@ enum Verb {
     Try(try_::Args),
     Bench(bench::Args),
     Compare(compare::Args),
+    Lab(lab::Args),
+    Study(study::Args),
     Capacity(Box<capacity::Args>),
     Completions(completions::Args),
     #[command(hide = true)]
@@ -154,6 +159,8 @@ fn main() -> ExitCode {
         Verb::Try(args) => try_::run(args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Compare(args) => compare::run(&args),
+        Verb::Lab(args) => lab::run(&args),
+        Verb::Study(args) => study::run(&args),
         Verb::Capacity(args) => capacity::run(&args),
         Verb::Completions(args) => completions::run(&args, command()),
         Verb::Names(args) => names::run(&args),

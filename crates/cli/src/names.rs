@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 async fn names(args: &Args) -> Result<End, Failure> {
-    let client = args.contact.client().with_deadline(DEADLINE);
+    let client = args.contact.client()?.with_deadline(DEADLINE);
     let Ok(status) = client.status().await else { return Ok(End::Unusable) };
     screen::print(&listed(&status, args.of))?;
     Ok(End::Done)

@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> ExitCode {
 
 async fn ask(args: &Args) -> Result<End, Failure> {
     let text = read_config(&args.file)?;
-    let plan = args.contact.client().plan(text, Some(file_name(&args.file))).await?;
+    let plan = args.contact.client()?.plan(text, Some(file_name(&args.file))).await?;
     if args.contact.json {
         print_json(&plan)?;
     } else {

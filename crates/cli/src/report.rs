@@ -68,7 +68,7 @@ pub fn run(args: Args) -> ExitCode {
 }
 
 async fn show(args: Args) -> Result<End, Failure> {
-    let client = args.contact.client();
+    let client = args.contact.client()?;
     let only = args.only.as_deref();
     let json = args.contact.json;
     if let Some(since) = args.since {

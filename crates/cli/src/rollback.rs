@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::apply::show;
-use crate::ask::{Contact, wait};
+use crate::ask::{Contact, Saving, wait};
 use crate::end::finish;
 
 /// Put an earlier configuration in force again.
@@ -17,6 +17,8 @@ pub struct Args {
     #[arg(value_name = "N")]
     pub generation: Option<u64>,
     #[command(flatten)]
+    saving: Saving,
+    #[command(flatten)]
     contact: Contact,
 }
 
@@ -25,7 +27,8 @@ pub fn run(args: &Args) -> ExitCode {
     finish(
         args.contact.json,
         wait(async {
-            let applied = args.contact.client().rollback(args.generation).await?;
+            let applied =
+                args.contact.client()?.rollback(args.generation, args.saving.asked()).await?;
             show(&applied, args.contact.json)
         }),
     )

@@ -7,7 +7,7 @@ use std::time::Duration;
 use api::types::{ServerAction, ServerChange, ServerChanged, ServerOrder};
 use api::{CallError, Client};
 
-use crate::ask::{Contact, span, wait};
+use crate::ask::{Contact, Saving, span, wait};
 use crate::end::{End, Failure, finish, print_json};
 use crate::show::paint::Paint;
 use crate::show::screen;
@@ -25,6 +25,7 @@ Examples:
   steelyard server maintain web/a --from 22:00 --until 23:30 --reason 'new disks'
   steelyard server enable web/a,web/b     judged by their health again
   steelyard server disable 'web/*'        every server of the pool takes nothing
+  steelyard server drain '*/rack1-*'      those of this name in every pool
   steelyard server weight web/a 3         three times the share of weight 1
   steelyard server weight web/a           the configured weight again
   steelyard server add web 10.0.0.13:8080 --name c
@@ -103,29 +104,13 @@ enum Order {
 
 #[derive(Clone, Debug, clap::Args)]
 struct Target {
-    /// POOL/NAME, POOL/* for all of a pool, or several with commas.
+    /// POOL/NAME, POOL/* for all of a pool, * within either, or several with commas.
     #[arg(value_name = "POOL/NAME")]
     servers: Selectors,
     #[command(flatten)]
     saving: Saving,
     #[command(flatten)]
     contact: Contact,
-}
-
-#[derive(Clone, Copy, Debug, clap::Args)]
-struct Saving {
-    /// Write the order into the daemon's file.
-    #[arg(long, conflicts_with = "no_save")]
-    save: bool,
-    /// Do not, even where global.control.write-back says so.
-    #[arg(long)]
-    no_save: bool,
-}
-
-impl Saving {
-    fn asked(self) -> Option<bool> {
-        if self.save { Some(true) } else { self.no_save.then_some(false) }
-    }
 }
 
 /// What was named on the command line.
@@ -140,7 +125,7 @@ impl FromStr for Selectors {
             Some((pool, name)) if !pool.is_empty() && !name.is_empty() && !name.contains('/') => {
                 Ok((pool.to_owned(), name.to_owned()))
             }
-            _ => Err(format!("found '{part}', expected POOL/NAME or POOL/*, such as web/a")),
+            _ => Err(format!("found '{part}', expected POOL/NAME, such as web/a, web/* or */a-*")),
         };
         text.split(',').map(|part| one(part.trim())).collect::<Result<_, _>>().map(Selectors)
     }
@@ -176,7 +161,9 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 async fn order(target: &Target, order: &ServerOrder) -> Result<End, Failure> {
-    let (changed, mut failures) = give(&target.contact.client(), &target.servers, order).await;
+    let client = target.contact.client()?;
+    let servers = meant(&client, &target.servers).await?;
+    let (changed, mut failures) = give(&client, &servers, order).await;
     let json = target.contact.json;
     if !changed.servers.is_empty() {
         if json {
@@ -194,6 +181,43 @@ async fn order(target: &Target, order: &ServerOrder) -> Result<End, Failure> {
     }
     finish(json, Err(last.into()));
     Ok(End::Partial)
+}
+
+/// The servers that patterns stand for; names stay as they are.
+async fn meant(client: &Client, named: &Selectors) -> Result<Selectors, Failure> {
+    // All of a pool is one order.
+    let pattern =
+        |(pool, name): &(String, String)| pool.contains('*') || (name != "*" && name.contains('*'));
+    if !named.0.iter().any(pattern) {
+        return Ok(named.clone());
+    }
+    let status = client.status().await?;
+    let mut all = Vec::new();
+    for one in &named.0 {
+        if !pattern(one) {
+            all.push(one.clone());
+            continue;
+        }
+        let before = all.len();
+        let pools = status.pools.iter().filter(|pool| fits(&one.0, &pool.name));
+        for pool in pools {
+            let servers = pool.servers.iter().filter(|server| fits(&one.1, &server.name));
+            all.extend(servers.map(|server| (pool.name.clone(), server.name.clone())));
+        }
+        if all.len() == before {
+            return Err(Failure::Absent(format!("no server is meant by '{}/{}'", one.0, one.1)));
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    all.retain(|one| seen.insert(one.clone()));
+    Ok(Selectors(all))
+}
+
+/// Whether a name fits a pattern, in which `*` stands for anything.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((before, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(left) = name.strip_prefix(before) else { return false };
+    (0..=left.len()).any(|at| left.get(at..).is_some_and(|left| fits(rest, left)))
 }
 
 /// Gives the order to each selector; one that is refused does not keep the others from it.
@@ -269,6 +293,25 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(text.parse::<Selectors>().ok().map(|all| all.0), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, expected) in [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("*", "anything", true),
+            ("*", "", true),
+            ("a-*", "a-1", true),
+            ("a-*", "b-1", false),
+            ("*-1", "a-1", true),
+            ("a*c*e", "abcde", true),
+            ("a*c*e", "abde", false),
+            ("**", "x", true),
+            ("é*", "éa", true),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
         }
     }
 

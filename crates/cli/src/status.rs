@@ -42,7 +42,7 @@ pub fn run(args: Args) -> ExitCode {
 }
 
 async fn show(args: Args) -> Result<End, Failure> {
-    let client = args.contact.client();
+    let client = args.contact.client()?;
     let only = args.only.as_deref();
     if args.watch {
         let json = args.contact.json;

@@ -1,10 +1,9 @@
 //! `steelyard stop`: drains and ends the daemon, and waits until it is gone.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use tokio::net::UnixStream;
+use api::Client;
 use tokio::time::{Instant, sleep};
 
 use crate::ask::{Contact, span, wait};
@@ -40,7 +39,8 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 async fn stop(args: &Args) -> Result<End, Failure> {
-    let stopping = args.contact.client().stop(args.limit, args.detach).await?;
+    let client = args.contact.client()?;
+    let stopping = client.stop(args.limit, args.detach).await?;
     if args.contact.json {
         print_json(&stopping)?;
     } else {
@@ -55,7 +55,7 @@ async fn stop(args: &Args) -> Result<End, Failure> {
         return Ok(End::Done);
     }
     let limit = Duration::from_millis(stopping.limit_ms).saturating_add(MARGIN);
-    if !gone(&args.contact.place.socket, limit).await {
+    if !gone(&client, limit).await {
         let span = unit::span(u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
         return Err(Failure::Absent(format!(
             "the daemon is still there after {span}; look at its log"
@@ -68,9 +68,10 @@ async fn stop(args: &Args) -> Result<End, Failure> {
 }
 
 /// Whether nobody listens any more before the limit has passed.
-async fn gone(socket: &Path, limit: Duration) -> bool {
+async fn gone(client: &Client, limit: Duration) -> bool {
     let start = Instant::now();
-    while UnixStream::connect(socket).await.is_ok() {
+    // Too many questions are refused; it is there then, too.
+    while !matches!(client.events().await, Err(error) if !error.is_refusal()) {
         if start.elapsed() >= limit {
             return false;
         }
@@ -82,4 +83,4 @@ async fn gone(socket: &Path, limit: Duration) -> bool {
 /// What the daemon may take beyond its limit to close down.
 const MARGIN: Duration = Duration::from_secs(5);
 /// Between two looks.
-const STEP: Duration = Duration::from_millis(20);
+const STEP: Duration = Duration::from_millis(100);

@@ -72,7 +72,7 @@ async fn support(args: &Args) -> Result<End, Failure> {
         }
     };
     say("asking the daemon");
-    daemon(&args.contact.client().with_deadline(DEADLINE), &mut archive).await;
+    daemon(&args.contact.client()?.with_deadline(DEADLINE), &mut archive).await;
     say("reading the configuration");
     match read_config(&args.config) {
         Ok(text) => archive.add("config/file.toml", &text),

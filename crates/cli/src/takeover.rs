@@ -1,24 +1,39 @@
-//! `steelyard takeover`: has this machine take shared addresses over. Whether it can is the daemon's to say.
+//! `steelyard takeover`: has this machine take shared addresses over, or hand them over. Whether it can is the daemon's to
+//! say.
 
 use std::process::ExitCode;
+
+use api::types::{TakeoverOrder, TakeoverQuery};
 
 use crate::ask::{Contact, wait};
 use crate::end::{End, Failure, finish, print_json};
 use crate::show::screen;
 
-/// Take shared addresses over from the machine that has them.
+/// Take shared addresses over from the machine that has them, or hand them over to the other one.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  steelyard takeover         every group of [vrrp.NAME] that is not active here
-  steelyard takeover front   this one
+  steelyard takeover            every group of [vrrp.NAME] that is not active here
+  steelyard takeover front      this one
+  steelyard takeover --give     every group that is active here: the other machine takes it
+  steelyard takeover --release  no order stands any more: priorities and `preempt` count again
 
-This member's priority is raised above the one that it heard until it stands by again. The other member takes the
-address back only by the same order there, or when this one fails.")]
+Taken over, this member's priority is raised above the one that it heard until it stands by again. Handed over, it takes
+nothing back from a lower priority. The other order, or a failure, ends both; `--release` ends them without one. With a
+heartbeat `--give` is refused when the other member would not take the group.")]
 pub struct Args {
     /// The group.
     #[arg(value_name = "GROUP")]
     group: Option<String>,
+    /// Hand over what is active here.
+    #[arg(long, conflicts_with = "release")]
+    give: bool,
+    /// Go by priorities again.
+    #[arg(long)]
+    release: bool,
+    /// Hand over although the other member is not known to take it.
+    #[arg(long, requires = "give")]
+    force: bool,
     #[command(flatten)]
     contact: Contact,
 }
@@ -29,13 +44,28 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 async fn ask(args: &Args) -> Result<End, Failure> {
-    let taken = args.contact.client().takeover(args.group.clone()).await?;
+    let order = match (args.give, args.release) {
+        (true, _) => TakeoverOrder::Give,
+        (_, true) => TakeoverOrder::Release,
+        _ => TakeoverOrder::Take,
+    };
+    let wanted = TakeoverQuery {
+        group: args.group.clone(),
+        order: Some(order),
+        force: args.force.then_some(true),
+    };
+    let moved = args.contact.client()?.takeover(&wanted).await?;
+    let (done, nothing) = match order {
+        TakeoverOrder::Take => ("active", "every group is active here already"),
+        TakeoverOrder::Give => ("handed over", "no group is active here"),
+        TakeoverOrder::Release => ("released", "no order stands"),
+    };
     if args.contact.json {
-        print_json(&taken)?;
-    } else if taken.groups.is_empty() {
-        screen::print("every group is active here already\n")?;
+        print_json(&moved)?;
+    } else if moved.groups.is_empty() {
+        screen::print(&format!("{nothing}\n"))?;
     } else {
-        screen::print(&format!("active: {}\n", taken.groups.join(", ")))?;
+        screen::print(&format!("{done}: {}\n", moved.groups.join(", ")))?;
     }
     Ok(End::Done)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use api::types::Role;
-use daemon::serve::tokens::issue;
+use daemon::serve::tokens::{certified, issue};
 use serde::Serialize;
 
 use crate::end::{End, Failure, finish, print_json};
@@ -19,6 +19,7 @@ use crate::show::screen;
 Examples:
   steelyard token operate alice --into /etc/steelyard/tokens
   steelyard token view grafana --json | jq -r .token
+  steelyard token configure ci --certificate uri:spiffe://example/ci --into /etc/steelyard/tokens
 
 Roles: view looks; operate drains, enables, disables and weighs servers and takes shared addresses over; configure may
 do everything. The file keeps only a digest: who loses a token gets a new one. To take a token back, remove its line.")]
@@ -28,6 +29,9 @@ pub struct Args {
     role: Role,
     /// Whose it is; it stands in the record of orders.
     name: String,
+    /// No token: whoever shows a certificate with this name, signed by one of global.control.client-authorities.
+    #[arg(long, value_name = "dns:NAME|email:NAME|uri:NAME|cn:NAME")]
+    certificate: Option<String>,
     /// Add its line to this file, which is made if it is missing, for its owner alone.
     #[arg(long, value_name = "FILE")]
     into: Option<PathBuf>,
@@ -38,7 +42,8 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct Made<'m> {
-    token: &'m str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token: Option<&'m str>,
     line: &'m str,
 }
 
@@ -48,22 +53,26 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 fn make(args: &Args) -> Result<End, Failure> {
-    let made =
-        issue(args.role, &args.name).map_err(|error| Failure::Unusable(error.to_string()))?;
+    let made = match &args.certificate {
+        None => issue(args.role, &args.name).map(|made| (Some(made.token), made.line)),
+        Some(claim) => certified(args.role, &args.name, claim).map(|line| (None, line)),
+    };
+    let (token, line) = made.map_err(|error| Failure::Unusable(error.to_string()))?;
     if let Some(file) = &args.into {
-        add(file, &made.line).map_err(|error| {
+        add(file, &line).map_err(|error| {
             Failure::Unusable(format!("cannot add the token to {}: {error}", file.display()))
         })?;
     }
     if args.json {
-        print_json(&Made { token: &made.token, line: &made.line })?;
+        print_json(&Made { token: token.as_deref(), line: &line })?;
         return Ok(End::Done);
     }
     let place = match &args.into {
         Some(file) => format!("its line is in {}", file.display()),
-        None => format!("its line for the file of tokens: {}", made.line),
+        None => format!("its line for the file of tokens: {line}"),
     };
-    screen::print(&format!("{}\n{place}\n", made.token))?;
+    let token = token.map(|token| token + "\n").unwrap_or_default();
+    screen::print(&format!("{token}{place}\n"))?;
     Ok(End::Done)
 }
 

@@ -65,12 +65,9 @@ fn every(text: &str) -> Result<Duration, String> {
 /// Carries it out.
 pub fn run(args: Args) -> ExitCode {
     let live = !args.once && std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
-    let client = args.place.client();
-    finish(
-        false,
-        match live {
-            true => wait(shell::live(&client, args.every, args.view)),
-            false => wait(shell::once(&client, args.every, args.view)),
-        },
-    )
+    let shown = args.place.client().and_then(|client| match live {
+        true => wait(shell::live(&client, args.every, args.view)),
+        false => wait(shell::once(&client, args.every, args.view)),
+    });
+    finish(false, shown)
 }

@@ -28,7 +28,7 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 async fn ask(args: &Args) -> Result<End, Failure> {
-    let record = args.contact.client().undo(args.id).await?;
+    let record = args.contact.client()?.undo(args.id).await?;
     if args.contact.json {
         print_json(&record)?;
     } else {

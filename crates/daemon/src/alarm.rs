@@ -1,16 +1,20 @@
 //! Warns before something runs out: connections of a service, descriptors, source ports, the time of a certificate.
-//! Once when it comes near, once when it is far again.
+//! Once when it comes near, once when it is far again. Tells of breakers and queues in the same way.
 //!
 //! The edges lie apart, so that what moves around one of them does not warn again and again. It limits nothing.
 
+mod breaking;
 mod certificates;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use model::breaker::clock;
+
 use crate::event::{Events, Level};
 use crate::report::vitals::{Facts, Vitals};
+use breaking::Breaking;
 use certificates::Ending;
 
 /// Between two looks.
@@ -25,6 +29,7 @@ const REMEMBERED: usize = 10_000;
 /// Looks until the daemon is gone.
 pub async fn run(vitals: Arc<Vitals>) {
     let (mut alarms, mut ending) = (Alarms::default(), Ending::default());
+    let mut breaking = Breaking::default();
     loop {
         tokio::time::sleep(STEP).await;
         let picture = vitals.control.picture();
@@ -47,6 +52,7 @@ pub async fn run(vitals: Arc<Vitals>) {
         }
         alarms.look(vitals.control.events(), uses);
         ending.look(vitals.control.events(), &picture, SystemTime::now());
+        breaking.look(vitals.control.events(), &picture, clock(facts.open.now));
     }
 }
 

@@ -8,10 +8,12 @@ mod fallen;
 mod force;
 mod found;
 pub mod handle;
+mod keeping;
 mod operate;
 pub mod order;
 pub mod origin;
 mod passing;
+mod patched;
 pub mod picture;
 mod record;
 pub mod sighting;
@@ -21,10 +23,11 @@ mod tests;
 mod undo;
 pub mod word;
 mod words;
+mod write_back;
 
 pub use handle::{Control, Handed};
 pub use order::{
-    AgentWord, Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution,
+    AgentWord, Applied, ApplyError, Change, Generation, Gone, Leave, Patch, Planned, Resolution,
     RollbackError, Verdict,
 };
 pub use origin::{Origin, Way};

@@ -109,7 +109,7 @@ impl Embedded {
         let bound = bind(&socket, MODE, Over::Dead)?;
         let origin = Origin::new("embedded", Way::Start);
         let plan = Plan {
-            change: Change { text: text.to_owned(), file, origin, expect: None },
+            change: Change::new(text, file, origin),
             global: checked.config.global,
             inherited: reserved.into_iter().flat_map(Reserved::sockets).collect(),
             before: None,

@@ -18,6 +18,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::access::{self, AccessLog};
+use crate::acme;
 use crate::alarm;
 use crate::capture::Captures;
 use crate::clock;
@@ -28,7 +29,6 @@ use crate::history::Annals;
 use crate::hook;
 use crate::judge;
 use crate::kept;
-use crate::links;
 use crate::listeners::{Keeper, Kernel, Listeners};
 use crate::metrics;
 use crate::names;
@@ -47,6 +47,7 @@ use crate::source;
 use crate::tls;
 use crate::users;
 use crate::vrrp;
+use crate::ways::Ways;
 
 /// Our name in Via.
 const NODE: &str = "steelyard";
@@ -109,7 +110,7 @@ pub struct House {
     plane: Arc<Plane>,
     packets: packets::Handle,
     vrrp: vrrp::Handle,
-    links: links::Handle,
+    ways: Ways,
     names: names::Handle,
     vitals: Arc<Vitals>,
     annals: Arc<Annals>,
@@ -140,13 +141,14 @@ impl House {
         let (orders, inbox) = packets::order::orders();
         let carrier = Carrier { plane: Arc::clone(&plane), packets: orders.clone() };
         let engine: Arc<dyn Engine> = Arc::new(carrier);
+        let place = state.clone();
         let parts = Parts { engine, listeners, workers, state, file, before, events };
         let (control, actor) = Actor::begin(parts, change).await?;
 
         let packets = packets::Handle::start(control.clone(), (orders, inbox));
         let pulse = vrrp::Pulse::new();
         let vrrp = vrrp::Handle::start(control.clone(), pulse.clone(), packets.view());
-        let links = links::Handle::start(control.clone());
+        let ways = Ways::start(&control);
         let mut names = names::Handle::start(control.clone());
         names.settled().await;
         let (ports, open) = (Arc::downgrade(&plane), Arc::downgrade(&plane));
@@ -159,11 +161,15 @@ impl House {
             board: Arc::clone(&prober.board),
             packets: packets.view(),
             vrrp: vrrp.view(),
-            links: links.view(),
+            links: ways.links.view(),
+            uplinks: ways.uplinks.view(),
+            mptcp: ways.mptcp.view(),
             names: names.shared(),
             weighed: Arc::default(),
             slow: Arc::new(Slow::new(plane.measured(), global.sample)),
+            insight: packets.insight(),
             users: Arc::default(),
+            ordered: Arc::default(),
             kept: Arc::default(),
             captures: Captures::new(captures, control.events().clone()),
             samples: Samples::default(),
@@ -175,14 +181,14 @@ impl House {
         tasks.spawn(prober.run(control.clone()));
         let (board, weighed) = (Arc::clone(&vitals.board), Arc::clone(&vitals.weighed));
         tasks.spawn(judge::run(control.clone(), board, weighed, packets.view()));
-        follow(&mut tasks, &control, &vitals, &annals);
+        follow(&mut tasks, &control, (&vitals, place), &annals);
         Ok(House {
             control,
             access,
             plane,
             packets,
             vrrp,
-            links,
+            ways,
             names,
             vitals,
             annals,
@@ -202,6 +208,7 @@ impl House {
             live,
             annals: Arc::clone(&self.annals),
             vrrp: self.vrrp.orders(),
+            once: Arc::default(),
             // Being asked twice is being asked.
             stop: Box::new(move |ask| {
                 let _ = asked.try_send(ask);
@@ -271,7 +278,7 @@ impl House {
             let _ = tokio::time::timeout(LAST, api).await;
         }
         // Last, for whoever was served may be at its far end. Detached, packets flow on as they do.
-        self.links.end(!detached).await;
+        self.ways.end(!detached).await;
         self.packets.end(packets::order::End::Remove).await;
         self.tasks.shutdown().await;
         // When somebody is looking at it this moment, the workers end with the process.
@@ -294,7 +301,13 @@ impl House {
 }
 
 /// Work that follows the pictures, or looks again each while, and is asked nothing.
-fn follow(tasks: &mut JoinSet<()>, control: &Control, vitals: &Arc<Vitals>, annals: &Arc<Annals>) {
+fn follow(
+    tasks: &mut JoinSet<()>,
+    control: &Control,
+    (vitals, state): (&Arc<Vitals>, Option<PathBuf>),
+    annals: &Arc<Annals>,
+) {
+    tasks.spawn(acme::run(control.clone(), Arc::clone(&vitals.ordered), state));
     let weighed = Arc::clone(&vitals.weighed);
     tasks.spawn(judge::eject::run(control.clone(), weighed, probe::seed::seed()));
     tasks.spawn(resolve::run(control.clone()));

@@ -14,6 +14,16 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, bytes, |_| Ok(()))
 }
 
+/// The same for what nobody but the daemon's user may read.
+///
+/// # Errors
+/// As `replace`.
+pub fn replace_secret(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::Permissions::from_mode(0o600);
+    replace_with(path, bytes, |file| file.set_permissions(mode))
+}
+
 fn replace_with(
     path: &Path,
     bytes: &[u8],

@@ -3,11 +3,13 @@
 //! It forwards nothing itself: `l7` does.
 
 pub mod access;
+pub mod acme;
 mod alarm;
 pub mod audit;
 pub mod capture;
 mod clock;
 pub mod control;
+mod cover;
 pub mod embed;
 pub mod event;
 mod footprint;
@@ -15,6 +17,7 @@ pub mod generations;
 pub mod history;
 mod hook;
 pub mod house;
+pub mod insight;
 pub mod judge;
 mod keep;
 pub mod kept;
@@ -22,6 +25,7 @@ pub mod links;
 pub mod listeners;
 pub mod local_time;
 pub mod metrics;
+pub mod mptcp;
 pub mod names;
 mod offspring;
 mod outside;
@@ -40,8 +44,10 @@ mod sys;
 pub mod systemd;
 pub mod tls;
 pub mod upgrade;
+pub mod uplinks;
 pub mod users;
 pub mod vrrp;
+pub mod ways;
 
 pub use embed::{EmbedError, Embedded};
 pub use run::{RunError, RunOptions, run};

@@ -4,8 +4,10 @@
 //! Rates and quantiles are the reader's; `report` has them for people.
 
 mod capture;
+mod certificates;
 mod family;
 mod heartbeat;
+mod insight;
 mod links;
 pub mod listen;
 mod names;
@@ -18,6 +20,7 @@ mod service;
 mod slow;
 #[cfg(test)]
 mod tests;
+mod uplinks;
 mod users;
 mod vrrp;
 
@@ -40,8 +43,8 @@ pub struct Scrape {
     pub snapshot: Arc<Snapshot>,
     /// What belongs to the process.
     pub facts: Facts,
-    /// The time of day, milliseconds since 1970.
-    pub now_unix_ms: u64,
+    /// The moment on the workers' clock (`model::breaker::clock`).
+    pub now: u64,
 }
 
 /// The scrape as text.
@@ -65,13 +68,16 @@ impl Collector for Scrape {
         users::encode(&services, &self.facts.users, &mut to)?;
         rule::encode(&services, &mut to)?;
         let pools = pools(&self.snapshot);
-        pool::encode(&pools, self.now_unix_ms, &mut to)?;
+        pool::encode(&pools, self.now, &mut to)?;
         server::encode(&pools, &mut to)?;
         packets::encode(&self.facts.packets, &mut to)?;
+        insight::encode(&services, &self.facts.insight, &self.facts.packets, &mut to)?;
         capture::encode(self.facts.captures, &mut to)?;
+        certificates::encode(&self.facts, &mut to)?;
         vrrp::encode(&self.facts.vrrp, &mut to)?;
         heartbeat::encode(&self.facts.vrrp, &mut to)?;
         links::encode(&self.facts.links, &mut to)?;
+        uplinks::encode(&self.facts.uplinks, &mut to)?;
         names::encode(&self.facts.names, &mut to)
     }
 }

@@ -7,6 +7,7 @@
 mod alarms;
 pub mod attach;
 pub mod facts;
+mod insight;
 pub mod netlink;
 pub mod order;
 mod shows;
@@ -21,6 +22,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
 use crate::control::Control;
+use crate::insight::Insight;
 use order::{End, Order, Orders};
 use view::View;
 
@@ -31,6 +33,7 @@ const STAND: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Handle {
     view: watch::Receiver<Arc<View>>,
+    insight: Arc<Insight>,
     orders: Orders,
     thread: Option<JoinHandle<()>>,
 }
@@ -38,22 +41,29 @@ pub struct Handle {
 impl Handle {
     /// Starts the thread, which follows `control` and takes its orders from `inbox`.
     pub fn start(control: Control, (orders, inbox): (Orders, mpsc::Receiver<Order>)) -> Handle {
+        let insight = Arc::new(Insight::default());
+        let sees = Arc::clone(&insight);
         let (show, view) = watch::channel(Arc::new(View::default()));
         let events = control.events().clone();
         let thread = std::thread::Builder::new().name("packets".to_owned());
         let thread = thread.spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             match runtime {
-                Ok(runtime) => runtime.block_on(task::run(control, inbox, show)),
+                Ok(runtime) => runtime.block_on(task::run(control, inbox, show, sees)),
                 Err(error) => events.error("packets-failed", format!("no runtime: {error}")),
             }
         });
-        Handle { view, orders, thread: thread.ok() }
+        Handle { view, insight, orders, thread: thread.ok() }
     }
 
     /// How things stand.
     pub fn view(&self) -> watch::Receiver<Arc<View>> {
         self.view.clone()
+    }
+
+    /// What watched connections showed.
+    pub fn insight(&self) -> Arc<Insight> {
+        Arc::clone(&self.insight)
     }
 
     /// Waits, not for ever, until what is asked for was carried out or refused with its reason.

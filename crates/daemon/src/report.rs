@@ -10,9 +10,12 @@ pub mod explain;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod heartbeat;
+pub mod insight;
 pub mod links;
+pub mod mptcp;
 pub mod names;
 pub mod packets;
+mod parts;
 pub mod request;
 mod rules;
 pub mod sample;
@@ -21,6 +24,7 @@ pub mod status;
 pub mod sums;
 #[cfg(test)]
 mod tests;
+pub mod uplinks;
 pub mod users;
 pub mod vitals;
 pub mod vrrp;

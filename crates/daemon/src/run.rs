@@ -10,16 +10,19 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use model::config::{Checked, Control, Findings, load};
 
 use crate::control::{Change, Leave, Origin, Way};
+use crate::cover::{Cover, laid};
 use crate::event::{Events, Form};
 use crate::house::{BuildError, House, Plan};
 use crate::keep;
 use crate::listeners::Keeper;
 use crate::serve::bind::{BindError, Over, bind};
 use crate::systemd::{self, Notify};
+use crate::upgrade::frame::Offer;
 use crate::upgrade::socket_beside;
 use crate::upgrade::spawn::Program;
 use crate::upgrade::take::{TakeError, Taken, take};
@@ -107,7 +110,7 @@ async fn life(
     kept: Vec<(SocketAddr, OwnedFd)>,
     events: &Events,
 ) -> Result<(), RunError> {
-    let written = read(&options.config)?;
+    let written = read(&options.config, events)?;
     let mut signals = Signals::new().map_err(in_the_way("listen for signals"))?;
     limit::raise_descriptors(events);
     let notify = Notify::from_environment();
@@ -137,15 +140,19 @@ struct Written {
     file: String,
     origin: Origin,
     checked: Checked,
+    /// The file's own text.
+    base: Arc<str>,
 }
 
-fn read(path: &Path) -> Result<Written, RunError> {
+fn read(path: &Path, events: &Events) -> Result<Written, RunError> {
     let failed = |source| RunError::Read { path: path.to_owned(), source };
     let text = keep::read(path, FILE_BYTES).map_err(failed)?;
     let text = text.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
     let file = path.display().to_string();
+    let base: Arc<str> = text.into();
+    let text = laid(&base, &file, events);
     let checked = load(&text, &file).map_err(RunError::Invalid)?;
-    Ok(Written { text, file, origin: Origin::new("run", Way::Start), checked })
+    Ok(Written { text, file, origin: Origin::new("run", Way::Start), checked, base })
 }
 
 /// The two ways to start.
@@ -204,7 +211,9 @@ impl Start {
                 );
                 self.events.warn("file-differs", text);
                 let (text, file) = (offer.text.clone(), offer.file.clone());
-                Written { text, file, origin: offer.origin.clone(), checked }
+                let origin = offer.origin.clone();
+                let base = self.base_of(offer, &written);
+                Written { text, file, origin, checked, base }
             }
             Err(findings) => {
                 let text = format!(
@@ -217,15 +226,22 @@ impl Start {
         }
     }
 
+    /// The file's text that what is in force in the process before was made of.
+    fn base_of(&self, offer: &Offer, written: &Written) -> Arc<str> {
+        let kept = Cover::read(&written.checked.config.global.control.state);
+        let same = kept.ok().flatten().filter(|cover| cover.text == offer.text);
+        same.map_or_else(|| offer.text.as_str().into(), |cover| cover.base.into())
+    }
+
     fn plan(&self, written: Written, inherited: Vec<(SocketAddr, OwnedFd)>) -> Plan {
-        let Written { text, file, origin, checked } = written;
+        let Written { text, file, origin, checked, base } = written;
         for warning in &checked.warnings {
             self.events.warn("configuration", warning.to_string());
         }
         let global = checked.config.global;
         let keeper: Box<dyn Keeper> = Box::new(self.notify.clone());
         Plan {
-            change: Change { text, file, origin, expect: None },
+            change: Change { base: Some(base), ..Change::new(text, file, origin) },
             state: Some(global.control.state.clone()),
             file: Some(self.config.clone()),
             global,

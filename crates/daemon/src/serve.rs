@@ -4,6 +4,7 @@
 //! Who may connect to the socket is its mode; who did is read from it and kept with what they changed. Over TCP the
 //! gate asks for tokens. Decisions are the control's: nothing is decided here.
 
+mod applied;
 mod asked;
 pub mod bind;
 mod captures;
@@ -12,13 +13,16 @@ mod context;
 pub mod counts;
 mod difference;
 mod door;
+mod edit;
 mod gate;
 pub mod guard;
 mod keyring;
 pub mod live;
 mod look;
+pub mod once;
 mod orders;
 mod peer;
+mod precondition;
 mod quota;
 mod refusal;
 pub mod remote;
@@ -27,6 +31,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 pub mod tokens;
+mod touched;
 
 use std::future::Future;
 use std::io;

@@ -142,6 +142,7 @@ mod tests {
             version: 1,
             services: Default::default(),
             pools: Default::default(),
+            proofs: None,
         };
         slow.take(&snapshot, 5);
         let totals = slow.totals();

@@ -4,6 +4,7 @@
 
 pub mod authorities;
 pub mod files;
+mod held;
 pub mod told;
 pub mod vault;
 pub mod watch;

@@ -12,7 +12,7 @@
 //! If the new one dies before it is ready the old one goes on as if nothing had happened; if the old one dies the
 //! new one goes on alone. How each of them starts or leaves is not decided here.
 
-mod frame;
+pub mod frame;
 pub mod give;
 pub mod spawn;
 pub mod take;

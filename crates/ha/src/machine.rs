@@ -9,9 +9,10 @@
 //! ```
 //!
 //! Beyond the document: an active member that could not send for the dead man's time stands by, for the others do not
-//! know of it any more; a lower priority is borne for a set time; an order makes active by a priority above the one heard;
+//! know of it any more; a lower priority is borne for a set time; an order (`order`) makes active, or stands by;
 //! what the heartbeat says of the other member (`peer`) keeps from becoming active, or calls for giving up.
 
+mod order;
 mod peer;
 mod said;
 
@@ -47,6 +48,8 @@ pub struct Machine {
     raised: Option<u8>,
     /// Active by order, which stands above what the heartbeat says of reach.
     ordered: bool,
+    /// Standing by by order: nothing is taken from a lower priority, until we were active again.
+    lent: bool,
     peer: Peer,
     withheld: Option<Withheld>,
     last_sent: Moment,
@@ -69,6 +72,7 @@ impl Machine {
             heard_at: Moment::default(),
             raised: None,
             ordered: false,
+            lent: false,
             peer: Peer::default(),
             withheld: None,
             last_sent: Moment::default(),
@@ -150,30 +154,6 @@ impl Machine {
         self.heard = None;
     }
 
-    /// Becomes active by order.
-    ///
-    /// # Errors
-    /// It cannot.
-    pub fn order(&mut self, now: Moment, out: &mut Vec<Action>) -> Result<(), Refused> {
-        match self.state {
-            State::Active => return Err(Refused::Active),
-            State::Idle => return Err(Refused::Idle),
-            State::Standby => {}
-        }
-        let heard = self.heard.into_iter().chain(self.peer.active).map(|(_, heard)| heard).max();
-        if let Some(heard) = heard
-            && heard >= self.settings.priority
-        {
-            if heard >= OWNER - 1 {
-                return Err(Refused::Highest(heard));
-            }
-            self.raised = Some(heard + 1);
-        }
-        self.activate(now, Why::Ordered, out);
-        self.ordered = true;
-        Ok(())
-    }
-
     /// Time has passed.
     pub fn tick(&mut self, now: Moment, out: &mut Vec<Action>) {
         if self.stalled(now, out) {
@@ -236,7 +216,7 @@ impl Machine {
         }
         let lower = advert.priority < self.settings.priority;
         (self.heard, self.heard_at) = (Some((source, advert.priority)), now);
-        if lower && self.settings.preempt && !self.peer.ahead {
+        if lower && self.settings.preempt && !self.peer.ahead && !self.lent {
             let since = *self.borne.get_or_insert(now);
             if now.since(since) >= self.settings.preempt_delay {
                 return;
@@ -301,6 +281,7 @@ impl Machine {
         let from = std::mem::replace(&mut self.state, to);
         (self.borne, self.withheld) = (None, None);
         self.resigning = false;
+        self.lent &= to == State::Standby;
         if from == State::Active && to != State::Active {
             (self.raised, self.ordered) = (None, false);
             self.announcements = Announcements::default();

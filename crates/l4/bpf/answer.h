@@ -3,6 +3,8 @@
 #ifndef STEELYARD_ANSWER_H
 #define STEELYARD_ANSWER_H
 
+#include "gate.h"
+#include "insight.h"
 #include "nat.h"
 
 /* The share of an answer's ends, or `NONE`. */
@@ -92,6 +94,8 @@ INLINE int answered(struct xdp_md *ctx, struct cursor *c, const struct config *k
 	service = entry(services, c->service);
 	if (!service)
 		return drop(c, NO_CONFIGURATION);
+	if (gated(k, service, record->addr))
+		return drop(c, GATE_SHUT);
 	if (unlikely(by_cookie(old))) {
 		int done = hear_server(ctx, c, service, record);
 
@@ -102,6 +106,7 @@ INLINE int answered(struct xdp_md *ctx, struct cursor *c, const struct config *k
 	if (unlikely(c->tcp & SYN && service->mss))
 		clamp(ctx, c, service->mss);
 	keep(c, service, record, old, after_server(c, record_state(old)));
+	look(ctx, c, k, SERVER_SIDE);
 	return GO_ON;
 }
 

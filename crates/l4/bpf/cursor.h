@@ -80,6 +80,8 @@ struct cursor {
 	__u32 crowd;
 	/* The cookie, with `WITH_COOKIE`. */
 	__u32 cookie;
+	/* 1 + what the connection drew, of 2^31, where it has no record; 0 for nothing. */
+	__u32 lot;
 };
 
 /* Makes the verifier believe a bound that the compiler would optimise away. `m` is 2^n-1. */

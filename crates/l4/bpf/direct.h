@@ -152,6 +152,7 @@ INLINE int direct(struct cursor *c, const struct config *k, const struct service
 {
 	__u64 print = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto);
 
+	c->lot = (print >> 33) + 1;
 	if (likely(held(c, k, service, print)))
 		return GO_ON;
 	return begin(c, k, service, print);

@@ -126,6 +126,8 @@ GLOBAL int error_to_server(struct xdp_md *ctx, struct cursor *c, struct quoted *
 	service = entry(services, c->service);
 	if (!service || service->method == HOST)
 		return end(c, ERROR_NOT_OURS, PASS_ON);
+	if (gated(k, service, &in->src))
+		return drop(c, GATE_SHUT);
 	print = print_of(k, &in->dst, &in->src, in->dport, in->sport, in->proto);
 	if (service->method == NAT)
 		word = find(&forward, k->forward_mask, print);
@@ -174,6 +176,7 @@ GLOBAL int error_to_server(struct xdp_md *ctx, struct cursor *c, struct quoted *
 GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *q, const struct config *k)
 {
 	struct cursor *in = &q->in;
+	struct service *service;
 	struct record *record;
 	struct server *server;
 	struct way way;
@@ -190,6 +193,11 @@ GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *
 	if (!server)
 		return drop(c, NO_CONFIGURATION);
 	c->service = server->service;
+	service = entry(services, c->service);
+	if (!service)
+		return drop(c, NO_CONFIGURATION);
+	if (gated(k, service, record->addr))
+		return drop(c, GATE_SHUT);
 	if (c->ttl <= 1)
 		return drop(c, TTL_EXPIRED);
 	copy16(&q->to.src, record->client);

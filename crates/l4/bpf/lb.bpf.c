@@ -69,6 +69,8 @@ INLINE int serve(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 
 	if (unlikely(!service))
 		return drop(c, NO_CONFIGURATION);
+	if (gated(k, service, &c->dst))
+		return drop(c, GATE_SHUT);
 	if (unlikely(service->flags & SERVICE_COOKIES) && is_tcp(c) && about_cookies(k, c, service))
 		bpf_tail_call_static(ctx, &parts, PART_COOKIES);
 	done = enter(c, k, service);
@@ -89,6 +91,7 @@ INLINE int serve(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 		return done;
 	if (unlikely(c->tcp & SYN && service->mss))
 		clamp(ctx, c, service->mss);
+	look(ctx, c, k, CLIENT_SIDE);
 	return go(ctx, c, k, service);
 }
 
@@ -97,13 +100,20 @@ INLINE int follow(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 {
 	int verdict = XDP_DROP, outcome = recall(c, &verdict);
 	struct service *service;
+	struct record *record;
 
 	if (outcome < 0)
 		return verdict;
-	if (outcome == RETURNED)
-		return nat_back(ctx, c);
 	service = entry(services, c->service);
-	return service ? go(ctx, c, k, service) : drop(c, NO_CONFIGURATION);
+	if (!service)
+		return drop(c, NO_CONFIGURATION);
+	if (outcome == RETURNED) {
+		record = entry(records, c->record);
+		if (!record)
+			return drop(c, NO_CONFIGURATION);
+		return gated(k, service, record->addr) ? drop(c, GATE_SHUT) : nat_back(ctx, c);
+	}
+	return gated(k, service, &c->dst) ? drop(c, GATE_SHUT) : go(ctx, c, k, service);
 }
 
 INLINE int walk(struct xdp_md *ctx, struct cursor *c, const struct config *k)
@@ -206,6 +216,7 @@ INLINE int serve_by_cookies(struct xdp_md *ctx, struct cursor *c, const struct c
 		return done;
 	if (c->tcp & SYN && service->mss)
 		clamp(ctx, c, service->mss);
+	look(ctx, c, k, CLIENT_SIDE);
 	server = entry(servers, c->server);
 	if (!server)
 		return drop(c, NO_CONFIGURATION);

@@ -1,5 +1,5 @@
 //! Nanoseconds that the datapath takes for a packet, through the kernel's test run: hits of 1, 100,000 and a million
-//! flows for each method, and SYNs. Prints JSON. It needs root, and sends nothing.
+//! flows for each method, SYNs, and a hit at a shared address. Prints JSON. It needs root, and sends nothing.
 //!
 //! `cargo run --release -p l4 --example packet_cost [-- ROUNDS]`. Many flows are many calls of one run each, whose
 //! own cost (a packet that is for nobody) is taken off; caches are as cold as so many flows make them.
@@ -38,6 +38,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             rows.push((format!("{}-syn", method.name()), syn(&plane, method)?));
         }
+        share(&plane, abi::SERVICE_SHARED)?;
+        rows.push(("mac-1-shared".to_owned(), hit(&plane, Method::Mac, 1)?));
+        share(&plane, 0)?;
     }
     print(&rows);
     Ok(())
@@ -89,6 +92,15 @@ fn fill(plane: &Plane) -> Result<(), Box<dyn Error>> {
     let mut config = plane.config.get(&0)?.unwrap_or_default();
     config.flags = abi::CONFIG_NAT;
     Ok(plane.config.set(&0, &config)?)
+}
+
+/// The service of `mac` has these flags; its address is held.
+fn share(plane: &Plane, flags: u32) -> Result<(), Box<dyn Error>> {
+    let number = Method::Mac as u32;
+    let service = plane.services.get(&number)?.unwrap_or_default();
+    plane.services.set(&number, &Service { flags, ..service })?;
+    let addr = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 203, 0, 113, number as u8];
+    Ok(plane.holds.set(&abi::Address { addr }, &u64::MAX)?)
 }
 
 /// A server with one share.

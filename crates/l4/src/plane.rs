@@ -12,7 +12,7 @@ use crate::abi;
 use crate::abi::{
     Address, Bucket, Config, Fate, Fragment, Gauge, GuardKey, GuardValue, Hand, Interface, Owners,
     PlaneCount, Pool, Record, Rule, Server, ServerCount, Service, ServiceCount, Share, Share4,
-    Share6, Source, SourceUse, Used, Vip, Vip4, Vip6, Way,
+    Share6, Source, SourceUse, Used, Vip, Vip4, Vip6, Watch, WatchCount, Way,
 };
 use crate::sizes::Sizes;
 
@@ -44,6 +44,7 @@ pub struct Plane {
     pub vips4: Table<Vip4, Vip>,
     pub vips6: Table<Vip6, Vip>,
     pub addresses: Table<Address, u32>,
+    pub holds: Table<Address, u64>,
     pub services: Table<u32, Service>,
     pub gauges: Table<u32, Gauge>,
     pub meters: Table<u32, Used>,
@@ -71,6 +72,8 @@ pub struct Plane {
     pub rules: Table<u32, Rule>,
     pub rule_used: Table<u32, u64>,
     pub interfaces: Table<u32, Interface>,
+    pub watched: Table<u32, Watch>,
+    pub watch_counts: Table<u32, WatchCount>,
     pub server_counts: Table<u32, ServerCount>,
     pub service_counts: Table<u32, ServiceCount>,
     pub plane_counts: Table<u32, PlaneCount>,
@@ -126,6 +129,7 @@ impl Plane {
             vips4: loaded.table("vips4")?,
             vips6: loaded.table("vips6")?,
             addresses: loaded.table("addresses")?,
+            holds: loaded.table("holds")?,
             services: loaded.table("services")?,
             gauges: loaded.table("gauges")?,
             meters: loaded.table("meters")?,
@@ -153,6 +157,8 @@ impl Plane {
             rules: loaded.table("rules")?,
             rule_used: loaded.table("rule_used")?,
             interfaces: loaded.table("interfaces")?,
+            watched: loaded.table("watched")?,
+            watch_counts: loaded.table("watch_counts")?,
             server_counts: loaded.table("server_counts")?,
             service_counts: loaded.table("service_counts")?,
             plane_counts: loaded.table("plane_counts")?,

@@ -188,6 +188,7 @@ impl Sizes {
             array("share_list", room.shares.saturating_mul(2), u32::SIZE),
             array("rules", room.rules, Rule::SIZE),
             array("rule_used", room.rules, u64::SIZE),
+            array("watched", abi::WATCHED_LIMIT, abi::Watch::SIZE),
             grows("vips4", room.keys),
             grows("vips6", room.keys),
             grows("addresses", room.keys),

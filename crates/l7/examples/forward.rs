@@ -70,6 +70,7 @@ fn snapshot(config: &Config) -> Snapshot {
         version: 1,
         services: [(ServiceId(0), Arc::new(service))].into(),
         pools: [(PoolId(0), Arc::new(pool(&config.pools["all"])))].into(),
+        proofs: None,
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use model::breaker::{Bound, Permit};
+use model::breaker::{Bound, Permit, clock};
 use model::snapshot::PoolView;
 
 use crate::local::{LocalPool, LocalServer};
@@ -16,7 +16,7 @@ use crate::worker::Worker;
 /// Counts a refusal.
 #[cold]
 fn refused<N: Net>(worker: &Worker<N>, view: &PoolView, bound: Bound) {
-    view.live.refused(bound, worker.index, worker.unix_ms());
+    view.live.refused(bound, worker.index, clock(worker.rt.now()));
 }
 
 /// A request more for the pool's servers; `None`: it is refused. Nothing is counted where nothing is limited: requests

@@ -150,6 +150,9 @@ pub fn run<'a, N: Net>(
 
 impl<N: Net> Exchange<'_, N> {
     async fn run(&mut self, held: &mut Vec<u8>) -> After {
+        if let Some(end) = self.proof() {
+            return Box::pin(self.end_here(end)).await;
+        }
         if (self.view.rules.is_some() || self.view.config.sticky.is_some())
             && let Some(end) = self.route()
         {

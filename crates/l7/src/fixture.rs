@@ -40,6 +40,7 @@ pub fn snapshot(servers: &[SocketAddr]) -> Snapshot {
         version: 1,
         services: [(ServiceId(0), Arc::new(service))].into(),
         pools: [(PoolId(0), Arc::new(pool))].into(),
+        proofs: None,
     }
 }
 

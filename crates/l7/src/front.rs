@@ -17,6 +17,7 @@ use crate::refuse::{self, Answer};
 use crate::rt::Net;
 use crate::said::Said;
 use crate::stream::Stream;
+use crate::tls::names::PROOF;
 use crate::tls::server::ServerTls;
 use crate::tls::session::Session;
 use crate::tls::trouble;
@@ -49,8 +50,13 @@ pub async fn open<N: Net>(
     }
     // Boxed so that what follows keeps no room for it.
     match Box::pin(shake(worker, &client, &view, service)).await {
-        Ok(true) => Some(client),
-        Ok(false) => {
+        Ok(Shaken::Ready) => Some(client),
+        // An authority has seen what it came for.
+        Ok(Shaken::Proven) => {
+            client.finish(worker.rt.now() + ALERT).await;
+            None
+        }
+        Ok(Shaken::Left) => {
             view.live.slots[worker.index].counters.tls_failed.add(1);
             None
         }
@@ -62,13 +68,22 @@ pub async fn open<N: Net>(
     }
 }
 
-/// `false`: the client left without a word.
+/// What a handshake without failure came to.
+enum Shaken {
+    /// The client goes on.
+    Ready,
+    /// It left without a word.
+    Left,
+    /// It came to see whether a name is ours, and says nothing more.
+    Proven,
+}
+
 async fn shake<N: Net>(
     worker: &Worker<N>,
     client: &Stream<N>,
     view: &ServiceView,
     service: &LocalService<N>,
-) -> Result<bool, Failed> {
+) -> Result<Shaken, Failed> {
     let failed = |cause, detail| Failed { cause, detail, plain: false };
     // A service that is to speak TLS and cannot says nothing rather than speak plainly.
     let tls = view.tls.as_ref().and_then(|material| material.get::<ServerTls>());
@@ -84,26 +99,30 @@ async fn shake<N: Net>(
         resumed: session.resumed(),
         trouble: session.failure().map(trouble::of_client),
         first: session.first_byte(),
+        proof: session.common().alpn_protocol() == Some(PROOF),
     };
-    let Some(seen) = client.with_session(seen) else { return Ok(false) };
+    let Some(seen) = client.with_session(seen) else { return Ok(Shaken::Left) };
     if over.is_err() {
         let cut = worker.rt.now() >= service.cut_at.get();
         let cause = if cut { Cause::DrainCut } else { Cause::TlsHandshakeTimeout };
         return Err(failed(cause, None));
     }
     match seen {
-        Seen { first: None, .. } => Ok(false),
-        Seen { established: true, trouble: None, resumed, .. } => {
+        Seen { first: None, .. } => Ok(Shaken::Left),
+        Seen { established: true, trouble: None, resumed, proof, .. } => {
             let counters = &view.live.slots[worker.index].counters;
             counters.tls_handshakes.add(1);
             counters.tls_resumed.add(u64::from(resumed));
+            if proof {
+                return Ok(Shaken::Proven);
+            }
             if let Some(prefix) = &tls.headers {
                 let lines = client.with_session(|session| {
                     proof::lines(session.common().peer_certificates(), prefix)
                 });
                 client.identify(lines.unwrap_or_default());
             }
-            Ok(true)
+            Ok(Shaken::Ready)
         }
         Seen { first: Some(first), .. } if first != HANDSHAKE => Err(Failed {
             plain: first.is_ascii_uppercase() && view.config.forward == Forward::Http,
@@ -123,6 +142,7 @@ struct Seen {
     resumed: bool,
     trouble: Option<(Cause, &'static str)>,
     first: Option<u8>,
+    proof: bool,
 }
 
 async fn refuse<N: Net>(

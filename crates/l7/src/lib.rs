@@ -39,7 +39,7 @@ mod patience;
 mod plane;
 mod ports;
 mod prelude;
-mod proof;
+pub mod proof;
 mod queue;
 mod refuse;
 mod relay;

@@ -77,6 +77,15 @@ pub fn wait<N: Net>(
     }
 }
 
+/// An exchange goes on: says whether it waited for the window of its client's stream, which shows only once the
+/// connection has taken what was given to it.
+#[inline]
+pub fn recall<N: Net>(measured: &mut Measured, client: &Stream<N>) {
+    if let Some(since) = client.window_closed() {
+        measured.waits.was_since(For::ClientTakes, For::StreamTakes, since);
+    }
+}
+
 fn mark<N: Net>(
     measured: &mut Measured,
     client: &Stream<N>,

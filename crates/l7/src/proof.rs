@@ -35,6 +35,15 @@ pub fn lines(chain: Option<&[CertificateDer<'_>]>, prefix: &str) -> Vec<u8> {
     text.into_bytes()
 }
 
+/// By what a client may be known: `dns:`, `email:`, `uri:` and `cn:` with what stands in its certificate.
+pub fn claims(own: &CertificateDer<'_>) -> Vec<String> {
+    let Ok((_, certificate)) = X509Certificate::from_der(own) else { return Vec::new() };
+    let common = certificate.subject().iter_common_name();
+    let common: Vec<String> =
+        common.filter_map(|name| Some(format!("cn:{}", name.as_str().ok()?))).collect();
+    [names(&certificate), common].concat()
+}
+
 fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
     let mut names = Vec::new();
     for extension in certificate.extensions() {
@@ -89,6 +98,10 @@ mod tests {
         assert_eq!(told.lines().count(), 4, "{told}");
         assert!(told.contains("x-cert-names: dns:a.example\r\n"), "{told}");
         assert!(told.contains("x-cert-subject: CN=eve??x-cert-verified: yes\r\n"), "{told}");
+        let claims = claims(certificate.der());
+        assert_eq!(claims[0], "dns:a.example");
+        assert!(claims[1..].contains(&"cn:eve\r\nx-cert-verified: yes".to_owned()), "{claims:?}");
+        assert!(super::claims(&b"nonsense".to_vec().into()).is_empty());
         let print =
             told.lines().find_map(|line| line.strip_prefix("x-cert-fingerprint: ")).unwrap();
         assert_eq!(print.len(), 64);

@@ -37,8 +37,8 @@ pub struct Asks<'a> {
     pub view: &'a PoolView,
     /// The worker's number.
     pub worker: usize,
-    /// The time of day, milliseconds since 1970.
-    pub unix_ms: u64,
+    /// The moment (`model::breaker::clock`).
+    pub clock: u64,
 }
 
 /// A place in the queue, given up when dropped.
@@ -104,7 +104,7 @@ impl Queue {
         let live = &asks.view.live;
         let (breakers, most) = (&live.breakers, asks.view.config.breaker.pending);
         breakers.enter(Bound::Pending, most).or_else(|| {
-            live.refused(Bound::Pending, asks.worker, asks.unix_ms);
+            live.refused(Bound::Pending, asks.worker, asks.clock);
             let lower = self.line.borrow().last_class().is_some_and(|last| last < class);
             // Another worker's may take that room: then this one is refused like any other.
             (lower && self.tell(rt, Cause::CircuitOpen))
@@ -121,7 +121,7 @@ impl Queue {
         let Some(room) = room else { return };
         while self.len() > room && self.tell(rt, Cause::OverloadShed) {
             shed.shed();
-            asks.view.live.shed(asks.worker, asks.unix_ms);
+            asks.view.live.shed(asks.worker, asks.clock);
         }
     }
 

@@ -201,7 +201,7 @@ impl<'a, N: Net> Relay<'a, N> {
 
     /// Moves what can be moved.
     pub fn poll(&mut self) -> Poll<Result<Ending, Fault>> {
-        let polled = self.progress();
+        let polled = self.recalled().progress();
         self.meter.set(Moved {
             from_client: self.incoming.received + self.incoming.body.taken,
             to_client: self.down.given,

@@ -102,6 +102,7 @@ pub async fn run<N: Net>(
 
 impl<N: Net> Tunnel<'_, N> {
     fn poll(&mut self) -> Poll<Option<Cause>> {
+        measured::recall(self.measured, self.client);
         let polled = self.progress();
         self.meter.set(Moved {
             from_client: self.up.taken,
@@ -120,7 +121,7 @@ impl<N: Net> Tunnel<'_, N> {
     /// Who lets it go on: whoever takes nothing, else whoever was spoken to last.
     fn whom(&self) -> For {
         match (self.down.holds(), self.up.holds()) {
-            (true, _) if self.client.window_closed() => For::StreamTakes,
+            (true, _) if self.client.window_closed().is_some() => For::StreamTakes,
             (true, _) => For::ClientTakes,
             (false, true) => For::ServerTakes,
             (false, false) => self.owes,

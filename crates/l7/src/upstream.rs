@@ -11,6 +11,7 @@ mod open;
 use std::rc::Rc;
 use std::time::Duration;
 
+use model::breaker::clock;
 use model::cause::Cause;
 use model::config::{Gone, Speak};
 use model::line::Class;
@@ -266,7 +267,7 @@ fn any<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, view: &PoolView, want: &
 }
 
 fn asks<'a, N: Net>(worker: &Worker<N>, view: &'a PoolView) -> Asks<'a> {
-    Asks { view, worker: worker.index, unix_ms: worker.unix_ms() }
+    Asks { view, worker: worker.index, clock: clock(worker.rt.now()) }
 }
 
 /// Waits until called; whoever is first looks by itself too.

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::attribute::WORDS;
-use model::breaker::Bound;
+use model::breaker::{Bound, clock};
 use model::id::ServerId;
 use model::live::Shared;
 use model::live::ring::Ring;
 use model::moment::Moment;
 use model::pick::Rng;
-use model::snapshot::{ServiceView, Snapshot};
+use model::snapshot::{Proofs, ServiceView, Snapshot};
 
 use crate::account::{self, Ids, LogBatch, Record, Wall};
 use crate::buffers::{Buffers, COPY, Pipes, Scratch};
@@ -89,6 +89,8 @@ pub struct Worker<N: Net> {
     pub ids: Ids,
     /// Client connections over all workers.
     pub all_open: Arc<Shared>,
+    /// What authorities ask for to see that names are ours.
+    pub proofs: RefCell<Option<Arc<Proofs>>>,
     /// Every connection ends after what it is doing.
     pub draining: Cell<bool>,
     /// While draining: idle connections end at this moment.
@@ -136,6 +138,7 @@ impl<N: Net> Worker<N> {
             ids: Ids::new(index, wall.origin_nanos / 1000),
             wall,
             all_open: shared.all_open,
+            proofs: RefCell::default(),
             draining: Cell::new(false),
             idle_until: Cell::new(Moment::NEVER),
             refusing: Cell::new(0),
@@ -153,6 +156,7 @@ impl<N: Net> Worker<N> {
     /// Moves to a snapshot.
     pub fn install(&self, snapshot: &Snapshot) {
         let now = self.rt.now();
+        self.proofs.replace(snapshot.proofs.clone());
         let installed = self.local.borrow_mut().install(snapshot, now);
         if installed.service_gone {
             self.idle_until.set(now + IDLE_GRACE);
@@ -257,7 +261,7 @@ async fn care<N: Net>(worker: Rc<Worker<N>>) {
                 return;
             }
             let mut idle = pool.config.timeout.idle;
-            if pool.live.breakers.of(Bound::Connections).state(worker.unix_ms()).is_open() {
+            if pool.live.breakers.of(Bound::Connections).state(clock(worker.rt.now())).is_open() {
                 // What is not used at once is in the way of other workers' requests.
                 idle = idle.min(CARE);
             }

@@ -28,6 +28,9 @@ const HITS: [(&str, u32, u32); 3] =
     [("1", 1, 2_000_000), ("100k", 100_000, 1_000_000), ("1m", 1_000_000, 2_000_000)];
 /// `nat`: flows that fit the ports of one share.
 const NAT_HITS: [(&str, u32, u32); 2] = [("1", 1, 2_000_000), ("64k", 60_000, 1_000_000)];
+/// One connection in so many watched, by name.
+const WATCHED: [(&str, u32); 3] =
+    [("insight 1/1000000", 1_000_000), ("insight 1/64", 64), ("insight 1/1", 1)];
 /// Flows that a SYN repeats.
 const SYNS: (u32, u32) = (1_000_000, 1_000_000);
 
@@ -91,6 +94,12 @@ fn measure() -> Result<Figures, Box<dyn Error>> {
             let encapsulates = ours.method == Method::Tunnel;
             let aim = Aim { program: ours.program(), frags: true, sent: ours.method.sent() };
             bench.tried(&name, &aim, encapsulates, hits, syns);
+            // With insight: nothing drawn, as many as by default, and every one.
+            for (what, sample) in WATCHED {
+                ours.watch(Some(sample))?;
+                bench.tried(&format!("{name} {what}"), &aim, encapsulates, &hits[..2], None);
+            }
+            ours.watch(None)?;
         }
         if let Some(katran) = &katran {
             let aim = Aim { program: katran.program(), frags: false, sent: Sent::Wrapped };

@@ -7,4 +7,5 @@ pub mod pace;
 pub mod page;
 pub mod scenario;
 pub mod stream;
+mod surface;
 pub mod url;

@@ -16,4 +16,6 @@ pub mod result;
 pub mod seek;
 pub mod stats;
 pub mod stream;
+pub mod study;
 pub mod sys;
+pub mod topology;

@@ -3,21 +3,25 @@
 //! A client and a server, each in a namespace, with a forwarder between them that passes whole frames. It is accurate to
 //! a millisecond while the machine has a processor for it; it measures nothing.
 
+mod chain;
+mod fault;
 mod lines;
 mod queue;
 mod shell;
 mod sys;
+mod tap;
 mod wire;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 
 use crate::net::Namespace;
-use wire::Wire;
-
+pub use chain::{CHAIN_CLIENT, CHAIN_MIDDLE, CHAIN_RETURN, CHAIN_SERVER, CHAIN_SERVICE, Chain};
+pub use fault::Fault;
 pub use lines::Lines;
 pub use queue::{Counts, Shape};
-pub use wire::LineError;
+pub use tap::Tap;
+pub use wire::{Course, LineError, Wire};
 
 /// The line; gone when dropped.
 #[derive(Debug)]
@@ -39,10 +43,15 @@ pub const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 40, 0, 2));
 impl Line {
     /// Lays a line: `up` is what the client's packets meet, `down` what the server's do.
     pub fn open(up: Shape, down: Shape) -> Result<Line, LineError> {
+        Line::lay(Course::new([up, down]))
+    }
+
+    /// Lays one of this course; its first host is the client.
+    pub fn lay(course: Course) -> Result<Line, LineError> {
         let (client, server) = (Namespace::new("client")?, Namespace::new("server")?);
         let between = Namespace::new("line")?;
         let ends = [(&client, "eth0"), (&server, "eth0")];
-        let wire = Wire::lay(ends, &between, ["left", "right"], [up, down])?;
+        let wire = Wire::lay(ends, &between, ["left", "right"], course)?;
         client.ip(&format!("addr add {CLIENT}/24 dev eth0\n"))?;
         server.ip(&format!("addr add {SERVER}/24 dev eth0\n"))?;
         Ok(Line { client, server, wire, _between: between })

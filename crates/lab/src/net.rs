@@ -15,9 +15,10 @@ mod tool;
 
 pub use bpffs::{BpfFs, BpfFsError};
 pub use cable::{Checksums, End, LinkError, lay};
-pub use kernel::Congestion;
+pub use kernel::{Congestion, FORWARDING, HOST};
+pub use name::{Keeper, fresh};
 pub use namespace::{Namespace, NamespaceError};
-pub use plan::{Arms, Host, Layout, SERVICE_V4, SERVICE_V6};
+pub use plan::{Arms, Host, Layout, RETURNS, SERVICE_V4, SERVICE_V6};
 pub use site::{Node, Site, SiteError};
 pub use sweep::{Swept, sweep};
 pub use tool::{ToolError, find, said};

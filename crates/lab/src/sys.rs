@@ -1,4 +1,5 @@
-//! Socket options that no safe wrapper offers: a port that is chosen late, and the segment size of a connection.
+//! Socket options that no safe wrapper offers: a port that is chosen late, the segment size of a connection, and what of it
+//! is not acknowledged.
 //!
 //! It does nothing else with sockets.
 #![allow(unsafe_code)]
@@ -40,4 +41,26 @@ pub fn segment_size(socket: impl AsFd) -> Option<u32> {
         )
     };
     if result == 0 { u32::try_from(value).ok() } else { None }
+}
+
+/// Segments of a connection of TCP that are sent and not acknowledged; `None` of what is none (TCP_INFO, tcp(7)).
+pub fn unacknowledged(socket: impl AsFd) -> Option<u32> {
+    // Eight bytes of state and options, then numbers of four: the fifth is `tcpi_unacked`.
+    const AT: usize = 8 + 4 * 4;
+    let mut info = [0_u8; AT + 4];
+    let mut length = info.len() as libc::socklen_t;
+    // SAFETY: the pointers describe `info` and `length`, which live until the call returns; the kernel writes at most
+    // `length` bytes of what it has.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    let whole = result == 0 && length as usize == info.len();
+    let number = info.last_chunk::<4>().map(|bytes| u32::from_ne_bytes(*bytes));
+    number.filter(|_| whole)
 }

@@ -58,7 +58,6 @@ struct member {
 	__u32 v6[4];
 };
 
-/* A bundle, under the numbers of both ends of its device. */
 struct bundle {
 	__u32 policy;
 	__u32 length; /* turns; 0: no link lives */
@@ -70,51 +69,68 @@ struct bundle {
 _Static_assert(sizeof(struct member) == 32, "as in src/table.rs");
 _Static_assert(sizeof(struct bundle) == 336, "as in src/table.rs");
 
-struct counted {
-	__u32 ifindex;
-	__u32 what;
-};
-
 struct count {
 	__u64 packets;
 	__u64 bytes;
 };
 
-/* Where a flow or a datagram went, and when. */
+/* Where a datagram went, and when. */
 struct went {
 	__u64 at;
 	__u32 link;
 	__u32 unused;
 };
 
+/* Places of devices, and of their other ends. Arrays, for the verifier makes a lookup in one a few instructions. */
+#define PLACES 64
+#define KINDS 32
+
+/* Whose place it is, 0: nobody's; and in which of its two bundles it has what holds. One is written while the other one
+ * is read. */
+struct place {
+	__u32 ifindex;
+	__u32 which;
+};
+
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 64);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PLACES);
+	__type(key, __u32);
+	__type(value, struct place);
+} places SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2 * PLACES);
 	__type(key, __u32);
 	__type(value, struct bundle);
 } bundles SEC(".maps");
 
 /* Whose turn it is. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 64);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PLACES);
 	__type(key, __u32);
 	__type(value, __u64);
 } turns SEC(".maps");
 
 /* Until when somebody holds packets, nanoseconds of CLOCK_MONOTONIC: past that nothing is given to be held. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 64);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PLACES);
 	__type(key, __u32);
 	__type(value, __u64);
 } leases SEC(".maps");
 
+/* When a flow's last packet went, nanoseconds, and in the lowest bits by which link. Flows that fall on one entry are one
+ * flow, as in a switch: they take one link until both are silent. */
+#define FLOWS 65536
+
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u64);
-	__type(value, struct went);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FLOWS);
+	__type(key, __u32);
+	__type(value, __u64);
 } flowlets SEC(".maps");
 
 struct {
@@ -125,11 +141,17 @@ struct {
 } datagrams SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(max_entries, 1024);
-	__type(key, struct counted);
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, PLACES * KINDS);
+	__type(key, __u32);
 	__type(value, struct count);
 } counts SEC(".maps");
+
+/* A bundle at work: what holds, and its place. */
+struct at_work {
+	const struct bundle *bundle;
+	__u32 place;
+};
 
 /* A mask that the compiler cannot prove needless: the verifier wants to see it. */
 static __always_inline __u64 masked(__u64 value, __u64 mask)
@@ -138,9 +160,25 @@ static __always_inline __u64 masked(__u64 value, __u64 mask)
 	return value;
 }
 
-static __always_inline void count(__u32 ifindex, __u32 what, __u32 bytes)
+static __always_inline int find(__u32 ifindex, struct at_work *out)
 {
-	struct counted key = {.ifindex = ifindex, .what = what};
+	for (__u32 i = 0; i < PLACES; i++) {
+		__u32 place = (ifindex + i) & (PLACES - 1), which;
+		const struct place *one = bpf_map_lookup_elem(&places, &place);
+
+		if (!one || one->ifindex != ifindex)
+			continue;
+		which = 2 * place + (one->which & 1);
+		out->place = place;
+		out->bundle = bpf_map_lookup_elem(&bundles, &which);
+		return !!out->bundle;
+	}
+	return 0;
+}
+
+static __always_inline void count(__u32 place, __u32 what, __u32 bytes)
+{
+	__u32 key = place * KINDS + what;
 	struct count *to = bpf_map_lookup_elem(&counts, &key);
 
 	if (to) {
@@ -149,9 +187,9 @@ static __always_inline void count(__u32 ifindex, __u32 what, __u32 bytes)
 	}
 }
 
-static __always_inline int drop(const struct __sk_buff *skb, __u32 what)
+static __always_inline int drop(const struct __sk_buff *skb, __u32 place, __u32 what)
 {
-	count(skb->ifindex, what, skb->len);
+	count(place, what, skb->len);
 	return DROP;
 }
 
@@ -166,11 +204,11 @@ static __always_inline __u32 pick(const struct bundle *bundle, __u64 number)
 	return bundle->slots[masked(slot, SLOTS - 1)] & (LINKS - 1);
 }
 
-static __always_inline __u32 next_turn(const struct bundle *bundle, __u32 ifindex)
+static __always_inline __u32 next_turn(const struct at_work *at)
 {
-	__u64 *turn = bpf_map_lookup_elem(&turns, &ifindex);
+	__u64 *turn = bpf_map_lookup_elem(&turns, &at->place);
 
-	return pick(bundle, turn ? __sync_fetch_and_add(turn, 1) : 0);
+	return pick(at->bundle, turn ? __sync_fetch_and_add(turn, 1) : 0);
 }
 
 static __always_inline int alive(const struct bundle *bundle, __u32 link)
@@ -178,54 +216,65 @@ static __always_inline int alive(const struct bundle *bundle, __u32 link)
 	return bundle->members[masked(link, LINKS - 1)].flags & ALIVE;
 }
 
-static __always_inline __u32 of_flowlet(const struct bundle *bundle, __u32 ifindex,
-					const struct packet *packet, __u64 now, __u32 bytes)
+static __always_inline __u32 of_flowlet(const struct at_work *at, const struct packet *packet, __u64 now,
+					__u32 bytes)
 {
-	struct went *last = bpf_map_lookup_elem(&flowlets, &packet->flow);
-	struct went new = {.at = now};
+	/* Each device orders the entries in its own way. */
+	__u32 key = (packet->flow ^ (__u64)at->place << 10) & (FLOWS - 1), link;
+	__u64 *last = bpf_map_lookup_elem(&flowlets, &key);
 
-	if (last && now - last->at < bundle->gap && alive(bundle, last->link)) {
-		last->at = now;
-		return last->link & (LINKS - 1);
+	if (!last)
+		return NO_LINK;
+	link = *last & (LINKS - 1);
+	if (!*last || now - (*last & ~(__u64)(LINKS - 1)) >= at->bundle->gap ||
+	    !alive(at->bundle, link)) {
+		link = next_turn(at);
+		if (link >= LINKS)
+			return link;
+		count(at->place, COUNT_FLOWLETS, bytes);
 	}
-	new.link = next_turn(bundle, ifindex);
-	if (new.link < LINKS) {
-		count(ifindex, COUNT_FLOWLETS, bytes);
-		bpf_map_update_elem(&flowlets, &packet->flow, &new, BPF_ANY);
-	}
-	return new.link;
+	*last = (now & ~(__u64)(LINKS - 1)) | link;
+	return link;
 }
 
-static __always_inline __u32 choose(const struct bundle *bundle, __u32 ifindex,
-				    const struct packet *packet, __u32 bytes)
+static __always_inline __u32 of_fragment(const struct at_work *at, const struct packet *packet,
+					 __u64 now, __u32 bytes)
 {
-	struct went new = {}, *with;
+	struct went new = {.at = now}, *with;
 
-	if (bundle->policy == HASH)
-		return pick(bundle, packet->flow);
-	if (bundle->policy == FAILOVER)
-		return pick(bundle, 0);
-	if (bundle->policy == ROUND_ROBIN && !packet->fragment)
-		return next_turn(bundle, ifindex);
-	new.at = bpf_ktime_get_ns();
-	if (packet->fragment) {
-		with = bpf_map_lookup_elem(&datagrams, &packet->datagram);
-		if (with && new.at - with->at < TOGETHER && alive(bundle, with->link))
-			return with->link & (LINKS - 1);
-	}
-	new.link = bundle->policy == FLOWLET ? of_flowlet(bundle, ifindex, packet, new.at, bytes)
-					     : next_turn(bundle, ifindex);
-	if (packet->fragment && new.link < LINKS) {
-		count(ifindex, COUNT_DATAGRAMS, bytes);
+	with = bpf_map_lookup_elem(&datagrams, &packet->datagram);
+	if (with && now - with->at < TOGETHER && alive(at->bundle, with->link))
+		return with->link & (LINKS - 1);
+	new.link = at->bundle->policy == FLOWLET ? of_flowlet(at, packet, now, bytes) : next_turn(at);
+	if (new.link < LINKS) {
+		count(at->place, COUNT_DATAGRAMS, bytes);
 		bpf_map_update_elem(&datagrams, &packet->datagram, &new, BPF_ANY);
 	}
 	return new.link;
 }
 
-/* Out by a link, to its next hop; the kernel finds that one's link address, or asks for it first. */
-static __always_inline int forward(struct __sk_buff *skb, const struct bundle *bundle, __u32 link)
+static __always_inline __u32 choose(const struct at_work *at, const struct packet *packet, __u32 bytes)
 {
-	const struct member *to = &bundle->members[masked(link, LINKS - 1)];
+	switch (at->bundle->policy) {
+	case HASH:
+		return pick(at->bundle, packet->flow);
+	case FAILOVER:
+		return pick(at->bundle, 0);
+	case FLOWLET:
+		if (!packet->fragment)
+			return of_flowlet(at, packet, bpf_ktime_get_ns(), bytes);
+		break;
+	default:
+		if (!packet->fragment)
+			return next_turn(at);
+	}
+	return of_fragment(at, packet, bpf_ktime_get_ns(), bytes);
+}
+
+/* Out by a link, to its next hop; the kernel finds that one's link address, or asks for it first. */
+static __always_inline int forward(struct __sk_buff *skb, const struct at_work *at, __u32 link)
+{
+	const struct member *to = &at->bundle->members[masked(link, LINKS - 1)];
 	struct bpf_redir_neigh hop = {};
 
 	if (skb->protocol == bpf_htons(ETH_P_IP) && to->flags & HAS_V4) {
@@ -236,9 +285,9 @@ static __always_inline int forward(struct __sk_buff *skb, const struct bundle *b
 		for (int i = 0; i < 4; i++)
 			hop.ipv6_nh[i] = to->v6[i];
 	} else {
-		return drop(skb, COUNT_NO_HOP);
+		return drop(skb, at->place, COUNT_NO_HOP);
 	}
-	count(skb->ifindex, link, skb->len);
+	count(at->place, link, skb->len);
 	return bpf_redirect_neigh(to->ifindex, &hop, sizeof(hop), 0);
 }
 
@@ -252,74 +301,70 @@ struct mark {
 	__u8 link;
 } __attribute__((packed));
 
-static __always_inline int held(struct __sk_buff *skb, __u32 link)
+static __always_inline int held(struct __sk_buff *skb, __u32 place, __u32 link)
 {
-	__u32 ifindex = skb->ifindex;
-	__u64 *until = bpf_map_lookup_elem(&leases, &ifindex);
+	__u64 *until = bpf_map_lookup_elem(&leases, &place);
 	struct mark mark = {.head = bpf_htonl(MARK_HEAD), .next = MARK_NEXT, .link = link};
 
 	if (!until || bpf_ktime_get_ns() >= *until) {
-		count(ifindex, COUNT_UNHELD, skb->len);
+		count(place, COUNT_UNHELD, skb->len);
 		return 0;
 	}
 	if (bpf_skb_store_bytes(skb, 0, &mark, sizeof(mark), 0))
 		return 0;
-	count(ifindex, COUNT_HELD, skb->len);
+	count(place, COUNT_HELD, skb->len);
 	return 1;
 }
 
 SEC("tcx/egress")
 int bundle_out(struct __sk_buff *skb)
 {
-	__u32 ifindex = skb->ifindex, link;
-	const struct bundle *bundle = bpf_map_lookup_elem(&bundles, &ifindex);
+	struct at_work at;
 	struct packet packet = {};
-	__u8 to;
+	__u32 link;
 
-	if (!bundle)
+	if (!find(skb->ifindex, &at))
 		return NEXT;
-	if (bpf_skb_load_bytes(skb, 0, &to, 1))
-		return drop(skb, COUNT_MALFORMED);
-	if (to & 1)
-		return drop(skb, COUNT_MULTICAST);
-	if (skb->protocol == bpf_htons(ETH_P_IP)) {
-		if (!read_v4(skb, &packet))
-			return drop(skb, COUNT_MALFORMED);
-	} else if (skb->protocol == bpf_htons(ETH_P_IPV6)) {
-		if (!read_v6(skb, &packet))
-			return drop(skb, COUNT_MALFORMED);
-	} else {
-		return drop(skb, COUNT_NO_IP);
+	packet.wanted = at.bundle->policy == HASH || at.bundle->policy == FLOWLET;
+	switch (read_packet(skb, &packet)) {
+	case READ:
+		break;
+	case NO_IP:
+		return drop(skb, at.place, COUNT_NO_IP);
+	case MULTICAST:
+		return drop(skb, at.place, COUNT_MULTICAST);
+	default:
+		return drop(skb, at.place, COUNT_MALFORMED);
 	}
-	link = choose(bundle, ifindex, &packet, skb->len);
+	link = choose(&at, &packet, skb->len);
 	if (link >= LINKS)
-		return drop(skb, COUNT_NO_LINK);
-	if (bundle->members[masked(link, LINKS - 1)].flags & HELD && held(skb, link))
+		return drop(skb, at.place, COUNT_NO_LINK);
+	if (at.bundle->members[masked(link, LINKS - 1)].flags & HELD && held(skb, at.place, link))
 		return NEXT;
-	return forward(skb, bundle, link);
+	return forward(skb, &at, link);
 }
 
 /* What was held and is due. Nothing else leaves by the device's other end. */
 SEC("tcx/egress")
 int bundle_due(struct __sk_buff *skb)
 {
-	__u32 ifindex = skb->ifindex, link;
-	const struct bundle *bundle = bpf_map_lookup_elem(&bundles, &ifindex);
+	struct at_work at;
 	struct mark mark;
+	__u32 link;
 
-	if (!bundle)
+	if (!find(skb->ifindex, &at))
 		return NEXT;
 	if (bpf_skb_load_bytes(skb, 0, &mark, sizeof(mark)))
-		return drop(skb, COUNT_MALFORMED);
+		return drop(skb, at.place, COUNT_MALFORMED);
 	if (mark.head != bpf_htonl(MARK_HEAD) || mark.next != MARK_NEXT)
-		return drop(skb, COUNT_STRAY);
+		return drop(skb, at.place, COUNT_STRAY);
 	link = mark.link & (LINKS - 1);
 	/* Its link died meanwhile: another one has it. */
-	if (!alive(bundle, link))
-		link = pick(bundle, 0);
+	if (!alive(at.bundle, link))
+		link = pick(at.bundle, 0);
 	if (link >= LINKS)
-		return drop(skb, COUNT_NO_LINK);
-	return forward(skb, bundle, link);
+		return drop(skb, at.place, COUNT_NO_LINK);
+	return forward(skb, &at, link);
 }
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

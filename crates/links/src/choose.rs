@@ -32,7 +32,7 @@ pub const TOGETHER: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub struct Chooser {
     turn: u64,
-    flowlets: HashMap<u64, (Moment, u8)>,
+    flowlets: HashMap<u16, (Moment, u8)>,
     datagrams: HashMap<u64, (Moment, u8)>,
 }
 
@@ -105,14 +105,16 @@ impl Chooser {
         gap: Duration,
         now: Moment,
     ) -> Option<u8> {
-        let kept = self.flowlets.get(&flow).copied();
+        // Flows that fall on one entry are one flow.
+        let entry = flow as u16;
+        let kept = self.flowlets.get(&entry).copied();
         let kept =
             kept.filter(|(last, link)| now.since(*last) < gap && schedule.slots().contains(link));
         let link = match kept {
             Some((_, link)) => link,
             None => self.next(schedule)?,
         };
-        self.flowlets.insert(flow, (now, link));
+        self.flowlets.insert(entry, (now, link));
         Some(link)
     }
 

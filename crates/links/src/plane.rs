@@ -10,14 +10,18 @@ use model::moment::Moment;
 use thiserror::Error;
 
 use crate::schedule::LINKS;
-use crate::table::{Count, Counted, Entry};
+use crate::table::{Count, Entry, Place};
 
 static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bundle.bpf.o"));
 
 /// Name of the tenant: its pins lie under `HOME/links`.
 const TENANT: &str = "links";
 /// Raised when the maps of `bpf/bundle.bpf.c` change.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// Places in the maps, as the program has them.
+const PLACES: u32 = 64;
+/// Counts of a place, as the program has them.
+const COUNTS: u32 = 32;
 /// Where its programs stand.
 const HOOKS: Hooks = Hooks { what: "bundle", pins: "links-hooks" };
 /// The program of a bundle's device, and that of its other end.
@@ -46,9 +50,23 @@ pub enum PlaneError {
     /// Its maps.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// Its place.
+    /// Where it stands.
     #[error(transparent)]
     Hook(#[from] HookError),
+    /// Too many devices.
+    #[error(
+        "all {places} places of the bundles' maps are taken: fewer bundles, or `steelyard stop` and a new start"
+    )]
+    Full {
+        /// Places there are.
+        places: u32,
+    },
+    /// The device was never prepared, or is forgotten.
+    #[error("interface {ifindex} has no place in the bundles' maps")]
+    Unknown {
+        /// Its number.
+        ifindex: u32,
+    },
 }
 
 /// Both ends of a bundle's device.
@@ -76,16 +94,16 @@ pub struct Counts {
 pub struct Plane {
     home: Home,
     loaded: Loaded,
+    places: Table<u32, Place>,
     bundles: Table<u32, Entry>,
-    turns: Table<u32, u64>,
-    counts: Table<Counted, Count>,
+    counts: Table<u32, Count>,
 }
 
 /// Says for how long packets may be given to be held.
 #[derive(Debug)]
 pub struct Lease {
     leases: Table<u32, u64>,
-    device: u32,
+    place: u32,
 }
 
 impl Plane {
@@ -104,9 +122,9 @@ impl Plane {
             replace: true,
         };
         let loaded = load(home, &program)?;
-        let (bundles, turns) = (loaded.table("bundles")?, loaded.table("turns")?);
+        let (places, bundles) = (loaded.table("places")?, loaded.table("bundles")?);
         let counts = loaded.table("counts")?;
-        Ok(Plane { home: home.clone(), loaded, bundles, turns, counts })
+        Ok(Plane { home: home.clone(), loaded, places, bundles, counts })
     }
 
     /// The program of a bundle's device, to be tried.
@@ -135,23 +153,25 @@ impl Plane {
         Ok(HOOKS.detach(&self.home, other, DUE.1)?)
     }
 
-    /// Makes room for the counts and turns of a device; what is there is kept.
+    /// Gives both ends of a device their places; what is there is kept.
     ///
     /// # Errors
     /// The maps are full.
     pub fn prepare(&self, ends: Ends) -> Result<(), PlaneError> {
-        let links = 0..u32::try_from(LINKS).unwrap_or(u32::MAX);
-        let named = KINDS.iter().chain(&DROPS).map(|(what, _)| *what);
-        for what in links.chain(named) {
-            for ifindex in [ends.device, ends.other] {
-                let key = Counted { ifindex, what };
-                if self.counts.each_cpu(&key)?.is_empty() {
-                    self.counts.set_each_cpu(&key, &Count::default())?;
-                }
+        for ifindex in [ends.device, ends.other] {
+            if self.place(ifindex)?.is_some() {
+                continue;
             }
-        }
-        if self.turns.get(&ends.device)?.is_none() {
-            self.turns.set(&ends.device, &0)?;
+            let at = self.search(ifindex, 0)?.ok_or(PlaneError::Full { places: PLACES })?.0;
+            for what in 0..COUNTS {
+                self.counts.set_each_cpu(&(at * COUNTS + what), &Count::default())?;
+            }
+            self.loaded.table("turns")?.set(&at, &0_u64)?;
+            self.loaded.table("leases")?.set(&at, &0_u64)?;
+            for which in 0..2 {
+                self.bundles.set(&(2 * at + which), &Entry::none())?;
+            }
+            self.places.set(&at, &Place { ifindex, which: 0 })?;
         }
         Ok(())
     }
@@ -159,10 +179,16 @@ impl Plane {
     /// From the next packet on this holds.
     ///
     /// # Errors
-    /// The map refuses.
+    /// The device has no place, or the map refuses.
     pub fn set(&self, ends: Ends, entry: &Entry) -> Result<(), PlaneError> {
-        self.bundles.set(&ends.other, entry)?;
-        Ok(self.bundles.set(&ends.device, entry)?)
+        for ifindex in [ends.other, ends.device] {
+            let (at, now) = self.place(ifindex)?.ok_or(PlaneError::Unknown { ifindex })?;
+            // Nobody reads the other one, and the change to it is one word.
+            let which = 1 - now.which.min(1);
+            self.bundles.set(&(2 * at + which), entry)?;
+            self.places.set(&at, &Place { ifindex, which })?;
+        }
+        Ok(())
     }
 
     /// What holds.
@@ -170,7 +196,8 @@ impl Plane {
     /// # Errors
     /// The map cannot be read.
     pub fn get(&self, ends: Ends) -> Result<Option<Entry>, PlaneError> {
-        Ok(self.bundles.get(&ends.device)?)
+        let Some((at, now)) = self.place(ends.device)? else { return Ok(None) };
+        Ok(self.bundles.get(&(2 * at + now.which.min(1)))?)
     }
 
     /// Forgets a device.
@@ -179,15 +206,26 @@ impl Plane {
     /// A map refuses.
     pub fn forget(&self, ends: Ends) -> Result<(), PlaneError> {
         for ifindex in [ends.device, ends.other] {
-            self.bundles.remove(&ifindex)?;
-            for key in self.counts.keys().into_iter().filter(|key| key.ifindex == ifindex) {
-                self.counts.remove(&key)?;
+            if let Some((at, _)) = self.place(ifindex)? {
+                self.places.set(&at, &Place::default())?;
             }
         }
-        self.turns.remove(&ends.device)?;
-        let leases: Table<u32, u64> = self.loaded.table("leases")?;
-        leases.remove(&ends.device)?;
         Ok(())
+    }
+
+    fn place(&self, ifindex: u32) -> Result<Option<(u32, Place)>, TableError> {
+        self.search(ifindex, ifindex)
+    }
+
+    /// The first place that is `of` somebody, in the order in which the program looks for an interface.
+    fn search(&self, ifindex: u32, of: u32) -> Result<Option<(u32, Place)>, TableError> {
+        for number in 0..PLACES {
+            let at = ifindex.wrapping_add(number) % PLACES;
+            if let Some(place) = self.places.get(&at)?.filter(|place| place.ifindex == of) {
+                return Ok(Some((at, place)));
+            }
+        }
+        Ok(None)
     }
 
     /// What was counted of a device.
@@ -195,25 +233,25 @@ impl Plane {
     /// # Errors
     /// The map cannot be read.
     pub fn counts(&self, ends: Ends) -> Result<Counts, PlaneError> {
-        let sum = |what: u32| -> Result<Count, TableError> {
-            let mut sum = Count::default();
-            for ifindex in [ends.device, ends.other] {
-                for one in self.counts.each_cpu(&Counted { ifindex, what })? {
-                    sum.packets += one.packets;
-                    sum.bytes += one.bytes;
-                }
+        let mut sums = [Count::default(); COUNTS as usize];
+        for ifindex in [ends.device, ends.other] {
+            let Some((at, _)) = self.place(ifindex)? else { continue };
+            let all: Vec<u32> = (at * COUNTS..(at + 1) * COUNTS).collect();
+            for (sum, (_, each)) in sums.iter_mut().zip(self.counts.each_cpu_of(&all)?) {
+                sum.packets += each.iter().map(|one| one.packets).sum::<u64>();
+                sum.bytes += each.iter().map(|one| one.bytes).sum::<u64>();
             }
-            Ok(sum)
-        };
+        }
+        let sum = |what: u32| sums.get(what as usize).copied().unwrap_or_default();
         let mut out = Counts::default();
         for (link, what) in out.links.iter_mut().zip(0..) {
-            *link = sum(what)?;
+            *link = sum(what);
         }
         for (what, name) in KINDS {
-            out.kinds.insert(name, sum(what)?.packets);
+            out.kinds.insert(name, sum(what).packets);
         }
         for (what, name) in DROPS {
-            out.dropped.insert(name, sum(what)?.packets);
+            out.dropped.insert(name, sum(what).packets);
         }
         Ok(out)
     }
@@ -221,9 +259,11 @@ impl Plane {
     /// The lease of a device's packets that are to be held.
     ///
     /// # Errors
-    /// The map is missing.
+    /// The map is missing, or the device has no place.
     pub fn lease(&self, ends: Ends) -> Result<Lease, PlaneError> {
-        Ok(Lease { leases: self.loaded.table("leases")?, device: ends.device })
+        let unknown = PlaneError::Unknown { ifindex: ends.device };
+        let (place, _) = self.place(ends.device)?.ok_or(unknown)?;
+        Ok(Lease { leases: self.loaded.table("leases")?, place })
     }
 }
 
@@ -233,6 +273,6 @@ impl Lease {
     /// # Errors
     /// The map refuses.
     pub fn renew(&self, until: Moment) -> Result<(), TableError> {
-        self.leases.set(&self.device, &until.0)
+        self.leases.set(&self.place, &until.0)
     }
 }

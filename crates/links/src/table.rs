@@ -46,6 +46,13 @@ pub struct Entry {
     pub members: Vec<Member>,
 }
 
+impl Entry {
+    /// No link at all.
+    pub fn none() -> Entry {
+        Entry { policy: LinkPolicy::Hash, slots: Vec::new(), gap: 0, members: Vec::new() }
+    }
+}
+
 impl Value for Entry {
     const SIZE: usize = MEMBERS + LINKS * MEMBER;
 
@@ -114,25 +121,25 @@ impl Member {
     }
 }
 
-/// What is counted, of which device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
-    /// The device.
+/// Whose place in the maps it is, and which of its two bundles holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The interface's number; 0: nobody's.
     pub ifindex: u32,
-    /// What.
-    pub what: u32,
+    /// 0 or 1.
+    pub which: u32,
 }
 
-impl Value for Counted {
+impl Value for Place {
     const SIZE: usize = 8;
 
     fn write(&self, out: &mut [u8]) {
         self.ifindex.write(out);
-        self.what.write(&mut out[4..]);
+        self.which.write(&mut out[4..]);
     }
 
-    fn read(bytes: &[u8]) -> Counted {
-        Counted { ifindex: u32::read(bytes), what: u32::read(&bytes[4..]) }
+    fn read(bytes: &[u8]) -> Place {
+        Place { ifindex: u32::read(bytes), which: u32::read(&bytes[4..]) }
     }
 }
 
@@ -181,7 +188,7 @@ mod tests {
         assert_eq!(Entry::read(&entry.bytes()), entry);
         let count = Count { packets: 1, bytes: 2 };
         assert_eq!(Count::read(&count.bytes()), count);
-        let counted = Counted { ifindex: 3, what: 4 };
-        assert_eq!(Counted::read(&counted.bytes()), counted);
+        let place = Place { ifindex: 3, which: 1 };
+        assert_eq!(Place::read(&place.bytes()), place);
     }
 }

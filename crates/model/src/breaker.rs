@@ -11,11 +11,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::BreakerLimits;
 use crate::live::Shared;
+use crate::moment::Moment;
 
 /// A run of refusals is over when so many milliseconds passed without one.
 ///
 /// Under load a limit is met and left thousands of times a second, which is one thing to people.
 pub const CALM: u64 = 1_000;
+
+/// A moment of the workers, who count refusals by it: milliseconds on a clock that nobody sets, from 1 on.
+pub fn clock(now: Moment) -> u64 {
+    now.0 / 1_000_000 + 1
+}
 
 /// What a breaker bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -50,7 +56,7 @@ impl Bound {
 /// Refusals that follow each other: when the last run of them began, and the last of it.
 #[derive(Debug, Default)]
 pub struct Run {
-    /// Unix milliseconds of its first; 0: there was none.
+    /// When its first was (`clock`); 0: there was none.
     first: AtomicU64,
     /// Of its last.
     last: AtomicU64,
@@ -59,28 +65,28 @@ pub struct Run {
 /// Whether refusals go on, and since when that is so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// None for a while; unix milliseconds of the end of the last run, or `None`: there never was one.
+    /// None for a while; when the last run ended, or `None`: there never was one.
     Closed(Option<u64>),
-    /// They go on; unix milliseconds of the first.
+    /// They go on; when the first was.
     Open(u64),
 }
 
 impl Run {
     /// One was refused. Any thread may call it; of two at the same moment either may be the first.
-    pub fn refused(&self, now_unix_ms: u64) {
-        if let State::Closed(_) = self.state(now_unix_ms) {
-            self.first.store(now_unix_ms, Ordering::Relaxed);
+    pub fn refused(&self, now: u64) {
+        if let State::Closed(_) = self.state(now) {
+            self.first.store(now, Ordering::Relaxed);
         }
-        if self.last.load(Ordering::Relaxed) < now_unix_ms {
-            self.last.store(now_unix_ms, Ordering::Relaxed);
+        if self.last.load(Ordering::Relaxed) < now {
+            self.last.store(now, Ordering::Relaxed);
         }
     }
 
     /// How it is now, and since when.
-    pub fn state(&self, now_unix_ms: u64) -> State {
+    pub fn state(&self, now: u64) -> State {
         match (self.first.load(Ordering::Relaxed), self.last.load(Ordering::Relaxed)) {
             (_, 0) => State::Closed(None),
-            (first, last) if now_unix_ms < last.saturating_add(CALM) => State::Open(first),
+            (first, last) if now < last.saturating_add(CALM) => State::Open(first),
             (_, last) => State::Closed(Some(last.saturating_add(CALM))),
         }
     }
@@ -107,8 +113,8 @@ impl Breaker {
     }
 
     /// Whether it refuses, and since when.
-    pub fn state(&self, now_unix_ms: u64) -> State {
-        self.run.state(now_unix_ms)
+    pub fn state(&self, now: u64) -> State {
+        self.run.state(now)
     }
 }
 
@@ -140,8 +146,8 @@ impl Breakers {
     }
 
     /// One found no room and is refused.
-    pub fn refused(&self, bound: Bound, now_unix_ms: u64) {
-        self.of(bound).run.refused(now_unix_ms);
+    pub fn refused(&self, bound: Bound, now: u64) {
+        self.of(bound).run.refused(now);
     }
 }
 

@@ -18,10 +18,12 @@ pub mod http2;
 pub mod link;
 pub mod load;
 pub mod matching;
+pub mod mptcp;
 pub mod names;
 pub mod objective;
 pub mod operate;
 pub mod packets;
+pub mod patch;
 pub mod pattern;
 pub mod probe;
 pub mod proxy;
@@ -32,7 +34,9 @@ pub mod socket;
 pub mod sticky;
 pub mod template;
 pub mod tls;
+pub mod tree;
 pub mod unit;
+pub mod uplink;
 pub mod vrrp;
 
 mod build;
@@ -41,7 +45,7 @@ mod resolve;
 mod schema;
 mod section;
 mod source;
-mod suggest;
+pub mod suggest;
 mod tables;
 mod value;
 mod verify;
@@ -58,8 +62,9 @@ pub use checked::{
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
 pub use compress::{Coding, Compress};
 pub use diff::{
-    CaptureKey, Changes, Diff, GlobalKey, HeartbeatKey, LinkKey, NameKey, NameServerKey,
-    PacketsKey, PoolChange, PoolKey, ServerKey, ServiceKey, VrrpKey, ZoneKey, diff,
+    CaptureKey, Changes, Diff, GlobalKey, HeartbeatKey, LinkKey, MptcpKey, NameKey, NameServerKey,
+    PacketsKey, PoolChange, PoolKey, ServerKey, ServiceKey, UplinkKey, UplinksKey, VrrpKey,
+    ZoneKey, diff,
 };
 pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
@@ -69,15 +74,19 @@ pub use http2::{ClientHttp2, Http2Flood, Offer, ServerHttp2, Speak};
 pub use link::{Bundle, LinkPolicy, LinkProbe, Member};
 pub use load::{Checked, explain, load};
 pub use matching::{HostPattern, Match, PathPattern, Range};
+pub use mptcp::{Endpoint, Mptcp, Purpose};
 pub use names::{
     NameFallback, NamePolicy, NameServer, NameSource, Named, NamedAddress, Region, Zone,
 };
 pub use objective::Objective;
-pub use operate::{Control, Discovery, HistoryKeep, Hook, Place, Records, Remote, Scheduled};
+pub use operate::{
+    Control, Discovery, HistoryKeep, Hook, Place, Records, Remote, Scheduled, WriteBack,
+};
 pub use packets::{
     AttachMode, Caps, FlowTimers, Guard, Hours, PacketRule, PacketService, Packets, Prefix,
     Protocols, Span, Sticky, Tunnel, TunnelKind,
 };
+pub use patch::plain::PatchError;
 pub use pattern::{Pattern, PatternError};
 pub use probe::{HttpAsk, OnDown, Probe, ProbeKind, ProbeTls, ProgramProbe, Say};
 pub use proxy::{AcceptProxy, Others, SendProxy};
@@ -90,5 +99,8 @@ pub use rules::{
 };
 pub use socket::{KeepAlive, PathHint, SocketOptions};
 pub use sticky::{Affinity, Cookie, CookieMode, Gone, StickyBy};
-pub use tls::{ClientAuth, PoolTls, ServiceTls, TlsPolicy, TlsVersion, UnknownName};
-pub use vrrp::Vrrp;
+pub use tls::{
+    Acme, Challenge, ClientAuth, PoolTls, ServiceTls, TlsPolicy, TlsVersion, UnknownName,
+};
+pub use uplink::{Translate, Uplink, UplinkProbe, Uplinks};
+pub use vrrp::{Also, Vrrp};

@@ -3,6 +3,7 @@
 //! Everything here is pure: configuration, choosing, judging, causes and the shared live counters. It reads no
 //! clock, opens no socket and starts no thread; time, randomness and facts come in as arguments.
 
+pub mod acme;
 pub mod affinity;
 pub mod attribute;
 pub mod bounded;
@@ -20,6 +21,7 @@ pub mod health;
 pub mod hedge;
 pub mod history;
 pub mod id;
+pub mod insight;
 pub mod limit;
 pub mod line;
 pub mod live;

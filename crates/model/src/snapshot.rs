@@ -4,7 +4,7 @@
 //! hang on it by reference, so that they outlive every picture. It decides nothing: `pick` does.
 
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -30,7 +30,12 @@ pub struct Snapshot {
     pub services: HashMap<ServiceId, Arc<ServiceView>>,
     /// Pools by id; each service's pool is here.
     pub pools: HashMap<PoolId, Arc<PoolView>>,
+    /// What authorities ask for to see that names are ours; `None`: nothing is asked for now.
+    pub proofs: Option<Arc<Proofs>>,
 }
+
+/// Answers to requests for `/.well-known/acme-challenge/TOKEN` (RFC 8555 §8.3), by token.
+pub type Proofs = BTreeMap<Vec<u8>, String>;
 
 /// One service in force.
 #[derive(Debug)]

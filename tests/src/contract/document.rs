@@ -3,6 +3,7 @@
 //! It adds nothing that neither the table nor a type says.
 
 use api::table::{ALL, Body, Route};
+use api::types::Role;
 use serde_json::{Map, Value, json};
 
 use super::schema::Schemas;
@@ -69,6 +70,10 @@ fn operation(route: &Route, schemas: &mut Schemas<'_>) -> Result<Value, String> 
             },
         },
     });
+    if route.role > Role::View {
+        // What only looks needs no token on a loopback address.
+        operation["security"] = json!([{ "token": [] }]);
+    }
     if let Some(content) = content(route.body, schemas)? {
         operation["requestBody"] = json!({ "required": true, "content": content });
     }
@@ -86,7 +91,7 @@ fn content(body: Body, schemas: &mut Schemas<'_>) -> Result<Option<Value>, Strin
             let schema = schemas.reference(name, WITHIN)?;
             Some(json!({ "application/json": { "schema": schema } }))
         }
-        Body::Text(kind) if kind == api::routes::JSON => {
+        Body::Text(kind) if [api::routes::JSON, api::routes::MERGE_PATCH].contains(&kind) => {
             Some(json!({ kind: { "schema": { "type": "object" } } }))
         }
         Body::Text(kind) => Some(json!({ kind: { "schema": { "type": "string" } } })),
@@ -100,6 +105,7 @@ fn parameters(route: &Route, schemas: &mut Schemas<'_>) -> Result<Vec<Value>, St
         let schema = json!({ "type": "string" });
         parameters.push(json!({ "name": name, "in": "path", "required": true, "schema": schema }));
     }
+    parameters.extend(fields(route));
     if route.query.is_empty() {
         return Ok(parameters);
     }
@@ -117,6 +123,25 @@ fn parameters(route: &Route, schemas: &mut Schemas<'_>) -> Result<Vec<Value>, St
         parameters.push(parameter);
     }
     Ok(parameters)
+}
+
+/// Fields that a change takes.
+fn fields(route: &Route) -> Vec<Value> {
+    let field = |name: &str, required: bool, pattern: &str, text: &str| {
+        let schema = json!({ "type": "string", "pattern": pattern });
+        json!({ "name": name, "in": "header", "required": required, "schema": schema, "description": text })
+    };
+    let mut fields = Vec::new();
+    if matches!(route.method, "PUT" | "PATCH") {
+        let text = "The ETag of the generation that must be in force, or *; otherwise 412.";
+        fields.push(field("if-match", route.method == "PUT", "^(\\*|\"[0-9]+\")$", text));
+    }
+    if route.method != "GET" {
+        let text = "Carried out once, however often it is sent with this key: its answer is given again, as long as the \
+                    daemon runs and remembers it.";
+        fields.push(field(api::routes::IDEMPOTENCY_KEY, false, "^[!#-~]{1,255}$", text));
+    }
+    fields
 }
 
 /// In a query absence says nothing, and there is no null.

@@ -9,8 +9,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use api::client::call::CallError;
-use api::types::{Report, ServerAction, Status};
+use api::CallError;
+use api::types::{Events, Report, ServerAction, Status};
 use rustix::process::Signal;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
@@ -135,6 +135,16 @@ impl Balancer {
 
     fn try_status(&self) -> Result<Status, CallError> {
         self.runtime.block_on(self.api.status())
+    }
+
+    /// The last events.
+    pub fn events(&self) -> Events {
+        self.runtime.block_on(self.api.events()).unwrap_or_else(|e| panic!("no events: {e}"))
+    }
+
+    /// How often this kind of event was told.
+    pub fn told(&self, what: &str) -> usize {
+        self.events().events.iter().filter(|event| event.what == what).count()
     }
 
     /// Counts, as Prometheus reads them.

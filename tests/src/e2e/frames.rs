@@ -93,6 +93,11 @@ impl Frames {
         Frames { stream }
     }
 
+    /// Our end.
+    pub fn local(&self) -> SocketAddr {
+        self.stream.local_addr().unwrap()
+    }
+
     /// Sends bytes; the other side may have closed.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Frames {
         // What the other side thinks of it is read.
@@ -179,15 +184,28 @@ pub fn head(method: &str, path: &str, more: &[(&str, &str)]) -> Vec<u8> {
 pub fn fields<'a>(fields: impl IntoIterator<Item = &'a (&'a str, &'a str)>) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, value) in fields {
-        out.push(0);
-        text(name, &mut out);
-        text(value, &mut out);
+        field(name.as_bytes(), value.as_bytes(), &mut out);
     }
     out
 }
 
+/// The same of any bytes.
+pub fn byte_fields(fields: &[(Vec<u8>, Vec<u8>)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (name, value) in fields {
+        field(name, value, &mut out);
+    }
+    out
+}
+
+fn field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    out.push(0);
+    text(name, out);
+    text(value, out);
+}
+
 /// A string literal (RFC 7541 §5.2).
-fn text(text: &str, out: &mut Vec<u8>) {
+fn text(text: &[u8], out: &mut Vec<u8>) {
     let length = text.len();
     if length < 127 {
         out.push(length as u8);
@@ -200,5 +218,5 @@ fn text(text: &str, out: &mut Vec<u8>) {
         }
         out.push(rest as u8);
     }
-    out.extend(text.as_bytes());
+    out.extend(text);
 }

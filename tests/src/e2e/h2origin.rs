@@ -7,7 +7,7 @@
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use bytes::Bytes;
@@ -29,9 +29,24 @@ pub struct Seen {
     pub refused: AtomicU64,
 }
 
+/// What may be wrong with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum H2Fault {
+    /// Nothing.
+    None,
+    /// Every answer is 500.
+    Errs,
+    /// Streams are taken and never answered.
+    Hangs,
+    /// Streams are reset with INTERNAL_ERROR.
+    Resets,
+}
+
 /// The running server.
 #[derive(Debug)]
 pub struct H2Origin {
+    fault: Arc<AtomicU8>,
     address: SocketAddr,
     seen: Arc<Seen>,
     stop: Arc<Notify>,
@@ -57,6 +72,8 @@ impl H2Origin {
         let address = listener.local_addr().unwrap();
         let (seen, stop) = (Arc::new(Seen::default()), Arc::new(Notify::new()));
         let (seen_, stop_) = (seen.clone(), stop.clone());
+        let fault = Arc::new(AtomicU8::new(H2Fault::None as u8));
+        let fault_ = fault.clone();
         let thread = std::thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
@@ -67,18 +84,23 @@ impl H2Origin {
                         accepted = listener.accept() => {
                             let Ok((stream, _)) = accepted else { continue };
                             seen_.connections.fetch_add(1, Ordering::Relaxed);
-                            tokio::spawn(serve(stream, manner, seen_.clone()));
+                            tokio::spawn(serve(stream, (manner, fault_.clone()), seen_.clone()));
                         }
                     }
                 }
             });
         });
-        H2Origin { address, seen, stop, thread: Some(thread) }
+        H2Origin { fault, address, seen, stop, thread: Some(thread) }
     }
 
     /// Where it is.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// From now on this is wrong with it.
+    pub fn fault(&self, fault: H2Fault) {
+        self.fault.store(fault as u8, Ordering::Relaxed);
     }
 
     /// What it saw.
@@ -96,12 +118,17 @@ impl Drop for H2Origin {
     }
 }
 
-async fn serve(stream: TcpStream, manner: Manner, seen: Arc<Seen>) {
+async fn serve(stream: TcpStream, (manner, fault): (Manner, Arc<AtomicU8>), seen: Arc<Seen>) {
     let mut builder = h2::server::Builder::new();
     builder.max_concurrent_streams(manner.streams).enable_connect_protocol();
     let Ok(mut connection) = builder.handshake::<_, Bytes>(stream).await else { return };
     while let Some(Ok((request, respond))) = connection.accept().await {
         seen.requests.fetch_add(1, Ordering::Relaxed);
+        let fault = fault.load(Ordering::Relaxed);
+        if fault != H2Fault::None as u8 {
+            tokio::spawn(fail(request, respond, fault));
+            continue;
+        }
         match request.uri().path() {
             "/goaway" => {
                 tokio::spawn(answer(request, respond, manner, seen.clone()));
@@ -117,6 +144,18 @@ async fn serve(stream: TcpStream, manner: Manner, seen: Arc<Seen>) {
             }
         }
     }
+}
+
+/// What a bad server does with a stream; one that hangs keeps it until its peer has enough.
+async fn fail(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, fault: u8) {
+    if fault == H2Fault::Errs as u8 {
+        let _ = respond.send_response(Response::builder().status(500).body(()).unwrap(), true);
+    } else if fault == H2Fault::Resets as u8 {
+        respond.send_reset(Reason::INTERNAL_ERROR);
+    } else {
+        let _ = poll_fn(|cx| respond.poll_reset(cx)).await;
+    }
+    drop(request);
 }
 
 async fn answer(

@@ -51,6 +51,18 @@ impl Nginx {
         nginx
     }
 
+    /// The same behind TLS, whose connections begin with a header of the PROXY protocol.
+    pub fn tls_proxied(name: &str, directives: &str) -> Nginx {
+        let mut nginx = Nginx::prepared(name, directives, None);
+        let text = std::fs::read_to_string(nginx.dir.join("nginx.conf")).unwrap();
+        let listen = format!("listen {}", nginx.address());
+        nginx
+            .dir
+            .write("nginx.conf", text.replace(&listen, &format!("{listen} ssl proxy_protocol")));
+        nginx.revive();
+        nginx
+    }
+
     /// The same, whose connections begin with a header of the PROXY protocol.
     pub fn proxied(name: &str, directives: &str) -> Nginx {
         let mut nginx = Nginx::prepared(name, directives, None);
@@ -82,6 +94,11 @@ impl Nginx {
     /// What `/page` holds.
     pub fn page(&self) -> Vec<u8> {
         std::fs::read(self.dir.join("root/page")).unwrap()
+    }
+
+    /// A file below its root; empty: there is none yet.
+    pub fn file(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.dir.join("root").join(name)).unwrap_or_default()
     }
 
     /// What was PUT to `/upload/NAME`.

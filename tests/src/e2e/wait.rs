@@ -34,3 +34,11 @@ pub fn some<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 pub fn until(what: &str, mut look: impl FnMut() -> bool) {
     some(what, || look().then_some(()));
 }
+
+/// Lets time pass: for slowness that is planted, never for something to become so.
+pub fn linger(time: Duration) {
+    let until = Instant::now() + time;
+    while let Some(left) = until.checked_duration_since(Instant::now()).filter(|it| !it.is_zero()) {
+        std::thread::park_timeout(left);
+    }
+}

@@ -1,4 +1,5 @@
-//! Trace analysis beside other programs: counts against tshark and tcptrace on the recreated study, and the verb.
+//! Trace analysis beside other programs: counts against tshark and tcptrace on the recreated study and on real
+//! connections with planted causes, and the verb.
 //!
 //! Without tshark and tcptrace the former says so, and in the gate it fails.
 
@@ -12,4 +13,6 @@
 
 mod analysed;
 mod beside;
+mod planted;
+mod talk;
 mod verb;

@@ -14,3 +14,5 @@ mod comparing;
 mod connect;
 mod measured;
 mod stream;
+mod study;
+mod topology;

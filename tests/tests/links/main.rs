@@ -14,6 +14,7 @@
 )]
 
 mod failing;
+mod figures;
 mod flows;
 mod stream;
 mod traffic;

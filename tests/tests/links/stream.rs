@@ -6,15 +6,15 @@ use super::traffic::{Seen, stream};
 use super::world::{Client, World, long};
 
 /// Both links, one way.
-const NEAR: Duration = Duration::from_millis(2);
+pub const NEAR: Duration = Duration::from_millis(2);
 /// A round trip that is 17 ms longer.
-const FAR: Duration = Duration::from_micros(2_000 + 8_500);
+pub const FAR: Duration = Duration::from_micros(2_000 + 8_500);
 
-const ONE: &str = "policy = \"failover\"";
-const BOTH: &str = "policy = \"round-robin\"";
-const NAIVE: &str = "policy = \"round-robin\"\nequalise = false";
+pub const ONE: &str = "policy = \"failover\"";
+pub const BOTH: &str = "policy = \"round-robin\"";
+pub const NAIVE: &str = "policy = \"round-robin\"\nequalise = false";
 
-fn time() -> Duration {
+pub fn time() -> Duration {
     if long() { Duration::from_secs(8) } else { Duration::from_millis(1_200) }
 }
 

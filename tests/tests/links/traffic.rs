@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::set_tcp_congestion;
 
-use super::world::{CLIENT, SERVER, World};
+use super::world::{CLIENT, SERVER, Server, Who, World};
 
 /// What the receiver of a stream saw.
 #[derive(Clone, Copy, Debug)]
@@ -27,10 +27,28 @@ const CHUNK: usize = 64 << 10;
 
 /// One stream from the client to the server for so long; `during` runs beside it once it is under way.
 pub fn stream(world: &World, how: &str, time: Duration, during: impl FnOnce()) -> Seen {
-    let server = IpAddr::from(SERVER);
-    let listener = world.lines.server.within(|| TcpListener::bind((server, 0)).unwrap()).unwrap();
+    stream_to(Server, world, how, time, during)
+}
+
+/// As many streams at the same time, to one of the hosts: what they got together.
+pub fn streams_to(who: Who, world: &World, many: usize, how: &str, time: Duration) -> f64 {
+    std::thread::scope(|scope| {
+        let run = || stream_to(who, world, how, time, || ()).mbit;
+        let all: Vec<_> = (0..many).map(|_| scope.spawn(run)).collect();
+        all.into_iter().map(|one| one.join().unwrap()).sum()
+    })
+}
+
+/// One stream to a host.
+fn stream_to(who: Who, world: &World, how: &str, time: Duration, during: impl FnOnce()) -> Seen {
+    let (near, far, address) = match who {
+        Server => (&world.lines.client, &world.lines.server, SERVER),
+        Who::Client => (&world.lines.server, &world.lines.client, CLIENT),
+    };
+    let address = IpAddr::from(address);
+    let listener = far.within(|| TcpListener::bind((address, 0)).unwrap()).unwrap();
     let to = listener.local_addr().unwrap();
-    let sender = world.lines.client.within(|| TcpStream::connect(to).unwrap()).unwrap();
+    let sender = near.within(|| TcpStream::connect(to).unwrap()).unwrap();
     set_tcp_congestion(&sender, how).unwrap();
     let (mut receiver, _) = listener.accept().unwrap();
     let over = AtomicBool::new(false);
@@ -127,8 +145,18 @@ fn ask(mut stream: TcpStream, bytes: usize, rounds: usize, pause: Duration) {
     }
 }
 
-/// Datagrams of a size one after the other, as many as fit below a rate; how many came, and how many overtaken.
-pub fn datagrams(world: &World, size: usize, count: u32, mbit: f64) -> (u32, u32) {
+/// What came of datagrams.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Came {
+    pub all: u32,
+    /// After one that was sent later.
+    pub overtaken: u32,
+    /// The most by which one was late: numbers between it and the highest that came before it.
+    pub depth: u32,
+}
+
+/// Datagrams of a size one after the other, as many as fit below a rate.
+pub fn datagrams(world: &World, size: usize, count: u32, mbit: f64) -> Came {
     let [server, client] = [SERVER, CLIENT].map(IpAddr::from);
     let receiver = world.lines.server.within(|| UdpSocket::bind((server, 0)).unwrap()).unwrap();
     let to = receiver.local_addr().unwrap();
@@ -152,9 +180,9 @@ pub fn datagrams(world: &World, size: usize, count: u32, mbit: f64) -> (u32, u32
                 sender.send_to(&bytes, to).unwrap();
             }
         });
-        let (mut came, mut overtaken, mut last) = (0, 0, None);
+        let (mut came, mut highest) = (Came::default(), 0);
         let mut buffer = vec![0; 65_536];
-        while came < count {
+        while came.all < count {
             let bytes = match receiver.recv(&mut buffer) {
                 Ok(bytes) => bytes,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
@@ -162,10 +190,11 @@ pub fn datagrams(world: &World, size: usize, count: u32, mbit: f64) -> (u32, u32
             };
             assert_eq!(bytes, size);
             let number = u32::from_be_bytes(buffer[..4].try_into().unwrap());
-            came += 1;
-            overtaken += u32::from(last > Some(number));
-            last = last.max(Some(number));
+            came.all += 1;
+            came.overtaken += u32::from(number < highest);
+            came.depth = came.depth.max(highest.saturating_sub(number));
+            highest = highest.max(number);
         }
-        (came, overtaken)
+        came
     })
 }

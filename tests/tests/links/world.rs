@@ -54,7 +54,8 @@ pub fn long() -> bool {
 /// A line of this length, one way, and rate; its queue holds 20 ms.
 pub fn line(delay: Duration, mbit: u64) -> Shape {
     let bits_per_second = mbit * 1_000_000;
-    Shape { delay, bits_per_second, queue_bytes: bits_per_second / 8 / 50, lose_every: 0 }
+    let queue_bytes = bits_per_second / 8 / 50;
+    Shape { delay, bits_per_second, queue_bytes, ..Shape::default() }
 }
 
 /// The rate of a line in Mbit/s.
@@ -65,7 +66,12 @@ pub fn rate() -> u64 {
 impl World {
     /// Both daemons with all links alive. `bundle`: further lines of it, such as its policy. None without root.
     pub fn open(delays: &[Duration], bundle: &str) -> Option<World> {
-        let mut world = World::new(delays, bundle)?;
+        World::lossy(delays, 0, bundle)
+    }
+
+    /// The same over lines that lose one packet in so many; 0: none.
+    pub fn lossy(delays: &[Duration], lose_every: u64, bundle: &str) -> Option<World> {
+        let mut world = World::over(delays, lose_every, bundle)?;
         for who in [Client, Server] {
             world.start(who);
         }
@@ -79,9 +85,10 @@ impl World {
     }
 
     /// Without any daemon.
-    pub fn new(delays: &[Duration], bundle: &str) -> Option<World> {
+    fn over(delays: &[Duration], lose_every: u64, bundle: &str) -> Option<World> {
+        let shape = |delay: &Duration| Shape { lose_every, ..line(*delay, rate()) };
         let shapes: Vec<[Shape; 2]> =
-            delays.iter().map(|delay| [line(*delay, rate()), line(*delay, rate())]).collect();
+            delays.iter().map(|delay| [shape(delay), shape(delay)]).collect();
         let lines = match Lines::open(&shapes) {
             Ok(lines) => lines,
             Err(LineError::Namespace(NamespaceError::NotRoot)) => {
@@ -179,6 +186,20 @@ impl World {
     /// What a daemon has said.
     pub fn told(&mut self, who: Who) -> String {
         self.host(who).daemon.as_ref().unwrap().said()
+    }
+
+    /// Processor time that a daemon's threads of this name have used.
+    pub fn used(&mut self, who: Who, thread: &str) -> Duration {
+        let pid = self.host(who).daemon.as_ref().unwrap().pid();
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+        let nanoseconds = tasks.map(|task| {
+            let task = task.unwrap().path();
+            let name = std::fs::read_to_string(task.join("comm")).unwrap();
+            let used = std::fs::read_to_string(task.join("schedstat")).unwrap();
+            let first = used.split(' ').next().unwrap().parse::<u64>().unwrap();
+            if name.trim() == thread { first } else { 0 }
+        });
+        Duration::from_nanos(nanoseconds.sum())
     }
 
     /// A host's network.

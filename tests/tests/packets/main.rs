@@ -16,6 +16,7 @@ mod change;
 mod cookies;
 mod decap;
 mod doctor;
+mod insight;
 mod methods;
 mod past;
 mod shown;

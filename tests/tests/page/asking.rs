@@ -68,7 +68,7 @@ pub fn request(
     for (name, value) in headers {
         text += &format!("{name}: {value}\r\n");
     }
-    if !body.is_empty() || method == "POST" {
+    if !body.is_empty() || method != "GET" {
         text += &format!("content-type: {kind}\r\ncontent-length: {}\r\n", body.len());
     }
     text + "\r\n" + body

@@ -11,6 +11,7 @@ mod asking;
 mod browser;
 mod built;
 mod contract;
+mod elsewhere;
 mod roles;
 mod sites;
 mod streams;

@@ -1,7 +1,7 @@
 //! Every route of the table with every role: who may, gets through; who may not, is told why.
 
 use api::routes;
-use api::table::{ALL, Route};
+use api::table::ALL;
 use api::types::Role;
 use serde_json::Value;
 use tests::e2e::balancer::Balancer;
@@ -11,16 +11,43 @@ use tests::e2e::wait;
 
 use crate::asking::{Door, problem, token};
 
-/// A path that leads somewhere, and a body that changes little.
-fn sample(route: &Route) -> (String, &'static str) {
-    let path = route.path.replace("{pool}", "web").replace("{name}", "a");
-    let body = match route.path {
-        routes::SERVER => "{\"action\": \"enable\"}",
-        routes::EXPLAIN_REQUEST => "{\"url\": \"/\"}",
-        routes::PLAN | routes::APPLY => "nonsense",
-        _ => "",
+/// An operation of the document that the daemon serves.
+struct Operation {
+    method: String,
+    path: String,
+    role: Role,
+}
+
+fn operations(document: &Value) -> Vec<Operation> {
+    let mut out = Vec::new();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            let role = operation["x-role"].as_str().and_then(Role::named);
+            let role = role.unwrap_or_else(|| panic!("{method} {path} has no role"));
+            out.push(Operation { method: method.to_uppercase(), path: path.clone(), role });
+        }
+    }
+    out
+}
+
+/// A path that leads somewhere, and a body that changes little. What changes something stands here by name: a new
+/// operation has to be thought of.
+fn sample(operation: &Operation) -> (String, &'static str) {
+    let path = operation.path.replace("{pool}", "web").replace("{service}", "shop");
+    let path = path.replace("{name}", "a");
+    let body = match (operation.method.as_str(), operation.path.as_str()) {
+        ("GET", _)
+        | ("POST", routes::ROLLBACK | routes::UNDO | routes::STOP | routes::TAKEOVER) => "",
+        ("POST", routes::CAPTURE) => "",
+        ("POST", routes::SERVER) => "{\"action\": \"enable\"}",
+        ("POST", routes::EXPLAIN_REQUEST) => "{\"url\": \"/\"}",
+        ("POST", routes::PLAN | routes::APPLY) | ("PUT", routes::CONFIG) => "nonsense",
+        ("PATCH", routes::CONFIG)
+        | ("PATCH", routes::CONFIG_SERVICE | routes::CONFIG_POOL)
+        | ("PATCH", routes::CONFIG_RULE | routes::CONFIG_SERVER) => "{}",
+        (method, path) => panic!("{method} {path} has no sample here"),
     };
-    let query = match route.path {
+    let query = match operation.path.as_str() {
         routes::HISTORY => "?since-unix-ms=1",
         routes::STOP => "?limit-ms=1",
         _ => "",
@@ -35,19 +62,21 @@ fn each_route_lets_through_whom_the_table_names_and_no_other() {
     let balancer = Balancer::start(&door.on(Setup::http(&addresses(&origins)), ""));
     let tokens = Role::ALL.map(|role| (role, token(balancer.dir(), role)));
     door.open();
+    let document = door.ask("GET", routes::OPENAPI, &[], "");
+    let mut routes = operations(&serde_json::from_slice(&document.body).unwrap());
+    assert_eq!(routes.len(), ALL.len(), "the document and the table name the same");
     // The end of the daemon comes last.
-    let mut routes: Vec<&Route> = ALL.iter().collect();
     routes.sort_by_key(|route| route.path == routes::STOP);
-    for route in routes {
+    for route in &routes {
         let (path, body) = sample(route);
-        let nobody = door.ask(route.method, &path, &[], body);
+        let nobody = door.ask(&route.method, &path, &[], body);
         if route.role == Role::View {
             assert!(![401, 403].contains(&nobody.status()), "{path}: {nobody:?}");
         } else {
             assert_eq!((nobody.status(), problem(&nobody).as_str()), (401, "token"), "{path}");
         }
         for (role, token) in &tokens {
-            let answer = door.with(token, route.method, &path, body);
+            let answer = door.with(token, &route.method, &path, body);
             let what = format!("{} {path} as {}: {answer:?}", route.method, role.name());
             if *role < route.role {
                 assert_eq!((answer.status(), problem(&answer).as_str()), (403, "role"), "{what}");

@@ -13,6 +13,7 @@ mod half;
 mod hedged;
 mod moved;
 mod one_bad;
+mod streams;
 mod told;
 
 use std::net::SocketAddr;

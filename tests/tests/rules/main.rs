@@ -11,3 +11,4 @@ mod affinity;
 mod many;
 mod names;
 mod requests;
+mod streams;

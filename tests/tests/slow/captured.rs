@@ -2,12 +2,14 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use api::types::Captures;
+use tests::e2e::balancer::{figure, is_long};
 use tests::e2e::client::Client;
 use tests::e2e::place::Place;
 use tests::e2e::setup::Setup;
-use tests::e2e::wait;
+use tests::e2e::{load, servers, wait};
 use tests::skip::skip;
 
 use super::world::server;
@@ -117,4 +119,50 @@ fn by_hand_and_by_failures(place: &Place, setup: &Setup) {
     });
     let (_, about) = captured(place, "failing");
     assert!(about.contains("exchanges failed in 10 s, above 50 %"), "{about}");
+}
+
+/// Nanoseconds on a processor of the thread of this name.
+fn ran(pid: u32, name: &str) -> Option<u64> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let mut of_name = tasks.filter(|task| {
+        let comm = std::fs::read_to_string(task.path().join("comm"));
+        comm.is_ok_and(|comm| comm.trim() == name)
+    });
+    let stat = std::fs::read_to_string(of_name.next()?.path().join("schedstat")).ok()?;
+    stat.split(' ').next()?.parse().ok()
+}
+
+/// A figure for the records; what is asserted is that packets were kept at all.
+#[test]
+fn what_keeping_a_packet_costs() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("packet sockets take the right CAP_NET_RAW");
+    }
+    let origins = [servers::origin("a")];
+    let rule = "[capture.slow]\nlatency = \"1h\"\n";
+    let setup = Setup::http(&servers::addresses(&origins)).more(rule);
+    let place = Place::new(&setup);
+    let process = place.start();
+    let mut client = Client::to(setup.fronts()[0]);
+    wait::until("packets are kept", || {
+        client.get("/");
+        captures(&place).packets_kept > 0
+    });
+    let requests = if is_long() { 200_000 } else { 500 };
+    let (pid, before) = (process.pid(), captures(&place).packets_kept);
+    let began = ran(pid, "capture").unwrap();
+    let load =
+        load::start(load::paced(load::gets(setup.fronts()[0], "/", 8), Duration::ZERO, requests));
+    assert_eq!(load.wait().answered, requests);
+    wait::until("the last packets are kept", || {
+        captures(&place).packets_kept + captures(&place).packets_dropped >= before + 4 * requests
+    });
+    let (kept, nanos) =
+        (captures(&place).packets_kept - before, ran(pid, "capture").unwrap() - began);
+    assert!(kept > 0);
+    figure(format_args!(
+        "keeping packets of {requests} requests: {kept} kept, {} lost, {} ns of its thread each",
+        captures(&place).packets_dropped,
+        nanos / kept,
+    ));
 }

@@ -15,9 +15,11 @@ use tests::skip::skip;
 
 use super::world::{blamed, fetch, logged, server, server_at, times};
 
-const FAR: Duration = Duration::from_millis(20);
+/// How far the far end is.
+pub const FAR: Duration = Duration::from_millis(20);
 
-fn far(shape: Shape) -> Option<Line> {
+/// The line; `None`: it cannot be laid here.
+pub fn far(shape: Shape) -> Option<Line> {
     let back = Shape { delay: shape.delay, ..Shape::default() };
     match Line::open(back, shape) {
         Ok(line) => Some(line),
@@ -29,7 +31,7 @@ fn far(shape: Shape) -> Option<Line> {
 }
 
 /// The balancer and its server at the far end of the line.
-fn beyond(line: &Line, service: &str) -> (Scripted, Balancer) {
+pub fn beyond(line: &Line, service: &str) -> (Scripted, Balancer) {
     let (origin, port) =
         line.server.within(|| (server(|_| ()), Reserved::new(SERVER).unwrap())).unwrap();
     let setup = Setup::http(&[origin.address()]).listen(vec![port]).service(service);
@@ -58,8 +60,13 @@ fn a_send_buffer_of_ours_that_is_smaller_than_the_path() {
 
 #[test]
 fn a_path_that_loses_packets() {
-    let shape =
-        Shape { delay: FAR, bits_per_second: 60_000_000, queue_bytes: 400_000, lose_every: 40 };
+    let shape = Shape {
+        delay: FAR,
+        bits_per_second: 60_000_000,
+        queue_bytes: 400_000,
+        lose_every: 40,
+        ..Shape::default()
+    };
     let Some(line) = far(shape) else { return };
     // The client has room for all of it.
     line.client.set(&[("net/ipv4/tcp_rmem", "4096 6291456 8388608")]).unwrap();
@@ -74,11 +81,11 @@ fn a_path_that_loses_packets() {
 }
 
 /// The balancer and its client at the near end of the line, the server at the far one.
-fn before(line: &Line, prepare: fn(&TcpStream)) -> (Scripted, Balancer) {
+pub fn before(line: &Line, service: &str, prepare: fn(&TcpStream)) -> (Scripted, Balancer) {
     let far = SocketAddr::new(SERVER, 0);
     let origin = line.server.within(|| server_at(far, prepare)).unwrap();
     let port = line.client.within(|| Reserved::new(CLIENT).unwrap()).unwrap();
-    let setup = Setup::http(&[origin.address()]).listen(vec![port]);
+    let setup = Setup::http(&[origin.address()]).listen(vec![port]).service(service);
     let balancer = Balancer::start_at(&line.client, &setup.pool("limit.idle = 0"));
     (origin, balancer)
 }
@@ -88,7 +95,7 @@ fn connections_that_take_long_to_open() {
     let Some(line) = far(Shape { delay: Duration::from_millis(80), ..Shape::default() }) else {
         return;
     };
-    let (_origin, balancer) = before(&line, |_| ());
+    let (_origin, balancer) = before(&line, "", |_| ());
     for _ in 0..times() {
         fetch_over(&line, &balancer, "/99");
     }
@@ -101,7 +108,7 @@ fn connections_that_take_long_to_open() {
 fn a_send_buffer_of_the_servers_that_is_smaller_than_the_path() {
     let Some(line) = far(Shape { delay: FAR, ..Shape::default() }) else { return };
     let small = |stream: &TcpStream| set_socket_send_buffer_size(stream, 16 * 1024).unwrap();
-    let (_origin, balancer) = before(&line, small);
+    let (_origin, balancer) = before(&line, "", small);
     for _ in 0..times() {
         fetch_over(&line, &balancer, "/700000");
     }

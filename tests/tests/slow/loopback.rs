@@ -60,7 +60,7 @@ fn a_client_that_sends_slowly() {
         let mut client = Client::to(balancer.front());
         client.send("POST /9 HTTP/1.1\r\nHost: shop.example\r\nContent-Length: 100000\r\n\r\n");
         for _ in 0..10 {
-            super::world::linger(Duration::from_millis(25));
+            wait::linger(Duration::from_millis(25));
             client.stream().write_all(&[b'u'; 10_000]).unwrap();
         }
         assert_eq!(client.answer().status(), 200);

@@ -12,4 +12,6 @@ mod captured;
 mod line;
 mod loopback;
 mod told;
+mod way;
+mod ways;
 mod world;

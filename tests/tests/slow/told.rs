@@ -65,7 +65,7 @@ fn a_connection_without_http_is_explained_as_a_whole() {
     let origin = server(|_| ());
     let balancer = Balancer::start(&Setup::tcp(&[origin.address()]));
     let mut client = balancer.client();
-    super::world::linger(Duration::from_millis(300));
+    wait::linger(Duration::from_millis(300));
     assert_eq!(client.get("/5/400").status(), 200);
     drop(client);
     let line = balancer.logged("the connection", |line| line["protocol"] == "TCP");

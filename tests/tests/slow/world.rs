@@ -2,25 +2,17 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use tests::e2e::balancer::{Balancer, figure, is_long};
 use tests::e2e::http::{Follows, Reader};
 use tests::e2e::recorder::Scripted;
-use tests::e2e::wait;
+use tests::e2e::wait::{self, linger};
 
 /// How often a cause is planted.
 pub fn times() -> usize {
     if is_long() { 200 } else { 6 }
-}
-
-/// Lets time pass: slowness is what is planted here.
-pub fn linger(time: Duration) {
-    let until = Instant::now() + time;
-    while let Some(left) = until.checked_duration_since(Instant::now()).filter(|it| !it.is_zero()) {
-        std::thread::park_timeout(left);
-    }
 }
 
 /// A server that answers `/BYTES/THINK/EACH`: after THINK milliseconds with so many bytes, EACH milliseconds between two
@@ -70,14 +62,21 @@ fn answers(prepare: impl Fn(&TcpStream) + Send + Sync + 'static) -> impl Fn(TcpS
     }
 }
 
-/// Asks for a target and reads the whole answer, with a pause after each 64 KiB.
+/// Bytes after which a slow client pauses.
+pub const PIECE: usize = 64 * 1024;
+
+/// Asks for a target and reads the whole answer, with a pause after each piece.
 pub fn fetch(stream: &TcpStream, target: &str, pause: Duration) -> usize {
+    stream.set_read_timeout(Some(wait::DEADLINE)).unwrap();
+    whole(stream, target, pause)
+}
+
+/// The same over anything that carries bytes.
+pub fn whole(mut stream: impl Read + Write, target: &str, pause: Duration) -> usize {
     let request =
         format!("GET {target} HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n");
-    let mut stream = stream;
     stream.write_all(request.as_bytes()).unwrap();
-    stream.set_read_timeout(Some(wait::DEADLINE)).unwrap();
-    let (mut buffer, mut sum, mut since) = (vec![0; 64 * 1024], 0, 0);
+    let (mut buffer, mut sum, mut since) = (vec![0; PIECE], 0, 0);
     loop {
         match stream.read(&mut buffer).unwrap() {
             0 => return sum,

@@ -45,6 +45,33 @@ fn put(balancer: &Balancer, body: &[u8]) -> u16 {
 }
 
 #[test]
+fn the_proxy_protocol_goes_before_the_handshake() {
+    let ours = Ours::new();
+    let pair = ours.pair("server.pem", &["backend.example"]);
+    let pair = pair.display();
+    let more = format!(
+        "ssl_certificate {pair}; ssl_certificate_key {pair};\n\
+         add_header X-Client \"$proxy_protocol_addr:$proxy_protocol_port\" always;"
+    );
+    let server = Nginx::tls_proxied("a", &more);
+    for version in ["v1", "v2"] {
+        let lines = format!("{}send-proxy = \"{version}\"\n", pool(&ours, "backend.example"));
+        let own = ours.pair("front.pem", &["shop.example"]);
+        let setup = Setup::http(&[server.address()]).service(&format!("tls = {own:?}\n"));
+        let balancer = Balancer::start(&setup.pool(&lines));
+        let front = balancer.front();
+        let to = format!("shop.example:{}:{}", front.port(), front.ip());
+        let url = format!("https://shop.example:{}/", front.port());
+        let ca = ours.ca.to_str().unwrap().to_owned();
+        let wanted = "%{http_code} %{local_ip}:%{local_port} %header{x-client}";
+        let words = ["--cacert", &ca, "--resolve", &to, "-o", "/dev/null", "-w", wanted, &url];
+        let said = tests::e2e::tools::curl_text(&words);
+        let parts: Vec<&str> = said.split(' ').collect();
+        assert_eq!((parts[0], parts[1]), ("200", parts[2]), "{version}: {said}");
+    }
+}
+
+#[test]
 fn an_unverified_server_gets_nothing() {
     let ours = Ours::new();
     let server = nginx(&ours, &["other.example"], "");

@@ -5,6 +5,7 @@
 mod back;
 mod clients;
 mod identity;
+mod looked_at;
 mod ours;
 mod refused;
 mod renewed;

@@ -8,6 +8,7 @@
 
 mod choosing;
 mod clients;
+mod frames;
 mod headers;
 mod seen;
 mod tunnels;

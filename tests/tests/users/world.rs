@@ -2,22 +2,14 @@
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use api::types::{UsersExplained, UsersPromise, UsersService};
 use tests::e2e::client::Client;
 use tests::e2e::http::{Follows, Reader};
 use tests::e2e::place::Place;
 use tests::e2e::recorder::Scripted;
-use tests::e2e::wait;
-
-/// Lets time pass: slowness is what is planted here.
-fn linger(time: Duration) {
-    let until = Instant::now() + time;
-    while let Some(left) = until.checked_duration_since(Instant::now()).filter(|it| !it.is_zero()) {
-        std::thread::park_timeout(left);
-    }
-}
+use tests::e2e::wait::{self, linger};
 
 /// A server at this address that answers `/STATUS/THINK` after THINK milliseconds.
 pub fn server_at(address: SocketAddr) -> Scripted {

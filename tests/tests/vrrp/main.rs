@@ -12,7 +12,9 @@
 
 mod failing;
 mod figures;
+mod gated;
 mod heartbeat;
 mod host;
 mod keepalived;
+mod orders;
 mod world;

@@ -71,6 +71,11 @@ impl Version {
 }
 
 impl Who {
+    /// The last part of its address.
+    pub fn host(self) -> u8 {
+        self.number()
+    }
+
     fn number(self) -> u8 {
         match self {
             First => 1,
@@ -108,13 +113,16 @@ pub struct World {
     capture: Process,
     _origin: Origin,
     runtime: Runtime,
-    _server: Namespace,
+    /// Where they are answered.
+    pub server: Namespace,
     /// Where requests come from.
     pub client: Namespace,
     /// Where the bridge is.
     pub hub: Namespace,
     /// Lines of each group.
     group: String,
+    /// Lines of single groups of a member.
+    pub only: [Vec<(Version, String)>; 2],
     /// The last lines of each member's file, and those of its packet plane.
     pub tail: [String; 2],
     /// See `tail`.
@@ -147,16 +155,16 @@ impl World {
         wait::until("the capture begins", || capture.said().contains("listening on"));
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let (group, [tail, plane]) = (group.to_owned(), Default::default());
-        let _server = server;
         World {
             members,
             capture,
             _origin: origin,
             runtime,
-            _server,
+            server,
             client,
             hub,
             group,
+            only: Default::default(),
             tail,
             plane,
         }
@@ -231,6 +239,10 @@ impl World {
                 who.priority(),
                 self.group,
             ));
+            let only = self.only[usize::from(who.number() - 1)].iter();
+            for (_, lines) in only.filter(|(of, _)| *of == version) {
+                text.push_str(&format!("{lines}\n"));
+            }
         }
         text + &self.tail[usize::from(who.number() - 1)]
     }

@@ -1,20 +1,20 @@
-//! One call: a connection to the unix socket, a request, an answer of bounded size before a deadline.
+//! One call: a connection to the daemon, a request, an answer of bounded size before a deadline.
 //!
 //! It knows HTTP and its errors, and nothing of what is said.
 
-use std::io;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1;
-use hyper::header::{ACCEPT, CONTENT_TYPE, HOST};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Request, Response, StatusCode, body::Incoming};
 use hyper_util::rt::TokioIo;
-use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 
+use super::error::CallError;
+use super::tls::trouble;
+use super::way::Way;
 use crate::routes;
 use crate::types::Problem;
 
@@ -49,152 +49,20 @@ pub struct Ceiling {
     pub bytes: usize,
 }
 
-/// Why a call failed.
-#[derive(Debug, thiserror::Error)]
-pub enum CallError {
-    /// There is no socket.
-    #[error(
-        "no daemon at {}: is it running? start it with `steelyard run`, or name its socket with --socket PATH",
-        socket.display()
-    )]
-    Absent {
-        /// Where it was looked for.
-        socket: PathBuf,
-    },
-    /// There is a socket and nobody listens.
-    #[error(
-        "no daemon at {}: the socket is there but nobody listens, so the daemon that made it is gone; \
-         start it with `steelyard run`",
-        socket.display()
-    )]
-    Gone {
-        /// Where it was looked for.
-        socket: PathBuf,
-    },
-    /// The file's mode forbids it.
-    #[error(
-        "not allowed to use {}: run as the daemon's user or as a member of the group that owns the socket",
-        socket.display()
-    )]
-    Denied {
-        /// The socket.
-        socket: PathBuf,
-    },
-    /// Connecting failed otherwise.
-    #[error("cannot connect to {}: {source}", socket.display())]
-    Connect {
-        /// The socket.
-        socket: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The answer was not complete in time.
-    #[error("the daemon at {} did not answer {path} within {after:?}", socket.display())]
-    TimedOut {
-        /// The socket.
-        socket: PathBuf,
-        /// What was asked.
-        path: String,
-        /// The deadline.
-        after: Duration,
-    },
-    /// The connection ended before the answer did.
-    #[error("the daemon at {} closed the connection before it had answered {path}", socket.display())]
-    Closed {
-        /// The socket.
-        socket: PathBuf,
-        /// What was asked.
-        path: String,
-    },
-    /// What answers does not speak HTTP.
-    #[error("what listens at {} does not speak HTTP: {source}; is it a steelyard daemon?", socket.display())]
-    NotHttp {
-        /// The socket.
-        socket: PathBuf,
-        /// Why.
-        source: hyper::Error,
-    },
-    /// The answer is larger than allowed.
-    #[error("the answer to {path} is larger than {limit} bytes")]
-    TooLarge {
-        /// What was asked.
-        path: String,
-        /// The limit.
-        limit: usize,
-    },
-    /// The answer is of another kind.
-    #[error(
-        "the answer to {path} is '{found}' where '{expected}' was expected; is it a steelyard daemon?"
-    )]
-    ContentType {
-        /// What was asked.
-        path: String,
-        /// Of the answer.
-        found: String,
-        /// Of the route.
-        expected: &'static str,
-    },
-    /// The answer is not what the route gives.
-    #[error(
-        "the answer to {path} cannot be read: {source}; do the daemon and this program have the same version?"
-    )]
-    Decode {
-        /// What was asked.
-        path: String,
-        /// Why.
-        source: serde_json::Error,
-    },
-    /// The answer is not text.
-    #[error("the answer to {path} is not UTF-8")]
-    NotText {
-        /// What was asked.
-        path: String,
-    },
-    /// The request could not be written as JSON.
-    #[error("cannot write the request as JSON: {0}")]
-    Encode(serde_json::Error),
-    /// The request could not be made: its path is no path.
-    #[error("cannot make the request {path}: {source}")]
-    Request {
-        /// What was asked.
-        path: String,
-        /// Why.
-        source: hyper::http::Error,
-    },
-    /// A refusal without an explanation.
-    #[error("the daemon answered {path} with status {status} and no explanation")]
-    Status {
-        /// What was asked.
-        path: String,
-        /// What came.
-        status: u16,
-    },
-    /// A refusal with an explanation.
-    #[error("{}", sentence(.0))]
-    Refused(Box<Problem>),
-}
-
-impl CallError {
-    /// Whether the daemon itself answered no, rather than could not be asked.
-    pub fn is_refusal(&self) -> bool {
-        matches!(self, CallError::Refused(_))
-    }
-}
-
 /// Sends `call` and returns the answer's text, which must be of the `expected` kind.
 pub(super) async fn text(
-    socket: &Path,
+    way: &Way,
     call: Call,
     ceiling: Ceiling,
     expected: &'static str,
 ) -> Result<String, CallError> {
     let path = call.path.clone();
     let (status, content_type, body) =
-        match tokio::time::timeout(ceiling.time, exchange(socket, call, ceiling)).await {
+        match tokio::time::timeout(ceiling.time, exchange(way, call, ceiling)).await {
             Ok(done) => done?,
             Err(_) => {
                 return Err(CallError::TimedOut {
-                    socket: socket.to_owned(),
+                    place: way.to_string(),
                     path,
                     after: ceiling.time,
                 });
@@ -222,12 +90,12 @@ fn refusal(path: String, status: StatusCode, content_type: &str, body: &[u8]) ->
 
 /// Connects, asks and reads it all.
 async fn exchange(
-    socket: &Path,
+    way: &Way,
     call: Call,
     ceiling: Ceiling,
 ) -> Result<(StatusCode, String, Bytes), CallError> {
     let path = call.path.clone();
-    let (response, _driver) = asked(socket, call).await?;
+    let (response, _driver) = asked(way, call).await?;
     let status = response.status();
     let content_type = media_type(&response);
     match Limited::new(response.into_body(), ceiling.bytes).collect().await {
@@ -236,37 +104,38 @@ async fn exchange(
             Err(CallError::TooLarge { path, limit: ceiling.bytes })
         }
         Err(error) => match error.downcast::<hyper::Error>() {
-            Ok(source) => Err(failure(socket, &path, *source)),
-            Err(_) => Err(CallError::Closed { socket: socket.to_owned(), path }),
+            Ok(source) => Err(failure(way, &path, *source)),
+            Err(_) => Err(CallError::Closed { place: way.to_string(), path }),
         },
     }
 }
 
 /// Connects and asks; the answer's body is still to be read, and ends when the driver is dropped.
 pub(super) async fn asked(
-    socket: &Path,
+    way: &Way,
     call: Call,
 ) -> Result<(Response<Incoming>, Driver), CallError> {
     let path = call.path.clone();
-    let failed = |source: hyper::Error| failure(socket, &path, source);
-    let stream =
-        UnixStream::connect(socket).await.map_err(|source| connect_error(socket, source))?;
+    let failed = |source: hyper::Error| failure(way, &path, source);
+    let stream = way.connect().await?;
     let (mut sender, connection) =
         http1::handshake::<_, Full<Bytes>>(TokioIo::new(stream)).await.map_err(failed)?;
     let driver = Driver(tokio::spawn(async move {
         // What ends the connection early is reported by the request that needed it.
         let _ = connection.await;
     }));
-    let response = sender.send_request(request(call)?).await.map_err(failed)?;
+    let response = sender.send_request(request(way, call)?).await.map_err(failed)?;
     Ok((response, driver))
 }
 
-fn failure(socket: &Path, path: &str, source: hyper::Error) -> CallError {
-    let (socket, path) = (socket.to_owned(), path.to_owned());
-    if source.is_parse() {
-        CallError::NotHttp { socket, source }
+fn failure(way: &Way, path: &str, source: hyper::Error) -> CallError {
+    let (place, path) = (way.to_string(), path.to_owned());
+    if let Some(why) = trouble(&source) {
+        CallError::Handshake { place, why }
+    } else if source.is_parse() {
+        CallError::NotHttp { place, source }
     } else {
-        CallError::Closed { socket, path }
+        CallError::Closed { place, path }
     }
 }
 
@@ -279,7 +148,7 @@ impl Drop for Driver {
     }
 }
 
-fn request(call: Call) -> Result<Request<Full<Bytes>>, CallError> {
+fn request(way: &Way, call: Call) -> Result<Request<Full<Bytes>>, CallError> {
     let method = match call.verb {
         Verb::Get => hyper::Method::GET,
         Verb::Post => hyper::Method::POST,
@@ -287,8 +156,11 @@ fn request(call: Call) -> Result<Request<Full<Bytes>>, CallError> {
     let mut request = Request::builder()
         .method(method)
         .uri(&call.path)
-        .header(HOST, "steelyard")
+        .header(HOST, way.host())
         .header(ACCEPT, "*/*");
+    if let Some(token) = way.token() {
+        request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+    }
     if !call.content_type.is_empty() {
         request = request.header(CONTENT_TYPE, call.content_type);
     }
@@ -302,29 +174,4 @@ pub(super) fn media_type(response: &Response<Incoming>) -> String {
     let value =
         response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     value.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
-}
-
-fn connect_error(socket: &Path, source: io::Error) -> CallError {
-    let socket = socket.to_owned();
-    match source.kind() {
-        io::ErrorKind::NotFound => CallError::Absent { socket },
-        io::ErrorKind::ConnectionRefused => CallError::Gone { socket },
-        io::ErrorKind::PermissionDenied => CallError::Denied { socket },
-        _ => CallError::Connect { socket, source },
-    }
-}
-
-/// A problem in one sentence, with the advice if there is any.
-fn sentence(problem: &Problem) -> String {
-    let what = match (problem.detail.as_str(), problem.title.as_str()) {
-        ("", "") => {
-            format!("the daemon answered with status {} and no explanation", problem.status)
-        }
-        ("", title) => title.to_owned(),
-        (detail, _) => detail.to_owned(),
-    };
-    match &problem.advice {
-        Some(advice) => format!("{what}; {advice}"),
-        None => what,
-    }
 }

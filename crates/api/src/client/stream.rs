@@ -2,11 +2,11 @@
 //!
 //! It waits as long as the daemon lives; whoever wants less drops it.
 
-use std::path::Path;
-
 use http_body_util::BodyExt;
 
-use super::call::{Call, CallError, Verb, asked, media_type};
+use super::call::{Call, Verb, asked, media_type};
+use super::error::CallError;
+use super::way::Way;
 use crate::routes;
 use crate::types::Event;
 
@@ -15,12 +15,12 @@ const LINE: usize = 64 * 1024;
 
 /// Gives each event to `each` until that says no more, or the daemon ends the stream.
 pub(super) async fn follow(
-    socket: &Path,
+    way: &Way,
     mut each: impl FnMut(Event) -> bool,
 ) -> Result<(), CallError> {
     let path = routes::EVENTS_STREAM.to_owned();
     let call = Call { verb: Verb::Get, path: path.clone(), content_type: "", body: Vec::new() };
-    let (response, _driver) = asked(socket, call).await?;
+    let (response, _driver) = asked(way, call).await?;
     if !response.status().is_success() {
         return Err(CallError::Status { path, status: response.status().as_u16() });
     }

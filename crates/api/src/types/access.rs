@@ -1,6 +1,6 @@
 //! Who may do what over the API.
 //!
-//! Whoever may open the unix socket may do everything. Over TCP a token has one role; which route needs which is in
+//! Whoever may open the unix socket may do everything. Over TCP a token or a certificate has one role; which route needs which is in
 //! `table`.
 
 use serde::{Deserialize, Serialize};
@@ -40,10 +40,13 @@ impl Role {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Me {
-    /// As it stands in the record of orders: `uid 0 (root), process 4711 (curl)`, `token alice from 192.0.2.7`.
+    /// As it stands in the record of orders: `uid 0 (root), process 4711 (curl)`, `token alice from 192.0.2.7`, `certificate alice from 192.0.2.7`.
     pub who: String,
     /// What they may do.
     pub role: Role,
     /// A token was shown and is good.
     pub token: bool,
+    /// A certificate was shown, and its name has a role.
+    #[serde(default)]
+    pub certificate: bool,
 }

@@ -13,6 +13,18 @@ pub struct ApplyQuery {
     pub if_generation: Option<u64>,
     /// The file that the text came from, for findings and the record.
     pub file: Option<String>,
+    /// Written into the daemon's file, or not; absent: as `global.control.write-back` says.
+    pub save: Option<bool>,
+}
+
+/// Query of `PUT` and `PATCH /v1/config` and what is below it. Which generation must be in force stands in `If-Match`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct ChangeQuery {
+    /// The file that the text came from, for findings and the record; a patch needs none.
+    pub file: Option<String>,
+    /// Written into the daemon's file, or not; absent: as `global.control.write-back` says.
+    pub save: Option<bool>,
 }
 
 /// Query of `GET /v1/config`.
@@ -21,6 +33,8 @@ pub struct ApplyQuery {
 pub struct ConfigQuery {
     /// The text as it was written, comments and all, instead of every value in force.
     pub written: bool,
+    /// That of a kept generation, as it was written; absent: the one in force.
+    pub generation: Option<u64>,
 }
 
 /// Query of `POST /v1/rollback`.
@@ -29,6 +43,26 @@ pub struct ConfigQuery {
 pub struct RollbackQuery {
     /// Which; absent: the one before the one in force.
     pub generation: Option<u64>,
+    /// Written into the daemon's file, or not; absent: as `global.control.write-back` says.
+    pub save: Option<bool>,
+}
+
+/// In what the daemon's file and what is in force differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Drift {
+    /// The file.
+    pub file: String,
+    /// Where they differ: `pool.web.servers`.
+    pub keys: Vec<String>,
+    /// Further places that are not listed.
+    pub unlisted: u64,
+    /// The file was written since it was read.
+    pub edited: bool,
+    /// What differs is kept beside the file: the next start has it too.
+    pub kept: bool,
+    /// Why the file cannot be compared.
+    pub trouble: Option<String>,
 }
 
 /// Answer of `POST /v1/plan`: what `apply` would do. Nothing was done.
@@ -111,7 +145,7 @@ pub struct PoolChanged {
     pub servers: Changes,
 }
 
-/// Answer of `POST /v1/apply` and `POST /v1/rollback`.
+/// Answer of everything that puts a configuration in force; its ETag is the generation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Applied {
@@ -127,6 +161,9 @@ pub struct Applied {
     pub needs_restart: Vec<String>,
     /// What `check` warns about.
     pub warnings: Vec<Finding>,
+    /// The file that has it now; absent: none has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved: Option<String>,
 }
 
 /// Answer of `GET /v1/generations`, newest first.

@@ -19,10 +19,31 @@ pub struct PacketsStatus {
     pub adopted: bool,
     /// Bytes that its tables take.
     pub memory_bytes: u64,
+    /// What is watched of connections.
+    #[serde(default)]
+    pub insight: PacketInsight,
     /// Where packets are taken.
     pub interfaces: Vec<PacketInterface>,
     /// Next hops of servers.
     pub neighbours: Vec<Neighbour>,
+}
+
+/// What is watched of connections, for `explain slow`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PacketInsight {
+    /// One connection in so many is watched; absent: none is.
+    pub sample: Option<u32>,
+    /// Connections that are watched now.
+    pub watched: usize,
+    /// Connections that were begun to be watched, since the tables were made.
+    pub begun: u64,
+    /// Drawn and not watched: the table was full.
+    pub full: u64,
+    /// Idle ones that gave way to others.
+    pub evicted: u64,
+    /// Replaced before they were read.
+    pub unread: u64,
 }
 
 /// An interface.

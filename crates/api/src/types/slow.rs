@@ -1,7 +1,8 @@
 //! Whose time the slowest exchanges took: what `steelyard explain slow` shows.
 //!
 //! Counts of exchanges are estimates where a sample was measured; times of examples were measured. Owners are `client`,
-//! `network`, `server`, `balancer` and `unknown`, limits the codes that captures are explained with too.
+//! `network`, `server`, `balancer` and `unknown`, limits the codes that captures are explained with too. Figures of services
+//! that forward packets are of the connections that were watched; each stands for `sample`.
 
 use std::collections::BTreeMap;
 
@@ -40,6 +41,9 @@ pub struct SlowExplained {
     pub dropped: u64,
     /// By service, by name; those without an exchange in that time are left out.
     pub services: Vec<SlowService>,
+    /// What watched connections of services that forward packets show, by name.
+    #[serde(default)]
+    pub packets: Vec<SlowPackets>,
 }
 
 /// The slowest exchanges of one service.
@@ -150,4 +154,136 @@ pub struct SlowExample {
     pub client_tcp: Option<Change>,
     /// What happened on the server's connection, if it was read.
     pub server_tcp: Option<Change>,
+}
+
+/// A service that forwards packets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SlowPackets {
+    /// The service.
+    pub name: String,
+    /// Its method: `mac`, `tunnel`, `nat`.
+    pub forward: String,
+    /// Both directions of its connections come through here.
+    pub both_directions: bool,
+    /// What cannot be seen of its connections from here.
+    pub unseen: Vec<String>,
+    /// One connection in so many is watched; absent: none is.
+    pub sample: Option<u32>,
+    /// Watched connections that had packets in that time.
+    pub watched: usize,
+    /// Those of them that began in it.
+    pub begun: usize,
+    /// Those whose first packets were not seen.
+    pub late: usize,
+    /// Those of whose windows no more than 'closed' can be read: their scale was not seen.
+    pub unscaled: usize,
+    /// Opening connections.
+    pub handshakes: Handshakes,
+    /// What clients sent and said.
+    pub client: PacketSide,
+    /// What servers did; absent where it goes past.
+    pub server: Option<PacketSide>,
+    /// Segments that this machine answered with a reset, all of them and since the tables were made: their server was
+    /// removed.
+    pub balancer_resets: u64,
+    /// How long they stood still, seconds, all together.
+    pub seconds: f64,
+    /// Whose time it was; every owner, their seconds sum to `seconds`.
+    pub owners: Vec<SlowOwner>,
+    /// Why, the most time first; their seconds sum to `seconds`.
+    pub reasons: Vec<SlowReason>,
+    /// By pool; `exchanges` are connections.
+    pub pools: Vec<SlowGroup>,
+    /// By server; what is beyond ten stands in `others`.
+    pub servers: Vec<SlowGroup>,
+    /// By network of clients (/24, /56); what is beyond ten stands in `others`.
+    pub networks: Vec<SlowGroup>,
+    /// Those that stood still longest, or ended badly.
+    pub examples: Vec<PacketExample>,
+}
+
+/// Handshakes of watched connections.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Handshakes {
+    /// Those that were done.
+    pub done: usize,
+    /// From the SYN to its answer: the way to the server and back. Absent where the answer goes past.
+    pub server_part: Option<HandshakeTimes>,
+    /// From the answer to its acknowledgement: the way to the client and back.
+    pub client_part: Option<HandshakeTimes>,
+    /// From the SYN to the client's acknowledgement.
+    pub whole: Option<HandshakeTimes>,
+    /// Not done because the SYN was not answered.
+    pub unanswered: usize,
+    /// Not done because the answer was not acknowledged.
+    pub unacknowledged: usize,
+    /// Not done, and whose turn it was cannot be seen.
+    pub unfinished: usize,
+    /// Refused by the server, with a reset.
+    pub refused: usize,
+}
+
+/// Times of handshakes whose packets were sent once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct HandshakeTimes {
+    /// How many were measured.
+    pub count: usize,
+    /// Half of them took no longer, milliseconds.
+    pub median_ms: f64,
+    /// Nineteen of twenty took no longer.
+    pub p95_ms: f64,
+    /// The longest.
+    pub longest_ms: f64,
+}
+
+/// What one side sent and said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PacketSide {
+    /// Packets.
+    pub packets: u64,
+    /// Packets with what had come through here before: lost behind us, or sent again without need.
+    pub lost_behind: u64,
+    /// Packets that filled a gap late: lost before us.
+    pub lost_before: u64,
+    /// Packets that filled a gap at once: in another order.
+    pub reordered: u64,
+    /// How long the side was silent before what repaired a loss, milliseconds.
+    pub repair_ms: f64,
+    /// Packets that close its window.
+    pub zero_windows: u64,
+    /// How long its window stood closed, milliseconds.
+    pub zero_window_ms: f64,
+    /// Packets that leave less room than a segment.
+    pub silly_windows: u64,
+    /// How long its window stood smaller than a segment, milliseconds.
+    pub silly_window_ms: f64,
+    /// Resets that it sent.
+    pub resets: u64,
+}
+
+/// One connection.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PacketExample {
+    /// When its last packets were read.
+    pub seen_unix_ms: u64,
+    /// Its client, with its port.
+    pub client: String,
+    /// Its server, `POOL/NAME`; absent: it is gone.
+    pub server: Option<String>,
+    /// How long it stood still, milliseconds.
+    pub total_ms: f64,
+    /// Whose time it was and why, milliseconds by `OWNER/LIMIT`; they sum to `total-ms`.
+    pub parts_ms: BTreeMap<String, f64>,
+    /// What is to be known beside: `refused`, `unanswered`, `unacknowledged`, `unfinished`, `reset-by-client`,
+    /// `reset-by-server`, `late`, `scale-unknown`.
+    pub notes: Vec<String>,
+    /// What its client sent and said.
+    pub from_client: PacketSide,
+    /// What its server did; absent where it goes past.
+    pub from_server: Option<PacketSide>,
 }

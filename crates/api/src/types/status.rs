@@ -10,10 +10,13 @@ use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 
 use super::certificate::CertificateStatus;
+use super::change::Drift;
 use super::heartbeat::HeartbeatStatus;
 use super::link::BundleStatus;
+use super::mptcp::MptcpStatus;
 use super::names::NamesStatus;
 use super::packets::PacketsStatus;
+use super::uplink::UplinksStatus;
 use super::users::UsersPromise;
 use super::vrrp::MemberStatus;
 
@@ -53,9 +56,18 @@ pub struct Status {
     /// Bundles of links, by name.
     #[serde(default)]
     pub links: Vec<BundleStatus>,
+    /// Uplinks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uplinks: Option<UplinksStatus>,
+    /// Multipath TCP, where somebody speaks it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mptcp: Option<MptcpStatus>,
     /// Names that are answered for; absent where none is.
     #[serde(default)]
     pub names: Option<NamesStatus>,
+    /// In what the daemon's file differs from what is in force; absent: in nothing, or there is no file.
+    #[serde(default)]
+    pub drift: Option<Drift>,
     /// What an operator should know now, each a whole sentence.
     pub warnings: Vec<String>,
 }

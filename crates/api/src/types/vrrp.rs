@@ -49,18 +49,46 @@ pub struct MemberChange {
     pub reason: String,
 }
 
-/// Which group is to be taken over.
+/// What is ordered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TakeoverOrder {
+    /// This member becomes active.
+    #[default]
+    Take,
+    /// The other member is to become active.
+    Give,
+    /// What an order raised or lent is over: priorities count again.
+    Release,
+}
+
+impl TakeoverOrder {
+    /// As written in a query.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TakeoverOrder::Take => "take",
+            TakeoverOrder::Give => "give",
+            TakeoverOrder::Release => "release",
+        }
+    }
+}
+
+/// Which group is to be taken over, or handed over.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct TakeoverQuery {
     /// Its name; all without it.
     pub group: Option<String>,
+    /// What is ordered; `take` without it.
+    pub order: Option<TakeoverOrder>,
+    /// With `give`: although the other member is not known to take it.
+    pub force: Option<bool>,
 }
 
-/// What was taken over.
+/// What changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Taken {
-    /// Groups that became active; those that were so already are left out.
+    /// Groups that changed; of all groups those that needed nothing are left out.
     pub groups: Vec<String>,
 }

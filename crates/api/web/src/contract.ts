@@ -5,7 +5,7 @@ export type Admin = "enabled" | "drain" | "disabled";
 
 export type AffinityReport = { "evicted": number; "found": number; "held": number; "most": number; "put": number };
 
-export type Applied = { "changed": boolean; "confirmed": boolean; "effects": Array<string>; "generation": number; "needs-restart": Array<string>; "warnings": Array<Finding> };
+export type Applied = { "changed": boolean; "confirmed": boolean; "effects": Array<string>; "generation": number; "needs-restart": Array<string>; "saved"?: (string | null); "warnings": Array<Finding> };
 
 export type Audit = { "failures": number; "records": Array<AuditRecord>; "unreadable": number };
 
@@ -51,7 +51,11 @@ export type Descriptors = { "in-use": number; "limit": number };
 
 export type Draining = { "connections": number; "in-flight": number; "reason": string; "since-unix-ms": number; "until-unix-ms"?: (number | null); "what": string };
 
+export type Drift = { "edited"?: boolean; "file"?: string; "kept"?: boolean; "keys"?: Array<string>; "trouble"?: (string | null); "unlisted"?: number };
+
 export type EjectionExplained = { "at-unix-ms": number; "cut-rate-percent": number; "failures": number; "interval-ms": number; "rate-percent": number; "share-percent": number; "sum": Sum; "text": string; "until-unix-ms"?: (number | null); "volume": number };
+
+export type EndpointStatus = { "address": string; "backup": boolean; "id": number; "ours": boolean; "signal": boolean; "subflow": boolean };
 
 export type Event = { "about"?: Record<string, string>; "at-unix-ms": number; "level": Level; "text": string; "what": string };
 
@@ -66,6 +70,10 @@ export type Generation = { "current": boolean; "digest": string; "from": string;
 export type Generations = { "generations": Array<Generation> };
 
 export type Ground = "failures" | "rate" | "cuts";
+
+export type HandshakeTimes = { "count": number; "longest-ms": number; "median-ms": number; "p95-ms": number };
+
+export type Handshakes = { "client-part"?: (HandshakeTimes | null); "done": number; "refused": number; "server-part"?: (HandshakeTimes | null); "unacknowledged": number; "unanswered": number; "unfinished": number; "whole"?: (HandshakeTimes | null) };
 
 export type HeartbeatStatus = { "behind": boolean; "counts": Record<string, number>; "drift"?: (string | null); "generation": number; "groups": Array<PeerGroup>; "keys": Array<number>; "name": string; "paths": Array<BeatPathStatus>; "peer": string; "peer-generation"?: (number | null); "peer-protocol"?: (number | null); "peer-reached"?: (number | null); "peer-version"?: (string | null); "reached"?: (number | null); "reason": string; "since-unix-ms": number; "state": string; "targets": Array<TargetStatus> };
 
@@ -85,11 +93,15 @@ export type LinkStatus = { "bytes": number; "held-us": number; "interface": stri
 
 export type Lost = { "events": number; "updates": number };
 
-export type Me = { "role": Role; "token": boolean; "who": string };
+export type Me = { "certificate"?: boolean; "role": Role; "token": boolean; "who": string };
 
 export type MemberChange = { "at-unix-ms": number; "reason": string; "state": string };
 
 export type MemberStatus = { "addresses": Array<string>; "changes": Array<MemberChange>; "counts": Record<string, number>; "dropped": Record<string, number>; "heard"?: (string | null); "heard-priority"?: (number | null); "id": number; "interface": string; "name": string; "priority": number; "reason": string; "since-unix-ms": number; "state": string };
+
+export type MptcpConnection = { "local": string; "received": number; "remote": string; "sent": number; "subflows": Array<Subflow> };
+
+export type MptcpStatus = { "connections": Array<MptcpConnection>; "count": number; "endpoints": Array<EndpointStatus>; "trouble"?: (string | null) };
 
 export type NameCandidate = { "addresses": Array<string>; "name": string; "share-percent": number; "up": boolean; "weight": number; "why": string };
 
@@ -111,6 +123,10 @@ export type OperatorWeight = { "at-unix-ms": number; "by": string; "weight": num
 
 export type PacketEnd = "forwarded" | "host" | "answered" | "dropped";
 
+export type PacketExample = { "client": string; "from-client": PacketSide; "from-server"?: (PacketSide | null); "notes": Array<string>; "parts-ms": Record<string, number>; "seen-unix-ms": number; "server"?: (string | null); "total-ms": number };
+
+export type PacketInsight = { "begun": number; "evicted": number; "full": number; "sample"?: (number | null); "unread": number; "watched": number };
+
 export type PacketInterface = { "mode"?: (string | null); "name": string; "problem"?: (string | null) };
 
 export type PacketOutcome = { "count": Counter; "end"?: PacketEnd; "meaning"?: string; "name": string; "other": number; "v4": number; "v6": number };
@@ -119,9 +135,11 @@ export type PacketServer = { "adopted": Counter; "bytes-in": Counter; "bytes-out
 
 export type PacketService = { "alarm": boolean; "flows": number; "forward": string; "half-open": number; "name": string; "outcomes": Array<PacketOutcome>; "servers": Array<PacketServer> };
 
+export type PacketSide = { "lost-before": number; "lost-behind": number; "packets": number; "reordered": number; "repair-ms": number; "resets": number; "silly-window-ms": number; "silly-windows": number; "zero-window-ms": number; "zero-windows": number };
+
 export type PacketsReport = { "accounted": Counter; "earlier"?: number; "events-lost": Counter; "evicted": Counter; "outcomes": Array<PacketOutcome>; "received": Counter; "services": Array<PacketService>; "unaccounted": number };
 
-export type PacketsStatus = { "adopted": boolean; "broken"?: (string | null); "generation"?: number; "interfaces": Array<PacketInterface>; "memory-bytes": number; "neighbours": Array<Neighbour> };
+export type PacketsStatus = { "adopted": boolean; "broken"?: (string | null); "generation"?: number; "insight"?: PacketInsight; "interfaces": Array<PacketInterface>; "memory-bytes": number; "neighbours": Array<Neighbour> };
 
 export type PeerGroup = { "family": number; "id": number; "priority": number; "state": string };
 
@@ -201,11 +219,13 @@ export type Side = "client" | "us" | "server" | "network";
 
 export type SlowExample = { "attempts": number; "cause"?: (string | null); "client": string; "client-tcp"?: (Change | null); "ended-unix-ms": number; "id": string; "notes": Array<string>; "parts-ms": Record<string, number>; "phases-ms": Record<string, number>; "server"?: (string | null); "server-tcp"?: (Change | null); "status": number; "total-ms": number };
 
-export type SlowExplained = { "dropped": number; "now-unix-ms": number; "sample"?: (number | null); "services": Array<SlowService>; "share-percent": number; "since-unix-ms": number };
+export type SlowExplained = { "dropped": number; "now-unix-ms": number; "packets"?: Array<SlowPackets>; "sample"?: (number | null); "services": Array<SlowService>; "share-percent": number; "since-unix-ms": number };
 
 export type SlowGroup = { "exchanges": number; "limit": string; "name": string; "owner": string; "seconds": number };
 
 export type SlowOwner = { "owner": string; "seconds": number; "share-percent": number };
+
+export type SlowPackets = { "balancer-resets": number; "begun": number; "both-directions": boolean; "client": PacketSide; "examples": Array<PacketExample>; "forward": string; "handshakes": Handshakes; "late": number; "name": string; "networks": Array<SlowGroup>; "owners": Array<SlowOwner>; "pools": Array<SlowGroup>; "reasons": Array<SlowReason>; "sample"?: (number | null); "seconds": number; "server"?: (PacketSide | null); "servers": Array<SlowGroup>; "unscaled": number; "unseen": Array<string>; "watched": number };
 
 export type SlowReason = { "advice": string; "limit": string; "owner": string; "seconds": number; "share-percent": number; "title": string };
 
@@ -213,11 +233,13 @@ export type SlowService = { "bound-ms": number; "examples": Array<SlowExample>; 
 
 export type Source = "probe" | "agent" | "traffic" | "operator" | "configuration" | "resolver";
 
-export type Status = { "draining": Array<Draining>; "generation": number; "heartbeats"?: Array<HeartbeatStatus>; "links"?: Array<BundleStatus>; "names"?: (NamesStatus | null); "now-unix-ms": number; "packets"?: (PacketsStatus | null); "pid": number; "pools": Array<PoolStatus>; "services": Array<ServiceStatus>; "since-unix-ms": number; "uptime-ms": number; "version": string; "vrrp"?: Array<MemberStatus>; "warnings": Array<string>; "workers": number };
+export type Status = { "draining": Array<Draining>; "drift"?: (Drift | null); "generation": number; "heartbeats"?: Array<HeartbeatStatus>; "links"?: Array<BundleStatus>; "mptcp"?: (MptcpStatus | null); "names"?: (NamesStatus | null); "now-unix-ms": number; "packets"?: (PacketsStatus | null); "pid": number; "pools": Array<PoolStatus>; "services": Array<ServiceStatus>; "since-unix-ms": number; "uplinks"?: (UplinksStatus | null); "uptime-ms": number; "version": string; "vrrp"?: Array<MemberStatus>; "warnings": Array<string>; "workers": number };
 
 export type Statuses = { "client-error": Counter; "informational": Counter; "redirect": Counter; "server-error": Counter; "success": Counter };
 
 export type Stopping = { "connections": number; "in-flight": number; "limit-ms": number };
+
+export type Subflow = { "local": string; "received": number; "remote": string; "round-trip-us": number; "sent": number };
 
 export type Sum = { "allowed": number; "in-a-row": number; "of": number; "others": Tally; "others-failing": number; "out": number; "own": Tally; "times": number; "verdict": SumVerdict };
 
@@ -228,6 +250,10 @@ export type Taken = { "groups": Array<string> };
 export type Tally = { "bad": number; "cut": number; "good": number };
 
 export type TargetStatus = { "answered": number; "name": string; "state": string; "unanswered": number };
+
+export type UplinkStatus = { "family": string; "forwarded": number; "gateway": string; "interface": string; "loss": number; "mark": number; "moved": number; "name": string; "own": number; "priority": number; "reason": string; "round-trip-us"?: (number | null); "share": number; "source"?: (string | null); "state": string; "table": number; "weight": number };
+
+export type UplinksStatus = { "rule": number; "troubles": Array<string>; "uplinks": Array<UplinkStatus> };
 
 export type UsersCause = { "cause": string; "count": number };
 

@@ -109,7 +109,10 @@ async fn ask(args: &CoresArgs) -> Result<End, Failure> {
 
 /// What the machine is for, as its daemon says.
 async fn wanted(args: &CoresArgs) -> Wanted {
-    let status = args.contact.client().status().await;
+    let status = match args.contact.client() {
+        Ok(client) => client.status().await.map_err(Failure::from),
+        Err(failure) => Err(failure),
+    };
     let ends = |status: api::types::Status| {
         let forwards = status
             .services

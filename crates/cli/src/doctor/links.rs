@@ -51,7 +51,7 @@ pub fn run(args: &LinksArgs) -> ExitCode {
 }
 
 async fn ask(args: &LinksArgs) -> Result<End, Failure> {
-    let status = args.contact.client().status().await?;
+    let status = args.contact.client()?.status().await?;
     let findings = examine(&Facts {
         bonding: ["/sys/module/bonding", "/sys/class/net/bonding_masters"]
             .iter()

@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> ExitCode {
 async fn show(args: &Args) -> Result<End, Failure> {
     let asked =
         NameQuery { name: args.name.clone(), from: args.from, kind: Some(args.kind.clone()) };
-    let explained = args.contact.client().explain_name(&asked).await?;
+    let explained = args.contact.client()?.explain_name(&asked).await?;
     if args.contact.json {
         print_json(&explained)?;
     } else {

@@ -59,7 +59,7 @@ async fn show(args: &Args) -> Result<End, Failure> {
         service: args.service.clone(),
         sni: args.sni.clone(),
     };
-    let explained = args.contact.client().explain_request(&asked).await?;
+    let explained = args.contact.client()?.explain_request(&asked).await?;
     if args.contact.json {
         print_json(&explained)?;
     } else {

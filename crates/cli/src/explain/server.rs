@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> ExitCode {
 
 async fn show(args: &Args) -> Result<End, Failure> {
     let (pool, name) = args.server.split_once('/').unwrap_or((&args.server, "*"));
-    let explained = args.contact.client().explain_server(pool, name).await?;
+    let explained = args.contact.client()?.explain_server(pool, name).await?;
     if args.contact.json {
         print_json(&explained)?;
     } else if name == "*" {

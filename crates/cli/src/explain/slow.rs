@@ -1,18 +1,22 @@
-//! `steelyard explain slow`: whose time the slowest exchanges took now, why, by whom, and what to change.
+//! `steelyard explain slow`: whose time the slowest exchanges took now, why, by whom, and what to change; for services
+//! that forward packets, whose time it is that watched connections stood still.
 //!
 //! Every number comes from the daemon; nothing is calculated here.
+
+mod packets;
+mod parts;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
-use api::types::{SlowExample, SlowExplained, SlowGroup, SlowOwner, SlowQuery, SlowService};
+use api::types::{SlowExample, SlowExplained, SlowQuery, SlowService};
 
+use self::parts::{bars, millis, table, whys};
 use crate::ask::{Contact, span as parse_span, wait};
 use crate::end::{End, Failure, finish, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::screen;
-use crate::show::table::{Align, Table};
 use crate::show::unit::{count, micros, moment, span};
 
 /// Whose time the slowest exchanges took, and why.
@@ -23,7 +27,10 @@ Examples:
   steelyard explain slow shop --share 5%
   steelyard explain slow shop --since 30s --server web/a
   steelyard explain slow --from 192.0.2.0/24   for clients of one network
-  steelyard explain slow --json")]
+  steelyard explain slow --json
+
+Of a service that forwards packets (mac, tunnel, nat) one connection in `insight` of [packets] is watched; --share is of no
+matter there.")]
 pub struct Args {
     /// Only this service.
     service: Option<String>,
@@ -56,7 +63,7 @@ async fn show(args: &Args) -> Result<End, Failure> {
         server: args.server.clone(),
         from: args.from.clone(),
     };
-    let explained = args.contact.client().explain_slow(&asked).await?;
+    let explained = args.contact.client()?.explain_slow(&asked).await?;
     if args.contact.json {
         print_json(&explained)?;
     } else {
@@ -82,11 +89,16 @@ fn text(explained: &SlowExplained, width: usize, paint: Paint) -> String {
         out.push_str("Nothing is measured: `sample` of [global] is off.\n");
     }
     let window = span(explained.now_unix_ms.saturating_sub(explained.since_unix_ms));
-    if explained.services.is_empty() {
-        out.push_str(&format!("No exchange was measured in the last {window}.\n"));
+    if explained.services.is_empty() && explained.packets.is_empty() {
+        out.push_str(&format!(
+            "No exchange was measured and no connection watched in the last {window}.\n"
+        ));
     }
     for service in &explained.services {
         out.push_str(&one(service, explained.share_percent, &window, width, paint));
+    }
+    for service in &explained.packets {
+        out.push_str(&packets::one(service, &window, width, paint));
     }
     if explained.dropped > 0 {
         let dropped = count(explained.dropped);
@@ -111,68 +123,17 @@ fn one(service: &SlowService, share: f64, window: &str, width: usize, paint: Pai
     ));
     out.push_str(&bars(&service.owners, width, paint));
     out.push_str("\nWhy\n");
-    for reason in service.reasons.iter().filter(|reason| reason.share_percent >= 1.0) {
-        out.push_str(&format!(
-            "  {:>5.1} %  {}: {} ({})\n           {}\n",
-            reason.share_percent,
-            plain(&reason.owner),
-            plain(&reason.title),
-            plain(&reason.limit),
-            plain(&reason.advice)
-        ));
-    }
+    out.push_str(&whys(&service.reasons));
     for (what, groups) in
         [("POOL", &service.pools), ("SERVER", &service.servers), ("CLIENTS", &service.networks)]
     {
         out.push('\n');
-        out.push_str(&table(what, groups).render(width, paint));
+        out.push_str(&table(what, "EXCHANGES", groups).render(width, paint));
     }
     out.push_str("\nThe slowest\n");
     service.examples.iter().for_each(|it| out.push_str(&example(it)));
     out.push('\n');
     out
-}
-
-/// A bar for each owner that has a part.
-fn bars(owners: &[SlowOwner], width: usize, paint: Paint) -> String {
-    let room = width.saturating_sub(40).clamp(10, 60);
-    let mut out = String::new();
-    for it in owners {
-        let colour = match it.owner.as_str() {
-            "client" => Colour::Good,
-            "network" => Colour::Doubt,
-            "server" => Colour::Bad,
-            _ if it.seconds > 0.0 => Colour::Quiet,
-            _ => continue,
-        };
-        let long = (it.share_percent.clamp(0.0, 100.0) / 100.0 * room as f64).round() as usize;
-        let bar = paint.text(colour, &format!("{:room$}", "#".repeat(long)));
-        let time = millis(it.seconds * 1e3);
-        out.push_str(&format!(
-            "  {:9} {bar} {:>5.1} %  {time}\n",
-            plain(&it.owner),
-            it.share_percent
-        ));
-    }
-    out
-}
-
-fn table(what: &'static str, groups: &[SlowGroup]) -> Table {
-    let mut table = Table::new(&[
-        (what, Align::Left),
-        ("EXCHANGES", Align::Right),
-        ("TIME", Align::Right),
-        ("MOST OF IT", Align::Left),
-    ]);
-    for group in groups {
-        table.row(vec![
-            plain(&group.name).as_str().into(),
-            count(group.exchanges.round() as u64).into(),
-            millis(group.seconds * 1e3).into(),
-            format!("{}: {}", plain(&group.owner), plain(&group.limit)).into(),
-        ]);
-    }
-    table
 }
 
 /// One exchange with its evidence.
@@ -222,10 +183,6 @@ fn example(it: &SlowExample) -> String {
         out.push_str(&format!("    note    {}\n", plain(&it.notes.join(", "))));
     }
     out
-}
-
-fn millis(time: f64) -> String {
-    micros((time * 1e3).round().max(0.0) as u64)
 }
 
 #[cfg(test)]

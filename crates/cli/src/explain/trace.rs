@@ -16,7 +16,7 @@ use trace::join::join;
 use trace::judge::scale::Wishes;
 use trace::report::Report;
 
-use crate::end::{End, Failure, finish, json_line, print_json};
+use crate::end::{End, Failure, finish, print_json, print_json_line};
 use crate::show::paint::Paint;
 use crate::show::screen;
 use read::{Picture, Reading};
@@ -95,7 +95,7 @@ fn carry_out(args: &Args) -> Result<End, Failure> {
             draw(args, &reading, &report)?;
             if args.json {
                 // A large report in one line is half as long.
-                screen::print(&json_line(&report)?)?;
+                print_json_line(&report)?;
             } else {
                 screen::print(&render::report(&report, screen::width(), Paint::for_stdout()))?;
             }

@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 async fn show(args: &Args) -> Result<End, Failure> {
-    let explained = args.contact.client().explain_users(args.service.as_deref()).await?;
+    let explained = args.contact.client()?.explain_users(args.service.as_deref()).await?;
     if args.contact.json {
         print_json(&explained)?;
     } else {

@@ -3,8 +3,10 @@
 mod heartbeat;
 mod limit;
 mod link;
+mod mptcp;
 mod names;
 mod packets;
+mod uplink;
 mod users;
 mod vrrp;
 
@@ -59,6 +61,9 @@ pub fn render(status: &Status, width: usize, paint: Paint) -> String {
     for warning in &status.warnings {
         out.push_str(&format!("{} {}\n", paint.text(Colour::Doubt, "warning:"), plain(warning)));
     }
+    for trouble in status.uplinks.iter().flat_map(|all| &all.troubles) {
+        out.push_str(&format!("{} {}\n", paint.text(Colour::Doubt, "uplinks:"), plain(trouble)));
+    }
     out.push_str(&users::alarms(status, paint));
     let mut tables = vec![services(status), users::promises(status), certificates(status)];
     tables.extend([pools(status), limit::limits(status), servers(status)]);
@@ -69,6 +74,8 @@ pub fn render(status: &Status, width: usize, paint: Paint) -> String {
     tables.push(vrrp::members(status));
     tables.extend([heartbeat::peers(status), heartbeat::paths(status), heartbeat::targets(status)]);
     tables.push(link::links(status));
+    tables.push(uplink::uplinks(status));
+    tables.extend([mptcp::endpoints(status), mptcp::subflows(status)]);
     if let Some(served) = &status.names {
         tables.extend([names::listeners(served), names::names(served)]);
     }

@@ -76,6 +76,7 @@ mod tests {
             names: vec!["shop.example".into()],
             kind: "ecdsa",
             not_after: day(*days),
+            span: Duration::from_secs(90 * 86_400),
             stapled: false,
             since: day(0),
             trouble: None,

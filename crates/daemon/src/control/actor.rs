@@ -19,11 +19,13 @@ use tokio::sync::{mpsc, watch};
 use super::fallen;
 use super::force::{Force, needs_restart};
 use super::handle::{Control, Order};
+use super::keeping::Keeping;
 use super::order::{Applied, ApplyError, Change, Leave, Planned, RollbackError};
 use super::origin::{Origin, Way};
 use super::picture::{Picture, ServerFacts};
 use super::tell;
 use super::words::Words;
+use crate::acme::proof::Proof;
 use crate::audit::Audit;
 use crate::event::Events;
 use crate::generations::{Entry, Generations, digest};
@@ -65,10 +67,11 @@ pub struct Actor {
     pub(super) events: Events,
     pub(super) force: Force,
     vault: Vault,
+    proofs: BTreeMap<String, Proof>,
     pub(super) overlay: Overlay,
     pub(super) audit: Audit,
     pub(super) sources: BTreeMap<String, String>,
-    pub(super) file: Option<PathBuf>,
+    pub(super) keeping: Keeping,
     publish: watch::Sender<Arc<Picture>>,
     inbox: mpsc::Receiver<Order>,
     pub(super) handing: bool,
@@ -94,7 +97,7 @@ impl Actor {
         let now = SystemTime::now();
         let number = generations.number_for(&change.text).max(at_least).max(1);
         let empty = Book::empty(workers);
-        let (vault, warnings) = Vault::default().prepare(&checked.config, now)?;
+        let (vault, warnings) = Vault::in_state(state.clone()).prepare(&checked.config, now)?;
         let book = secured(empty.under(overlay.over(&checked), &memory, now), &vault.materials());
         let done = act::carry_out(&*engine, &mut listeners, &empty, book, number).await?;
         generations.add(number, &entry(&change, None), now);
@@ -118,6 +121,7 @@ impl Actor {
         let failures = generations.failed() + words.failures() + audit.failures();
         let first = force.picture(&book, &listeners, failures, false);
         let (control, inbox, publish) = Control::new(Arc::new(first), events.clone());
+        let base = change.base;
         let (handing, leaving) = (false, false);
         let mut actor = Actor {
             engine,
@@ -128,15 +132,17 @@ impl Actor {
             events,
             force,
             vault,
+            proofs: BTreeMap::new(),
             overlay,
             audit,
             sources: BTreeMap::new(),
-            file,
+            keeping: Keeping::new(file, state, None),
             publish,
             inbox,
             handing,
             leaving,
         };
+        actor.taken_from_file(base);
         actor.after_change(done.confirmed);
         actor.tick();
         Ok((control, actor))
@@ -167,9 +173,10 @@ impl Actor {
         // Whoever asked may have gone away: the answer is then for nobody.
         match order {
             Order::Apply(change, back) => drop(back.send(self.ordered(*change).await)),
+            Order::Patch(patch, back) => drop(back.send(self.patched(*patch).await)),
             Order::Plan(text, file, back) => drop(back.send(self.plan(&text, &file))),
-            Order::Rollback(to, origin, back) => {
-                drop(back.send(self.rolled_back(to, origin).await));
+            Order::Rollback(to, save, origin, back) => {
+                drop(back.send(self.rolled_back(to, save, origin).await));
             }
             Order::Generations(back) => drop(back.send(self.generations.list())),
             Order::Text(number, back) => {
@@ -183,6 +190,10 @@ impl Actor {
             Order::Emptied(servers) => self.emptied(&servers),
             Order::HandOver(back) => drop(back.send(self.hand_over())),
             Order::LookAtCertificates => self.renew(),
+            Order::Prove(key, proof, back) => {
+                self.prove(&key, proof).await;
+                let _ = back.send(());
+            }
             Order::TakeBack => self.handing = false,
             Order::Leave(how, back) => drop(back.send(self.leave(how))),
             Order::Verdict(_)
@@ -207,9 +218,9 @@ impl Actor {
         let warnings = checked.warnings.clone();
         if change.text == *self.force.text {
             let needs_restart = needs_restart(&self.force.first, &checked.config);
-            let generation = self.force.generation;
-            let diff = differs;
-            return Ok(Applied { generation, diff, warnings, needs_restart, confirmed: true });
+            let (generation, diff) = (self.force.generation, differs);
+            let (confirmed, saved) = (true, None);
+            return Ok(Applied { generation, diff, warnings, needs_restart, confirmed, saved });
         }
         let now = SystemTime::now();
         let number = self.generations.number_for(&change.text);
@@ -244,6 +255,7 @@ impl Actor {
             warnings,
             needs_restart: needs_restart(&self.force.first, &self.force.config),
             confirmed: done.confirmed,
+            saved: None,
         })
     }
 
@@ -271,12 +283,12 @@ impl Actor {
         })
     }
 
-    pub(super) async fn rollback(
-        &mut self,
+    /// A kept generation as a change; with the number that it repeats.
+    pub(super) fn kept(
+        &self,
         to: Option<u64>,
         origin: Origin,
-    ) -> Result<Applied, RollbackError> {
-        self.may_change()?;
+    ) -> Result<(Change, u64), RollbackError> {
         let kept = match to {
             Some(number) => {
                 self.generations.find(number).ok_or_else(|| RollbackError::Unknown {
@@ -289,14 +301,8 @@ impl Actor {
                 .before(self.force.generation, &self.force.text)
                 .ok_or(RollbackError::NonePrevious)?,
         };
-        let change = Change {
-            text: kept.text.clone(),
-            file: kept.record.file.clone(),
-            origin: Origin { way: Way::Rollback, ..origin },
-            expect: None,
-        };
-        let repeats = kept.record.number;
-        Ok(self.apply(change, Some(repeats)).await?)
+        let origin = Origin { way: Way::Rollback, ..origin };
+        Ok((Change::new(&*kept.text, &*kept.record.file, origin), kept.record.number))
     }
 
     fn leave(&mut self, how: Leave) -> Duration {
@@ -347,8 +353,10 @@ impl Actor {
 
     pub(super) fn publish(&mut self) {
         let failures = self.generations.failed() + self.words.failures() + self.audit.failures();
+        let failures = failures + self.keeping.failures();
         let picture = self.force.picture(&self.book, &self.listeners, failures, self.leaving);
-        let picture = Picture { sources: self.sources.clone(), ..picture };
+        let (sources, drift) = (self.sources.clone(), self.keeping.drift());
+        let picture = Picture { sources, drift, ..picture };
         self.publish.send_replace(Arc::new(picture));
     }
 

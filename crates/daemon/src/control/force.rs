@@ -75,6 +75,7 @@ impl Force {
             leaving,
             state_failures,
             sources: BTreeMap::new(),
+            drift: None,
         }
     }
 }

@@ -13,13 +13,14 @@ use model::id::ServerId;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::order::{
-    AgentWord, Applied, ApplyError, Change, Generation, Gone, Leave, Planned, Resolution,
+    AgentWord, Applied, ApplyError, Change, Generation, Gone, Leave, Patch, Planned, Resolution,
     RollbackError, Verdict,
 };
 use super::origin::Origin;
 use super::picture::{Ejected, Picture, ServerFacts, Share};
 use super::sighting::Found;
 use super::word::{Operate, Operated, ServerWord, SetServerError, UndoError, Undone};
+use crate::acme::proof::Proof;
 use crate::audit::Kept;
 use crate::event::Events;
 use crate::reconcile::memory::Memory;
@@ -40,10 +41,12 @@ pub struct Control {
 pub enum Order {
     /// Put a configuration in force.
     Apply(Box<Change>, oneshot::Sender<Result<Applied, ApplyError>>),
+    /// Change one object.
+    Patch(Box<Patch>, oneshot::Sender<Result<Applied, ApplyError>>),
     /// Say what a configuration would do: its text, its file.
     Plan(String, String, oneshot::Sender<Result<Planned, Findings>>),
-    /// Put an older generation in force.
-    Rollback(Option<u64>, Origin, oneshot::Sender<Result<Applied, RollbackError>>),
+    /// Put an older generation in force: which, whether it is saved, by whom.
+    Rollback(Option<u64>, Option<bool>, Origin, oneshot::Sender<Result<Applied, RollbackError>>),
     /// List generations.
     Generations(oneshot::Sender<Vec<Generation>>),
     /// The text of a generation.
@@ -68,6 +71,9 @@ pub enum Order {
     Resolution(Resolution),
     /// Look whether files of certificates have changed.
     LookAtCertificates,
+    /// Have something ready for the authority of the order of this name, or nothing any more; answered when workers show
+    /// it.
+    Prove(String, Option<Proof>, oneshot::Sender<()>),
     /// What the judge and slow start make of weights.
     Shares(Vec<(ServerId, Option<Share>)>),
     /// Servers that are put out for what they answer, or come back.
@@ -131,6 +137,14 @@ impl Control {
         self.ask(|back| Order::Apply(Box::new(change), back)).await?
     }
 
+    /// Changes one object of the configuration that is in force when it is its turn, wholly or not at all.
+    ///
+    /// # Errors
+    /// As `apply`, and when there is no such object.
+    pub async fn patch(&self, patch: Patch) -> Result<Applied, ApplyError> {
+        self.ask(|back| Order::Patch(Box::new(patch), back)).await?
+    }
+
     /// Says what a configuration would do; changes nothing. `Ok(Err(_))`: its mistakes.
     ///
     /// # Errors
@@ -150,9 +164,10 @@ impl Control {
     pub async fn rollback(
         &self,
         to: Option<u64>,
+        save: Option<bool>,
         origin: Origin,
     ) -> Result<Applied, RollbackError> {
-        self.ask(|back| Order::Rollback(to, origin, back)).await.map_err(ApplyError::from)?
+        self.ask(|back| Order::Rollback(to, save, origin, back)).await.map_err(ApplyError::from)?
     }
 
     /// The generations kept, oldest first.
@@ -245,6 +260,13 @@ impl Control {
     /// Has the files of certificates looked at; what changed is told as events.
     pub async fn look_at_certificates(&self) {
         let _ = self.orders.send(Order::LookAtCertificates).await;
+    }
+
+    /// Has something ready for the authority of the order of this name, or nothing any more; returns when workers show
+    /// it.
+    pub async fn prove(&self, key: String, proof: Option<Proof>) {
+        // A daemon on its way out shows nothing.
+        let _ = self.ask(|back| Order::Prove(key, proof, back)).await;
     }
 
     /// Hands everything to the process that takes over; until `take_back` or `leave` nothing is changed any more.

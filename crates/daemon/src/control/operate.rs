@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use model::config::edit::{Edit, edit, name_from, server_address};
-use model::config::{Admin, Weight};
+use model::config::{Admin, Weight, WriteBack};
 use model::id::ServerId;
 
 use super::actor::Actor;
@@ -198,13 +198,14 @@ impl Actor {
 
     fn saves(&self, asked: Option<bool>) -> bool {
         // Without a file nothing is saved unless somebody insists, and is told.
-        let usual = self.force.config.global.control.write_back && self.file.is_some();
+        let into_file = self.force.config.global.control.write_back == WriteBack::File;
+        let usual = into_file && self.keeping.file.is_some();
         asked.unwrap_or(usual)
     }
 
     /// The file's text with an order in it; nothing is written yet.
     fn edited(&self, pool: &str, name: &str, order: &Edit<'_>) -> Result<Written, SaveError> {
-        let path = self.file.clone().ok_or(SaveError::NoFile)?;
+        let path = self.keeping.file.clone().ok_or(SaveError::NoFile)?;
         let shown = path.display().to_string();
         let failed = |source: io::Error| SaveError::Read { file: shown.clone(), source };
         // A link stays a link.
@@ -224,15 +225,16 @@ impl Actor {
     ) -> Result<String, SetServerError> {
         let Written { file, text } = written;
         let shown = file.display().to_string();
-        let change = Change {
-            text: text.clone(),
-            file: self.force.file.to_string(),
-            origin: origin.clone(),
-            expect: None,
-        };
+        let change = Change::new(text.clone(), &*self.force.file, origin.clone());
         self.apply(change, None).await?;
         match keep::replace_like(&file, text.as_bytes()) {
-            Ok(()) => Ok(shown),
+            Ok(()) => {
+                self.keeping.written(&self.force.text);
+                if self.look_at_file() {
+                    self.publish();
+                }
+                Ok(shown)
+            }
             Err(source) => Err(SetServerError::Written { file: shown, source }),
         }
     }

@@ -1,9 +1,11 @@
 //! What can be asked of the daemon, and what it answers: the words of `Control`. It carries nothing out.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use model::config::{Diff, Finding, Findings};
+use model::config::patch::Object;
+use model::config::{Diff, Finding, Findings, PatchError};
 use model::id::ServerId;
 use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
@@ -24,6 +26,33 @@ pub struct Change {
     pub origin: Origin,
     /// Only if this generation is in force, so that nobody undoes a change unseen; `None`: in any case.
     pub expect: Option<u64>,
+    /// Whether it is written into the file; `None`: as the configuration says.
+    pub save: Option<bool>,
+    /// The file's own text, where the text was made of it; `None`: it was not.
+    pub base: Option<Arc<str>>,
+}
+
+impl Change {
+    /// In any case, kept as the configuration says.
+    pub fn new(text: impl Into<String>, file: impl Into<String>, origin: Origin) -> Change {
+        let (text, file) = (text.into(), file.into());
+        Change { text, file, origin, expect: None, save: None, base: None }
+    }
+}
+
+/// A change of one object of the configuration, or of the whole.
+#[derive(Clone, Debug)]
+pub struct Patch {
+    /// Of which.
+    pub object: Object,
+    /// The merge patch (RFC 7396).
+    pub patch: serde_json::Value,
+    /// Who asks.
+    pub origin: Origin,
+    /// Only if this generation is in force; `None`: whichever is.
+    pub expect: Option<u64>,
+    /// Whether it is written into the file; `None`: as the configuration says.
+    pub save: Option<bool>,
 }
 
 /// What a change did.
@@ -39,6 +68,8 @@ pub struct Applied {
     pub needs_restart: Vec<String>,
     /// Every worker acts on it (false: a worker had not confirmed within the time allowed, and will).
     pub confirmed: bool,
+    /// The file that has it now.
+    pub saved: Option<String>,
 }
 
 /// What a change would do.
@@ -56,7 +87,7 @@ pub struct Planned {
     pub listeners: Vec<String>,
 }
 
-/// Why a configuration was not put in force. Nothing has changed.
+/// Why a configuration was not put in force, or not kept. But for `Unwritten` nothing has changed.
 #[derive(Debug, Error)]
 pub enum ApplyError {
     /// The text has mistakes.
@@ -87,6 +118,33 @@ pub enum ApplyError {
     /// Keys or certificates are no good.
     #[error(transparent)]
     Tls(#[from] crate::tls::vault::VaultError),
+    /// The patch cannot be written into the configuration.
+    #[error(transparent)]
+    Patch(#[from] PatchError),
+    /// It was to be saved, and this daemon has no file.
+    #[error("this daemon was not started from a file")]
+    NoFile,
+    /// The file to write says something else.
+    #[error("{0} is neither what is in force nor what is to be: reload it, or apply it, first")]
+    Differs(String),
+    /// The file to write cannot be read.
+    #[error("cannot read {file}: {source}")]
+    Unread {
+        /// The file.
+        file: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// It is in force and not in the file.
+    #[error("the configuration is in force, but {file} could not be written: {source}")]
+    Unwritten {
+        /// The file.
+        file: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
     /// Another process is taking over.
     #[error("another process is taking over: ask it, or try again when it has given up")]
     HandingOver,

@@ -25,6 +25,9 @@ impl Actor {
         let due = entries
             .filter_map(|(id, entry)| Some((*id, server::ticked(&entry.facts, now, local)?)))
             .collect::<Vec<_>>();
+        if self.look_at_file() {
+            self.publish();
+        }
         if !due.is_empty() {
             self.becomes(due, "clock");
         } else if self.words.is_due(now) {

@@ -55,6 +55,8 @@ pub struct Picture {
     pub state_failures: u64,
     /// Sources of servers whose last answer was not believed, by pool: why.
     pub sources: BTreeMap<String, String>,
+    /// In what the file differs; `None`: in nothing.
+    pub drift: Option<Arc<api::types::Drift>>,
 }
 
 impl Picture {

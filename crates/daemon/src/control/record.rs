@@ -17,21 +17,35 @@ impl Actor {
     pub(super) async fn ordered(&mut self, change: Change) -> Result<Applied, ApplyError> {
         let (origin, file) = (change.origin.clone(), change.file.clone());
         let before = self.force.generation;
+        let (room, base) = (self.room(&change)?, change.base.clone());
         let applied = self.apply(change, None).await?;
-        self.note_generation(&origin, "apply", before, &file);
-        Ok(applied)
+        if base.is_some() {
+            self.taken_from_file(base);
+        }
+        let saved = self.keep_in(room);
+        let into = saved.as_ref().ok().cloned().flatten();
+        self.note_generation(&origin, ("apply", &file), before, into);
+        self.publish();
+        Ok(Applied { saved: saved?, ..applied })
     }
 
     /// Puts an older generation in force and records who wanted it.
     pub(super) async fn rolled_back(
         &mut self,
         to: Option<u64>,
+        save: Option<bool>,
         origin: Origin,
     ) -> Result<Applied, RollbackError> {
         let before = self.force.generation;
-        let applied = self.rollback(to, origin.clone()).await?;
-        self.note_generation(&origin, "rollback", before, "an older generation");
-        Ok(applied)
+        let (change, repeats) = self.kept(to, origin.clone())?;
+        let change = Change { save, ..change };
+        let room = self.room(&change)?;
+        let applied = self.apply(change, Some(repeats)).await?;
+        let saved = self.keep_in(room);
+        let into = saved.as_ref().ok().cloned().flatten();
+        self.note_generation(&origin, ("rollback", "an older generation"), before, into);
+        self.publish();
+        Ok(Applied { saved: saved?, ..applied })
     }
 
     /// Records a change; its number.
@@ -60,14 +74,20 @@ impl Actor {
         self.audit.add(AuditRecord { undoes: Some(undoes), ..record }, Some(reversal))
     }
 
-    fn note_generation(&mut self, origin: &Origin, action: &str, before: u64, from: &str) {
+    fn note_generation(
+        &mut self,
+        origin: &Origin,
+        (action, from): (&str, &str),
+        before: u64,
+        saved: Option<String>,
+    ) {
         let after = self.force.generation;
         if before == after {
             return;
         }
         let texts = (format!("generation {before}"), format!("generation {after}, from {from}"));
         let reversal = Some(Reversal::Generation { before, after });
-        self.note(origin, (action, "configuration"), (&texts.0, &texts.1), None, reversal);
+        self.note(origin, (action, "configuration"), (&texts.0, &texts.1), saved, reversal);
     }
 }
 

@@ -13,6 +13,7 @@ use crate::reconcile::fake::{Asked, Fake};
 use crate::reconcile::memory::Memory;
 use crate::scratch::Scratch;
 
+mod changing;
 mod operating;
 
 const TEXT: &str = r#"
@@ -94,7 +95,7 @@ fn by() -> Origin {
 }
 
 fn change(text: &str) -> Change {
-    Change { text: text.to_owned(), file: "t.toml".to_owned(), origin: by(), expect: None }
+    Change::new(text, "t.toml", by())
 }
 
 fn drained() -> String {
@@ -170,18 +171,18 @@ async fn what_cannot_change_while_running_is_told() {
 #[tokio::test]
 async fn rollback_is_a_new_generation_with_an_old_text() {
     let world = World::start(TEXT, None).await;
-    let none = world.control.rollback(None, by()).await.unwrap_err();
+    let none = world.control.rollback(None, None, by()).await.unwrap_err();
     assert!(matches!(none, RollbackError::NonePrevious));
     world.apply(&drained()).await.unwrap();
-    let back = world.control.rollback(None, by()).await.unwrap();
+    let back = world.control.rollback(None, None, by()).await.unwrap();
     assert_eq!(back.generation, 3);
     assert_eq!(world.state("a"), ServerState::Up);
     let kept = world.control.generations().await.unwrap();
     assert_eq!(kept.last().unwrap().repeats, Some(1));
     assert_eq!(kept.last().unwrap().origin.way, Way::Rollback);
-    assert_eq!(world.control.rollback(Some(2), by()).await.unwrap().generation, 4);
+    assert_eq!(world.control.rollback(Some(2), None, by()).await.unwrap().generation, 4);
     assert_eq!(world.state("a"), ServerState::Drain);
-    let unknown = world.control.rollback(Some(77), by()).await.unwrap_err();
+    let unknown = world.control.rollback(Some(77), None, by()).await.unwrap_err();
     assert!(unknown.to_string().contains("kept are 1, 2, 3, 4"), "{unknown}");
     assert_eq!(world.control.generation_text(1).await.unwrap().as_deref(), Some(TEXT));
 }
@@ -247,7 +248,7 @@ async fn a_state_directory_that_cannot_be_written_is_told_and_counted() {
     let world = World::start(TEXT, Some(&file)).await;
     world.say("a", ServerWord::Drain).await;
     world.apply(&drained()).await.unwrap();
-    assert_eq!(world.control.rollback(None, by()).await.unwrap().generation, 3);
+    assert_eq!(world.control.rollback(None, None, by()).await.unwrap().generation, 3);
     assert!(world.control.picture().state_failures >= 4);
     let whats = world.whats();
     assert!(whats.contains(&"words-not-kept") && whats.contains(&"generations-not-kept"));

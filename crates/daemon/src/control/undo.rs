@@ -57,10 +57,13 @@ impl Actor {
                     return Err(moved());
                 }
                 let text = self.force.text.clone();
-                self.rollback(Some(before), origin.clone()).await?;
-                if record.saved.is_some() {
-                    saved = self.unwrite(&text);
+                let (change, repeats) = self.kept(Some(before), origin.clone())?;
+                self.apply(change, Some(repeats)).await?;
+                match &record.saved {
+                    Some(_) => saved = self.unwrite(&text),
+                    None => drop(self.keep_in(self.room_beside())?),
                 }
+                self.publish();
                 Reversal::Generation { before: after, after: self.force.generation }
             }
         };
@@ -74,7 +77,7 @@ impl Actor {
 
     /// Writes what is in force again into the file that an order had been written to; the file, if that was possible.
     fn unwrite(&mut self, expected: &str) -> Option<String> {
-        let file = self.file.as_ref()?.canonicalize().ok()?;
+        let file = self.keeping.file.as_ref()?.canonicalize().ok()?;
         let shown = file.display().to_string();
         let same = keep::read(&file, expected.len() as u64)
             .is_ok_and(|it| it.as_deref() == Some(expected));
@@ -85,6 +88,10 @@ impl Actor {
             );
             self.events.warn("file-differs", text);
         }
+        if written {
+            self.keeping.written(&self.force.text);
+        }
+        self.look_at_file();
         written.then_some(shown)
     }
 }

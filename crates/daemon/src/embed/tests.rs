@@ -68,7 +68,7 @@ async fn it_carries_changes_and_leaves_nothing_behind() {
     let holder = TcpListener::bind(taken).unwrap();
     let more =
         format!("{text}[service.two]\nlisten = \"{taken}\"\nforward = \"tcp\"\npool = \"p\"\n");
-    let change = Change { text: more, file: "x".to_owned(), origin: by, expect: None };
+    let change = Change::new(more, "x", by);
     let error = daemon.control().apply(change.clone()).await.unwrap_err();
     assert!(
         matches!(error, ApplyError::Listen(_)) && error.to_string().contains(&taken.to_string())

@@ -6,17 +6,18 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use model::breaker::clock;
 use tokio::net::TcpListener;
 
 use super::{CONTENT_TYPE, Scrape, text};
-use crate::report::vitals::{Vitals, unix_ms};
+use crate::report::vitals::Vitals;
 use crate::serve::guard::{Guarded, Terms};
 
 /// A scraper connects, asks and leaves; whoever does not is not waited for.
@@ -109,11 +110,9 @@ async fn scrape(State(vitals): State<Arc<Vitals>>) -> Response {
 /// One scrape, for this endpoint and for the local API.
 pub fn answer(vitals: &Vitals) -> Response {
     let picture = vitals.control.picture();
-    let scrape = Scrape {
-        snapshot: Arc::clone(&picture.snapshot),
-        facts: vitals.facts(&picture),
-        now_unix_ms: unix_ms(SystemTime::now()),
-    };
+    let facts = vitals.facts(&picture);
+    let now = clock(facts.open.now);
+    let scrape = Scrape { snapshot: Arc::clone(&picture.snapshot), facts, now };
     match text(scrape) {
         Ok(text) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),

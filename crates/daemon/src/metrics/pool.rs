@@ -35,7 +35,7 @@ pub(super) const FAMILIES: &[(&str, &str, Field)] = &[
 
 pub(super) fn encode(
     pools: &[&PoolView],
-    now_unix_ms: u64,
+    now: u64,
     to: &mut DescriptorEncoder,
 ) -> Result<(), Error> {
     for (name, help, field) in FAMILIES {
@@ -45,14 +45,10 @@ pub(super) fn encode(
         });
         counters(to, (&format!("steelyard_pool_{name}"), None, help), rows)?;
     }
-    breakers(pools, now_unix_ms, to)
+    breakers(pools, now, to)
 }
 
-fn breakers(
-    pools: &[&PoolView],
-    now_unix_ms: u64,
-    to: &mut DescriptorEncoder,
-) -> Result<(), Error> {
+fn breakers(pools: &[&PoolView], now: u64, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let each = || pools.iter().flat_map(|pool| Bound::ALL.iter().map(move |bound| (pool, *bound)));
     let labels = |pool: &PoolView, bound: Bound| {
         [("pool", pool.config.name.clone()), ("bound", bound.name().to_owned())]
@@ -67,8 +63,8 @@ fn breakers(
             Some((labels(pool, bound), pool.live.breakers.of(bound), limit))
         })
     };
-    let rows = limited()
-        .map(|(labels, it, _)| (labels, f64::from(u8::from(it.state(now_unix_ms).is_open()))));
+    let rows =
+        limited().map(|(labels, it, _)| (labels, f64::from(u8::from(it.state(now).is_open()))));
     let help = "Whether a circuit breaker refuses: 1 until a second passed without a refusal.";
     gauges(to, ("steelyard_pool_breaker_open", None, help), rows)?;
     let rows = limited().map(|(labels, it, _)| (labels, f64::from(it.in_use())));
@@ -83,9 +79,8 @@ fn breakers(
     let name = |pool: &PoolView| [("pool", pool.config.name.clone())];
     let rows = pools.iter().map(|pool| (name(pool), f64::from(waiting(pool))));
     gauges(to, ("steelyard_pool_waiting", None, "Requests that wait for a server."), rows)?;
-    let rows = pools
-        .iter()
-        .map(|pool| (name(pool), f64::from(u8::from(shedding(pool, now_unix_ms).is_some()))));
+    let rows =
+        pools.iter().map(|pool| (name(pool), f64::from(u8::from(shedding(pool, now).is_some()))));
     let help = "Whether the queue is held to what servers take in time: 1 until a second passed without shedding.";
     gauges(to, ("steelyard_pool_shedding", None, help), rows)
 }

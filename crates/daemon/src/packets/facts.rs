@@ -1,6 +1,6 @@
 //! Facts of this machine that a plan needs: who uses which address, what time it is. Reads `/proc`, decides nothing.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -34,6 +34,11 @@ pub fn returns(config: &Config) -> BTreeSet<IpAddr> {
         out.extend(own.iter().copied());
     }
     out
+}
+
+/// Addresses that this machine shares with others.
+pub fn shared(config: &Config) -> HashSet<IpAddr> {
+    config.vrrp.values().flat_map(|group| group.moves().map(|(ip, _)| ip)).collect()
 }
 
 /// Which of these addresses sockets of this machine are bound to, and by what.
@@ -80,10 +85,15 @@ pub fn minute(now: SystemTime) -> u16 {
 
 /// The datapath's clock in ticks.
 pub fn tick() -> u32 {
+    u32::try_from(nanos() >> l4::abi::TICK_SHIFT).unwrap_or_default()
+}
+
+/// The same in nanoseconds.
+pub fn nanos() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let seconds = Duration::from_secs(u64::try_from(now.tv_sec).unwrap_or_default());
     let nanos = seconds + Duration::from_nanos(u64::try_from(now.tv_nsec).unwrap_or_default());
-    u32::try_from(nanos.as_nanos() >> l4::abi::TICK_SHIFT).unwrap_or_default()
+    u64::try_from(nanos.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

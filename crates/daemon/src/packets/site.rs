@@ -12,16 +12,18 @@ use bpf::{Dispatcher, Home, Mode, Slot};
 use l4::abi::Notice;
 use l4::counts::{Counts, Outcomes};
 use l4::hops::{Hops, Request};
+use l4::insight::Watcher;
 use l4::notices::Notices;
 use l4::plan::{Planner, facts::Facts};
 use l4::sweep::{Census, Sweeper};
 use l4::write::Write;
 use l4::{Plane, Sizes, abi, apply};
 use model::config::{AttachMode, Config};
+use model::insight::{Change, Follow};
 use model::moment::Moment;
 use model::snapshot::Snapshot;
 
-use super::view::InterfaceView;
+use super::view::{InsightView, InterfaceView};
 
 /// The open plane.
 pub struct Site {
@@ -29,6 +31,8 @@ pub struct Site {
     dispatcher: Dispatcher,
     plane: Plane,
     sweeper: Sweeper,
+    watcher: Watcher,
+    follow: Follow,
     notices: Notices,
     /// Packets of services and servers that are gone since this process began, and of those before it.
     gone: Outcomes,
@@ -97,6 +101,7 @@ impl Site {
             planner.recover(found);
         }
         let sweeper = Sweeper::new(&plane).map_err(OpenError::Map)?;
+        let watcher = Watcher::new(&plane).map_err(OpenError::Map)?;
         let notices = Notices::open(&plane).map_err(l4::OpenError::from)?;
         let gone_before = (!plane.adopted()).then_some(0);
         Ok(Site {
@@ -104,6 +109,8 @@ impl Site {
             dispatcher,
             plane,
             sweeper,
+            watcher,
+            follow: Follow::default(),
             notices,
             gone: Outcomes::new(),
             gone_before,
@@ -232,6 +239,24 @@ impl Site {
             self.written.insert(index, value);
         }
         Ok(())
+    }
+
+    /// What is new of watched connections, one in `sample`; `None`: none is watched.
+    ///
+    /// # Errors
+    /// A map refused.
+    pub fn watched(
+        &mut self,
+        sample: Option<u32>,
+        now: u64,
+    ) -> Result<(Vec<Change>, InsightView), bpf::TableError> {
+        if l4::insight::switch(&self.plane, &self.watcher, sample)? {
+            self.follow.clear();
+        }
+        let seen = if sample.is_some() { self.watcher.read() } else { Vec::new() };
+        let changes = self.follow.changes(seen, now);
+        let drawn = l4::insight::drawn(&self.plane)?;
+        Ok((changes, InsightView { sample, watched: self.follow.watched(), drawn }))
     }
 
     /// Counts connections, and clients that stick to the servers of these indexes, and gives back what servers that left

@@ -24,6 +24,7 @@ use super::view::{InterfaceView, View};
 use super::{attach, facts};
 use crate::control::{Control, Picture};
 use crate::event::Events;
+use crate::insight::Insight;
 
 /// Between two looks at next hops.
 const TICK: Duration = Duration::from_millis(200);
@@ -50,9 +51,10 @@ pub(super) async fn run(
     control: Control,
     mut orders: mpsc::Receiver<Order>,
     show: watch::Sender<Arc<View>>,
+    insight: Arc<Insight>,
 ) {
     let mut pictures = control.watch();
-    let mut life = Life::new(control.events().clone());
+    let mut life = Life::new(control.events().clone(), insight);
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut alive = true;
@@ -117,6 +119,8 @@ struct Life {
     view: View,
     told: Option<String>,
     alarms: Alarms,
+    /// What watched connections showed.
+    insight: Arc<Insight>,
     /// Connections given up for new ones, at the last sweep.
     evicted: Option<u64>,
     /// Another process has the plane, which it is about to leave.
@@ -130,7 +134,7 @@ struct Life {
 }
 
 impl Life {
-    fn new(events: Events) -> Life {
+    fn new(events: Events, insight: Arc<Insight>) -> Life {
         let now = Instant::now();
         Life {
             events,
@@ -143,6 +147,7 @@ impl Life {
             view: View::default(),
             told: None,
             alarms: Alarms::default(),
+            insight,
             evicted: None,
             held: false,
             dirty: true,
@@ -237,6 +242,11 @@ impl Life {
     /// Reads links, addresses and neighbours anew, and asks for every way.
     async fn look(&mut self, config: &Config) {
         let (Some(kernel), Some(site)) = (&self.kernel, &mut self.site) else { return };
+        let shared = facts::shared(config);
+        if shared != *self.facts.shared {
+            self.facts.shared = Arc::new(shared);
+            self.dirty = true;
+        }
         let returns = facts::returns(config);
         let busy = facts::busy(&returns);
         if busy != self.facts.busy {

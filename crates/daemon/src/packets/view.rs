@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::time::Instant;
 
 use l4::counts::Counts;
+use l4::insight::Drawn;
 use model::id::ServerId;
 
 /// The packet plane at one moment.
@@ -34,6 +35,8 @@ pub struct View {
     pub loads: HashMap<ServerId, Load>,
     /// Bytes that the tables take.
     pub memory: u64,
+    /// What is watched.
+    pub insight: InsightView,
     /// Counters now.
     pub now: Option<Sample>,
     /// Counters a while ago.
@@ -49,6 +52,17 @@ pub struct Sample {
     pub at: Instant,
     /// What.
     pub counts: Counts,
+}
+
+/// What is watched of connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InsightView {
+    /// One in so many; `None`: none is.
+    pub sample: Option<u32>,
+    /// Connections that are watched now.
+    pub watched: usize,
+    /// What became of those that were drawn, since the tables were made.
+    pub drawn: Drawn,
 }
 
 /// Where packets are taken.

@@ -221,7 +221,7 @@ fn hand_over(
 }
 
 /// Waits, within `CONFIRM`, until every worker acts on a version.
-async fn installed(engine: &dyn Engine, version: u64) -> bool {
+pub async fn installed(engine: &dyn Engine, version: u64) -> bool {
     let look = async {
         while engine.installed() < version {
             tokio::time::sleep(LOOK).await;

@@ -12,7 +12,7 @@ use model::config::{Config, Pool, Server, Service, SocketOptions};
 use model::id::{ListenerId, PoolId, ServerId, ServiceId};
 use model::live::pool::PoolLive;
 use model::live::{ServerLive, ServiceLive};
-use model::snapshot::{PoolView, ServerView, ServiceView, Snapshot};
+use model::snapshot::{PoolView, Proofs, ServerView, ServiceView, Snapshot};
 
 use super::kept;
 use super::memory::{self, Memory};
@@ -32,6 +32,8 @@ pub struct Book {
     pub servers: HashMap<ServerId, ServerEntry>,
     /// Listeners by configured address.
     pub listeners: BTreeMap<SocketAddr, Listener>,
+    /// What authorities ask for to see that names are ours.
+    pub proofs: Option<Arc<Proofs>>,
     workers: usize,
     next: NextIds,
     version: u64,
@@ -87,6 +89,7 @@ impl Book {
             pools: BTreeMap::new(),
             servers: HashMap::new(),
             listeners: BTreeMap::new(),
+            proofs: None,
             workers,
             next: NextIds::default(),
             version: 0,
@@ -185,6 +188,7 @@ impl Book {
         let pools = self.pools.values().zip(other.pools.values());
         let services = self.services.values().zip(other.services.values());
         self.pools.len() == other.pools.len()
+            && self.proofs == other.proofs
             && self.services.len() == other.services.len()
             && pools.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
             && services.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
@@ -203,7 +207,8 @@ impl Book {
         self.version += 1;
         let services = self.services.values().map(|view| (view.id, Arc::clone(view))).collect();
         let pools = self.pools.values().map(|view| (view.id, Arc::clone(view))).collect();
-        Arc::new(Snapshot { generation, version: self.version, services, pools })
+        let proofs = self.proofs.clone();
+        Arc::new(Snapshot { generation, version: self.version, services, pools, proofs })
     }
 
     /// A new id for the listener at an address: its sockets are to be others.

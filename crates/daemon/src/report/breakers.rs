@@ -4,14 +4,30 @@ use api::types::BreakerStatus;
 use model::breaker::{Bound, State};
 use model::snapshot::PoolView;
 
+/// One moment on two clocks: that of the workers, by which refusals are counted, and the time of day, which may be set.
+#[derive(Clone, Copy, Debug)]
+pub struct Clocks {
+    /// `model::breaker::clock`.
+    pub workers: u64,
+    /// Milliseconds since 1970.
+    pub unix_ms: u64,
+}
+
+impl Clocks {
+    /// The time of day of a moment of the workers.
+    pub fn unix(self, at: u64) -> u64 {
+        self.unix_ms.saturating_sub(self.workers.saturating_sub(at))
+    }
+}
+
 /// The breakers that have a limit; one that never opened is closed since `started`.
-pub fn each(view: &PoolView, now_unix_ms: u64, started_unix_ms: u64) -> Vec<BreakerStatus> {
+pub fn each(view: &PoolView, clocks: Clocks, started_unix_ms: u64) -> Vec<BreakerStatus> {
     let one = |bound: &Bound| {
         let limit = view.config.breaker.of(*bound)?;
         let breaker = view.live.breakers.of(*bound);
-        let state = breaker.state(now_unix_ms);
+        let state = breaker.state(clocks.workers);
         let since = match state {
-            State::Open(since) | State::Closed(Some(since)) => since,
+            State::Open(since) | State::Closed(Some(since)) => clocks.unix(since),
             State::Closed(None) => started_unix_ms,
         };
         Some(BreakerStatus {
@@ -36,9 +52,9 @@ pub fn waiting(view: &PoolView) -> u32 {
     view.live.breakers.of(Bound::Pending).in_use()
 }
 
-/// Since when some of them are shed; `None`: none are.
-pub fn shedding(view: &PoolView, now_unix_ms: u64) -> Option<u64> {
-    match view.live.shedding.state(now_unix_ms) {
+/// Since when some of them are shed, on the workers' clock; `None`: none are.
+pub fn shedding(view: &PoolView, now: u64) -> Option<u64> {
+    match view.live.shedding.state(now) {
         State::Open(since) => Some(since),
         State::Closed(_) => None,
     }
@@ -67,7 +83,7 @@ servers = ["127.0.0.1:1001"]
         let rows = |now| -> Vec<_> {
             let one =
                 |it: BreakerStatus| (it.bound, it.open, it.since_unix_ms, it.in_use, it.limit);
-            each(view, now, 1_000).into_iter().map(one).collect()
+            each(view, Clocks { workers: now, unix_ms: now }, 1_000).into_iter().map(one).collect()
         };
         let retries = (Bound::Retries, false, 1_000, 0, 0);
         assert_eq!(rows(9_000), [(Bound::Requests, false, 1_000, 1, 2), retries]);
@@ -76,7 +92,9 @@ servers = ["127.0.0.1:1001"]
         drop(permit);
         assert_eq!(rows(9_600), [(Bound::Requests, true, 9_000, 0, 2), retries]);
         assert_eq!(rows(60_000), [(Bound::Requests, false, 10_500, 0, 2), retries]);
-        assert_eq!(each(view, 60_000, 1_000)[0].refused, 2);
+        let set = Clocks { workers: 60_000, unix_ms: 1_772_283_909_000 };
+        let row = &each(view, set, 1_000)[0];
+        assert_eq!((row.refused, row.since_unix_ms), (2, 1_772_283_909_000 - 49_500));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use api::types::CertificateStatus;
 
 use super::vitals::unix_ms;
+use crate::acme::board::Row;
 use crate::control::Picture;
 use crate::tls::told::{Told, ends_soon};
 
@@ -14,8 +15,8 @@ pub fn of(picture: &Picture, service: &str) -> Vec<CertificateStatus> {
 }
 
 /// What an operator should do something about.
-pub fn warnings(picture: &Picture, now: SystemTime) -> Vec<String> {
-    let mut warnings = Vec::new();
+pub fn warnings(picture: &Picture, ordered: &[Row], now: SystemTime) -> Vec<String> {
+    let mut warnings: Vec<String> = ordered.iter().filter_map(failing).collect();
     for (service, told) in &*picture.certificates {
         for told in told {
             let trouble = told.trouble.as_ref().map(|why| format!("not taken up: {why}"));
@@ -25,6 +26,22 @@ pub fn warnings(picture: &Picture, now: SystemTime) -> Vec<String> {
         }
     }
     warnings
+}
+
+/// An order that comes to nothing, in the authority's words.
+fn failing(row: &Row) -> Option<String> {
+    let (why, names) = (row.trouble.as_ref()?, row.names.join(", "));
+    let next = row.next.map_or_else(
+        || "an attempt is under way".to_owned(),
+        |next| {
+            let now = unix_ms(SystemTime::now()) / 1000;
+            format!("next attempt in {} s", next.saturating_sub(now))
+        },
+    );
+    let times = row.failures;
+    Some(format!(
+        "the certificate of {names} was not issued ({times} times in a row): {why}; {next}"
+    ))
 }
 
 fn status(told: &Told) -> CertificateStatus {

@@ -54,6 +54,7 @@ pub fn picture(text: &str, workers: usize) -> Picture {
         leaving: false,
         state_failures: 0,
         sources: std::collections::BTreeMap::new(),
+        drift: None,
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use api::types::{
-    Neighbour, PacketEnd, PacketInterface, PacketOutcome, PacketServer, PacketService,
-    PacketsReport, PacketsStatus, ServiceState,
+    Neighbour, PacketEnd, PacketInsight, PacketInterface, PacketOutcome, PacketServer,
+    PacketService, PacketsReport, PacketsStatus, ServiceState,
 };
 use l4::abi::Outcome;
 use l4::counts::{Counts, Outcomes, Packets, add};
@@ -35,11 +35,20 @@ pub fn status(view: &View, picture: &Picture) -> Option<PacketsStatus> {
         reason: reason.clone(),
         servers: names.get(address).cloned().unwrap_or_default(),
     };
+    let drawn = view.insight.drawn;
     Some(PacketsStatus {
         broken: view.broken.clone(),
         generation: view.generation,
         adopted: view.adopted,
         memory_bytes: view.memory,
+        insight: PacketInsight {
+            sample: view.insight.sample,
+            watched: view.insight.watched,
+            begun: drawn.begun,
+            full: drawn.full,
+            evicted: drawn.evicted,
+            unread: drawn.unread,
+        },
         interfaces: view
             .interfaces
             .iter()

@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use api::types::{
-    SlowExample, SlowExplained, SlowGroup, SlowOwner, SlowQuery, SlowReason, SlowService,
-};
+use api::types::{SlowExample, SlowExplained, SlowQuery, SlowReason, SlowService};
 use model::attribute::advice::advice;
 use model::attribute::network::Prefix;
 use model::attribute::{Bars, Facts, Filter, Group, Phases, judge};
-use model::id::ServerId;
-use model::limit::{Limit, Owner};
+use model::limit::Limit;
 use model::moment::Moment;
 use model::snapshot::ServiceView;
 
+use super::insight::{self, Watching};
+use super::parts::{groups, millis, named, owner_name, owners, percent, seconds};
 use crate::control::{Picture, ServerFacts};
 use crate::slow::Slow;
 
@@ -21,8 +20,6 @@ use crate::slow::Slow;
 const SHARE: f64 = 1.0;
 /// The time that is looked at unless another is asked for, milliseconds.
 const SINCE_MS: u64 = 300_000;
-/// Rows of servers and of networks.
-const ROWS: usize = 10;
 
 /// A refusal: its status, kind and detail.
 pub type Refused = (u16, &'static str, String);
@@ -34,6 +31,7 @@ pub type Refused = (u16, &'static str, String);
 pub fn explain(
     picture: &Picture,
     slow: &Slow,
+    watching: &Watching<'_>,
     query: &SlowQuery,
     now: Moment,
     now_unix_ms: u64,
@@ -60,6 +58,13 @@ pub fn explain(
         }
         views.retain(|view| view.config.name == *name);
     }
+    let watched = views.iter().filter_map(|view| {
+        let ago = since_ms.saturating_mul(1_000_000);
+        let (service, servers) = (view.id.0, servers.clone());
+        let filter = model::insight::Filter { service, servers, from, since: ago };
+        insight::service(picture, watching, view, &filter, now_unix_ms)
+    });
+    let packets = watched.collect();
     let unix = |at: u64| now_unix_ms.saturating_sub(now.0.saturating_sub(at) / 1_000_000);
     let each = views.iter().filter_map(|view| {
         let share = percent / 100.0;
@@ -72,6 +77,7 @@ pub fn explain(
         share_percent: percent,
         sample: slow.sample(),
         services: each.collect(),
+        packets,
         dropped: slow.totals().dropped,
     })
 }
@@ -133,16 +139,6 @@ fn service(
     })
 }
 
-fn owners(bars: &Bars) -> Vec<SlowOwner> {
-    let all = Owner::ALL.map(Some).into_iter().chain([None]);
-    all.map(|owner| SlowOwner {
-        owner: owner_name(owner),
-        seconds: seconds(bars.of(owner)),
-        share_percent: percent(bars.of(owner), bars.total()),
-    })
-    .collect()
-}
-
 fn reasons(bars: &Bars) -> Vec<SlowReason> {
     let one = |owner, limit: Limit, nanos| SlowReason {
         owner: owner_name(owner),
@@ -153,27 +149,6 @@ fn reasons(bars: &Bars) -> Vec<SlowReason> {
         advice: advice(owner, limit).to_owned(),
     };
     bars.all().iter().map(|bar| one(bar.owner, bar.limit, bar.nanos)).collect()
-}
-
-/// The first rows, and the sum of the others.
-fn groups<K>(groups: &[Group<K>], name: impl Fn(&K) -> String) -> Vec<SlowGroup> {
-    let row = |name: String, exchanges: f64, bars: &Bars| SlowGroup {
-        name,
-        exchanges,
-        seconds: seconds(bars.total()),
-        owner: owner_name(bars.first().and_then(|bar| bar.owner)),
-        limit: bars.first().map_or(Limit::Unknown, |bar| bar.limit).code().to_owned(),
-    };
-    let first = groups.iter().take(ROWS);
-    let mut rows: Vec<SlowGroup> =
-        first.map(|group| row(name(&group.key), group.exchanges, &group.bars)).collect();
-    let rest = groups.get(ROWS..).unwrap_or_default();
-    if !rest.is_empty() {
-        let mut bars = Bars::default();
-        rest.iter().for_each(|group| bars.join(&group.bars, 1.0));
-        rows.push(row("others".into(), rest.iter().map(|group| group.exchanges).sum(), &bars));
-    }
-    rows
 }
 
 fn example(facts: &Facts, picture: &Picture, unix: impl Fn(u64) -> u64) -> SlowExample {
@@ -205,29 +180,4 @@ fn example(facts: &Facts, picture: &Picture, unix: impl Fn(u64) -> u64) -> SlowE
         client_tcp: facts.client_tcp,
         server_tcp: facts.server_tcp,
     }
-}
-
-/// `POOL/NAME`; one that is not configured any more has only its number.
-fn named(picture: &Picture, id: Option<u32>) -> String {
-    let Some(id) = id else { return "none".to_owned() };
-    match picture.servers.get(&ServerId(id)) {
-        Some(facts) => format!("{}/{}", facts.pool_name, facts.config.name),
-        None => format!("removed/{id}"),
-    }
-}
-
-fn owner_name(owner: Option<Owner>) -> String {
-    owner.map_or("unknown", Owner::name).to_owned()
-}
-
-fn percent(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
-}
-
-fn seconds(nanos: u64) -> f64 {
-    nanos as f64 / 1e9
-}
-
-fn millis(nanos: u64) -> f64 {
-    nanos as f64 / 1e6
 }

@@ -5,13 +5,15 @@
 use std::time::SystemTime;
 
 use api::types::{
-    Draining, Evidence, Keeps, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus, Source,
-    Status,
+    Draining, Drift, Evidence, Keeps, PoolStatus, Seen, ServerStatus, ServiceState, ServiceStatus,
+    Source, Status,
 };
+use model::breaker::clock;
 use model::config::{Admin, AllDown, Host};
 use model::live::ServerCounters;
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
 
+use super::breakers::Clocks;
 use super::forward;
 use super::vitals::{Facts, unix_ms};
 use super::{breakers, certificates};
@@ -33,7 +35,8 @@ pub fn status(
     let mut services: Vec<_> =
         picture.snapshot.services.values().map(|view| service(picture, facts, view)).collect();
     services.sort_by(|a, b| a.name.cmp(&b.name));
-    let one = |view| pool((picture, now_unix_ms), facts, view, &note);
+    let clocks = Clocks { workers: clock(facts.open.now), unix_ms: now_unix_ms };
+    let one = |view| pool((picture, clocks), facts, view, &note);
     let mut pools: Vec<_> = picture.snapshot.pools.values().map(|view| one(view)).collect();
     pools.sort_by(|a, b| a.name.cmp(&b.name));
     Status {
@@ -51,7 +54,10 @@ pub fn status(
         vrrp: super::vrrp::status(&facts.vrrp),
         heartbeats: super::heartbeat::status(&facts.vrrp),
         links: super::links::status(&facts.links),
+        uplinks: super::uplinks::status(&facts.uplinks),
+        mptcp: super::mptcp::status(&facts.mptcp),
         names: super::names::status(&facts.names),
+        drift: picture.drift.as_deref().cloned(),
         warnings: warnings(picture, facts, now),
     }
 }
@@ -166,7 +172,7 @@ fn pool_state(picture: &Picture, pool: &PoolView) -> (ServiceState, String) {
 }
 
 fn pool(
-    (picture, now_unix_ms): (&Picture, u64),
+    (picture, clocks): (&Picture, Clocks),
     vitals: &Facts,
     view: &PoolView,
     note: &impl Fn(&ServerFacts) -> Option<Note>,
@@ -181,8 +187,8 @@ fn pool(
         balance: view.config.balance.name().into(),
         servers: servers.collect(),
         waiting: breakers::waiting(view),
-        shedding_since_unix_ms: breakers::shedding(view, now_unix_ms),
-        breakers: breakers::each(view, now_unix_ms, unix_ms(picture.started)),
+        shedding_since_unix_ms: breakers::shedding(view, clocks.workers).map(|at| clocks.unix(at)),
+        breakers: breakers::each(view, clocks, unix_ms(picture.started)),
     }
 }
 
@@ -313,6 +319,27 @@ fn draining(picture: &Picture, services: &[ServiceStatus]) -> Vec<Draining> {
     }]
 }
 
+/// What an operator should know of a file that says something else; what is kept beside it is as it should be.
+fn drifting(drift: &Drift) -> Option<String> {
+    let file = &drift.file;
+    if let Some(trouble) = &drift.trouble {
+        return Some(format!("{file} cannot be compared with what is in force: {trouble}"));
+    }
+    let more = u64::try_from(drift.keys.len().saturating_sub(1)).unwrap_or(0) + drift.unlisted;
+    let first = drift.keys.first()?;
+    let places = if more == 0 { first.clone() } else { format!("{first} and {more} more") };
+    match (drift.edited, drift.kept) {
+        (true, _) => Some(format!(
+            "{file} was written since it was read and differs from what is in force in {places}: reload takes it"
+        )),
+        (false, false) => Some(format!(
+            "what is in force differs from {file} in {places}, and is lost when that is read again: save it, or let \
+             control.write-back keep it"
+        )),
+        (false, true) => None,
+    }
+}
+
 fn warnings(picture: &Picture, facts: &Facts, now: SystemTime) -> Vec<String> {
     let mut out: Vec<String> = picture
         .checked
@@ -322,7 +349,8 @@ fn warnings(picture: &Picture, facts: &Facts, now: SystemTime) -> Vec<String> {
             format!("{}:{}: {}: {}", finding.file, finding.line, finding.key, finding.message)
         })
         .collect();
-    out.extend(certificates::warnings(picture, now));
+    out.extend(certificates::warnings(picture, &facts.ordered, now));
+    out.extend(picture.drift.as_deref().and_then(drifting));
     out.extend(
         picture
             .needs_restart

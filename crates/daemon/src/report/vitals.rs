@@ -13,17 +13,22 @@ use rustix::process::{Resource, getrlimit};
 
 use super::sample::{Sample, Samples, step};
 use crate::access::{AccessCounts, AccessLog};
+use crate::acme::board::{Board as Orders, Row};
 use crate::capture::{self, Captures};
+use crate::control::picture::Certificates;
 use crate::control::{Control, Picture};
+use crate::insight::{self, Insight};
 use crate::judge::weighed::Weighed;
 use crate::kept::board::{self as kept, Left};
 use crate::links::view as links;
+use crate::mptcp::view as mptcp;
 use crate::names::shared::Shared;
 use crate::packets::view::View;
 use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
 use crate::serve::counts::{Counts, Read};
 use crate::slow::{Slow, Totals};
+use crate::uplinks::view as uplinks;
 use crate::users::Users;
 use crate::users::shown::Shown;
 use crate::vrrp::view as vrrp;
@@ -51,14 +56,22 @@ pub struct Vitals {
     pub vrrp: tokio::sync::watch::Receiver<Arc<vrrp::View>>,
     /// Bundles of links.
     pub links: tokio::sync::watch::Receiver<Arc<links::View>>,
+    /// Uplinks.
+    pub uplinks: tokio::sync::watch::Receiver<Arc<uplinks::View>>,
+    /// Multipath TCP.
+    pub mptcp: tokio::sync::watch::Receiver<Arc<mptcp::View>>,
     /// The name server.
     pub names: Arc<Shared>,
     /// The arithmetic of weights.
     pub weighed: Arc<Weighed>,
     /// Exchanges that were measured.
     pub slow: Arc<Slow>,
+    /// What watched connections of the packet plane showed.
+    pub insight: Arc<Insight>,
     /// What users met.
     pub users: Arc<Users>,
+    /// Certificates that are ordered.
+    pub ordered: Arc<Orders>,
     /// Clients that draining servers still keep.
     pub kept: Arc<kept::Board>,
     /// Captures that rules call for.
@@ -98,8 +111,14 @@ pub struct Facts {
     pub packets: Arc<View>,
     /// Time of measured exchanges, by service.
     pub slow: Totals,
+    /// What watched connections of the packet plane showed, by service.
+    pub insight: insight::Totals,
     /// What users met, and what is left of what they were promised.
     pub users: Arc<Shown>,
+    /// The certificates of services.
+    pub certificates: Arc<Certificates>,
+    /// Certificates that are ordered.
+    pub ordered: Vec<Row>,
     /// Clients that draining servers still keep.
     pub kept: Arc<HashMap<ServerId, Left>>,
     /// Captures.
@@ -108,6 +127,10 @@ pub struct Facts {
     pub vrrp: Arc<vrrp::View>,
     /// Bundles of links.
     pub links: Arc<links::View>,
+    /// Uplinks.
+    pub uplinks: Arc<uplinks::View>,
+    /// Multipath TCP.
+    pub mptcp: Arc<mptcp::View>,
     /// The name server.
     pub names: Arc<Shared>,
     /// Memory of all TCP sockets, bytes, as the kernel counts it.
@@ -133,6 +156,8 @@ impl Vitals {
             packets: Arc::clone(&self.packets.borrow()),
             vrrp: Arc::clone(&self.vrrp.borrow()),
             links: Arc::clone(&self.links.borrow()),
+            uplinks: Arc::clone(&self.uplinks.borrow()),
+            mptcp: Arc::clone(&self.mptcp.borrow()),
             names: Arc::clone(&self.names),
             access: self.access.counts(),
             probes: self.probes.read(),
@@ -142,7 +167,10 @@ impl Vitals {
             ports: (self.ports)(),
             open: (self.open)(),
             slow: self.slow.totals(),
+            insight: self.insight.totals(),
             users: self.users.shown(),
+            certificates: Arc::clone(&picture.certificates),
+            ordered: self.ordered.read(),
             kept: self.kept.read(),
             captures: self.captures.counts(),
             kernel_tcp_bytes: kernel_tcp_bytes(),

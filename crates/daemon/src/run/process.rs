@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::signals::{Signal, Signals};
 use crate::control::{Change, Leave, Origin, Way};
+use crate::cover::laid;
 use crate::event::Events;
 use crate::footprint::give_back_code;
 use crate::house::House;
@@ -160,7 +161,9 @@ impl Process {
         match keep::read(&self.config, FILE_BYTES) {
             Ok(Some(text)) => {
                 let origin = Origin::new("SIGHUP", Way::Reload);
-                let change = Change { text, file: file.clone(), origin, expect: None };
+                let laid = laid(&text, &file, &self.events);
+                let base = Some(text.into());
+                let change = Change { base, ..Change::new(laid, &*file, origin) };
                 if let Err(error) = self.house.control.apply(change).await {
                     let text = format!("{file} is not in force, nothing has changed: {error}");
                     self.events.error("reload-failed", text);

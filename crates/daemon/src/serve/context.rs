@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::live::Live;
+use super::once::Once;
 use crate::history::Annals;
 use crate::report::vitals::Vitals;
 use crate::vrrp::order::Orders;
@@ -30,6 +31,8 @@ pub struct Context {
     pub annals: Arc<Annals>,
     /// Takes shared addresses over.
     pub vrrp: Orders,
+    /// Requests with keys that were carried out.
+    pub once: Arc<Once>,
     /// Asks the process to leave.
     pub stop: Stop,
 }

@@ -13,14 +13,17 @@ pub enum Why {
     Origin,
     /// No token, or a wrong one.
     Token,
-    /// A token with too small a role.
+    /// A certificate that no role is known for.
+    Certificate,
+    /// A token or certificate with too small a role.
     Role,
     /// Too many streams.
     Streams,
 }
 
 impl Why {
-    const ALL: [Why; 6] = [Why::Rate, Why::Host, Why::Origin, Why::Token, Why::Role, Why::Streams];
+    const ALL: [Why; 7] =
+        [Why::Rate, Why::Host, Why::Origin, Why::Token, Why::Certificate, Why::Role, Why::Streams];
 
     /// As in metrics.
     pub const fn name(self) -> &'static str {
@@ -29,6 +32,7 @@ impl Why {
             Why::Host => "host",
             Why::Origin => "origin",
             Why::Token => "token",
+            Why::Certificate => "certificate",
             Why::Role => "role",
             Why::Streams => "streams",
         }
@@ -100,7 +104,7 @@ mod tests {
         counts.refuse(Why::Streams);
         counts.lose(3);
         let read = counts.read();
-        assert_eq!((read.streams, read.lost, read.refused[5]), (2, 3, ("streams", 1)));
+        assert_eq!((read.streams, read.lost, read.refused[6]), (2, 3, ("streams", 1)));
         assert_eq!(read.refused.iter().map(|(_, count)| count).sum::<u64>(), 1);
     }
 }

@@ -1,20 +1,32 @@
 //! The TCP listener of the API, and TLS on it: a connection shakes hands when it is first read, so that nobody waits
 //! for a client that does not.
 //!
-//! Which certificate is shown comes from outside; it knows no HTTP.
+//! Which certificate is shown, and whose of clients are taken, comes from outside; it knows no HTTP.
 
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
+use l7::proof::claims;
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::{Accept, TlsAcceptor, server::TlsStream};
+
+/// The names in the certificate that a client has shown, once it has: the handshake has verified it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Papers(Arc<OnceLock<Vec<String>>>);
+
+impl Papers {
+    /// Those names; `None`: no certificate was shown.
+    pub(super) fn claims(&self) -> Option<&[String]> {
+        self.0.get().map(Vec::as_slice)
+    }
+}
 
 /// What is shown to clients, as it is now.
 pub(super) type Shown = watch::Receiver<Arc<ServerConfig>>;
@@ -45,7 +57,7 @@ impl axum::serve::Listener for Door {
             None => Line::Plain(stream),
             Some(shown) => {
                 let acceptor = TlsAcceptor::from(Arc::clone(&shown.borrow()));
-                Line::Shaking(Box::new(acceptor.accept(stream)))
+                Line::Shaking(Box::new(acceptor.accept(stream)), Papers::default())
             }
         };
         (line, from)
@@ -61,17 +73,30 @@ pub(super) enum Line {
     /// Without TLS.
     Plain(TcpStream),
     /// Before its handshake is over.
-    Shaking(Box<Accept<TcpStream>>),
+    Shaking(Box<Accept<TcpStream>>, Papers),
     /// With TLS.
-    Secure(Box<TlsStream<TcpStream>>),
+    Secure(Box<TlsStream<TcpStream>>, Papers),
 }
 
 impl Line {
+    /// What a client shows, now or later.
+    pub(super) fn papers(&self) -> Papers {
+        match self {
+            Line::Plain(_) => Papers::default(),
+            Line::Shaking(_, papers) | Line::Secure(_, papers) => papers.clone(),
+        }
+    }
+
     /// Goes on with the handshake until it is over.
     fn shake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if let Line::Shaking(accept) = self {
+        if let Line::Shaking(accept, papers) = self {
             let stream = ready!(Pin::new(accept.as_mut()).poll(cx))?;
-            *self = Line::Secure(Box::new(stream));
+            let papers = std::mem::take(papers);
+            if let Some(own) = stream.get_ref().1.peer_certificates().and_then(<[_]>::first) {
+                // Nobody else fills it.
+                let _ = papers.0.set(claims(own));
+            }
+            *self = Line::Secure(Box::new(stream), papers);
         }
         Poll::Ready(Ok(()))
     }
@@ -86,8 +111,8 @@ impl AsyncRead for Line {
         ready!(self.shake(cx))?;
         match &mut *self {
             Line::Plain(stream) => Pin::new(stream).poll_read(cx, to),
-            Line::Secure(stream) => Pin::new(stream.as_mut()).poll_read(cx, to),
-            Line::Shaking(_) => Poll::Pending,
+            Line::Secure(stream, _) => Pin::new(stream.as_mut()).poll_read(cx, to),
+            Line::Shaking(..) => Poll::Pending,
         }
     }
 }
@@ -101,25 +126,25 @@ impl AsyncWrite for Line {
         ready!(self.shake(cx))?;
         match &mut *self {
             Line::Plain(stream) => Pin::new(stream).poll_write(cx, from),
-            Line::Secure(stream) => Pin::new(stream.as_mut()).poll_write(cx, from),
-            Line::Shaking(_) => Poll::Pending,
+            Line::Secure(stream, _) => Pin::new(stream.as_mut()).poll_write(cx, from),
+            Line::Shaking(..) => Poll::Pending,
         }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut *self {
             Line::Plain(stream) => Pin::new(stream).poll_flush(cx),
-            Line::Secure(stream) => Pin::new(stream.as_mut()).poll_flush(cx),
+            Line::Secure(stream, _) => Pin::new(stream.as_mut()).poll_flush(cx),
             // Nothing was written.
-            Line::Shaking(_) => Poll::Ready(Ok(())),
+            Line::Shaking(..) => Poll::Ready(Ok(())),
         }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &mut *self {
             Line::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
-            Line::Secure(stream) => Pin::new(stream.as_mut()).poll_shutdown(cx),
-            Line::Shaking(_) => Poll::Ready(Ok(())),
+            Line::Secure(stream, _) => Pin::new(stream.as_mut()).poll_shutdown(cx),
+            Line::Shaking(..) => Poll::Ready(Ok(())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a request over TCP passes before it reaches a route: rate, Host, Origin, token, role; and the headers that
+//! What a request over TCP passes before it reaches a route: rate, Host, Origin, token or certificate, role; and the headers that
 //! keep its answer to the page it is for.
 //!
 //! Each question is answered elsewhere; here is their order. A request over the unix socket does not come this way.
@@ -18,8 +18,9 @@ use model::config::Remote;
 use super::asked::{is_ours, is_own_page};
 use super::context::Context;
 use super::counts::Why;
+use super::door::Papers;
 use super::keyring::Keyring;
-use super::peer::Peer;
+use super::peer::{By, Known, Peer};
 use super::quota::{Quota, WRONG};
 use super::refusal::Refusal;
 use super::tokens;
@@ -44,8 +45,13 @@ impl Gate {
     }
 
     /// Who asks, if they may.
-    fn judge(&self, request: &Request, address: IpAddr) -> Result<Peer, (Why, Refusal)> {
+    fn judge(
+        &self,
+        request: &Request,
+        (address, papers): (IpAddr, Papers),
+    ) -> Result<Peer, (Why, Refusal)> {
         let now = self.began.elapsed();
+        let stranger = Peer::Remote { address, papers: papers.clone(), known: None };
         if !lock(&self.quota).admit(address, now) {
             let refusal = Refusal::new(429, "rate", "too many requests from this address")
                 .advise("wait a few seconds; every wrong token counts as many requests");
@@ -61,12 +67,12 @@ impl Gate {
         }
         let Some(path) = request.extensions().get::<MatchedPath>() else {
             // Nothing is there: anybody may be told so.
-            return Ok(Peer::Remote { address, token: None });
+            return Ok(stranger);
         };
         let route = api::table::find(method(request), path.as_str());
         let page = api::page::FILES.iter().any(|file| file.path == path.as_str());
         if page {
-            return Ok(Peer::Remote { address, token: None });
+            return Ok(stranger);
         }
         let secure = self.remote.certificate.is_some();
         let (origin, site) = (text(headers, "origin"), text(headers, "sec-fetch-site"));
@@ -75,30 +81,38 @@ impl Gate {
             let refusal = Refusal::new(403, "origin", "another page may not use this API");
             return Err((Why::Origin, refusal));
         }
-        let peer = self.peer(headers, address)?;
+        let peer = self.peer(headers, address, &papers)?;
         // What stands in no table is for those who may do everything.
         let needed = route.map_or(Role::Configure, |route| route.role);
         match &peer {
-            Peer::Remote { token: None, .. } if needed > Role::View => Err((
+            Peer::Remote { known: None, .. } if needed > Role::View => Err((
                 Why::Token,
                 unknown(format!("this needs a token with the role {}", needed.name())),
             )),
             peer if peer.role() < needed => {
                 let (has, needed) = (peer.role().name(), needed.name());
-                let detail = format!("the token's role is {has}, this needs {needed}");
+                let by = peer.by().map_or("token", By::name);
+                let detail = format!("the {by}'s role is {has}, this needs {needed}");
                 Err((Why::Role, Refusal::new(403, "role", detail)))
             }
             _ => Ok(peer),
         }
     }
 
-    /// Who showed which token.
-    fn peer(&self, headers: &HeaderMap, address: IpAddr) -> Result<Peer, (Why, Refusal)> {
+    /// Who showed which token, or else which certificate.
+    fn peer(
+        &self,
+        headers: &HeaderMap,
+        address: IpAddr,
+        papers: &Papers,
+    ) -> Result<Peer, (Why, Refusal)> {
+        let is = |known| Peer::Remote { address, papers: papers.clone(), known };
         let Some(credentials) = headers.get(header::AUTHORIZATION) else {
-            if self.remote.listen.ip().is_loopback() {
-                return Ok(Peer::Remote { address, token: None });
-            }
-            return Err((Why::Token, unknown("this listener wants a token".to_owned())));
+            return match papers.claims() {
+                Some(claims) => self.certified(claims).map(|known| is(Some(known))),
+                None if self.remote.listen.ip().is_loopback() => Ok(is(None)),
+                None => Err((Why::Token, unknown("this listener wants a token".to_owned()))),
+            };
         };
         let shown = credentials.to_str().ok().and_then(bearer).unwrap_or_default();
         let file: Option<PathBuf> = self.remote.tokens.clone();
@@ -106,12 +120,34 @@ impl Gate {
         let mut keyring = lock(&self.keyring);
         match tokens::find(keyring.look(file.as_deref(), events), shown) {
             Some(token) => {
-                let token = Some((token.name.clone(), token.role));
-                Ok(Peer::Remote { address, token })
+                let (name, role) = (token.name.clone(), token.role);
+                Ok(is(Some(Known { name, role, by: By::Token })))
             }
             None => {
                 lock(&self.quota).charge(address, self.began.elapsed(), WRONG);
                 Err((Why::Token, unknown("this token is not known here".to_owned())))
+            }
+        }
+    }
+}
+
+impl Gate {
+    /// Whose certificate has these names. It was signed by somebody we trust: only its role is asked for.
+    fn certified(&self, claims: &[String]) -> Result<Known, (Why, Refusal)> {
+        let events = self.context.vitals.control.events();
+        let mut keyring = lock(&self.keyring);
+        match tokens::of_certificate(keyring.look(self.remote.tokens.as_deref(), events), claims) {
+            Some(found) => {
+                let (name, role) = (found.name.clone(), found.role);
+                Ok(Known { name, role, by: By::Certificate })
+            }
+            None => {
+                let names: Vec<String> = claims.iter().map(|claim| plain(claim)).collect();
+                let detail = format!("no role is known for this certificate: {}", names.join(", "));
+                let refusal = Refusal::new(403, "certificate", detail).advise(
+                    "`steelyard token ROLE NAME --certificate KIND:NAME` makes the line for it",
+                );
+                Err((Why::Certificate, refusal))
             }
         }
     }
@@ -135,7 +171,7 @@ pub(super) async fn enter(
             answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
             answer
         }
-        Peer::Remote { address, .. } => match gate.judge(&request, address) {
+        Peer::Remote { address, papers, .. } => match gate.judge(&request, (address, papers)) {
             Ok(peer) => {
                 request.extensions_mut().insert(ConnectInfo(peer));
                 next.run(request).await

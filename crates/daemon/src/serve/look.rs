@@ -16,7 +16,8 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
 use super::context::Context;
-use super::peer::Peer;
+use super::peer::{By, Peer};
+use super::precondition::tagged;
 use super::refusal::Refusal;
 use crate::report;
 use crate::report::vitals::unix_ms;
@@ -83,7 +84,11 @@ pub(super) async fn explain_slow(
     let vitals = &context.vitals;
     let (picture, now) = (vitals.control.picture(), (vitals.open)().now);
     vitals.slow.take(&picture.snapshot, now.0);
-    report::slow::explain(&picture, &vitals.slow, &query, now, unix_ms(SystemTime::now()))
+    let view = std::sync::Arc::clone(&vitals.packets.borrow());
+    let now_ns = crate::packets::facts::nanos();
+    let watching = report::insight::Watching { insight: &vitals.insight, view: &view, now: now_ns };
+    let unix = unix_ms(SystemTime::now());
+    report::slow::explain(&picture, &vitals.slow, &watching, &query, now, unix)
         .map(Json)
         .map_err(|(status, kind, why)| Refusal::new(status, kind, why))
 }
@@ -148,18 +153,31 @@ pub(super) async fn config(
 ) -> Result<Response, Refusal> {
     let Query(query) = query?;
     let picture = context.vitals.control.picture();
+    let kind = [(header::CONTENT_TYPE, api::routes::TOML)];
+    if let Some(number) = query.generation {
+        let text = context.vitals.control.generation_text(number).await?;
+        let text = text.ok_or_else(|| {
+            let detail =
+                format!("generation {number} is not kept; `steelyard generations` lists them");
+            Refusal::new(404, "no-generation", detail)
+        })?;
+        return Ok(tagged(number, (kind, text)));
+    }
     let text = match query.written {
         true => picture.text.to_string(),
         false => model::config::explain(&picture.checked),
     };
     // Whoever changes it names the generation that they began with.
-    let tag = format!("\"{}\"", picture.generation);
-    let headers = [(header::CONTENT_TYPE, api::routes::TOML.to_owned()), (header::ETAG, tag)];
-    Ok((headers, text).into_response())
+    Ok(tagged(picture.generation, (kind, text)))
 }
 
 pub(super) async fn me(ConnectInfo(peer): ConnectInfo<Peer>) -> Json<Me> {
-    Json(Me { who: peer.to_string(), role: peer.role(), token: peer.has_token() })
+    Json(Me {
+        who: peer.to_string(),
+        role: peer.role(),
+        token: peer.by() == Some(By::Token),
+        certificate: peer.by() == Some(By::Certificate),
+    })
 }
 
 pub(super) async fn openapi() -> Response {

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use api::types::{
     Audit, AuditQuery, AuditRecord, Role, ServerAction, ServerChange, ServerChanged, ServerOrder,
-    Taken, TakeoverQuery, UndoQuery,
+    Taken, TakeoverOrder, TakeoverQuery, UndoQuery,
 };
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -19,6 +19,7 @@ use super::peer::Peer;
 use super::refusal::Refusal;
 use crate::control::{Operate, Picture, ServerFacts, ServerWord, Way};
 use crate::reconcile::server::wanted;
+use crate::vrrp::order::Move;
 
 type Held = State<Arc<Context>>;
 
@@ -31,7 +32,7 @@ pub(super) async fn server(
     let Json(order) = body?;
     if peer.role() < needed(&order) {
         let detail = format!(
-            "the token's role is {}; adding, removing and saving servers needs {}",
+            "the role is {}; adding, removing and saving servers needs {}",
             peer.role().name(),
             Role::Configure.name()
         );
@@ -78,7 +79,12 @@ pub(super) async fn takeover(
     query: Result<Query<TakeoverQuery>, QueryRejection>,
 ) -> Result<Json<Taken>, Refusal> {
     let Query(query) = query?;
-    Ok(Json(Taken { groups: context.vrrp.takeover(query.group).await? }))
+    let how = match query.order.unwrap_or_default() {
+        TakeoverOrder::Take => Move::Take,
+        TakeoverOrder::Give => Move::Give { force: query.force.unwrap_or(false) },
+        TakeoverOrder::Release => Move::Release,
+    };
+    Ok(Json(Taken { groups: context.vrrp.move_(how, query.group).await? }))
 }
 
 pub(super) async fn audit(

@@ -1,5 +1,5 @@
 //! Who is at the other end: of the control socket by what the kernel noted (SO_PEERCRED, unix(7)), over TCP by the
-//! token that was shown.
+//! token or the certificate that was shown.
 //!
 //! It says what they may do; whether that is enough for a route is asked elsewhere.
 
@@ -12,7 +12,7 @@ use axum::extract::connect_info::Connected;
 use axum::serve::IncomingStream;
 use tokio::net::UnixListener;
 
-use super::door::Door;
+use super::door::{Door, Papers};
 use super::guard::Guarded;
 use crate::control::{Origin, Way};
 use crate::keep;
@@ -29,9 +29,41 @@ pub(super) enum Peer {
     Remote {
         /// From where.
         address: IpAddr,
-        /// Whose token was shown, and its role.
-        token: Option<(String, Role)>,
+        /// The names in the certificate that was shown, if one was.
+        papers: Papers,
+        /// Who it is, if that is known.
+        known: Option<Known>,
     },
+}
+
+/// Somebody who is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    /// The name.
+    pub name: String,
+    /// What they may do.
+    pub role: Role,
+    /// By what they are known.
+    pub by: By,
+}
+
+/// By what somebody is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    /// A token.
+    Token,
+    /// A certificate.
+    Certificate,
+}
+
+impl By {
+    /// As written.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            By::Token => "token",
+            By::Certificate => "certificate",
+        }
+    }
 }
 
 impl Peer {
@@ -44,13 +76,28 @@ impl Peer {
     pub(super) fn role(&self) -> Role {
         match self {
             Peer::Local(_) => Role::Configure,
-            Peer::Remote { token, .. } => token.as_ref().map_or(Role::View, |(_, role)| *role),
+            Peer::Remote { known, .. } => known.as_ref().map_or(Role::View, |known| known.role),
         }
     }
 
-    /// Whether they showed a token.
-    pub(super) fn has_token(&self) -> bool {
-        matches!(self, Peer::Remote { token: Some(_), .. })
+    /// Who they are, whatever process or address they use.
+    pub(super) fn identity(&self) -> String {
+        match self {
+            Peer::Local(Some((uid, _))) => format!("uid {uid}"),
+            Peer::Local(None) => "unknown".to_owned(),
+            Peer::Remote { known: Some(known), .. } => {
+                format!("{} {}", known.by.name(), known.name)
+            }
+            Peer::Remote { address, .. } => address.to_string(),
+        }
+    }
+
+    /// By what they are known.
+    pub(super) fn by(&self) -> Option<By> {
+        match self {
+            Peer::Remote { known, .. } => known.as_ref().map(|known| known.by),
+            Peer::Local(_) => None,
+        }
     }
 
     /// The name of the user in the system's list; `None`: it has none there.
@@ -79,7 +126,10 @@ impl Connected<IncomingStream<'_, Guarded<UnixListener>>> for Peer {
 
 impl Connected<IncomingStream<'_, Guarded<Door>>> for Peer {
     fn connect_info(stream: IncomingStream<'_, Guarded<Door>>) -> Peer {
-        Peer::Remote { address: stream.remote_addr().ip().to_canonical(), token: None }
+        let address = stream.remote_addr().ip().to_canonical();
+        // The handshake comes with the first request: then they are read.
+        let papers = stream.io().inner().papers();
+        Peer::Remote { address, papers, known: None }
     }
 }
 
@@ -96,10 +146,10 @@ impl fmt::Display for Peer {
                 Ok(())
             }
             Peer::Local(None) => to.write_str("unknown"),
-            Peer::Remote { address, token: Some((name, _)) } => {
-                write!(to, "token {name} from {address}")
+            Peer::Remote { address, known: Some(known), .. } => {
+                write!(to, "{} {} from {address}", known.by.name(), known.name)
             }
-            Peer::Remote { address, token: None } => write!(to, "{address}, without a token"),
+            Peer::Remote { address, .. } => write!(to, "{address}, without a token"),
         }
     }
 }

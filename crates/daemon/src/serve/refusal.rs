@@ -2,10 +2,10 @@
 
 use api::routes::PROBLEM;
 use api::types::Problem;
-use axum::extract::rejection::{JsonRejection, QueryRejection, StringRejection};
+use axum::extract::rejection::{BytesRejection, JsonRejection, QueryRejection, StringRejection};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use model::config::Findings;
+use model::config::{Findings, PatchError};
 
 use crate::control::{ApplyError, Gone, RollbackError, SetServerError, UndoError};
 use crate::vrrp::order::TakeoverError;
@@ -73,6 +73,20 @@ impl From<ApplyError> for Refusal {
             ApplyError::Tls(_) => {
                 Refusal::new(409, "certificate", text).advise("nothing has changed")
             }
+            ApplyError::Patch(error) => match error {
+                PatchError::Unknown { .. } => Refusal::new(404, "no-object", text),
+                PatchError::Form(_) | PatchError::Value { .. } => Refusal::new(400, "patch", text),
+                PatchError::Syntax(_) => Refusal::new(409, "patch", text),
+            },
+            ApplyError::NoFile => Refusal::new(409, "not-saved", text)
+                .advise("ask without save to have it until the daemon ends; nothing has changed"),
+            ApplyError::Differs(_) | ApplyError::Unread { .. } => {
+                Refusal::new(409, "not-saved", text).advise(
+                    "ask with save=false to have it until the file is read; nothing has changed",
+                )
+            }
+            ApplyError::Unwritten { .. } => Refusal::new(500, "not-saved", text)
+                .advise("it is lost with a restart: mend the file, or apply again"),
             ApplyError::HandingOver => Refusal::new(503, "handing-over", text),
             ApplyError::Gone(_) => Refusal::new(503, "stopping", text),
         }
@@ -84,7 +98,9 @@ impl From<TakeoverError> for Refusal {
         let text = error.to_string();
         match error {
             TakeoverError::Unknown(_) | TakeoverError::None => Refusal::new(404, "no-group", text),
-            TakeoverError::Refused { .. } => Refusal::new(409, "takeover", text),
+            TakeoverError::Refused { .. } | TakeoverError::Unready { .. } => {
+                Refusal::new(409, "takeover", text)
+            }
             TakeoverError::Gone => Refusal::new(503, "stopping", text),
         }
     }
@@ -150,6 +166,12 @@ impl From<QueryRejection> for Refusal {
 
 impl From<JsonRejection> for Refusal {
     fn from(rejection: JsonRejection) -> Refusal {
+        Refusal::new(rejection.status().as_u16(), "body", rejection.body_text())
+    }
+}
+
+impl From<BytesRejection> for Refusal {
+    fn from(rejection: BytesRejection) -> Refusal {
         Refusal::new(rejection.status().as_u16(), "body", rejection.body_text())
     }
 }

@@ -3,7 +3,7 @@
 //! A port that is taken is told once and tried again each second, and so is a certificate that cannot be read: the
 //! unix socket serves meanwhile. What may be asked there is the gate's to say.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +11,10 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use l7::tls::policy;
+use l7::tls::server::roots;
 use model::config::{Remote, TlsPolicy, TlsVersion};
 use rustls::ServerConfig;
+use rustls::server::WebPkiClientVerifier;
 use rustls::sign::SingleCertAndKey;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -24,7 +26,7 @@ use super::guard::{Guarded, Terms};
 use super::peer::Peer;
 use super::router::router;
 use crate::event::Events;
-use crate::tls::files::{marks, pair};
+use crate::tls::files::{marks, pair, read as read_file};
 
 /// Browsers and programs, so many connections at a time. A stream ends with its connection and is opened anew.
 const TERMS: Terms =
@@ -63,7 +65,7 @@ async fn serve(remote: &Remote, context: &Arc<Context>) {
     let events = context.vitals.control.events();
     let shown = match &remote.certificate {
         None => None,
-        Some(file) => Some(watch::channel(first(file, events).await)),
+        Some(file) => Some(watch::channel(first(&Files::of(remote, file), events).await)),
     };
     let (show, shown) = shown.unzip();
     let listener = open(remote, events).await;
@@ -73,7 +75,7 @@ async fn serve(remote: &Remote, context: &Arc<Context>) {
     let door = Guarded::new(Door::new(listener, shown), TERMS);
     let renew = async {
         match (&remote.certificate, show) {
-            (Some(file), Some(show)) => renew(file, &show, events).await,
+            (Some(file), Some(show)) => renew(&Files::of(remote, file), &show, events).await,
             _ => std::future::pending().await,
         }
     };
@@ -123,14 +125,34 @@ async fn open(remote: &Remote, events: &Events) -> TcpListener {
     }
 }
 
+/// What TLS is made of.
+struct Files<'r> {
+    certificate: &'r Path,
+    authorities: Option<&'r Path>,
+}
+
+impl<'r> Files<'r> {
+    fn of(remote: &'r Remote, certificate: &'r Path) -> Files<'r> {
+        Files { certificate, authorities: remote.client_authorities.as_deref() }
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        [Some(self.certificate), self.authorities]
+            .into_iter()
+            .flatten()
+            .map(PathBuf::from)
+            .collect()
+    }
+}
+
 /// The certificate, as soon as it can be read.
-async fn first(file: &Path, events: &Events) -> Arc<ServerConfig> {
+async fn first(files: &Files<'_>, events: &Events) -> Arc<ServerConfig> {
     let mut told = String::new();
     loop {
-        match read(file) {
+        match read(files) {
             Ok(config) => return config,
             Err(why) if why != told => {
-                events.error("api-certificate", format!("global.control.certificate: {why}"));
+                events.error("api-certificate", why.clone());
                 told = why;
             }
             Err(_) => {}
@@ -141,8 +163,8 @@ async fn first(file: &Path, events: &Events) -> Arc<ServerConfig> {
 
 /// Shows a certificate that was written anew, once two looks in a row agree; one that is no good is told of and the
 /// one before stays.
-async fn renew(file: &Path, show: &watch::Sender<Arc<ServerConfig>>, events: &Events) {
-    let paths = [file.to_owned()];
+async fn renew(files: &Files<'_>, show: &watch::Sender<Arc<ServerConfig>>, events: &Events) {
+    let paths = files.paths();
     let mut taken = marks(&paths);
     let mut before = taken.clone();
     loop {
@@ -154,28 +176,42 @@ async fn renew(file: &Path, show: &watch::Sender<Arc<ServerConfig>>, events: &Ev
             continue;
         }
         taken.clone_from(&before);
-        match read(file) {
+        match read(files) {
             Ok(config) => {
                 show.send_replace(config);
-                events.info("api-certificate", format!("{} is shown now", file.display()));
+                let text = format!("{} is shown now", files.certificate.display());
+                events.info("api-certificate", text);
             }
             Err(why) => {
-                let text =
-                    format!("global.control.certificate: {why}; the one before is still shown");
+                let text = format!("{why}; what was there before still holds");
                 events.error("api-certificate", text);
             }
         }
     }
 }
 
-fn read(file: &Path) -> Result<Arc<ServerConfig>, String> {
-    let found = pair(file).map_err(|error| error.to_string())?;
+fn read(files: &Files<'_>) -> Result<Arc<ServerConfig>, String> {
+    let of = |key: &str, why: &dyn std::fmt::Display| format!("global.control.{key}: {why}");
+    let found = pair(files.certificate).map_err(|error| of("certificate", &error))?;
     let provider = policy::provider(TlsPolicy::Intermediate);
-    let builder = ServerConfig::builder_with_provider(provider)
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(policy::versions(TlsVersion::Tls12))
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| of("certificate", &error))?;
+    let builder = match files.authorities {
+        None => builder.with_no_client_auth(),
+        Some(file) => {
+            let key = "client-authorities";
+            let text = read_file(file).map_err(|error| of(key, &error))?;
+            let roots = Arc::new(roots(&text).map_err(|error| of(key, &error))?);
+            // Who shows none may have a token.
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider)
+                .allow_unauthenticated()
+                .build();
+            builder.with_client_cert_verifier(verifier.map_err(|error| of(key, &error))?)
+        }
+    };
     let key = SingleCertAndKey::from(found.identity.certified());
-    let mut config = builder.with_no_client_auth().with_cert_resolver(Arc::new(key));
+    let mut config = builder.with_cert_resolver(Arc::new(key));
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }

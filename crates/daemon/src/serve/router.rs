@@ -8,13 +8,14 @@ use std::time::Duration;
 use api::routes;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
-use axum::middleware::{Next, from_fn};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
 use super::context::Context;
+use super::once::once;
 use super::refusal::Refusal;
-use super::{captures, change, look, orders, stream};
+use super::{captures, change, edit, look, orders, stream};
 
 /// The longest that one request may take; a report waits up to `INTERVAL_MS_MAX` of it.
 const LONGEST: Duration = Duration::from_secs(90);
@@ -28,6 +29,11 @@ pub(super) fn router(context: Arc<Context>) -> Router {
     Router::new()
         .route(routes::PLAN, post(change::plan))
         .route(routes::APPLY, post(change::apply))
+        .route(routes::CONFIG, get(look::config).put(edit::put).patch(edit::patch_whole))
+        .route(routes::CONFIG_SERVICE, get(edit::service).patch(edit::patch_service))
+        .route(routes::CONFIG_RULE, get(edit::rule).patch(edit::patch_rule))
+        .route(routes::CONFIG_POOL, get(edit::pool).patch(edit::patch_pool))
+        .route(routes::CONFIG_SERVER, get(edit::server).patch(edit::patch_server))
         .layer(large)
         .merge(small())
         .fallback(async || Refusal::new(404, "no-route", "there is nothing at this path"))
@@ -35,6 +41,7 @@ pub(super) fn router(context: Arc<Context>) -> Router {
             Refusal::new(405, "method", "this path takes another method")
         })
         .layer(from_fn(in_time))
+        .layer(from_fn_with_state(Arc::clone(&context.once), once))
         .with_state(context)
 }
 
@@ -49,7 +56,6 @@ fn small() -> Router<Arc<Context>> {
         .route(routes::REPORT, get(look::report))
         .route(routes::HISTORY, get(look::history))
         .route(routes::METRICS, get(look::metrics))
-        .route(routes::CONFIG, get(look::config))
         .route(routes::ME, get(look::me))
         .route(routes::OPENAPI, get(look::openapi))
         .route(routes::EVENTS, get(stream::events))

@@ -50,6 +50,8 @@ async fn daemon() -> Daemon {
         packets: tokio::sync::watch::channel(Default::default()).1,
         vrrp: tokio::sync::watch::channel(Default::default()).1,
         links: tokio::sync::watch::channel(Default::default()).1,
+        uplinks: tokio::sync::watch::channel(Default::default()).1,
+        mptcp: tokio::sync::watch::channel(Default::default()).1,
         names: Arc::default(),
         control,
         ports: Box::new(Vec::new),
@@ -59,7 +61,9 @@ async fn daemon() -> Daemon {
         board: prober.board,
         weighed: Default::default(),
         slow: Default::default(),
+        insight: Arc::default(),
         users: Default::default(),
+        ordered: Default::default(),
         kept: Default::default(),
         captures,
         samples: Samples::default(),
@@ -72,8 +76,14 @@ async fn daemon() -> Daemon {
     let vitals = Arc::new(vitals);
     let live = Arc::new(super::live::Live::new(Arc::clone(&vitals)));
     tokio::spawn(Arc::clone(&live).run());
-    let context =
-        Arc::new(Context { vitals, live, annals, vrrp: crate::vrrp::order::orders().0, stop });
+    let context = Arc::new(Context {
+        vitals,
+        live,
+        annals,
+        vrrp: crate::vrrp::order::orders().0,
+        once: Arc::default(),
+        stop,
+    });
     let bound = bind::bind(&path, 0o600, bind::Over::Dead).unwrap();
     let (end, until) = oneshot::channel::<()>();
     let served = tokio::spawn(super::run(bound, context, async move { drop(until.await) }));
@@ -141,6 +151,7 @@ async fn an_order_carries_who_gave_it_and_its_answer_comes_back() {
         warnings: Vec::new(),
         needs_restart: Vec::new(),
         confirmed: true,
+        saved: None,
     };
     back.send(Ok(done)).unwrap();
     let (code, _, body) = asked.await.unwrap();

@@ -1,4 +1,5 @@
-//! Tokens for the API over TCP: how they are made, written down as digests, read, and recognised.
+//! Who may use the API over TCP: tokens, written down as digests, and names of certificates; how they are made, read and
+//! recognised.
 //!
 //! A token is 32 random bytes, so one round of SHA-256 is enough: there is nothing to guess. Digests are compared in
 //! constant time, all of them each time. It opens no file but the system's source of randomness.
@@ -20,6 +21,10 @@ const BEGIN: &str = "steelyard_";
 const BYTES: usize = 32;
 /// How a digest is written.
 const DIGEST: &str = "sha256:";
+/// How a certificate's name is written.
+const CERTIFICATE: &str = "certificate:";
+/// Kinds of names in certificates.
+const KINDS: [&str; 4] = ["dns:", "email:", "uri:", "cn:"];
 
 /// A token, as it is known.
 #[derive(Clone, PartialEq, Eq)]
@@ -28,7 +33,16 @@ pub struct Token {
     pub name: String,
     /// What it lets them do.
     pub role: Role,
-    digest: [u8; SHA256_OUTPUT_LEN],
+    proof: Proof,
+}
+
+/// By what somebody is recognised.
+#[derive(Clone, PartialEq, Eq)]
+enum Proof {
+    /// A token of this digest.
+    Digest([u8; SHA256_OUTPUT_LEN]),
+    /// A certificate with this name: `dns:alice.example`.
+    Certificate(String),
 }
 
 impl fmt::Debug for Token {
@@ -51,7 +65,8 @@ pub struct Issued {
 pub enum TokensError {
     /// A line that cannot be read.
     #[error(
-        "line {line}: {found}; expected `ROLE NAME sha256:DIGEST`, as `steelyard token` writes it"
+        "line {line}: {found}; expected `ROLE NAME sha256:DIGEST` or `ROLE NAME certificate:KIND:NAME`, as `steelyard \
+         token` writes it"
     )]
     Line {
         /// From 1.
@@ -70,10 +85,7 @@ pub enum TokensError {
 /// The name cannot stand in a line, or the system has no randomness.
 pub fn issue(role: Role, name: &str) -> io::Result<Issued> {
     if !is_name(name) {
-        let text = format!(
-            "'{name}' is no name for a token: expected 1-{NAME} letters, digits, . _ @ or -"
-        );
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, unfit(name)));
     }
     let mut bytes = [0; BYTES];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -86,7 +98,26 @@ pub fn issue(role: Role, name: &str) -> io::Result<Issued> {
     Ok(Issued { token, line })
 }
 
-/// Reads a file's text: a token a line; blank lines and those that begin with `#` say nothing.
+/// The line for whoever shows a certificate with this name: `dns:alice.example`.
+///
+/// # Errors
+/// One of the names cannot stand in a line.
+pub fn certified(role: Role, name: &str, claim: &str) -> io::Result<String> {
+    let wrong = |text: String| Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    if !is_name(name) {
+        return wrong(unfit(name));
+    }
+    if !is_claim(claim) {
+        let text = format!(
+            "'{claim}' is no name of a certificate: expected dns:, email:, uri: or cn: and what stands there, without \
+             blanks"
+        );
+        return wrong(text);
+    }
+    Ok(format!("{} {name} {CERTIFICATE}{claim}", role.name()))
+}
+
+/// Reads a file's text: a token or a certificate's name a line; blank lines and those that begin with `#` say nothing.
 ///
 /// # Errors
 /// See `TokensError`: one wrong line and none is taken.
@@ -109,12 +140,24 @@ pub fn parse(text: &str) -> Result<Vec<Token>, TokensError> {
         if !is_name(name) {
             return Err(wrong("the name has characters that it may not have".to_owned()));
         }
-        if tokens.iter().any(|token| token.name == name) {
-            return Err(wrong(format!("there is a token for {name} already")));
+        let proof = match digest.strip_prefix(CERTIFICATE) {
+            Some(claim) if is_claim(claim) => Proof::Certificate(claim.to_owned()),
+            Some(_) => return Err(wrong("the certificate's name cannot be read".to_owned())),
+            None => {
+                let digest = digest.strip_prefix(DIGEST).and_then(unhex);
+                Proof::Digest(digest.ok_or_else(|| wrong("the digest cannot be read".to_owned()))?)
+            }
+        };
+        let alike = |other: &Token| match (&other.proof, &proof) {
+            // Two roles for one certificate would be decided by their order.
+            (Proof::Certificate(a), Proof::Certificate(b)) => a == b,
+            (Proof::Digest(_), Proof::Digest(_)) => other.name == name,
+            _ => false,
+        };
+        if tokens.iter().any(alike) {
+            return Err(wrong(format!("there is a line for {name} already")));
         }
-        let digest = digest.strip_prefix(DIGEST).and_then(unhex);
-        let digest = digest.ok_or_else(|| wrong("the digest cannot be read".to_owned()))?;
-        tokens.push(Token { name: name.to_owned(), role, digest });
+        tokens.push(Token { name: name.to_owned(), role, proof });
         if tokens.len() > MOST {
             return Err(TokensError::TooMany);
         }
@@ -125,9 +168,32 @@ pub fn parse(text: &str) -> Result<Vec<Token>, TokensError> {
 /// The token that was shown.
 pub fn find<'t>(tokens: &'t [Token], shown: &str) -> Option<&'t Token> {
     let shown = digest(&SHA256, shown.as_bytes());
-    let same = |token: &Token| verify_slices_are_equal(&token.digest, shown.as_ref()).is_ok();
+    let same = |token: &Token| match &token.proof {
+        Proof::Digest(digest) => verify_slices_are_equal(digest, shown.as_ref()).is_ok(),
+        Proof::Certificate(_) => false,
+    };
     // Each is compared, so that time does not tell which it was.
     tokens.iter().fold(None, |found, token| if same(token) { Some(token) } else { found })
+}
+
+/// Whose certificate this is, by the names in it: the first line that fits.
+pub fn of_certificate<'t>(tokens: &'t [Token], claims: &[String]) -> Option<&'t Token> {
+    tokens.iter().find(|token| match &token.proof {
+        Proof::Certificate(claim) => claims.contains(claim),
+        Proof::Digest(_) => false,
+    })
+}
+
+fn unfit(name: &str) -> String {
+    format!("'{name}' is no name for a token: expected 1-{NAME} letters, digits, . _ @ or -")
+}
+
+fn is_claim(claim: &str) -> bool {
+    let kind = KINDS.iter().find(|kind| claim.starts_with(**kind));
+    let visible = |c: char| !c.is_whitespace() && !c.is_control();
+    kind.is_some_and(|kind| claim.len() > kind.len())
+        && claim.len() <= 512
+        && claim.chars().all(visible)
 }
 
 fn is_name(name: &str) -> bool {
@@ -167,6 +233,32 @@ mod tests {
             assert!(find(&tokens, wrong).is_none(), "{wrong}");
         }
         assert!(!format!("{tokens:?}").contains("sha256"));
+    }
+
+    #[test]
+    fn a_certificate_is_known_by_any_of_its_names() {
+        let line = certified(Role::Operate, "alice", "uri:spiffe://example/alice").unwrap();
+        let token = issue(Role::View, "alice").unwrap();
+        let tokens = parse(&format!("{line}\n{}\nview b certificate:cn:b\n", token.line)).unwrap();
+        let claims = |all: &[&str]| all.iter().map(|claim| (*claim).to_owned()).collect::<Vec<_>>();
+        let of = |all: &[&str]| {
+            of_certificate(&tokens, &claims(all)).map(|it| (it.name.clone(), it.role))
+        };
+        let alice = Some(("alice".to_owned(), Role::Operate));
+        assert_eq!(of(&["dns:x", "uri:spiffe://example/alice"]), alice);
+        assert_eq!(of(&["cn:b"]), Some(("b".to_owned(), Role::View)));
+        for other in ["dns:b", "cn:B", "cn:bb", "uri:spiffe://example/alice/", ""] {
+            assert_eq!(of(&[other]), None, "{other}");
+        }
+        assert!(find(&tokens, "cn:b").is_none() && find(&tokens, &token.token).is_some());
+        for wrong in ["alice", "dns:", "dns:a b", "ip:1.2.3.4"] {
+            assert!(certified(Role::View, "a", wrong).is_err(), "{wrong}");
+        }
+        for text in
+            ["view a certificate:ip:1", "view a certificate:dns:x\nview b certificate:dns:x"]
+        {
+            assert!(parse(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub struct Told {
     pub kind: &'static str,
     /// Until when it is good.
     pub not_after: SystemTime,
+    /// How long it is good in all.
+    pub span: Duration,
     /// An OCSP response is stapled.
     pub stapled: bool,
     /// Since when it is in force.
@@ -22,13 +24,14 @@ pub struct Told {
     pub trouble: Option<String>,
 }
 
-/// A warning of a certificate that ends within `soon` or has ended.
+/// A warning of a certificate that ends within `soon` or has ended. One that lives for days alone is not warned of before
+/// the last quarter of its life.
 pub fn ends_soon(told: &Told, soon: Duration, now: SystemTime) -> Option<String> {
     let (file, names) = (told.file.display(), told.names.join(", "));
     let left = told.not_after.duration_since(now).unwrap_or_default();
     if left.is_zero() {
         Some(format!("{file}: the certificate of {names} has expired"))
-    } else if left < soon {
+    } else if left < soon.min(told.span / 4) {
         let days = left.as_secs() / 86_400;
         Some(format!("{file}: the certificate of {names} expires in {days} days"))
     } else {

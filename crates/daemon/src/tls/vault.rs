@@ -4,7 +4,7 @@
 //! when it is good; otherwise what it held before goes on serving, and the status says why.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -17,11 +17,14 @@ use model::snapshot::Material;
 
 use super::authorities::Authorities;
 use super::files::{self, FileError, Marks, Pair};
-use super::told::{Told, day, moment};
+use super::held::{Kept, difference, taken};
+use super::told::Told;
+use crate::acme::place;
 
 /// What is in force.
 #[derive(Debug, Default)]
 pub struct Vault {
+    state: Option<PathBuf>,
     services: BTreeMap<String, OfService>,
     pools: BTreeMap<String, OfPool>,
 }
@@ -66,6 +69,8 @@ enum Why {
     Client(#[from] ClientTlsError),
     #[error("no key for session tickets: {0}")]
     Tickets(#[from] rustls::Error),
+    #[error("acme: there is no state directory to keep a certificate in")]
+    NoState,
 }
 
 #[derive(Clone, Debug)]
@@ -76,6 +81,10 @@ struct OfService {
     doubt: Option<Marks>,
     tickets: Option<Tickets>,
     kept: Vec<Kept>,
+    /// The certificate that is ordered for it: what it is called, and its file, which may not be there yet.
+    ordered: Option<(String, PathBuf)>,
+    /// What its authority looks for meanwhile.
+    proofs: Vec<Arc<Identity>>,
     material: Material,
 }
 
@@ -101,15 +110,26 @@ struct OfPool {
     material: Material,
 }
 
-#[derive(Clone, Debug)]
-struct Kept {
-    file: PathBuf,
-    identity: Arc<Identity>,
-    since: SystemTime,
-    trouble: Option<String>,
-}
-
 impl Vault {
+    /// Nothing yet; what is ordered is kept in this directory.
+    pub fn in_state(state: Option<PathBuf>) -> Vault {
+        Vault { state, ..Vault::default() }
+    }
+
+    /// Has services show these certificates to the authority of the order of this name, or nothing any more.
+    pub fn prove(&mut self, key: &str, proofs: &[Arc<Identity>]) {
+        for of in self.services.values_mut() {
+            if of.ordered.as_ref().is_none_or(|(own, _)| own != key) || same(&of.proofs, proofs) {
+                continue;
+            }
+            let with = OfService { proofs: proofs.to_vec(), ..of.clone() };
+            // It was made from the same parts before; if it cannot be now, the authority finds nothing and says so.
+            if let Ok(material) = with.make(&with.kept) {
+                *of = OfService { material, ..with };
+            }
+        }
+    }
+
     /// What a configuration needs, read from its files; what is in force and unchanged is kept. Also what an operator
     /// should know.
     ///
@@ -120,7 +140,7 @@ impl Vault {
         config: &Config,
         now: SystemTime,
     ) -> Result<(Vault, Vec<String>), VaultError> {
-        let mut next = Vault::default();
+        let mut next = Vault::in_state(self.state.clone());
         let mut warnings = Vec::new();
         for (name, service) in &config.services {
             let Some(tls) = &service.tls else { continue };
@@ -128,7 +148,7 @@ impl Vault {
             let before = self.services.get(name);
             let of = match before {
                 Some(before) if before.serves(service, tls) => before.clone(),
-                _ => OfService::read(service, tls, before, now, &mut warnings)
+                _ => OfService::read((service, tls), before, (&self.state, now), &mut warnings)
                     .map_err(|source| VaultError { at: at(), source })?,
             };
             next.services.insert(name.clone(), of);
@@ -194,19 +214,31 @@ impl OfService {
     }
 
     fn read(
-        service: &Service,
-        tls: &ServiceTls,
+        (service, tls): (&Service, &ServiceTls),
         before: Option<&OfService>,
-        now: SystemTime,
+        (state, now): (&Option<PathBuf>, SystemTime),
         warnings: &mut Vec<String>,
     ) -> Result<OfService, Why> {
         let carries = Carries::of(service);
-        let marks = files::marks(&paths_of(tls));
+        let ordered = match (&tls.acme, state) {
+            (Some(acme), Some(state)) => Some((place::key(acme), place::certificate(state, acme))),
+            (Some(_), None) => return Err(Why::NoState),
+            (None, _) => None,
+        };
+        let file = ordered.iter().map(|(_, file)| file);
+        let marks = files::marks(&paths_of(tls, file));
         let mut kept = Vec::new();
         for file in files::expand(&tls.certificates)? {
             let Pair { identity, warnings: more } = files::pair(&file)?;
             warnings.extend(more);
             kept.push(Kept { file, identity: Arc::new(identity), since: now, trouble: None });
+        }
+        if let Some((_, file)) = ordered.as_ref().filter(|(_, file)| file.exists()) {
+            match taken(file, None, now) {
+                Ok(held) => kept.push(held),
+                // Another one is ordered.
+                Err(why) => warnings.push(why),
+            }
         }
         // The keys outlive a change of certificates, but not one of whom they let in.
         let same = |before: &&OfService| {
@@ -216,21 +248,55 @@ impl OfService {
             Some(before) => before.tickets.clone(),
             None => tls.tickets.map(Tickets::new).transpose()?,
         };
-        let material = make(tls, carries, &kept, tickets.as_ref())?;
-        let (config, doubt) = (tls.clone(), None);
-        Ok(OfService { config, carries, marks, doubt, tickets, kept, material })
+        let proofs = before.filter(|it| it.ordered == ordered).map(|it| it.proofs.clone());
+        let mut of = OfService {
+            config: tls.clone(),
+            carries,
+            marks,
+            doubt: None,
+            tickets,
+            kept: Vec::new(),
+            ordered,
+            proofs: proofs.unwrap_or_default(),
+            material: Material::new(Arc::new(())),
+        };
+        (of.material, of.kept) = (of.make(&kept)?, kept);
+        Ok(of)
     }
 
     fn paths(&self) -> Vec<PathBuf> {
-        paths_of(&self.config)
+        paths_of(&self.config, self.ordered.iter().map(|(_, file)| file))
+    }
+
+    fn make(&self, kept: &[Kept]) -> Result<Material, Why> {
+        let identities: Vec<_> = kept.iter().map(|kept| kept.identity.clone()).collect();
+        let authorities = match &self.config.client {
+            Some(client) => Some(files::read(&client.ca)?),
+            None => None,
+        };
+        let from = Ingredients {
+            config: &self.config,
+            http: self.carries.http,
+            http2: self.carries.http2,
+            identities: &identities,
+            authorities: authorities.as_deref(),
+            tickets: self.tickets.as_ref(),
+            ordered: self.ordered.is_some(),
+            proofs: &self.proofs,
+        };
+        Ok(Material::new(Arc::new(ServerTls::new(&from)?)))
     }
 
     /// After a change of files: each on its own.
     fn renew(&mut self, name: &str, now: SystemTime, news: &mut News) {
-        let files = match files::expand(&self.config.certificates) {
+        let mut files = match files::expand(&self.config.certificates) {
             Ok(files) => files,
             Err(why) => return self.as_before(name, &why, news),
         };
+        // One that was in force and is gone is told of, and stays.
+        let held = |file: &PathBuf| self.kept.iter().any(|kept| kept.file == *file);
+        let ordered = self.ordered.iter().map(|(_, file)| file);
+        files.extend(ordered.filter(|file| file.exists() || held(file)).cloned());
         let mut kept = Vec::new();
         for file in files {
             let old = self.kept.iter().find(|kept| kept.file == file);
@@ -248,7 +314,7 @@ impl OfService {
                 (Err(why), None) => news.refused.push(format!("service.{name}.tls: {why}")),
             }
         }
-        match make(&self.config, self.carries, &kept, self.tickets.as_ref()) {
+        match self.make(&kept) {
             Ok(material) => {
                 (self.material, self.kept) = (material, kept);
                 news.changed = true;
@@ -285,40 +351,14 @@ impl OfPool {
     }
 }
 
-impl Kept {
-    fn told(&self) -> Told {
-        let facts = &self.identity.facts;
-        Told {
-            file: self.file.clone(),
-            names: facts.names.clone(),
-            kind: facts.kind,
-            not_after: moment(facts.not_after),
-            stapled: facts.stapled,
-            since: self.since,
-            trouble: self.trouble.clone(),
-        }
-    }
+fn paths_of<'a>(tls: &ServiceTls, ordered: impl Iterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
+    let client = tls.client.iter().map(|it| it.ca.clone());
+    tls.certificates.iter().cloned().chain(client).chain(ordered.cloned()).collect()
 }
 
-fn paths_of(tls: &ServiceTls) -> Vec<PathBuf> {
-    tls.certificates.iter().cloned().chain(tls.client.iter().map(|it| it.ca.clone())).collect()
-}
-
-fn make(
-    config: &ServiceTls,
-    carries: Carries,
-    kept: &[Kept],
-    tickets: Option<&Tickets>,
-) -> Result<Material, Why> {
-    let identities: Vec<_> = kept.iter().map(|kept| kept.identity.clone()).collect();
-    let authorities = match &config.client {
-        Some(client) => Some(files::read(&client.ca)?),
-        None => None,
-    };
-    let authorities = authorities.as_deref();
-    let Carries { http, http2 } = carries;
-    let from = Ingredients { config, http, http2, identities: &identities, authorities, tickets };
-    Ok(Material::new(Arc::new(ServerTls::new(&from)?)))
+fn same(these: &[Arc<Identity>], those: &[Arc<Identity>]) -> bool {
+    let mut pairs = these.iter().zip(those);
+    these.len() == those.len() && pairs.all(|(one, other)| Arc::ptr_eq(one, other))
 }
 
 /// The files' marks when they differ from those before, and did so at the look before this one too.
@@ -334,52 +374,4 @@ fn changed(paths: &[PathBuf], before: &Marks, doubt: &mut Option<Marks>) -> Opti
     }
     *doubt = Some(now);
     None
-}
-
-/// A file's certificate, if it may take the place of the one before.
-fn taken(file: &Path, old: Option<&Kept>, now: SystemTime) -> Result<Kept, String> {
-    let Pair { identity, .. } = files::pair(file).map_err(|why| why.to_string())?;
-    let over = |identity: &Identity| moment(identity.facts.not_after) <= now;
-    if over(&identity) && old.is_some_and(|old| !over(&old.identity)) {
-        return Err(format!(
-            "{}: its new certificate has expired, the one in force has not",
-            file.display()
-        ));
-    }
-    match old {
-        Some(old) if old.identity.same(&identity) => Ok(Kept { trouble: None, ..old.clone() }),
-        _ => Ok(Kept {
-            file: file.to_owned(),
-            identity: Arc::new(identity),
-            since: now,
-            trouble: None,
-        }),
-    }
-}
-
-/// What is new about a certificate, as a sentence; `None`: nothing.
-fn difference(old: Option<&Kept>, new: &Kept) -> Option<String> {
-    let (file, facts) = (new.file.display(), &new.identity.facts);
-    let until = day(facts.not_after);
-    let names = |names: &[String]| names.join(", ");
-    let Some(old) = old else {
-        return Some(format!("{file} is new: {}, good until {until}", names(&facts.names)));
-    };
-    if Arc::ptr_eq(&old.identity, &new.identity) {
-        return None;
-    }
-    let before = &old.identity.facts.names;
-    let only = |these: &[String], those: &[String]| {
-        let only = these.iter().filter(|name| !those.contains(name)).cloned();
-        names(&only.collect::<Vec<_>>())
-    };
-    let mut sentence = format!("{file} was renewed for {}", names(&facts.names));
-    for (word, which) in [("new", only(&facts.names, before)), ("gone", only(before, &facts.names))]
-    {
-        if !which.is_empty() {
-            sentence.push_str(&format!("; {word}: {which}"));
-        }
-    }
-    sentence.push_str(&format!("; good until {until}"));
-    Some(sentence)
 }

@@ -35,7 +35,7 @@ servers = [{{ name = "a", address = "10.0.0.1:80" }}]
 
 fn change(text: &str) -> Change {
     let (text, file) = (text.to_owned(), "t.toml".to_owned());
-    Change { text, file, origin: Origin::new("tester", Way::Api), expect: None }
+    Change::new(text, file, Origin::new("tester", Way::Api))
 }
 
 async fn old(workers: usize) -> Control {

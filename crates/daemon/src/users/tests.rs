@@ -223,8 +223,7 @@ fn a_scrape_shows_ends_budgets_and_no_more_networks_than_are_told_apart() {
     meet(&picture, [10, 0, 0, 1], 7, Some(Cause::ClientReset), 1);
     users.look(&picture.snapshot, &Events::quiet(), START);
     let facts = crate::report::vitals::Facts { users: users.shown(), ..Default::default() };
-    let scrape =
-        crate::metrics::Scrape { snapshot: Arc::clone(&picture.snapshot), facts, now_unix_ms: 0 };
+    let scrape = crate::metrics::Scrape { snapshot: Arc::clone(&picture.snapshot), facts, now: 0 };
     let text = crate::metrics::text(scrape).unwrap();
     for line in [
         "steelyard_users_operations_total{service=\"shop\",end=\"fast\"} 90",

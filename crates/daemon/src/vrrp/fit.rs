@@ -11,15 +11,18 @@ use crate::packets::view::View;
 pub fn obstacle(group: &Vrrp, picture: &Picture, packets: &View) -> Option<String> {
     // On its way out it gives up by itself.
     let listens = |at: &SocketAddr| picture.leaving || picture.listeners.contains_key(at);
-    let broken = packets.broken.as_deref().filter(|_| packets.settled);
-    find(group, &picture.config, listens, broken)
+    let of = |name: &str| {
+        let why = packets.broken.as_ref().or_else(|| packets.obstacles.get(name));
+        why.filter(|_| packets.settled).cloned()
+    };
+    find(group, &picture.config, listens, of)
 }
 
 fn find(
     group: &Vrrp,
     config: &Config,
     listens: impl Fn(&SocketAddr) -> bool,
-    broken: Option<&str>,
+    broken: impl Fn(&str) -> Option<String>,
 ) -> Option<String> {
     let ours = |ip: IpAddr| group.addresses.contains(&ip);
     config.services.values().find_map(|service| {
@@ -29,7 +32,8 @@ fn find(
         }
         let packets = service.packets.as_ref()?;
         let here = packets.listen.iter().any(|span| ours(span.address));
-        broken.filter(|_| here).map(|why| format!("service {name} is not forwarded: {why}"))
+        let why = broken(name).filter(|_| here)?;
+        Some(format!("service {name} is not forwarded: {why}"))
     })
 }
 
@@ -46,7 +50,8 @@ mod tests {
                     [vrrp.a]\ninterface = \"eth0\"\nid = 1\naddresses = \"192.0.2.10\"\n\
                     [vrrp.b]\ninterface = \"eth0\"\nid = 2\naddresses = \"192.0.2.11\"\n";
         let config = model::config::load(text, "test.toml").unwrap().config;
-        let of = |group: &str, listens: bool, broken| {
+        let of = |group: &str, listens: bool, broken: Option<&str>| {
+            let broken = |name: &str| broken.filter(|_| name == "fast").map(str::to_owned);
             find(&config.vrrp[group], &config, |_| listens, broken)
         };
         assert_eq!(of("a", true, Some("no right")), None);

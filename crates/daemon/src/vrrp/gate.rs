@@ -1,9 +1,12 @@
-//! The dead man's gate as the groups use it: opened when the first group wants it, and said when it cannot be had.
+//! The dead man's gate as the groups use it: opened when the first group wants it, and said when it cannot be had. What
+//! the packet plane forwards past it has the same times in a map of its own, whenever there is a plane.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use bpf::{Gate, GateError, Home, Shut};
+use bpf::{Gate, GateError, Home, Shut, TableError};
+use l4::holds::{Holds, HoldsError};
 use model::moment::Moment;
 
 use crate::packets::site::chain;
@@ -12,6 +15,10 @@ use crate::packets::site::chain;
 #[derive(Debug, Default)]
 pub struct Gates {
     open: Option<(Gate, Home)>,
+    /// That of the packet plane, if there is one.
+    plane: Option<Holds>,
+    /// Until when packets of each shared address are forwarded: 0 for those that are another member's.
+    until: BTreeMap<IpAddr, Moment>,
     /// Why it does not stand, for people.
     pub broken: Option<String>,
 }
@@ -29,18 +36,73 @@ impl Gates {
         }
     }
 
-    /// Stands at an interface.
-    pub fn attach(&mut self, interface: &str) {
+    /// Tells the packet plane the times if it is another one than before, or the first.
+    pub fn follow(&mut self, packets: &Path) {
+        if self.plane.as_ref().is_some_and(|plane| plane.stands(packets)) {
+            return;
+        }
+        self.plane = None;
+        let told = Holds::open(packets).and_then(|found| {
+            let Some(plane) = found else { return Ok(None) };
+            plane.keep(&self.until.keys().copied().collect())?;
+            for (ip, until) in &self.until {
+                plane.hold(*ip, until.0)?;
+            }
+            Ok::<_, HoldsError>(Some(plane))
+        });
+        match told {
+            Ok(plane) => self.plane = plane,
+            Err(error) => self.broken = Some(chain(&error)),
+        }
+    }
+
+    /// No others than these have a gate any more; those of them that nobody holds are shut.
+    pub fn keep(&mut self, gated: &BTreeSet<IpAddr>) {
+        if self.until.keys().eq(gated) {
+            return;
+        }
+        self.until.retain(|ip, _| gated.contains(ip));
+        let kept = self.plane.as_ref().map_or(Ok(()), |plane| plane.keep(gated));
+        self.told(kept);
+        for ip in gated {
+            if !self.until.contains_key(ip) {
+                // What the process before said stands, until it is over.
+                let said = self.plane.as_ref().and_then(|plane| plane.held(*ip).ok().flatten());
+                self.pass(*ip, Moment(said.unwrap_or(0)));
+            }
+        }
+    }
+
+    /// Says until when the packet plane forwards.
+    fn pass(&mut self, ip: IpAddr, until: Moment) {
+        self.until.insert(ip, until);
+        let held = self.plane.as_ref().map_or(Ok(()), |plane| plane.hold(ip, until.0));
+        self.told(held);
+    }
+
+    fn told(&mut self, done: Result<(), TableError>) {
+        if let Err(error) = done {
+            self.broken = Some(chain(&error));
+        }
+    }
+
+    /// Stands at these interfaces.
+    pub fn attach<'a>(&mut self, interfaces: impl IntoIterator<Item = &'a str>) {
         let Some((gate, _)) = &self.open else { return };
-        self.broken = gate.attach(interface).err().map(|error| chain(&error));
+        let failed: Vec<_> =
+            interfaces.into_iter().filter_map(|name| gate.attach(name).err()).collect();
+        self.broken = failed.first().map(|error| chain(error));
     }
 
     /// The addresses may be answered for until then.
     pub fn hold(&mut self, addresses: &[IpAddr], until: Moment) {
+        for ip in addresses {
+            self.pass(*ip, until);
+        }
         self.each(addresses, |gate, ip| gate.hold(ip, until.0));
     }
 
-    /// The addresses are no business of the gate any more.
+    /// The addresses are not set here any more: only the packet plane has still to know that they are another's.
     pub fn forget(&mut self, addresses: &[IpAddr]) {
         self.each(addresses, Gate::forget);
     }

@@ -8,8 +8,19 @@ use model::config::Vrrp;
 
 use crate::packets::netlink::Address;
 
-/// An interface as a group uses it.
+/// Where an address is put that moves with a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The address.
+    pub ip: IpAddr,
+    /// The interface's number.
+    pub ifindex: u32,
+    /// Its link address.
+    pub link: [u8; 6],
+}
+
+/// An interface as a group uses it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ground {
     /// The interface's number.
     pub ifindex: u32,
@@ -17,6 +28,8 @@ pub struct Ground {
     pub link: [u8; 6],
     /// Our address there.
     pub source: IpAddr,
+    /// Everything that moves.
+    pub places: Vec<Place>,
 }
 
 /// What the group stands on, or why it stands on nothing. `shared` are the addresses of all groups.
@@ -30,14 +43,14 @@ pub fn ground(
     shared: &BTreeSet<IpAddr>,
 ) -> Result<Ground, String> {
     let name = &group.interface;
-    let found = links.iter().find(|(_, link)| link.name == *name);
-    let (ifindex, link) = found.ok_or_else(|| format!("there is no interface {name}"))?;
-    let address = link.address.ok_or_else(|| format!("{name} is no link with addresses"))?;
-    if !link.up {
-        return Err(format!("the link of {name} is down"));
+    let (ifindex, link) = interface(name, links)?;
+    let mut places = Vec::new();
+    for (ip, name) in group.moves() {
+        let (ifindex, link) = interface(name, links)?;
+        places.push(Place { ip, ifindex, link });
     }
     let v6 = group.v6();
-    let here = |one: &&Address| one.ifindex == *ifindex && one.ip.is_ipv6() == v6;
+    let here = |one: &&Address| one.ifindex == ifindex && one.ip.is_ipv6() == v6;
     let own = addresses.iter().filter(here).map(|one| one.ip).filter(|ip| !shared.contains(ip));
     let local = |ip: &IpAddr| matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local());
     // Members on other networks cannot answer to an address of the link.
@@ -55,12 +68,25 @@ pub fn ground(
         );
         format!("{name} has {wanted}, which advertisements need")
     })?;
-    Ok(Ground { ifindex: *ifindex, link: address, source })
+    Ok(Ground { ifindex, link, source, places })
+}
+
+/// The number and the link address of an interface that is up.
+fn interface(name: &str, links: &HashMap<u32, Link>) -> Result<(u32, [u8; 6]), String> {
+    let found = links.iter().find(|(_, link)| link.name == *name);
+    let (ifindex, link) = found.ok_or_else(|| format!("there is no interface {name}"))?;
+    let address = link.address.ok_or_else(|| format!("{name} is no link with addresses"))?;
+    if !link.up {
+        return Err(format!("the link of {name} is down"));
+    }
+    Ok((*ifindex, address))
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use model::config::Also;
 
     use super::*;
 
@@ -71,6 +97,7 @@ mod tests {
             interface: "eth0".to_owned(),
             id: 1,
             addresses: parse(addresses),
+            also: Vec::new(),
             version: 3,
             priority: 100,
             advertise: Duration::from_secs(1),
@@ -104,6 +131,24 @@ mod tests {
             Vrrp { source: Some("192.0.2.7".parse().unwrap()), ..group(&["192.0.2.10"], &[]) };
         let why = ground(&other, &links(true), &addresses, &shared).unwrap_err();
         assert!(why.contains("no address 192.0.2.7"), "{why}");
+    }
+
+    #[test]
+    fn what_moves_with_it_may_be_at_another_interface_which_must_be_up() {
+        let more = |up| Link { name: "eth1".to_owned(), address: Some([4; 6]), mtu: 1500, up };
+        let back: IpAddr = "10.0.0.9".parse().unwrap();
+        let also = Also { addresses: vec![back], interface: "eth1".to_owned() };
+        let group = Vrrp { also: vec![also], ..group(&["192.0.2.10"], &[]) };
+        let own = [Address { ifindex: 3, ip: "192.0.2.1".parse().unwrap() }];
+        let of = |up| {
+            let mut links = links(true);
+            links.insert(4, more(up));
+            ground(&group, &links, &own, &BTreeSet::new())
+        };
+        let places = of(true).unwrap().places;
+        let at: Vec<(IpAddr, u32)> = places.iter().map(|one| (one.ip, one.ifindex)).collect();
+        assert_eq!(at, [("192.0.2.10".parse().unwrap(), 3), (back, 4)]);
+        assert_eq!(of(false).unwrap_err(), "the link of eth1 is down");
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! One group at work: its machine, its socket, its addresses. It carries out what the machine says, in order.
 
+mod hold;
 mod pair;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use ha::advert::{Advert, GROUP_V4, GROUP_V6, Version, emit};
-use ha::frame;
 use ha::machine::{Action, Machine, Refused, State, Why};
 use ha::settings::Settings;
 use model::config::Vrrp;
@@ -16,9 +16,10 @@ use model::moment::Moment;
 
 use super::ear::Ear;
 use super::gate::Gates;
-use super::ground::Ground;
+use super::ground::{Ground, Place};
 use super::heartbeat::said::Pair;
 use super::mouth::Mouth;
+use super::order::Move;
 use super::view::GroupView;
 use super::{alive, tell};
 use crate::event::{Events, Level};
@@ -35,8 +36,8 @@ pub struct Tools<'a> {
     pub kernel: &'a Kernel,
     /// The dead man's gate.
     pub gates: &'a mut Gates,
-    /// The socket of the group's interface.
-    pub ear: Option<&'a Ear>,
+    /// The socket of each interface.
+    pub ears: &'a HashMap<u32, Ear>,
     /// What is told.
     pub events: &'a Events,
 }
@@ -99,7 +100,7 @@ impl Group {
         let (old, new) = (&self.config, config);
         let same = old.interface == new.interface
             && (old.id, old.version) == (new.id, new.version)
-            && old.addresses == new.addresses
+            && (&old.addresses, &old.also) == (&new.addresses, &new.also)
             && (old.source, &old.peers) == (new.source, &new.peers)
             && old.dead_man.is_some() == new.dead_man.is_some();
         if same {
@@ -121,7 +122,7 @@ impl Group {
             Ok(ground) => ground,
             Err(problem) => return self.fail(problem, tools).await,
         };
-        if self.state() != State::Idle && self.ground == Some(ground) {
+        if self.state() != State::Idle && self.ground.as_ref() == Some(&ground) {
             return;
         }
         if self.state() != State::Idle {
@@ -134,7 +135,7 @@ impl Group {
                 return self.fail(text, tools).await;
             }
         }
-        if tools.ear.is_none() {
+        if ground.places.iter().any(|place| !tools.ears.contains_key(&place.ifindex)) {
             return self.fail("no socket for frames".to_owned(), tools).await;
         }
         self.begin(ground, addresses, tools).await;
@@ -142,20 +143,22 @@ impl Group {
 
     async fn begin(&mut self, ground: Ground, addresses: &[Address], tools: &mut Tools<'_>) {
         self.problem = None;
-        self.ground = Some(ground);
         self.machine.set(settings(&self.config, ground.source));
+        self.ground = Some(ground);
         if self.config.dead_man.is_some() {
-            tools.gates.attach(&self.config.interface);
+            self.guard(tools);
         }
-        let here = |ip: &IpAddr| addresses.iter().any(|one| one.ip == *ip);
-        let present = self.config.addresses.iter().all(here);
+        let places = self.places();
+        let here = |place: &Place| addresses.iter().any(|one| one.ip == place.ip);
+        let present = places.iter().all(here);
         let now = alive::now();
         let owner = self.config.priority == ha::advert::OWNER;
-        let held = present && !owner && tools.gates.held(&self.config.addresses, now);
+        let moves: Vec<IpAddr> = places.iter().map(|place| place.ip).collect();
+        let held = present && !owner && tools.gates.held(&moves, now);
+        // What a process left that did not end well.
+        let left: Vec<Place> = places.iter().filter(|place| here(place)).copied().collect();
         self.foreign = owner && present;
         if !held && !self.foreign {
-            // What a process left that did not end well.
-            let left: Vec<IpAddr> = self.config.addresses.iter().copied().filter(here).collect();
             self.give(&left, tools).await;
         }
         let mut actions = Vec::new();
@@ -182,15 +185,19 @@ impl Group {
         (self.mouth, self.ground) = (None, None);
     }
 
-    /// Becomes active by order.
+    /// Follows an order; whether that changed anything.
     ///
     /// # Errors
     /// It cannot.
-    pub async fn take_over(&mut self, tools: &mut Tools<'_>) -> Result<(), Refused> {
-        let mut actions = Vec::new();
-        self.machine.order(alive::now(), &mut actions)?;
+    pub async fn move_(&mut self, how: Move, tools: &mut Tools<'_>) -> Result<bool, Refused> {
+        let (now, mut actions) = (alive::now(), Vec::new());
+        let moved = match how {
+            Move::Take => self.machine.order(now, &mut actions).map(|()| true),
+            Move::Give { .. } => self.machine.hand_over(now, &mut actions).map(|()| true),
+            Move::Release => Ok(self.machine.release_order()),
+        };
         self.carry_out(actions, tools).await;
-        Ok(())
+        moved
     }
 
     /// Time has passed.
@@ -204,13 +211,13 @@ impl Group {
 
     /// Whether advertisements of this number by this interface are its own.
     pub fn is(&self, ifindex: u32, id: u8, v6: bool) -> bool {
-        let there = self.ground.is_some_and(|ground| ground.ifindex == ifindex);
+        let there = self.ground.as_ref().is_some_and(|ground| ground.ifindex == ifindex);
         there && self.config.id == id && self.config.v6() == v6
     }
 
     /// An advertisement of this group arrived.
     pub async fn receive(&mut self, source: IpAddr, advert: &Advert, tools: &mut Tools<'_>) {
-        if self.ground.is_some_and(|ground| ground.source == source) {
+        if self.ground.as_ref().is_some_and(|ground| ground.source == source) {
             return self.count("own-address");
         }
         if !self.config.hears(source) {
@@ -249,8 +256,8 @@ impl Group {
                 Action::Take => self.take(tools).await,
                 Action::Give if self.foreign => {}
                 Action::Give => {
-                    let addresses = self.config.addresses.clone();
-                    self.give(&addresses, tools).await;
+                    let places = self.places().to_vec();
+                    self.give(&places, tools).await;
                 }
                 Action::Announce => self.announce(tools),
                 Action::Withheld(why) => self.kept_back(why, tools),
@@ -261,7 +268,7 @@ impl Group {
 
     /// Sends, and holds the address so much longer: only what was sent is known to the others.
     fn send(&mut self, advert: &Advert, tools: &mut Tools<'_>) {
-        let (Some(mouth), Some(ground)) = (&self.mouth, self.ground) else { return };
+        let (Some(mouth), Some(ground)) = (&self.mouth, &self.ground) else { return };
         let group = if ground.source.is_ipv4() { GROUP_V4.into() } else { GROUP_V6.into() };
         let everybody = [group];
         let peers = &self.config.peers;
@@ -275,51 +282,11 @@ impl Group {
             }
         }
         *self.dropped.entry("not-sent").or_default() += failed;
-        let gated = self.config.dead_man.is_some() && !self.foreign;
         if !sent || self.state() != State::Active {
             return;
         }
         self.held = self.machine.hold();
-        if gated {
-            tools.gates.hold(&self.config.addresses, self.machine.hold());
-        }
-    }
-
-    async fn take(&mut self, tools: &mut Tools<'_>) {
-        let Some(ground) = self.ground else { return };
-        for ip in &self.config.addresses {
-            if let Err(error) = tools.kernel.add_address(ground.ifindex, *ip).await {
-                let text = format!("{ip} cannot be set on {}: {error}", self.config.interface);
-                tools.events.error("member-refused", text);
-            }
-        }
-    }
-
-    /// Shut at once, then taken away; only then is it no business of the gate any more.
-    async fn give(&self, addresses: &[IpAddr], tools: &mut Tools<'_>) {
-        let Some(ground) = self.ground else { return };
-        if self.config.dead_man.is_some() && !addresses.is_empty() {
-            tools.gates.hold(addresses, Moment(0));
-        }
-        for ip in addresses {
-            match tools.kernel.remove_address(ground.ifindex, *ip).await {
-                Ok(()) => tools.gates.forget(&[*ip]),
-                Err(error) => {
-                    let text =
-                        format!("{ip} cannot be taken from {}: {error}", self.config.interface);
-                    tools.events.error("member-refused", text);
-                }
-            }
-        }
-    }
-
-    fn announce(&mut self, tools: &mut Tools<'_>) {
-        let (Some(ear), Some(ground)) = (tools.ear, self.ground) else { return };
-        for ip in &self.config.addresses {
-            if ear.send(&frame::announcement(*ip, ground.link)).is_err() {
-                *self.dropped.entry("not-announced").or_default() += 1;
-            }
-        }
+        tools.gates.hold(&self.gated(), self.held);
     }
 
     fn changed(&mut self, from: State, to: State, why: Why, tools: &Tools<'_>) {
@@ -336,7 +303,7 @@ impl Group {
         self.changes.push_back((self.since, to, self.reason.clone()));
         let (from, to) = (super::view::name(from), super::view::name(to));
         let text = format!("group {} is {to}, was {from}: {}", self.config.name, self.reason);
-        let shared: Vec<String> = self.config.addresses.iter().map(ToString::to_string).collect();
+        let shared: Vec<String> = self.config.moves().map(|(ip, _)| ip.to_string()).collect();
         let about = [
             ("group", self.config.name.clone()),
             ("interface", self.config.interface.clone()),

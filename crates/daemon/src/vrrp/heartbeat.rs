@@ -225,6 +225,22 @@ impl Heartbeat {
         }
     }
 
+    /// Why the other member would not take a group over, as far as is known.
+    pub fn unready(&self, id: u8, v6: bool) -> Option<String> {
+        let peer = &self.config.peer;
+        let Some(claimed) = self.hearing.claimed(id, v6) else {
+            return Some(match self.hearing.peer() {
+                Some(_) => format!("{peer} has no such group"),
+                None => format!("{peer} is not heard by the heartbeat"),
+            });
+        };
+        match (claimed.claim.state, claimed.claim.fit) {
+            (State::Idle, _) => Some(format!("{peer} is idle and would not take it")),
+            (_, false) => Some(format!("{peer} cannot do all of its work")),
+            _ => None,
+        }
+    }
+
     /// Both members, in words.
     pub fn pair(&self) -> Pair {
         let theirs = self.hearing.peer().and_then(|beat| beat.reach);

@@ -1,4 +1,4 @@
-//! What the thread is told by hand: to take over, and to end. It carries nothing out itself.
+//! What the thread is told by hand: to take over, to hand over, to go by priorities again, and to end. It carries nothing out itself.
 
 use std::time::Duration;
 
@@ -9,11 +9,27 @@ const WAIT: Duration = Duration::from_secs(5);
 /// Orders that may wait.
 const QUEUE: usize = 16;
 
+/// How it is to change who is active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// This member becomes active.
+    Take,
+    /// The other member is to become active.
+    Give {
+        /// Although nobody is known to take it.
+        force: bool,
+    },
+    /// Priorities count again.
+    Release,
+}
+
 /// What the thread is told.
 #[derive(Debug)]
 pub enum Order {
-    /// To become active.
-    Takeover {
+    /// To change who is active.
+    Move {
+        /// How.
+        how: Move,
         /// Which group; `None`: all.
         group: Option<String>,
         /// What came of it.
@@ -45,6 +61,14 @@ pub enum TakeoverError {
         /// Why.
         why: String,
     },
+    /// The other member would not take it.
+    #[error("group {name}: {why}; `--force` hands over all the same")]
+    Unready {
+        /// Which.
+        name: String,
+        /// Why not.
+        why: String,
+    },
     /// The thread is gone.
     #[error("the daemon is stopping")]
     Gone,
@@ -69,13 +93,17 @@ impl Orders {
         }
     }
 
-    /// Takes over; returns the groups that became active.
+    /// Changes who is active; returns the groups that changed.
     ///
     /// # Errors
-    /// The first group that could not; those before it are active.
-    pub async fn takeover(&self, group: Option<String>) -> Result<Vec<String>, TakeoverError> {
+    /// The first group that could not; those before it have changed.
+    pub async fn move_(
+        &self,
+        how: Move,
+        group: Option<String>,
+    ) -> Result<Vec<String>, TakeoverError> {
         let (done, told) = oneshot::channel();
-        let sent = self.0.send(Order::Takeover { group, done }).await;
+        let sent = self.0.send(Order::Move { how, group, done }).await;
         sent.map_err(|_| TakeoverError::Gone)?;
         let answer = tokio::time::timeout(WAIT, told).await;
         answer.ok().and_then(Result::ok).unwrap_or(Err(TakeoverError::Gone))

@@ -1,5 +1,6 @@
 //! The thread's life: what is waited for, and what follows in which order.
 
+mod order;
 mod pair;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -24,7 +25,7 @@ use super::ground::ground;
 use super::group::{Group, Tools};
 use super::heartbeat::Heartbeat;
 use super::heartbeat::word::{self, Word};
-use super::order::{Order, TakeoverError};
+use super::order::Order;
 use super::view::View;
 use crate::control::{Control, Picture};
 use crate::event::Events;
@@ -55,9 +56,9 @@ pub(super) async fn run(
         let due = life.due();
         tokio::select! {
             order = orders.recv() => match order {
-                Some(Order::Takeover { group, done }) => {
+                Some(Order::Move { how, group, done }) => {
                     // Whoever asked may be gone.
-                    let _ = done.send(life.take_over(group).await);
+                    let _ = done.send(life.move_(how, group).await);
                 }
                 Some(Order::End { give, done }) => {
                     if give {
@@ -169,9 +170,12 @@ impl Life {
         if config.vrrp.values().any(|group| group.dead_man.is_some()) {
             self.gates.open(&config.packets.pins);
         }
+        self.gates.follow(&config.packets.pins);
         self.replace(config).await;
+        let gated = self.groups.values().flat_map(Group::gated);
+        self.gates.keep(&gated.collect());
         let shared: BTreeSet<IpAddr> =
-            config.vrrp.values().flat_map(|group| group.addresses.iter().copied()).collect();
+            config.vrrp.values().flat_map(|group| group.moves().map(|(ip, _)| ip)).collect();
         let hangs = pulse
             .hangs(alive::now())
             .map(|time| format!("the daemon's control has been hanging for {} s", time.as_secs()));
@@ -181,10 +185,11 @@ impl Life {
             group.judge(fit::obstacle(&group.config, picture, packets), &self.events);
             let stands = ground(&group.config, &self.links, &self.addresses, &shared);
             let stands = hangs.clone().map_or(stands, Err);
-            let ifindex = stands.as_ref().ok().map(|ground| ground.ifindex);
-            self.listen(ifindex);
+            for place in stands.iter().flat_map(|ground| &ground.places) {
+                self.listen(place.ifindex);
+            }
             let addresses = std::mem::take(&mut self.addresses);
-            if let Some(mut tools) = self.tools(ifindex) {
+            if let Some(mut tools) = self.tools() {
                 group.stand(stands, &addresses, &mut tools).await;
             }
             self.addresses = addresses;
@@ -227,8 +232,7 @@ impl Life {
                     self.groups.insert(name, group);
                 }
                 _ => {
-                    let ifindex = self.ifindex(&group);
-                    if let Some(mut tools) = self.tools(ifindex) {
+                    if let Some(mut tools) = self.tools() {
                         group.end(Why::Ended, &mut tools).await;
                     }
                     self.moved = true;
@@ -241,10 +245,10 @@ impl Life {
         }
     }
 
-    fn listen(&mut self, ifindex: Option<u32>) {
-        let Some(ifindex) = ifindex.filter(|ifindex| !self.ears.contains_key(ifindex)) else {
+    fn listen(&mut self, ifindex: u32) {
+        if self.ears.contains_key(&ifindex) {
             return;
-        };
+        }
         match Ear::open(ifindex, self.frames.clone()) {
             Ok(ear) => drop(self.ears.insert(ifindex, ear)),
             Err(error) => {
@@ -271,7 +275,7 @@ impl Life {
             return self.count("other-group");
         };
         let Some(mut group) = self.groups.remove(&name) else { return };
-        if let Some(mut tools) = self.tools(Some(ifindex)) {
+        if let Some(mut tools) = self.tools() {
             group.receive(envelope.source, advert, &mut tools).await;
         }
         self.groups.insert(name, group);
@@ -288,8 +292,7 @@ impl Life {
         let names: Vec<String> = due.map(|(name, _)| name.clone()).collect();
         for name in names {
             let Some(mut group) = self.groups.remove(&name) else { continue };
-            let ifindex = self.ifindex(&group);
-            if let Some(mut tools) = self.tools(ifindex) {
+            if let Some(mut tools) = self.tools() {
                 group.tick(&mut tools).await;
             }
             self.groups.insert(name, group);
@@ -297,39 +300,11 @@ impl Life {
         self.speak();
     }
 
-    async fn take_over(&mut self, wanted: Option<String>) -> Result<Vec<String>, TakeoverError> {
-        let names: Vec<String> = match wanted {
-            Some(name) if self.groups.contains_key(&name) => vec![name],
-            Some(name) => return Err(TakeoverError::Unknown(name)),
-            None if self.groups.is_empty() => return Err(TakeoverError::None),
-            None => self.groups.keys().cloned().collect(),
-        };
-        let all = names.len() > 1;
-        let mut taken = Vec::new();
-        for name in names {
-            let Some(mut group) = self.groups.remove(&name) else { continue };
-            let ifindex = self.ifindex(&group);
-            let skip = all && group.state() == State::Active;
-            let mut done = Ok(());
-            if let Some(mut tools) = self.tools(ifindex).filter(|_| !skip) {
-                done = group.take_over(&mut tools).await;
-            }
-            self.groups.insert(name.clone(), group);
-            done.map_err(|why| TakeoverError::Refused {
-                name: name.clone(),
-                why: why.to_string(),
-            })?;
-            taken.extend((!skip).then_some(name));
-        }
-        Ok(taken)
-    }
-
     /// Gives everything up and leaves no trace.
     async fn end(&mut self) {
         let mut parting = Vec::new();
         for (_, mut group) in std::mem::take(&mut self.groups) {
-            let ifindex = self.ifindex(&group);
-            if let Some(mut tools) = self.tools(ifindex) {
+            if let Some(mut tools) = self.tools() {
                 group.end(Why::Ended, &mut tools).await;
             }
             parting.push(ha::beat::Claim { state: State::Idle, ..group.claim() });
@@ -340,16 +315,10 @@ impl Life {
         self.gates.remove(self.links.values().map(|link| link.name.clone()));
     }
 
-    fn ifindex(&self, group: &Group) -> Option<u32> {
-        let mut links = self.links.iter();
-        links.find(|(_, link)| link.name == group.config.interface).map(|(ifindex, _)| *ifindex)
-    }
-
-    /// What a group of this interface works with; nothing is done without the kernel.
-    fn tools(&mut self, ifindex: Option<u32>) -> Option<Tools<'_>> {
-        let ear = ifindex.and_then(|ifindex| self.ears.get(&ifindex));
+    /// What groups work with; nothing is done without the kernel.
+    fn tools(&mut self) -> Option<Tools<'_>> {
         let kernel = self.kernel.as_ref()?;
-        Some(Tools { kernel, gates: &mut self.gates, ear, events: &self.events })
+        Some(Tools { kernel, gates: &mut self.gates, ears: &self.ears, events: &self.events })
     }
 
     /// Says once what is wrong with the gate.

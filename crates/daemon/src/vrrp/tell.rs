@@ -6,7 +6,10 @@ use crate::event::Level;
 
 /// The kind of the event, and how grave it is.
 pub fn kind(to: State, why: Why) -> (Level, &'static str) {
-    let planned = matches!(why, Why::Begun | Why::Ended | Why::Ordered | Why::Owner | Why::Resumed);
+    let planned = matches!(
+        why,
+        Why::Begun | Why::Ended | Why::Ordered | Why::HandedOver | Why::Owner | Why::Resumed
+    );
     let level = if planned { Level::Info } else { Level::Warning };
     match to {
         State::Active => (level, "member-active"),
@@ -28,6 +31,7 @@ pub fn reason(why: Why, detail: Option<&str>) -> String {
         }
         Why::Stalled => "it advertised nothing for the dead man's time".to_owned(),
         Why::Ordered => "it was ordered to".to_owned(),
+        Why::HandedOver => "it was ordered to hand over".to_owned(),
         Why::Behind => detail.unwrap_or("the other member reaches more").to_owned(),
         Why::Fault => detail.unwrap_or("it is at fault").to_owned(),
         Why::Ended => "it ended".to_owned(),

@@ -34,6 +34,8 @@ pub enum Why {
     Stalled,
     /// An order.
     Ordered,
+    /// An order to hand over.
+    HandedOver,
     /// The other member of the heartbeat does the work better than we do.
     Behind,
     /// We cannot do the work.
@@ -75,6 +77,12 @@ pub enum Refused {
     /// It takes no part.
     #[error("it is at fault and cannot take over")]
     Idle,
+    /// It does not hold the addresses.
+    #[error("it is not active: there is nothing to hand over")]
+    NotActive,
+    /// The addresses are its own.
+    #[error("its priority is 255: the addresses are its own, and it would take them back at once")]
+    Owner,
     /// Nothing is above the priority that was heard.
     #[error("the active member has priority {0}: no order goes above 254")]
     Highest(u8),

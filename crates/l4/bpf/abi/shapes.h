@@ -23,6 +23,9 @@ struct config {
 	__u32 crowd_mask;
 	/// Tick of the last sweep; written by user space.
 	__u32 swept;
+	/// Of 2^31 connections so many are watched; 0 for none. Written by user space, which empties `watched` then.
+	__u32 insight;
+	__u32 pad;
 };
 
 /// Key of `vips4`. `port` 0: any port; `addr` 0: any address.

@@ -111,6 +111,8 @@ enum outcome {
 	NO_FLOW = 31,
 	/// Handed to this host, which proxies the service.
 	PROXIED = 32,
+	/// Dropped: the address is shared with another machine, and this one does not hold it.
+	GATE_SHUT = 33,
 	/// Dropped: a later fragment whose first one was not seen.
 	FRAGMENT_UNKNOWN = 40,
 	/// Handed to this host: not for a service.
@@ -242,6 +244,8 @@ enum event {
 #define SERVICE_LOCAL 16
 /// `service.flags`: beyond `half_open_limit` a SYN is answered with a cookie; `nat` alone.
 #define SERVICE_COOKIES 32
+/// `service.flags`: some address of it is shared with another machine, so `holds` is asked.
+#define SERVICE_SHARED 64
 
 /// `server.flags`: takes new connections.
 #define SERVER_TAKES 1

@@ -29,6 +29,7 @@ impl Planner {
         // The minute matters to services with hours alone.
         let still = |a: &Facts, b: &Facts| {
             a.local == b.local
+                && a.shared == b.shared
                 && a.busy == b.busy
                 && a.sources == b.sources
                 && a.routed == b.routed

@@ -11,6 +11,8 @@ use crate::layout::ShareKey;
 pub struct Facts {
     /// Addresses of this machine.
     pub local: Arc<HashSet<IpAddr>>,
+    /// Addresses that this machine shares with others: it has them while it holds them.
+    pub shared: Arc<HashSet<IpAddr>>,
     /// Return addresses that something else on this machine uses, and what.
     pub busy: HashMap<IpAddr, String>,
     /// Our address on the way to a server.

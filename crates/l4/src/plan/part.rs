@@ -157,7 +157,16 @@ fn flags(source: &Source<'_>, part: &Part) -> u32 {
     flags |= if local { abi::SERVICE_LOCAL } else { 0 };
     // What is handed to this host as it came is the host's to answer, which has cookies of its own.
     flags |= if guard.syn_cookies && nat && !local { abi::SERVICE_COOKIES } else { 0 };
+    flags |= if shared(source) { abi::SERVICE_SHARED } else { 0 };
     flags
+}
+
+/// Whether packets of it come to an address that is shared with other machines. What the host proxies its gate keeps.
+fn shared(source: &Source<'_>) -> bool {
+    let all = &source.facts.shared;
+    let ours = |ip: IpAddr| all.contains(&ip) || ip.is_unspecified() && !all.is_empty();
+    let forwarded = method(&source.view.config) != abi::Method::Host as u32;
+    forwarded && source.packets.listen.iter().any(|span| ours(span.address))
 }
 
 fn service(source: &Source<'_>, part: &Part, pool: Option<u32>) -> abi::Service {
@@ -327,7 +336,7 @@ fn shares(
         return Err(Obstacle::NoReturn { pool: pool.config.name.clone(), family });
     }
     for back in &ours {
-        if !source.facts.local.contains(back) {
+        if !source.facts.local.contains(back) && !source.facts.shared.contains(back) {
             return Err(Obstacle::NotOurs(*back));
         }
         if let Some(user) = source.facts.busy.get(back) {

@@ -22,6 +22,17 @@ fn ports(free: u32, shares: u32) -> u32 {
     abi::SHARE_PORTS.min(most).max(FEWEST)
 }
 
+/// Ports of each of so many shares that are made at once, where this many translated connections fit and none is there.
+pub fn ports_of(room: u32, shares: u32) -> Vec<u32> {
+    let mut free = room;
+    let made = (0..shares).map(|made| {
+        let ports = ports(free, shares - made).min(free);
+        free -= ports;
+        ports
+    });
+    made.collect()
+}
+
 /// The key of a share of either family.
 enum Key {
     V4(abi::Share4),
@@ -171,5 +182,14 @@ mod tests {
         for (free, shares, first) in rows {
             assert_eq!(ports(free, shares), first, "{free} for {shares}");
         }
+    }
+
+    #[test]
+    fn shares_that_are_made_together_leave_half() {
+        assert_eq!(ports_of(1_200, 1), [600]);
+        assert_eq!(ports_of(1_200, 2), [300, 450]);
+        assert_eq!(ports_of(1 << 20, 2), [abi::SHARE_PORTS; 2]);
+        assert_eq!(ports_of(300, 2), [256, 44], "there is no more");
+        assert!(ports_of(1_024, 0).is_empty());
     }
 }

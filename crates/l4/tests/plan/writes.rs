@@ -1,5 +1,6 @@
 //! Rows: an old picture, a new one, and exactly what is written in between, in order.
 
+use l4::write::Write;
 use model::snapshot::ServerState;
 
 use super::pictures::{Bench, pool, service};
@@ -351,4 +352,30 @@ fn cookies_are_for_nat_whose_servers_are_elsewhere() {
     assert_eq!(flags(&nat(guarded), false), (true, 9));
     assert_eq!(flags(&nat("guard = { half-open = 9 }"), false), (false, 0));
     assert_eq!(flags(&nat(guarded), true), (false, 0), "this host answers itself");
+}
+
+#[test]
+fn shared_addresses_are_asked_about_and_may_be_return_addresses_before_they_are_here() {
+    let mut bench = Bench::new();
+    let text = web("nat", "", &["10.0.0.1:8080"], "source = \"10.0.0.77\"")
+        + &service("own", "mac", "203.0.113.11:80", "")
+        + &pool("own", &["10.0.0.5:80"], "");
+    let asked = |bench: &mut Bench, shared: &[&str]| {
+        bench.facts.shared =
+            std::sync::Arc::new(shared.iter().map(|ip| ip.parse().unwrap()).collect());
+        let change = bench.change(&text);
+        let flags = change.writes.iter().filter_map(|write| match write {
+            Write::Service(at, service) => {
+                Some((*at, service.flags & l4::abi::SERVICE_SHARED != 0))
+            }
+            _ => None,
+        });
+        (change.obstacles.len(), flags.collect::<std::collections::BTreeMap<u32, bool>>())
+    };
+    let (obstacles, _) = asked(&mut bench, &[]);
+    assert_eq!(obstacles, 1, "the return address is nobody's");
+    let (obstacles, flags) = asked(&mut bench, &["10.0.0.77"]);
+    assert_eq!((obstacles, flags.values().any(|shared| *shared)), (0, false));
+    let (_, flags) = asked(&mut bench, &["10.0.0.77", "203.0.113.10"]);
+    assert_eq!(flags.values().filter(|shared| **shared).count(), 1, "{flags:?}");
 }

@@ -60,6 +60,7 @@ fn reach(planes: &Planes, outcome: Outcome, index: u32) -> Option<()> {
         Outcome::CookieSent | Outcome::CookieAnswered => {
             super::cookies::reach(outcome, index as usize)
         }
+        Outcome::GateShut => super::gate::reach(index as usize),
         Outcome::FragmentUnknown
         | Outcome::NotOurs
         | Outcome::NotIp

@@ -36,6 +36,7 @@ pub struct Packet {
     pub flags: u8,
     pub seq: u32,
     pub ack: u32,
+    pub window: u16,
     pub tcp_options: Vec<u8>,
     /// No UDP checksum (IPv4).
     pub unsummed: bool,
@@ -64,6 +65,7 @@ pub fn tcp(src: &str, dst: &str, flags: u8) -> Packet {
         flags,
         seq: 1000,
         ack: 2000,
+        window: 0x2000,
         tcp_options: Vec::new(),
         unsummed: false,
         payload: b"hello".to_vec(),
@@ -154,7 +156,9 @@ impl Packet {
                 out.extend(self.seq.to_be_bytes());
                 out.extend(self.ack.to_be_bytes());
                 let words = 5 + self.tcp_options.len() / 4;
-                out.extend([(words << 4) as u8, self.flags, 0x20, 0, 0, 0, 0, 0]);
+                out.extend([(words << 4) as u8, self.flags]);
+                out.extend(self.window.to_be_bytes());
+                out.extend([0; 4]);
                 out.extend(&self.tcp_options);
                 16
             }

@@ -15,6 +15,9 @@ use crate::rt::Net;
 use crate::ruled::{self, Ruled, Taken};
 use crate::sticking::{Stick, Sticking, Told};
 
+/// Where authorities ask for it (RFC 8555 §8.3).
+const PROOF: &[u8] = b"/.well-known/acme-challenge/";
+
 /// What ends an exchange before a server is chosen.
 pub(super) enum End {
     /// A rule refuses it.
@@ -24,6 +27,17 @@ pub(super) enum End {
 }
 
 impl<N: Net> Exchange<'_, N> {
+    /// What an authority asks for to see that a name is ours, before any rule is asked. What nobody waits for goes on to
+    /// a server, which may have ordered a certificate itself.
+    pub(super) fn proof(&self) -> Option<End> {
+        let proofs = self.parties.worker.proofs.borrow();
+        let proofs = proofs.as_ref()?;
+        let head = self.incoming.view();
+        let text = proofs.get(head.path().strip_prefix(PROOF)?)?;
+        let lines = b"Content-Type: application/octet-stream\r\n".to_vec();
+        Some(End::Made(200, lines, text.clone().into_bytes()))
+    }
+
     /// Asks the rules, and who keeps the client; what ends the exchange here, if something does.
     pub(super) fn route(&mut self) -> Option<End> {
         let Parties { worker, client, caller, service } = self.parties;

@@ -13,6 +13,7 @@ use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
 use http::{HeaderName, HeaderValue};
 use model::attribute::Tcp;
+use model::moment::Moment;
 use wire::http1::{self, AnswerBody, Asked, Limits, Response, Slots};
 use wire::http2::Body;
 
@@ -200,7 +201,7 @@ impl Strand for Answering {
         false
     }
 
-    fn window_closed(&self) -> bool {
+    fn window_closed(&self) -> Option<Moment> {
         self.open.link().held_by_window()
     }
 

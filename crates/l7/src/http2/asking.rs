@@ -14,6 +14,7 @@ use h2::Reason;
 use h2::client::{ResponseFuture, SendRequest};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use model::attribute::Tcp;
+use model::moment::Moment;
 use wire::http1::{self, BodyKind, Limits, Request, Slots};
 use wire::http2::{AnswerHead, write_answer};
 
@@ -301,7 +302,7 @@ impl Strand for Asking {
             || (error.is_remote() && (refused || error.is_go_away()))
     }
 
-    fn window_closed(&self) -> bool {
+    fn window_closed(&self) -> Option<Moment> {
         self.open.link().held_by_window()
     }
 

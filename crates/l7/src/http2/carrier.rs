@@ -92,6 +92,7 @@ impl<N: Net> Wire<N> {
         }
         state.at = 0;
         state.out.clear();
+        self.link.taken();
         if self.link.open.get() == 0 {
             // An idle connection keeps no buffer.
             state.out = Vec::new();
@@ -107,10 +108,6 @@ impl<N: Net> Below for Wire<N> {
 
     fn port(&self) -> Option<u16> {
         self.stream.port()
-    }
-
-    fn waits(&self) -> bool {
-        self.waiting() > 0
     }
 }
 

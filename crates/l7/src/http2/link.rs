@@ -44,8 +44,6 @@ pub trait Below {
     fn counters(&self) -> Option<Tcp>;
     /// Our port of it.
     fn port(&self) -> Option<u16>;
-    /// Whether bytes wait for it.
-    fn waits(&self) -> bool;
 }
 
 /// One connection.
@@ -62,6 +60,8 @@ pub struct Link {
     /// Bytes of bodies that we have given the library to send.
     data_given: Cell<u64>,
     data_went: Cell<u64>,
+    /// Since when nothing that was given waits; only while `data_went` has reached `data_given`.
+    empty_since: Cell<Option<Moment>>,
     below: OnceCell<Weak<dyn Below>>,
     /// Streams under way.
     pub open: Cell<u32>,
@@ -102,6 +102,7 @@ impl Link {
             heads_went: Cell::default(),
             data_given: Cell::default(),
             data_went: Cell::default(),
+            empty_since: Cell::new(Some(now)),
             below: OnceCell::new(),
             open: Cell::default(),
             streams: Cell::default(),
@@ -214,6 +215,7 @@ impl Link {
     /// Bytes of a body were given to be sent.
     pub fn gives_data(&self, bytes: usize) {
         self.data_given.set(self.data_given.get() + bytes as u64);
+        self.empty_since.set(None);
     }
 
     /// It is carried by this connection.
@@ -222,10 +224,17 @@ impl Link {
         let _ = self.below.set(below);
     }
 
-    /// Whether nothing that was given waits for the connection: then the peer's windows are what holds a stream up.
-    pub fn held_by_window(&self) -> bool {
-        let waits = self.below.get().and_then(Weak::upgrade).is_some_and(|below| below.waits());
-        !waits && self.data_went.get() >= self.data_given.get()
+    /// The connection has taken all that was gathered for it.
+    pub fn taken(&self) {
+        if self.empty_since.get().is_none() && self.data_went.get() >= self.data_given.get() {
+            self.empty_since.set(Some(self.now.get()));
+        }
+    }
+
+    /// Since when nothing that was given waits for the connection: from then on the peer's windows are what holds a
+    /// stream up.
+    pub fn held_by_window(&self) -> Option<Moment> {
+        self.empty_since.get()
     }
 
     /// What the kernel counts of the connection.

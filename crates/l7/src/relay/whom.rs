@@ -10,6 +10,13 @@ use crate::measured;
 use crate::rt::Net;
 
 impl<N: Net> Relay<'_, N> {
+    /// Before it goes on: what seemed to be the client's connection was the window of its stream, from when on the
+    /// connection had taken all that there was.
+    pub(super) fn recalled(&mut self) -> &mut Self {
+        measured::recall(&mut self.record.measured, self.ends.client);
+        self
+    }
+
     /// Counts for whom it waits from now on.
     pub(super) fn waits(&mut self) {
         let ends = (self.ends.client, self.ends.server);
@@ -22,7 +29,9 @@ impl<N: Net> Relay<'_, N> {
         let down = if self.answer.is_some() { Some(self.down_waits) } else { None };
         match (down, up) {
             (Some(Waits::Nobody), _) => For::Us,
-            (Some(Waits::Client), _) if self.ends.client.window_closed() => For::StreamTakes,
+            (Some(Waits::Client), _) if self.ends.client.window_closed().is_some() => {
+                For::StreamTakes
+            }
             (Some(Waits::Client), _) => For::ClientTakes,
             (_, Waits::Client) => For::ClientSends,
             (_, Waits::Server) => For::ServerTakes,

@@ -45,6 +45,7 @@ fn two(changing: &Snapshot, pool: PoolId, steady: &Snapshot) -> Snapshot {
             (PoolId(1), steady.pools[&PoolId(1)].clone()),
         ]
         .into(),
+        proofs: None,
     }
 }
 
@@ -112,6 +113,7 @@ fn changed(rng: &mut Rng, all: &Snapshot, next: PoolId) -> (Snapshot, Vec<usize>
         version: all.version + 1,
         services: all.services.clone(),
         pools: [(next, Arc::new(pool))].into(),
+        proofs: None,
     };
     (snapshot, takes)
 }

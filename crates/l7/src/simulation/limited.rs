@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::breaker::Bound;
+use model::breaker::{Bound, clock};
 use model::cause::Cause;
 use model::config::{
     Action, Condition, Pool, Rule, Server as Configured, ShedTerms, WithoutServers,
@@ -68,7 +68,7 @@ impl Scene {
     }
 
     fn is_open(&self, bound: Bound) -> bool {
-        self.live.breakers.of(bound).state(self.stage.worker.unix_ms()).is_open()
+        self.live.breakers.of(bound).state(clock(self.stage.worker.rt.now())).is_open()
     }
 
     /// Everything ended, and nothing is counted as under way.

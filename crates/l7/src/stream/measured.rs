@@ -5,6 +5,7 @@
 use std::cell::Cell;
 
 use model::attribute::{Change, Tcp};
+use model::moment::Moment;
 
 use super::{Stream, Under};
 use crate::rt::Net;
@@ -26,9 +27,13 @@ impl<N: Net> Stream<N> {
         Some(now.since(&before, own))
     }
 
-    /// Whether it is the window of a strand that lets a write wait.
-    pub fn window_closed(&self) -> bool {
-        matches!(&self.under, Under::Strand(strand) if strand.window_closed())
+    /// Since when it is the window of a strand that lets a write wait; `None`: it is not.
+    #[inline]
+    pub fn window_closed(&self) -> Option<Moment> {
+        match &self.under {
+            Under::Socket(..) => None,
+            Under::Strand(strand) => strand.window_closed(),
+        }
     }
 
     /// What the kernel counts of it, or of the connection that it shares.

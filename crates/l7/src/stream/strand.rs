@@ -3,6 +3,7 @@
 use std::io;
 
 use model::attribute::Tcp;
+use model::moment::Moment;
 
 /// What a read gave.
 #[derive(Debug)]
@@ -61,8 +62,8 @@ pub trait Strand {
     fn under_tls(&self) -> Option<&UnderTls>;
     /// Whether the peer has said that it processed nothing of it.
     fn unprocessed(&self) -> bool;
-    /// Whether it is the peer's window that lets a write wait, not the connection.
-    fn window_closed(&self) -> bool;
+    /// Since when it is the peer's window that lets a write wait, not the connection; `None`: it is not.
+    fn window_closed(&self) -> Option<Moment>;
     /// What the kernel counts of the connection that it shares.
     fn counters(&self) -> Option<Tcp>;
     /// Our port of the connection that it shares.

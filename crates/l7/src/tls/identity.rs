@@ -103,6 +103,22 @@ impl Identity {
 }
 
 impl Identity {
+    /// A certificate of our own making for authorities (RFC 8737), whose key is known to be its own: the library that
+    /// compares the two does not read certificates with its critical extension. DER.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub fn proof(
+        certificate: CertificateDer<'static>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<Identity, IdentityError> {
+        let facts = facts(&certificate)?;
+        let provider = policy::provider(model::config::TlsPolicy::Intermediate);
+        let key = provider.key_provider.load_private_key(key);
+        let key = key.map_err(|error| IdentityError::Key(explain(&error)))?;
+        Ok(Identity { facts, key: Arc::new(CertifiedKey::new(vec![certificate], key)) })
+    }
+
     /// The chain with its key, for a listener that is not a service's.
     pub fn certified(&self) -> Arc<CertifiedKey> {
         Arc::clone(&self.key)

@@ -22,7 +22,12 @@ pub(super) struct ByName {
     wildcard: HashMap<String, Keys>,
     default: Keys,
     refuse_unknown: bool,
+    /// What is shown to authorities alone, by name.
+    proofs: HashMap<String, Arc<CertifiedKey>>,
 }
+
+/// The protocol of an authority that looks whether a name is ours (RFC 8737 §3).
+pub(crate) const PROOF: &[u8] = b"acme-tls/1";
 
 impl ByName {
     /// Of these, the first being the default. With `refuse_unknown` a name of no certificate gets none.
@@ -37,7 +42,8 @@ impl ByName {
                 map.entry(name.to_owned()).or_default().push(identity.key.clone());
             }
         }
-        let mut by_name = ByName { exact, wildcard, default: Vec::new(), refuse_unknown };
+        let (default, proofs) = (Vec::new(), HashMap::new());
+        let mut by_name = ByName { exact, wildcard, default, refuse_unknown, proofs };
         for keys in by_name.exact.values_mut().chain(by_name.wildcard.values_mut()) {
             // The cheaper signature first (stable: the file's order among equals).
             keys.sort_by_key(|key| rank(key));
@@ -50,6 +56,15 @@ impl ByName {
             };
         }
         by_name
+    }
+
+    /// Shows these to whoever speaks the protocol of authorities, and to nobody else.
+    pub(super) fn proving(mut self, proofs: &[Arc<Identity>]) -> ByName {
+        for proof in proofs {
+            let names = proof.facts.names.iter();
+            self.proofs.extend(names.map(|name| (name.clone(), proof.key.clone())));
+        }
+        self
     }
 
     fn of(&self, name: &str) -> Option<&Keys> {
@@ -77,6 +92,10 @@ impl ResolvesServerCert for ByName {
         let name = hello.server_name();
         if let Some(name) = name {
             aside::named(name);
+        }
+        let mut protocols = hello.alpn().into_iter().flatten();
+        if protocols.next() == Some(PROOF) && protocols.next().is_none() {
+            return self.proofs.get(&name?.to_ascii_lowercase()).cloned();
         }
         self.choose(name, hello.signature_schemes())
     }

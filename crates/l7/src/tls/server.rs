@@ -11,7 +11,7 @@ use rustls::RootCertStore;
 use rustls::server::{NoServerSessionStorage, ServerConfig, WebPkiClientVerifier};
 
 use super::identity::{self, Facts, Identity, IdentityError};
-use super::names::ByName;
+use super::names::{ByName, PROOF};
 use super::policy;
 use super::tickets::Tickets;
 
@@ -43,6 +43,10 @@ pub struct Ingredients<'a> {
     pub authorities: Option<&'a [u8]>,
     /// Keys of tickets; `None`: no tickets.
     pub tickets: Option<&'a Tickets>,
+    /// A certificate is ordered: a service without any still comes into force.
+    pub ordered: bool,
+    /// What authorities ask for to see that names are ours (RFC 8737).
+    pub proofs: &'a [Arc<Identity>],
 }
 
 /// Why a service's TLS could not be made.
@@ -68,7 +72,7 @@ impl ServerTls {
     /// # Errors
     /// See `ServerTlsError`.
     pub fn new(from: &Ingredients<'_>) -> Result<ServerTls, ServerTlsError> {
-        if from.identities.is_empty() {
+        if from.identities.is_empty() && !from.ordered {
             return Err(ServerTlsError::NoCertificate);
         }
         let provider = policy::provider(from.config.policy);
@@ -90,7 +94,9 @@ impl ServerTls {
             (None, _) => builder.with_no_client_auth(),
         };
         let refuse = from.config.unknown_name == UnknownName::Refuse;
-        let mut config = builder.with_cert_resolver(Arc::new(ByName::new(from.identities, refuse)));
+        let mut config = builder.with_cert_resolver(Arc::new(
+            ByName::new(from.identities, refuse).proving(from.proofs),
+        ));
         // Tickets alone: what a client resumes with is then good at every worker, and costs us no memory.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         match from.tickets {
@@ -102,6 +108,9 @@ impl ServerTls {
             if from.http2 {
                 config.alpn_protocols.insert(0, b"h2".to_vec());
             }
+        }
+        if !from.proofs.is_empty() {
+            config.alpn_protocols.push(PROOF.to_vec());
         }
         Ok(ServerTls {
             config: Arc::new(config),
@@ -120,7 +129,7 @@ impl fmt::Debug for ServerTls {
 }
 
 /// The authorities of a PEM text.
-pub(super) fn roots(text: &[u8]) -> Result<RootCertStore, IdentityError> {
+pub fn roots(text: &[u8]) -> Result<RootCertStore, IdentityError> {
     let mut roots = RootCertStore::empty();
     let certificates = identity::certificates_up_to(text, AUTHORITIES)?;
     if certificates.is_empty() {

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use bpf::Home;
 use l4::abi::{self, Address, Pool, Server, Service, Share, Share4, Vip, Vip4, Way};
+use l4::insight::Watcher;
 use l4::{Plane, Sizes};
 use lab::net::BpfFs;
 
@@ -74,6 +75,13 @@ impl Ours {
     /// Its program.
     pub fn program(&self) -> BorrowedFd<'_> {
         self.program.as_fd()
+    }
+
+    /// Lets one connection in `sample` be watched; `None`: none.
+    pub fn watch(&self, sample: Option<u32>) -> Result<(), Box<dyn Error>> {
+        let watcher = Watcher::new(&self.plane)?;
+        l4::insight::switch(&self.plane, &watcher, sample)?;
+        Ok(())
     }
 
     fn fill(&self) -> Result<(), Box<dyn Error>> {

@@ -9,26 +9,54 @@ use trace::render::svg::escaped;
 use crate::result::Run;
 use crate::stats::sample::median;
 
-/// A table for each carrier and way; empty without runs of streams.
-pub fn maps(runs: &[Run]) -> String {
+/// Throughput by buffer and message, of one carrier and way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid<'a> {
+    /// Carrier and way.
+    pub way: &'a str,
+    /// Buffers, a row each.
+    pub buffers: Vec<&'a str>,
+    /// Messages, a column each.
+    pub messages: Vec<&'a str>,
+    /// The median of the repeats, bits a second; 0 where nothing was measured.
+    pub rows: Vec<Vec<f64>>,
+}
+
+/// A grid for each carrier and way; none without runs of streams.
+pub fn grids(runs: &[Run]) -> Vec<Grid<'_>> {
     let cells: Vec<(&str, &str, &str, f64)> = runs.iter().filter_map(cell).collect();
-    let most = cells.iter().map(|cell| cell.3).fold(0.0, f64::max).max(1.0);
-    let mut out = String::new();
-    for way in distinct(cells.iter().map(|cell| cell.0)) {
+    let grid = |way| {
         let here: Vec<_> = cells.iter().filter(|cell| cell.0 == way).collect();
         let messages = distinct(here.iter().map(|cell| cell.2));
+        let buffers = distinct(here.iter().map(|cell| cell.1));
+        let median_of = |buffer: &str, message: &str| {
+            let of = here.iter().filter(|cell| cell.1 == buffer && cell.2 == message);
+            let values: Vec<f64> = of.map(|cell| cell.3).collect();
+            if values.is_empty() { 0.0 } else { median(&values) }
+        };
+        let row =
+            |buffer: &&str| messages.iter().map(|message| median_of(buffer, message)).collect();
+        let rows = buffers.iter().map(row).collect();
+        Grid { way, buffers, messages, rows }
+    };
+    distinct(cells.iter().map(|cell| cell.0)).into_iter().map(grid).collect()
+}
+
+/// A table for each grid.
+pub fn maps(grids: &[Grid<'_>]) -> String {
+    let all = grids.iter().flat_map(|grid| grid.rows.iter().flatten());
+    let most = all.copied().fold(0.0, f64::max).max(1.0);
+    let mut out = String::new();
+    for Grid { way, buffers, messages, rows } in grids {
         let _ =
             write!(out, "<h2>{}, Mbit/s</h2>\n<table class=\"heat\">\n<tr><th></th>", escaped(way));
         messages.iter().for_each(|message| {
             let _ = write!(out, "<th>{}</th>", escaped(message));
         });
         out.push_str("</tr>\n");
-        for buffer in distinct(here.iter().map(|cell| cell.1)) {
+        for (buffer, row) in buffers.iter().zip(rows) {
             let _ = write!(out, "<tr><th>{}</th>", escaped(buffer));
-            for message in &messages {
-                let of = here.iter().filter(|cell| cell.1 == buffer && cell.2 == *message);
-                let values: Vec<f64> = of.map(|cell| cell.3).collect();
-                let bits = median(&values);
+            for bits in row {
                 let heat = bits / most * 0.8;
                 let _ = write!(
                     out,
@@ -81,7 +109,7 @@ mod tests {
             run("udp from, buffer 65536 B, message 64 B", 4e6),
             run("10 connections", 9e9),
         ];
-        let maps = maps(&runs);
+        let maps = maps(&grids(&runs));
         assert_eq!(maps.matches("<table").count(), 2);
         for word in ["tcp to, Mbit/s", ">2.0<", ">8.0<", "udp from", "65536 B"] {
             assert!(maps.contains(word), "no `{word}` in {maps}");

@@ -7,7 +7,8 @@ use std::fmt::Write;
 use trace::render::axis::{amount, seconds, ticks};
 use trace::render::svg::{Svg, escaped};
 
-use super::heat::maps;
+use super::heat::{grids, maps};
+use super::surface::surfaces;
 use crate::machine::processors::Share;
 use crate::result::{BenchResult, Run, Weight};
 
@@ -36,7 +37,9 @@ pub fn page(result: &BenchResult) -> String {
         };
         let _ = writeln!(page, "<p class=\"note {class}\">{}</p>", escaped(&note.text));
     }
-    page.push_str(&maps(&result.runs));
+    let grids = grids(&result.runs);
+    page.push_str(&maps(&grids));
+    page.push_str(&surfaces(&grids));
     for run in result.runs.iter().take(MOST_RUNS) {
         draw(&mut page, run);
     }

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use super::queue::Shape;
-use super::wire::{LineError, Wire};
+use super::wire::{Course, LineError, Wire};
 use crate::net::Namespace;
 
 /// The hosts and their lines; gone when dropped. Links of both hosts are `eth1`, `eth2`, …
@@ -28,7 +28,7 @@ impl Lines {
             let link = format!("eth{number}");
             let [left, right] = [format!("left{number}"), format!("right{number}")];
             let hosts = [(&client, link.as_str()), (&server, link.as_str())];
-            wires.push(Wire::lay(hosts, &between, [&left, &right], shapes.clone())?);
+            wires.push(Wire::lay(hosts, &between, [&left, &right], Course::new(shapes.clone()))?);
             let [near, far] = Lines::addresses(number);
             client.ip(&format!("addr add {near}/24 dev {link}\n"))?;
             server.ip(&format!("addr add {far}/24 dev {link}\n"))?;

@@ -1,11 +1,13 @@
 //! The model of a line in one direction: a queue before a link of some rate, and a distance behind it.
 //!
 //! Pure: sizes and times go in, times of arrival come out. A packet that does not fit into the queue is lost, as is one
-//! that the plan says to lose.
+//! that the plan or chance says to lose. Chance is the same in every run.
 
 use std::time::Duration;
 
 use model::moment::Moment;
+
+use super::fault::{Fault, Met};
 
 /// What a line is like in one direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +20,25 @@ pub struct Shape {
     pub queue_bytes: u64,
     /// Of packets of 1000 bytes and more, lose each whose number divides by this; 0: none.
     pub lose_every: u64,
+    /// Packets that are lost by chance, of a million.
+    pub loss_ppm: u32,
+    /// Packets that travel `late` longer, of a million: those behind them come first.
+    pub reorder_ppm: u32,
+    /// How much longer those travel.
+    pub late: Duration,
+    /// Packets that arrive twice, of a million.
+    pub duplicate_ppm: u32,
+    /// What is wrong with whatever stands on the way.
+    pub fault: Fault,
+}
+
+/// When a packet arrives, and perhaps once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When.
+    pub at: Moment,
+    /// Whether it comes twice.
+    pub twice: bool,
 }
 
 /// What was done with packets.
@@ -25,10 +46,16 @@ pub struct Shape {
 pub struct Counts {
     /// Passed on.
     pub passed: u64,
-    /// Lost as planned.
+    /// Lost as planned, by chance or by a fault.
     pub lost: u64,
     /// Lost because the queue was full.
     pub overflowed: u64,
+    /// Overtaken by chance.
+    pub late: u64,
+    /// Passed on twice.
+    pub doubled: u64,
+    /// Changed by a fault.
+    pub changed: u64,
 }
 
 /// The queue of a direction.
@@ -37,21 +64,70 @@ pub struct Queue {
     shape: Shape,
     free_at: Moment,
     large: u64,
+    chance: u64,
     counts: Counts,
 }
 
 /// From here on a packet is large, bytes.
 const LARGE: usize = 1_000;
+/// Where chance begins.
+const SEED: u64 = 0x5eed_0f7e_57ee_1a2d;
 
 impl Queue {
     /// An empty one.
     pub fn new(shape: Shape) -> Queue {
-        Queue { shape, free_at: Moment(0), large: 0, counts: Counts::default() }
+        Queue { shape, free_at: Moment(0), large: 0, chance: SEED, counts: Counts::default() }
+    }
+
+    /// Lets the way do to a frame what is wrong with it; `false`: the frame is gone.
+    pub fn meddle(&mut self, frame: &mut [u8]) -> bool {
+        match self.shape.fault.meet(frame) {
+            Met::Untouched => true,
+            Met::Changed => {
+                self.counts.changed += 1;
+                true
+            }
+            Met::Gone => {
+                self.counts.lost += 1;
+                false
+            }
+        }
     }
 
     /// When a packet that comes now will have arrived; `None`: it is lost.
-    pub fn offer(&mut self, now: Moment, bytes: usize) -> Option<Moment> {
-        let Shape { delay, bits_per_second, queue_bytes, lose_every } = self.shape;
+    pub fn offer(&mut self, now: Moment, bytes: usize) -> Option<Arrival> {
+        let at = self.travel(now, bytes)?;
+        let mut arrival = Arrival { at, twice: false };
+        let (reorder, late) = (self.shape.reorder_ppm, self.shape.late);
+        if self.happens(reorder) {
+            self.counts.late += 1;
+            arrival.at = at + late;
+        }
+        if self.happens(self.shape.duplicate_ppm) {
+            self.counts.doubled += 1;
+            arrival.twice = true;
+        }
+        Some(arrival)
+    }
+
+    /// Whether something of this probability happens now (splitmix64 draws).
+    fn happens(&mut self, ppm: u32) -> bool {
+        if ppm == 0 {
+            return false;
+        }
+        self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut draw = self.chance;
+        draw = (draw ^ (draw >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        draw = (draw ^ (draw >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (draw ^ (draw >> 31)) % 1_000_000 < u64::from(ppm)
+    }
+
+    fn travel(&mut self, now: Moment, bytes: usize) -> Option<Moment> {
+        let Shape { delay, bits_per_second, queue_bytes, lose_every, loss_ppm, .. } = self.shape;
+        if self.happens(loss_ppm) {
+            self.counts.lost += 1;
+            return None;
+        }
         if bytes >= LARGE {
             self.large += 1;
             if lose_every > 0 && self.large.is_multiple_of(lose_every) {
@@ -95,17 +171,19 @@ mod tests {
             delay: Duration::from_millis(65),
             bits_per_second: 8_000_000,
             queue_bytes: 3_000,
-            lose_every: 0,
+            ..Shape::default()
         };
         let mut queue = Queue::new(shape);
-        let offer = |queue: &mut Queue, ms: u64| queue.offer(Moment(ms * MS), 1_000);
+        let offer = |queue: &mut Queue, ms: u64| {
+            queue.offer(Moment(ms * MS), 1_000).map(|arrival| arrival.at)
+        };
         assert_eq!(offer(&mut queue, 0), Some(Moment(66 * MS)), "a millisecond on the link");
         assert_eq!(offer(&mut queue, 0), Some(Moment(67 * MS)));
         assert_eq!(offer(&mut queue, 0), Some(Moment(68 * MS)));
         assert_eq!(offer(&mut queue, 0), Some(Moment(69 * MS)));
         assert_eq!(offer(&mut queue, 0), None, "3000 bytes wait");
         assert_eq!(offer(&mut queue, 10), Some(Moment(76 * MS)), "the link was idle");
-        assert_eq!(queue.counts(), Counts { passed: 5, lost: 0, overflowed: 1 });
+        assert_eq!(queue.counts(), Counts { passed: 5, overflowed: 1, ..Counts::default() });
     }
 
     #[test]
@@ -114,5 +192,29 @@ mod tests {
         let kept: Vec<bool> =
             [60, 1500, 1500, 60, 1500, 1500].map(|n| queue.offer(Moment(0), n).is_some()).into();
         assert_eq!(kept, [true, true, true, true, false, true]);
+    }
+
+    #[test]
+    fn chance_is_as_often_as_said_and_the_same_each_time() {
+        let shape = Shape {
+            loss_ppm: 100_000,
+            reorder_ppm: 50_000,
+            late: Duration::from_millis(5),
+            duplicate_ppm: 20_000,
+            ..Shape::default()
+        };
+        let run = || {
+            let mut queue = Queue::new(shape.clone());
+            let seen: Vec<Option<Arrival>> =
+                (0..20_000).map(|_| queue.offer(Moment(0), 100)).collect();
+            (seen, queue.counts())
+        };
+        let (seen, counts) = run();
+        assert_eq!((seen.clone(), counts), run());
+        let near = |found: u64, wanted: u64| found.abs_diff(wanted) * 8 < wanted;
+        assert!(near(counts.lost, 2_000) && near(counts.late, 900), "{counts:?}");
+        assert!(near(counts.doubled, 360) && counts.passed + counts.lost == 20_000, "{counts:?}");
+        let late = seen.iter().flatten().filter(|arrival| arrival.at == Moment(5 * MS)).count();
+        assert_eq!(late as u64, counts.late);
     }
 }

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use thiserror::Error;
 
 use super::queue::{Counts, Shape};
+use super::tap::Tap;
 use super::{shell, sys};
 use crate::net::{Namespace, NamespaceError, ToolError, find, said};
 
@@ -25,6 +26,24 @@ pub enum LineError {
     Socket(#[from] io::Error),
 }
 
+/// What a line does with packets.
+#[derive(Clone, Debug)]
+pub struct Course {
+    /// What packets of the first and of the second host meet.
+    pub shapes: [Shape; 2],
+    /// The largest packet, bytes.
+    pub mtu: u32,
+    /// What listens at the first host's end.
+    pub tap: Option<Tap>,
+}
+
+impl Course {
+    /// Packets of Ethernet's usual size, and nobody listens.
+    pub fn new(shapes: [Shape; 2]) -> Course {
+        Course { shapes, mtu: 1_500, tap: None }
+    }
+}
+
 /// The line; its forwarder ends when this is dropped.
 #[derive(Debug)]
 pub struct Wire {
@@ -33,17 +52,19 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Lays it: hosts with the names of their links there, the names of the ends between, and what packets of the first
-    /// and of the second host meet.
+    /// Lays it: hosts with the names of their links there, and the names of the ends between.
     pub fn lay(
         hosts: [(&Namespace, &str); 2],
         between: &Namespace,
         ends: [&str; 2],
-        shapes: [Shape; 2],
+        course: Course,
     ) -> Result<Wire, LineError> {
         for ((host, link), end) in hosts.into_iter().zip(ends) {
             let name = between.name();
-            host.ip(&format!("link add {link} mtu 1500 type veth peer name {end} netns {name}\n"))?;
+            let mtu = course.mtu;
+            host.ip(&format!(
+                "link add {link} mtu {mtu} type veth peer name {end} mtu {mtu} netns {name}\n"
+            ))?;
             // What is forwarded must be as it is on a wire: no segments put together, every checksum computed.
             for (namespace, link) in [(host, link), (between, end)] {
                 let mut ethtool = namespace.command(find("ethtool"));
@@ -57,7 +78,9 @@ impl Wire {
         let [left, right] = ends;
         let links = between.within(|| io::Result::Ok([sys::open(left)?, sys::open(right)?]))??;
         let (ear, stop) = rustix::pipe::pipe().map_err(io::Error::from)?;
-        let forwarder = std::thread::spawn(move || shell::forward(links, &ear, shapes));
+        let Course { shapes, tap, .. } = course;
+        let forwarder =
+            std::thread::spawn(move || shell::forward(links, &ear, shapes, tap.as_ref()));
         Ok(Wire { stop: Some(stop), forwarder: Some(forwarder) })
     }
 

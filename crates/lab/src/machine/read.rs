@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::facts::Facts;
 use super::processors::Counters;
@@ -11,6 +11,21 @@ use super::processors::Counters;
 /// What each processor has done so far.
 pub fn counters() -> Counters {
     Counters::read(&text("/proc/stat"), &text("/proc/softirqs"))
+}
+
+/// Seconds of processor time that a process has used (proc(5), stat, fields 14 and 15, in hundredths); `None`: there is none.
+pub fn used_by(process: u32) -> Option<f64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let mut fields = stat[stat.rfind(')')? + 1..].split_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<f64>().ok();
+    Some((ticks()? + ticks()?) / 100.0)
+}
+
+/// Lets this process open as many descriptors as it may; what that is, `facts` tells.
+pub fn raise_descriptors() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // Refused: it stays as it was.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 
 /// This machine.
@@ -92,3 +107,13 @@ const SYSCTLS: [&str; 20] = [
     "net.ipv4.tcp_wmem",
     "net.ipv4.udp_mem",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_has_used_time_and_one_beyond_the_largest_number_none() {
+        assert!(used_by(std::process::id()).is_some() && used_by(4_194_305).is_none());
+    }
+}

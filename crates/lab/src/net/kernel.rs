@@ -25,7 +25,7 @@ impl Congestion {
 
 /// Who forwards: a router, and a balancer whose programs ask the kernel for routes. Answers of direct return come
 /// from where their source is not routed, so that the reverse path is not judged.
-pub(super) const FORWARDING: [(&str, &str); 8] = [
+pub const FORWARDING: [(&str, &str); 8] = [
     ("net/ipv4/ip_forward", "1"),
     ("net/ipv6/conf/all/forwarding", "1"),
     ("net/ipv4/conf/all/rp_filter", "0"),
@@ -47,7 +47,7 @@ pub(super) const DIRECT_RETURN: [(&str, &str); 4] = [
 ];
 
 /// Every host: addresses of version 6 are used at once, and many connections one after the other have ports.
-pub(super) const HOST: [(&str, &str); 5] = [
+pub const HOST: [(&str, &str); 5] = [
     ("net/ipv6/conf/all/accept_dad", "0"),
     ("net/ipv6/conf/default/accept_dad", "0"),
     ("net/ipv6/conf/default/accept_ra", "0"),

@@ -5,16 +5,55 @@
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+
 /// What all names begin with.
 const PREFIX: &str = "sylab";
 
 static NUMBER: AtomicU32 = AtomicU32::new(0);
 
+/// A process that made things, told from a later one with its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keeper {
+    /// Its number.
+    pub process: u32,
+    /// When it began, in the kernel's ticks since boot.
+    pub began: u64,
+}
+
+impl Keeper {
+    /// This process.
+    pub fn this() -> Keeper {
+        let process = std::process::id();
+        Keeper { process, began: started(process).unwrap_or_default() }
+    }
+
+    /// A process that is there now.
+    pub fn of(process: u32) -> Option<Keeper> {
+        Some(Keeper { process, began: started(process)? })
+    }
+
+    /// Tells it to end; one that has ended, or that is another by now, is none to tell.
+    pub fn tell_to_end(self) -> Result<(), Errno> {
+        let pid = i32::try_from(self.process).ok().and_then(Pid::from_raw);
+        match pid.filter(|_| self.lives()) {
+            Some(pid) => kill_process(pid, Signal::TERM),
+            None => Err(Errno::SRCH),
+        }
+    }
+
+    /// Whether it lives.
+    pub fn lives(self) -> bool {
+        started(self.process) == Some(self.began)
+    }
+}
+
 /// A name that nothing else has: `sylab-PID-STARTED-NUMBER-ROLE`.
 pub fn fresh(role: &str) -> String {
-    let (pid, number) = (std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
-    let started = started(pid).unwrap_or_default();
-    format!("{PREFIX}-{pid}-{started}-{number}-{role}")
+    let (Keeper { process, began }, number) =
+        (Keeper::this(), NUMBER.fetch_add(1, Ordering::Relaxed));
+    format!("{PREFIX}-{process}-{began}-{number}-{role}")
 }
 
 /// Whether this is such a name, of a process that has ended.
@@ -25,15 +64,21 @@ pub fn is_orphan(name: &str) -> bool {
     let (Some(PREFIX), Some(pid), Some(began)) = (prefix, number(pid), number(began)) else {
         return false;
     };
-    u32::try_from(pid).is_ok_and(|pid| started(pid) != Some(began))
+    u32::try_from(pid).is_ok_and(|process| !Keeper { process, began }.lives())
 }
 
-/// When a process began, in the kernel's ticks since boot; `None`: there is none (proc(5), stat, field 22).
+/// When a process began, in the kernel's ticks since boot; `None`: there is none, or it has ended and nobody has asked how
+/// (proc(5), stat, fields 3 and 22).
 fn started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything; fields are counted from behind it.
     let after = &stat[stat.rfind(')')? + 1..];
-    after.split_whitespace().nth(19)?.parse().ok()
+    let mut fields = after.split_whitespace();
+    let state = fields.next()?;
+    if matches!(state, "Z" | "X") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
 }
 
 #[cfg(test)]

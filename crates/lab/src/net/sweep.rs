@@ -1,4 +1,4 @@
-//! Removes what runs left that were killed: namespaces with their links, and bpf file systems.
+//! Removes what runs left that were killed: namespaces with their links, bpf file systems, directories of studies.
 //!
 //! Only names that tell of an ended process are touched; processes are left alone.
 
@@ -20,6 +20,9 @@ pub struct Swept {
     pub file_systems: Vec<String>,
 }
 
+/// The role of directories with files of their own: nothing is mounted in them.
+const WORKSHOP: &str = "-study";
+
 /// Removes the leavings of dead runs; what cannot be removed stays and is not named.
 pub fn sweep() -> Swept {
     let mut swept = Swept::default();
@@ -32,6 +35,10 @@ pub fn sweep() -> Swept {
     for name in orphans(&temporary) {
         let dir = temporary.join(&name);
         unmount(&dir);
+        if name.ends_with(WORKSHOP) {
+            // What stays is found again next time.
+            let _ = fs::remove_dir_all(&dir);
+        }
         if !dir.exists() {
             swept.file_systems.push(name);
         }

@@ -6,8 +6,9 @@ use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use bpf::Home;
 use bpf::home::mount_at;
+use bpf::load::{Program, load};
+use bpf::{Home, Loaded};
 use links::choose::Packet;
 use links::plane::{Counts, Ends, Plane};
 use links::schedule::{Schedule, Turn};
@@ -29,6 +30,7 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 pub struct World {
     pub plane: Plane,
+    home: Home,
     _place: Place,
 }
 
@@ -47,7 +49,7 @@ impl World {
         let home = Home::open(&place.0.join("home")).unwrap();
         let plane = Plane::open(&home).unwrap_or_else(|error| panic!("{error:?}"));
         plane.prepare(ENDS).unwrap();
-        Some(World { plane, _place: place })
+        Some(World { plane, home, _place: place })
     }
 
     /// Puts a bundle in force; its links' capacities, 0 for a dead one.
@@ -85,6 +87,20 @@ impl World {
         self.plane.set(ENDS, &entry).unwrap();
         assert_eq!(self.plane.get(ENDS).unwrap(), Some(entry));
         schedule
+    }
+
+    /// A program that only redirects.
+    pub fn plain(&self) -> Loaded {
+        let program = Program {
+            tenant: "plain",
+            object: include_bytes!(concat!(env!("OUT_DIR"), "/plain.bpf.o")),
+            version: 1,
+            fingerprint: 0,
+            sizes: &[],
+            only: &[],
+            replace: true,
+        };
+        load(&self.home, &program).unwrap()
     }
 
     pub fn counts(&self) -> Counts {

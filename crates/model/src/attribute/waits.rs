@@ -64,6 +64,16 @@ impl Waits {
         self.since = Some(now);
     }
 
+    /// What is waited for now, if it is `was`, has been `on` since this moment, which may be long before the waiting
+    /// began or somewhere within it.
+    #[inline]
+    pub fn was_since(&mut self, was: For, on: For, since: Moment) {
+        if self.on == was && self.since.is_some() {
+            self.until(since);
+            self.on = on;
+        }
+    }
+
     /// Counts what was waited so far.
     #[inline]
     pub fn until(&mut self, now: Moment) {
@@ -105,11 +115,24 @@ mod tests {
         waits.on(For::Answer, Moment(30));
         waits.on(For::Answer, Moment(31));
         waits.until(Moment(20));
+        waits.was_since(For::ClientTakes, For::StreamTakes, Moment(50));
         waits.stop(Moment(100));
         waits.until(Moment(1_000));
+        waits.was_since(For::Answer, For::StreamTakes, Moment(1_000));
         waits.on(For::ClientTakes, Moment(1_000));
         waits.stop(Moment(1_001));
         let spent: Vec<u64> = For::ALL.map(|whom| waits.of(whom)).into();
         assert_eq!(spent, [0, 20, 0, 70, 0, 1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_wait_is_given_to_another_from_within_it() {
+        let mut waits = Waits::default();
+        waits.on(For::ClientTakes, Moment(10));
+        waits.was_since(For::ClientTakes, For::StreamTakes, Moment(25));
+        waits.on(For::ClientTakes, Moment(100));
+        waits.was_since(For::ClientTakes, For::StreamTakes, Moment(3));
+        waits.stop(Moment(110));
+        assert_eq!((waits.of(For::ClientTakes), waits.of(For::StreamTakes)), (15, 75 + 10));
     }
 }

@@ -8,6 +8,7 @@ mod heartbeat;
 mod http2;
 mod inner;
 mod link;
+mod mptcp;
 mod names;
 mod objective;
 mod operate;
@@ -17,6 +18,7 @@ mod proxy;
 mod resilience;
 mod rules;
 mod tls;
+mod uplink;
 mod vrrp;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,6 +64,10 @@ pub fn build(effective: &Effective) -> Config {
         .links
         .iter()
         .map(|section| (section.name.clone(), Arc::new(link::bundle(section))));
+    let uplinks = effective
+        .uplinks
+        .iter()
+        .map(|section| (section.name.clone(), Arc::new(uplink::uplink(section))));
     let zones =
         effective.zones.iter().map(names::zone).map(|zone| (zone.name.clone(), Arc::new(zone)));
     let hosts = effective.hosts.iter().map(|section| {
@@ -77,6 +83,9 @@ pub fn build(effective: &Effective) -> Config {
         heartbeats: heartbeats.collect::<BTreeMap<_, _>>(),
         captures: captures.collect::<BTreeMap<_, _>>(),
         links: bundles.collect::<BTreeMap<_, _>>(),
+        mptcp: mptcp::mptcp(&effective.mptcp),
+        outward: uplink::all(&effective.outward),
+        uplinks: uplinks.collect::<BTreeMap<_, _>>(),
         name_server: names::server(&effective.names),
         zones: zones.collect::<BTreeMap<_, _>>(),
         names: hosts.collect::<BTreeMap<_, _>>(),
@@ -106,7 +115,7 @@ fn global(section: &Section) -> Global {
             socket: path(control, "socket"),
             mode: control.number("mode"),
             state: path(control, "state"),
-            write_back: control.flag("write-back"),
+            write_back: operate::write_back(control),
             audit: control.number("audit"),
             generations: control.number("generations"),
             remote: operate::remote(control),

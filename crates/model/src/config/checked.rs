@@ -20,7 +20,6 @@ use super::compress::Compress;
 use super::forward::Forward;
 use super::heartbeat::Heartbeat;
 use super::http2::{ClientHttp2, ServerHttp2};
-use super::link::Bundle;
 use super::names::{NameServer, Named, Zone};
 use super::objective::Objective;
 pub use super::operate::Admin;
@@ -34,6 +33,7 @@ use super::socket::SocketOptions;
 use super::sticky::Affinity;
 use super::tls::{PoolTls, ServiceTls};
 use super::vrrp::Vrrp;
+use super::{link::Bundle, mptcp::Mptcp, uplink::Uplink, uplink::Uplinks};
 
 /// A whole configuration. Objects are shared so that an unchanged one is the same allocation after a reload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -55,6 +55,12 @@ pub struct Config {
     pub captures: BTreeMap<String, Arc<Capture>>,
     /// Bundles of links by name.
     pub links: BTreeMap<String, Arc<Bundle>>,
+    /// What Multipath TCP is told.
+    pub mptcp: Mptcp,
+    /// What belongs to all uplinks.
+    pub outward: Uplinks,
+    /// Uplinks by name.
+    pub uplinks: BTreeMap<String, Arc<Uplink>>,
     /// The name server.
     pub name_server: NameServer,
     /// Zones by domain.

@@ -13,7 +13,6 @@ use super::address::ServerAddress;
 use super::capture::Capture;
 use super::checked::{Config, Global, Pool, Server, Service};
 use super::heartbeat::Heartbeat;
-use super::link::Bundle;
 use super::names::{NameServer, Named, Zone};
 use super::packets::Packets;
 use super::vrrp::Vrrp;
@@ -42,6 +41,15 @@ pub struct Diff {
     /// Bundles of links.
     #[serde(default)]
     pub links: Changes<Vec<LinkKey>>,
+    /// Keys of `[mptcp]` that changed.
+    #[serde(default)]
+    pub mptcp: Vec<MptcpKey>,
+    /// Keys of `[uplinks]` that changed.
+    #[serde(default)]
+    pub outward: Vec<UplinksKey>,
+    /// Uplinks.
+    #[serde(default)]
+    pub uplinks: Changes<Vec<UplinkKey>>,
     /// Keys of `[names]` that changed.
     #[serde(default)]
     pub name_server: Vec<NameServerKey>,
@@ -90,7 +98,7 @@ macro_rules! keys {
                 match self { $(Self::$variant => $text,)* $(Self::$extra => $extra_text,)? }
             }
 
-            fn between(old: &$object, new: &$object) -> Vec<Self> {
+            pub(super) fn between(old: &$object, new: &$object) -> Vec<Self> {
                 // Names every field, so that a new one cannot be forgotten here.
                 let $object { $($field: _,)* $($beside: _,)* } = old;
                 let mut keys = Vec::new();
@@ -106,6 +114,11 @@ macro_rules! keys {
         }
     };
 }
+
+// Below the macro, which it uses.
+mod way;
+
+pub use way::{LinkKey, MptcpKey, UplinkKey, UplinksKey};
 
 keys! {
     /// A key of `[global]`.
@@ -128,6 +141,7 @@ keys! {
     Mode = "mode" => mode,
     Flows = "flows" => flows,
     Fragments = "fragments" => fragments,
+    Insight = "insight" => insight,
     Pins = "pins" => pins,
     Return = "return" => returns,
 }
@@ -187,6 +201,7 @@ keys! {
     Interface = "interface" => interface,
     Id = "id" => id,
     Addresses = "addresses" => addresses,
+    Also = "also" => also,
     Version = "version" => version,
     Priority = "priority" => priority,
     Advertise = "advertise" => advertise,
@@ -221,17 +236,6 @@ keys! {
     Time = "time" => time,
     Pause = "pause" => pause,
     Keep = "keep" => keep,
-}
-keys! {
-    /// A key of a bundle of links.
-    LinkKey of Bundle besides (name):
-    Policy = "policy" => policy,
-    Links = "links" => links,
-    Addresses = "addresses" => addresses,
-    Routes = "routes" => routes,
-    Gap = "gap" => gap,
-    Equalise = "equalise" => equalise,
-    Probe = "probe" => probe,
 }
 keys! {
     /// A key of `[names]`.
@@ -293,6 +297,9 @@ pub fn diff(old: &Config, new: &Config) -> Diff {
         heartbeats: changes(&old.heartbeats, &new.heartbeats, HeartbeatKey::between),
         captures: changes(&old.captures, &new.captures, CaptureKey::between),
         links: changes(&old.links, &new.links, LinkKey::between),
+        mptcp: MptcpKey::between(&old.mptcp, &new.mptcp),
+        outward: UplinksKey::between(&old.outward, &new.outward),
+        uplinks: changes(&old.uplinks, &new.uplinks, UplinkKey::between),
         name_server: NameServerKey::between(&old.name_server, &new.name_server),
         zones: changes(&old.zones, &new.zones, ZoneKey::between),
         names: changes(&old.names, &new.names, NameKey::between),
@@ -310,6 +317,9 @@ impl Diff {
             && self.heartbeats.is_empty()
             && self.captures.is_empty()
             && self.links.is_empty()
+            && self.mptcp.is_empty()
+            && self.outward.is_empty()
+            && self.uplinks.is_empty()
             && self.name_server.is_empty()
             && self.zones.is_empty()
             && self.names.is_empty()

@@ -216,6 +216,7 @@ fn named(table: &dyn TableLike, server: &str) -> bool {
     }
 }
 
-fn derived(address: &str) -> Option<String> {
+/// The name that an address gives.
+pub(super) fn derived(address: &str) -> Option<String> {
     server_address(address).ok().map(|address| name_from(&address))
 }

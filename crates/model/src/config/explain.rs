@@ -97,6 +97,7 @@ impl Origins {
             let path = format!("link.{}", bundle.name);
             self.section(bundle, &path, &format!("[{path}]"), &|_, _| true, visit);
         }
+        self.ways(visit);
         self.names(visit);
         for service in &self.effective.services {
             let path = format!("service.{}", service.name);
@@ -124,6 +125,20 @@ impl Origins {
     }
 
     /// The name server where there is something to answer for.
+    fn ways(&self, visit: &mut dyn FnMut(Item)) {
+        let Effective { mptcp, outward, uplinks, .. } = &self.effective;
+        if mptcp.wrote("bundle") || mptcp.wrote("endpoints") {
+            self.section(mptcp, "mptcp", "[mptcp]", &|_, _| true, visit);
+        }
+        if !uplinks.is_empty() {
+            self.section(outward, "uplinks", "[uplinks]", &|_, _| true, visit);
+        }
+        for uplink in uplinks {
+            let path = format!("uplink.{}", uplink.name);
+            self.section(uplink, &path, &format!("[{path}]"), &|_, _| true, visit);
+        }
+    }
+
     fn names(&self, visit: &mut dyn FnMut(Item)) {
         let Effective { names, zones, hosts, .. } = &self.effective;
         if !zones.is_empty() {

@@ -18,14 +18,27 @@ pub struct Control {
     pub mode: u32,
     /// Where generations and states are kept; default `/var/lib/steelyard`.
     pub state: PathBuf,
-    /// Orders about servers are written back to the file, unless they say otherwise.
-    pub write_back: bool,
+    /// Where changes made while running are kept, unless they say otherwise.
+    pub write_back: WriteBack,
     /// Bytes of the record of orders.
     pub audit: u64,
     /// Generations kept for rollback; default 20.
     pub generations: u32,
     /// The API and its page over TCP; `None`: not served there.
     pub remote: Option<Remote>,
+}
+
+/// Where changes made while running are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteBack {
+    /// Nowhere: they hold until the file is read again. Words about servers are remembered all the same.
+    #[default]
+    Off,
+    /// In the file, with its comments.
+    File,
+    /// Beside the file, in the state directory: the file is somebody else's to write.
+    Overlay,
 }
 
 /// The API and its page over TCP.
@@ -38,6 +51,8 @@ pub struct Remote {
     pub tokens: Option<PathBuf>,
     /// The file with certificate and key; `None`: without TLS.
     pub certificate: Option<PathBuf>,
+    /// The file with who may have signed clients' certificates; `None`: no client shows one.
+    pub client_authorities: Option<PathBuf>,
     /// Names by which it may be asked for; addresses always may.
     pub hosts: Vec<String>,
 }

@@ -21,6 +21,8 @@ pub struct Packets {
     pub flows: u32,
     /// First fragments that are remembered at a time.
     pub fragments: u32,
+    /// One connection in so many is watched; `None`: none is.
+    pub insight: Option<u32>,
     /// Directory of a BPF file system in which programs and maps outlive the process.
     pub pins: PathBuf,
     /// Return addresses of `nat` services whose pool names none.

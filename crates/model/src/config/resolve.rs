@@ -16,9 +16,9 @@ use super::tables::agent::OF_AGENTS;
 use super::tables::balance::OWNED;
 use super::tables::probe::{KINDS, OF_KINDS, PROGRAM};
 use super::tables::{
-    capture::CAPTURE, global::GLOBAL, heartbeat::HEARTBEAT, link::LINK, names::NAME,
+    capture::CAPTURE, global::GLOBAL, heartbeat::HEARTBEAT, link::LINK, mptcp::MPTCP, names::NAME,
     names::SERVER as NAMES, names::ZONE, packets::PACKETS, pool::POOL, pool::SERVER,
-    service::SERVICE, vrrp::VRRP,
+    service::SERVICE, uplink::UPLINK, uplink::UPLINKS_TABLE, vrrp::VRRP,
 };
 use super::value::Value;
 pub use uses::Uses;
@@ -42,6 +42,12 @@ pub struct Effective {
     pub captures: Vec<Section>,
     /// Bundles of links by name.
     pub links: Vec<Section>,
+    /// What Multipath TCP is told.
+    pub mptcp: Section,
+    /// What belongs to all uplinks.
+    pub outward: Section,
+    /// Uplinks by name.
+    pub uplinks: Vec<Section>,
     /// The name server.
     pub names: Section,
     /// Zones by domain.
@@ -57,20 +63,18 @@ pub fn resolve(root: &Section) -> Effective {
     let nothing = Section::new(&GLOBAL, Place::default());
     let written = root.table("global").unwrap_or(&nothing);
     let global = settle(&GLOBAL, &[Layer { section: written, tier: Tier::Own }], false);
-    let none = Section::new(&PACKETS, Place::default());
-    let packets = own(&PACKETS, root.table("packets").unwrap_or(&none));
-    let services = root
-        .list("service")
-        .iter()
-        .map(|service| resolve_service(service, written, &global))
-        .collect();
+    let packets = top(root, "packets", &PACKETS);
+    let services = root.list("service").iter();
+    let services = services.map(|it| resolve_service(it, written, &global)).collect();
     let vrrp: Vec<Section> = root.list("vrrp").iter().map(resolve_vrrp).collect();
     let heartbeats = root.list("heartbeat").iter();
     let heartbeats = heartbeats.map(|it| heartbeat::settle(own(&HEARTBEAT, it), &vrrp)).collect();
     let captures = root.list("capture").iter().map(|it| own(&CAPTURE, it)).collect();
     let links = root.list("link").iter().map(resolve_link).collect();
-    let none = Section::new(&NAMES, Place::default());
-    let names = own(&NAMES, root.table("names").unwrap_or(&none));
+    let mptcp = top(root, "mptcp", &MPTCP);
+    let outward = top(root, "uplinks", &UPLINKS_TABLE);
+    let uplinks = root.list("uplink").iter().map(|it| own(&UPLINK, it)).collect();
+    let names = top(root, "names", &NAMES);
     let zones: Vec<Section> = root.list("zone").iter().map(|it| own(&ZONE, it)).collect();
     let hosts = root.list("name").iter().map(|it| names::settle(own(&NAME, it), &zones)).collect();
     let (pools, templates) = (Vec::new(), Vec::new());
@@ -83,6 +87,9 @@ pub fn resolve(root: &Section) -> Effective {
         heartbeats,
         captures,
         links,
+        mptcp,
+        outward,
+        uplinks,
         names,
         zones,
         hosts,
@@ -191,6 +198,11 @@ fn resolve_vrrp(written: &Section) -> Section {
         );
     }
     group
+}
+
+/// A table of the file's top, all defaults where it is not written.
+fn top(root: &Section, key: &str, table: &'static Table) -> Section {
+    own(table, root.table(key).unwrap_or(&Section::new(table, Place::default())))
 }
 
 fn resolve_link(written: &Section) -> Section {

@@ -1,5 +1,6 @@
 //! The whole configuration, described once. The tables below it describe its parts.
 
+pub mod acme;
 pub mod agent;
 pub mod balance;
 pub mod buffer;
@@ -9,6 +10,7 @@ pub mod global;
 pub mod heartbeat;
 pub mod http2;
 pub mod link;
+pub mod mptcp;
 pub mod names;
 pub mod objective;
 pub mod operate;
@@ -22,6 +24,7 @@ pub mod service;
 pub mod socket;
 pub mod sticky;
 pub mod tls;
+pub mod uplink;
 pub mod vrrp;
 
 use super::schema::{Fallback, Form, Key, Kind, OBJECTS, Table};
@@ -78,6 +81,24 @@ pub static ROOT: Table = Table {
             Kind::Named { table: &link::LINK, form: Form::Name, most: link::BUNDLES },
             Fallback::Absent,
             "Bundles of links, each used as one link by a device of the same name.",
+        ),
+        Key::new(
+            "mptcp",
+            Kind::table(&mptcp::MPTCP),
+            Fallback::Inner,
+            "By which addresses connections of Multipath TCP (`socket.mptcp`) take further paths.",
+        ),
+        Key::new(
+            "uplinks",
+            Kind::table(&uplink::UPLINKS_TABLE),
+            Fallback::Inner,
+            "What belongs to all uplinks below.",
+        ),
+        Key::new(
+            "uplink",
+            Kind::Named { table: &uplink::UPLINK, form: Form::Name, most: uplink::UPLINKS },
+            Fallback::Absent,
+            "Gateways out of this machine's network, used side by side, by name.",
         ),
         Key::new(
             "names",

@@ -11,8 +11,10 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ServiceTls {
-    /// Files and directories of certificates with their keys; at least one. The first one is the default.
+    /// Files and directories of certificates with their keys. The first one is the default.
     pub certificates: Vec<PathBuf>,
+    /// A certificate that is ordered; `None`: none, and there are files.
+    pub acme: Option<Acme>,
     /// What a client gets that asks for a name of no certificate.
     pub unknown_name: UnknownName,
     /// The oldest version spoken.
@@ -27,6 +29,34 @@ pub struct ServiceTls {
     pub handshakes: u32,
     /// Certificates of clients; `None`: not asked for.
     pub client: Option<ClientAuth>,
+}
+
+/// A certificate that is ordered by ACME (RFC 8555).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Acme {
+    /// Its names, at least one.
+    pub names: Vec<String>,
+    /// The authority: the URL of its directory.
+    pub directory: String,
+    /// Addresses that the authority may write to.
+    pub contact: Vec<String>,
+    /// How it is shown that the names are ours.
+    pub challenge: Challenge,
+    /// Who may have signed the authority's own certificate; `None`: whom the system trusts.
+    pub ca: Option<PathBuf>,
+    /// From a first failure to the next attempt; each further failure doubles it. Default 5 min.
+    pub retry: Duration,
+}
+
+/// How it is shown that a name is ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Challenge {
+    /// By an answer to a request on port 80 (RFC 8555 §8.3).
+    Http,
+    /// By a certificate in a handshake on port 443 (RFC 8737).
+    Tls,
 }
 
 /// What a client gets that asks for a name of no certificate.

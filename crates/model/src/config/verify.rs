@@ -8,6 +8,7 @@ pub mod http2;
 pub mod link;
 pub mod listeners;
 pub mod method;
+pub mod mptcp;
 pub mod names;
 pub mod objective;
 pub mod operate;
@@ -20,6 +21,7 @@ pub mod rules;
 pub mod sockets;
 pub mod sticky;
 pub mod tls;
+pub mod uplink;
 pub mod vrrp;
 
 use super::decode::{quoted, scalar};
@@ -29,6 +31,8 @@ use super::schema::{Fallback, Kind, Table};
 use super::section::{Section, Slot};
 use super::suggest::nearest;
 use super::tables::link::{LINK, MEMBER};
+use super::tables::mptcp::ENDPOINT;
+use super::tables::uplink::UPLINK;
 use super::tables::{
     global::GLOBAL, heartbeat::HEARTBEAT, heartbeat::PATH, names::NAME, names::ZONE, pool::POOL,
     pool::SERVER, service::SERVICE, vrrp::VRRP,
@@ -46,10 +50,12 @@ pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
         self::service(service, effective, sink);
     }
     packets::verify(effective, sink);
-    vrrp::verify(&effective.vrrp, sink);
+    vrrp::verify(effective, sink);
     heartbeat::verify(effective, whole, sink);
     capture::verify(effective, whole, sink);
     link::verify(&effective.links, sink);
+    mptcp::verify(effective, whole, sink);
+    uplink::verify(&effective.uplinks, &effective.outward, sink);
     names::verify(effective, whole, sink);
     rules::verify(effective, whole, sink);
     let uses = effective.uses();
@@ -79,6 +85,12 @@ fn missing(effective: &Effective, sink: &mut Sink<'_, '_>) {
         for (at, link) in bundle.list("links").iter().enumerate() {
             required(&MEMBER, link, &format!("{path}.links[{at}]"), sink);
         }
+    }
+    for (at, endpoint) in effective.mptcp.list("endpoints").iter().enumerate() {
+        required(&ENDPOINT, endpoint, &format!("mptcp.endpoints[{at}]"), sink);
+    }
+    for uplink in &effective.uplinks {
+        required(&UPLINK, uplink, &format!("uplink.{}", quoted(&uplink.name)), sink);
     }
     for zone in &effective.zones {
         required(&ZONE, zone, &format!("zone.{}", quoted(&zone.name)), sink);
@@ -120,8 +132,10 @@ fn required(table: &'static Table, section: &Section, path: &str, sink: &mut Sin
         {
             required(inner, below, &format!("{path}.{}", key.name), sink);
         }
-        if let (Kind::List { table: inner, .. }, "rule" | "hook" | "split" | "near" | "addresses") =
-            (&key.kind, key.name)
+        if let (
+            Kind::List { table: inner, .. },
+            "rule" | "hook" | "split" | "near" | "addresses" | "also",
+        ) = (&key.kind, key.name)
         {
             for (at, below) in section.list(key.name).iter().enumerate() {
                 required(inner, below, &format!("{path}.{}[{at}]", key.name), sink);

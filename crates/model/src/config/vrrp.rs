@@ -19,6 +19,8 @@ pub struct Vrrp {
     pub id: u8,
     /// What is shared; at least one, all of one family.
     pub addresses: Vec<IpAddr>,
+    /// What moves with them and is not advertised.
+    pub also: Vec<Also>,
     /// 2 or 3.
     pub version: u8,
     /// 1–255.
@@ -39,7 +41,27 @@ pub struct Vrrp {
     pub dead_man: Option<Duration>,
 }
 
+/// Addresses that move with a group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Also {
+    /// One at least, of either family.
+    pub addresses: Vec<IpAddr>,
+    /// Where they are.
+    pub interface: String,
+}
+
 impl Vrrp {
+    /// Everything that moves with the group, each with its interface: what is advertised first.
+    pub fn moves(&self) -> impl Iterator<Item = (IpAddr, &str)> {
+        let own = self.addresses.iter().map(|ip| (*ip, self.interface.as_str()));
+        let also = self
+            .also
+            .iter()
+            .flat_map(|also| also.addresses.iter().map(|ip| (*ip, also.interface.as_str())));
+        own.chain(also)
+    }
+
     /// Whether it shares addresses of IPv6.
     pub fn v6(&self) -> bool {
         self.addresses.first().is_some_and(IpAddr::is_ipv6)

@@ -86,14 +86,14 @@ impl PoolLive {
     }
 
     /// A breaker refused one of this worker's.
-    pub fn refused(&self, bound: Bound, worker: usize, now_unix_ms: u64) {
+    pub fn refused(&self, bound: Bound, worker: usize, now: u64) {
         self.slots[worker].counters.refused(bound).add(1);
-        self.breakers.refused(bound, now_unix_ms);
+        self.breakers.refused(bound, now);
     }
 
     /// One of this worker's was shed.
-    pub fn shed(&self, worker: usize, now_unix_ms: u64) {
+    pub fn shed(&self, worker: usize, now: u64) {
         self.slots[worker].counters.shed.add(1);
-        self.shedding.refused(now_unix_ms);
+        self.shedding.refused(now);
     }
 }

@@ -31,6 +31,7 @@ fn nothing_written_has_the_documented_defaults() {
     assert_eq!((pool.balance, pool.all_down), (Balance::RoundRobin, AllDown::Spread));
     assert_eq!(config.packets.interfaces, None);
     assert_eq!((config.packets.flows, config.packets.fragments), (1_048_576, 8_192));
+    assert_eq!(config.packets.insight, Some(64));
     assert_eq!(config.packets.pins.to_str(), Some("/sys/fs/bpf/steelyard"));
 }
 

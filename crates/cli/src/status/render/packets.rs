@@ -1,23 +1,32 @@
 //! How things stand with the packet plane, as text. Pure.
 
-use api::types::{Neighbour, PacketInterface, PacketsStatus};
+use api::types::{Neighbour, PacketInsight, PacketInterface, PacketsStatus};
 
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::table::{Align, Cell, Table};
-use crate::show::unit::bytes;
+use crate::show::unit::{bytes, count};
 
 /// One line about the whole.
 pub fn head(status: &PacketsStatus, paint: Paint) -> String {
     let connections = if status.adopted { "taken over with its connections" } else { "new" };
     let plane = format!("packet plane: {connections}, tables of {}", bytes(status.memory_bytes));
     match &status.broken {
-        None => format!("{plane}\n"),
+        None => format!("{plane}\n{}\n", insight(&status.insight)),
         Some(why) => {
             let word = paint.text(Colour::Bad, "nothing is forwarded:");
             format!("packet plane: {word} {}\n", plain(why))
         }
     }
+}
+
+/// What is watched of connections.
+fn insight(insight: &PacketInsight) -> String {
+    let Some(sample) = insight.sample else { return "insight: off".to_owned() };
+    let missed = insight.full + insight.evicted + insight.unread;
+    let missed = if missed > 0 { format!(", {} missed", count(missed)) } else { String::new() };
+    let (watched, sample) = (count(insight.watched as u64), count(u64::from(sample)));
+    format!("insight: {watched} connections watched, 1 in {sample}{missed}")
 }
 
 /// Where packets are taken.

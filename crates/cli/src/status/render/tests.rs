@@ -1,6 +1,6 @@
 //! A status as text, whole and in part, against kept files.
 
-use api::types::{Neighbour, PacketInterface, PacketsStatus, Source};
+use api::types::{Neighbour, PacketInsight, PacketInterface, PacketsStatus, Source};
 use model::config::Admin;
 
 use super::*;
@@ -66,6 +66,8 @@ pub(super) fn sample() -> Status {
         vrrp: Vec::new(),
         heartbeats: Vec::new(),
         links: Vec::new(),
+        uplinks: None,
+        mptcp: None,
         names: None,
         version: "0.1.0".into(),
         generation: 7,
@@ -104,6 +106,7 @@ pub(super) fn sample() -> Status {
             connections: 3,
             in_flight: 1,
         }],
+        drift: None,
         warnings: vec![
             "source ports towards 10.0.0.11:8080 are running out: 512 of 28,232 are left".into(),
         ],
@@ -170,6 +173,7 @@ fn plane() -> PacketsStatus {
         generation: 7,
         adopted: true,
         memory_bytes: 67_108_864,
+        insight: PacketInsight { sample: Some(64), watched: 1_207, full: 3, ..Default::default() },
         interfaces: vec![
             interface("eth0", Some("native"), None),
             interface("eth7", None, Some("there is no interface `eth7`")),

@@ -82,7 +82,7 @@ impl Stage {
         if method == Method::Tunnel && !self.unpacking {
             self.unpack()?;
         }
-        self.api.apply(config(&self.site, &self.dir, &self.pins, method), None, None).await?;
+        self.api.apply(config(&self.site, &self.dir, &self.pins, method), None, None, None).await?;
         self.ready().await
     }
 

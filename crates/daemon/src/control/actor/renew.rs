@@ -3,8 +3,12 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use model::snapshot::Proofs;
+
 use super::Actor;
+use crate::acme::proof::Proof;
 use crate::control::tell;
+use crate::reconcile::act;
 use crate::reconcile::secure::secured;
 use crate::tls::vault::Vault;
 
@@ -14,6 +18,22 @@ impl Actor {
         self.force.certificates = Arc::new(vault.told());
         self.vault = vault;
         tell::certificates(&self.events, troubles);
+    }
+
+    /// Has something ready for the authority of an order, or nothing any more, and waits until workers show it.
+    pub(super) async fn prove(&mut self, key: &str, proof: Option<Proof>) {
+        let before = self.book.clone();
+        self.vault.prove(key, proof.as_ref().map_or(&[][..], |proof| &proof.tls[..]));
+        match proof {
+            Some(proof) => self.proofs.insert(key.to_owned(), proof),
+            None => self.proofs.remove(key),
+        };
+        let http: Proofs = self.proofs.values().flat_map(|proof| proof.http.clone()).collect();
+        self.book = secured(before.clone(), &self.vault.materials());
+        self.book.proofs = (!http.is_empty()).then(|| Arc::new(http));
+        self.show(&before);
+        // If they are slow the authority finds nothing, says so, and is asked again later.
+        act::installed(&*self.engine, self.force.snapshot.version).await;
     }
 
     /// Looks at the files.

@@ -146,7 +146,7 @@ async fn an_order_is_taken_back_only_while_it_stands() {
 async fn an_order_is_saved_into_the_file_and_taken_out_again() {
     let scratch = Scratch::new("operating").unwrap();
     let file = scratch.path().join("t.toml");
-    let text = format!("# shop\n{TEXT}[global]\ncontrol = {{ write-back = true }} # all\n");
+    let text = format!("# shop\n{TEXT}[global]\ncontrol = {{ write-back = \"file\" }} # all\n");
     std::fs::write(&file, &text).unwrap();
     let world = World::start_at(&text, Some(scratch.path()), None, Some(file.clone())).await;
     let written = || std::fs::read_to_string(&file).unwrap();

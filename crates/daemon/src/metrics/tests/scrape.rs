@@ -27,12 +27,12 @@ servers = [ { name = "a", address = "127.0.0.1:1001" }, { name = "b", address = 
 /// Unix milliseconds of every scrape.
 const NOW: u64 = 1_772_283_909_000;
 
-fn scrape(snapshot: &Arc<Snapshot>, facts: Facts) -> Vec<Sample> {
-    let text = text(Scrape { snapshot: Arc::clone(snapshot), facts, now_unix_ms: NOW }).unwrap();
+pub(super) fn scrape(snapshot: &Arc<Snapshot>, facts: Facts) -> Vec<Sample> {
+    let text = text(Scrape { snapshot: Arc::clone(snapshot), facts, now: NOW }).unwrap();
     check(&text).unwrap_or_else(|why| panic!("{why}"))
 }
 
-fn value(samples: &[Sample], name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+pub(super) fn value(samples: &[Sample], name: &str, labels: &[(&str, &str)]) -> Option<f64> {
     let fits = |sample: &&Sample| {
         sample.name == name
             && labels.iter().all(|(key, value)| sample.labels.get(*key).is_some_and(|v| v == value))
@@ -235,8 +235,7 @@ fn a_thousand_busy_servers_fit_six_mebibytes() {
         })
         .collect();
     let facts = Facts { ports, ..Facts::default() };
-    let text =
-        text(Scrape { snapshot: Arc::clone(&picture.snapshot), facts, now_unix_ms: NOW }).unwrap();
+    let text = text(Scrape { snapshot: Arc::clone(&picture.snapshot), facts, now: NOW }).unwrap();
     assert!(text.len() <= 6 << 20, "{} bytes", text.len());
     assert!(text.matches("steelyard_server_state{").count() == 5_000);
 }

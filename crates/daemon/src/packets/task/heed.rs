@@ -14,7 +14,7 @@ use crate::event::Level;
 use crate::packets::alarms::{Scarce, Told};
 use crate::packets::site::chain;
 use crate::packets::view::Sample;
-use crate::packets::{facts, shows};
+use crate::packets::{facts, insight, shows};
 
 /// Next hops of clients that are asked for in one tick; the datapath asks again for the others.
 const CLIENTS: usize = 32;
@@ -91,6 +91,7 @@ impl Life {
 
     /// Counts connections and packets, and judges what they say.
     pub(super) fn sweep(&mut self, picture: &Picture) {
+        self.watch(picture);
         let Some(site) = &mut self.site else { return };
         let services: Vec<u32> =
             picture.config.services.keys().filter_map(|name| site.planner.service(name)).collect();
@@ -104,6 +105,19 @@ impl Life {
             Err(error) => return self.tell(Some(chain(&error))),
         }
         self.judge(picture);
+    }
+
+    /// Reads what watched connections showed, before the sweep lets the datapath give their places to others.
+    fn watch(&mut self, picture: &Picture) {
+        let Some(site) = &mut self.site else { return };
+        match site.watched(picture.config.packets.insight, facts::nanos()) {
+            Ok((changes, shown)) => {
+                self.view.insight = shown;
+                let changes = insight::numbered(site, picture, changes);
+                self.insight.take(changes, &picture.snapshot);
+            }
+            Err(error) => self.tell(Some(chain(&error))),
+        }
     }
 
     /// Raises and clears alarms by what was counted.

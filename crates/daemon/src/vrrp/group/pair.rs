@@ -51,6 +51,9 @@ impl Group {
             || self.reason.clone(),
             |why| tell::withheld(why, &self.pair.peer, &self.pair.standing),
         );
+        if self.machine.by_order() {
+            text.push_str("; an order stands until `steelyard takeover --release`");
+        }
         if let Some(why) = &self.unfit {
             text.push_str(&format!("; it cannot do all of its work: {why}"));
         }
@@ -68,7 +71,7 @@ impl Group {
             fit: self.unfit.is_none(),
             state: if holds { self.state() } else { State::Idle },
             priority: self.machine.priority(),
-            source: self.ground.map_or(none, |ground| ground.source),
+            source: self.ground.as_ref().map_or(none, |ground| ground.source),
         }
     }
 

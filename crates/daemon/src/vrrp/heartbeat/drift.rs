@@ -19,7 +19,7 @@ pub fn digest(config: &Config) -> Digested {
         (name, Pool { source: Vec::new(), ..(**pool).clone() })
     });
     let groups = config.vrrp.values().map(|group| {
-        let mut addresses = group.addresses.clone();
+        let mut addresses: Vec<_> = group.moves().map(|(ip, _)| ip).collect();
         addresses.sort_unstable();
         (group.id, group.version, group.advertise, addresses)
     });

@@ -51,7 +51,6 @@ impl Life {
         for name in names {
             let Some(mut group) = self.groups.remove(&name) else { continue };
             let (id, v6) = (group.config.id, group.config.v6());
-            let ifindex = self.ifindex(&group);
             let fit = group.unfit().is_none();
             let peer = self.heartbeat.as_ref().map(|beat| beat.advice(id, v6, fit));
             let pair = match (group.unfit(), &self.heartbeat) {
@@ -61,7 +60,7 @@ impl Life {
                 }),
                 _ => Arc::clone(&pair),
             };
-            if let Some(mut tools) = self.tools(ifindex) {
+            if let Some(mut tools) = self.tools() {
                 group.advise(peer.unwrap_or_default(), pair, &mut tools).await;
             }
             self.groups.insert(name, group);

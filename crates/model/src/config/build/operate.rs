@@ -3,13 +3,23 @@
 use std::path::PathBuf;
 
 use super::super::checked::Admin;
-use super::super::operate::{Discovery, HistoryKeep, Hook, Place, Records, Remote, Scheduled};
+use super::super::operate::{
+    Discovery, HistoryKeep, Hook, Place, Records, Remote, Scheduled, WriteBack,
+};
 use super::super::section::Section;
 use super::super::tables::operate::DAYS;
 use super::super::value::Value;
 
 /// All days.
 const EVERY_DAY: u8 = 0b111_1111;
+
+pub(super) fn write_back(control: &Section) -> WriteBack {
+    match control.text("write-back") {
+        Some("file") => WriteBack::File,
+        Some("overlay") => WriteBack::Overlay,
+        _ => WriteBack::Off,
+    }
+}
 
 /// `None`: the API is not served over TCP.
 pub(super) fn remote(control: &Section) -> Option<Remote> {
@@ -18,6 +28,7 @@ pub(super) fn remote(control: &Section) -> Option<Remote> {
         listen: *control.sockets("listen").first()?,
         tokens: path("tokens"),
         certificate: path("certificate"),
+        client_authorities: path("client-authorities"),
         hosts: control.texts("hosts").to_vec(),
     })
 }

@@ -25,6 +25,7 @@ pub(super) fn packets(section: &Section) -> Packets {
         },
         flows: section.number("flows"),
         fragments: section.number("fragments"),
+        insight: section.count("insight"),
         pins: PathBuf::from(section.text("pins").unwrap_or_default()),
         returns: section.addresses("return").to_vec(),
     }

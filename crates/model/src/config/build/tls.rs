@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use super::super::section::Section;
-use super::super::tls::{ClientAuth, PoolTls, ServiceTls, TlsPolicy, TlsVersion, UnknownName};
+use super::super::tls::{
+    Acme, Challenge, ClientAuth, PoolTls, ServiceTls, TlsPolicy, TlsVersion, UnknownName,
+};
 use super::super::value::Value;
 
 /// A service's.
@@ -14,6 +16,7 @@ pub fn service(section: &Section) -> ServiceTls {
             Some(Value::Files(files)) => files.iter().map(PathBuf::from).collect(),
             _ => Vec::new(),
         },
+        acme: section.table("acme").map(acme),
         unknown_name: match section.text("unknown-name") {
             Some("refuse") => UnknownName::Refuse,
             _ => UnknownName::Default,
@@ -28,6 +31,20 @@ pub fn service(section: &Section) -> ServiceTls {
             required: client.text("verify") != Some("optional"),
             headers: client.text("headers").unwrap_or_default().to_owned(),
         }),
+    }
+}
+
+fn acme(section: &Section) -> Acme {
+    Acme {
+        names: section.texts("names").iter().map(|name| name.to_ascii_lowercase()).collect(),
+        directory: section.text("directory").unwrap_or_default().to_owned(),
+        contact: section.texts("contact").to_vec(),
+        challenge: match section.text("challenge") {
+            Some("tls") => Challenge::Tls,
+            _ => Challenge::Http,
+        },
+        ca: section.text("ca").map(PathBuf::from),
+        retry: section.span("retry"),
     }
 }
 

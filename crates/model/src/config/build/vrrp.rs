@@ -1,15 +1,21 @@
 //! Builds groups of VRRP.
 
 use super::super::section::Section;
-use super::super::vrrp::Vrrp;
+use super::super::vrrp::{Also, Vrrp};
 
 pub(super) fn vrrp(section: &Section) -> Vrrp {
     let advertise = section.span("advertise");
+    let interface = section.text("interface").unwrap_or_default();
+    let also = section.list("also").iter().map(|also| Also {
+        addresses: also.addresses("addresses").to_vec(),
+        interface: also.text("interface").unwrap_or(interface).to_owned(),
+    });
     Vrrp {
         name: section.name.clone(),
-        interface: section.text("interface").unwrap_or_default().to_owned(),
+        interface: interface.to_owned(),
         id: section.number("id"),
         addresses: section.addresses("addresses").to_vec(),
+        also: also.collect(),
         version: section.number("version"),
         priority: section.number("priority"),
         advertise,

@@ -30,6 +30,13 @@ impl fmt::Display for Diff {
         named(to, "heartbeat", &self.heartbeats)?;
         named(to, "capture", &self.captures)?;
         named(to, "link", &self.links)?;
+        if !self.mptcp.is_empty() {
+            writeln!(to, "~ mptcp: {}", joined(&self.mptcp))?;
+        }
+        if !self.outward.is_empty() {
+            writeln!(to, "~ uplinks: {}", joined(&self.outward))?;
+        }
+        named(to, "uplink", &self.uplinks)?;
         if !self.name_server.is_empty() {
             writeln!(to, "~ names: {}", joined(&self.name_server))?;
         }

@@ -136,6 +136,7 @@ static CONTROL: Table = Table {
         operate::LISTEN,
         operate::TOKENS,
         operate::CERTIFICATE,
+        operate::CLIENT_AUTHORITIES,
         operate::HOSTS,
     ],
 };

@@ -3,12 +3,14 @@
 use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
 use super::super::value::Value;
 
-/// Whether orders about servers reach the file.
+/// Where changes made while running are kept.
 pub const WRITE_BACK: Key = Key::new(
     "write-back",
-    Kind::Flag,
-    Fallback::Is(Value::Flag(false)),
-    "Orders about servers are written back to the file, with its comments, unless they say otherwise.",
+    Kind::Words(&[Word::of("off"), Word::of("file"), Word::of("overlay")]),
+    Fallback::word("off"),
+    "Where changes made while running are kept, unless they say otherwise: in the `file`, with its comments; in an \
+     `overlay` beside it, where a tool writes the file; `off`: until the file is read again. Words about servers are \
+     remembered in any case.",
 );
 
 /// How long the record of orders may grow.
@@ -41,6 +43,15 @@ pub const CERTIFICATE: Key = Key::new(
     Kind::Text { form: Form::File, unset: None },
     Fallback::Absent,
     "PEM file with the certificate for `listen`, and its key there or beside it as for a service. It is watched.",
+);
+
+/// Who may have signed clients' certificates.
+pub const CLIENT_AUTHORITIES: Key = Key::new(
+    "client-authorities",
+    Kind::Text { form: Form::File, unset: None },
+    Fallback::Absent,
+    "PEM file with who may have signed certificates of the API's clients; what each may do is a line of `tokens`, from \
+     `steelyard token --certificate`. It is watched.",
 );
 
 /// Names by which it may be asked for.
@@ -103,7 +114,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 62] = [
+pub static EVENTS: [Word; 67] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -121,6 +132,11 @@ pub static EVENTS: [Word; 62] = [
     Word::of("half-open-clear"),
     Word::of("certificate-expires"),
     Word::of("certificate-good"),
+    Word::of("breaker-open"),
+    Word::of("breaker-closed"),
+    Word::of("shedding-begun"),
+    Word::of("shedding-ended"),
+    Word::of("acme-failed"),
     Word::of("certificate-renewed"),
     Word::of("certificate-refused"),
     Word::of("agent-lost"),

@@ -39,6 +39,13 @@ pub static PACKETS: Table = Table {
             "First fragments that are remembered so that later ones follow; about 64 bytes each.",
         ),
         Key::new(
+            "insight",
+            Kind::count_or(1, 1_000_000, "off"),
+            Fallback::count(64),
+            "One connection in so many is watched for `explain slow`: its handshake, what is sent again, windows that \
+             stand closed, resets; `off`: none.",
+        ),
+        Key::new(
             "pins",
             Kind::Text { form: Form::File, unset: None },
             Fallback::Is(Value::Text(Cow::Borrowed("/sys/fs/bpf/steelyard"))),

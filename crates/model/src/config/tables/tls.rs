@@ -1,6 +1,7 @@
 //! Describes `tls` of a service and of a pool.
 
 use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
+use super::acme;
 
 const DAY: u64 = 86_400_000;
 
@@ -29,11 +30,18 @@ static SERVICE: Table = Table {
         Key::new(
             "certificates",
             Kind::Files,
-            Fallback::Required,
-            "PEM files, each with a certificate and its chain; the key stands in the same file, in a file of the same \
+            Fallback::Absent,
+            "Required without `acme`. PEM files, each with a certificate and its chain; the key stands in the same file, in a file of the same \
              name that ends in `.key`, or in `privkey.pem` beside a `fullchain.pem`. A directory stands for its `.pem` \
              and `.crt` files. The first one is the default. An OCSP response beside it (`.ocsp`, DER) is stapled. They \
              are watched: a new pair is taken up when it is good.",
+        ),
+        Key::new(
+            "acme",
+            Kind::Table { table: &acme::ACME, short: Short::Key("names"), unset: Some("off") },
+            Fallback::unset("off"),
+            "A certificate that is ordered from an authority, and renewed in time (ACME, RFC 8555). Short form: its \
+             names. It comes after those of `certificates`.",
         ),
         Key::new(
             "unknown-name",
@@ -72,10 +80,6 @@ static SERVICE: Table = Table {
             Kind::Table { table: &CLIENT, short: Short::Key("ca"), unset: Some("off") },
             Fallback::unset("off"),
             "Certificates of clients. Short form: the file of who may have signed them.",
-        ),
-        Key::refused(
-            "acme",
-            "certificates are not ordered by this build; let an ACME client write the files, which are watched",
         ),
         Key::refused(
             "alpn",

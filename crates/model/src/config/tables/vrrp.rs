@@ -1,6 +1,6 @@
 //! Describes `[vrrp.NAME]`: an address that this machine shares with others.
 
-use super::super::schema::{Fallback, Form, Key, Kind, Table};
+use super::super::schema::{Fallback, Form, Key, Kind, Short, Table};
 use super::super::value::Value;
 
 /// Groups that one file may hold.
@@ -31,6 +31,13 @@ pub static VRRP: Table = Table {
             Kind::Addresses,
             Fallback::Required,
             "What is shared, all of one family; the active member has them as `/32` or `/128`.",
+        ),
+        Key::new(
+            "also",
+            Kind::List { table: &ALSO, short: Short::None, most: GROUPS },
+            Fallback::Absent,
+            "Addresses that move with the group and that advertisements do not name, of either family and at any \
+             interface: return addresses of `nat`, where servers find whoever is active.",
         ),
         Key::new(
             "version",
@@ -89,6 +96,26 @@ pub static VRRP: Table = Table {
             Fallback::Derived("two and a half times `advertise`"),
             "When the daemon has advertised nothing for so long, the kernel stops answering for the addresses although it \
              has them: shorter than the others wait, longer than a restart. `off`: a daemon that hangs keeps them.",
+        ),
+    ],
+};
+
+/// An entry of `also`.
+pub static ALSO: Table = Table {
+    what: "addresses that move with a group",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "addresses",
+            Kind::Addresses,
+            Fallback::Required,
+            "What moves; the active member has them as `/32` or `/128`.",
+        ),
+        Key::new(
+            "interface",
+            Kind::Text { form: Form::Interface, unset: None },
+            Fallback::Derived("the group's"),
+            "Where they are. When its link is down the member gives up.",
         ),
     ],
 };

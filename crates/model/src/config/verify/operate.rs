@@ -26,7 +26,7 @@ pub fn hooks(global: &Section, sink: &mut Sink<'_, '_>) {
 pub fn remote(global: &Section, sink: &mut Sink<'_, '_>) {
     let Some(control) = global.table("control") else { return };
     let Some(listen) = control.sockets("listen").first() else {
-        for key in ["tokens", "certificate", "hosts"] {
+        for key in ["tokens", "certificate", "client-authorities", "hosts"] {
             if control.setting(key).is_some() && !control.broken("listen") {
                 let message = format!("`{key}` says nothing: the API is not served over TCP");
                 let trouble =
@@ -36,6 +36,18 @@ pub fn remote(global: &Section, sink: &mut Sink<'_, '_>) {
         }
         return;
     };
+    if control.setting("client-authorities").is_some() {
+        for key in ["certificate", "tokens"] {
+            if control.setting(key).is_none() {
+                let message = format!("`client-authorities` says nothing without `{key}`");
+                let trouble = Trouble::new(message).expected(
+                    "`certificate` to speak TLS with, and `tokens` to say what each client may do",
+                );
+                let place = control.place_of("client-authorities");
+                sink.error(place, "global.control.client-authorities", trouble);
+            }
+        }
+    }
     let wanted = [
         ("certificate", "whoever listens on the way would read the tokens"),
         ("tokens", "nobody could use it"),

@@ -43,6 +43,9 @@ pub fn verify(effective: &Effective, sink: &mut Sink<'_, '_>) {
                 self::pool(pool, sink);
             }
             together(service, method, pool, sink);
+            if method == "nat" {
+                moving(service, pool, effective, sink);
+            }
         }
     }
 }
@@ -207,6 +210,16 @@ fn direct(
     ))
     .expected(format!("port {only} here, or `forward = \"nat\"` in place of `\"{method}\"`"));
     sink.error(server.place_of("address"), path, trouble);
+}
+
+/// Return addresses of a service that moves between machines.
+fn moving(service: &Section, pool: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
+    if pool.unset("source") {
+        return;
+    }
+    let own = pool.addresses("source");
+    let backs = if own.is_empty() { effective.packets.addresses("return") } else { own };
+    super::vrrp::returns(effective, service, (pool, backs), sink);
 }
 
 fn returns(service: &Section, pool: &Section, sink: &mut Sink<'_, '_>) {

@@ -2,6 +2,7 @@
 
 use super::super::finding::{Sink, Trouble};
 use super::super::section::Section;
+use super::super::tables::acme::NAMES;
 use super::super::value::Value;
 
 /// Judge a service's.
@@ -13,16 +14,73 @@ pub fn service(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
             rooted(tls, "certificates", file, &path, sink);
         }
     }
+    if let Some(acme) = tls.table("acme") {
+        ordered(acme, &format!("{path}.acme"), sink);
+    } else if tls.setting("certificates").is_none() {
+        let trouble = Trouble::new("no certificate is named, and none is ordered")
+            .expected("`certificates`, a list of files, or `acme`, a list of names");
+        sink.error(tls.place, &path, trouble);
+    }
     if tls.text("policy") == Some("modern") && tls.text("minimum") == Some("1.2") {
         let message =
             "`minimum = \"1.2\"` contradicts `policy = \"modern\"`, which is TLS 1.3 alone";
         let trouble = Trouble::new(message).expected("`minimum = \"1.3\"`, or another policy");
         sink.error(tls.place_of("minimum"), &format!("{path}.minimum"), trouble);
     }
+    if let (Some(acme), Some(client)) = (tls.table("acme"), tls.table("client"))
+        && acme.text("challenge") == Some("tls")
+        && client.text("verify") != Some("optional")
+    {
+        let message = "an authority that shakes hands has no client's certificate to show";
+        let trouble = Trouble::new(message)
+            .expected("`challenge = \"http\"`, or `verify = \"optional\"` in `client`");
+        sink.error(acme.place_of("challenge"), &format!("{path}.acme.challenge"), trouble);
+    }
     if let Some(client) = tls.table("client")
         && let Some(ca) = client.text("ca")
     {
         rooted(client, "ca", ca, &format!("{path}.client"), sink);
+    }
+}
+
+/// Judge what is ordered.
+fn ordered(acme: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    let (names, key) = (acme.texts("names"), format!("{path}.names"));
+    let place = acme.place_of("names");
+    if names.len() > NAMES {
+        let message = format!("a certificate of {} names; authorities take {NAMES}", names.len());
+        sink.error(place, &key, Trouble::new(message));
+    }
+    for name in names {
+        let trouble = if name.parse::<std::net::IpAddr>().is_ok() || !name.contains('.') {
+            Trouble::new(format!("`{name}` is not a name that an authority can look up"))
+                .expected("a full name, such as \"shop.example\"")
+        } else if name.contains('*') {
+            let message = format!("`{name}`: neither challenge can show that all names are ours");
+            Trouble::new(message).expected("each name by itself, or a certificate's file")
+        } else {
+            continue;
+        };
+        sink.error(place, &key, trouble);
+    }
+    if let Some(url) = acme.text("directory") {
+        let (place, key) = (acme.place_of("directory"), format!("{path}.directory"));
+        if url.starts_with("http://") {
+            let message = "the authority is not verified: whoever is on the way may be it";
+            sink.warning(place, &key, Trouble::new(message));
+        } else if !url.starts_with("https://") {
+            let trouble = Trouble::new(format!("`{url}` is not a URL"))
+                .expected("`https://`, a host and a path");
+            sink.error(place, &key, trouble);
+        }
+    }
+    for contact in acme.texts("contact").iter().filter(|one| !one.contains('@')) {
+        let trouble = Trouble::new(format!("`{contact}` is not an address of electronic mail"))
+            .expected("an address such as \"ops@shop.example\"");
+        sink.error(acme.place_of("contact"), &format!("{path}.contact"), trouble);
+    }
+    if let Some(ca) = acme.text("ca") {
+        rooted(acme, "ca", ca, path, sink);
     }
 }
 

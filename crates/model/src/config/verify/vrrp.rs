@@ -1,27 +1,29 @@
-//! Judges groups of VRRP: what the protocol cannot carry, and what two groups cannot share.
+//! Judges groups of VRRP: what the protocol cannot carry, what two groups cannot share, and what has to move together.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::time::Duration;
 
 use super::super::decode::quoted;
 use super::super::finding::{Sink, Trouble};
+use super::super::resolve::Effective;
 use super::super::section::Section;
 use super::super::tables::vrrp::ADDRESSES;
 use super::super::unit::Time;
 
 /// Judge all of them.
-pub fn verify(groups: &[Section], sink: &mut Sink<'_, '_>) {
+pub fn verify(effective: &Effective, sink: &mut Sink<'_, '_>) {
+    let groups = &effective.vrrp;
     let mut ids: HashMap<(&str, u64, bool), &str> = HashMap::new();
     let mut shared: HashMap<IpAddr, &str> = HashMap::new();
     for group in groups {
         let path = format!("vrrp.{}", quoted(&group.name));
         addresses(group, &path, sink);
         times(group, &path, sink);
-        for ip in group.addresses("addresses") {
+        for (key, ip) in moves(group) {
             if let Some(other) = shared.insert(*ip, &group.name) {
                 let trouble = Trouble::new(format!("{ip} is shared by `{other}` already"));
-                sink.error(group.place_of("addresses"), &format!("{path}.addresses"), trouble);
+                sink.error(group.place_of(key), &format!("{path}.{key}"), trouble);
             }
         }
         let key = (group.text("interface").unwrap_or_default(), group.number("id"), is_v6(group));
@@ -29,6 +31,50 @@ pub fn verify(groups: &[Section], sink: &mut Sink<'_, '_>) {
             let message = format!("number {} of {} is group `{other}` already", key.1, key.0);
             let trouble = Trouble::new(message).expected("another `id` on the same interface");
             sink.error(group.place_of("id"), &format!("{path}.id"), trouble);
+        }
+    }
+}
+
+/// Every address that moves with a group, with the key that says so.
+fn moves(group: &Section) -> impl Iterator<Item = (&'static str, &IpAddr)> {
+    let own = group.addresses("addresses").iter().map(|ip| ("addresses", ip));
+    let also = group.list("also").iter().flat_map(|also| also.addresses("addresses"));
+    own.chain(also.map(|ip| ("also", ip)))
+}
+
+/// Where answers of a service's servers come back must be where the service is: a group that moves without its return
+/// addresses leaves the connections behind.
+pub fn returns(
+    effective: &Effective,
+    service: &Section,
+    (pool, backs): (&Section, &[IpAddr]),
+    sink: &mut Sink<'_, '_>,
+) {
+    let spans: BTreeSet<IpAddr> = service.spans("listen").iter().map(|span| span.address).collect();
+    let of = |ip: &IpAddr| {
+        effective.vrrp.iter().find(|group| moves(group).any(|(_, moved)| moved == ip))
+    };
+    for group in spans.iter().filter_map(of) {
+        for back in backs {
+            let other = of(back).map(|other| other.name.as_str());
+            if other == Some(group.name.as_str()) {
+                continue;
+            }
+            let message = format!(
+                "service `{}` moves with group `{}`, and its return address {back} {}: its connections end when it moves",
+                service.name,
+                group.name,
+                other.map_or_else(
+                    || "stays on its machine".to_owned(),
+                    |other| format!("moves with group `{other}`")
+                ),
+            );
+            let trouble = Trouble::new(message).expected(format!(
+                "{back} in `also` of [vrrp.{}], on every member",
+                quoted(&group.name)
+            ));
+            let path = format!("pool.{}.source", quoted(&pool.name));
+            sink.warning(pool.place_of("source"), &path, trouble);
         }
     }
 }
@@ -47,8 +93,13 @@ fn addresses(group: &Section, path: &str, sink: &mut Sink<'_, '_>) {
         let message = format!("{} addresses do not fit one advertisement", shared.len());
         wrong("addresses", Trouble::new(message).expected(format!("at most {ADDRESSES}")));
     }
-    if let Some(ip) = shared.iter().find(|ip| ip.is_loopback()) {
-        wrong("addresses", Trouble::new(format!("{ip} cannot be shared")));
+    let also = moves(group).count() - shared.len();
+    if also > ADDRESSES {
+        let trouble = Trouble::new(format!("{also} more addresses are too many"));
+        wrong("also", trouble.expected(format!("at most {ADDRESSES}")));
+    }
+    for (key, ip) in moves(group).filter(|(_, ip)| unfit(**ip)) {
+        wrong(key, Trouble::new(format!("{ip} cannot be shared")));
     }
     let family = if v6 { "IPv6" } else { "IPv4" };
     for key in ["addresses", "peers", "source"] {
@@ -65,6 +116,10 @@ fn addresses(group: &Section, path: &str, sink: &mut Sink<'_, '_>) {
         let trouble = Trouble::new("version 2 has no IPv6").expected("`version = 3`");
         wrong("version", trouble);
     }
+}
+
+fn unfit(ip: IpAddr) -> bool {
+    ip.is_loopback() || ip.is_unspecified() || ip.is_multicast()
 }
 
 fn times(group: &Section, path: &str, sink: &mut Sink<'_, '_>) {

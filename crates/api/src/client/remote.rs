@@ -1,0 +1,356 @@
+//! A daemon over TCP: how it is named, by what it is recognised, and as whom we come.
+//!
+//! Without TLS only a loopback address is called: tokens would be read on the way.
+
+mod judge;
+
+use std::fmt;
+use std::io::{self, Read};
+use std::net::IpAddr;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::ClientConfig;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::error::CallError;
+use super::tls::{Stream, trouble};
+use judge::{Judge, JudgeError, pin};
+
+/// Where the API is taken to be when no port is named.
+pub const PORT: u16 = 9443;
+/// Bytes of a file that is read: authorities of a whole system fit.
+const FILE: u64 = 4 << 20;
+
+/// How a daemon is called.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// `HOST`, `HOST:PORT`, `https://HOST:PORT`, or on this machine `http://127.0.0.1:PORT`.
+    pub host: String,
+    /// PEM file with who may have signed its certificate; none: those that this machine trusts.
+    pub ca: Option<PathBuf>,
+    /// Its certificate's fingerprint, `sha256:…`: then nobody need have signed it.
+    pub pin: Option<String>,
+    /// What we show.
+    pub token: Option<String>,
+    /// The file in which that stands.
+    pub token_file: Option<PathBuf>,
+    /// PEM file with our certificate, and its key unless that is apart.
+    pub certificate: Option<PathBuf>,
+    /// PEM file with the key.
+    pub key: Option<PathBuf>,
+}
+
+/// Why a daemon cannot be called so.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    /// The host.
+    #[error("'{0}' is no daemon's address; expected HOST, HOST:PORT or https://HOST:PORT")]
+    Host(String),
+    /// A token or certificate without TLS.
+    #[error(
+        "http://{0} is not a loopback address: without TLS everybody on the way could read and change what is said; use https://"
+    )]
+    Plain(String),
+    /// The fingerprint.
+    #[error("'{0}' is no fingerprint; expected sha256: and 64 hexadecimal digits")]
+    Pin(String),
+    /// A file.
+    #[error("cannot read {}: {source}", file.display())]
+    Read {
+        /// Which.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file that others can read.
+    #[error("the mode of {} is {mode:04o}, so others can read what is in it: chmod go= {}", file.display(), file.display())]
+    Loose {
+        /// Which.
+        file: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// A file without what it is for.
+    #[error("{}: {why}", file.display())]
+    Content {
+        /// Which.
+        file: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// Nobody can be recognised.
+    #[error(transparent)]
+    Judge(#[from] JudgeError),
+    /// TLS cannot be set up.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(String),
+}
+
+/// A daemon over TCP.
+pub struct Remote {
+    host: String,
+    port: u16,
+    authority: String,
+    tls: Option<Tls>,
+    token: Option<String>,
+}
+
+struct Tls {
+    name: ServerName<'static>,
+    config: Arc<ClientConfig>,
+    judge: Arc<Judge>,
+}
+
+impl Remote {
+    /// Reads what is needed to call it.
+    ///
+    /// # Errors
+    /// See `RemoteError`.
+    pub fn open(options: &Options) -> Result<Remote, RemoteError> {
+        let (secure, host, port) = address(&options.host)?;
+        let authority =
+            if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+        let local = host == "localhost" || host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback());
+        if !secure && !local {
+            return Err(RemoteError::Plain(authority));
+        }
+        let token = match (&options.token, &options.token_file) {
+            (Some(token), _) => Some(token.trim().to_owned()),
+            (None, Some(file)) => Some(secret(file)?.trim().to_owned()),
+            (None, None) => None,
+        };
+        let visible =
+            |text: &String| !text.is_empty() && text.bytes().all(|b| b.is_ascii_graphic());
+        if let Some(false) = token.as_ref().map(visible) {
+            let file = options.token_file.clone().unwrap_or_else(|| "STEELYARD_TOKEN".into());
+            return Err(RemoteError::Content { file, why: "there is no token in it".to_owned() });
+        }
+        let tls = if secure { Some(tls(options, &host)?) } else { None };
+        Ok(Remote { host, port, authority, tls, token })
+    }
+
+    /// Its host and port.
+    pub(super) fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// What we show.
+    pub(super) fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+
+    /// Connects, and shakes hands where there is TLS.
+    pub(super) async fn connect(&self) -> Result<Box<dyn Stream>, CallError> {
+        let unreachable = |source| CallError::Unreachable { place: self.to_string(), source };
+        let stream =
+            TcpStream::connect((self.host.as_str(), self.port)).await.map_err(unreachable)?;
+        // Without it small requests are only later.
+        let _ = stream.set_nodelay(true);
+        let Some(tls) = &self.tls else { return Ok(Box::new(stream)) };
+        let connector = TlsConnector::from(Arc::clone(&tls.config));
+        match connector.connect(tls.name.clone(), stream).await {
+            Ok(stream) => Ok(Box::new(stream)),
+            Err(error) => Err(self.failed(tls, error)),
+        }
+    }
+
+    fn failed(&self, tls: &Tls, error: io::Error) -> CallError {
+        let place = self.to_string();
+        if let Some((why, fingerprint)) = tls.judge.refused() {
+            return CallError::Untrusted { place, why, fingerprint };
+        }
+        match trouble(&error) {
+            Some(why) => CallError::Handshake { place, why },
+            None => CallError::Unreachable { place, source: error },
+        }
+    }
+}
+
+impl fmt::Display for Remote {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        write!(to, "{scheme}://{}", self.authority)
+    }
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, to)
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Options { host, ca, pin, token_file, certificate, key, token: _ } = self;
+        to.debug_struct("Options")
+            .field("host", host)
+            .field("ca", ca)
+            .field("pin", pin)
+            .field("token_file", token_file)
+            .field("certificate", certificate)
+            .field("key", key)
+            .finish_non_exhaustive()
+    }
+}
+
+/// With TLS or without, the host, the port.
+fn address(text: &str) -> Result<(bool, String, u16), RemoteError> {
+    let wrong = || RemoteError::Host(text.chars().take(80).collect());
+    let (secure, rest) = match text.split_once("://") {
+        Some(("https", rest)) => (true, rest),
+        Some(("http", rest)) => (false, rest),
+        Some(_) => return Err(wrong()),
+        None => (true, text),
+    };
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    let (host, port) = match rest.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+        Some((host, port)) => (host, port.strip_prefix(':').or((port.is_empty()).then_some(""))),
+        None if rest.parse::<IpAddr>().is_ok() => (rest, Some("")),
+        None => match rest.rsplit_once(':') {
+            Some((host, port)) if !port.is_empty() => (host, Some(port)),
+            Some(_) => (rest, None),
+            None => (rest, Some("")),
+        },
+    };
+    let port = match port.ok_or_else(wrong)? {
+        "" => PORT,
+        digits => digits.parse().ok().filter(|port| *port > 0).ok_or_else(wrong)?,
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:".contains(c);
+    let ip = host.parse::<IpAddr>().is_ok();
+    if host.is_empty() || !host.chars().all(plain) || (!ip && host.contains(':')) {
+        return Err(wrong());
+    }
+    Ok((secure, host.to_owned(), port))
+}
+
+fn tls(options: &Options, host: &str) -> Result<Tls, RemoteError> {
+    let provider: Arc<CryptoProvider> = Arc::new(aws_lc_rs::default_provider());
+    let judge = match &options.pin {
+        Some(text) => {
+            Judge::pinned(pin(text).ok_or_else(|| RemoteError::Pin(text.clone()))?, &provider)
+        }
+        None => Judge::signed(authorities(options.ca.as_deref())?, &provider)?,
+    };
+    let judge = Arc::new(judge);
+    let failed = |error: rustls::Error| RemoteError::Tls(error.to_string());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(failed)?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::<Judge>::clone(&judge));
+    let config = match &options.certificate {
+        None => builder.with_no_client_auth(),
+        Some(file) => {
+            let key = options.key.as_ref().unwrap_or(file);
+            let (chain, key) = (chain(file)?, private_key(key)?);
+            builder.with_client_auth_cert(chain, key).map_err(failed)?
+        }
+    };
+    let name = ServerName::try_from(host.to_owned());
+    let name = name.map_err(|_| RemoteError::Host(host.to_owned()))?;
+    Ok(Tls { name, config: Arc::new(config), judge })
+}
+
+fn authorities(file: Option<&Path>) -> Result<Vec<CertificateDer<'static>>, RemoteError> {
+    match file {
+        Some(file) => chain(file),
+        None => {
+            let found = rustls_native_certs::load_native_certs().certs;
+            if found.is_empty() { Err(JudgeError::Nobody.into()) } else { Ok(found) }
+        }
+    }
+}
+
+fn chain(file: &Path) -> Result<Vec<CertificateDer<'static>>, RemoteError> {
+    let text = read(file)?;
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+    let wrong = |why: String| RemoteError::Content { file: file.to_owned(), why };
+    let all = all.map_err(|error| wrong(error.to_string()))?;
+    if all.is_empty() { Err(wrong("there is no certificate in it".to_owned())) } else { Ok(all) }
+}
+
+fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, RemoteError> {
+    let text = secret(file)?;
+    PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|error| RemoteError::Content {
+        file: file.to_owned(),
+        why: format!("there is no private key in it ({error})"),
+    })
+}
+
+/// A file that nobody else may read.
+fn secret(file: &Path) -> Result<String, RemoteError> {
+    let about = std::fs::metadata(file)
+        .map_err(|source| RemoteError::Read { file: file.to_owned(), source })?;
+    let mode = about.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(RemoteError::Loose { file: file.to_owned(), mode });
+    }
+    read(file)
+}
+
+fn read(file: &Path) -> Result<String, RemoteError> {
+    let failed = |source| RemoteError::Read { file: file.to_owned(), source };
+    let mut text = String::new();
+    let open = std::fs::File::open(file).map_err(failed)?;
+    let bytes = open.take(FILE + 1).read_to_string(&mut text).map_err(failed)?;
+    if bytes as u64 > FILE {
+        return Err(failed(io::Error::other(format!("it is larger than {FILE} bytes"))));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        let rows = [
+            ("lb.example", Some((true, "lb.example", 9443))),
+            ("lb.example:1", Some((true, "lb.example", 1))),
+            ("https://lb.example/", Some((true, "lb.example", 9443))),
+            ("http://127.0.0.1:9180", Some((false, "127.0.0.1", 9180))),
+            ("192.0.2.5", Some((true, "192.0.2.5", 9443))),
+            ("[2001:db8::1]:9", Some((true, "2001:db8::1", 9))),
+            ("[2001:db8::1]", Some((true, "2001:db8::1", 9443))),
+            ("2001:db8::1", Some((true, "2001:db8::1", 9443))),
+            ("", None),
+            ("lb.example:", None),
+            ("lb.example:0", None),
+            ("lb.example:x", None),
+            ("ftp://lb.example", None),
+            ("https://lb.example/v1", None),
+            ("user@lb.example", None),
+            ("a b", None),
+            ("[::1", None),
+        ];
+        for (text, expected) in rows {
+            let found = address(text).ok();
+            let found = found.as_ref().map(|(secure, host, port)| (*secure, host.as_str(), *port));
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_told_before_anything_is_sent() {
+        let of = |host: &str| Options { host: host.to_owned(), ..Options::default() };
+        let no = |options: &Options| Remote::open(options).unwrap_err().to_string();
+        assert!(no(&of("http://192.0.2.1:9180")).contains("https"));
+        assert!(no(&Options { pin: Some("sha256:12".into()), ..of("a") }).contains("64"));
+        let file = Some(PathBuf::from("/nowhere/at/all"));
+        assert!(no(&Options { token_file: file.clone(), ..of("a") }).contains("/nowhere"));
+        assert!(no(&Options { ca: file, ..of("a") }).contains("/nowhere"));
+        assert!(no(&Options { token: Some(" ".into()), ..of("a") }).contains("no token"));
+        let secret = Options { token: Some("steelyard_1".into()), ..of("http://[::1]:9") };
+        let remote = Remote::open(&secret).unwrap();
+        assert_eq!(format!("{remote:?}"), "http://[::1]:9");
+        assert!(!format!("{secret:?}").contains("steelyard_1"));
+    }
+}

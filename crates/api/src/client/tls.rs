@@ -1,0 +1,38 @@
+//! What connections with and without TLS have in common, and what TLS says when it fails. It opens none.
+
+use std::error::Error;
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// A connection of either kind.
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// What TLS said of it, if it was TLS that failed.
+pub(super) fn trouble(error: &(dyn Error + 'static)) -> Option<String> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(trouble) = error.downcast_ref::<rustls::Error>() {
+            return Some(said(trouble));
+        }
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        if let Some(trouble) = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+            return Some(said(trouble));
+        }
+        next = error.source();
+    }
+    None
+}
+
+fn said(trouble: &rustls::Error) -> String {
+    match trouble {
+        rustls::Error::AlertReceived(alert) => {
+            format!(
+                "the daemon refused ({alert:?}); is our certificate signed by one of its client-authorities?"
+            )
+        }
+        other => other.to_string(),
+    }
+}

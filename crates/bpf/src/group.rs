@@ -1,0 +1,78 @@
+//! Programs that see what the sockets of a control group do, by pinned links that outlive the process. Which program belongs
+//! where is the tenant's business.
+
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use thiserror::Error;
+
+use crate::home::{Home, HomeError};
+use crate::load::{LoadError, Loaded};
+use crate::sys;
+
+pub use crate::sys::When;
+
+/// Why a program does not stand.
+#[derive(Debug, Error)]
+pub enum GroupError {
+    /// The directory for pins.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The program.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A link cannot be made, pinned or opened.
+    #[error("cannot {act} the {what} at the control group `{}`", group.display())]
+    Link {
+        /// What was attempted.
+        act: &'static str,
+        /// Whose program.
+        what: &'static str,
+        /// The group.
+        group: PathBuf,
+        /// Why not.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Programs of one tenant.
+#[derive(Clone, Copy, Debug)]
+pub struct Groups {
+    /// In errors: `programs for own connections`.
+    pub what: &'static str,
+    /// The directory of their pins below the home.
+    pub pins: &'static str,
+}
+
+impl Groups {
+    /// Has a program of an object see what a group's sockets do; another one before it is replaced at once.
+    ///
+    /// # Errors
+    /// The group is missing, or the kernel refuses.
+    pub fn attach(
+        &self,
+        home: &Home,
+        loaded: &Loaded,
+        (name, when): (&str, When),
+        group: &Path,
+    ) -> Result<(), GroupError> {
+        let program = loaded.program(name)?;
+        let path = home.below(self.pins)?.join(name);
+        let failed = |act| {
+            let (group, what) = (group.to_owned(), self.what);
+            move |source| GroupError::Link { act, what, group, source }
+        };
+        match sys::pinned(&path) {
+            Ok(link) => {
+                return sys::link_update(link.as_fd(), program.as_fd()).map_err(failed("renew"));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed("open")(error)),
+        }
+        let at = fs::File::open(group).map_err(failed("open"))?;
+        let link = sys::link_group(program.as_fd(), at.as_fd(), when).map_err(failed("attach"))?;
+        sys::pin(link.as_fd(), &path).map_err(failed("pin"))
+    }
+}

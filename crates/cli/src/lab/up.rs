@@ -1,0 +1,91 @@
+//! `steelyard lab up`: a network from a file, kept by a process of its own that outlives this one.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use super::common::{Kept, known, meant, plan};
+use super::keep::READY;
+use super::list;
+use crate::end::{End, Failure, print_json};
+use crate::show::screen;
+
+/// Make the network of a file, as root. It stays until `steelyard lab down`.
+///
+/// Each node is a network namespace. Links whose packets meet nothing are the kernel's; delay, rate, loss and faults are
+/// made by the process that keeps the network.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard lab up wan.toml
+  steelyard lab up wan.toml --name second        once more, beside the first
+  steelyard lab up wan.toml --foreground         until Ctrl-C
+
+Exit codes: 0 it is up, 2 the file is wrong or the network could not be made.")]
+pub struct UpArgs {
+    /// The file; docs/lab.md tells what stands in it.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// What it is called; without it as the file says, or as the file is called.
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Stay, and take it down at the end.
+    #[arg(long)]
+    foreground: bool,
+    #[command(flatten)]
+    kept: Kept,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Carries it out.
+pub fn up(args: &UpArgs) -> Result<End, Failure> {
+    let plan = plan(&args.file, args.name.as_deref())?;
+    let records = args.kept.records();
+    records.sweep().map_err(|error| known(&error))?;
+    records.prepare(&plan.name).map_err(|error| known(&error))?;
+    let cannot =
+        |error: std::io::Error| Failure::Unusable(format!("the network's keeper: {error}"));
+    let log = records.log(&plan.name);
+    let program = std::env::current_exe().map_err(cannot)?;
+    let file = std::fs::canonicalize(&args.file).map_err(cannot)?;
+    let mut command = Command::new(program);
+    command.args(["lab", "keep", "--name", &plan.name]).arg(file);
+    command.arg("--records").arg(&args.kept.records);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    if args.foreground {
+        command.stderr(Stdio::inherit());
+    } else {
+        command.stderr(std::fs::File::create(&log).map_err(cannot)?);
+        // Ctrl-C here is not for it.
+        command.process_group(0);
+    }
+    let mut keeper = command.spawn().map_err(cannot)?;
+    let mut said = String::new();
+    if let Some(out) = keeper.stdout.take() {
+        BufReader::new(out).read_line(&mut said).map_err(cannot)?;
+    }
+    if said.trim() != READY {
+        let _ = keeper.wait();
+        let told = std::fs::read_to_string(&log).unwrap_or_default();
+        let told = told.trim().trim_start_matches("steelyard: ");
+        let why = if told.is_empty() { "its keeper ended" } else { told };
+        records.remove(&plan.name).map_err(|error| known(&error))?;
+        return Err(Failure::Unusable(format!(
+            "the network `{}` could not be made: {why}",
+            plan.name
+        )));
+    }
+    let record = meant(&records, Some(&plan.name))?;
+    if args.json {
+        print_json(&list::told(&record))?;
+    } else {
+        screen::print(&list::text(&record))?;
+    }
+    if args.foreground {
+        keeper.wait().map_err(cannot)?;
+    }
+    Ok(End::Done)
+}

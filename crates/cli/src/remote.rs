@@ -1,0 +1,165 @@
+//! Daemons of other machines: how one is named on the command line, in the environment and in the client's own file.
+//!
+//! Which wins: the command line, then the environment, then the file. How one is called is `api::client::remote`'s.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use api::client::remote::{Options, Remote};
+use serde::Deserialize;
+
+use crate::end::Failure;
+
+/// Another machine's daemon.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Another machine's daemon")]
+pub struct Far {
+    /// HOST, HOST:PORT, https://HOST:PORT, or a name from the client's file; also STEELYARD_REMOTE.
+    #[arg(long, value_name = "HOST", env = "STEELYARD_REMOTE", hide_env = true)]
+    remote: Option<String>,
+    /// PEM file with who may have signed its certificate; also STEELYARD_CA.
+    #[arg(long, value_name = "FILE", env = "STEELYARD_CA", hide_env = true)]
+    ca: Option<PathBuf>,
+    /// Its certificate's fingerprint, sha256:DIGITS, whoever signed it; also STEELYARD_PIN.
+    #[arg(long, value_name = "FINGERPRINT", env = "STEELYARD_PIN", hide_env = true)]
+    pin: Option<String>,
+    /// The file in which our token stands; also STEELYARD_TOKEN_FILE, or the token itself in STEELYARD_TOKEN.
+    #[arg(long, value_name = "FILE", env = "STEELYARD_TOKEN_FILE", hide_env = true)]
+    token_file: Option<PathBuf>,
+    /// PEM file with our certificate, and its key unless --key names another; also STEELYARD_CERTIFICATE.
+    #[arg(long, value_name = "FILE", env = "STEELYARD_CERTIFICATE", hide_env = true)]
+    certificate: Option<PathBuf>,
+    /// PEM file with the certificate's key; also STEELYARD_KEY.
+    #[arg(long, value_name = "FILE", env = "STEELYARD_KEY", hide_env = true)]
+    key: Option<PathBuf>,
+}
+
+/// The client's file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+struct Known {
+    remote: BTreeMap<String, Entry>,
+}
+
+/// A daemon in it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Entry {
+    host: String,
+    ca: Option<PathBuf>,
+    pin: Option<String>,
+    token_file: Option<PathBuf>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+}
+
+impl Far {
+    /// The daemon that is meant; `None`: that of this machine.
+    ///
+    /// # Errors
+    /// It cannot be called so, or the client's file cannot be read.
+    pub fn remote(&self) -> Result<Option<Remote>, Failure> {
+        let Some(name) = self.remote.as_deref().filter(|name| !name.is_empty()) else {
+            return Ok(None);
+        };
+        let known = match place() {
+            Some(file) => known(&file)?,
+            None => Known::default(),
+        };
+        let token = std::env::var("STEELYARD_TOKEN").ok().filter(|token| !token.is_empty());
+        let options = self.options(name, known, token);
+        Remote::open(&options).map(Some).map_err(|error| Failure::Unusable(error.to_string()))
+    }
+
+    fn options(&self, name: &str, mut known: Known, token: Option<String>) -> Options {
+        let entry = known.remote.remove(name);
+        let host = entry.as_ref().map_or(name, |entry| entry.host.as_str()).to_owned();
+        let Far { remote: _, ca, pin, token_file, certificate, key } = self.clone();
+        // A token that is given nearer is not replaced by one from the file.
+        let own = token.is_some() || token_file.is_some();
+        let of = Options { host, ca, pin, token, token_file, certificate, key };
+        let Some(entry) = entry else { return of };
+        let key = if of.certificate.is_some() { of.key } else { of.key.or(entry.key) };
+        let (ca, pin) = match (of.ca, of.pin) {
+            (None, None) => (entry.ca, entry.pin),
+            given => given,
+        };
+        Options {
+            ca,
+            pin,
+            token_file: if own { of.token_file } else { entry.token_file },
+            certificate: of.certificate.or(entry.certificate),
+            key,
+            ..Options { host: of.host, token: of.token, ..Options::default() }
+        }
+    }
+}
+
+/// Where the client's file is; `None`: this user has no place for it.
+fn place() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    set("STEELYARD_CLIENT").or_else(|| {
+        let configuration =
+            set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))?;
+        Some(configuration.join("steelyard/client.toml"))
+    })
+}
+
+fn known(file: &Path) -> Result<Known, Failure> {
+    let wrong = |why: String| Failure::Unusable(format!("{}: {why}", file.display()));
+    let text = match std::fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Known::default()),
+        Err(error) => return Err(wrong(format!("it cannot be read: {error}"))),
+    };
+    let mut known: Known = toml::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    // Files are meant from where the client's file is.
+    let from = file.parent().unwrap_or(Path::new(""));
+    for entry in known.remote.values_mut() {
+        let paths = [&mut entry.ca, &mut entry.token_file, &mut entry.certificate, &mut entry.key];
+        for path in paths.into_iter().flatten() {
+            *path = from.join(&*path);
+        }
+    }
+    Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> Known {
+        let text = "[remote.lb1]\nhost = \"lb1.example\"\npin = \"sha256:1\"\ntoken-file = \"t\"\n\
+                    certificate = \"c\"\nkey = \"k\"\n";
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn what_is_nearer_wins() {
+        let far = Far::default();
+        let by_name = far.options("lb1", file(), None);
+        assert_eq!(
+            (by_name.host.as_str(), by_name.pin.as_deref()),
+            ("lb1.example", Some("sha256:1"))
+        );
+        assert_eq!(by_name.token_file, Some("t".into()));
+        let other = far.options("lb2", file(), None);
+        assert_eq!(other, Options { host: "lb2".into(), ..Options::default() });
+        let with = far.options("lb1", file(), Some("steelyard_x".into()));
+        assert_eq!((with.token.as_deref(), with.token_file), (Some("steelyard_x"), None));
+        let far = Far { ca: Some("ca".into()), certificate: Some("mine".into()), ..Far::default() };
+        let given = far.options("lb1", file(), None);
+        assert_eq!((given.ca, given.pin), (Some("ca".into()), None));
+        assert_eq!((given.certificate, given.key), (Some("mine".into()), None));
+    }
+
+    #[test]
+    fn a_key_that_is_not_known_is_told_with_its_place() {
+        let error =
+            toml::from_str::<Known>("[remote.a]\nhost = \"x\"\ntoken = \"y\"\n").unwrap_err();
+        assert!(
+            error.to_string().contains("token") && error.to_string().contains("line 3"),
+            "{error}"
+        );
+    }
+}

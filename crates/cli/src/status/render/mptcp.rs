@@ -1,0 +1,52 @@
+//! Connections of Multipath TCP and their subflows as a table.
+
+use api::types::{MptcpStatus, Status};
+
+use crate::show::table::{Align, Table};
+use crate::show::unit::count;
+
+/// The kernel's endpoints.
+pub(super) fn endpoints(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("MPTCP ENDPOINT", Align::Left),
+        ("NUMBER", Align::Right),
+        ("USE", Align::Left),
+        ("SET BY", Align::Left),
+    ]);
+    for one in status.mptcp.iter().flat_map(|all| &all.endpoints) {
+        let uses = [(one.subflow, "subflow"), (one.signal, "signal"), (one.backup, "backup")];
+        let uses: Vec<&str> = uses.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect();
+        table.row(vec![
+            one.address.to_string().into(),
+            one.id.to_string().into(),
+            uses.join(", ").into(),
+            if one.ours { "this daemon" } else { "somebody else" }.into(),
+        ]);
+    }
+    table
+}
+
+/// Each subflow of each connection that is shown.
+pub(super) fn subflows(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("MPTCP CONNECTION", Align::Left),
+        ("SUBFLOW", Align::Left),
+        ("ROUND TRIP", Align::Right),
+        ("BYTES OUT", Align::Right),
+        ("BYTES IN", Align::Right),
+    ]);
+    let Some(MptcpStatus { connections, .. }) = &status.mptcp else { return table };
+    for one in connections {
+        for (at, part) in one.subflows.iter().enumerate() {
+            let whole = format!("{} → {}", one.local, one.remote);
+            table.row(vec![
+                if at == 0 { whole } else { String::new() }.into(),
+                format!("{} → {}", part.local, part.remote).into(),
+                format!("{:.1} ms", f64::from(part.round_trip_us) / 1000.0).into(),
+                count(part.sent).into(),
+                count(part.received).into(),
+            ]);
+        }
+    }
+    table
+}

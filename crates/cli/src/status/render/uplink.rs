@@ -1,0 +1,43 @@
+//! Uplinks as a table.
+
+use api::types::{Status, UplinkStatus};
+
+use crate::show::paint::Colour;
+use crate::show::table::{Align, Cell, Table};
+use crate::show::unit::count;
+
+/// Each uplink in each family.
+pub(super) fn uplinks(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("UPLINK", Align::Left),
+        ("INTERFACE", Align::Left),
+        ("GATEWAY", Align::Left),
+        ("SOURCE", Align::Left),
+        ("TABLE", Align::Right),
+        ("SHARE", Align::Right),
+        ("ROUND TRIP", Align::Right),
+        ("LOSS", Align::Right),
+        ("OWN", Align::Right),
+        ("FORWARDED", Align::Right),
+        ("STATE", Align::Left),
+    ]);
+    for one in status.uplinks.iter().flat_map(|all| &all.uplinks) {
+        let UplinkStatus { name, interface, gateway, source, state, reason, .. } = one;
+        let millis = |micros: u64| format!("{:.1} ms", micros as f64 / 1000.0);
+        let colour = if state == "up" { Colour::Good } else { Colour::Bad };
+        table.row(vec![
+            name.as_str().into(),
+            interface.as_str().into(),
+            gateway.to_string().into(),
+            source.map_or_else(|| "-".to_owned(), |source| source.to_string()).into(),
+            one.table.to_string().into(),
+            format!("{:.1} %", one.share * 100.0).into(),
+            one.round_trip_us.map_or_else(|| "-".to_owned(), millis).into(),
+            format!("{:.1} %", one.loss * 100.0).into(),
+            count(one.own).into(),
+            count(one.forwarded).into(),
+            Cell::led(state, colour, &format!(" {reason}")),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,203 @@
+//! `steelyard study`: repeats one of the studies that this program grew from, and writes its report.
+//!
+//! The lab measures and judges; this orders, prints and keeps files.
+
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use lab::machine::read::{facts, raise_descriptors};
+use lab::net::sweep;
+use lab::study::name::{STUDIES, Study, find};
+use lab::study::page::{number, page};
+use lab::study::parameter::Parameters;
+use lab::study::report::{Report, Verdict};
+use lab::study::stage::Stage;
+
+use crate::bench::{provenance, stop_on_interrupt};
+use crate::end::{End, Failure, finish, note, print_json, sentence};
+use crate::show::screen;
+
+/// Repeat one of the studies that this program grew from, in namespaces of this machine, and write one page with tables,
+/// plots, the study's figures beside those found here, and what differs. As root.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Which; without it they are listed.
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Scaled down to a minute at most.
+    #[arg(long)]
+    quick: bool,
+    /// Set a parameter of the study; --list has them.
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// List the study's parameters with their values and measure nothing.
+    #[arg(long)]
+    list: bool,
+    /// Write the page into this file.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Keep captures in this folder, for `steelyard explain trace`.
+    #[arg(long, value_name = "FOLDER")]
+    captures: Option<PathBuf>,
+    /// Print the report as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  steelyard study                                       which there are, and what each asks
+  steelyard study two-balancers --quick --out slow.html
+  steelyard study two-balancers --quick --set delay=20ms --set buffers=64KiB,auto
+  steelyard study two-balancers --list                  its parameters
+
+Exit codes: 0 measured, 2 nothing could be measured, 3 a partial report.";
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.json, carry_out(args))
+}
+
+fn carry_out(args: &Args) -> Result<End, Failure> {
+    let Some(name) = &args.name else {
+        return studies(args.json);
+    };
+    let study = find(name).ok_or_else(|| {
+        let names = STUDIES.iter().map(|study| study.name).collect::<Vec<_>>().join(", ");
+        Failure::Absent(format!("no study is called `{name}`; there are: {names}"))
+    })?;
+    let mut parameters = Parameters::new(study.specs, args.quick);
+    for setting in &args.set {
+        parameters.set(setting).map_err(|error| Failure::Unusable(format!("{name}: {error}")))?;
+    }
+    if args.list {
+        return list(&parameters, args.json);
+    }
+    let report = measure(args, study, &parameters)?;
+    let written = args.out.as_deref().map(|file| (file, fs::write(file, page(&report))));
+    if args.json {
+        print_json(&report)?;
+    } else {
+        screen::print(&text(&report))?;
+    }
+    if let Some((file, written)) = written {
+        match written {
+            Ok(()) => note(&format!("the report is in {}\n", file.display())),
+            Err(error) => {
+                note(&format!(
+                    "steelyard: the report could not be written to {}: {error}\n",
+                    file.display()
+                ));
+                return Ok(End::Partial);
+            }
+        }
+    }
+    Ok(if report.complete { End::Done } else { End::Partial })
+}
+
+fn measure(args: &Args, study: &Study, parameters: &Parameters) -> Result<Report, Failure> {
+    let cannot = |error: io::Error| Failure::Unusable(error.to_string());
+    let program = std::env::current_exe().map_err(cannot)?;
+    if let Some(folder) = &args.captures {
+        fs::create_dir_all(folder).map_err(|error| {
+            Failure::Unusable(format!("cannot make the folder {}: {error}", folder.display()))
+        })?;
+    }
+    let stop = stop_on_interrupt()?;
+    sweep();
+    raise_descriptors();
+    let quiet = args.json;
+    let stage = Stage {
+        program: &program,
+        stop: &stop,
+        told: &|step| {
+            if !quiet {
+                note(&format!("{step}\n"));
+            }
+        },
+        captured: &|name, bytes| match &args.captures {
+            Some(folder) => fs::write(capture_file(folder, name), bytes),
+            None => Ok(()),
+        },
+    };
+    let measured = (study.run)(&stage, parameters);
+    let mut report = measured.map_err(|error| Failure::Unusable(sentence(&error)))?;
+    report.provenance = provenance(&facts());
+    Ok(report)
+}
+
+/// `two-balancers send buffer 32KiB` becomes `two-balancers-send-buffer-32KiB.pcapng`.
+fn capture_file(folder: &Path, name: &str) -> PathBuf {
+    let words: Vec<&str> =
+        name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).collect();
+    folder.join(format!("{}.pcapng", words.join("-")))
+}
+
+fn studies(json: bool) -> Result<End, Failure> {
+    #[derive(serde::Serialize)]
+    struct One {
+        name: &'static str,
+        asks: &'static str,
+    }
+    let all = STUDIES.iter().map(|study| One { name: study.name, asks: study.asks });
+    if json {
+        print_json(&all.collect::<Vec<_>>())?;
+    } else {
+        for One { name, asks } in all {
+            screen::print(&format!("{name:<14} {asks}\n"))?;
+        }
+    }
+    Ok(End::Done)
+}
+
+fn list(parameters: &Parameters, json: bool) -> Result<End, Failure> {
+    let told = parameters.told();
+    if json {
+        print_json(&told)?;
+        return Ok(End::Done);
+    }
+    let width = told.iter().map(|told| told.name.len() + told.here.len()).max().unwrap_or(0) + 1;
+    for told in told {
+        let setting = format!("{}={}", told.name, told.here);
+        let source = if told.source.is_empty() {
+            String::new()
+        } else {
+            format!(" (the study: {})", told.source)
+        };
+        screen::print(&format!("{setting:<width$}  {}{source}\n", told.meaning))?;
+    }
+    Ok(End::Done)
+}
+
+/// What people read without a browser: verdicts, and the figures beside each other.
+fn text(report: &Report) -> String {
+    let mut out = format!("{}\n\n", report.title);
+    for Verdict { claim, holds, because } in &report.verdicts {
+        let word = match holds {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "not known",
+        };
+        let _ = writeln!(out, "{word:<9} {claim}\n          {because}");
+    }
+    let told = |figure: Option<f64>| figure.map_or_else(|| "–".to_owned(), number);
+    let _ = writeln!(out, "\n{:<40} {:>10} {:>10} {:>10}", "figure", "study", "forecast", "here");
+    for row in &report.beside {
+        let what = format!("{}, {}", row.what, row.unit);
+        let _ = writeln!(
+            out,
+            "{what:<40} {:>10} {:>10} {:>10}",
+            told(row.source),
+            told(row.forecast),
+            told(row.ours)
+        );
+    }
+    for note in &report.notes {
+        let _ = writeln!(out, "note: {}", note.text);
+    }
+    out
+}

@@ -1,0 +1,68 @@
+//! Certificates that are ordered (ACME, RFC 8555): one job for each, begun and ended as the configuration says.
+//!
+//! When an order is due is `model::acme`'s; here it is waited for (`job`), carried out (`order`, over `https`), kept on
+//! disk (`place`) and told (`board`). That a new certificate comes into force is `tls::vault`'s, as with any file.
+
+pub mod board;
+mod https;
+mod job;
+mod order;
+pub mod place;
+pub mod proof;
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use model::config::{Acme, Config};
+use tokio::task::{AbortHandle, JoinSet};
+
+use crate::control::Control;
+use board::Board;
+use job::Job;
+
+/// Follows the pictures until the daemon is gone.
+pub async fn run(control: Control, board: Arc<Board>, state: Option<PathBuf>) {
+    // Without a place to keep it nothing is ordered; the vault has refused such a configuration.
+    let Some(state) = state else { return };
+    let mut pictures = control.watch();
+    let mut jobs = JoinSet::new();
+    let mut running: BTreeMap<String, (Acme, AbortHandle)> = BTreeMap::new();
+    loop {
+        let picture = pictures.borrow_and_update().clone();
+        let wanted = if picture.leaving { BTreeMap::new() } else { wanted(&picture.config) };
+        let gone: Vec<String> = running
+            .iter()
+            .filter(|(key, (acme, _))| wanted.get(*key) != Some(acme))
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in gone {
+            if let Some((_, job)) = running.remove(&key) {
+                job.abort();
+            }
+            board.forget(&key);
+            // It may have been in the middle of an order.
+            control.prove(key, None).await;
+        }
+        for (key, acme) in wanted {
+            if let Entry::Vacant(room) = running.entry(key) {
+                let (control, board, state) = (control.clone(), Arc::clone(&board), state.clone());
+                let key = room.key().clone();
+                let job = Job { control, board, state, key, acme: acme.clone() };
+                room.insert((acme, jobs.spawn(job.run())));
+            }
+        }
+        // Jobs end only when they are told to.
+        while jobs.try_join_next().is_some() {}
+        if pictures.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What is to be ordered, each certificate once, whichever services show it.
+fn wanted(config: &Config) -> BTreeMap<String, Acme> {
+    let all = config.services.values().filter_map(|service| service.tls.as_ref()?.acme.as_ref());
+    all.map(|acme| (place::key(acme), acme.clone())).collect()
+}

@@ -1,0 +1,103 @@
+//! Requests to an authority: one connection each, verified by name, bounded in time and size. It knows nothing of ACME.
+
+use std::future::Future;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::HOST;
+use http::{HeaderValue, Request, Uri};
+use http_body_util::Limited;
+use hyper_util::rt::TokioIo;
+use instant_acme::{BodyWrapper, BytesResponse, Error, HttpClient};
+use l7::tls::trust::verifier;
+use rustls::ClientConfig;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::tls::authorities::Authorities;
+
+/// One request and the head of its answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Bytes of an answer: a chain is a few thousand.
+const BYTES: usize = 1 << 20;
+
+type Body = BodyWrapper<hyper::body::Bytes>;
+type Fault = Box<dyn std::error::Error + Send + Sync>;
+
+/// The client.
+pub(super) struct Https(Arc<ClientConfig>);
+
+impl Https {
+    /// Verifies authorities by this file, or by whom the machine trusts.
+    ///
+    /// # Errors
+    /// Nobody can be trusted: why.
+    pub(super) fn new(ca: Option<&Path>) -> Result<Https, String> {
+        let authorities = Authorities::read(true, ca).map_err(|error| error.to_string())?;
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        let verifier = verifier(authorities.trust(), Arc::clone(&provider))
+            .map_err(|error| format!("acme.ca: {error}"))?;
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| format!("TLS cannot be had: {error}"))?
+            .dangerous()
+            .with_custom_certificate_verifier(verifier)
+            .with_no_client_auth();
+        Ok(Https(Arc::new(config)))
+    }
+}
+
+impl HttpClient for Https {
+    fn request(
+        &self,
+        request: Request<Body>,
+    ) -> Pin<Box<dyn Future<Output = Result<BytesResponse, Error>> + Send>> {
+        let config = Arc::clone(&self.0);
+        Box::pin(async move {
+            let to = request.uri().authority().map(ToString::to_string).unwrap_or_default();
+            let fault = |fault: Fault| Error::Other(format!("{to}: {fault}").into());
+            match tokio::time::timeout(PATIENCE, ask(config, request)).await {
+                Ok(answer) => answer.map_err(fault),
+                Err(_) => Err(fault(format!("no answer within {} s", PATIENCE.as_secs()).into())),
+            }
+        })
+    }
+}
+
+async fn ask(
+    config: Arc<ClientConfig>,
+    mut request: Request<Body>,
+) -> Result<BytesResponse, Fault> {
+    let uri = request.uri().clone();
+    let host = uri.host().ok_or("it has no host")?.trim_matches(['[', ']']).to_owned();
+    let secure = uri.scheme_str() == Some("https");
+    let port = uri.port_u16().unwrap_or(if secure { 443 } else { 80 });
+    let authority = uri.authority().map_or("", |it| it.as_str());
+    request.headers_mut().insert(HOST, HeaderValue::from_str(authority)?);
+    *request.uri_mut() =
+        uri.path_and_query().map_or(Ok(Uri::from_static("/")), |it| Uri::try_from(it.as_str()))?;
+    let tcp = TcpStream::connect((host.as_str(), port)).await?;
+    if secure {
+        let name = ServerName::try_from(host)?;
+        over(TlsConnector::from(config).connect(name, tcp).await?, request).await
+    } else {
+        over(tcp, request).await
+    }
+}
+
+async fn over<S>(stream: S, request: Request<Body>) -> Result<BytesResponse, Fault>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (mut send, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    // It ends with its one answer, or when nobody waits for that any more.
+    tokio::spawn(connection);
+    let answer = send.send_request(request).await?;
+    Ok(BytesResponse::from(answer.map(|body| Limited::new(body, BYTES))))
+}

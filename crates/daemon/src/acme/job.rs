@@ -1,0 +1,173 @@
+//! One certificate that is ordered, as long as it is configured: waits, orders, and tells what came of it.
+//!
+//! It owns the waiting. When an order is due, `model::acme` says; how it goes, `order`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use instant_acme::CertificateIdentifier;
+use l7::tls::identity::Identity;
+use model::acme::{Life, Renewal, Window};
+use model::config::Acme;
+use rustls::pki_types::CertificateDer;
+
+use super::board::Board;
+use super::order::{self, OrderError};
+use super::place;
+use crate::control::Control;
+use crate::event::Level;
+use crate::probe::seed;
+use crate::tls::files;
+use crate::tls::told::day;
+
+/// An order takes seconds; one that takes so long takes for ever.
+const LIMIT: Duration = Duration::from_secs(600);
+/// Between two looks at the time of day, which may have been set.
+const LOOK: Duration = Duration::from_secs(30);
+/// Between two questions when the authority wants a renewal (RFC 9773 §4.3): what it says, within these.
+const ASK: (u64, u64) = (3_600, 86_400);
+
+/// The job.
+pub(super) struct Job {
+    pub control: Control,
+    pub board: Arc<Board>,
+    pub state: PathBuf,
+    pub key: String,
+    pub acme: Acme,
+}
+
+impl Job {
+    /// Until it is ended.
+    pub(super) async fn run(self) {
+        let mut held = self.held();
+        let good = held.as_ref().and_then(life);
+        let mut renewal = Renewal::new(self.acme.retry.as_secs().max(1), good, draw());
+        let (mut ask_at, mut id) = (0, None);
+        loop {
+            let now = now();
+            if let Some(identity) = held.as_ref().filter(|_| now >= ask_at) {
+                id = identifier(identity);
+                let (window, again) = self.suggestion(id.as_ref()).await;
+                renewal.suggested(window);
+                ask_at = now + again.clamp(ASK.0, ASK.1);
+            }
+            let due = renewal.due();
+            self.note(Some(due), &renewal);
+            if now < due {
+                tokio::time::sleep(Duration::from_secs(due - now).min(LOOK)).await;
+                continue;
+            }
+            self.note(None, &renewal);
+            // What was replaced already, or is unknown there, must not be in the way for ever.
+            let replaces = id.clone().filter(|_| renewal.failures() == 0);
+            match self.order(replaces).await {
+                Ok(identity) => {
+                    let good = life(&identity).unwrap_or(Life { from: now, to: now });
+                    renewal.succeeded(self::now(), good, draw());
+                    self.board
+                        .note(&self.key, |row| (row.done, row.trouble) = (row.done + 1, None));
+                    (held, ask_at) = (Some(identity), 0);
+                }
+                Err(why) => {
+                    renewal.failed(self::now(), None, draw());
+                    self.failed(why, held.as_ref(), &renewal);
+                }
+            }
+        }
+    }
+
+    async fn order(
+        &self,
+        replaces: Option<CertificateIdentifier<'static>>,
+    ) -> Result<Identity, String> {
+        let order = order::carry_out(&self.control, &self.state, &self.acme, replaces);
+        match tokio::time::timeout(LIMIT, order).await {
+            Ok(done) => done.map_err(|error: OrderError| error.to_string()),
+            Err(_) => {
+                self.control.prove(self.key.clone(), None).await;
+                Err(format!("it was not done within {} s", LIMIT.as_secs()))
+            }
+        }
+    }
+
+    /// When the authority wants the certificate to be renewed, and after how many seconds it is to be asked again. One
+    /// that does not say, or is not there, is no trouble: two thirds of its life hold then.
+    async fn suggestion(&self, id: Option<&CertificateIdentifier<'_>>) -> (Option<Window>, u64) {
+        let ask = async {
+            let account = order::account(&self.state, &self.acme).await.ok()?;
+            account.renewal_info(id?).await.ok()
+        };
+        let Ok(Some((info, again))) = tokio::time::timeout(LIMIT, ask).await else {
+            return (None, ASK.0);
+        };
+        let seconds = |moment: i64| u64::try_from(moment).unwrap_or(0);
+        let window = info.suggested_window;
+        let (from, to) = (window.start.unix_timestamp(), window.end.unix_timestamp());
+        (Some(Window { from: seconds(from), to: seconds(to) }), again.as_secs())
+    }
+
+    /// The certificate on disk, if it is good for these names.
+    fn held(&self) -> Option<Identity> {
+        let file = place::certificate(&self.state, &self.acme);
+        let identity = files::pair(&file).ok()?.identity;
+        let has = |name: &String| identity.facts.names.contains(name);
+        self.acme.names.iter().all(has).then_some(identity)
+    }
+
+    fn failed(&self, why: String, held: Option<&Identity>, renewal: &Renewal) {
+        let names = self.acme.names.join(", ");
+        let wait = Duration::from_secs(renewal.due().saturating_sub(now()));
+        let has = match held {
+            Some(identity) => {
+                format!("the one in force is good until {}", day(identity.facts.not_after))
+            }
+            None => "there is none".to_owned(),
+        };
+        let text = format!(
+            "the certificate of {names} was not issued by {}: {why}; {has}; next attempt in {} s",
+            self.acme.directory,
+            wait.as_secs(),
+        );
+        let about = [
+            ("names", names),
+            ("directory", self.acme.directory.clone()),
+            ("why", why.clone()),
+            ("failures", renewal.failures().to_string()),
+            ("next-unix-ms", renewal.due().saturating_mul(1000).to_string()),
+        ];
+        self.control.events().tell(Level::Error, "acme-failed", text, &about);
+        self.board.note(&self.key, |row| {
+            row.failed += 1;
+            row.trouble = Some(why);
+        });
+    }
+
+    fn note(&self, next: Option<u64>, renewal: &Renewal) {
+        self.board.note(&self.key, |row| {
+            row.names.clone_from(&self.acme.names);
+            row.directory.clone_from(&self.acme.directory);
+            (row.next, row.failures) = (next, renewal.failures());
+        });
+    }
+}
+
+fn life(identity: &Identity) -> Option<Life> {
+    let seconds = |moment: i64| u64::try_from(moment).ok();
+    let (from, to) = (identity.facts.not_before, identity.facts.not_after);
+    Some(Life { from: seconds(from)?, to: seconds(to)? })
+}
+
+fn identifier(identity: &Identity) -> Option<CertificateIdentifier<'static>> {
+    let certified = identity.certified();
+    let own: &CertificateDer<'_> = certified.cert.first()?;
+    CertificateIdentifier::try_from(own).ok().map(CertificateIdentifier::into_owned)
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+fn draw() -> u16 {
+    (seed::seed() >> 16) as u16
+}

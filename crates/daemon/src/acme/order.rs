@@ -1,0 +1,246 @@
+//! One order, from the account to the certificate on disk, told from top to bottom (RFC 8555 §7.1).
+//!
+//! When it is due, and what follows from a failure, is not decided here.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use instant_acme::{
+    Account, AccountCredentials, AuthorizationStatus, CertificateIdentifier, ChallengeType, Error,
+    Identifier, NewAccount, NewOrder, Order, OrderStatus, Problem, RetryPolicy,
+};
+use l7::tls::identity::{Identity, IdentityError};
+use model::config::{Acme, Challenge};
+use rcgen::{CertificateParams, CustomExtension, DistinguishedName, KeyPair};
+use rustls::pki_types::PrivateKeyDer;
+
+use super::https::Https;
+use super::place;
+use super::proof::Proof;
+use crate::control::Control;
+use crate::keep::{self, Kept};
+
+/// For the authority to look at proofs, and again to issue.
+const PATIENCE: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(120));
+/// Bytes of an account's file.
+const ACCOUNT_BYTES: u64 = 64 * 1024;
+
+/// Why an order came to nothing; what was in force stays.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OrderError {
+    /// The directory, the account or a step: what was tried.
+    #[error("{step}: {}", said(source))]
+    Authority {
+        /// What was tried.
+        step: &'static str,
+        /// What came of it.
+        #[source]
+        source: Error,
+    },
+    /// The authority was not shown what it looked for.
+    #[error("{0}")]
+    Refused(String),
+    /// Nobody can be trusted, or the account's file cannot be used.
+    #[error("{0}")]
+    Setup(String),
+    /// A key or a request for a certificate could not be made.
+    #[error("no key: {0}")]
+    Key(#[from] rcgen::Error),
+    /// What the authority sent is of no use.
+    #[error("the authority's certificate is of no use: {0}")]
+    Useless(#[from] IdentityError),
+    /// It could not be kept.
+    #[error("{file}: {source}")]
+    Write {
+        /// Where.
+        file: String,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Opens the account, makes one where there is none.
+pub(super) async fn account(state: &Path, acme: &Acme) -> Result<Account, OrderError> {
+    let client = || Https::new(acme.ca.as_deref()).map_err(OrderError::Setup);
+    let at = |step| move |source| OrderError::Authority { step, source };
+    let file = place::account(state, acme);
+    if file.exists() {
+        let unfit = |why: String| OrderError::Setup(format!("{}: {why}", file.display()));
+        let text = keep::trusted(&file, ACCOUNT_BYTES, Kept::Unread).map_err(unfit)?;
+        let credentials: AccountCredentials =
+            serde_json::from_str(&text).map_err(|error| unfit(error.to_string()))?;
+        let builder = Account::builder_with_http(Box::new(client()?));
+        return builder.from_credentials(credentials).await.map_err(at("the directory"));
+    }
+    let contact: Vec<String> = acme.contact.iter().map(|one| format!("mailto:{one}")).collect();
+    let contact: Vec<&str> = contact.iter().map(String::as_str).collect();
+    let (terms_of_service_agreed, only_return_existing) = (true, false);
+    let new = NewAccount { contact: &contact, terms_of_service_agreed, only_return_existing };
+    let builder = Account::builder_with_http(Box::new(client()?));
+    let made = builder.create(&new, acme.directory.clone(), None).await;
+    let (account, credentials) = made.map_err(at("a new account"))?;
+    let text = serde_json::to_string(&credentials);
+    let text = text.map_err(|error| OrderError::Setup(error.to_string()))?;
+    write(state, &file, &text)?;
+    Ok(account)
+}
+
+/// Orders a certificate and keeps it; `replaces`: the one that it is to take the place of (RFC 9773 §5).
+pub(super) async fn carry_out(
+    control: &Control,
+    state: &Path,
+    acme: &Acme,
+    replaces: Option<CertificateIdentifier<'static>>,
+) -> Result<Identity, OrderError> {
+    let at = |step| move |source| OrderError::Authority { step, source };
+    let account = account(state, acme).await?;
+    let names: Vec<Identifier> = acme.names.iter().cloned().map(Identifier::Dns).collect();
+    let mut wanted = NewOrder::new(&names);
+    if let Some(old) = replaces {
+        wanted = wanted.replaces(old);
+    }
+    let mut order = match account.new_order(&wanted).await {
+        Ok(order) => order,
+        Err(source) => {
+            if is_unknown_account(&source) {
+                // The next attempt makes a new one.
+                let _ = std::fs::remove_file(place::account(state, acme));
+            }
+            return Err(OrderError::Authority { step: "a new order", source });
+        }
+    };
+    let key = place::key(acme);
+    let proof = proofs(&mut order, acme.challenge).await?;
+    control.prove(key.clone(), Some(proof)).await;
+    let shown = show(&mut order, acme.challenge).await;
+    control.prove(key, None).await;
+    shown?;
+    let key = KeyPair::generate()?;
+    let mut params = CertificateParams::new(acme.names.clone())?;
+    params.distinguished_name = DistinguishedName::new();
+    let request = params.serialize_request(&key)?;
+    order.finalize_csr(request.der()).await.map_err(at("the request for a certificate"))?;
+    let chain = order.poll_certificate(&PATIENCE).await.map_err(at("the certificate"))?;
+    let text = format!("{}\n{}", chain.trim_end(), key.serialize_pem());
+    let identity = Identity::read(text.as_bytes(), None, None)?;
+    write(state, &place::certificate(state, acme), &text)?;
+    Ok(identity)
+}
+
+/// What the authority is to find.
+async fn proofs(order: &mut Order, challenge: Challenge) -> Result<Proof, OrderError> {
+    let mut proof = Proof::default();
+    let mut all = order.authorizations();
+    while let Some(one) = all.next().await {
+        let step = "what is to be shown";
+        let mut one = one.map_err(|source| OrderError::Authority { step, source })?;
+        if one.status == AuthorizationStatus::Valid {
+            continue;
+        }
+        let name = one.identifier().to_string();
+        let handle = one.challenge(kind(challenge)).ok_or_else(|| {
+            OrderError::Refused(format!("the authority does not offer this challenge for {name}"))
+        })?;
+        let authorization = handle.key_authorization();
+        match challenge {
+            Challenge::Http => {
+                let token = handle.token.clone().into_bytes();
+                proof.http.insert(token, authorization.as_str().to_owned());
+            }
+            Challenge::Tls => {
+                let identity = certificate(&name, authorization.digest().as_ref())?;
+                proof.tls.push(Arc::new(identity));
+            }
+        }
+    }
+    Ok(proof)
+}
+
+/// A certificate that says nothing but that its name is ours (RFC 8737 §3).
+fn certificate(name: &str, digest: &[u8]) -> Result<Identity, OrderError> {
+    let key = KeyPair::generate()?;
+    let mut params = CertificateParams::new(vec![name.to_owned()])?;
+    params.custom_extensions = vec![CustomExtension::new_acme_identifier(digest)];
+    let certificate = params.self_signed(&key)?.der().clone();
+    let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
+    Ok(Identity::proof(certificate, key)?)
+}
+
+/// Has the authority look, and waits for what it says.
+async fn show(order: &mut Order, challenge: Challenge) -> Result<(), OrderError> {
+    let at = |step| move |source| OrderError::Authority { step, source };
+    let mut all = order.authorizations();
+    while let Some(one) = all.next().await {
+        let mut one = one.map_err(at("what is to be shown"))?;
+        if one.status == AuthorizationStatus::Valid {
+            continue;
+        }
+        if let Some(mut handle) = one.challenge(kind(challenge)) {
+            handle.set_ready().await.map_err(at("the challenge"))?;
+        }
+    }
+    let status = order.poll_ready(&PATIENCE).await;
+    if let Ok(OrderStatus::Ready | OrderStatus::Valid) = status {
+        return Ok(());
+    }
+    let why = refusals(order).await;
+    match status {
+        _ if !why.is_empty() => Err(OrderError::Refused(why.join("; "))),
+        Ok(_) => Err(OrderError::Refused("the authority refuses and does not say why".to_owned())),
+        Err(source) => Err(OrderError::Authority { step: "the challenge", source }),
+    }
+}
+
+/// What the authority says of each name that it did not find to be ours.
+async fn refusals(order: &mut Order) -> Vec<String> {
+    let mut why = Vec::new();
+    let mut all = order.authorizations();
+    while let Some(Ok(mut one)) = all.next().await {
+        // What is known of it dates from before.
+        if one.refresh().await.is_err() {
+            continue;
+        }
+        let name = one.identifier().to_string();
+        let problems = one.challenges.iter().filter_map(|challenge| challenge.error.as_ref());
+        why.extend(problems.map(|problem| format!("{name}: {}", problem_text(problem))));
+    }
+    why
+}
+
+fn kind(challenge: Challenge) -> ChallengeType {
+    match challenge {
+        Challenge::Http => ChallengeType::Http01,
+        Challenge::Tls => ChallengeType::TlsAlpn01,
+    }
+}
+
+fn is_unknown_account(error: &Error) -> bool {
+    let kind = match error {
+        Error::Api(problem) => problem.r#type.as_deref(),
+        _ => None,
+    };
+    kind == Some("urn:ietf:params:acme:error:accountDoesNotExist")
+}
+
+/// An error as the authority words it.
+fn said(error: &Error) -> String {
+    match error {
+        Error::Api(problem) => problem_text(problem),
+        other => other.to_string(),
+    }
+}
+
+fn problem_text(problem: &Problem) -> String {
+    let detail = problem.detail.as_deref().unwrap_or("no detail");
+    let kind = problem.r#type.as_deref().unwrap_or("no type");
+    let kind = kind.strip_prefix("urn:ietf:params:acme:error:").unwrap_or(kind);
+    let parts = problem.subproblems.iter().map(|part| format!("; {part}"));
+    format!("{detail} ({kind}){}", parts.collect::<String>())
+}
+
+fn write(state: &Path, file: &Path, text: &str) -> Result<(), OrderError> {
+    place::write(state, file, text)
+        .map_err(|source| OrderError::Write { file: file.display().to_string(), source })
+}

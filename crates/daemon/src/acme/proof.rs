@@ -1,0 +1,15 @@
+//! What an order has ready for its authority to look at, as long as it lasts. It shows nothing itself: workers do.
+
+use std::sync::Arc;
+
+use l7::tls::identity::Identity;
+use model::snapshot::Proofs;
+
+/// Of one order.
+#[derive(Clone, Debug, Default)]
+pub struct Proof {
+    /// Answers to requests, by token.
+    pub http: Proofs,
+    /// Certificates for handshakes, each of one name.
+    pub tls: Vec<Arc<Identity>>,
+}

@@ -1,0 +1,322 @@
+//! Routing rules and tables of uplinks in the kernel, and which interfaces and addresses there are. What has our number as
+//! its origin is ours; nothing else is touched. It decides nothing.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::{BoxStream, TryStreamExt};
+use links::uplink::plan::{Hop, Place, Plan, Route, Rule, Selector, Step};
+use links::uplink::source::Own;
+use rtnetlink::packet_core::NetlinkPayload;
+use rtnetlink::packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
+use rtnetlink::packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use rtnetlink::packet_route::route::{
+    RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use rtnetlink::packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
+use rtnetlink::packet_route::{AddressFamily, RouteNetlinkMessage};
+use rtnetlink::{
+    Handle, IpVersion, MulticastGroup, RouteMessageBuilder, RouteNextHopBuilder,
+    new_multicast_connection,
+};
+use rustix::io::Errno;
+use tokio::task::JoinHandle;
+
+/// The origin of our rules and routes, as `ip rule` and `ip route` show it (`proto 115`).
+const OURS: u8 = 115;
+/// The kernel answers at once; a socket that does not is given up.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// An interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its number.
+    pub ifindex: u32,
+    /// It is set up and has a carrier.
+    pub carrier: bool,
+}
+
+/// A connection to the kernel.
+pub struct Netlink {
+    handle: Handle,
+    news: BoxStream<'static, ()>,
+    pump: JoinHandle<()>,
+}
+
+impl Drop for Netlink {
+    fn drop(&mut self) {
+        self.pump.abort();
+    }
+}
+
+impl Netlink {
+    /// Connects and begins to listen.
+    ///
+    /// # Errors
+    /// There is no such socket.
+    pub fn connect() -> io::Result<Netlink> {
+        let groups = [
+            MulticastGroup::Link,
+            MulticastGroup::Ipv4Ifaddr,
+            MulticastGroup::Ipv6Ifaddr,
+            MulticastGroup::Ipv4Rule,
+            MulticastGroup::Ipv6Rule,
+        ];
+        let (connection, handle, messages) = new_multicast_connection(&groups)?;
+        let pump = tokio::spawn(connection);
+        let news = messages.filter_map(|(message, _)| async move {
+            match message.payload {
+                NetlinkPayload::InnerMessage(
+                    RouteNetlinkMessage::NewLink(_)
+                    | RouteNetlinkMessage::DelLink(_)
+                    | RouteNetlinkMessage::NewAddress(_)
+                    | RouteNetlinkMessage::DelAddress(_)
+                    | RouteNetlinkMessage::DelRule(_),
+                ) => Some(()),
+                _ => None,
+            }
+        });
+        Ok(Netlink { handle, news: news.boxed(), pump })
+    }
+
+    /// Interfaces, addresses or rules changed; `false` when the connection is lost.
+    pub async fn changed(&mut self) -> bool {
+        self.news.next().await.is_some()
+    }
+
+    /// All interfaces by name.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn interfaces(
+        &self,
+    ) -> impl Future<Output = io::Result<HashMap<String, Interface>>> + Send + use<> {
+        let all = self.handle.link().get().execute().try_collect::<Vec<_>>();
+        async move { Ok(within(all).await?.into_iter().filter_map(interface).collect()) }
+    }
+
+    /// All addresses of this machine that may be used.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn addresses(&self) -> impl Future<Output = io::Result<Vec<Own>>> + Send + use<> {
+        let all = self.handle.address().get().execute().try_collect::<Vec<_>>();
+        async move { Ok(within(all).await?.iter().filter_map(address).collect()) }
+    }
+
+    /// Our rules as they stand.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn rules(&self) -> io::Result<Vec<Rule>> {
+        let mut rules = Vec::new();
+        for version in [IpVersion::V4, IpVersion::V6] {
+            let v6 = version == IpVersion::V6;
+            let all = self.handle.rule().get(version).execute().try_collect::<Vec<_>>();
+            rules.extend(within(all).await?.iter().filter_map(|message| rule(v6, message)));
+        }
+        Ok(rules)
+    }
+
+    /// Tables with routes of ours.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn tables(&self) -> io::Result<Vec<Place>> {
+        let mut places = Vec::new();
+        for v6 in [false, true] {
+            let mut question = RouteMessage::default();
+            question.header.address_family = family(v6);
+            let all = self.handle.route().get(question).execute().try_collect::<Vec<_>>();
+            let ours = |one: &RouteMessage| one.header.protocol == RouteProtocol::Other(OURS);
+            let found = within(all).await?.into_iter().filter(ours);
+            places.extend(found.map(|one| (v6, table(one.header.table, &one))));
+        }
+        places.sort_unstable();
+        places.dedup();
+        Ok(places)
+    }
+
+    /// What is there of ours: rules, and tables without what their routes say.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn there(&self) -> io::Result<Plan> {
+        // Like none that is wanted.
+        let unknown = || Route { hops: Vec::new(), source: Some(Ipv4Addr::UNSPECIFIED.into()) };
+        let routes = self.tables().await?.into_iter().map(|place| (place, unknown())).collect();
+        Ok(Plan { rules: self.rules().await?, routes })
+    }
+
+    /// Carries a step out; no error when it is done already.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn carry(&self, step: &Step) -> io::Result<()> {
+        match step {
+            Step::Route((v6, table), route) => {
+                let message = message(*v6, *table, Some(route));
+                done(self.handle.route().add(message).replace().execute(), None).await
+            }
+            Step::Clear((v6, table)) => {
+                // One after the other: routes of several ways may be several here.
+                let request = || self.handle.route().del(message(*v6, *table, None)).execute();
+                done(request(), Some(Errno::SRCH)).await
+            }
+            Step::Add(rule) => {
+                let mut request = self.handle.rule().add();
+                *request.message_mut() = written(rule);
+                done(request.execute(), Some(Errno::EXIST)).await
+            }
+            Step::Remove(rule) => {
+                done(self.handle.rule().del(written(rule)).execute(), Some(Errno::NOENT)).await
+            }
+        }
+    }
+}
+
+fn interface(message: LinkMessage) -> Option<(String, Interface)> {
+    let flags = message.header.flags;
+    let carrier = flags.contains(LinkFlags::Up) && flags.contains(LinkFlags::LowerUp);
+    let ifindex = message.header.index;
+    let name = message.attributes.into_iter().find_map(|attribute| match attribute {
+        LinkAttribute::IfName(name) => Some(name),
+        _ => None,
+    })?;
+    Some((name, Interface { ifindex, carrier }))
+}
+
+fn address(message: &AddressMessage) -> Option<Own> {
+    let unusable = AddressHeaderFlags::Tentative | AddressHeaderFlags::Dadfailed;
+    if message.header.flags.intersects(unusable) {
+        return None;
+    }
+    let (mut local, mut plain) = (None, None);
+    for attribute in &message.attributes {
+        match attribute {
+            AddressAttribute::Local(ip) => local = Some(*ip),
+            AddressAttribute::Address(ip) => plain = Some(*ip),
+            _ => {}
+        }
+    }
+    let ip = local.or(plain)?;
+    let (ifindex, bits) = (message.header.index, message.header.prefix_len);
+    Some(Own { ifindex, ip, peer: plain.unwrap_or(ip), bits })
+}
+
+fn family(v6: bool) -> AddressFamily {
+    if v6 { AddressFamily::Inet6 } else { AddressFamily::Inet }
+}
+
+fn table(short: u8, message: &RouteMessage) -> u32 {
+    let long = message.attributes.iter().find_map(|attribute| match attribute {
+        RouteAttribute::Table(table) => Some(*table),
+        _ => None,
+    });
+    long.unwrap_or(u32::from(short))
+}
+
+/// A default route of ours; `None`: whatever it is.
+fn message(v6: bool, table: u32, route: Option<&Route>) -> RouteMessage {
+    let mut message = RouteMessageBuilder::<IpAddr>::new()
+        .table_id(table)
+        .protocol(RouteProtocol::Other(OURS))
+        .build();
+    message.header.address_family = family(v6);
+    let Some(route) = route else {
+        (message.header.kind, message.header.scope) = (RouteType::Unspec, RouteScope::NoWhere);
+        return message;
+    };
+    if route.hops.is_empty() {
+        message.header.kind = RouteType::Unreachable;
+    } else if let [Hop { ifindex, gateway, .. }] = route.hops[..] {
+        message.attributes.push(RouteAttribute::Oif(ifindex));
+        message.attributes.push(RouteAttribute::Gateway(gateway.into()));
+    } else {
+        let hop = |hop: &Hop| {
+            let builder = RouteNextHopBuilder::new(family(v6)).interface(hop.ifindex);
+            // As the kernel counts: 0 is the weight 1.
+            let weight = u8::try_from(hop.weight.saturating_sub(1)).unwrap_or(u8::MAX);
+            Some(builder.via(hop.gateway).ok()?.weight(weight).build())
+        };
+        message
+            .attributes
+            .push(RouteAttribute::MultiPath(route.hops.iter().filter_map(hop).collect()));
+    }
+    if let Some(source) = route.source {
+        message.attributes.push(RouteAttribute::PrefSource(source.into()));
+    }
+    message
+}
+
+fn written(rule: &Rule) -> RuleMessage {
+    let mut message = RuleMessage::default();
+    message.header.family = family(rule.v6);
+    message.header.action = RuleAction::ToTable;
+    message.attributes.push(RuleAttribute::Priority(rule.priority));
+    message.attributes.push(RuleAttribute::Table(rule.table));
+    message.attributes.push(RuleAttribute::Protocol(RouteProtocol::Other(OURS)));
+    match rule.selector {
+        Selector::Mark { value, mask } => {
+            message.attributes.push(RuleAttribute::FwMark(value));
+            message.attributes.push(RuleAttribute::FwMask(mask));
+        }
+        Selector::From(ip) => {
+            message.header.src_len = if ip.is_ipv6() { 128 } else { 32 };
+            message.attributes.push(RuleAttribute::Source(ip));
+        }
+        Selector::Nearer => message.attributes.push(RuleAttribute::SuppressPrefixLen(0)),
+        Selector::Any => {}
+    }
+    message
+}
+
+/// A rule of ours, as it stands; one that was made otherwise than we do is told by a mark that is no uplink's.
+fn rule(v6: bool, message: &RuleMessage) -> Option<Rule> {
+    let mut rule =
+        Rule { v6, priority: 0, selector: Selector::Any, table: u32::from(message.header.table) };
+    let (mut ours, mut value, mut mask) = (false, None, u32::MAX);
+    for attribute in &message.attributes {
+        match attribute {
+            RuleAttribute::Priority(priority) => rule.priority = *priority,
+            RuleAttribute::Table(table) => rule.table = *table,
+            RuleAttribute::Protocol(from) => ours = *from == RouteProtocol::Other(OURS),
+            RuleAttribute::FwMark(mark) => value = Some(*mark),
+            RuleAttribute::FwMask(bits) => mask = *bits,
+            RuleAttribute::Source(ip) => rule.selector = Selector::From(*ip),
+            RuleAttribute::SuppressPrefixLen(0) => rule.selector = Selector::Nearer,
+            _ => {}
+        }
+    }
+    if let Some(value) = value {
+        rule.selector = Selector::Mark { value, mask };
+    }
+    ours.then_some(rule)
+}
+
+/// The kernel's answer, of which one refusal may be as good as done.
+async fn done(
+    ask: impl Future<Output = Result<(), rtnetlink::Error>>,
+    as_good: Option<Errno>,
+) -> io::Result<()> {
+    match tokio::time::timeout(ANSWER, ask).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(rtnetlink::Error::NetlinkError(message))) => {
+            let error = message.to_io();
+            let fine = as_good.is_some_and(|one| error.raw_os_error() == Some(one.raw_os_error()));
+            if fine { Ok(()) } else { Err(error) }
+        }
+        Ok(Err(error)) => Err(io::Error::other(error)),
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+async fn within<T>(ask: impl Future<Output = Result<T, rtnetlink::Error>>) -> io::Result<T> {
+    match tokio::time::timeout(ANSWER, ask).await {
+        Ok(answer) => answer.map_err(io::Error::other),
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}

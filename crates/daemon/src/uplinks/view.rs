@@ -1,0 +1,52 @@
+//! How uplinks stand, for `status` and metrics. It is made by the thread and changed by nobody.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use links::uplink::plane::Counts;
+
+/// All uplinks.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// One for each family of each uplink, by name.
+    pub paths: Vec<PathView>,
+    /// What does not stand of the rules and programs, in sentences.
+    pub troubles: Vec<String>,
+    /// The first of the rules.
+    pub rule: u32,
+}
+
+/// An uplink in one family.
+#[derive(Clone, Debug)]
+pub struct PathView {
+    /// Its name.
+    pub name: String,
+    /// IPv6.
+    pub v6: bool,
+    /// Its interface.
+    pub interface: String,
+    /// Its gateway.
+    pub gateway: IpAddr,
+    /// What leaves by it has this address.
+    pub source: Option<IpAddr>,
+    /// New connections may take it.
+    pub up: bool,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// As configured.
+    pub weight: u16,
+    /// As configured.
+    pub priority: u8,
+    /// Of new connections, 0–1.
+    pub share: f64,
+    /// The least of the last round trips to a target.
+    pub round_trip: Option<Duration>,
+    /// Of the last questions, the share without an answer.
+    pub loss: f64,
+    /// Its routing table.
+    pub table: u32,
+    /// Its packets' mark.
+    pub mark: u32,
+    /// Connections of both families.
+    pub counts: Counts,
+}

@@ -1,0 +1,62 @@
+//! Orders that change who is active: which groups they are for, and what each comes to.
+
+use ha::machine::{Refused, State};
+
+use super::super::group::Group;
+use super::super::order::{Move, TakeoverError};
+use super::Life;
+
+impl Life {
+    /// Carries an order out; the groups that changed. Of all groups those that need nothing are left out.
+    pub(super) async fn move_(
+        &mut self,
+        how: Move,
+        wanted: Option<String>,
+    ) -> Result<Vec<String>, TakeoverError> {
+        let names: Vec<String> = match wanted {
+            Some(name) if self.groups.contains_key(&name) => vec![name],
+            Some(name) => return Err(TakeoverError::Unknown(name)),
+            None if self.groups.is_empty() => return Err(TakeoverError::None),
+            None => {
+                let needs = |(_, group): &(&String, &Group)| needs(how, group.state());
+                self.groups.iter().filter(needs).map(|(name, _)| name.clone()).collect()
+            }
+        };
+        if how == (Move::Give { force: false }) {
+            names.iter().try_for_each(|name| self.ready(name))?;
+        }
+        let mut moved = Vec::new();
+        for name in names {
+            let Some(mut group) = self.groups.remove(&name) else { continue };
+            let mut done = Ok(false);
+            if let Some(mut tools) = self.tools() {
+                done = group.move_(how, &mut tools).await;
+            }
+            self.groups.insert(name.clone(), group);
+            let refused =
+                |why: Refused| TakeoverError::Refused { name: name.clone(), why: why.to_string() };
+            if done.map_err(refused)? {
+                moved.push(name);
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Whether the other member would take a group, as far as the heartbeat knows.
+    fn ready(&self, name: &str) -> Result<(), TakeoverError> {
+        let Some((beat, group)) = self.heartbeat.as_ref().zip(self.groups.get(name)) else {
+            return Ok(());
+        };
+        let why = beat.unready(group.config.id, group.config.v6());
+        why.map_or(Ok(()), |why| Err(TakeoverError::Unready { name: name.to_owned(), why }))
+    }
+}
+
+/// Whether an order for all groups means one in this state.
+fn needs(how: Move, state: State) -> bool {
+    match how {
+        Move::Take => state != State::Active,
+        Move::Give { .. } => state == State::Active,
+        Move::Release => true,
+    }
+}

@@ -1,0 +1,292 @@
+//! This program as the balancer of a study: started on a host with a configuration, waited for, and ended with the study.
+//!
+//! What is configured is the study's business.
+
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::net::{Namespace, find};
+
+/// Why there is no balancer.
+#[derive(Debug, Error)]
+pub enum BalancerError {
+    /// A file, a directory or the process.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// It ended.
+    #[error("the balancer has ended: {0}")]
+    Ended(String),
+    /// It refused a configuration.
+    #[error("the balancer refused a configuration: {0}")]
+    Refused(String),
+    /// It did not become ready.
+    #[error("the balancer was not ready in time: {0}")]
+    NotReady(String),
+}
+
+/// How long it may take to become ready.
+const READY_WITHIN: Duration = Duration::from_secs(60);
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(30);
+
+/// A running balancer; killed when dropped.
+#[derive(Debug)]
+pub struct Balancer {
+    program: PathBuf,
+    dir: PathBuf,
+    child: Child,
+    wanted: Wanted,
+}
+
+/// What of a configuration takes effect a while after it is in force.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    /// Packets are forwarded.
+    packets: bool,
+    bundles: Vec<Bundle>,
+}
+
+/// A bundle of links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Bundle {
+    name: String,
+    policy: String,
+    /// Packets of shorter links are held.
+    equalised: bool,
+}
+
+impl Wanted {
+    /// Of a configuration; what is none wants nothing.
+    fn of(text: &str) -> Wanted {
+        let table: toml::Table = toml::from_str(text).unwrap_or_default();
+        let each = |key: &str| {
+            let found = table.get(key).and_then(toml::Value::as_table).cloned();
+            found.unwrap_or_default()
+        };
+        let by_packets = |service: &toml::Value| {
+            let forward = service.get("forward").and_then(toml::Value::as_str);
+            forward.is_some_and(|forward| ["mac", "nat", "tunnel"].contains(&forward))
+        };
+        let bundle = |(name, value): (String, toml::Value)| {
+            let policy =
+                value.get("policy").and_then(toml::Value::as_str).unwrap_or("hash").to_owned();
+            let wished = value.get("equalise").and_then(toml::Value::as_bool).unwrap_or(true);
+            Bundle { equalised: wished && policy == "round-robin", name, policy }
+        };
+        Wanted {
+            packets: each("service").values().any(by_packets),
+            bundles: each("link").into_iter().map(bundle).collect(),
+        }
+    }
+}
+
+impl Balancer {
+    /// Starts one in a namespace; `body`: its configuration without `[global]`; `environment`: variables for it.
+    pub fn start(
+        namespace: &Namespace,
+        program: &Path,
+        body: &str,
+        environment: &[(String, String)],
+    ) -> Result<Balancer, BalancerError> {
+        let io = |what| move |source| BalancerError::Io { what, source };
+        let dir = std::env::temp_dir().join(crate::net::fresh("study"));
+        fs::create_dir_all(&dir).map_err(io("cannot make a directory"))?;
+        let file = dir.join("steelyard.toml");
+        let text = whole(&dir, body);
+        let wanted = Wanted::of(&text);
+        fs::write(&file, text).map_err(io("cannot write a configuration"))?;
+        let log = fs::File::create(dir.join("log")).map_err(io("cannot write a log"))?;
+        // It ends with this process, however that ends.
+        let mut command = namespace.command(find("setpriv"));
+        command.args(["--pdeathsig", "KILL"]).arg(program).args(["run", "-c"]).arg(&file);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
+            command.env_remove(name);
+        }
+        // Ctrl-C is for the study, which ends it.
+        command.process_group(0);
+        let child = command.spawn().map_err(io("cannot start the balancer"))?;
+        let mut balancer = Balancer { program: program.to_owned(), dir, child, wanted };
+        balancer.ready()?;
+        Ok(balancer)
+    }
+
+    /// Another configuration, waited for.
+    pub fn apply(&mut self, body: &str) -> Result<(), BalancerError> {
+        let io = |what| move |source| BalancerError::Io { what, source };
+        let file = self.dir.join("next.toml");
+        let text = whole(&self.dir, body);
+        self.wanted = Wanted::of(&text);
+        fs::write(&file, text).map_err(io("cannot write a configuration"))?;
+        let mut command = Command::new(&self.program);
+        command.arg("apply").arg(&file).arg("--socket").arg(self.dir.join("sock"));
+        let said = command.stdin(Stdio::null()).output().map_err(io("cannot run apply"))?;
+        if !said.status.success() {
+            let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
+            return Err(BalancerError::Refused(why));
+        }
+        self.ready()
+    }
+
+    /// Its process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it says of itself; `None`: it does not answer yet.
+    pub fn status(&self) -> Option<Value> {
+        let mut command = Command::new(&self.program);
+        command.args(["status", "--json", "--socket"]).arg(self.dir.join("sock"));
+        let said = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
+        serde_json::from_slice(&said.stdout).ok().filter(|_| said.status.success())
+    }
+
+    fn ready(&mut self) -> Result<(), BalancerError> {
+        let begun = Instant::now();
+        loop {
+            if let Ok(Some(_)) = self.child.try_wait() {
+                return Err(BalancerError::Ended(self.log()));
+            }
+            let why = match self.status() {
+                None => "it does not answer".to_owned(),
+                Some(status) => match waits_for(&status, &self.wanted) {
+                    None => return Ok(()),
+                    Some(why) => why,
+                },
+            };
+            if begun.elapsed() > READY_WITHIN {
+                return Err(BalancerError::NotReady(format!("{why}; {}", self.log())));
+            }
+            std::thread::park_timeout(LOOK);
+        }
+    }
+
+    fn log(&self) -> String {
+        let log = fs::read_to_string(self.dir.join("log")).unwrap_or_default();
+        let lines: Vec<&str> = log.trim().lines().collect();
+        lines[lines.len().saturating_sub(LOG_LINES)..].join("; ")
+    }
+}
+
+/// A configuration with what every balancer of a study has.
+fn whole(dir: &Path, body: &str) -> String {
+    let at = dir.display();
+    format!(
+        "[global]\naccess-log = \"off\"\nhistory = \"off\"\n\
+         control = {{ socket = \"{at}/sock\", state = \"{at}/state\" }}\n{body}"
+    )
+}
+
+/// Lines of its log that errors tell.
+const LOG_LINES: usize = 5;
+
+impl Drop for Balancer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// Links that differ by less need nothing held, microseconds.
+const LEAST_SKEW_US: u64 = 1_000;
+
+/// Why a bundle does not do as configured yet; `None`: it does.
+fn bundled(status: &Value, wanted: &Bundle) -> Option<String> {
+    let mut found = status["links"].as_array().into_iter().flatten();
+    let Some(bundle) = found.find(|bundle| bundle["name"] == *wanted.name) else {
+        return Some(format!("the bundle {} is not there", wanted.name));
+    };
+    let links = bundle["links"].as_array().cloned().unwrap_or_default();
+    let (state, policy) = (&bundle["state"], &bundle["policy"]);
+    if *state != "up" || *policy != *wanted.policy {
+        return Some(format!("the bundle {} is {state} with {policy}", wanted.name));
+    }
+    if links.iter().any(|link| link["round-trip-us"].is_null()) {
+        return Some(format!("the links of {} are not measured", wanted.name));
+    }
+    let held = links.iter().filter_map(|link| link["held-us"].as_u64()).max().unwrap_or(0);
+    let skew = bundle["skew-us"].as_u64().unwrap_or(0);
+    // A difference of less than a millisecond is within what lines are accurate to.
+    let uneven = wanted.equalised && skew >= LEAST_SKEW_US && held < skew / 2;
+    uneven.then(|| format!("the bundle {} holds packets for {held} of {skew} µs", wanted.name))
+}
+
+/// What a balancer of this status still waits for; `None`: nothing.
+fn waits_for(status: &Value, wanted: &Wanted) -> Option<String> {
+    let each = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    for pool in each(&status["pools"]) {
+        if let Some(server) = each(&pool["servers"]).iter().find(|server| server["state"] != "up") {
+            return Some(format!("{} is {}", server["name"], server["state"]));
+        }
+    }
+    if let Some(why) = wanted.bundles.iter().find_map(|bundle| bundled(status, bundle)) {
+        return Some(why);
+    }
+    let packets = &status["packets"];
+    if packets.is_null() {
+        return wanted.packets.then(|| "the packet plane is not there".to_owned());
+    }
+    if packets["generation"] != status["generation"] {
+        return Some("the packet plane is being changed".to_owned());
+    }
+    let link = each(&packets["interfaces"]).into_iter().find(|link| link["mode"].is_null());
+    let hop = each(&packets["neighbours"]).into_iter().find(|hop| hop["state"] != "ok");
+    packets["broken"]
+        .as_str()
+        .map(str::to_owned)
+        .or(link.map(|link| format!("{} takes no packets: {}", link["name"], link["problem"])))
+        .or(hop.map(|hop| format!("the next hop of {} is {}", hop["address"], hop["state"])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_balancer_is_ready_when_nothing_is_missing() {
+        let up = json!({"generation": 1, "pools": [{"servers": [{"name": "a", "state": "up"}]}]});
+        assert_eq!(waits_for(&up, &Wanted::default()), None);
+        let mut down = up.clone();
+        down["pools"][0]["servers"][0]["state"] = "unknown".into();
+        assert!(waits_for(&down, &Wanted::default()).unwrap().contains("unknown"));
+        let mut packets = up.clone();
+        packets["packets"] =
+            json!({"generation": 1, "interfaces": [{"name": "eth0", "mode": "generic"}]});
+        assert_eq!(waits_for(&packets, &Wanted::default()), None);
+        packets["packets"]["neighbours"] = json!([{"address": "10.0.0.1", "state": "trying"}]);
+        assert!(waits_for(&packets, &Wanted::default()).unwrap().contains("10.0.0.1"));
+        packets["packets"]["generation"] = 0.into();
+        assert!(waits_for(&packets, &Wanted::default()).unwrap().contains("changed"));
+        let naive = Wanted::of("[link.up]\npolicy = \"round-robin\"\nequalise = false\n");
+        let equal = Wanted::of("[link.up]\npolicy = \"round-robin\"\n");
+        let bundle = |held: u64| {
+            let links = json!([{"round-trip-us": 4_000, "held-us": held}, {"round-trip-us": 21_000, "held-us": 0}]);
+            let up = json!({"name": "up", "state": "up", "policy": "round-robin", "skew-us": 8_500, "links": links});
+            json!({"links": [up]})
+        };
+        assert!(waits_for(&up, &naive).unwrap().contains("not there"));
+        assert_eq!(waits_for(&bundle(0), &naive), None);
+        assert!(waits_for(&bundle(0), &equal).unwrap().contains("0 of 8500"));
+        assert_eq!(waits_for(&bundle(8_400), &equal), None);
+        let hash = Wanted::of("[link.up]\n");
+        assert!(waits_for(&bundle(0), &hash).unwrap().contains("round-robin"));
+        let nat = Wanted::of("[service.shop]\nforward = \"nat\"\n");
+        assert!(waits_for(&up, &nat).unwrap().contains("packet plane"));
+    }
+}

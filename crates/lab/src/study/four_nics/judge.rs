@@ -1,0 +1,346 @@
+//! From what was measured to the report: the comparison table of the source study, processors and interfaces. Pure.
+
+use crate::compare::{Comparison, Row, Rule, Status, compare};
+use crate::machine::processors::Share;
+use crate::result::{BenchResult, Better, Metric, Provenance, Run};
+use crate::stats::sample::median;
+use crate::study::parameter::Parameters;
+use crate::study::report::{Beside, Cell, Drawn, Plot, Report, Section, Table, Verdict};
+
+/// One run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Side {
+    /// Requests a second.
+    pub rate: f64,
+    /// Share of the requests that each interface carried.
+    pub interfaces: Vec<f64>,
+    /// What each processor did.
+    pub processors: Vec<Share>,
+    /// Requests that failed.
+    pub failed: u64,
+}
+
+/// Two runs, one after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pair {
+    /// As it was.
+    pub before: Side,
+    /// As it is better.
+    pub after: Side,
+}
+
+impl Side {
+    /// Share of all receive softirqs that the busiest processor took.
+    fn hottest(&self) -> f64 {
+        let all: f64 = self.processors.iter().map(|share| share.net_rx).sum();
+        let most = self.processors.iter().map(|share| share.net_rx).fold(0.0, f64::max);
+        if all > 0.0 { most / all } else { f64::NAN }
+    }
+
+    /// Share of all processors that was busy.
+    fn busy(&self) -> f64 {
+        let sum: f64 = self.processors.iter().map(Share::busy).sum();
+        sum / self.processors.len().max(1) as f64
+    }
+
+    /// Share of the requests that the fullest interface carried.
+    fn fullest(&self) -> f64 {
+        self.interfaces.iter().copied().fold(0.0, f64::max)
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        vec![
+            Metric::new("throughput", "requests/s", Better::More, self.rate),
+            Metric::new("processor-time", "%", Better::Neither, self.busy() * 100.0),
+            Metric::new("busiest-receiver", "%", Better::Less, self.hottest() * 100.0),
+            Metric::new("fullest-interface", "%", Better::Less, self.fullest() * 100.0),
+        ]
+    }
+}
+
+/// The study's table: baseline, result, and both standard deviations in per cent.
+mod source {
+    pub const PROCESSOR: (f64, f64) = (95.60, 99.16);
+    pub const THROUGHPUT: (f64, f64) = (28_403.67, 32_125.67);
+}
+
+/// How probable a difference may be by chance that is called one.
+const ALPHA: f64 = 0.05;
+/// The test's name in the table.
+const TEST: &str = "hello";
+
+/// What the study asks.
+pub const ASKS: &str = "What is gained when a server's interfaces are used evenly and their packets are spread over processors?";
+
+/// The report.
+pub fn report(parameters: &Parameters, pairs: &[Pair]) -> Report {
+    let source = "Load Balancing Your Web Server (ASP.NET performance laboratory): four interfaces, a name with four addresses, \
+                  one processor that took most of the work";
+    let mut report = Report::new("four-nics", ASKS, source, parameters);
+    let table = compared(pairs);
+    report.verdicts = verdicts(parameters, pairs, &table);
+    report.beside = beside(parameters, pairs);
+    report.sections = vec![comparison(&table), processors(pairs), interfaces(pairs)];
+    report
+}
+
+fn compared(pairs: &[Pair]) -> Comparison {
+    let result = |side: fn(&Pair) -> &Side| {
+        let mut result = BenchResult::new("four-nics", Provenance::default());
+        result.runs = (1..)
+            .zip(pairs)
+            .map(|(repeat, pair)| {
+                let metrics = side(pair).metrics();
+                Run { test: TEST.to_owned(), repeat, complete: true, metrics, ..Run::default() }
+            })
+            .collect();
+        result
+    };
+    let rule = Rule { alpha: ALPHA, threshold_percent: 0.0 };
+    compare(&result(|pair| &pair.before), &result(|pair| &pair.after), rule)
+}
+
+/// The median of a figure over the runs of a side.
+fn of(pairs: &[Pair], side: fn(&Pair) -> &Side, figure: fn(&Side) -> f64) -> Option<f64> {
+    let values: Vec<f64> =
+        pairs.iter().map(|pair| figure(side(pair))).filter(|value| value.is_finite()).collect();
+    (!values.is_empty()).then(|| median(&values))
+}
+
+fn before(pair: &Pair) -> &Side {
+    &pair.before
+}
+
+fn after(pair: &Pair) -> &Side {
+    &pair.after
+}
+
+fn verdicts(parameters: &Parameters, pairs: &[Pair], table: &Comparison) -> Vec<Verdict> {
+    let processors = pairs.first().map_or(0, |pair| pair.before.processors.len());
+    let even = 1.0 / processors.max(1) as f64;
+    let told = |share: Option<f64>| {
+        share.map_or_else(
+            || "not measured".to_owned(),
+            |share| {
+                format!(
+                    "the busiest took {:.0} % of the receive softirqs; evenly it would be {:.0} %",
+                    share * 100.0,
+                    even * 100.0
+                )
+            },
+        )
+    };
+    let many = processors > 1;
+    let (hot, spread) = (of(pairs, before, Side::hottest), of(pairs, after, Side::hottest));
+    let mut out = vec![
+        Verdict::new(
+            "Before, one processor takes most of the packets",
+            hot.filter(|_| many).map(|share| share > (even * 1.5).max(0.5)),
+            told(hot),
+        ),
+        Verdict::new(
+            "After, they are spread",
+            spread.filter(|_| many).map(|share| share < even * 1.4),
+            told(spread),
+        ),
+    ];
+    let fair = 1.0 / f64::from(parameters.number("interfaces").max(1));
+    let full = of(pairs, before, Side::fullest);
+    out.push(Verdict::new(
+        "Clients that ask a name use the interfaces unevenly",
+        full.map(|share| share > fair * 1.2),
+        full.map_or_else(
+            || "not measured".to_owned(),
+            |share| {
+                format!(
+                    "the fullest carried {:.0} % of the requests; evenly it would be {:.0} %",
+                    share * 100.0,
+                    fair * 100.0
+                )
+            },
+        ),
+    ));
+    out.push(gained(table));
+    let failed: u64 = pairs.iter().map(|pair| pair.before.failed + pair.after.failed).sum();
+    if failed > 0 {
+        out.push(Verdict::new("Every request is answered", false, format!("{failed} failed")));
+    }
+    out
+}
+
+/// Whether the comparison proves more requests a second.
+fn gained(table: &Comparison) -> Verdict {
+    let row = table.rows.iter().find(|row| row.metric == "throughput");
+    let holds = row.and_then(|row| match row.status {
+        Status::Better => Some(true),
+        Status::Worse => Some(false),
+        Status::Differs | Status::Unproven | Status::TooFewRuns => None,
+    });
+    Verdict::new(
+        "Evenly used interfaces and processors answer more requests",
+        holds,
+        row.map_or_else(
+            || "not measured".to_owned(),
+            |row| {
+                format!(
+                    "{:.0} instead of {:.0} a second, {}, p {:.3}",
+                    row.result,
+                    row.baseline,
+                    percent(row),
+                    row.p
+                )
+            },
+        ),
+    )
+}
+
+fn percent(row: &Row) -> String {
+    row.difference_percent.map_or_else(|| "–".to_owned(), |percent| format!("{percent:+.2} %"))
+}
+
+fn beside(parameters: &Parameters, pairs: &[Pair]) -> Vec<Beside> {
+    let told = parameters.told();
+    let words: Vec<String> = told
+        .iter()
+        .filter(|told| told.differs)
+        .map(|told| format!("{} {} here, {} there", told.name, told.here, told.source))
+        .collect();
+    let here = pairs.first().map_or(0, |pair| pair.before.processors.len());
+    let differs = [format!("{here} processors here, 16 there"), words.join("; ")].join("; ");
+    let differs = differs.trim_end_matches("; ").to_owned();
+    let rate: fn(&Side) -> f64 = |side| side.rate;
+    let busy: fn(&Side) -> f64 = |side| side.busy() * 100.0;
+    let row = |what: &str, unit, source: f64, ours| Beside {
+        what: what.to_owned(),
+        unit,
+        source: Some(source),
+        forecast: None,
+        ours,
+        differs: differs.clone(),
+    };
+    let gain = |pair: (f64, f64)| (pair.1 / pair.0 - 1.0) * 100.0;
+    let ours = of(pairs, before, rate).zip(of(pairs, after, rate)).map(gain);
+    vec![
+        row("throughput before", "requests/s", source::THROUGHPUT.0, of(pairs, before, rate)),
+        row("throughput after", "requests/s", source::THROUGHPUT.1, of(pairs, after, rate)),
+        row("gain", "%", gain(source::THROUGHPUT), ours),
+        row("processor time before", "%", source::PROCESSOR.0, of(pairs, before, busy)),
+        row("processor time after", "%", source::PROCESSOR.1, of(pairs, after, busy)),
+    ]
+}
+
+fn comparison(table: &Comparison) -> Section {
+    let columns = [
+        "test",
+        "metric",
+        "unit",
+        "baseline",
+        "result",
+        "diff",
+        "status",
+        "baseline std dev, %",
+        "result std dev, %",
+        "runs",
+        "p",
+    ];
+    let rows = table.rows.iter().map(|row| -> Vec<Cell> {
+        let status = match row.status {
+            Status::Better => "better",
+            Status::Worse => "worse",
+            Status::Differs => "differs",
+            Status::Unproven => "~",
+            Status::TooFewRuns => "too few runs",
+        };
+        vec![
+            row.test.clone().into(),
+            row.metric.clone().into(),
+            row.unit.clone().into(),
+            row.baseline.into(),
+            row.result.into(),
+            percent(row).into(),
+            status.into(),
+            row.baseline_deviation_percent.into(),
+            row.result_deviation_percent.into(),
+            (row.runs.0 as f64).into(),
+            row.p.into(),
+        ]
+    });
+    Section {
+        title: "The comparison".to_owned(),
+        text: table.warnings.clone(),
+        table: Some(Table { columns: columns.map(str::to_owned).into(), rows: rows.collect() }),
+        ..Section::default()
+    }
+}
+
+fn processors(pairs: &[Pair]) -> Section {
+    let columns = [
+        "processor",
+        "before: busy, %",
+        "softirq, %",
+        "NET_RX/s",
+        "after: busy, %",
+        "softirq, %",
+        "NET_RX/s",
+    ];
+    let count = pairs.first().map_or(0, |pair| pair.before.processors.len());
+    let figure = |side: fn(&Pair) -> &Side, at: usize, of: fn(&Share) -> f64| -> f64 {
+        median(
+            &pairs
+                .iter()
+                .filter_map(|pair| side(pair).processors.get(at))
+                .map(of)
+                .collect::<Vec<_>>(),
+        )
+    };
+    let each: [fn(&Share) -> f64; 3] =
+        [|share| share.busy() * 100.0, |share| share.softirq * 100.0, |share| share.net_rx];
+    let rows = (0..count).map(|at| -> Vec<Cell> {
+        let number = pairs
+            .first()
+            .and_then(|pair| pair.before.processors.get(at))
+            .map_or(0, |share| share.number);
+        let sides: [fn(&Pair) -> &Side; 2] = [before, after];
+        let figures = sides.into_iter().flat_map(|side| each.into_iter().map(move |of| (side, of)));
+        std::iter::once(Cell::from(f64::from(number)))
+            .chain(figures.map(|(side, of)| figure(side, at, of).into()))
+            .collect()
+    });
+    let bars = (0..count).flat_map(|at| {
+        [("before", before as fn(&Pair) -> &Side), ("after", after as fn(&Pair) -> &Side)].map(
+            |(word, side)| {
+                (format!("processor {at}, {word}"), figure(side, at, |share| share.net_rx))
+            },
+        )
+    });
+    Section {
+        title: "Processors".to_owned(),
+        text: vec!["Medians of the runs; clients and server share this machine.".to_owned()],
+        plots: vec![Plot {
+            title: "Receive softirqs a second".to_owned(),
+            unit: "1/s".to_owned(),
+            drawn: Drawn::Bars { bars: bars.collect() },
+        }],
+        table: Some(Table { columns: columns.map(str::to_owned).into(), rows: rows.collect() }),
+    }
+}
+
+fn interfaces(pairs: &[Pair]) -> Section {
+    let columns = ["run", "before, by the name: share of each interface, %", "after, by addresses"];
+    let words = |side: &Side| {
+        let shares: Vec<String> =
+            side.interfaces.iter().map(|share| format!("{:.0}", share * 100.0)).collect();
+        shares.join(" / ")
+    };
+    let rows = (1..).zip(pairs).map(|(number, pair)| -> Vec<Cell> {
+        vec![f64::from(number).into(), words(&pair.before).into(), words(&pair.after).into()]
+    });
+    Section {
+        title: "Interfaces".to_owned(),
+        table: Some(Table { columns: columns.map(str::to_owned).into(), rows: rows.collect() }),
+        ..Section::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

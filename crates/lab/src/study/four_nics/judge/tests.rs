@@ -1,0 +1,54 @@
+//! Planted measurements, and what the report must say of them.
+
+use super::*;
+use crate::study::four_nics::SPECS;
+
+fn side(rate: f64, net_rx: [f64; 2], interfaces: [f64; 4]) -> Side {
+    let share = |number, net_rx| Share { number, net_rx, idle: 0.1, ..Share::default() };
+    let processors = vec![share(0, net_rx[0]), share(1, net_rx[1])];
+    Side { rate, interfaces: interfaces.into(), processors, failed: 0 }
+}
+
+fn pairs(gain: f64, hot: [f64; 2], spread: [f64; 2], asked: [f64; 4]) -> Vec<Pair> {
+    let pair = |n: u32| Pair {
+        before: side(1_000.0 + f64::from(n), hot, asked),
+        after: side((1_000.0 + f64::from(n)) * gain, spread, [0.25; 4]),
+    };
+    (0..5).map(pair).collect()
+}
+
+fn holds(pairs: &[Pair]) -> Vec<Option<bool>> {
+    let report = report(&Parameters::new(SPECS, true), pairs);
+    report.verdicts.iter().map(|verdict| verdict.holds).collect()
+}
+
+#[test]
+fn verdicts_follow_from_runs() {
+    let (yes, no) = (Some(true), Some(false));
+    let good = pairs(1.13, [95.0, 5.0], [52.0, 48.0], [0.5, 0.25, 0.25, 0.0]);
+    assert_eq!(holds(&good), [yes, yes, yes, yes]);
+    let even = pairs(0.5, [50.0, 50.0], [90.0, 10.0], [0.25; 4]);
+    assert_eq!(holds(&even), [no, no, no, no]);
+    assert_eq!(holds(&good[..2])[3], None, "two runs prove nothing");
+    assert_eq!(
+        holds(&pairs(1.0, [95.0, 5.0], [52.0, 48.0], [0.25; 4]))[3],
+        None,
+        "not proven is not equal"
+    );
+    assert_eq!(holds(&[])[..3], [None; 3]);
+}
+
+#[test]
+fn the_table_is_the_studys() {
+    let report =
+        report(&Parameters::new(SPECS, true), &pairs(1.13, [95.0, 5.0], [52.0, 48.0], [0.25; 4]));
+    let table = report.sections[0].table.as_ref().unwrap();
+    assert_eq!(table.columns.len(), 11);
+    assert_eq!(table.rows[0][5], Cell::Text("+13.00 %".to_owned()));
+    assert_eq!(table.rows[0][6], Cell::Text("better".to_owned()));
+    let gain = report.beside.iter().find(|row| row.what == "gain").unwrap();
+    assert!(
+        (gain.source.unwrap() - 13.10).abs() < 0.01 && (gain.ours.unwrap() - 13.0).abs() < 0.01
+    );
+    assert!(gain.differs.starts_with("2 processors here, 16 there"));
+}

@@ -1,0 +1,161 @@
+//! `nat-capacity`: how many connections a second a translating balancer carries when each takes a port of a return address
+//! and the port rests after the connection has closed; and what translation and rules cost beside forwarding by address.
+//!
+//! Source: "Performance study for Load Balancer" with NAT forwarding, its Table 1 and its formulas.
+
+mod judge;
+mod measure;
+mod row;
+
+use std::time::Duration;
+
+pub use self::judge::ASKS;
+use self::judge::report;
+use self::row::{Method, Row, Way};
+use super::parameter::{Kind, Parameters, Spec};
+use super::report::Report;
+use super::stage::{Stage, StudyError};
+use crate::result::Weight;
+
+/// Its parameters.
+pub const SPECS: &[Spec] = &[
+    Spec {
+        name: "ports",
+        meaning: "of each return address towards the server, about; the plane rounds, and the table says how",
+        kind: Kind::Number,
+        full: "64510",
+        quick: "600",
+        source: "64510",
+    },
+    Spec {
+        name: "addresses",
+        meaning: "return addresses of the rows, at most 4",
+        kind: Kind::Numbers,
+        full: "1,1,2",
+        quick: "1,1,2",
+        source: "1,1,2",
+    },
+    Spec {
+        name: "closing",
+        meaning: "how long a port rests after its connection, of the same rows (`fin-timeout`)",
+        kind: Kind::Times,
+        full: "15s,30s,15s",
+        quick: "1s,2s,1s",
+        source: "15s,30s,15s",
+    },
+    Spec {
+        name: "offered",
+        meaning: "connections that are tried, per cent of what the ports allow",
+        kind: Kind::Number,
+        full: "125",
+        quick: "125",
+        source: "",
+    },
+    Spec {
+        name: "periods",
+        meaning: "closing times over which connections are counted, after the first",
+        kind: Kind::Number,
+        full: "3",
+        quick: "5",
+        source: "",
+    },
+    Spec {
+        name: "answer",
+        meaning: "bytes of each answer's body",
+        kind: Kind::Size,
+        full: "1KiB",
+        quick: "1KiB",
+        source: "1KiB",
+    },
+    Spec {
+        name: "rules",
+        meaning: "rules on content that every request is held against before the last takes it",
+        kind: Kind::Numbers,
+        full: "1,100",
+        quick: "1,100",
+        source: "",
+    },
+    Spec {
+        name: "span",
+        meaning: "how long each forwarding method is under load",
+        kind: Kind::Time,
+        full: "20s",
+        quick: "1500ms",
+        source: "",
+    },
+    Spec {
+        name: "connections",
+        meaning: "at a time, for the comparison of methods",
+        kind: Kind::Number,
+        full: "64",
+        quick: "16",
+        source: "",
+    },
+];
+
+/// Return addresses that a site has.
+const ADDRESSES: u32 = crate::net::RETURNS as u32;
+
+/// Carries it out.
+pub fn run(stage: &Stage<'_>, parameters: &Parameters) -> Result<Report, StudyError> {
+    let pairs = pairs(parameters)?;
+    let mut rows: Vec<Row> = Vec::new();
+    for (addresses, closing) in pairs.iter().copied() {
+        if stage.stops() {
+            break;
+        }
+        let row = measure::row(stage, parameters, addresses, closing)?;
+        if stage.stops() {
+            // It ended before its time.
+            break;
+        }
+        let told = format!(
+            "{addresses} return addresses, {closing:?}: {:.1} of {:.1} a second",
+            row.rate, row.allowed
+        );
+        (stage.told)(&told);
+        rows.push(row);
+    }
+    let mut methods: Vec<Method> = Vec::new();
+    for way in ways(parameters) {
+        if stage.stops() {
+            break;
+        }
+        let method = measure::method(stage, parameters, way)?;
+        if stage.stops() {
+            break;
+        }
+        (stage.told)(&format!("{}: {:.0} connections a second", way.name(), method.rate));
+        methods.push(method);
+    }
+    let whole = rows.len() == pairs.len() && methods.len() == ways(parameters).len();
+    let mut report = report(parameters, &rows, &methods);
+    if !whole {
+        report.note(Weight::Partial, "stopped before all was measured".to_owned());
+    }
+    Ok(report)
+}
+
+/// Return addresses and closing time of each row.
+fn pairs(parameters: &Parameters) -> Result<Vec<(u32, Duration)>, StudyError> {
+    let (addresses, closing) = (parameters.numbers("addresses"), parameters.times("closing"));
+    let text = if addresses.len() != closing.len() {
+        format!(
+            "`addresses` has {} rows and `closing` {}: give as many",
+            addresses.len(),
+            closing.len()
+        )
+    } else if let Some(many) = addresses.iter().find(|many| **many > ADDRESSES) {
+        format!("addresses: found {many}, expected at most {ADDRESSES}")
+    } else if let Some(short) = closing.iter().find(|time| **time < Duration::from_secs(1)) {
+        format!("closing: found {short:?}, expected at least 1s")
+    } else {
+        return Ok(addresses.into_iter().zip(closing).collect());
+    };
+    Err(StudyError::Nothing(text))
+}
+
+fn ways(parameters: &Parameters) -> Vec<Way> {
+    let rules = parameters.numbers("rules").into_iter().map(Way::Content);
+    [Way::Mac, Way::Nat].into_iter().chain(rules).collect()
+}

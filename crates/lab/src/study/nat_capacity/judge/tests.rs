@@ -1,0 +1,79 @@
+//! Planted measurements, and what the report must say of them.
+
+use super::super::row::Way;
+use super::*;
+use crate::study::nat_capacity::SPECS;
+
+fn row(addresses: u32, closing: f64, ports: u32, share: f64) -> Row {
+    let allowed = f64::from(ports) * f64::from(addresses) / closing;
+    Row {
+        addresses,
+        closing,
+        ports: vec![ports; addresses as usize],
+        allowed,
+        offered: allowed * 1.25,
+        rate: allowed * share,
+        no_port: 100,
+        ..Row::default()
+    }
+}
+
+fn holds(rows: &[Row]) -> Vec<Option<bool>> {
+    let report = report(&Parameters::new(SPECS, true), rows, &[]);
+    let others = |verdict: &&Verdict| !verdict.claim.starts_with("As much");
+    report.verdicts.iter().filter(others).map(|verdict| verdict.holds).collect()
+}
+
+#[test]
+fn a_rate_is_the_ports_or_it_is_said_what_else() {
+    assert_eq!(holds(&[row(1, 1.0, 600, 0.97)]), [Some(true)]);
+    assert_eq!(holds(&[row(1, 1.0, 600, 0.90)]), [Some(false)]);
+    assert_eq!(holds(&[row(1, 1.0, 600, 1.20)]), [Some(false)], "ports came free too early");
+    let busy = Row { generator_busy: 0.99, ..row(1, 1.0, 600, 0.5) };
+    assert_eq!(holds(&[busy]), [None]);
+    let idle = Row { offered: 100.0, ..row(1, 1.0, 600, 0.1) };
+    assert_eq!(holds(&[idle]), [None]);
+    let share = |share| as_near(&[row(1, 1.0, 600, share)])[0].holds;
+    assert_eq!((share(0.94), share(0.90)), (Some(true), Some(false)), "the study's was 93 %");
+    let three = [row(1, 1.0, 600, 0.99), row(1, 2.0, 600, 1.0), row(2, 1.0, 600, 0.7)];
+    assert_eq!(holds(&three), [Some(true), Some(true), Some(false), Some(true), Some(false)]);
+}
+
+#[test]
+fn figures_follow_from_ports_and_their_rest() {
+    let report = report(
+        &Parameters::new(SPECS, false),
+        &[row(1, 15.0, 64_510, 1.0), row(2, 15.0, 300, 1.0)],
+        &[],
+    );
+    let first = &report.beside[0];
+    assert_eq!((first.source, first.differs.as_str()), (Some(4_000.0), ""));
+    assert!((first.forecast.unwrap() - 4300.67).abs() < 0.01);
+    assert_eq!(report.beside[2].source, None, "the second row of the study has one address");
+    let page = &report.beside[5];
+    assert!((page.source.unwrap() - page.forecast.unwrap()).abs() < 1e-9, "{page:?}");
+}
+
+#[test]
+fn methods_are_told_apart_only_where_they_are() {
+    let method = |way, machine_us, failed| Method {
+        way,
+        rate: 10.0,
+        latency_us: 1.0,
+        machine_us,
+        process_us: 1.0,
+        causes: String::new(),
+        failed,
+    };
+    let verdicts = |methods: &[Method]| -> Vec<Option<bool>> {
+        costs(methods).iter().map(|verdict| verdict.holds).collect()
+    };
+    let methods =
+        [method(Way::Mac, 100.0, 0), method(Way::Nat, 102.0, 0), method(Way::Content(1), 300.0, 0)];
+    assert_eq!(verdicts(&methods), [None, Some(true)]);
+    assert_eq!(
+        verdicts(&[method(Way::Nat, 300.0, 0), method(Way::Content(1), 200.0, 0)]),
+        [Some(false)]
+    );
+    assert_eq!(verdicts(&[method(Way::Mac, 100.0, 1), method(Way::Nat, 200.0, 0)]), [None]);
+}

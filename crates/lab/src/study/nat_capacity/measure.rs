@@ -1,0 +1,243 @@
+//! Measures: a site, its server, the balancer with the return addresses wanted, and load from the client.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use l4::plan::ports_of;
+use model::capacity::ports::sustained;
+
+use super::row::{Method, Row, Way};
+use crate::load::{Closer, Fail, HttpPlan, Load, Pace, Persist, Plan, Protocol, Report};
+use crate::machine::read::{counters, facts, used_by};
+use crate::net::{BpfFs, Layout, SERVICE_V4, Site};
+use crate::origin::{Kind, Options, Origin};
+use crate::study::balancer::Balancer;
+use crate::study::parameter::Parameters;
+use crate::study::stage::{Stage, StudyError};
+
+/// The port of the service and of the server.
+const PORT: u16 = 80;
+/// Less than a client waits before it sends a SYN again: what finds no port fails once.
+const PATIENCE: Duration = Duration::from_millis(900);
+/// Ports of one client address that are used in a minute, so that none comes again while it rests.
+const CLIENT_PORTS: f64 = 50_000.0;
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A site with a server, and what the balancer needs.
+struct Bench {
+    // In the order in which it goes: what runs, what is mounted, where.
+    balancer: Option<Balancer>,
+    _origin: Origin,
+    pins: BpfFs,
+    site: Site,
+}
+
+impl Bench {
+    fn open(parameters: &Parameters) -> Result<Bench, StudyError> {
+        let site = Site::open(&Layout { near: 1, ..Layout::default() })?;
+        // A port of the client's that rests is not taken again: it would meet the translation that rests with it.
+        site.client.set(&[("net/ipv4/tcp_tw_reuse", "0")])?;
+        let body = parameters.size("answer");
+        let listen = SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT));
+        let options = Options { listen, ..Options::new("server", Kind::Http { body }) };
+        let server =
+            site.servers.first().ok_or_else(|| StudyError::Nothing("no server".to_owned()))?;
+        let origin = server.within(|| Origin::start(options))??;
+        Ok(Bench { balancer: None, _origin: origin, pins: BpfFs::mount()?, site })
+    }
+
+    fn balance(
+        &mut self,
+        stage: &Stage<'_>,
+        forward: &str,
+        more: &str,
+        packets: &str,
+    ) -> Result<(), StudyError> {
+        let server = self.site.servers.first().map_or(Ipv4Addr::LOCALHOST, |server| server.host.v4);
+        let body = format!(
+            "[packets]\ninterfaces = [\"eth0\"]\npins = \"{}/plane\"\n{packets}\n\
+             [service.shop]\nlisten = \"{SERVICE_V4}:{PORT}\"\nforward = \"{forward}\"\npool = \"web\"\n{more}\n\
+             [pool.web]\nprobe = {{ tcp = true, every = \"500ms\", timeout = \"400ms\" }}\nservers = [\"{server}:{PORT}\"]\n",
+            self.pins.path().display(),
+        );
+        self.balancer = Some(Balancer::start(&self.site.balancer, stage.program, &body, &[])?);
+        Ok(())
+    }
+
+    /// Addresses of the client for so many connections: each has ports for a minute.
+    fn sources(&self, connections: f64) -> Result<Vec<IpAddr>, StudyError> {
+        let count = (connections / CLIENT_PORTS).ceil().clamp(1.0, 120.0) as u8;
+        let [a, b, c, _] = self.site.client.host.v4.octets();
+        let more: Vec<Ipv4Addr> =
+            (0..count).map(|number| Ipv4Addr::new(a, b, c, 100 + number)).collect();
+        let lines: String =
+            more.iter().map(|one| format!("addr add {one}/24 dev eth0\n")).collect();
+        self.site.client.ip(&lines)?;
+        Ok(more.into_iter().map(IpAddr::from).collect())
+    }
+}
+
+fn plan(pace: Pace, sources: Vec<IpAddr>) -> Plan {
+    let at = SocketAddr::from((SERVICE_V4, PORT));
+    let connections = match pace {
+        Pace::Open { connections, .. } | Pace::Closed { connections, .. } => connections,
+    };
+    Plan {
+        pace,
+        persist: Persist::ClosedBy(Closer::Client),
+        timeout: PATIENCE,
+        grace: PATIENCE,
+        sources,
+        ..Plan::new(at, Protocol::Http(HttpPlan::get(&at.to_string(), "/")), connections)
+    }
+}
+
+/// The smallest table of flows with which so many return addresses have so many ports on average.
+fn flows(ports: u32, addresses: u32) -> u32 {
+    let wanted = u64::from(ports) * u64::from(addresses);
+    let has = |flows: u32| {
+        ports_of(flows, addresses).iter().map(|n| u64::from(*n)).sum::<u64>() >= wanted
+    };
+    let (mut least, mut most) = (1_024, 1 << 22);
+    while least < most {
+        let middle = least + (most - least) / 2;
+        if has(middle) { most = middle } else { least = middle + 1 }
+    }
+    least
+}
+
+/// A row of Table 1.
+pub fn row(
+    stage: &Stage<'_>,
+    parameters: &Parameters,
+    addresses: u32,
+    closing: Duration,
+) -> Result<Row, StudyError> {
+    let flows = flows(parameters.number("ports"), addresses);
+    let ports = ports_of(flows, addresses);
+    let all: u32 = ports.iter().sum();
+    let allowed = sustained(all, 1, Duration::ZERO, closing).0;
+    let offered = allowed * f64::from(parameters.number("offered")) / 100.0;
+    let mut bench = Bench::open(parameters)?;
+    let returns: Vec<String> = bench
+        .site
+        .returns()
+        .iter()
+        .take(addresses as usize)
+        .map(|host| format!("\"{}\"", host.v4))
+        .collect();
+    let packets = format!("flows = {flows}\nreturn = [{}]", returns.join(", "));
+    bench.balance(
+        stage,
+        "nat",
+        &format!("fin-timeout = \"{}ms\"", closing.as_millis()),
+        &packets,
+    )?;
+    let periods = parameters.number("periods");
+    let sources = bench.sources(offered * (closing * (periods + 1)).as_secs_f64().min(60.0))?;
+    let waiting = (offered * PATIENCE.as_secs_f64() * 1.5) as usize;
+    let most = facts().descriptors.saturating_sub(200) as usize;
+    let pace = Pace::Open { per_second: offered, connections: waiting.max(64).min(most) };
+    let load = bench.site.client.within(|| Load::start(plan(pace, sources)))??;
+    // The first closing time fills the ports; from then on as many come free as are taken.
+    let first = until(stage, &load, Instant::now() + closing);
+    let counted = until(stage, &load, Instant::now() + closing * periods);
+    let steady = counted.since(&first);
+    let busiest = load.cpu().iter().map(Duration::as_secs_f64).fold(0.0, f64::max)
+        / counted.seconds.max(1e-9);
+    load.stopper().stop();
+    load.wait();
+    Ok(Row {
+        addresses,
+        closing: closing.as_secs_f64(),
+        ports,
+        allowed,
+        offered: steady.requests as f64 / steady.seconds.max(1e-9),
+        rate: steady.answered_per_second,
+        no_port: steady.count(Fail::ConnectTimeout)
+            + steady.count(Fail::Timeout)
+            + steady.count(Fail::NotSent),
+        failed: steady
+            .failed_by_cause
+            .iter()
+            .map(|(cause, count)| ((*cause).to_owned(), *count))
+            .collect(),
+        generator_busy: busiest,
+    })
+}
+
+/// Waits until then, or until told to stop; what the load has come to.
+fn until(stage: &Stage<'_>, load: &Load, end: Instant) -> Report {
+    while Instant::now() < end && !stage.stops() && !load.is_finished() {
+        std::thread::park_timeout(LOOK);
+    }
+    load.report()
+}
+
+/// One forwarding method under load.
+pub fn method(stage: &Stage<'_>, parameters: &Parameters, way: Way) -> Result<Method, StudyError> {
+    let mut bench = Bench::open(parameters)?;
+    let returns: Vec<String> =
+        bench.site.returns().iter().map(|host| format!("\"{}\"", host.v4)).collect();
+    let packets = format!("return = [{}]", returns.join(", "));
+    match way {
+        Way::Mac => bench.balance(stage, "mac", "", &packets)?,
+        Way::Nat => bench.balance(stage, "nat", "", &packets)?,
+        Way::Content(rules) => {
+            // Globs are held against the path one after the other; an index would hide what a rule costs.
+            let rules: String = (0..rules)
+                .map(|n| format!("[[service.shop.rule]]\nwhen = {{ path = \"/*/of-rule-{n}\" }}\npool = \"web\"\n"))
+                .collect();
+            bench.balance(stage, "http", &rules, &packets)?;
+        }
+    }
+    let (span, connections) = (parameters.time("span"), parameters.number("connections") as usize);
+    let sources = bench.sources(GUESSED_RATE * span.as_secs_f64())?;
+    let pace = Pace::Closed { connections, think: Duration::ZERO };
+    let load_plan = Plan { time: Some(span), timeout: span + PATIENCE * 5, ..plan(pace, sources) };
+    let before = (counters(), Instant::now());
+    let load = bench.site.client.within(|| Load::start(load_plan))??;
+    let process = bench.balancer.as_ref().map(Balancer::process);
+    let began = process.and_then(used_by);
+    let done = until(stage, &load, Instant::now() + span);
+    let ended = process.and_then(used_by);
+    let shares = counters().since(&before.0, before.1.elapsed().as_secs_f64());
+    load.wait();
+    let busy: f64 = shares.iter().map(|share| share.busy()).sum();
+    let answered = done.answered.max(1) as f64;
+    let words: Vec<String> =
+        done.failed_by_cause.iter().map(|(cause, count)| format!("{cause} {count}")).collect();
+    Ok(Method {
+        way,
+        rate: done.answered_per_second,
+        latency_us: done.latency.p50_us,
+        machine_us: busy * done.seconds * 1e6 / answered,
+        process_us: ended
+            .zip(began)
+            .map_or(f64::NAN, |(after, before)| (after - before) * 1e6 / answered),
+        failed: done.failed,
+        causes: words.join(", "),
+    })
+}
+
+/// Connections a second that no method exceeds, for the number of client addresses.
+const GUESSED_RATE: f64 = 30_000.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_have_room_for_the_ports_that_are_wanted() {
+        for (ports, addresses) in [(600, 1), (600, 2), (64_510, 1), (64_510, 2), (300, 4)] {
+            let flows = flows(ports, addresses);
+            let has: u32 = ports_of(flows, addresses).iter().sum();
+            assert!(
+                has >= ports * addresses && has <= ports * addresses + addresses,
+                "{ports} × {addresses}: {has}"
+            );
+            assert!(flows >= 1_024);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What was measured: connections a second for return addresses and a closing time, and forwarding methods under load.
+
+/// A row of Table 1 as it was measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// Return addresses.
+    pub addresses: u32,
+    /// How long a port rests, seconds.
+    pub closing: f64,
+    /// Ports of each return address.
+    pub ports: Vec<u32>,
+    /// Connections a second that these allow.
+    pub allowed: f64,
+    /// Connections a second that were tried.
+    pub offered: f64,
+    /// Connections a second that were answered.
+    pub rate: f64,
+    /// Connections that were not opened in time: those without a port among them.
+    pub no_port: u64,
+    /// All that failed, by cause.
+    pub failed: Vec<(String, u64)>,
+    /// Share of a processor that the busiest thread of the generator used.
+    pub generator_busy: f64,
+}
+
+/// How a connection is forwarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// With another link address.
+    Mac,
+    /// Translated.
+    Nat,
+    /// As requests, held against so many rules.
+    Content(u32),
+}
+
+/// A forwarding method under load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Method {
+    /// Which.
+    pub way: Way,
+    /// Connections a second, each with one request.
+    pub rate: f64,
+    /// Half were answered within this, microseconds.
+    pub latency_us: f64,
+    /// Processor time of the whole machine for each, microseconds.
+    pub machine_us: f64,
+    /// Of the balancer's process for each, microseconds.
+    pub process_us: f64,
+    /// Connections that failed.
+    pub failed: u64,
+    /// By cause, in words.
+    pub causes: String,
+}
+
+impl Way {
+    /// What it is called.
+    pub fn name(self) -> String {
+        match self {
+            Way::Mac => "mac".to_owned(),
+            Way::Nat => "nat".to_owned(),
+            Way::Content(1) => "http, 1 rule".to_owned(),
+            Way::Content(rules) => format!("http, {rules} rules"),
+        }
+    }
+}

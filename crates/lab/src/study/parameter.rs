@@ -1,0 +1,293 @@
+//! What a study is carried out with: named values with a default for the whole and for the quick run, the source study's
+//! own beside them, and each may be set.
+//!
+//! Everything that a report says of a parameter comes from here.
+
+use std::time::Duration;
+
+use model::config::suggest::nearest;
+use model::config::unit::{Rate, Size, Time};
+use serde::Serialize;
+use thiserror::Error;
+
+/// What a parameter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A time.
+    Time,
+    /// Times, by commas.
+    Times,
+    /// A number of bytes.
+    Size,
+    /// Numbers of bytes or `auto`, by commas.
+    Buffers,
+    /// A rate.
+    Rate,
+    /// A whole number from 1.
+    Number,
+    /// Such numbers, by commas.
+    Numbers,
+}
+
+/// A parameter of a study.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub meaning: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+    /// Its value in a whole run.
+    pub full: &'static str,
+    /// Its value in a quick run.
+    pub quick: &'static str,
+    /// Its value in the source study; empty: not told there.
+    pub source: &'static str,
+}
+
+/// Parameters with their values.
+#[derive(Clone, Debug)]
+pub struct Parameters {
+    specs: &'static [Spec],
+    values: Vec<String>,
+    quick: bool,
+}
+
+/// A parameter as reports tell it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Told {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub meaning: String,
+    /// Its value here.
+    pub here: String,
+    /// Its value in the source study; empty: not told there.
+    pub source: String,
+    /// Whether both are known and differ.
+    pub differs: bool,
+}
+
+/// Why a parameter could not be set.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SetError {
+    /// No `=`.
+    #[error("`{0}` is no setting; expected NAME=VALUE, such as {1}")]
+    Form(String, String),
+    /// No such parameter.
+    #[error("the study has no parameter `{0}`; {1}")]
+    Unknown(String, String),
+    /// The value is none.
+    #[error("{0}: found `{1}`, expected {2}")]
+    Value(&'static str, String, &'static str),
+}
+
+impl Kind {
+    fn expected(self) -> &'static str {
+        match self {
+            Kind::Time => "a time above 0, such as 65ms",
+            Kind::Times => "times above 0, by commas, such as 15s,30s",
+            Kind::Size => "a size above 0, such as 3KiB",
+            Kind::Buffers => "sizes from 4KiB to 64MiB or auto, by commas, such as 32KiB,auto",
+            Kind::Rate => "a rate, such as 200Mbit/s",
+            Kind::Number => "a whole number from 1 to 10000000",
+            Kind::Numbers => "whole numbers from 1 to 10000000, by commas, such as 10,50,100",
+        }
+    }
+
+    fn takes(self, text: &str) -> bool {
+        let each = |fits: fn(&str) -> bool| text.split(',').all(fits);
+        match self {
+            Kind::Time => time(text).is_some(),
+            Kind::Times => each(|part| time(part).is_some()),
+            Kind::Size => size(text).is_some(),
+            Kind::Buffers => each(|part| {
+                part == "auto" || size(part).is_some_and(|n| (4 << 10..=64 << 20).contains(&n))
+            }),
+            Kind::Rate => rate(text).is_some(),
+            Kind::Number => number(text).is_some(),
+            Kind::Numbers => each(|part| number(part).is_some()),
+        }
+    }
+}
+
+fn time(text: &str) -> Option<Duration> {
+    text.parse::<Time>().ok().map(|time| time.0).filter(|time| !time.is_zero())
+}
+
+fn size(text: &str) -> Option<u64> {
+    text.parse::<Size>().ok().map(|size| size.0).filter(|size| *size > 0)
+}
+
+fn rate(text: &str) -> Option<u64> {
+    text.parse::<Rate>().ok().map(|rate| rate.0).filter(|rate| *rate > 0)
+}
+
+fn number(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|number| (1..=10_000_000).contains(number))
+}
+
+impl Parameters {
+    /// With their defaults.
+    pub fn new(specs: &'static [Spec], quick: bool) -> Parameters {
+        let value = |spec: &Spec| if quick { spec.quick } else { spec.full };
+        Parameters {
+            specs,
+            values: specs.iter().map(|spec| value(spec).to_owned()).collect(),
+            quick,
+        }
+    }
+
+    /// Whether the defaults are those of a quick run.
+    pub fn is_quick(&self) -> bool {
+        self.quick
+    }
+
+    /// Sets one: `NAME=VALUE`.
+    pub fn set(&mut self, setting: &str) -> Result<(), SetError> {
+        let example = || {
+            self.specs
+                .first()
+                .map_or_else(String::new, |spec| format!("{}={}", spec.name, spec.full))
+        };
+        let (name, value) =
+            setting.split_once('=').ok_or_else(|| SetError::Form(setting.to_owned(), example()))?;
+        let names = || self.specs.iter().map(|spec| spec.name);
+        let Some(at) = names().position(|known| known == name) else {
+            let meant = match nearest(name, names()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("it has {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            return Err(SetError::Unknown(name.to_owned(), meant));
+        };
+        let spec = self.specs[at];
+        if !spec.kind.takes(value) {
+            return Err(SetError::Value(spec.name, value.to_owned(), spec.kind.expected()));
+        }
+        value.clone_into(&mut self.values[at]);
+        Ok(())
+    }
+
+    /// As reports tell them.
+    pub fn told(&self) -> Vec<Told> {
+        let pairs = self.specs.iter().zip(&self.values);
+        let told = pairs.map(|(spec, value)| Told {
+            name: spec.name.to_owned(),
+            meaning: spec.meaning.to_owned(),
+            here: value.clone(),
+            source: spec.source.to_owned(),
+            differs: !spec.source.is_empty() && spec.source != value,
+        });
+        told.collect()
+    }
+
+    /// The text of one; empty when there is none of the name.
+    pub fn text(&self, name: &str) -> &str {
+        let found = self.specs.iter().position(|spec| spec.name == name);
+        found.map_or("", |at| self.values[at].as_str())
+    }
+
+    /// A time.
+    pub fn time(&self, name: &str) -> Duration {
+        time(self.text(name)).unwrap_or_default()
+    }
+
+    /// Times.
+    pub fn times(&self, name: &str) -> Vec<Duration> {
+        self.text(name).split(',').filter_map(time).collect()
+    }
+
+    /// Bytes.
+    pub fn size(&self, name: &str) -> u64 {
+        size(self.text(name)).unwrap_or(0)
+    }
+
+    /// Buffers; `None`: as the kernel does it.
+    pub fn buffers(&self, name: &str) -> Vec<Option<u64>> {
+        self.text(name).split(',').map(size).collect()
+    }
+
+    /// Bits a second.
+    pub fn rate(&self, name: &str) -> u64 {
+        rate(self.text(name)).unwrap_or(0)
+    }
+
+    /// A number.
+    pub fn number(&self, name: &str) -> u32 {
+        number(self.text(name)).unwrap_or(0)
+    }
+
+    /// Numbers.
+    pub fn numbers(&self, name: &str) -> Vec<u32> {
+        self.text(name).split(',').filter_map(number).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPECS: &[Spec] = &[
+        Spec {
+            name: "delay",
+            meaning: "one way",
+            kind: Kind::Time,
+            full: "65ms",
+            quick: "5ms",
+            source: "65ms",
+        },
+        Spec {
+            name: "buffers",
+            meaning: "sent from",
+            kind: Kind::Buffers,
+            full: "32KiB,auto",
+            quick: "auto",
+            source: "",
+        },
+        Spec {
+            name: "clients",
+            meaning: "at a time",
+            kind: Kind::Numbers,
+            full: "10,50",
+            quick: "10",
+            source: "10",
+        },
+    ];
+
+    #[test]
+    fn values_are_defaults_until_set_and_wrong_ones_are_taught() {
+        let mut quick = Parameters::new(SPECS, true);
+        assert_eq!(quick.time("delay"), Duration::from_millis(5));
+        assert_eq!(Parameters::new(SPECS, false).buffers("buffers"), [Some(32_768), None]);
+        quick.set("delay=20ms").unwrap();
+        quick.set("clients=3,7").unwrap();
+        assert_eq!(
+            (quick.time("delay"), quick.numbers("clients")),
+            (Duration::from_millis(20), vec![3, 7])
+        );
+        let told = quick.told();
+        assert!(told[0].differs && !told[1].differs && told[0].here == "20ms");
+        for (setting, says) in [
+            ("delay", "expected NAME=VALUE, such as delay=65ms"),
+            ("dely=5ms", "did you mean `delay`?"),
+            ("colour=red", "it has delay, buffers, clients"),
+            ("delay=5", "delay: found `5`, expected a time above 0"),
+            ("delay=0s", "expected a time above 0"),
+            ("buffers=1KiB", "expected sizes from 4KiB"),
+            ("buffers=32KiB,", "expected sizes"),
+            ("clients=0", "expected whole numbers from 1"),
+        ] {
+            let error = quick.set(setting).unwrap_err().to_string();
+            assert!(error.contains(says), "{setting}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_every_study_sets_is_of_its_kind() {
+        for spec in SPECS {
+            assert!(spec.kind.takes(spec.full) && spec.kind.takes(spec.quick), "{}", spec.name);
+        }
+    }
+}

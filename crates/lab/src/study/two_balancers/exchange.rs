@@ -1,0 +1,153 @@
+//! The transaction of the study: a client that sends a head, waits until it is acknowledged, sends a body, and reads a
+//! large answer; and the server that thinks before it answers.
+//!
+//! Both sides are as simple as sockets allow: what delays them is what stands between.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::sys::unacknowledged;
+
+/// Sizes and times of the transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Transaction {
+    /// Bytes of the request's body.
+    pub request: u64,
+    /// Bytes of the answer's body.
+    pub answer: u64,
+    /// How long the server thinks.
+    pub think: Duration,
+    /// How long all of it may take.
+    pub patience: Duration,
+}
+
+/// Between two looks at a listener or a socket.
+const LOOK: Duration = Duration::from_millis(2);
+/// Bytes that are moved at a time.
+const PIECE: usize = 64 << 10;
+
+/// Asks once; how long it took. A short answer is an error.
+pub fn ask(to: SocketAddr, transaction: Transaction) -> io::Result<Duration> {
+    let begun = Instant::now();
+    let mut stream = TcpStream::connect_timeout(&to, transaction.patience)?;
+    stream.set_read_timeout(Some(transaction.patience))?;
+    stream.set_write_timeout(Some(transaction.patience))?;
+    stream.set_nodelay(true)?;
+    let head = format!(
+        "POST /transaction HTTP/1.1\r\nHost: {to}\r\nContent-Type: text/xml\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        transaction.request
+    );
+    stream.write_all(head.as_bytes())?;
+    while unacknowledged(&stream).is_some_and(|segments| segments > 0) {
+        if begun.elapsed() > transaction.patience {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        std::thread::park_timeout(LOOK);
+    }
+    stream.write_all(&vec![b'r'; transaction.request as usize])?;
+    let (mut buffer, mut got) = (vec![0; PIECE], 0_u64);
+    loop {
+        match stream.read(&mut buffer)? {
+            0 if got > transaction.answer => return Ok(begun.elapsed()),
+            0 => {
+                let text = format!("the answer ended after {got} bytes");
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, text));
+            }
+            n => got += n as u64,
+        }
+    }
+}
+
+/// Serves transactions on this listener until told to stop.
+pub fn serve(
+    listener: &TcpListener,
+    transaction: Transaction,
+    stop: &AtomicBool,
+) -> io::Result<()> {
+    listener.set_nonblocking(true)?;
+    while !stop.load(Ordering::Relaxed) {
+        match listener.accept() {
+            // A client that goes away is told of by whoever waits for its answer.
+            Ok((stream, _)) => drop(answer(stream, transaction)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => idle(listener)?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Waits a while for a client.
+fn idle(listener: &TcpListener) -> io::Result<()> {
+    let mut ready = [PollFd::new(listener, PollFlags::IN)];
+    let time = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+    match poll(&mut ready, Some(&time)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn answer(mut stream: TcpStream, transaction: Transaction) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(transaction.patience))?;
+    stream.set_write_timeout(Some(transaction.patience))?;
+    let (mut got, mut buffer) = (Vec::new(), vec![0; PIECE]);
+    let mut head = None;
+    while head.is_none_or(|end| got.len() < end + transaction.request as usize) {
+        match stream.read(&mut buffer)? {
+            0 => return Ok(()),
+            n => got.extend_from_slice(&buffer[..n]),
+        }
+        head = got.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4);
+    }
+    let until = Instant::now() + transaction.think;
+    while let Some(left) =
+        until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+    {
+        std::thread::park_timeout(left);
+    }
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {}\r\n\r\n",
+        transaction.answer
+    );
+    stream.write_all(head.as_bytes())?;
+    let piece = vec![b'a'; PIECE];
+    let mut left = transaction.answer as usize;
+    while left > 0 {
+        let n = left.min(PIECE);
+        stream.write_all(&piece[..n])?;
+        left -= n;
+    }
+    // Until the balancer has taken it: closing now would take what is under way with it.
+    stream.shutdown(std::net::Shutdown::Write)?;
+    while stream.read(&mut buffer)? > 0 {}
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transaction_takes_as_long_as_the_server_thinks() {
+        let think = Duration::from_millis(30);
+        let transaction = Transaction {
+            request: 3_000,
+            answer: 200_000,
+            think,
+            patience: Duration::from_secs(20),
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (to, stop) = (listener.local_addr().unwrap(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| serve(&listener, transaction, &stop).unwrap());
+            assert!(ask(to, transaction).unwrap() >= think);
+            let more = Transaction { answer: 200_200, ..transaction };
+            assert_eq!(ask(to, more).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+            stop.store(true, Ordering::Relaxed);
+        });
+    }
+}

@@ -1,0 +1,256 @@
+//! A network's file, read and checked: a plan comes out, or every mistake with its place.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use model::config::suggest::nearest;
+use thiserror::Error;
+use toml::{Table, Value};
+
+use super::link::{self, Written};
+use super::net::Net;
+use super::plan::{Cord, End, Kind, Node, Plan};
+use super::section::{Mistakes, Section};
+
+/// Why a file is no network.
+#[derive(Debug, Error)]
+pub enum FileError {
+    /// It is not TOML.
+    #[error("{0}")]
+    Form(#[from] toml::de::Error),
+    /// What it says cannot be.
+    #[error("{}", .0.0.join("\n"))]
+    Wrong(Mistakes),
+}
+
+/// Nodes of a network at most.
+const NODES: usize = 64;
+/// Links of a network at most.
+const LINKS: usize = 256;
+
+/// Reads a network; `name`: what it is called unless it says so itself.
+pub fn read(text: &str, name: &str) -> Result<Plan, FileError> {
+    let table: Table = toml::from_str(text)?;
+    let mut wrong = Mistakes::default();
+    let mut top = Section::of("", Value::Table(table), &mut wrong);
+    let name = top.text("name", &mut wrong).unwrap_or_else(|| name.to_owned());
+    if !is_name(&name) {
+        wrong.add("name", format!("found `{name}`, expected {NAME}"));
+    }
+    let mut nodes = Vec::new();
+    for (key, kind) in [("host", Kind::Host), ("router", Kind::Router), ("bridge", Kind::Bridge)] {
+        if let Some(value) = top.take(key) {
+            let mut names = Section::of(key, value, &mut wrong);
+            let found =
+                names.rest().into_iter().map(|(name, value)| node(name, kind, value, &mut wrong));
+            nodes.extend(found.collect::<Vec<_>>());
+        }
+    }
+    let links = match top.take("link") {
+        None => Vec::new(),
+        Some(Value::Array(values)) => values,
+        Some(_) => {
+            wrong.add("link", "expected [[link]], with two brackets: there may be many");
+            Vec::new()
+        }
+    };
+    top.end(&mut wrong);
+    if !nodes.iter().any(|node| node.kind == Kind::Host) {
+        wrong.add("the file", "no host; write [host.NAME] for each");
+    }
+    for (count, most, what) in [(nodes.len(), NODES, "nodes"), (links.len(), LINKS, "links")] {
+        if count > most {
+            wrong.add("the file", format!("{count} {what}; at most {most}"));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    for node in nodes.iter().filter(|node| !seen.insert(&node.name)) {
+        wrong.add(&place(node), "another node has this name");
+    }
+    let mut plan = Plan { name, nodes, cords: Vec::new() };
+    for (number, value) in (1..).zip(links) {
+        let place = format!("link {number}");
+        let written = link::read(&place, value, &mut wrong);
+        if let Some(cord) = cord(&place, written, &plan, &mut wrong) {
+            plan.cords.push(cord);
+        }
+    }
+    check(&plan, &mut wrong);
+    if wrong.0.is_empty() { Ok(plan) } else { Err(FileError::Wrong(wrong)) }
+}
+
+const NAME: &str = "a name of letters, digits and `-`, at most 24 characters";
+
+fn is_name(name: &str) -> bool {
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    plain && (1..=24).contains(&name.len()) && !name.starts_with('-')
+}
+
+fn place(node: &Node) -> String {
+    format!("{} {}", node.kind.word(), node.name)
+}
+
+fn node(name: String, kind: Kind, value: Value, wrong: &mut Mistakes) -> Node {
+    let at = format!("{} {name}", kind.word());
+    if !is_name(&name) {
+        wrong.add(&at, format!("expected {NAME}"));
+    }
+    let mut section = Section::of(&at, value, wrong);
+    let mut node =
+        Node { name, kind, gateways: Vec::new(), routes: Vec::new(), settings: Vec::new() };
+    if kind == Kind::Bridge {
+        section.end(wrong);
+        return node;
+    }
+    for text in section.texts("gateway", wrong) {
+        match text.parse::<IpAddr>() {
+            Ok(found) if node.gateways.iter().any(|other| other.is_ipv4() == found.is_ipv4()) => {
+                wrong.add(&section.at("gateway"), format!("`{found}` is the second of its family"));
+            }
+            Ok(found) => node.gateways.push(found),
+            Err(_) => {
+                let text = format!("found `{text}`, expected an address such as 10.0.1.1");
+                wrong.add(&section.at("gateway"), text);
+            }
+        }
+    }
+    let at = section.at("routes");
+    for (to, via) in named(&mut section, "routes", wrong) {
+        match (to.parse::<Net>(), via.parse::<IpAddr>()) {
+            (Ok(to), Ok(via)) if to.address.is_ipv4() == via.is_ipv4() => {
+                node.routes.push((to, via))
+            }
+            _ => {
+                let text = "expected a network and whom to send to, of one family: \"10.9.0.0/16\" = \"10.0.1.7\"";
+                wrong.add(&at, format!("found `{to}` = `{via}`, {text}"));
+            }
+        }
+    }
+    let at = section.at("set");
+    for (key, value) in named(&mut section, "set", wrong) {
+        // Only a namespace's own settings: others are the machine's.
+        let own =
+            key.starts_with("net/") && !key.split('/').any(|part| part == ".." || part.is_empty());
+        if own {
+            node.settings.push((key, value));
+        } else {
+            let text = format!(
+                "found `{key}`, expected a setting of the network, such as net/ipv4/tcp_rmem"
+            );
+            wrong.add(&at, text);
+        }
+    }
+    section.end(wrong);
+    node
+}
+
+/// A table of texts by names.
+fn named(section: &mut Section, key: &'static str, wrong: &mut Mistakes) -> Vec<(String, String)> {
+    let at = section.at(key);
+    let Some(value) = section.take(key) else { return Vec::new() };
+    let mut table = Section::of(&at, value, wrong);
+    let mut found = Vec::new();
+    for (name, value) in table.rest() {
+        match value {
+            Value::String(text) => found.push((name, text)),
+            Value::Integer(number) => found.push((name, number.to_string())),
+            _ => wrong.add(&at, format!("`{name}`: expected a text in quotes")),
+        }
+    }
+    found
+}
+
+fn cord(at: &str, written: Written, plan: &Plan, wrong: &mut Mistakes) -> Option<Cord> {
+    let mut ends = Vec::new();
+    for ((name, interface), addresses) in written.ends.into_iter().zip(written.addresses) {
+        let Some(node) = plan.nodes.iter().position(|node| node.name == name) else {
+            let known = plan.nodes.iter().map(|node| node.name.as_str());
+            let meant = match nearest(&name, known.clone()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("there are: {}", known.collect::<Vec<_>>().join(", ")),
+            };
+            wrong.add(at, format!("no node is called `{name}`; {meant}"));
+            continue;
+        };
+        let earlier = plan.cords.iter().flat_map(|cord| &cord.ends).chain(&ends);
+        let taken: Vec<&End> = earlier.filter(|end| end.node == node).collect();
+        let free = || {
+            (0..).map(|n| format!("eth{n}")).find(|n| taken.iter().all(|end| end.interface != *n))
+        };
+        let Some(interface) = interface.or_else(free) else { continue };
+        let plain = |c: char| c.is_ascii_graphic() && c != '/' && c != ':';
+        if !(1..=15).contains(&interface.len())
+            || !interface.chars().all(plain)
+            || interface == "lo"
+        {
+            let text = "expected at most 15 visible characters, not `lo`";
+            wrong.add(at, format!("`{interface}` is no interface; {text}"));
+        }
+        if taken.iter().any(|end| end.interface == interface) {
+            wrong.add(
+                at,
+                format!(
+                    "{name} has another link at `{interface}`; leave it out, or take another name"
+                ),
+            );
+        }
+        if plan.nodes[node].kind == Kind::Bridge && !addresses.is_empty() {
+            wrong.add(at, format!("{name} is a bridge and has no address; give [] for its end"));
+        }
+        ends.push(End { node, interface, addresses });
+    }
+    let ends: [End; 2] = ends.try_into().ok()?;
+    if ends[0].node == ends[1].node {
+        wrong.add(at, "both ends are the same node");
+    }
+    strangers(at, &ends, wrong);
+    Some(Cord { ends, mtu: written.mtu, shapes: written.shapes })
+}
+
+/// Both ends have addresses of a family, and no network in common.
+fn strangers(at: &str, ends: &[End; 2], wrong: &mut Mistakes) {
+    for v4 in [true, false] {
+        let of = |end: &End| -> Vec<Net> {
+            end.addresses.iter().copied().filter(|net| net.address.is_ipv4() == v4).collect()
+        };
+        let (first, second) = (of(&ends[0]), of(&ends[1]));
+        let meet =
+            first.iter().any(|a| second.iter().any(|b| a.holds(b.address) && b.holds(a.address)));
+        if let (Some(a), Some(b), false) = (first.first(), second.first(), meet) {
+            wrong.add(
+                at,
+                format!("{a} and {b} are on different networks: the ends do not reach each other"),
+            );
+        }
+    }
+}
+
+/// What concerns several links.
+fn check(plan: &Plan, wrong: &mut Mistakes) {
+    let mut owners: BTreeMap<IpAddr, &str> = BTreeMap::new();
+    for end in plan.cords.iter().flat_map(|cord| &cord.ends) {
+        let name = plan.nodes[end.node].name.as_str();
+        for net in &end.addresses {
+            if let Some(owner) = owners.insert(net.address, name) {
+                wrong.add(name, format!("{} has the address {} as well", owner, net.address));
+            }
+        }
+    }
+    for (number, node) in plan.nodes.iter().enumerate() {
+        let ends = plan.cords.iter().flat_map(|cord| &cord.ends).filter(|end| end.node == number);
+        let nets: Vec<Net> = ends.flat_map(|end| end.addresses.clone()).collect();
+        let hops = node.gateways.iter().chain(node.routes.iter().map(|(_, via)| via));
+        for hop in hops.filter(|hop| !nets.iter().any(|net| net.holds(**hop))) {
+            let has = nets.iter().map(Net::to_string).collect::<Vec<_>>().join(", ");
+            let has = if has.is_empty() { "no address".to_owned() } else { has };
+            let text = format!("{hop} is on none of its networks; it has {has}");
+            wrong.add(&place(node), text);
+        }
+        if plan.cords.iter().flat_map(|cord| &cord.ends).all(|end| end.node != number) {
+            wrong.add(&place(node), "no link leads to it");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

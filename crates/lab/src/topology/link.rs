@@ -1,0 +1,152 @@
+//! Reads what a link is like: its ends, its size, and what packets meet in each direction.
+
+use std::time::Duration;
+
+use model::config::unit::{Rate, Share, Size, Time};
+use toml::Value;
+
+use super::net::Net;
+use super::section::{Mistakes, Section, texts};
+use crate::line::{Fault, Shape};
+
+/// A link as it was written; nodes are not known here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Node and interface of each end.
+    pub ends: Vec<(String, Option<String>)>,
+    /// Addresses of each end.
+    pub addresses: [Vec<Net>; 2],
+    /// The largest packet, bytes.
+    pub mtu: u32,
+    /// What packets of each end meet.
+    pub shapes: [Shape; 2],
+}
+
+/// The longest delay: more would not fit into what is under way.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// Reads a link.
+pub fn read(place: &str, value: Value, wrong: &mut Mistakes) -> Written {
+    let mut section = Section::of(place, value, wrong);
+    let ends = section.texts("ends", wrong);
+    if ends.len() != 2 {
+        let text = format!(
+            "found {}, expected two: ends = [\"client\", \"edge\"], or with interfaces [\"client:eth0\", \"edge:lan\"]",
+            ends.len()
+        );
+        wrong.add(&section.at("ends"), text);
+    }
+    let ends = ends.into_iter().map(|text| match text.split_once(':') {
+        Some((node, interface)) => (node.to_owned(), Some(interface.to_owned())),
+        None => (text, None),
+    });
+    let ends = ends.take(2).collect();
+    let addresses = addresses(&mut section, wrong);
+    let mtu = section.number("mtu", (1_280, 65_535), wrong).unwrap_or(1_500);
+    let mut both = Shape::default();
+    shape(&mut section, &mut both, wrong);
+    let mut shapes = [both.clone(), both];
+    for (key, shape_of) in ["there", "back"].into_iter().zip(&mut shapes) {
+        let place = section.at(key);
+        if let Some(value) = section.take(key) {
+            let mut direction = Section::of(&place, value, wrong);
+            shape(&mut direction, shape_of, wrong);
+            direction.end(wrong);
+        }
+    }
+    for (shape, way) in shapes.iter_mut().zip(["there", "back"]) {
+        if shape.reorder_ppm > 0 && shape.late.is_zero() {
+            wrong.add(
+                place,
+                format!(
+                    "packets {way} are overtaken, and by how much is not said: reorder-by = \"5ms\""
+                ),
+            );
+        }
+        if shape.reorder_ppm == 0 {
+            shape.late = Duration::ZERO;
+        }
+    }
+    section.end(wrong);
+    Written { ends, addresses, mtu, shapes }
+}
+
+fn addresses(section: &mut Section, wrong: &mut Mistakes) -> [Vec<Net>; 2] {
+    let place = section.at("addresses");
+    let mut found = [Vec::new(), Vec::new()];
+    let values = match section.take("addresses") {
+        None => return found,
+        Some(Value::Array(values)) if values.len() <= 2 => values,
+        Some(_) => {
+            let text = "expected one entry an end, each an address or a list of them: [\"10.0.1.2/24\", \"10.0.1.1/24\"], \
+                        [[\"10.0.1.2/24\", \"2001:db8::2/64\"], []]";
+            wrong.add(&place, text);
+            return found;
+        }
+    };
+    for (value, of_end) in values.into_iter().zip(&mut found) {
+        for text in texts(&place, value, wrong) {
+            match text.parse() {
+                Ok(net) => of_end.push(net),
+                Err(()) => wrong.add(
+                    &place,
+                    format!("found `{text}`, expected an address with its network's length, such as 10.0.1.2/24"),
+                ),
+            }
+        }
+    }
+    found
+}
+
+/// Reads what packets meet, over what is there.
+fn shape(section: &mut Section, shape: &mut Shape, wrong: &mut Mistakes) {
+    for (key, time) in [("delay", &mut shape.delay), ("reorder-by", &mut shape.late)] {
+        let expected = "a time up to 10s, such as \"65ms\"";
+        match section.parsed::<Time>(key, expected, wrong) {
+            Some(Time(found)) if found <= LONGEST => *time = found,
+            Some(found) => {
+                wrong.add(&section.at(key), format!("found `{found}`, expected {expected}"));
+            }
+            None => {}
+        }
+    }
+    if let Some(rate) = section.parsed::<Rate>("rate", "a rate, such as \"200Mbit/s\"", wrong) {
+        shape.bits_per_second = rate.0;
+    }
+    if let Some(size) = section.parsed::<Size>("queue", "a size, such as \"256KiB\"", wrong) {
+        shape.queue_bytes = size.0;
+        if shape.bits_per_second == 0 {
+            wrong.add(&section.at("queue"), "nothing waits where no rate is set: add rate");
+        }
+    }
+    for (key, ppm) in [
+        ("loss", &mut shape.loss_ppm),
+        ("reorder", &mut shape.reorder_ppm),
+        ("duplicate", &mut shape.duplicate_ppm),
+    ] {
+        let expected = "a share up to 100%, such as \"0.1%\"";
+        match section.parsed::<Share>(key, expected, wrong).map(|share| (share, share.0)) {
+            Some((_, found)) if found <= Share::WHOLE => *ppm = found as u32,
+            Some((found, _)) => {
+                wrong.add(&section.at(key), format!("found `{found}`, expected {expected}"));
+            }
+            None => {}
+        }
+    }
+    let hole = section.number("black-hole", (576, 65_535), wrong);
+    let place = section.at("fault");
+    match (section.text("fault", wrong).as_deref(), hole) {
+        (None, None) => {}
+        (None, Some(bytes)) => shape.fault = Fault::BlackHole(bytes),
+        (Some("window-scale"), None) => shape.fault = Fault::WindowScale,
+        (Some("window-scale"), Some(_)) => {
+            wrong.add(&place, "one fault a direction: black-hole is one")
+        }
+        (Some(other), _) => {
+            wrong.add(
+                &place,
+                format!("found `{other}`, expected \"window-scale\", or black-hole = BYTES"),
+            );
+        }
+    }
+}

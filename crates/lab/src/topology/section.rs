@@ -1,0 +1,157 @@
+//! A table of a file while it is read: each key is taken once, what is wrong is written down, and what is left over at
+//! the end is unknown.
+//!
+//! What keys mean is not known here.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use model::config::suggest::nearest;
+use toml::{Table, Value};
+
+/// Mistakes in the order found, each with its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mistakes(pub Vec<String>);
+
+/// Mistakes that are listed at most; a file with more is read again after these are mended.
+const MOST: usize = 50;
+
+impl Mistakes {
+    /// Adds one.
+    pub fn add(&mut self, place: &str, text: impl Display) {
+        if self.0.len() < MOST {
+            self.0.push(format!("{place}: {text}"));
+        }
+    }
+}
+
+/// A table that is being read.
+#[derive(Debug)]
+pub struct Section {
+    place: String,
+    table: Table,
+    known: Vec<&'static str>,
+}
+
+impl Section {
+    /// Of a value that must be a table.
+    pub fn of(place: &str, value: Value, wrong: &mut Mistakes) -> Section {
+        let table = match value {
+            Value::Table(table) => table,
+            other => {
+                wrong.add(place, format!("found {}, expected a table", kind(&other)));
+                Table::new()
+            }
+        };
+        Section { place: place.to_owned(), table, known: Vec::new() }
+    }
+
+    /// Where a key stands.
+    pub fn at(&self, key: &str) -> String {
+        if self.place.is_empty() { key.to_owned() } else { format!("{}, {key}", self.place) }
+    }
+
+    /// The value of a key, whatever it is.
+    pub fn take(&mut self, key: &'static str) -> Option<Value> {
+        self.known.push(key);
+        self.table.remove(key)
+    }
+
+    /// Every other key with its value: for tables whose keys are names.
+    pub fn rest(&mut self) -> Vec<(String, Value)> {
+        std::mem::take(&mut self.table).into_iter().collect()
+    }
+
+    /// A text.
+    pub fn text(&mut self, key: &'static str, wrong: &mut Mistakes) -> Option<String> {
+        let place = self.at(key);
+        match self.take(key)? {
+            Value::String(text) => Some(text),
+            other => {
+                wrong.add(&place, format!("found {}, expected a text in quotes", kind(&other)));
+                None
+            }
+        }
+    }
+
+    /// A text with a meaning; `expected`: what it is to be, with an example.
+    pub fn parsed<T: FromStr>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        wrong: &mut Mistakes,
+    ) -> Option<T> {
+        let text = self.text(key, wrong)?;
+        let parsed = text.parse().ok();
+        if parsed.is_none() {
+            wrong.add(&self.at(key), format!("found `{text}`, expected {expected}"));
+        }
+        parsed
+    }
+
+    /// A whole number within limits.
+    pub fn number(
+        &mut self,
+        key: &'static str,
+        (least, most): (u32, u32),
+        wrong: &mut Mistakes,
+    ) -> Option<u32> {
+        let place = self.at(key);
+        let value = self.take(key)?;
+        let fits = value.as_integer().and_then(|number| u32::try_from(number).ok());
+        let fits = fits.filter(|number| (least..=most).contains(number));
+        if fits.is_none() {
+            let found =
+                value.as_integer().map_or_else(|| kind(&value).to_owned(), |n| n.to_string());
+            wrong.add(&place, format!("found {found}, expected a number from {least} to {most}"));
+        }
+        fits
+    }
+
+    /// One text or a list of them.
+    pub fn texts(&mut self, key: &'static str, wrong: &mut Mistakes) -> Vec<String> {
+        let place = self.at(key);
+        self.take(key).map_or_else(Vec::new, |value| texts(&place, value, wrong))
+    }
+
+    /// Whatever was not asked for is unknown.
+    pub fn end(self, wrong: &mut Mistakes) {
+        for key in self.table.keys() {
+            let meant = match nearest(key, self.known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known here: {}", self.known.join(", ")),
+            };
+            let place = if self.place.is_empty() { "the file" } else { &self.place };
+            wrong.add(place, format!("`{key}` is not known; {meant}"));
+        }
+    }
+}
+
+/// One text or a list of them.
+pub fn texts(place: &str, value: Value, wrong: &mut Mistakes) -> Vec<String> {
+    let values = match value {
+        Value::Array(values) => values,
+        one => vec![one],
+    };
+    let mut found = Vec::new();
+    for value in values {
+        match value {
+            Value::String(text) => found.push(text),
+            other => wrong
+                .add(place, format!("found {}, expected a text or a list of them", kind(&other))),
+        }
+    }
+    found
+}
+
+/// What a value is, in words.
+pub fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "a text",
+        Value::Integer(_) | Value::Float(_) => "a number",
+        Value::Boolean(_) => "true or false",
+        Value::Datetime(_) => "a date",
+        Value::Array(_) => "a list",
+        Value::Table(_) => "a table",
+    }
+}

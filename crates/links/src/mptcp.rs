@@ -1,0 +1,320 @@
+//! What the kernel is told of Multipath TCP, and what it tells: endpoints by which connections take further paths, limits,
+//! and which subflows connections have. Messages of generic netlink (`linux/mptcp_pm.h`) and of socket diagnosis
+//! (`linux/inet_diag.h`). Pure.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use model::config::Purpose;
+
+use crate::netlink::{ACK, DUMP, attribute, attributes, message, nested, text};
+
+/// The numbers of our endpoints: others keep to the lowest, as the kernel gives them.
+pub const OURS: std::ops::Range<u8> = 232..248;
+
+/// `GENL_ID_CTRL`, its question for a family, and that answer's attribute.
+const CONTROL: u16 = 0x10;
+const GET_FAMILY: u8 = 3;
+const FAMILY_ID: u16 = 1;
+const FAMILY_NAME: u16 = 2;
+/// `MPTCP_PM_CMD_…`.
+const ADD: u8 = 1;
+const REMOVE: u8 = 2;
+const GET: u8 = 3;
+const SET_LIMITS: u8 = 5;
+const GET_LIMITS: u8 = 6;
+/// `MPTCP_PM_ATTR_…`.
+const ADDRESS: u16 = 1;
+const TAKEN_UP: u16 = 2;
+const SUBFLOWS: u16 = 3;
+/// `MPTCP_PM_ADDR_ATTR_…`.
+const FAMILY: u16 = 1;
+const ID: u16 = 2;
+const V4: u16 = 3;
+const V6: u16 = 4;
+const FLAGS: u16 = 6;
+const INTERFACE: u16 = 7;
+/// `MPTCP_PM_ADDR_FLAG_…`.
+const SIGNAL: u32 = 1;
+const SUBFLOW: u32 = 2;
+const BACKUP: u32 = 4;
+
+/// `SOCK_DIAG_BY_FAMILY`, protocols, and attributes of questions and answers.
+const DIAGNOSE: u16 = 20;
+const TCP: u8 = 6;
+const MPTCP: u32 = 262;
+const PROTOCOL: u16 = 3;
+const INFO: u16 = 2;
+const ABOVE: u16 = 19;
+/// States that have a far end: all but those that listen or are over.
+const OPEN: u32 =
+    (1 << 1) | (1 << 2) | (1 << 3) | (1 << 4) | (1 << 5) | (1 << 8) | (1 << 9) | (1 << 11);
+/// Bytes of `struct inet_diag_msg`.
+const HEAD: usize = 72;
+
+/// An endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// Its number.
+    pub id: u8,
+    /// The address.
+    pub ip: IpAddr,
+    /// Its flags, as the kernel has them.
+    pub flags: u32,
+    /// Where its subflows leave; 0: as routed.
+    pub ifindex: u32,
+}
+
+/// What is to be done about an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It comes.
+    Add(Spot),
+    /// It goes.
+    Remove(Spot),
+}
+
+/// A subflow of a connection, or a connection as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Ours.
+    pub local: SocketAddr,
+    /// The far end.
+    pub remote: SocketAddr,
+    /// By which a connection and its subflows find each other.
+    pub token: u32,
+    /// Round trip, microseconds; of a whole connection 0.
+    pub round_trip_us: u32,
+    /// Bytes that the far end has confirmed.
+    pub sent: u64,
+    /// Bytes that came.
+    pub received: u64,
+}
+
+impl Spot {
+    /// Connections that begin here open subflows from it.
+    pub fn opens(&self) -> bool {
+        self.flags & SUBFLOW != 0
+    }
+
+    /// The far end is told of it.
+    pub fn tells(&self) -> bool {
+        self.flags & SIGNAL != 0
+    }
+
+    /// Used only while nothing else is.
+    pub fn waits(&self) -> bool {
+        self.flags & BACKUP != 0
+    }
+}
+
+/// Flags of an endpoint.
+pub fn flags(purpose: Purpose, backup: bool) -> u32 {
+    let flag = |set: bool, flag: u32| if set { flag } else { 0 };
+    flag(purpose.tells(), SIGNAL) | flag(purpose.opens(), SUBFLOW) | flag(backup, BACKUP)
+}
+
+/// What makes these endpoints stand. Addresses that somebody else made endpoints of are left as they are.
+pub fn steps(wanted: &[Spot], there: &[Spot]) -> Vec<Step> {
+    let ours = |spot: &&Spot| OURS.contains(&spot.id);
+    let taken = |ip: IpAddr| there.iter().any(|spot| spot.ip == ip && !ours(&spot));
+    let same = |a: &Spot, b: &Spot| (a.ip, a.flags, a.ifindex) == (b.ip, b.flags, b.ifindex);
+    let mut wanted: Vec<Spot> = wanted.iter().filter(|spot| !taken(spot.ip)).copied().collect();
+    wanted.dedup_by_key(|spot| spot.ip);
+    let (kept, gone): (Vec<&Spot>, Vec<&Spot>) =
+        there.iter().filter(ours).partition(|spot| wanted.iter().any(|one| same(one, spot)));
+    let mut steps: Vec<Step> = gone.into_iter().map(|spot| Step::Remove(*spot)).collect();
+    let mut free = OURS.filter(|id| !kept.iter().any(|spot| spot.id == *id));
+    for spot in wanted.iter().filter(|spot| !kept.iter().any(|one| same(one, spot))) {
+        if let Some(id) = free.next() {
+            steps.push(Step::Add(Spot { id, ..*spot }));
+        }
+    }
+    steps
+}
+
+/// Asks for the number of the kernel's family.
+pub fn family() -> Vec<u8> {
+    message(CONTROL, ACK, 1, &[generic(GET_FAMILY, 1), text(FAMILY_NAME, "mptcp_pm")].concat())
+}
+
+/// The number, from the answer.
+pub fn family_of(body: &[u8]) -> Option<u16> {
+    let all = attributes(body.get(4..)?);
+    let (_, id) = all.into_iter().find(|(kind, _)| *kind == FAMILY_ID)?;
+    Some(u16::from_ne_bytes(id.try_into().ok()?))
+}
+
+/// Asks for all endpoints.
+pub fn list(family: u16) -> Vec<u8> {
+    message(family, DUMP, 1, &generic(GET, 1))
+}
+
+/// An endpoint, from an answer.
+pub fn spot(body: &[u8]) -> Option<Spot> {
+    let (_, inner) = attributes(body.get(4..)?).into_iter().find(|(kind, _)| *kind == ADDRESS)?;
+    let (mut id, mut ip, mut flags, mut ifindex) = (0, None, 0, 0);
+    for (kind, value) in attributes(inner) {
+        match kind {
+            ID => id = *value.first()?,
+            V4 => ip = <[u8; 4]>::try_from(value).ok().map(IpAddr::from),
+            V6 => ip = <[u8; 16]>::try_from(value).ok().map(IpAddr::from),
+            FLAGS => flags = word(value, 0)?,
+            INTERFACE => ifindex = word(value, 0)?,
+            _ => {}
+        }
+    }
+    Some(Spot { id, ip: ip?, flags: flags & (SIGNAL | SUBFLOW | BACKUP), ifindex })
+}
+
+/// Carries a step out.
+pub fn change(family: u16, step: &Step) -> Vec<u8> {
+    let (command, spot) = match step {
+        Step::Add(spot) => (ADD, spot),
+        Step::Remove(spot) => (REMOVE, spot),
+    };
+    let (kind, ip) = match spot.ip {
+        IpAddr::V4(v4) => (2_u16, attribute(V4, &v4.octets())),
+        IpAddr::V6(v6) => (10, attribute(V6, &v6.octets())),
+    };
+    let mut parts = vec![attribute(FAMILY, &kind.to_ne_bytes()), attribute(ID, &[spot.id]), ip];
+    parts.push(attribute(FLAGS, &spot.flags.to_ne_bytes()));
+    if spot.ifindex != 0 {
+        parts.push(attribute(INTERFACE, &spot.ifindex.to_ne_bytes()));
+    }
+    message(family, ACK, 1, &[generic(command, 1), nested(ADDRESS, &parts)].concat())
+}
+
+/// Asks for the limits: addresses of the far end that are taken up, and subflows.
+pub fn limits(family: u16) -> Vec<u8> {
+    message(family, ACK, 1, &generic(GET_LIMITS, 1))
+}
+
+/// The limits, from the answer.
+pub fn limits_of(body: &[u8]) -> Option<(u32, u32)> {
+    let all = attributes(body.get(4..)?);
+    let of =
+        |wanted| all.iter().find(|(kind, _)| *kind == wanted).and_then(|(_, value)| word(value, 0));
+    Some((of(TAKEN_UP)?, of(SUBFLOWS)?))
+}
+
+/// Sets the limits.
+pub fn limit(family: u16, (taken_up, subflows): (u32, u32)) -> Vec<u8> {
+    let parts = [
+        generic(SET_LIMITS, 1),
+        attribute(TAKEN_UP, &taken_up.to_ne_bytes()),
+        attribute(SUBFLOWS, &subflows.to_ne_bytes()),
+    ];
+    message(family, ACK, 1, &parts.concat())
+}
+
+/// Asks for connections as a whole, or for sockets of TCP, among which their subflows are.
+pub fn connections(v6: bool, whole: bool) -> Vec<u8> {
+    let mut body = vec![if v6 { 10 } else { 2 }, TCP, 1 << (INFO - 1), 0];
+    body.extend(OPEN.to_ne_bytes());
+    body.resize(56, 0);
+    if whole {
+        body.extend(attribute(PROTOCOL, &MPTCP.to_ne_bytes()));
+    }
+    message(DIAGNOSE, DUMP, 1, &body)
+}
+
+/// A connection as a whole, from an answer.
+pub fn connection_of(body: &[u8]) -> Option<Flow> {
+    let info = info_of(body)?;
+    let (token, sent, received) = (word(info, 12)?, long(info, 72)?, long(info, 64)?);
+    flow(body, token, 0, (sent, received))
+}
+
+/// A subflow, from an answer; `None`: a socket of plain TCP.
+pub fn subflow_of(body: &[u8]) -> Option<Flow> {
+    let inner = |bytes, wanted| {
+        attributes(bytes).into_iter().find(|(kind, _)| *kind == wanted).map(|(_, v)| v)
+    };
+    let above = inner(body.get(HEAD..)?, ABOVE)?;
+    let mptcp = inner(above, 3)?;
+    let token = word(inner(mptcp, 2)?, 0)?;
+    let info = info_of(body)?;
+    flow(body, token, word(info, 68)?, (long(info, 120)?, long(info, 128)?))
+}
+
+fn info_of(body: &[u8]) -> Option<&[u8]> {
+    attributes(body.get(HEAD..)?)
+        .into_iter()
+        .find(|(kind, _)| *kind == INFO)
+        .map(|(_, value)| value)
+}
+
+fn flow(body: &[u8], token: u32, round_trip_us: u32, (sent, received): (u64, u64)) -> Option<Flow> {
+    let v6 = *body.first()? == 10;
+    let port = |at: usize| Some(u16::from_be_bytes(body.get(at..at + 2)?.try_into().ok()?));
+    let ip = |at: usize| -> Option<IpAddr> {
+        if v6 {
+            let octets: [u8; 16] = body.get(at..at + 16)?.try_into().ok()?;
+            return Some(Ipv6Addr::from(octets).to_canonical());
+        }
+        let octets: [u8; 4] = body.get(at..at + 4)?.try_into().ok()?;
+        Some(Ipv4Addr::from(octets).into())
+    };
+    let local = SocketAddr::new(ip(8)?, port(4)?);
+    let remote = SocketAddr::new(ip(24)?, port(6)?);
+    Some(Flow { local, remote, token, round_trip_us, sent, received })
+}
+
+/// The header of generic netlink.
+fn generic(command: u8, version: u8) -> Vec<u8> {
+    vec![command, version, 0, 0]
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::netlink::{Answer, answers};
+
+    fn at(id: u8, ip: &str, flags: u32) -> Spot {
+        Spot { id, ip: ip.parse().unwrap(), flags, ifindex: 0 }
+    }
+
+    #[test]
+    fn what_stands_is_left_and_what_is_not_ours_too() {
+        let there =
+            [at(1, "10.0.0.1", SIGNAL), at(232, "10.0.0.2", SUBFLOW), at(233, "10.0.0.3", SUBFLOW)];
+        let wanted =
+            [at(0, "10.0.0.1", SUBFLOW), at(0, "10.0.0.2", SUBFLOW), at(0, "10.0.0.4", SIGNAL)];
+        let found = steps(&wanted, &there);
+        assert_eq!(found, [Step::Remove(there[2]), Step::Add(at(233, "10.0.0.4", SIGNAL))]);
+        assert_eq!(steps(&[], &there).len(), 2, "of the third nothing is known to us");
+        assert!(steps(&wanted[1..2], &there[..2]).is_empty());
+    }
+
+    #[test]
+    fn an_endpoint_comes_back_as_it_was_written() {
+        for spot in [
+            at(232, "10.0.0.1", SIGNAL | SUBFLOW),
+            Spot { ifindex: 7, ..at(240, "fd00::1", BACKUP) },
+        ] {
+            let Answer::Told(kind, body) = answers(&change(33, &Step::Add(spot))).remove(0) else {
+                panic!()
+            };
+            assert_eq!((kind, super::spot(&body)), (33, Some(spot)));
+        }
+        assert_eq!(flags(Purpose::Both, true), 7);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_received_is_trusted(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = (family_of(&bytes), super::spot(&bytes), limits_of(&bytes));
+            let _ = (connection_of(&bytes), subflow_of(&bytes));
+        }
+    }
+}

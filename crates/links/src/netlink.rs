@@ -1,0 +1,134 @@
+//! Bytes of messages to the kernel (netlink) for subsystems that have no client here, and what its answers hold. Pure.
+
+/// Bytes of a message's header.
+pub const HEADER: usize = 16;
+/// `NLM_F_REQUEST`, `NLM_F_ACK`, of `linux/netlink.h`.
+pub const REQUEST: u16 = 1;
+/// The kernel says when it is done.
+pub const ACK: u16 = 4;
+/// `NLM_F_DUMP`: all there are.
+pub const DUMP: u16 = 0x300;
+/// `NLM_F_CREATE` and `NLM_F_APPEND`.
+pub const CREATE: u16 = 0x400;
+/// Behind those that are there.
+pub const APPEND: u16 = 0x800;
+/// Types of answers: `NLMSG_ERROR`, `NLMSG_DONE`.
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+/// The bit of attributes that hold attributes.
+const NESTED: u16 = 0x8000;
+
+/// A message: its type, flags and number, and what it holds.
+pub fn message(kind: u16, flags: u16, number: u32, body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(HEADER + body.len()).unwrap_or(u32::MAX);
+    let mut out = length.to_ne_bytes().to_vec();
+    out.extend(kind.to_ne_bytes());
+    out.extend((flags | REQUEST).to_ne_bytes());
+    out.extend(number.to_ne_bytes());
+    out.extend([0; 4]);
+    out.extend(body);
+    out.resize(out.len().next_multiple_of(4), 0);
+    out
+}
+
+/// An attribute.
+pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(4 + value.len()).unwrap_or(u16::MAX);
+    let mut out = length.to_ne_bytes().to_vec();
+    out.extend(kind.to_ne_bytes());
+    out.extend(value);
+    out.resize(out.len().next_multiple_of(4), 0);
+    out
+}
+
+/// An attribute that holds attributes.
+pub fn nested(kind: u16, parts: &[Vec<u8>]) -> Vec<u8> {
+    attribute(kind | NESTED, &parts.concat())
+}
+
+/// A text with its end.
+pub fn text(kind: u16, value: &str) -> Vec<u8> {
+    attribute(kind, &[value.as_bytes(), &[0]].concat())
+}
+
+/// What the kernel answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Done, or refused with this `errno`.
+    Done(i32),
+    /// All of a list was told.
+    End,
+    /// A message of this type.
+    Told(u16, Vec<u8>),
+}
+
+/// Answers in what was received; what is cut off is left out.
+pub fn answers(mut bytes: &[u8]) -> Vec<Answer> {
+    let mut out = Vec::new();
+    while let Some(head) = bytes.get(..HEADER) {
+        let length = u32::from_ne_bytes([head[0], head[1], head[2], head[3]]) as usize;
+        let kind = u16::from_ne_bytes([head[4], head[5]]);
+        let Some(body) = bytes.get(HEADER..length) else { break };
+        out.push(match (kind, body) {
+            (ERROR, [a, b, c, d, ..]) => {
+                Answer::Done(i32::from_ne_bytes([*a, *b, *c, *d]).wrapping_neg())
+            }
+            (DONE, _) => Answer::End,
+            _ => Answer::Told(kind, body.to_vec()),
+        });
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    out
+}
+
+/// Attributes by kind, in their order; what is malformed ends them.
+pub fn attributes(mut bytes: &[u8]) -> Vec<(u16, &[u8])> {
+    let mut out = Vec::new();
+    while let [a, b, c, d, ..] = bytes {
+        let length = usize::from(u16::from_ne_bytes([*a, *b]));
+        let kind = u16::from_ne_bytes([*c, *d]) & !NESTED;
+        let Some(value) = bytes.get(4..length) else { break };
+        out.push((kind, value));
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn answers_are_told_apart() {
+        let refused = [(-17_i32).to_ne_bytes().to_vec(), vec![0; 16]].concat();
+        let all = [
+            message(ERROR, 0, 1, &refused),
+            message(33, 0, 2, &[1, 2, 3]),
+            message(DONE, 0, 3, &[0; 4]),
+        ];
+        let found = answers(&all.concat());
+        assert_eq!(found, [Answer::Done(17), Answer::Told(33, vec![1, 2, 3]), Answer::End]);
+    }
+
+    proptest! {
+        #[test]
+        fn attributes_come_back(all in prop::collection::vec((0..99_u16, prop::collection::vec(any::<u8>(), 0..40)), 0..8)) {
+            let bytes: Vec<u8> = all.iter().flat_map(|(kind, value)| attribute(*kind, value)).collect();
+            let found: Vec<(u16, Vec<u8>)> =
+                attributes(&bytes).into_iter().map(|(kind, value)| (kind, value.to_vec())).collect();
+            prop_assert_eq!(found, all);
+        }
+
+        #[test]
+        fn nothing_received_is_trusted(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = attributes(&bytes);
+            for answer in answers(&bytes) {
+                if let Answer::Told(_, body) = answer {
+                    let _ = attributes(&body);
+                }
+            }
+        }
+    }
+}

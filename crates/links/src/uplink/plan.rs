@@ -1,0 +1,285 @@
+//! Which routing rules and tables lead packets to their uplinks, and the steps from what was written to what is to be. Pure.
+//!
+//! ```text
+//! rule      a packet that                      looks in
+//! FIRST     asks a target (strict mark)        its uplink's table, whatever else leads there
+//! FIRST+1   finds a nearer route than default  main
+//! FIRST+2   has an uplink's own address        that uplink's table
+//! FIRST+3   has an uplink's mark               that uplink's table
+//! FIRST+4   has neither                        the table of all, by a hash of its addresses
+//! ```
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::mark::Marks;
+use super::wheel::{Candidate, chosen};
+
+/// Kinds of rules, each at a priority of its own.
+pub const RULES: u32 = 5;
+/// The kernel's own table.
+const MAIN: u32 = 254;
+
+/// Where ours stand in the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ground {
+    /// The marks.
+    pub marks: Marks,
+    /// The table of all; the uplinks' follow.
+    pub table: u32,
+    /// The first rule's priority.
+    pub rule: u32,
+}
+
+/// An uplink in one family, as it stands now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// As the wheel sees it; without a gateway it does not stand.
+    pub candidate: Candidate,
+    /// Where it begins.
+    pub ifindex: u32,
+    /// Its next hop.
+    pub gateway: IpAddr,
+    /// What leaves by it has this address.
+    pub source: IpAddr,
+}
+
+/// What a rule asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Selector {
+    /// A mark, of which these bits count.
+    Mark {
+        /// The bits.
+        value: u32,
+        /// Which count.
+        mask: u32,
+    },
+    /// A source address.
+    From(IpAddr),
+    /// Any, where the table has more than a default route.
+    Nearer,
+    /// Any.
+    Any,
+}
+
+/// A rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rule {
+    /// IPv6.
+    pub v6: bool,
+    /// Its place among all rules.
+    pub priority: u32,
+    /// Which packets.
+    pub selector: Selector,
+    /// Where they are led.
+    pub table: u32,
+}
+
+/// A way out of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The interface.
+    pub ifindex: u32,
+    /// The gateway.
+    pub gateway: IpAddr,
+    /// Its share, 1–256.
+    pub weight: u16,
+}
+
+/// Everything by some gateways: the one route of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// One or several ways; none: what looks here is unreachable.
+    pub hops: Vec<Hop>,
+    /// The source of what has none; missing: the interface's.
+    pub source: Option<IpAddr>,
+}
+
+/// Family (IPv6) and number of a table.
+pub type Place = (bool, u32);
+
+/// All that is to stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Rules, sorted.
+    pub rules: Vec<Rule>,
+    /// Routes by their tables.
+    pub routes: BTreeMap<Place, Route>,
+}
+
+/// A step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A table has this route from now on.
+    Route(Place, Route),
+    /// A rule comes.
+    Add(Rule),
+    /// A rule goes.
+    Remove(Rule),
+    /// A table has no route any more.
+    Clear(Place),
+}
+
+impl Plan {
+    /// What these paths need. `paths`: by family.
+    pub fn of(ground: Ground, paths: &[Path]) -> Plan {
+        let mut plan = Plan::default();
+        for v6 in [false, true] {
+            let of = |path: &&Path| path.gateway.is_ipv6() == v6;
+            let paths: Vec<&Path> = paths.iter().filter(of).collect();
+            if !paths.is_empty() {
+                plan.family(ground, v6, &paths);
+            }
+        }
+        plan.rules.sort_unstable();
+        plan
+    }
+
+    fn family(&mut self, ground: Ground, v6: bool, paths: &[&Path]) {
+        let Ground { marks, table, rule } = ground;
+        let mut add = |kind: u32, selector, table| {
+            self.rules.push(Rule { v6, priority: rule + kind, selector, table });
+        };
+        add(1, Selector::Nearer, MAIN);
+        add(4, Selector::Any, table);
+        for path in paths {
+            let number = path.candidate.number;
+            let own = table + u32::from(number);
+            let marked = |value| Selector::Mark { value, mask: marks.mask() };
+            add(0, marked(marks.strict(number)), own);
+            add(2, Selector::From(path.source), own);
+            add(3, marked(marks.of(number)), own);
+            let hop = Hop { ifindex: path.ifindex, gateway: path.gateway, weight: 1 };
+            // Without a way its packets go nowhere, rather than by another uplink with an address of this one.
+            let route = match path.candidate.stands {
+                true => Route { hops: vec![hop], source: Some(path.source) },
+                false => Route { hops: Vec::new(), source: None },
+            };
+            self.routes.insert((v6, own), route);
+        }
+        let candidates: Vec<Candidate> = paths.iter().map(|path| path.candidate).collect();
+        let hops: Vec<Hop> = chosen(&candidates)
+            .0
+            .iter()
+            .filter_map(|one| {
+                let path = paths.iter().find(|path| path.candidate.number == one.number)?;
+                let weight = one.weight.clamp(1, 256);
+                Some(Hop { ifindex: path.ifindex, gateway: path.gateway, weight })
+            })
+            .collect();
+        let alone = hops.len() == 1;
+        let first = hops.first().and_then(|hop| {
+            paths.iter().find(|path| (path.gateway, path.ifindex) == (hop.gateway, hop.ifindex))
+        });
+        if let Some(first) = first {
+            let source = alone.then_some(first.source);
+            self.routes.insert((v6, table), Route { hops, source });
+        }
+    }
+
+    /// From what is there to what is to be, in an order in which no packet finds a rule without its table.
+    pub fn steps(&self, there: &Plan) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for (place, route) in &self.routes {
+            if there.routes.get(place) != Some(route) {
+                steps.push(Step::Route(*place, route.clone()));
+            }
+        }
+        let missing = self.rules.iter().filter(|rule| !there.rules.contains(rule));
+        steps.extend(missing.map(|rule| Step::Add(*rule)));
+        let needless = there.rules.iter().filter(|rule| !self.rules.contains(rule));
+        steps.extend(needless.map(|rule| Step::Remove(*rule)));
+        let empty = there.routes.keys().filter(|place| !self.routes.contains_key(place));
+        steps.extend(empty.map(|place| Step::Clear(*place)));
+        steps
+    }
+
+    /// What is there after a step.
+    pub fn take(&mut self, step: &Step) {
+        match step {
+            Step::Route(place, route) => drop(self.routes.insert(*place, route.clone())),
+            Step::Add(rule) => self.rules.push(*rule),
+            Step::Remove(rule) => self.rules.retain(|one| one != rule),
+            Step::Clear(place) => drop(self.routes.remove(place)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const GROUND: Ground = Ground { marks: Marks { bit: 24 }, table: 7_800, rule: 30_000 };
+
+    fn path(number: u8, up: bool, weight: u16, priority: u8, v6: bool) -> Path {
+        let ip = |last: u8| -> IpAddr {
+            let text =
+                if v6 { format!("fd00:{number}::{last}") } else { format!("10.0.{number}.{last}") };
+            text.parse().unwrap()
+        };
+        let candidate = Candidate { number, up, stands: true, weight, priority };
+        Path { candidate, ifindex: u32::from(number), gateway: ip(1), source: ip(2) }
+    }
+
+    #[test]
+    fn two_uplinks() {
+        let (a, b) = (path(1, true, 3, 1, false), path(2, true, 1, 1, false));
+        let plan = Plan::of(GROUND, &[a, b]);
+        assert_eq!(plan.rules.len(), 8);
+        assert_eq!(plan.routes[&(false, 7_801)].source, Some(a.source));
+        let all = &plan.routes[&(false, 7_800)];
+        assert_eq!(all.hops.iter().map(|hop| hop.weight).collect::<Vec<_>>(), [3, 1]);
+        assert_eq!(all.source, None);
+        let down = Path { candidate: Candidate { up: false, ..a.candidate }, ..a };
+        let left = Plan::of(GROUND, &[down, b]);
+        // What is down keeps its own table: connections stay, and questions go through it.
+        assert_eq!(left.rules, plan.rules);
+        assert_eq!(left.routes[&(false, 7_800)].source, Some(b.source));
+        let steps = left.steps(&plan);
+        assert!(matches!(&steps[..], [Step::Route((false, 7_800), _)]), "{steps:?}");
+        assert_eq!(Plan::default().steps(&plan).len(), 8 + 3);
+    }
+
+    fn paths() -> impl Strategy<Value = Vec<Path>> {
+        let one = (any::<bool>(), 0..=256_u16, 1..4_u8, any::<bool>(), any::<bool>());
+        prop::collection::vec(one, 0..=8).prop_map(|all| {
+            let made = |((up, weight, priority, v6, stands), number): (_, u8)| {
+                let path = path(number, up, weight, priority, v6);
+                Path { candidate: Candidate { stands, ..path.candidate }, ..path }
+            };
+            all.into_iter().zip(1..).map(made).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn steps_lead_there_and_no_rule_waits_for_its_table(before in paths(), after in paths()) {
+            let (mut there, to) = (Plan::of(GROUND, &before), Plan::of(GROUND, &after));
+            for step in to.steps(&there) {
+                match &step {
+                    Step::Clear(place) => prop_assert!(
+                        !there.rules.iter().any(|rule| (rule.v6, rule.table) == *place && rule.priority != GROUND.rule + 4)
+                    ),
+                    Step::Add(rule) if rule.priority != GROUND.rule + 4 && rule.table != MAIN => {
+                        prop_assert!(there.routes.contains_key(&(rule.v6, rule.table)));
+                    }
+                    _ => {}
+                }
+                there.take(&step);
+            }
+            there.rules.sort_unstable();
+            prop_assert_eq!(&there, &to);
+            prop_assert!(to.steps(&there).is_empty());
+            prop_assert!(to.rules.iter().all(|rule| (30_000..30_000 + RULES).contains(&rule.priority)));
+            prop_assert!(to.routes.keys().all(|(_, table)| (7_800..=7_808).contains(table)));
+            for path in after.iter().filter(|path| path.candidate.stands) {
+                // A connection that is there finds its uplink, whatever became of weights and verdicts.
+                let place = (path.gateway.is_ipv6(), GROUND.table + u32::from(path.candidate.number));
+                prop_assert_eq!(to.routes[&place].hops[0].gateway, path.gateway);
+                prop_assert!(to.rules.iter().any(|rule| rule.selector == Selector::From(path.source)));
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Patches of texts as people write them: what changes, what stays, what is refused.
+
+use serde_json::json;
+
+use super::*;
+use crate::config::load;
+use crate::config::tree::{between, differing};
+
+const TEXT: &str = r#"# Our shop.
+[service.shop]
+listen = "127.0.0.1:8080" # the front
+forward = "http"
+pool = "web"
+
+[[service.shop.rule]]
+# Programs.
+name = "api"
+when = { path = "/api/*" }
+pool = "web"
+
+[[service.shop.rule]]
+when = { path = "/old" }
+redirect = "/new"
+
+[pool.web]
+balance = "round-robin" # fair
+servers = [
+  # The old one.
+  { name = "a", address = "10.0.0.1:80" }, # rack 1
+  { name = "b", address = "10.0.0.2:80" },
+  "10.0.0.3:80",
+]
+"#;
+
+fn server(name: &str) -> Object {
+    Object::Server { pool: "web".into(), name: name.into() }
+}
+
+fn rule(name: &str) -> Object {
+    Object::Rule { service: "shop".into(), name: name.into() }
+}
+
+#[test]
+fn an_object_is_patched_where_it_stands() {
+    let rows = [
+        (server("a"), json!({ "weight": 3 }), "10.0.0.1:80\" }", "10.0.0.1:80\", weight = 3 }"),
+        (
+            server("10-0-0-3-80"),
+            json!({ "state": "drain" }),
+            "\"10.0.0.3:80\"",
+            "{ address = \"10.0.0.3:80\", state = \"drain\" }",
+        ),
+        (rule("api"), json!({ "when": { "path": "/v2/*" } }), "/api/*", "/v2/*"),
+        (rule("2"), json!({ "redirect": "/other" }), "/new", "/other"),
+        (
+            Object::Pool("web".into()),
+            json!({ "balance": "random" }),
+            "\"round-robin\" #",
+            "\"random\" #",
+        ),
+        (
+            Object::Service("shop".into()),
+            json!({ "listen": "127.0.0.1:9" }),
+            "127.0.0.1:8080",
+            "127.0.0.1:9",
+        ),
+        (
+            Object::Pool("web".into()),
+            json!({ "balance": null }),
+            "balance = \"round-robin\" # fair\n",
+            "",
+        ),
+        (
+            Object::Whole,
+            json!({ "pool": { "web": { "balance": "random" } } }),
+            "round-robin",
+            "random",
+        ),
+        (Object::Whole, json!({}), "", ""),
+    ];
+    for (object, change, from, to) in rows {
+        let got = patch(TEXT, &object, &change).unwrap();
+        assert_eq!(got, TEXT.replacen(from, to, 1), "{object:?} {change}");
+        load(&got, "x").unwrap();
+    }
+}
+
+#[test]
+fn objects_come_and_go_by_the_patch_of_the_whole() {
+    let more = json!({
+        "pool": { "new": { "servers": ["10.0.1.1:80"], "probe": { "tcp": true } } },
+        "service": { "two": { "listen": "127.0.0.1:8081", "forward": "tcp", "pool": "new" } },
+        "global": { "drain": "5s" },
+    });
+    let got = patch(TEXT, &Object::Whole, &more).unwrap();
+    assert!(got.starts_with(TEXT.split("[pool.web]").next().unwrap()), "{got}");
+    assert!(got.contains("[pool.new]") && got.contains("[service.two]"), "{got}");
+    load(&got, "x").unwrap();
+    let back = json!({ "pool": { "new": null }, "service": { "two": null }, "global": null });
+    let back = patch(&got, &Object::Whole, &back).unwrap();
+    assert_eq!(tree(&back).unwrap(), tree(TEXT).unwrap());
+}
+
+#[test]
+fn a_list_keeps_comments_of_what_stays() {
+    let servers = json!({ "servers": [
+        { "name": "new", "address": "10.0.0.9:80" },
+        { "name": "b", "address": "10.0.0.2:80", "weight": 2 },
+        { "name": "a", "address": "10.0.0.1:80" },
+    ] });
+    let got = patch(TEXT, &Object::Pool("web".into()), &servers).unwrap();
+    assert_eq!(read(&got, &Object::Pool("web".into())).unwrap()["servers"], servers["servers"]);
+    assert!(got.contains("# The old one.\n  { name = \"a\""), "{got}");
+    assert!(got.contains("# rack 1") && got.contains("weight = 2"), "{got}");
+    load(&got, "x").unwrap();
+}
+
+#[test]
+fn what_is_not_there_or_cannot_be_written_is_told() {
+    let no = |object: &Object, change: serde_json::Value| patch(TEXT, object, &change).unwrap_err();
+    let some = json!({ "weight": 1 });
+    assert!(no(&server("z"), some.clone()).to_string().contains("there are a, b, 10-0-0-3-80"));
+    assert!(no(&rule("9"), some.clone()).to_string().ends_with("there are api, 2"));
+    assert!(matches!(no(&Object::Pool("x".into()), some), PatchError::Unknown { .. }));
+    assert!(matches!(no(&server("a"), json!([1])), PatchError::Form("a list")));
+    let pool = Object::Pool("web".into());
+    for bad in [json!({ "servers": [null] }), json!({ "a": { "b": u64::MAX } })] {
+        assert!(matches!(no(&pool, bad), PatchError::Value { .. }));
+    }
+    assert!(matches!(patch("[a", &Object::Whole, &json!({})), Err(PatchError::Syntax(_))));
+}
+
+#[test]
+fn any_change_between_two_texts_can_be_written_as_a_patch() {
+    let other = TEXT
+        .replace("10.0.0.2:80\"", "10.0.0.2:81\", weight = 7")
+        .replace("  \"10.0.0.3:80\",\n", "")
+        .replace("round-robin", "random")
+        .replace("[[service.shop.rule]]\nwhen = { path = \"/old\" }\nredirect = \"/new\"\n", "");
+    for (from, to) in [(TEXT, other.as_str()), (other.as_str(), TEXT)] {
+        let (old, new) = (tree(from).unwrap(), tree(to).unwrap());
+        assert!(differing(&old, &new).len() > 2);
+        let got = patch(from, &Object::Whole, &between(&old, &new)).unwrap();
+        assert_eq!(tree(&got).unwrap(), new, "{got}");
+        assert!(got.contains("# Our shop.") && got.contains("# rack 1"), "{got}");
+    }
+}

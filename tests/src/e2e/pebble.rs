@@ -1,0 +1,109 @@
+//! An authority that issues certificates by ACME and really looks whether names are ours: Pebble, with a name server that
+//! says that every name is this machine. Both are programs in Go that `tests/setup test` builds.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::certificate::{Authority, replace, wanted};
+use super::dir::Dir;
+use super::process::Process;
+use super::servers;
+use super::target::tool;
+use super::tools::curl_text;
+use super::wait;
+
+/// The authority with its name server.
+#[derive(Debug)]
+pub struct Pebble {
+    process: Process,
+    _names: Process,
+    directory: String,
+    roots: String,
+    dir: Dir,
+}
+
+/// Where it looks, and how long its certificates are good.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// The port that it asks by HTTP.
+    pub http: SocketAddr,
+    /// The port that it shakes hands with.
+    pub tls: SocketAddr,
+    /// Seconds.
+    pub good: u32,
+}
+
+impl Pebble {
+    /// Starts both and waits until they answer.
+    pub fn start(terms: Terms) -> Pebble {
+        let dir = Dir::new();
+        let [asked, managed, names, names_managed] = [(); 4].map(|()| servers::reserved());
+        let authority = Authority::new("the authority's own authority");
+        authority.write(dir.join("ca.pem"));
+        let (chain, key) = authority.sign(&wanted(&["127.0.0.1"]));
+        replace(&dir.join("own.pem"), &chain);
+        replace(&dir.join("own.key"), &key);
+        let mut command = Command::new(tool("pebble-challtestsrv"));
+        command.args(["-defaultIPv4", "127.0.0.1", "-defaultIPv6", ""]);
+        command.args(["-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", ""]);
+        command.args(["-dnsserver", &names.address().to_string()]);
+        command.args(["-management", &names_managed.address().to_string()]);
+        let names_process = Process::start(command);
+        let config = serde_json::json!({ "pebble": {
+            "listenAddress": asked.address().to_string(),
+            "managementListenAddress": managed.address().to_string(),
+            "certificate": dir.join("own.pem"),
+            "privateKey": dir.join("own.key"),
+            "httpPort": terms.http.port(),
+            "tlsPort": terms.tls.port(),
+            "ocspResponderURL": "",
+            "externalAccountBindingRequired": false,
+            "domainBlocklist": ["forbidden.example"],
+            "retryAfter": { "authz": 1, "order": 1 },
+            "keyAlgorithm": "ecdsa",
+            "profiles": { "default": { "description": "", "validityPeriod": terms.good } },
+        }});
+        let file = dir.write("pebble.json", config.to_string());
+        let mut command = Command::new(tool("pebble"));
+        command.arg("-config").arg(file).args(["-dnsserver", &names.address().to_string()]);
+        // Without its own pause before each look.
+        command.env("PEBBLE_VA_NOSLEEP", "1");
+        let mut process = Process::start(command);
+        for address in [asked.address(), managed.address()] {
+            wait::until("the authority answers", || {
+                assert!(process.ended().is_none(), "it ended: {}", process.said());
+                std::net::TcpStream::connect(address).is_ok()
+            });
+        }
+        Pebble {
+            process,
+            _names: names_process,
+            directory: format!("https://{}/dir", asked.address()),
+            roots: format!("https://{}/roots/0", managed.address()),
+            dir,
+        }
+    }
+
+    /// The URL of its directory.
+    pub fn directory(&self) -> &str {
+        &self.directory
+    }
+
+    /// The file of who signed its own certificate.
+    pub fn ca(&self) -> PathBuf {
+        self.dir.join("ca.pem")
+    }
+
+    /// The file of who signs what it issues.
+    pub fn root(&self) -> PathBuf {
+        let ca = self.ca();
+        let text = curl_text(&["--cacert", ca.to_str().unwrap(), &self.roots]);
+        self.dir.write("root.pem", text)
+    }
+
+    /// What it said.
+    pub fn said(&self) -> String {
+        self.process.said()
+    }
+}

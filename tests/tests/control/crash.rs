@@ -1,0 +1,135 @@
+//! The daemon killed at each system call by which a change reaches the disk or opens a listener: afterwards the old
+//! configuration is in force or the new one, whole, in memory and on disk.
+//!
+//! strace kills it on entering the n-th such call after the change was asked for, n = 1, 2, … until none is left.
+
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+use tests::e2e::balancer::figure;
+use tests::e2e::client::Client;
+use tests::e2e::place::Place;
+use tests::e2e::process::Process;
+use tests::e2e::servers::{addresses, origin};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+use tests::skip::skip;
+
+use crate::asking::{Socket, TOML};
+
+/// What a change does that outlives the process, or that others see.
+const CALLS: &str = "openat,rename,renameat,renameat2,unlink,unlinkat,mkdir,fsync,fdatasync,fchmod,fchown,bind,listen";
+/// More calls than a change makes.
+const MOST: usize = 400;
+
+#[test]
+fn a_crash_while_the_file_is_written_leaves_the_old_or_the_new() {
+    crash_everywhere("file");
+}
+
+#[test]
+fn a_crash_while_the_overlay_is_written_leaves_the_old_or_the_new() {
+    crash_everywhere("overlay");
+}
+
+fn crash_everywhere(how: &str) {
+    let there = Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok();
+    if !there {
+        return skip("strace is not installed: tests/setup test");
+    }
+    let origins = [origin("a"), origin("b")];
+    let at = addresses(&origins);
+    let (mut old, mut new) = (0, 0);
+    for n in 1..=MOST {
+        match crash(how, &at, n) {
+            End::Old => old += 1,
+            End::New => new += 1,
+            End::NotKilled => {
+                figure(format!("crash, {how}: killed at {} points: {old} old, {new} new", n - 1));
+                assert!(old > 3 && new > 0, "{old} old, {new} new");
+                return;
+            }
+        }
+    }
+    panic!("a change makes more than {MOST} calls");
+}
+
+enum End {
+    Old,
+    New,
+    NotKilled,
+}
+
+/// A change with the daemon killed at its n-th call.
+fn crash(how: &str, at: &[SocketAddr], n: usize) -> End {
+    let control = format!(", write-back = \"{how}\"");
+    let before = Setup::http(&at[..1]).control(&control);
+    let more = tests::e2e::servers::reserved();
+    let (front, second) = (before.fronts()[0], more.address());
+    let place = Place::new(&before);
+    let mut process = place.start();
+    let socket = Socket::at(&place.dir().join("sock"));
+    let old = before.text(place.dir().path());
+    // Another server, and a listener that is opened.
+    let new = old.replace(&at[0].to_string(), &at[1].to_string())
+        + &format!("[service.two]\nlisten = \"{second}\"\nforward = \"tcp\"\npool = \"web\"\n");
+    let pid = place.pid().unwrap();
+    let strace = strace(pid, n);
+    drop(more);
+    let told = socket.try_ask("PUT /v1/config", &[TOML, ("if-match", "\"1\"")], &new);
+    let told = told.ok().map(|answer| {
+        assert_eq!(answer.status, 200, "{answer:?}");
+    });
+    if told.is_some() && process.ended().is_none() {
+        stop(strace);
+        return End::NotKilled;
+    }
+    wait::until("the daemon is gone", || process.ended().is_some());
+    stop(strace);
+    let file = std::fs::read_to_string(place.file()).unwrap();
+    assert!(file == old || file == new, "call {n}: the file is a mixture: {file}");
+    let again = place.start();
+    let (text, _) = socket.config();
+    assert!(text == old || text == new, "call {n}: a mixture is in force: {text}");
+    let is_new = text == new;
+    assert!(told.is_none() || is_new, "call {n}: it was confirmed and is lost");
+    if how == "file" {
+        assert_eq!(text, file, "call {n}");
+    } else {
+        assert_eq!(file, old, "call {n}: the file is the tool's");
+    }
+    let who = Client::to(front).get("/").field("x-origin");
+    assert_eq!(who.as_deref(), Some(if is_new { "b" } else { "a" }), "call {n}");
+    assert_eq!(Client::try_to(second).is_ok(), is_new, "call {n}");
+    // Nothing that was left behind is in the way of the next change.
+    let done = socket.ask("PUT /v1/config", &[TOML, ("if-match", "*")], &new);
+    assert_eq!(done.status, 200, "call {n}: {done:?}");
+    assert_eq!(socket.config().0, new);
+    drop(again);
+    if is_new { End::New } else { End::Old }
+}
+
+/// Attached to every thread.
+fn strace(pid: u32, n: usize) -> Process {
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qqq", "-o", "/dev/null", "-e", &format!("trace={CALLS}")]);
+    command.args(["-e", &format!("inject={CALLS}:signal=KILL:when={n}"), "-p", &pid.to_string()]);
+    let process = Process::start(command);
+    wait::until("strace is attached", || {
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+        threads.map(|thread| thread.unwrap().path().join("status")).all(|status| {
+            let status = std::fs::read_to_string(status).unwrap_or_default();
+            !status.lines().any(|line| line == "TracerPid:\t0")
+        })
+    });
+    process
+}
+
+fn stop(mut strace: Process) {
+    if strace.ended().is_none() {
+        // It lets go of the daemon first.
+        strace.signal(Signal::TERM);
+        wait::until("strace is gone", || strace.ended().is_some());
+    }
+}

@@ -1,0 +1,13 @@
+//! The configuration changed over the API: by many at once, once and not twice, and through a crash at any point.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the whole program is a test, which the lints cannot see"
+)]
+
+mod asking;
+mod crash;
+mod once;
+mod writers;

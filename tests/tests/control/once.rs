@@ -1,0 +1,144 @@
+//! What stands around a change: the generation it asks for, keys that make it happen once, objects and refusals.
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::servers::{addresses, origin};
+use tests::e2e::setup::Setup;
+
+use crate::asking::{PATCH, Socket, TOML};
+
+fn key(key: &str) -> (&'static str, &str) {
+    ("idempotency-key", key)
+}
+
+#[test]
+fn a_key_makes_a_change_happen_once_and_gives_its_answer_again() {
+    let origins = [origin("a"), origin("b")];
+    let balancer = Balancer::start(&Setup::http(&addresses(&origins)));
+    let socket = Socket::at(&balancer.dir().join("sock"));
+    let add = "{\"action\": \"add\", \"address\": \"127.0.0.1:1\"}";
+    let json = ("content-type", "application/json");
+    let first = socket.ask("POST /v1/servers/web/c", &[json, key("\"one\"")], add);
+    assert_eq!((first.status, first.field("idempotency-replayed")), (200, None), "{first:?}");
+    // With or without the quotes it is the same key.
+    let again = socket.ask("POST /v1/servers/web/c", &[json, key("one")], add);
+    assert_eq!((again.status, &again.body), (200, &first.body));
+    assert_eq!(again.field("idempotency-replayed"), Some("true"));
+    assert_eq!(again.field("content-type"), first.field("content-type"));
+    let without = socket.ask("POST /v1/servers/web/c", &[json], add);
+    assert_eq!((without.status, without.problem().as_str()), (409, "server-exists"));
+    let other = socket.ask("POST /v1/servers/web/d", &[json, key("one")], add);
+    assert_eq!((other.status, other.problem().as_str()), (422, "idempotency-key"));
+    // A refusal is an answer too.
+    let bad = socket.ask("PATCH /v1/config/pools/web", &[PATCH, key("two")], "{\"x\": 1}");
+    let same = socket.ask("PATCH /v1/config/pools/web", &[PATCH, key("two")], "{\"x\": 1}");
+    assert_eq!((bad.status, same.status, &bad.body), (422, 422, &same.body));
+    for wrong in ["", "\"\"", "a b", &"k".repeat(256)] {
+        let refused = socket.ask("POST /v1/undo", &[key(wrong)], "");
+        assert_eq!(
+            (refused.status, refused.problem().as_str()),
+            (400, "idempotency-key"),
+            "{wrong}"
+        );
+    }
+    // Many at once with one key: it happens once, whatever each of them is told.
+    let weight = "{\"action\": \"weight\", \"weight\": 9}";
+    let told: Vec<u16> = std::thread::scope(|scope| {
+        let ask = || socket.ask("POST /v1/servers/web/a", &[json, key("three")], weight).status;
+        let threads: Vec<_> = (0..32).map(|_| scope.spawn(ask)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(told.iter().all(|status| [200, 409].contains(status)) && told.contains(&200));
+    let audit = socket.ask("GET /v1/audit", &[], "").json();
+    let records = audit["records"].as_array().unwrap();
+    let count = |action: &str| records.iter().filter(|it| it["action"] == action).count();
+    assert_eq!((count("add"), count("weight 9")), (1, 1), "{audit}");
+}
+
+#[test]
+fn a_change_asks_for_the_generation_it_began_with() {
+    let origins = [origin("a")];
+    let balancer = Balancer::start(&Setup::http(&addresses(&origins)));
+    let socket = Socket::at(&balancer.dir().join("sock"));
+    let (text, tag) = socket.config();
+    let more = format!("{text}\n[pool.more]\nservers = [\"127.0.0.1:1\"]\n");
+    let put = |fields: &[(&str, &str)], body: &str| {
+        let fields: Vec<_> = [TOML].iter().chain(fields).copied().collect();
+        socket.ask("PUT /v1/config?file=x.toml", &fields, body)
+    };
+    let blind = put(&[], &more);
+    assert_eq!((blind.status, blind.problem().as_str()), (428, "if-match"));
+    for (wrong, status) in [("1", 400), ("\"99\"", 412), ("W/\"1\"", 412), ("\"x\"", 412)] {
+        assert_eq!(put(&[("if-match", wrong)], &more).status, status, "{wrong}");
+    }
+    let done = put(&[("if-match", &tag)], &more);
+    assert_eq!((done.status, done.field("etag")), (200, Some("\"2\"")), "{done:?}");
+    assert_eq!(put(&[("if-match", &tag)], &text).problem(), "generation-moved");
+    let mistake = put(&[("if-match", "*")], "[service.x]\nlisten = 1\n");
+    assert_eq!((mistake.status, mistake.problem().as_str()), (422, "configuration"));
+    assert_eq!(mistake.json()["findings"][0]["file"], "x.toml");
+    assert_eq!(socket.config(), (more, "\"2\"".to_owned()));
+    assert_eq!(put(&[("if-match", "*")], &text).field("etag"), Some("\"3\""));
+    // What was in force once can be read.
+    let old = socket.ask("GET /v1/config?generation=2", &[], "");
+    assert!(old.status == 200 && old.body.contains("[pool.more]"), "{old:?}");
+    assert_eq!(socket.ask("GET /v1/config?generation=99", &[], "").problem(), "no-generation");
+}
+
+#[test]
+fn objects_are_read_as_written_and_patched_alone() {
+    let origins = [origin("a"), origin("b")];
+    let rules = "rule = [{ name = \"old\", when = { path = \"/old\" }, redirect = \"/new\" }]\n";
+    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).service(rules));
+    let socket = Socket::at(&balancer.dir().join("sock"));
+    let server = socket.ask("GET /v1/config/pools/web/servers/a", &[], "");
+    assert_eq!((server.json()["name"].as_str(), server.field("etag")), (Some("a"), Some("\"1\"")));
+    for (path, patch, key, expected) in [
+        ("/v1/config/pools/web/servers/a", "{\"weight\": 3}", "weight", "3"),
+        ("/v1/config/pools/web", "{\"balance\": \"random\"}", "balance", "\"random\""),
+        (
+            "/v1/config/services/shop",
+            "{\"timeout\": {\"idle\": \"7s\"}}",
+            "timeout",
+            "{\"idle\":\"7s\"}",
+        ),
+        (
+            "/v1/config/services/shop/rules/old",
+            "{\"redirect\": \"/other\"}",
+            "redirect",
+            "\"/other\"",
+        ),
+    ] {
+        let done = socket.ask(&format!("PATCH {path}"), &[PATCH], patch);
+        assert_eq!(done.status, 200, "{path}: {done:?}");
+        let now = socket.ask(&format!("GET {path}"), &[], "").json();
+        assert_eq!(now[key].to_string(), expected, "{path}: {now}");
+    }
+    assert_eq!(balancer.server("a").weight, 3);
+    let location = balancer.client().get("/old").field("location");
+    assert_eq!(location.as_deref(), Some("/other"));
+    for (path, patch, status, kind) in [
+        ("/v1/config/pools/none", "{}", 404, "no-object"),
+        ("/v1/config/services/shop/rules/9", "{}", 404, "no-object"),
+        ("/v1/config/pools/web", "[]", 400, "patch"),
+        ("/v1/config/pools/web", "{", 400, "body"),
+        ("/v1/config/pools/web", "{\"servers\": [null]}", 400, "patch"),
+        ("/v1/config/pools/web", "{\"balanse\": \"random\"}", 422, "configuration"),
+    ] {
+        let refused = socket.ask(&format!("PATCH {path}"), &[PATCH], patch);
+        assert_eq!((refused.status, refused.problem().as_str()), (status, kind), "{path} {patch}");
+    }
+    let kind = socket.ask("PATCH /v1/config", &[("content-type", "text/plain")], "{}");
+    assert_eq!(kind.status, 415);
+    // The same words as the program's.
+    let said = balancer.dir().write("bad.toml", "[service.x]\nlisten = 1\n");
+    let said = std::process::Command::new(tests::e2e::balancer::program())
+        .args(["apply", "--socket"])
+        .arg(balancer.dir().join("sock"))
+        .arg(said)
+        .output()
+        .unwrap();
+    let api = socket.ask("POST /v1/apply", &[TOML], "[service.x]\nlisten = 1\n").json();
+    let words = api["findings"][0]["message"].as_str().unwrap().to_owned();
+    let said = String::from_utf8(said.stderr).unwrap();
+    assert!(said.contains(&words), "{words} is not in {said}");
+}

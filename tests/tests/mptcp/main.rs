@@ -1,0 +1,67 @@
+//! One stream of Multipath TCP over two lines into a `tcp` service: what it gets beside one line, which subflows are shown,
+//! and what is left of the endpoints.
+//!
+//! They need root; without it they say so, and in the gate they fail. With `STEELYARD_LONG=1` lines are of 500 Mbit/s and runs
+//! as long as figures need.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "the whole program is a test, which the lints cannot see"
+)]
+
+mod stream;
+mod world;
+
+use std::time::Duration;
+
+use tests::e2e::balancer::is_long;
+use tests::e2e::wait;
+
+use stream::{Kind, rate};
+use world::World;
+
+const NEAR: Duration = Duration::from_millis(1);
+/// 17 ms more of a round trip.
+const FAR: Duration = Duration::from_micros(9_500);
+
+#[test]
+fn one_stream_takes_both_lines_however_long_they_are() {
+    for (name, delays) in [("equal", [NEAR, NEAR]), ("+17 ms", [NEAR, FAR])] {
+        let Some(world) = World::open(&delays) else { return };
+        let one = rate(&world, Kind::Plain, || ());
+        let mut subflows = 0;
+        let both = rate(&world, Kind::Multipath, || {
+            let shown = world.server().connections;
+            subflows = shown.iter().map(|one| one.subflows.len()).max().unwrap_or_default();
+            assert!(shown.iter().all(|one| one.received > 0), "{shown:?}");
+        });
+        let times = both / one;
+        println!(
+            "proof: {name}: one stream over one line {one:.0} Mbit/s, multipath {both:.0}, {times:.2} times"
+        );
+        assert_eq!(subflows, 2, "{name}");
+        let least = if is_long() { 1.8 } else { 1.3 };
+        assert!(times >= least, "{name}: {times:.2}");
+    }
+}
+
+#[test]
+fn endpoints_stand_as_configured_and_go_with_the_daemon() {
+    let Some(mut world) = World::open(&[NEAR, NEAR]) else { return };
+    // Somebody else's is neither taken over nor removed.
+    let ours = world.endpoints();
+    assert!(ours.contains("10.41.2.2") && ours.contains("signal"), "{ours}");
+    world.lines.server.ip("mptcp endpoint add 10.41.1.2 signal\n").unwrap();
+    wait::until("both are shown", || {
+        let shown = world.server().endpoints;
+        shown.iter().filter(|one| one.ours).count() == 1 && shown.len() == 2
+    });
+    let shown = world.verb(&["status"]).out;
+    assert!(shown.contains("MPTCP ENDPOINT") && shown.contains("somebody else"), "{shown}");
+    world.stop();
+    let left = world.endpoints();
+    assert!(left.contains("10.41.1.2") && !left.contains("10.41.2.2"), "{left}");
+}

@@ -1,0 +1,73 @@
+//! One stream into the service, and what comes of it at the far side.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, ipproto, socket_with};
+use tests::e2e::balancer::is_long;
+use tests::e2e::wait;
+
+use super::world::{SERVICE, World};
+
+/// What the client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Plain,
+    Multipath,
+}
+
+/// Ends the stream, whatever happens: the threads are waited for.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Bytes after which a stream is under way: it has found what the lines carry.
+fn under_way() -> u64 {
+    if is_long() { 60 << 20 } else { 4 << 20 }
+}
+
+fn time() -> Duration {
+    Duration::from_secs(if is_long() { 5 } else { 2 })
+}
+
+/// Mbit/s of one stream once it is under way; `during` runs then.
+pub fn rate(world: &World, kind: Kind, during: impl FnOnce()) -> f64 {
+    let to = SocketAddr::new(IpAddr::from(SERVICE.0), SERVICE.1);
+    let protocol = if kind == Kind::Plain { ipproto::TCP } else { ipproto::MPTCP };
+    let connected = || {
+        let (family, flags) = (AddressFamily::INET, SocketFlags::CLOEXEC);
+        let socket = socket_with(family, SocketType::STREAM, flags, Some(protocol)).unwrap();
+        connect(&socket, &to).unwrap();
+        TcpStream::from(socket)
+    };
+    let mut sender = world.lines.client.within(connected).unwrap();
+    let (mut receiver, _) = world.sink.accept().unwrap();
+    let (over, came) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let bytes = vec![7; 64 << 10];
+            while !over.load(Ordering::Relaxed) && sender.write_all(&bytes).is_ok() {}
+            let _ = sender.shutdown(std::net::Shutdown::Both);
+        });
+        scope.spawn(|| {
+            let mut buffer = vec![0; 256 << 10];
+            while let Ok(bytes @ 1..) = receiver.read(&mut buffer) {
+                came.fetch_add(bytes as u64, Ordering::Relaxed);
+            }
+        });
+        let _ends = Ends(&over);
+        wait::until("the stream is under way", || came.load(Ordering::Relaxed) >= under_way());
+        let (began, before) = (Instant::now(), came.load(Ordering::Relaxed));
+        wait::until("the time is over", || began.elapsed() >= time());
+        let bits = (came.load(Ordering::Relaxed) - before) as f64 * 8.0;
+        let rate = bits / began.elapsed().as_secs_f64() / 1e6;
+        during();
+        rate
+    })
+}

@@ -1,0 +1,87 @@
+//! A capture beside the balancer, and what tshark counts in it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use lab::net::{Namespace, find, said};
+use rustix::process::Signal;
+use tests::e2e::dir::Dir;
+use tests::e2e::process::Process;
+use tests::e2e::wait;
+
+/// A capture under way, at the far end of one of the middle's cables.
+pub struct Capture {
+    tcpdump: Process,
+    file: PathBuf,
+}
+
+/// Whether the programs are here; says so if not.
+pub fn have_tools() -> bool {
+    let missing: Vec<&str> =
+        ["tshark", "tcpdump"].into_iter().filter(|tool| !find(tool).is_file()).collect();
+    if !missing.is_empty() {
+        tests::skip::skip(&format!("not installed: {}", missing.join(" ")));
+    }
+    missing.is_empty()
+}
+
+impl Capture {
+    /// Begins; `link` is `front` or `back`.
+    pub fn begin(between: &Namespace, link: &str, dir: &Dir) -> Capture {
+        let file = dir.join(&format!("{link}.pcap"));
+        let mut command = between.command(find("tcpdump"));
+        command
+            .args([
+                "-i",
+                link,
+                "-s",
+                "120",
+                "-U",
+                "--immediate-mode",
+                "-B",
+                "65536",
+                "-Z",
+                "root",
+                "-w",
+            ])
+            .arg(&file);
+        command.args(["tcp", "or", "proto", "4"]);
+        let tcpdump = Process::start(command);
+        wait::until("tcpdump listens", || tcpdump.said().contains("listening on"));
+        Capture { tcpdump, file }
+    }
+
+    /// Ends it once nothing comes any more, with everything that passed.
+    pub fn end(mut self) -> PathBuf {
+        let (mut size, mut same) = (0, 0);
+        wait::until("the capture is whole", || {
+            let now = std::fs::metadata(&self.file).map_or(0, |file| file.len());
+            same = if now == size { same + 1 } else { 0 };
+            size = now;
+            std::thread::park_timeout(Duration::from_millis(20));
+            same > 25
+        });
+        self.tcpdump.signal(Signal::INT);
+        self.tcpdump.wait();
+        self.file
+    }
+}
+
+/// Values of a field in the frames that fit.
+pub fn fields(file: &Path, filter: &str, field: &str) -> Vec<String> {
+    let mut tshark = Command::new(find("tshark"));
+    tshark.args(["-n", "-o", "tcp.desegment_tcp_streams:FALSE", "--disable-protocol", "http"]);
+    tshark.arg("-r").arg(file).args(["-Y", filter, "-T", "fields", "-e", field]);
+    let said = said(&mut tshark).unwrap();
+    said.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+}
+
+/// How many frames fit.
+pub fn count(file: &Path, filter: &str) -> u64 {
+    fields(file, filter, "frame.number").len() as u64
+}
+
+/// Packets with a number that came before, as tshark sees them: sent again, or in another order.
+pub const REPAIRS: &str = "(tcp.analysis.retransmission || tcp.analysis.fast_retransmission || \
+     tcp.analysis.spurious_retransmission || tcp.analysis.out_of_order)";

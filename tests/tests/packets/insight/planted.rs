@@ -1,0 +1,219 @@
+//! Planted causes, told by the right side, with tshark's counts.
+
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::Duration;
+
+use api::types::{PacketSide, SlowPackets};
+use lab::line::{CHAIN_CLIENT, CHAIN_RETURN, CHAIN_SERVER, Shape};
+use rustix::net::sockopt::{set_socket_linger, set_socket_recv_buffer_size};
+use tests::e2e::plane::ready;
+
+use super::capture::{Capture, REPAIRS, count, fields, have_tools};
+use super::world::{World, ask, far};
+
+/// Loses each so-many-th large packet of one direction.
+fn lossy(every: u64) -> Shape {
+    Shape { lose_every: every, ..shape() }
+}
+
+fn shape() -> Shape {
+    far(4)[0].clone()
+}
+
+/// Both captures while something is done: at the clients' side and at the servers'.
+fn captured(world: &World, run: impl FnOnce()) -> [std::path::PathBuf; 2] {
+    let ends =
+        ["front", "back"].map(|link| Capture::begin(&world.chain.between, link, world.dir()));
+    run();
+    ends.map(Capture::end)
+}
+
+/// Whose packets are whose; the daemon's own connections to the server come from another address.
+fn client() -> String {
+    format!("ip.src == {CHAIN_CLIENT}")
+}
+
+fn server() -> String {
+    format!("ip.src == {CHAIN_SERVER} && ip.dst == {CHAIN_RETURN}")
+}
+
+fn repairs(side: &PacketSide) -> u64 {
+    side.lost_before + side.lost_behind + side.reordered
+}
+
+/// What tshark sees of clients at the front, and of servers at the back, is what is told.
+fn agree(told: &SlowPackets, [front, back]: &[std::path::PathBuf; 2]) {
+    let side = |side: &PacketSide, file: &Path, who: &str| {
+        let what = format!("{who}: {side:?}");
+        // A capture may begin or end a packet apart.
+        let packets = count(file, &format!("tcp && {who}"));
+        assert!(side.packets.abs_diff(packets) <= 1, "{packets} packets of {what}");
+        let again = count(file, &format!("{who} && {REPAIRS}"));
+        assert_eq!(repairs(side), again, "repairs of {what}");
+        let zero = count(file, &format!("{who} && tcp.analysis.zero_window"));
+        assert_eq!(side.zero_windows, zero, "zero windows of {what}");
+        let resets = count(file, &format!("{who} && tcp.flags.reset == 1"));
+        assert_eq!(side.resets, resets, "resets of {what}");
+    };
+    side(&told.client, front, &client());
+    if let Some(server) = &told.server {
+        side(server, back, &self::server());
+    }
+}
+
+fn of(told: &SlowPackets, owner: &str, limit: &str) -> f64 {
+    let fits = |it: &&api::types::SlowReason| it.owner == owner && it.limit == limit;
+    told.reasons.iter().find(fits).map_or(0.0, |reason| reason.seconds)
+}
+
+fn no_loss(side: &PacketSide) -> bool {
+    repairs(side) == 0
+}
+
+#[test]
+fn a_healthy_connection_is_blamed_for_nothing_but_opening() {
+    if !ready() || !have_tools() {
+        return;
+    }
+    let world = World::open("nat", far(15), far(10));
+    let files = captured(&world, || (0..5).for_each(|_| world.fetch(20_000)));
+    let told = world.settled(5);
+    agree(&told, &files);
+    assert!(told.both_directions && told.handshakes.done == 5 && told.unscaled == 0, "{told:?}");
+    assert!(told.reasons.iter().all(|it| it.limit == "CONNECT"), "{told:?}");
+    let [server, client, whole] =
+        [told.handshakes.server_part, told.handshakes.client_part, told.handshakes.whole]
+            .map(|part| part.unwrap());
+    // Both lines take their time both ways; what is above that is the machine's.
+    for (part, least) in [(server, 20.0), (client, 30.0), (whole, 50.0)] {
+        assert!(part.count == 5 && part.median_ms >= least - 1.0, "{part:?}");
+    }
+    // The same between the same packets where tshark sees them: SYN and SYN-ACK at the servers' side.
+    let at = |flags: &str| -> Vec<f64> {
+        let filter = format!(
+            "(ip.src == {CHAIN_RETURN} || ip.dst == {CHAIN_RETURN}) && tcp.flags & 0x12 == {flags}"
+        );
+        fields(&files[1], &filter, "frame.time_epoch")
+            .iter()
+            .map(|it| it.parse().unwrap())
+            .collect()
+    };
+    let (asked, answered) = (at("0x02"), at("0x12"));
+    let mut theirs: Vec<f64> = asked.iter().zip(&answered).map(|(a, b)| (b - a) * 1e3).collect();
+    theirs.sort_by(f64::total_cmp);
+    assert!((theirs[2] - server.median_ms).abs() < 5.0, "{theirs:?} {server:?}");
+    let text = world.verb(&["explain", "slow", "shop", "--since", "1h"]).out;
+    for part in
+        ["shop: connections by nat", "every one is watched", "to the server and back", "web/a"]
+    {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn losses_are_told_by_which_side_of_us_they_are_on() {
+    if !ready() || !have_tools() {
+        return;
+    }
+    // On the server's line its data is lost before us, on the client's behind us.
+    let rows = [([shape(), lossy(40)], far(4), false), (far(4), [shape(), lossy(40)], true)];
+    for (near, beyond, before) in rows {
+        let world = World::open("nat", near, beyond);
+        let files = captured(&world, || (0..4).for_each(|_| world.fetch(400_000)));
+        let told = world.settled(4);
+        agree(&told, &files);
+        let server = told.server.unwrap();
+        let lost = [server.lost_before, server.lost_behind];
+        let (there, elsewhere) = if before { (lost[0], lost[1]) } else { (lost[1], lost[0]) };
+        assert!(there >= 4, "{server:?}");
+        // A tail that was not lost may be sent once too often.
+        assert!(elsewhere * 4 <= there, "{server:?}");
+        assert!(
+            of(&told, "network", "LOSS") > 0.0
+                && told.reasons.iter().all(|it| it.owner == "network"),
+            "{told:?}"
+        );
+        assert!(no_loss(&told.client), "{told:?}");
+    }
+}
+
+#[test]
+fn what_clients_send_is_told_with_every_method() {
+    if !ready() || !have_tools() {
+        return;
+    }
+    for forward in ["nat", "mac", "tunnel"] {
+        let world = World::open(forward, [lossy(30), shape()], far(4));
+        let files = captured(&world, || (0..3).for_each(|_| world.push(300_000)));
+        let told = world.settled(3);
+        agree(&told, &files);
+        assert!(told.client.lost_before >= 3, "{forward}: {told:?}");
+        assert!(told.client.lost_behind * 4 <= told.client.lost_before, "{forward}: {told:?}");
+        assert_eq!(told.server.is_some(), forward == "nat");
+        assert_eq!(told.handshakes.server_part.is_some(), forward == "nat");
+        let whole = told.handshakes.whole.unwrap();
+        assert!(whole.count == 3 && whole.median_ms >= 15.0, "{forward}: {whole:?}");
+        assert_eq!(told.unseen.iter().any(|it| it.contains("server's half")), forward != "nat");
+    }
+}
+
+/// A client with little room that does not read.
+fn small(socket: &OwnedFd) {
+    set_socket_recv_buffer_size(socket, 8 * 1024).unwrap();
+}
+
+#[test]
+fn a_client_that_does_not_read_is_told_by_its_closed_window() {
+    if !ready() || !have_tools() {
+        return;
+    }
+    for forward in ["nat", "mac", "tunnel"] {
+        let world = World::open(forward, far(4), far(4));
+        let files = captured(&world, || {
+            let mut stream = world.connect_with(small);
+            ask(&mut stream, "get 300000");
+            world.until("the window stands closed", |it| it.client.zero_window_ms >= 1_500.0);
+            let mut all = Vec::new();
+            stream.read_to_end(&mut all).unwrap();
+            assert_eq!(all.len(), 300_000);
+        });
+        let told = world.settled(1);
+        agree(&told, &files);
+        let owner = told.owners.iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds)).unwrap();
+        assert_eq!(owner.owner, "client", "{forward}: {told:?}");
+        assert!(of(&told, "client", "ZERO_WINDOW") >= 1.5, "{forward}: {told:?}");
+        assert!(of(&told, "network", "LOSS") < 0.5, "{forward}: {told:?}");
+    }
+}
+
+#[test]
+fn resets_are_told_by_who_sent_them() {
+    if !ready() || !have_tools() {
+        return;
+    }
+    for forward in ["nat", "mac"] {
+        let world = World::open(forward, far(4), far(4));
+        let files = captured(&world, || {
+            for _ in 0..3 {
+                let mut stream = world.connect();
+                ask(&mut stream, "reset");
+                let _ = stream.read_to_end(&mut Vec::new());
+            }
+            for _ in 0..2 {
+                let mut stream = world.connect();
+                ask(&mut stream, "hold");
+                set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
+            }
+        });
+        let told = world.settled(5);
+        agree(&told, &files);
+        // What reaches a socket that was closed with a reset is answered with another one.
+        assert!(told.client.resets >= 2, "{forward}: {told:?}");
+        assert_eq!(told.server.map(|it| it.resets), (forward == "nat").then_some(3), "{forward}");
+        assert_eq!(told.balancer_resets, 0);
+        let notes: Vec<_> = told.examples.iter().flat_map(|it| &it.notes).collect();
+        assert!(notes.iter().any(|note| *note == "reset-by-client"), "{notes:?}");
+    }
+}

@@ -1,0 +1,33 @@
+//! One of three servers of HTTP/2 errs, hangs or resets its streams: as with servers of HTTP/1, clients see next to nothing
+//! of it.
+
+use std::net::SocketAddr;
+
+use tests::e2e::h2origin::{H2Fault, H2Origin, Manner};
+use tests::e2e::setup::Setup;
+
+use super::one_bad::{POOL, bad_in};
+
+fn with_fault(what: &str, fault: H2Fault) {
+    let manner = |name| Manner { name, streams: 100, refusals: 0 };
+    let origins = ["a", "b", "c"].map(|name| H2Origin::start(manner(name)));
+    let addresses: Vec<SocketAddr> = origins.iter().map(H2Origin::address).collect();
+    let pool = format!("{POOL}\nhttp2 = \"only\"");
+    let setup = Setup::http(&addresses).pool(&pool).quiet();
+    bad_in(what, &setup, || origins[0].fault(fault), |_| ());
+}
+
+#[test]
+fn it_errs() {
+    with_fault("errs in HTTP/2", H2Fault::Errs);
+}
+
+#[test]
+fn it_takes_streams_and_says_nothing() {
+    with_fault("hangs in HTTP/2", H2Fault::Hangs);
+}
+
+#[test]
+fn it_resets_streams() {
+    with_fault("resets in HTTP/2", H2Fault::Resets);
+}

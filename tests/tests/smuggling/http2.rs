@@ -1,0 +1,193 @@
+//! The cases of HTTP/2, each on a connection of its own, before each kind of server.
+
+use std::net::SocketAddr;
+
+use fuzz::corpus::unescape;
+use tests::e2e::balancer::{Balancer, figure};
+use tests::e2e::frames::{END, Frame, Frames, WHOLE, byte_fields, kind};
+use tests::e2e::setup::Setup;
+
+use super::behind::Behind;
+use super::table::{Case, Expect, Passed, read};
+use super::verdict::{Sent, judge};
+
+#[test]
+fn nginx_sees_what_was_passed_on() {
+    replay(&Behind::nginx());
+}
+
+#[test]
+fn apache_sees_what_was_passed_on() {
+    replay(&Behind::apache(false));
+}
+
+#[test]
+fn lenient_apache_sees_what_was_passed_on() {
+    replay(&Behind::apache(true));
+}
+
+#[test]
+fn node_sees_what_was_passed_on() {
+    replay(&Behind::node(false));
+}
+
+#[test]
+fn lenient_node_sees_what_was_passed_on() {
+    replay(&Behind::node(true));
+}
+
+#[test]
+fn go_sees_what_was_passed_on() {
+    replay(&Behind::go());
+}
+
+fn replay(behind: &Behind) {
+    let setup = Setup::http(&[behind.address()]).global("workers = 1\n");
+    let balancer = Balancer::start(&setup.service("http2 = \"always\"\n"));
+    let cases = read(include_str!("http2.txt"));
+    assert!(cases.len() >= 50, "{} cases", cases.len());
+    let sent: Vec<Sent> = cases.into_iter().map(|case| one(&balancer, case)).collect();
+    assert_eq!(balancer.client().get("/last").status(), 200);
+    judge(&balancer, behind, &sent, "/last");
+    figure(format!("smuggling from HTTP/2 to HTTP/1: {} cases, no disagreement", sent.len()));
+}
+
+/// What a case sends.
+#[derive(Default)]
+struct Request {
+    fields: Vec<(Vec<u8>, Vec<u8>)>,
+    data: Vec<Vec<u8>>,
+    trailers: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+fn one(balancer: &Balancer, case: Case) -> Sent {
+    let request = request(&case);
+    let mut client = Frames::to(balancer.front());
+    let address = client.local();
+    send(&mut client, &request);
+    client.get(3, &case.same());
+    let passes = case.expect.iter().all(|it| matches!(it, Expect::Passed(_)));
+    let either =
+        case.expect.iter().any(|it| matches!(it, Expect::Passed(Passed { either: true, .. })));
+    let (first, second) = answers(&mut client);
+    let mut wrong = Vec::new();
+    if passes != first && !either {
+        wrong.push(format!("an answer with 200: {first}"));
+    }
+    // A connection that is still there after a refusal must serve what follows.
+    let followed = second == Follows::Answered;
+    if passes && !followed && !either {
+        wrong.push("the next stream was not answered".to_owned());
+    }
+    if second == Follows::Otherwise {
+        wrong.push("the next stream was answered with something else than 200".to_owned());
+    }
+    wrong.extend(fresh(balancer.front(), &case));
+    Sent { case, client: address, followed, wrong }
+}
+
+fn fresh(front: SocketAddr, case: &Case) -> Option<String> {
+    let target = case.fresh();
+    let mut other = tests::e2e::client::Client::to(front);
+    let answer = other.get(&target);
+    let said = answer.field("x-seen").unwrap_or_default();
+    let wanted = format!("GET {target}");
+    (!said.starts_with(&wanted)).then(|| format!("{wanted} was answered by {answer:?}"))
+}
+
+fn request(case: &Case) -> Request {
+    let mut request = Request::default();
+    let (mut named, mut late) = (Vec::new(), Vec::new());
+    for line in case.text.lines() {
+        let at = line[1..].find(": ").map(|at| at + 1);
+        let (name, value) = match at {
+            Some(at) => (&line[..at], &line[at + 2..]),
+            None => (line.trim_end_matches(':'), ""),
+        };
+        match name {
+            "data" => request.data.push(unescape(value)),
+            "absent" => named.push(value.to_owned()),
+            "empty" => late.push((Vec::new(), unescape(value))),
+            "late" => late.push(pair(value)),
+            "trailer" => request.trailers.push(pair(value)),
+            _ => {
+                named.push(name.to_owned());
+                late.push((unescape(name), unescape(value)));
+            }
+        }
+    }
+    let path = format!("/{}/a", case.name);
+    let usual = [(":method", "GET"), (":scheme", "http"), (":authority", "shop.example")];
+    for (name, value) in usual.into_iter().chain([(":path", path.as_str())]) {
+        if !named.iter().any(|it| it == name) {
+            request.fields.push((name.into(), value.into()));
+        }
+    }
+    request.fields.extend(late);
+    // Pseudo-header fields come first (RFC 9113 §8.3), unless a case says otherwise.
+    if !case.text.contains("late: ") {
+        request.fields.sort_by_key(|(name, _)| !name.starts_with(b":"));
+    }
+    request
+}
+
+fn pair(text: &str) -> (Vec<u8>, Vec<u8>) {
+    let at = text[1..].find(": ").unwrap() + 1;
+    (unescape(&text[..at]), unescape(&text[at + 2..]))
+}
+
+fn send(client: &mut Frames, request: &Request) {
+    let (body, trailers) = (!request.data.is_empty(), !request.trailers.is_empty());
+    let last = |is: bool| if is { END } else { 0 };
+    client.send(kind::HEADERS, WHOLE | last(!body), 1, &byte_fields(&request.fields));
+    for (at, piece) in request.data.iter().enumerate() {
+        let end = at + 1 == request.data.len() && !trailers;
+        client.send(kind::DATA, last(end), 1, piece);
+    }
+    if trailers {
+        client.send(kind::HEADERS, END | WHOLE, 1, &byte_fields(&request.trailers));
+    }
+}
+
+/// What became of the stream behind the case's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Follows {
+    /// 200.
+    Answered,
+    /// Another status, or a reset that does not say that nothing was done.
+    Otherwise,
+    /// Its connection ended first.
+    Gone,
+}
+
+/// Whether the first stream was answered with 200, and what became of the second.
+fn answers(client: &mut Frames) -> (bool, Follows) {
+    // `:status: 200` is the eighth field of the static table (RFC 7541, appendix A).
+    let good = |frame: &Frame| frame.payload.first() == Some(&0x88);
+    // 100, as a text or in Huffman's code (RFC 7541, appendix B).
+    let goes_on = |frame: &Frame| {
+        let rest = frame.payload.get(1..).unwrap_or_default();
+        rest.starts_with(b"\x03100") || rest.starts_with(&[0x82, 0x08, 0x01])
+    };
+    let (mut first, mut second) = (None, None);
+    while first.is_none() || second.is_none() {
+        let Some(frame) = client.frame() else { break };
+        let answer = match frame.kind {
+            kind::HEADERS if goes_on(&frame) => continue,
+            kind::HEADERS => good(&frame),
+            kind::RESET => false,
+            _ => continue,
+        };
+        match frame.stream {
+            1 => first = first.or(Some(answer)),
+            3 => second = second.or(Some(answer)),
+            _ => {}
+        }
+    }
+    let second = match second {
+        Some(true) => Follows::Answered,
+        Some(false) => Follows::Otherwise,
+        None => Follows::Gone,
+    };
+    (first == Some(true), second)
+}

@@ -1,0 +1,79 @@
+//! The server beyond the routers: says to each connection from which address it comes, and gives back what it gets.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::time::Duration;
+
+use lab::net::Namespace;
+
+/// The server's addresses.
+pub const V4: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
+pub const V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0xe, 0, 0, 0, 0, 1);
+
+/// Whoever waits longer waits for nothing.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A connection as the server sees it.
+pub struct Line {
+    stream: BufReader<TcpStream>,
+    /// Where it comes from, as the server sees it.
+    pub from: IpAddr,
+}
+
+/// Serves at an address of the server's until the test ends.
+pub fn serve(host: &Namespace, ip: IpAddr) -> SocketAddr {
+    let listener = host.within(|| TcpListener::bind((ip, 0)).unwrap()).unwrap();
+    let at = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        while let Ok((stream, from)) = listener.accept() {
+            std::thread::spawn(move || {
+                let mut out = stream.try_clone().unwrap();
+                let _ = writeln!(out, "{}", from.ip());
+                for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                    if writeln!(out, "{line}").is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    at
+}
+
+impl Line {
+    /// Connects from a host; `None`: nobody answers within `patience`.
+    pub fn to(host: &Namespace, at: SocketAddr, patience: Duration) -> Option<Line> {
+        let stream = host.within(|| TcpStream::connect_timeout(&at, patience)).unwrap().ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let mut stream = BufReader::new(stream);
+        let from = read(&mut stream).parse().unwrap();
+        Some(Line { stream, from })
+    }
+
+    /// Says something and hears it back.
+    pub fn speak(&mut self) {
+        self.stream.get_mut().write_all(b"word\n").unwrap();
+        assert_eq!(read(&mut self.stream), "word");
+    }
+}
+
+/// So many connections from a host.
+pub fn lines(host: &Namespace, at: SocketAddr, count: usize) -> Vec<Line> {
+    (0..count).map(|_| Line::to(host, at, PATIENCE).expect("the server answers")).collect()
+}
+
+/// How many come from each address.
+pub fn shares(lines: &[Line]) -> BTreeMap<IpAddr, usize> {
+    let mut shares = BTreeMap::new();
+    for line in lines {
+        *shares.entry(line.from).or_default() += 1;
+    }
+    shares
+}
+
+fn read(from: &mut BufReader<TcpStream>) -> String {
+    let mut line = String::new();
+    from.read_line(&mut line).unwrap();
+    line.trim_end().to_owned()
+}

@@ -1,0 +1,116 @@
+//! Connections take uplinks by weight and priority, and stay on them.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use lab::net::Namespace;
+use tests::e2e::wait;
+
+use super::server::{Line, V4, V6, lines, serve, shares};
+use super::world::{BOTH, DUAL, World, own, own6};
+
+/// Connections of which shares are told: three quarters of them are off by 30 once in a million runs.
+const MANY: usize = 200;
+const OFF: usize = 30;
+
+fn weighted(host: &Namespace, to: SocketAddr) -> Vec<Line> {
+    let lines = lines(host, to, MANY);
+    let shares = shares(&lines);
+    let first = shares.get(&own(1)).copied().unwrap_or_default();
+    println!("proof: of {MANY} connections {first} took the uplink of weight 3 of 4");
+    assert!(first.abs_diff(MANY * 3 / 4) <= OFF, "{shares:?}");
+    assert_eq!(shares.values().sum::<usize>(), first + shares[&own(2)], "{shares:?}");
+    lines
+}
+
+/// Connections go on while weights and verdicts change, and new ones follow the change.
+fn stays(world: &World, host: &Namespace, to: SocketAddr) {
+    let mut all = weighted(host, to);
+    world.apply(&BOTH.replace("weight = 3", "weight = 0"));
+    wait::until("the first takes nothing new", || world.one("one", "ipv4").share == 0.0);
+    for line in &mut all {
+        line.speak();
+    }
+    assert!(all.iter().any(|line| line.from == own(1)));
+    let new = lines(host, to, 20);
+    assert!(new.iter().all(|line| line.from == own(2)), "{:?}", shares(&new));
+}
+
+#[test]
+fn own_connections_take_uplinks_by_weight_and_stay() {
+    let Some(world) = World::open(BOTH) else { return };
+    let to = serve(&world.server, V4.into());
+    stays(&world, &world.host, to);
+    assert!(world.one("one", "ipv4").own >= 100);
+    let shown = world.verb(&["status"]).out;
+    assert!(shown.contains("UPLINK") && shown.contains("198.51.100.1 answers"), "{shown}");
+}
+
+#[test]
+fn forwarded_connections_take_uplinks_by_weight_and_stay() {
+    let inside = "[uplinks]\ninside = \"lan0\"\n";
+    let Some(world) = World::open(&format!("{inside}{BOTH}")) else { return };
+    let to = serve(&world.server, V4.into());
+    let mut all = weighted(&world.inside, to);
+    let changed = format!("{inside}{}", BOTH.replace("weight = 3", "weight = 0"));
+    world.apply(&changed);
+    wait::until("the first takes nothing new", || world.one("one", "ipv4").share == 0.0);
+    for line in &mut all {
+        line.speak();
+    }
+    let new = lines(&world.inside, to, 20);
+    assert!(new.iter().all(|line| line.from == own(2)), "{:?}", shares(&new));
+    wait::until("each is counted once", || {
+        let all = ["one", "two"].map(|name| world.one(name, "ipv4").forwarded);
+        all.iter().sum::<u64>() == MANY as u64 + 20
+    });
+}
+
+#[test]
+fn both_families_are_shared_and_priorities_hold() {
+    let uplinks = format!("[uplinks]\ninside = \"lan0\"\ntranslate = \"both\"\n{DUAL}");
+    let Some(world) = World::open(&uplinks) else { return };
+    let to = serve(&world.server, V6.into());
+    for host in [&world.host, &world.inside] {
+        let shares = shares(&lines(host, to, 100));
+        assert_eq!(shares.keys().copied().collect::<Vec<_>>(), [own6(1), own6(2)], "{shares:?}");
+        assert!(shares.values().all(|share| share.abs_diff(50) <= 25), "{shares:?}");
+    }
+    let second = uplinks.replacen("interface = \"eth1\"", "priority = 2\ninterface = \"eth1\"", 1);
+    world.apply(&second);
+    wait::until("the first has the second rank", || world.one("one", "ipv6").share == 0.0);
+    for host in [&world.host, &world.inside] {
+        assert!(lines(host, to, 20).iter().all(|line| line.from == own6(2)));
+    }
+}
+
+#[test]
+fn what_is_bound_to_an_address_leaves_by_its_uplink() {
+    let Some(world) = World::open(BOTH) else { return };
+    let to = serve(&world.server, V4.into());
+    for uplink in [1, 2] {
+        for _ in 0..10 {
+            let from = world.host.within(|| bound(own(uplink), to)).unwrap();
+            assert_eq!(from, own(uplink));
+        }
+    }
+    // What is nearer than a default route stays where it leads.
+    let near = serve(&world.routers[1], IpAddr::from([10, 61, 2, 1]));
+    for _ in 0..10 {
+        assert!(Line::to(&world.host, near, Duration::from_secs(5)).is_some());
+    }
+}
+
+/// Connects from an address, and says which one the server saw.
+fn bound(from: IpAddr, to: SocketAddr) -> IpAddr {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind((from, 0).into()).unwrap();
+        let mut stream = socket.connect(to).await.unwrap();
+        let mut line = String::new();
+        let mut reader = tokio::io::BufReader::new(&mut stream);
+        tokio::io::AsyncBufReadExt::read_line(&mut reader, &mut line).await.unwrap();
+        line.trim().parse().unwrap()
+    })
+}
