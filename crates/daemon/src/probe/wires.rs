@@ -114,7 +114,10 @@ fn stream(target: &Target) -> io::Result<OwnedFd> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         return Ok(socket_with(family(target.address), SocketType::STREAM, flags, None)?);
     }
-    l7::socket::outgoing(target.address, target.source, options)
+    match l7::socket::outgoing(target.address, target.source, options) {
+        Err(error) if is_elsewhere(&error) => l7::socket::outgoing(target.address, None, options),
+        had => had,
+    }
 }
 
 fn datagram(target: &Target) -> io::Result<OwnedFd> {
@@ -147,9 +150,18 @@ fn from(socket: &OwnedFd, target: &Target) -> io::Result<()> {
         socket.set_mark(mark)?;
     }
     if let Some(source) = target.source {
-        socket.bind(&SocketAddr::new(source, 0).into())?;
+        match socket.bind(&SocketAddr::new(source, 0).into()) {
+            Err(error) if is_elsewhere(&error) => {}
+            bound => bound?,
+        }
     }
     Ok(())
+}
+
+/// Whether a source address is not here, as one that another member has now: the server is judged all the same, from
+/// whichever address the kernel takes.
+fn is_elsewhere(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::ADDRNOTAVAIL.raw_os_error())
 }
 
 fn family(address: SocketAddr) -> AddressFamily {

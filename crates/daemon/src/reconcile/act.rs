@@ -2,7 +2,7 @@
 //!
 //! Closing, snapshot, opening: a listener never has a service that the snapshot lacks. Nothing is decided here.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -181,18 +181,21 @@ fn alter(listeners: &mut Listeners, steps: &[Step], new: &Book) -> Result<(), Li
     Ok(())
 }
 
-/// Tries the settings of every pool whose own have changed.
+/// Tries the settings of every pool whose own have changed. A source address that moves with a group may be elsewhere.
 fn rehearse(listeners: &mut Listeners, old: &Book, new: &Book) -> Result<(), ActError> {
+    let groups = new.config.iter().flat_map(|config| config.vrrp.values());
+    let moving: Vec<IpAddr> = groups.flat_map(|group| group.moves().map(|(ip, _)| ip)).collect();
     for (name, pool) in &new.pools {
         let config = &pool.config;
         let before = old.pools.get(name).map(|view| &view.config);
         if before.is_some_and(|b| b.socket == config.socket && b.source == config.source) {
             continue;
         }
-        let sources: Vec<_> = match config.source.is_empty() {
-            true => vec![None],
-            false => config.source.iter().copied().map(Some).collect(),
-        };
+        let here = config.source.iter().copied().filter(|ip| !moving.contains(ip));
+        let mut sources: Vec<_> = here.map(Some).collect();
+        if sources.is_empty() {
+            sources.push(None);
+        }
         for source in sources {
             listeners
                 .rehearse(source, &config.socket)
