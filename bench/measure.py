@@ -63,7 +63,7 @@ class Bench:
             folder.chmod(0o755)
             setting = Setting(self.scenario.kind, port, self.origin_port, folder)
             try:
-                program = Program(peer.command(setting), BALANCER_CORE, folder, port, peer.env)
+                program = Program(peer.command(setting), BALANCER_CORE, folder, port, peer.env, setting.kind)
                 return self.stack.enter_context(program)
             except StartError:
                 if left == 0:

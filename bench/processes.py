@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import socket
+import ssl
 import subprocess
 import time
 from pathlib import Path
@@ -38,7 +39,8 @@ def free_ports(count):
 class Program:
     """A running program, its threads and children. Use it in a `with` block: leaving ends it."""
 
-    def __init__(self, command, core, folder, port=None, env=None):
+    def __init__(self, command, core, folder, port=None, env=None, kind="http"):
+        self.kind = kind
         self.command = [str(part) for part in command]
         self.log = Path(folder) / f"{Path(self.command[0]).name}-{time.monotonic_ns()}.log"
         self.port = port
@@ -67,12 +69,12 @@ class Program:
         self.stop()
 
     def await_port(self):
-        """Returns once the port answers a request with 200: some accept before they know their routes."""
+        """Returns once the port answers as it should: some accept before they know their routes."""
         limit = time.monotonic() + START_LIMIT_S
         while time.monotonic() < limit:
             if self.child.poll() is not None:
                 break
-            if _answers(self.port):
+            if ANSWERS.get(self.kind, _answers)(self.port):
                 return
             time.sleep(0.02)
         said = self.log.read_text(errors="replace")[-2000:]
@@ -114,7 +116,30 @@ class Program:
 
 
 def _answers(port):
-    client = http.client.HTTPConnection("127.0.0.1", port, timeout=1)
+    return _is_200(http.client.HTTPConnection("127.0.0.1", port, timeout=1))
+
+
+def _answers_https(port):
+    unverified = ssl.create_default_context()
+    unverified.check_hostname = False
+    unverified.verify_mode = ssl.CERT_NONE
+    return _is_200(http.client.HTTPSConnection("127.0.0.1", port, timeout=1, context=unverified))
+
+
+def _answers_http2(port):
+    """A server of HTTP/2 begins with a frame of settings (type 4)."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), 1) as client:
+            client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04" + bytes(5))
+            return client.recv(9)[3:4] == b"\x04"
+    except OSError:
+        return False
+
+
+ANSWERS = {"https": _answers_https, "http2": _answers_http2}
+
+
+def _is_200(client):
     try:
         client.request("GET", "/")
         return client.getresponse().status == 200

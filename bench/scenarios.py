@@ -78,6 +78,23 @@ SCENARIOS = [
         {"haproxy": 0.65, "nginx": 0.70},
     ),
     Scenario(
+        "https-page",
+        f"HTTPS, {PAGE:,} B body, 50 connections",
+        "https",
+        PAGE,
+        50,
+        {"haproxy": 0.60, "nginx": 0.60},
+    ),
+    Scenario(
+        "https-handshake",
+        f"HTTPS, {SMALL} B, a full handshake (P-256) per request, 64 at a time",
+        "https",
+        SMALL,
+        64,
+        {"nginx": 0.60, "haproxy": None},
+        close=True,
+    ),
+    Scenario(
         "http2-100",
         f"HTTP/2, {SMALL} B, 4 connections with 100 streams each",
         "http2",
