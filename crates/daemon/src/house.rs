@@ -8,11 +8,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-use l7::{Access, Open, Plane, PlaneOptions, PortUse};
-use model::config::{AccessTarget, Config, Global};
-use model::id::{ListenerId, ServerId, ServiceId};
-use model::snapshot::Snapshot;
+use l7::{Open, Plane, PortUse};
+use model::config::Global;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
@@ -49,18 +46,15 @@ use crate::users;
 use crate::vrrp;
 use crate::ways::Ways;
 
-/// Our name in Via.
-const NODE: &str = "steelyard";
-/// Descriptors that are not for clients: logs, probes, API, epoll, listeners.
-const OWN_DESCRIPTORS: u64 = 128;
-/// Client connections at most when the configuration does not say.
-const CONNECTIONS: u64 = 1_000_000;
+mod carrier;
+mod size;
+
+use carrier::Carrier;
+
 /// Between two looks at what is still open.
 const LOOK: Duration = Duration::from_millis(20);
 /// For the workers to end what is cut, so that it is counted and logged with its cause.
 const CUT: Duration = Duration::from_secs(1);
-/// Workers cut by themselves so much after the limit: whoever leaves looks at what is left before, and then cuts.
-const LATER: Duration = Duration::from_millis(100);
 /// For the API to finish answers, and for the log to be written, at the end.
 const LAST: Duration = Duration::from_secs(2);
 
@@ -126,13 +120,13 @@ impl House {
     /// See `BuildError`.
     pub async fn build(plan: Plan) -> Result<House, BuildError> {
         let Plan { change, global, inherited, before, keeper, state, file, events } = plan;
-        let workers = workers(&global);
+        let workers = size::workers(&global);
         let notice = events.clone();
         let notice = Box::new(move |text: String| notice.warn("access-log", text));
         let access = Arc::new(AccessLog::start(&global.access_log.target, notice)?);
         let (prober, observer) = probe::prober().map_err(BuildError::Probes)?;
         let ears = Ears::new(observer, Arc::clone(&access), events.clone());
-        let plane = Arc::new(Plane::start(options(&global, workers), Arc::new(ears))?);
+        let plane = Arc::new(Plane::start(size::options(&global, workers), Arc::new(ears))?);
 
         let mut listeners = Listeners::new(Box::new(Kernel), keeper, workers);
         listeners.inherit(inherited);
@@ -175,12 +169,7 @@ impl House {
             samples: Samples::default(),
             served: Arc::default(),
         });
-        let mut tasks = JoinSet::new();
-        tasks.spawn(actor.run());
-        tasks.spawn(pulse.run());
-        tasks.spawn(prober.run(control.clone()));
-        let (board, weighed) = (Arc::clone(&vitals.board), Arc::clone(&vitals.weighed));
-        tasks.spawn(judge::run(control.clone(), board, weighed, packets.view()));
+        let mut tasks = begin(&control, (actor, pulse, prober), &vitals);
         follow(&mut tasks, &control, (&vitals, place), &annals);
         Ok(House {
             control,
@@ -300,6 +289,21 @@ impl House {
     }
 }
 
+/// Work that the rest stands on: what changes things, and what finds out how servers are and what that makes of them.
+fn begin(
+    control: &Control,
+    (actor, pulse, prober): (Actor, vrrp::Pulse, probe::Prober),
+    vitals: &Vitals,
+) -> JoinSet<()> {
+    let (board, weighed) = (Arc::clone(&vitals.board), Arc::clone(&vitals.weighed));
+    let mut tasks = JoinSet::new();
+    tasks.spawn(actor.run());
+    tasks.spawn(pulse.run());
+    tasks.spawn(prober.run(control.clone()));
+    tasks.spawn(judge::run(control.clone(), board, weighed, vitals.packets.clone()));
+    tasks
+}
+
 /// Work that follows the pictures, or looks again each while, and is asked nothing.
 fn follow(
     tasks: &mut JoinSet<()>,
@@ -324,80 +328,6 @@ fn follow(
     tasks.spawn(Arc::clone(vitals).run_samples());
 }
 
-/// How many workers there are to be.
-fn workers(global: &Global) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    global.workers.map_or_else(cores, usize::from).max(1)
-}
-
-fn options(global: &Global, workers: usize) -> PlaneOptions {
-    let log = &global.access_log;
-    PlaneOptions {
-        workers,
-        pin: false,
-        connections: global.connections.unwrap_or_else(|| connections(descriptors())),
-        access: Access {
-            all: log.all,
-            format: log.format,
-            enabled: log.target != AccessTarget::Off,
-        },
-        sample: global.sample,
-        node: NODE.to_owned(),
-    }
-}
-
-/// Client connections that so many descriptors are enough for: each may need one towards a server.
-fn connections(descriptors: u64) -> u32 {
-    let connections = (descriptors.saturating_sub(OWN_DESCRIPTORS) / 2).clamp(16, CONNECTIONS);
-    u32::try_from(connections).unwrap_or(u32::MAX)
-}
-
-fn descriptors() -> u64 {
-    rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX)
-}
-
 fn ports_of(plane: &Weak<Plane>) -> Vec<PortUse> {
     plane.upgrade().map(|plane| plane.ports()).unwrap_or_default()
-}
-
-/// The planes behind the reconciler's seam.
-struct Carrier {
-    plane: Arc<Plane>,
-    packets: packets::order::Orders,
-}
-
-impl Engine for Carrier {
-    fn ahead(&self, snapshot: Arc<Snapshot>, config: Arc<Config>) -> BoxFuture<'static, ()> {
-        Box::pin(self.packets.clone().ahead(snapshot, config))
-    }
-    fn install(&self, snapshot: Arc<Snapshot>) {
-        self.plane.install(snapshot);
-    }
-    fn installed(&self) -> u64 {
-        self.plane.installed()
-    }
-    fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>) {
-        self.plane.listen(id, service, sockets);
-    }
-    fn unlisten(&self, id: ListenerId, accept_rest: bool) {
-        self.plane.unlisten(id, accept_rest);
-    }
-    fn cut(&self, server: ServerId) {
-        self.plane.cut(server);
-    }
-    fn drain(&self, limit: Duration) {
-        self.plane.drain(limit.saturating_add(LATER));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::connections;
-
-    #[test]
-    fn every_client_may_have_a_server() {
-        assert_eq!(connections(1024), 448);
-        assert_eq!(connections(10), 16);
-        assert_eq!(connections(u64::MAX), 1_000_000);
-    }
 }
