@@ -136,7 +136,7 @@ def nginx(setting):
         "listen": setting.listen,
         "fast": NGINX_FAST if setting.fast else "",
         "speaks": {"http2": "http2", "https": "ssl"}.get(setting.kind, ""),
-        "secure": f"ssl_certificate {pair}; ssl_certificate_key {pair};" if setting.kind == "https" else "",
+        "secure": f"ssl_certificate {pair}; ssl_certificate_key {pair}; ssl_protocols TLSv1.2 TLSv1.3;" if setting.kind == "https" else "",
     }
     return (NGINX_TOP + body).format(**values)
 

@@ -71,7 +71,7 @@ class Bench:
 
     def throughput(self, program, seconds):
         """Closed loop: as much as goes. Processor time of the balancer per completed request."""
-        drive = h2load if self.scenario.streams else wrk
+        drive = CLIENTS[self.scenario.client]
         drive(self.scenario, program.port, WARM_S)
         before = program.cpu_s()
         figures, requests = drive(self.scenario, program.port, seconds)
@@ -150,6 +150,25 @@ def h2load(scenario, port, seconds):
         raise RunError(said.group(0))
     rate = float(re.search(r"([\d.]+) req/s", done.stdout).group(1))
     return Figures(rps=rate), int(said.group(1))
+
+
+def ab(scenario, port, seconds):
+    """Runs ab, which opens a connection for each request; returns its figures and the number of answered requests."""
+    whole = max(1, round(seconds))
+    command = ["taskset", "-c", str(CLIENT_CORE), "ab", "-q", "-c", str(scenario.connections), "-t", str(whole)]
+    command += ["-n", "10000000", f"{'https' if scenario.kind == 'https' else 'http'}://127.0.0.1:{port}/"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=whole + 30)
+    found = {key: re.search(rf"^{key}:\s+([\d.]+)", done.stdout, re.MULTILINE) for key in AB}
+    if any(value is None for value in found.values()):
+        raise RunError(f"ab had no answers:\n{done.stdout}{done.stderr}")
+    answered, failed, rate = (float(value.group(1)) for value in found.values())
+    if failed or answered == 0 or "Non-2xx" in done.stdout:
+        raise RunError(f"requests failed:\n{done.stdout}")
+    return Figures(rps=rate), int(answered)
+
+
+AB = ("Complete requests", "Failed requests", "Requests per second")
+CLIENTS = {"wrk": wrk, "h2load": h2load, "ab": ab}
 
 
 def _percentile(text, percent):

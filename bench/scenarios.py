@@ -12,6 +12,7 @@ class Scenario:
 
     `measure` names the figure that is compared: cpu_us (processor time of the balancer per request), p99_ms, or
     rss_mib (absolute: the bar is of our own figure). `streams`: requests at a time on one connection of HTTP/2.
+    `client`: the program that asks; wrk resumes sessions of TLS, ab never does.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Scenario:
     measure: str = "cpu_us"
     close: bool = False
     streams: int = 0
+    client: str = "wrk"
 
 
 def _page(connections):
@@ -93,6 +95,16 @@ SCENARIOS = [
         64,
         {"nginx": 0.60, "haproxy": None},
         close=True,
+        client="ab",
+    ),
+    Scenario(
+        "https-resumed",
+        f"HTTPS, {SMALL} B, a resumed session per request, 64 at a time",
+        "https",
+        SMALL,
+        64,
+        {"nginx": None, "haproxy": None},
+        close=True,
     ),
     Scenario(
         "http2-100",
@@ -102,6 +114,7 @@ SCENARIOS = [
         4,
         {"haproxy": 1.00, "nginx": 1.00},
         streams=100,
+        client="h2load",
     ),
     Scenario(
         "rules-3000",

@@ -97,6 +97,8 @@ impl ServerTls {
         let mut config = builder.with_cert_resolver(Arc::new(
             ByName::new(from.identities, refuse).proving(from.proofs),
         ));
+        // Clients name what is strongest first, and most of them would do with what is cheaper.
+        config.ignore_client_order = true;
         // Tickets alone: what a client resumes with is then good at every worker, and costs us no memory.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         match from.tickets {
