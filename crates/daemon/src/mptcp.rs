@@ -3,11 +3,13 @@
 //!
 //! Sockets speak it by themselves (`socket.mptcp`); what follows from what is found is decided by `links::mptcp`.
 
+mod kept;
 pub mod view;
 
 use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +22,7 @@ use crate::control::Control;
 use crate::event::Events;
 use crate::uplinks::routes::{Interface, Netlink};
 use crate::uplinks::talk::talk;
+use kept::Kept;
 use view::{Connection, EndpointView, View};
 
 /// `NETLINK_GENERIC`, `NETLINK_SOCK_DIAG`.
@@ -69,7 +72,7 @@ async fn run(
 ) {
     let mut pictures = control.watch();
     let events = control.events().clone();
-    let mut life = Life { events, limits: None, stands: false, trouble: None };
+    let mut life = Life { events, state: None, kept: Kept::default(), trouble: None };
     let mut look = tokio::time::interval(LOOK);
     let mut alive = true;
     loop {
@@ -93,14 +96,20 @@ async fn run(
 
 struct Life {
     events: Events,
-    /// What was found before ours was written, once endpoints stand.
-    limits: Option<(u32, u32)>,
-    stands: bool,
+    /// Where it is kept what was set; `None`: no configuration was seen yet.
+    state: Option<PathBuf>,
+    kept: Kept,
     trouble: Option<String>,
 }
 
 impl Life {
     async fn follow(&mut self, config: &Config) -> View {
+        let state = &config.global.control.state;
+        if self.state.is_none() {
+            // What a process before set, which may have ended in any way.
+            self.kept = Kept::read(state);
+        }
+        self.state = Some(state.clone());
         let wanted = config.mptcp.wanted();
         if !wanted {
             self.give();
@@ -140,33 +149,49 @@ impl Life {
         let wanted = spots(config, &interfaces, &own.await?);
         drop(netlink);
         let family = family()?;
-        let taken = limits(family)?;
+        let (taken, found) = (limits(family)?, there(family)?);
         let most = u32::from(config.mptcp.subflows);
+        let words::Plan { steps, ours } = words::plan(&wanted, &found, &self.kept.spots);
+        let mut kept = self.kept.clone();
+        kept.spots = ours;
         if taken != (most, most) {
-            self.limits.get_or_insert(taken);
+            kept.limits.get_or_insert(taken);
+        }
+        // First: of what is set and not kept nobody knows whose it is.
+        self.keep(kept);
+        if taken != (most, most) {
             talk(GENERIC, &[words::limit(family, (most, most))])?;
         }
-        for step in words::steps(&wanted, &there(family)?) {
-            talk(GENERIC, &[words::change(family, &step)])?;
+        for step in &steps {
+            talk(GENERIC, &[words::change(family, step)])?;
         }
-        self.stands = true;
-        let there = there(family)?;
-        Ok(there
-            .iter()
-            .map(|spot| EndpointView { spot: *spot, ours: words::OURS.contains(&spot.id) })
-            .collect())
+        let ours = |spot: &Spot| self.kept.spots.contains(&(spot.id, spot.ip));
+        let view = |spot: Spot| EndpointView { spot, ours: ours(&spot) };
+        Ok(there(family)?.into_iter().map(view).collect())
+    }
+
+    fn keep(&mut self, kept: Kept) {
+        if self.kept == kept {
+            return;
+        }
+        self.kept = kept;
+        let written = self.state.as_ref().map_or(Ok(()), |state| self.kept.write(state));
+        if let Err(error) = written {
+            let text = format!("it cannot be kept which endpoints are ours: {error}");
+            self.events.warn("mptcp-trouble", text);
+        }
     }
 
     /// Gives everything up that a process of ours set.
     fn give(&mut self) {
-        if !std::mem::take(&mut self.stands) {
+        if self.kept.is_empty() {
             return;
         }
         let given = family().and_then(|family| {
-            for step in words::steps(&[], &there(family)?) {
-                talk(GENERIC, &[words::change(family, &step)])?;
+            for step in &words::plan(&[], &there(family)?, &self.kept.spots).steps {
+                talk(GENERIC, &[words::change(family, step)])?;
             }
-            if let Some(limits) = self.limits.take() {
+            if let Some(limits) = self.kept.limits {
                 talk(GENERIC, &[words::limit(family, limits)])?;
             }
             Ok(())
@@ -174,6 +199,7 @@ impl Life {
         if let Err(error) = given {
             self.events.warn("mptcp-trouble", format!("endpoints are left: {error}"));
         }
+        self.keep(Kept::default());
     }
 }
 

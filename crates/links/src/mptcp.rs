@@ -2,6 +2,7 @@
 //! and which subflows connections have. Messages of generic netlink (`linux/mptcp_pm.h`) and of socket diagnosis
 //! (`linux/inet_diag.h`). Pure.
 
+use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use model::config::Purpose;
@@ -73,6 +74,15 @@ pub enum Step {
     Remove(Spot),
 }
 
+/// What makes endpoints stand as wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// In this order.
+    pub steps: Vec<Step>,
+    /// Which are ours once all is done, by number and address.
+    pub ours: Vec<(u8, IpAddr)>,
+}
+
 /// A subflow of a connection, or a connection as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
@@ -113,23 +123,33 @@ pub fn flags(purpose: Purpose, backup: bool) -> u32 {
     flag(purpose.tells(), SIGNAL) | flag(purpose.opens(), SUBFLOW) | flag(backup, BACKUP)
 }
 
-/// What makes these endpoints stand. Addresses that somebody else made endpoints of are left as they are.
-pub fn steps(wanted: &[Spot], there: &[Spot]) -> Vec<Step> {
-    let ours = |spot: &&Spot| OURS.contains(&spot.id);
+/// What makes these endpoints stand. `kept`: those that were set by us, by number and address. Addresses that somebody else
+/// made endpoints of are left as they are, whatever their numbers: the kernel numbers on from the highest, ours included.
+pub fn plan(wanted: &[Spot], there: &[Spot], kept: &[(u8, IpAddr)]) -> Plan {
+    let wants = |ip: IpAddr| wanted.iter().any(|spot| spot.ip == ip);
+    // One that is wanted and has such a number was ours before it was kept which are.
+    let ours = |spot: &&Spot| {
+        OURS.contains(&spot.id) && (kept.contains(&(spot.id, spot.ip)) || wants(spot.ip))
+    };
     let taken = |ip: IpAddr| there.iter().any(|spot| spot.ip == ip && !ours(&spot));
     let same = |a: &Spot, b: &Spot| (a.ip, a.flags, a.ifindex) == (b.ip, b.flags, b.ifindex);
     let mut wanted: Vec<Spot> = wanted.iter().filter(|spot| !taken(spot.ip)).copied().collect();
-    wanted.dedup_by_key(|spot| spot.ip);
-    let (kept, gone): (Vec<&Spot>, Vec<&Spot>) =
-        there.iter().filter(ours).partition(|spot| wanted.iter().any(|one| same(one, spot)));
-    let mut steps: Vec<Step> = gone.into_iter().map(|spot| Step::Remove(*spot)).collect();
-    let mut free = OURS.filter(|id| !kept.iter().any(|spot| spot.id == *id));
-    for spot in wanted.iter().filter(|spot| !kept.iter().any(|one| same(one, spot))) {
+    let mut seen = HashSet::new();
+    wanted.retain(|spot| seen.insert(spot.ip));
+    let goes = |spot: &&Spot| ours(spot) && !wanted.iter().any(|one| same(one, spot));
+    let (gone, left): (Vec<&Spot>, Vec<&Spot>) = there.iter().partition(goes);
+    let mut plan = Plan {
+        ours: left.iter().copied().filter(ours).map(|spot| (spot.id, spot.ip)).collect(),
+        steps: gone.into_iter().map(|spot| Step::Remove(*spot)).collect(),
+    };
+    let mut free = OURS.filter(|id| !left.iter().any(|spot| spot.id == *id));
+    for spot in wanted.iter().filter(|spot| !left.iter().any(|one| same(one, spot))) {
         if let Some(id) = free.next() {
-            steps.push(Step::Add(Spot { id, ..*spot }));
+            plan.steps.push(Step::Add(Spot { id, ..*spot }));
+            plan.ours.push((id, spot.ip));
         }
     }
-    steps
+    plan
 }
 
 /// Asks for the number of the kernel's family.
@@ -288,12 +308,30 @@ mod tests {
     fn what_stands_is_left_and_what_is_not_ours_too() {
         let there =
             [at(1, "10.0.0.1", SIGNAL), at(232, "10.0.0.2", SUBFLOW), at(233, "10.0.0.3", SUBFLOW)];
+        let kept = [(232, there[1].ip), (233, there[2].ip)];
         let wanted =
             [at(0, "10.0.0.1", SUBFLOW), at(0, "10.0.0.2", SUBFLOW), at(0, "10.0.0.4", SIGNAL)];
-        let found = steps(&wanted, &there);
-        assert_eq!(found, [Step::Remove(there[2]), Step::Add(at(233, "10.0.0.4", SIGNAL))]);
-        assert_eq!(steps(&[], &there).len(), 2, "of the third nothing is known to us");
-        assert!(steps(&wanted[1..2], &there[..2]).is_empty());
+        let found = plan(&wanted, &there, &kept);
+        let new = at(233, "10.0.0.4", SIGNAL);
+        assert_eq!(found.steps, [Step::Remove(there[2]), Step::Add(new)]);
+        assert_eq!(found.ours, [kept[0], (233, new.ip)]);
+        assert_eq!(plan(&[], &there, &kept).steps.len(), 2);
+        assert!(plan(&wanted[1..2], &there[..2], &kept).steps.is_empty());
+        // What a daemon set that kept nothing is known by being wanted.
+        assert!(plan(&wanted[1..2], &there[..2], &[]).steps.is_empty());
+    }
+
+    #[test]
+    fn one_of_somebody_elses_that_was_numbered_behind_ours_is_left() {
+        let ours = at(232, "10.0.0.2", SIGNAL);
+        let theirs = at(233, "10.0.0.3", SIGNAL);
+        let kept = [(232, ours.ip)];
+        let wanted =
+            [at(0, "10.0.0.2", SIGNAL), at(0, "10.0.0.4", SIGNAL), at(0, "10.0.0.4", SIGNAL)];
+        let found = plan(&wanted, &[ours, theirs], &kept);
+        let new = at(234, "10.0.0.4", SIGNAL);
+        assert_eq!(found, Plan { steps: vec![Step::Add(new)], ours: vec![kept[0], (234, new.ip)] });
+        assert_eq!(plan(&[], &[ours, theirs], &kept).steps, [Step::Remove(ours)]);
     }
 
     #[test]
