@@ -68,6 +68,12 @@ fn render(plan: &PlanChange, paint: Paint) -> String {
         keys(&pool.keys, 4, "", &mut line);
         objects(&pool.servers, 4, "server", &mut line);
     }
+    for part in &plan.parts {
+        keys(&part.keys, 2, &format!("{} ", part.name), &mut line);
+    }
+    for (kind, changes) in &plan.objects {
+        objects(changes, 2, kind, &mut line);
+    }
     section(&mut out, "what it touches:", &plan.effects);
     section(&mut out, "what takes effect at the next start:", &plan.needs_restart);
     out
@@ -154,6 +160,12 @@ mod tests {
                     servers,
                 }],
             },
+            parts: vec![Changed {
+                name: "mptcp".into(),
+                keys: vec![key("use", None, Some("both"))],
+            }],
+            objects: [("link".into(), Changes { added: vec!["up".into()], ..Changes::default() })]
+                .into(),
             effects: vec!["service old: 3 connections finish within 30s".into()],
             needs_restart: vec!["workers".into()],
             warnings: vec![],
@@ -170,6 +182,8 @@ compared with generation 7:
     - server b
     ~ server a
       ~ weight: 1 -> 3
+  ~ mptcp use: unset -> both
+  + link up
 what it touches:
   service old: 3 connections finish within 30s
 what takes effect at the next start:

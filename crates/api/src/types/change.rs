@@ -2,6 +2,8 @@
 //!
 //! The configuration itself travels as TOML text. What differs is worked out by `model::config::diff`, not here.
 
+use std::collections::BTreeMap;
+
 use model::config::Finding;
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +81,13 @@ pub struct PlanChange {
     pub services: Changes,
     /// Pools.
     pub pools: PoolChanges,
+    /// Tables of one part that differ: `packets`, `mptcp`, `uplinks`, `names`.
+    #[serde(default)]
+    pub parts: Vec<Changed>,
+    /// Objects of all other kinds, by the kind's table: `vrrp`, `heartbeat`, `capture`, `link`, `uplink`, `zone`, `name`.
+    /// Kinds without a difference are left out.
+    #[serde(default)]
+    pub objects: BTreeMap<String, Changes>,
     /// Which listeners, connections and exchanges it touches, each a whole sentence.
     pub effects: Vec<String>,
     /// What takes effect only in the next process, each a whole sentence or a key.

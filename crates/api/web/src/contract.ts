@@ -89,7 +89,7 @@ export type KeyChange = { "from"?: (string | null); "key": string; "to"?: (strin
 
 export type Level = "info" | "warning" | "error";
 
-export type LinkStatus = { "bytes": number; "held-us": number; "interface": string; "loss": number; "packets": number; "reason": string; "round-trip-us"?: (number | null); "state": string; "via": Array<string> };
+export type LinkStatus = { "bytes": number; "capacity"?: (number | null); "held-us": number; "interface": string; "loss": number; "packets": number; "reason": string; "round-trip-us"?: (number | null); "state": string; "via": Array<string> };
 
 export type Lost = { "events": number; "updates": number };
 
@@ -145,7 +145,7 @@ export type PeerGroup = { "family": number; "id": number; "priority": number; "s
 
 export type PhaseTimes = { "count": number; "mean-us"?: (number | null); "p50-us"?: (number | null); "p90-us"?: (number | null); "p99-us"?: (number | null); "phase": string };
 
-export type PlanChange = { "changed": boolean; "effects": Array<string>; "generation": number; "global": Array<KeyChange>; "needs-restart": Array<string>; "pools": PoolChanges; "services": Changes; "warnings": Array<Finding> };
+export type PlanChange = { "changed": boolean; "effects": Array<string>; "generation": number; "global": Array<KeyChange>; "needs-restart": Array<string>; "objects"?: Record<string, Changes>; "parts"?: Array<Changed>; "pools": PoolChanges; "services": Changes; "warnings": Array<Finding> };
 
 export type PoolChanged = { "keys": Array<KeyChange>; "name": string; "servers": Changes };
 

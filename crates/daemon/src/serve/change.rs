@@ -16,7 +16,7 @@ use super::applied::{NAMELESS, done};
 use super::context::{Asked, Context};
 use super::peer::Peer;
 use super::refusal::Refusal;
-use super::touched::{at, changes, keys, pools, touched};
+use super::touched::{at, changes, keys, objects, parts, pools, touched};
 use crate::control::{Change, Way};
 
 type Held = State<Arc<Context>>;
@@ -47,6 +47,8 @@ pub(super) async fn plan(
             |name| at(&trees.1, "service", name),
         ),
         pools: pools(&planned.diff, &trees.0, &trees.1),
+        parts: parts(&planned.diff, &trees.0, &trees.1),
+        objects: objects(&planned.diff, &trees.0, &trees.1),
         effects: [planned.listeners, touched(&picture, &planned.diff)].concat(),
         needs_restart: planned.needs_restart,
         warnings: planned.warnings,

@@ -1,6 +1,7 @@
 //! Which connections and exchanges a change would touch, in sentences; and from what to what keys would change. It
 //! counts what is open now: when the change is made others may be.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use api::types::{Changed, Changes, KeyChange, PoolChanged, PoolChanges};
@@ -96,6 +97,48 @@ pub(super) fn pools(diff: &Diff, old: &Value, new: &Value) -> PoolChanges {
     PoolChanges { added, removed, changed: changed.collect() }
 }
 
+/// Tables of one part that differ.
+pub(super) fn parts(diff: &Diff, old: &Value, new: &Value) -> Vec<Changed> {
+    let part = |name: &str, differ: Vec<String>| Changed {
+        name: name.to_owned(),
+        keys: keys(&differ, old.get(name), new.get(name)),
+    };
+    let all = [
+        part("packets", names(&diff.packets)),
+        part("mptcp", names(&diff.mptcp)),
+        part("uplinks", names(&diff.outward)),
+        part("names", names(&diff.name_server)),
+    ];
+    all.into_iter().filter(|part| !part.keys.is_empty()).collect()
+}
+
+/// Objects of other kinds that differ.
+pub(super) fn objects(diff: &Diff, old: &Value, new: &Value) -> BTreeMap<String, Changes> {
+    fn of<K: Display>(
+        kind: &str,
+        of: &model::config::Changes<Vec<K>>,
+        (old, new): (&Value, &Value),
+    ) -> (String, Changes) {
+        let all = changes(of, |name| at(old, kind, name), |name| at(new, kind, name));
+        (kind.to_owned(), all)
+    }
+    let both = (old, new);
+    let all = [
+        of("vrrp", &diff.vrrp, both),
+        of("heartbeat", &diff.heartbeats, both),
+        of("capture", &diff.captures, both),
+        of("link", &diff.links, both),
+        of("uplink", &diff.uplinks, both),
+        of("zone", &diff.zones, both),
+        of("name", &diff.names, both),
+    ];
+    all.into_iter().filter(|(_, changes)| *changes != Changes::default()).collect()
+}
+
+fn names(keys: &[impl Display]) -> Vec<String> {
+    keys.iter().map(ToString::to_string).collect()
+}
+
 /// An object of a tree.
 pub(super) fn at(tree: &Value, kind: &str, name: &str) -> Option<Value> {
     tree.get(kind)?.get(name).cloned()
@@ -175,5 +218,30 @@ servers = [ { name = "c", address = "127.0.0.1:1003" } ]
         let key = &pools.changed[0].servers.changed[0].keys[0];
         assert_eq!((key.from.as_deref(), key.to.as_deref()), (Some("1"), Some("3")));
         assert_eq!(counted(1, "exchange"), "1 exchange");
+    }
+
+    #[test]
+    fn what_is_no_service_is_told_too() {
+        let old = "[names]\nlisten = \"127.0.0.1:53\"\n[zone.\"gslb.example\"]\nnameservers = \"ns.gslb.example\"\n\
+                   [name.\"ns.gslb.example\"]\naddresses = \"127.0.0.1\"\n[uplink.a]\ninterface = \"wan0\"\nvia = \"192.0.2.1\"\n";
+        let new = old.replace("127.0.0.1:53", "127.0.0.2:53").replace("192.0.2.1", "192.0.2.9");
+        let new = format!("{new}[name.\"x.gslb.example\"]\naddresses = \"192.0.2.7\"\n");
+        let of = |text: &str| (load(text, "x").unwrap().config, tree(text).unwrap());
+        let ((before, old), (after, new)) = (of(old), of(&new));
+        let differs = diff(&before, &after);
+        let key = |key: &str, from: &str, to: &str| KeyChange {
+            key: key.to_owned(),
+            from: Some(from.to_owned()),
+            to: Some(to.to_owned()),
+        };
+        let listen = vec![key("listen", "127.0.0.1:53", "127.0.0.2:53")];
+        assert_eq!(
+            parts(&differs, &old, &new),
+            [Changed { name: "names".to_owned(), keys: listen }]
+        );
+        let told = objects(&differs, &old, &new);
+        assert_eq!(told.keys().collect::<Vec<_>>(), ["name", "uplink"]);
+        assert_eq!(told["name"].added, ["x.gslb.example"]);
+        assert_eq!(told["uplink"].changed[0].keys, [key("via", "192.0.2.1", "192.0.2.9")]);
     }
 }
