@@ -4,6 +4,7 @@ mod cores;
 mod links;
 mod read;
 mod render;
+mod trains;
 mod zones;
 
 use std::net::IpAddr;
@@ -24,7 +25,7 @@ use crate::show::screen;
 Examples:
   steelyard doctor server 198.51.100.10          on a server: is it ready for direct return?
   steelyard doctor server 198.51.100.10 --json
-  steelyard doctor links                         bundles of links: what is wrong, and which policy suits
+  steelyard doctor links                         bundles of links: what is wrong, what each policy would give
   steelyard doctor cores                         which processor does the network's work, and what evens it out
   steelyard doctor zones -c shop.toml            are the zones delegated to us?")]
 pub struct Args {

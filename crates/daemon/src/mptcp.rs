@@ -219,7 +219,7 @@ fn spots(config: &Config, interfaces: &HashMap<String, Interface>, own: &[Own]) 
         spots.push(spot(one.address, ifindex, one.purpose, one.backup));
     }
     let links = bundle.as_ref().and_then(|name| config.links.get(name)).map(|bundle| &bundle.links);
-    for ifindex in links.into_iter().flatten().filter_map(|link| number(&link.interface)) {
+    for ifindex in links.into_iter().flatten().filter_map(|link| number(link.interface.as_ref()?)) {
         let local = |ip: IpAddr| matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local());
         let of = own.iter().filter(|own| own.ifindex == ifindex && !local(own.ip));
         spots.extend(of.map(|own| spot(own.ip, ifindex, *purpose, false)));

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::equal::{ALIKE, LONGEST};
+use crate::train::Rate;
 
 /// A loss from which a link slows streams down: TCP's rate falls with its square root.
 pub const LOSSY: f64 = 0.01;
@@ -48,6 +49,12 @@ pub struct Link {
     /// Reverse path filtering: 1 drops what comes by another link than answers would take. `None`: there is no such
     /// interface.
     pub filter: Option<u8>,
+    /// What it carries, if that was measured.
+    pub rate: Option<Rate>,
+    /// Its share, as written.
+    pub capacity: Option<u64>,
+    /// It belongs to another device, which takes what comes by it: a bond, a bridge.
+    pub master: Option<String>,
 }
 
 /// How a finding is meant.
@@ -155,13 +162,19 @@ fn of_link(bundle: &Bundle, link: &Link) -> Vec<Finding> {
             Vec::new(),
         );
     }
+    if let Some(master) = &link.master {
+        let found = format!("it belongs to {master}");
+        wrong(found, "what comes by it is taken there: name that interface instead", Vec::new());
+    }
     if link.filter == Some(1) {
         let set = |what: &str| format!("sysctl -w net.ipv4.conf.{what}.rp_filter=0");
         let commands = vec![set("all"), set(&link.interface)];
         wrong("rp_filter 1".to_owned(), "what the far end sends over it is dropped here", commands);
     }
     if out.is_empty() {
-        let found = format!("it lives, loses {:.1} %", link.loss * 100.0);
+        let carries =
+            link.rate.map_or_else(String::new, |rate| format!(", carries {rate} there and back"));
+        let found = format!("it lives, loses {:.1} %{carries}", link.loss * 100.0);
         out.push(Finding { verdict: Verdict::Good, about, found, ..note("", "", "") });
     }
     out

@@ -24,12 +24,19 @@ pub struct Echo {
 impl Echo {
     /// The question as an ICMP message; the kernel computes the checksum of version 6.
     pub fn question(&self, v6: bool) -> Vec<u8> {
+        self.long(v6, 0)
+    }
+
+    /// The same, with so many bytes at least.
+    pub fn long(&self, v6: bool, bytes: usize) -> Vec<u8> {
         let kind = if v6 { V6.0 } else { V4.0 };
         let [high, low] = self.number.to_be_bytes();
         let [.., a, b] = self.token.to_be_bytes();
         let mut out = vec![kind, 0, 0, 0, a, b, high, low];
         out.extend(self.token.to_be_bytes());
         out.extend(self.sent.0.to_be_bytes());
+        // A checksum counts pairs of bytes.
+        out.resize(out.len().max(bytes & !1), 0);
         if !v6 {
             let sum = checksum(&out);
             out[2..4].copy_from_slice(&sum.to_be_bytes());
@@ -89,6 +96,11 @@ mod tests {
     fn the_checksum_holds() {
         let echo = Echo { token: 0x0102_0304_0506_0708, number: 9, sent: Moment(77) };
         assert_eq!(checksum(&echo.question(false)), 0);
+        let long = echo.long(false, 1_481);
+        assert_eq!(
+            (checksum(&long), long.len(), &long[8..24]),
+            (0, 1_480, &echo.question(false)[8..])
+        );
     }
 
     proptest! {

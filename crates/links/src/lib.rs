@@ -4,9 +4,11 @@
 //! crate computes its tables, judges links, equalises delays, and loads it. It opens no socket and reads no clock.
 
 pub mod advice;
+pub mod bond;
 pub mod choose;
 pub mod echo;
 pub mod equal;
+pub mod forecast;
 pub mod life;
 pub mod mptcp;
 pub mod netlink;
@@ -15,4 +17,5 @@ pub mod schedule;
 pub mod shelf;
 pub mod steer;
 pub mod table;
+pub mod train;
 pub mod uplink;

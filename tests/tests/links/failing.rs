@@ -68,6 +68,50 @@ fn an_interface_that_vanishes_is_an_event_and_no_crash() {
 }
 
 #[test]
+fn links_are_found_by_their_next_hops_and_measured_by_the_doctor() {
+    let delays = [NEAR, Duration::from_millis(6)];
+    let Some(mut world) = World::by_hops(&delays, "policy = \"hash\"") else { return };
+    let named = |world: &World| -> Vec<String> {
+        world.status(Client).links.into_iter().map(|link| link.interface).collect()
+    };
+    assert_eq!(named(&world), ["eth1", "eth2"]);
+    stream(&world, "cubic", Duration::from_millis(100), || ());
+    let doctor = world.verb(Client, &["doctor", "links", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&doctor.out).unwrap();
+    let measured = &told["measured"][0];
+    let links = measured["links"].as_array().unwrap();
+    assert!(links.iter().all(|link| link["bits-per-second"].as_u64() > Some(0)), "{told}");
+    assert_eq!(measured["policies"].as_array().map(Vec::len), Some(4), "{told}");
+    // One link is five milliseconds longer: what takes turns is overtaken.
+    assert!(measured["turns"][1].as_u64() > Some(0), "{told}");
+    let text = world.verb(Client, &["doctor", "links"]).out;
+    assert!(text.contains("round-robin would give one stream"), "{text}");
+    assert!(world.verb(Client, &["doctor", "links", "--passive"]).out.contains("order is kept"));
+    // An interface that vanishes takes its link along; one by which the next hop is reached again brings it back.
+    world.lines.client.ip("link del eth2\n").unwrap();
+    wait::until("the link is dead, and why is said", || {
+        world.status(Client).links[1].reason == "no interface leads to 10.41.2.2"
+    });
+    assert_eq!(world.status(Client).state, "degraded");
+    assert_eq!(named(&world)[1], "to 10.41.2.2");
+}
+
+#[test]
+fn links_that_differ_too_much_keep_flows_together_and_say_so() {
+    let far = ", delay = \"900ms\"";
+    let world = World::with_last(&[NEAR, NEAR], "policy = \"round-robin\"", far);
+    let Some(mut world) = world else { return };
+    let why = "its links differ by more than 500 ms, too much to be held: it works as `flowlet`";
+    wait::until("it is said", || world.status(Client).reason == why);
+    assert!(world.told(Client).contains(why), "{}", world.told(Client));
+    let before = world.status(Client).counts.get("flowlets").copied().unwrap_or_default();
+    stream(&world, "cubic", Duration::from_millis(100), || ());
+    wait::until("flows are counted", || {
+        world.status(Client).counts.get("flowlets").copied().unwrap_or_default() > before
+    });
+}
+
+#[test]
 fn a_far_end_that_falls_silent_is_dead_although_there_is_a_carrier() {
     let Some(world) = World::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
     world.lines.server.ip("addr del 10.41.1.2/24 dev eth1\n").unwrap();
@@ -94,7 +138,7 @@ fn packets_flow_without_a_daemon_and_a_stop_leaves_no_trace() {
     stream(&world, "cubic", Duration::from_millis(200), || ());
     world.start(Client);
     wait::until("it took its bundle over", || world.status(Client).state == "up");
-    let doctor = world.verb(Client, &["doctor", "links", "--json"]);
+    let doctor = world.verb(Client, &["doctor", "links", "--json", "--passive"]);
     let rows: serde_json::Value = serde_json::from_str(&doctor.out).unwrap();
     assert_eq!((doctor.code, &rows["wrong"]), (0, &serde_json::json!(0)), "{doctor:?}");
     let shown = world.verb(Client, &["status"]).out;

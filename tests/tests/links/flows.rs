@@ -65,8 +65,12 @@ fn datagrams_of_all_sizes_arrive_whole() {
         let count = count.clamp(20, if long() { 100_000 } else { 2_000 });
         let came = datagrams(&world, size, count as u32, mbit);
         println!(
-            "proof: datagrams of {size} bytes: {} of {count} came, {} overtaken, by {} at most",
-            came.all, came.overtaken, came.depth
+            "proof: datagrams of {size} bytes, {:.0} Mbit/s of {}: {} of {count} came, {} overtaken, by {} at most",
+            came.mbit,
+            2 * rate(),
+            came.all,
+            came.overtaken,
+            came.depth
         );
         assert_eq!(came.all, count as u32, "{size} bytes");
     }

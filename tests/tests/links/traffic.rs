@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::set_tcp_congestion;
 
-use super::world::{CLIENT, SERVER, Server, Who, World};
+use super::world::{CLIENT, SERVER, SERVER6, Server, Who, World};
 
 /// What the receiver of a stream saw.
 #[derive(Clone, Copy, Debug)]
@@ -20,14 +20,19 @@ pub struct Seen {
 
 /// A stream sends for so long before it is measured.
 const UNDER_WAY: Duration = Duration::from_millis(400);
-/// Between two datagrams at least: the lines are made in user space, by a program that is not optimised.
-const LEAST: Duration = Duration::from_micros(250);
+/// Between two datagrams at least: the lines are made in user space, which takes its time for each packet.
+const LEAST: Duration = Duration::from_micros(if cfg!(debug_assertions) { 250 } else { 12 });
 /// Bytes of one write.
 const CHUNK: usize = 64 << 10;
 
 /// One stream from the client to the server for so long; `during` runs beside it once it is under way.
 pub fn stream(world: &World, how: &str, time: Duration, during: impl FnOnce()) -> Seen {
     stream_to(Server, world, how, time, during)
+}
+
+/// The same over IPv6.
+pub fn stream_six(world: &World, how: &str, time: Duration) -> Seen {
+    stream_at(Server, SERVER6.into(), world, how, time, || ())
 }
 
 /// As many streams at the same time, to one of the hosts: what they got together.
@@ -41,11 +46,23 @@ pub fn streams_to(who: Who, world: &World, many: usize, how: &str, time: Duratio
 
 /// One stream to a host.
 fn stream_to(who: Who, world: &World, how: &str, time: Duration, during: impl FnOnce()) -> Seen {
-    let (near, far, address) = match who {
-        Server => (&world.lines.client, &world.lines.server, SERVER),
-        Who::Client => (&world.lines.server, &world.lines.client, CLIENT),
+    let address = if who == Server { SERVER } else { CLIENT };
+    stream_at(who, address.into(), world, how, time, during)
+}
+
+/// One stream to an address of a host.
+fn stream_at(
+    who: Who,
+    address: IpAddr,
+    world: &World,
+    how: &str,
+    time: Duration,
+    during: impl FnOnce(),
+) -> Seen {
+    let (near, far) = match who {
+        Server => (&world.lines.client, &world.lines.server),
+        Who::Client => (&world.lines.server, &world.lines.client),
     };
-    let address = IpAddr::from(address);
     let listener = far.within(|| TcpListener::bind((address, 0)).unwrap()).unwrap();
     let to = listener.local_addr().unwrap();
     let sender = near.within(|| TcpStream::connect(to).unwrap()).unwrap();
@@ -153,6 +170,8 @@ pub struct Came {
     pub overtaken: u32,
     /// The most by which one was late: numbers between it and the highest that came before it.
     pub depth: u32,
+    /// Bits a second that they took on the links, headers included.
+    pub mbit: f64,
 }
 
 /// Datagrams of a size one after the other, as many as fit below a rate.
@@ -166,6 +185,7 @@ pub fn datagrams(world: &World, size: usize, count: u32, mbit: f64) -> Came {
     // Each fragment has headers of its own.
     let wire = (size + 8).div_ceil(1_480) * 38 + size + 8;
     let between = Duration::from_secs_f64(wire as f64 * 8.0 / mbit / 1e6).max(LEAST);
+    let begun = Instant::now();
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let mut bytes = vec![0; size];
@@ -194,6 +214,8 @@ pub fn datagrams(world: &World, size: usize, count: u32, mbit: f64) -> Came {
             came.overtaken += u32::from(number < highest);
             came.depth = came.depth.max(highest.saturating_sub(number));
             highest = highest.max(number);
+            came.mbit =
+                f64::from(came.all) * wire as f64 * 8.0 / 1e6 / begun.elapsed().as_secs_f64();
         }
         came
     })

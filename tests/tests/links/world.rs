@@ -1,6 +1,6 @@
 //! Two hosts with lines between them, and on each a daemon with the bundle `up` over all lines.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
 use api::types::{BundleStatus, LinkStatus};
@@ -18,6 +18,10 @@ use tokio::runtime::{Builder, Runtime};
 /// The hosts' addresses on their bundles.
 pub const CLIENT: [u8; 4] = [10, 50, 0, 1];
 pub const SERVER: [u8; 4] = [10, 50, 0, 2];
+
+/// The same of IPv6.
+pub const CLIENT6: Ipv6Addr = Ipv6Addr::new(0xfd50, 0, 0, 0, 0, 0, 0, 1);
+pub const SERVER6: Ipv6Addr = Ipv6Addr::new(0xfd50, 0, 0, 0, 0, 0, 0, 2);
 
 /// Both ends of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +48,10 @@ pub struct World {
     runtime: Runtime,
     bundle: String,
     count: u8,
+    /// Links are written as next hops alone.
+    hops: bool,
+    /// Further keys of the last link.
+    last: &'static str,
 }
 
 /// Whether runs are as long as figures need.
@@ -71,7 +79,21 @@ impl World {
 
     /// The same over lines that lose one packet in so many; 0: none.
     pub fn lossy(delays: &[Duration], lose_every: u64, bundle: &str) -> Option<World> {
-        let mut world = World::over(delays, lose_every, bundle)?;
+        Some(World::over(delays, lose_every, bundle)?.opened())
+    }
+
+    /// The same with next hops in place of interfaces.
+    pub fn by_hops(delays: &[Duration], bundle: &str) -> Option<World> {
+        Some(World { hops: true, ..World::over(delays, 0, bundle)? }.opened())
+    }
+
+    /// The same with further keys of the last link.
+    pub fn with_last(delays: &[Duration], bundle: &str, last: &'static str) -> Option<World> {
+        Some(World { last, ..World::over(delays, 0, bundle)? }.opened())
+    }
+
+    fn opened(mut self) -> World {
+        let world = &mut self;
         for who in [Client, Server] {
             world.start(who);
         }
@@ -81,7 +103,7 @@ impl World {
                 status.state == "up" && status.links.iter().all(|link| link.round_trip_us.is_some())
             });
         }
-        Some(world)
+        self
     }
 
     /// Without any daemon.
@@ -109,6 +131,11 @@ impl World {
                 host.set(&[(&format!("net/ipv4/conf/eth{number}/rp_filter"), "0")]).unwrap();
             }
         }
+        for (host, end) in [(&lines.client, 1), (&lines.server, 2)] {
+            for number in 1..=delays.len() {
+                host.ip(&format!("addr add fd41:{number}::{end}/64 dev eth{number}\n")).unwrap();
+            }
+        }
         let hosts = [(); 2].map(|()| {
             let dir = Dir::new();
             let api = api::Client::new(dir.join("sock"));
@@ -116,7 +143,15 @@ impl World {
         });
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let count = u8::try_from(delays.len()).unwrap();
-        Some(World { hosts, lines, runtime, bundle: bundle.to_owned(), count })
+        Some(World {
+            hosts,
+            lines,
+            runtime,
+            bundle: bundle.to_owned(),
+            count,
+            hops: false,
+            last: "",
+        })
     }
 
     /// Starts a daemon and waits until it answers its socket.
@@ -136,15 +171,25 @@ impl World {
         });
     }
 
+    /// A link as it is written.
+    fn link(&self, who: Who, number: u8) -> String {
+        let [near, far] = Lines::addresses(number);
+        let (via, six) = if who == Client { (far, 2) } else { (near, 1) };
+        if self.hops {
+            return format!("\"{via}\"");
+        }
+        let more = if number == self.count { self.last } else { "" };
+        format!(
+            "{{ interface = \"eth{number}\", via = [\"{via}\", \"fd41:{number}::{six}\"]{more} }}"
+        )
+    }
+
     fn text(&mut self, who: Who) -> String {
-        let lines = (1..=self.count).map(|number| {
-            let [near, far] = Lines::addresses(number);
-            let via = if who == Client { far } else { near };
-            format!("{{ interface = \"eth{number}\", via = \"{via}\" }}")
-        });
-        let links = lines.collect::<Vec<_>>().join(", ");
+        let links = (1..=self.count).map(|number| self.link(who, number));
+        let links = links.collect::<Vec<_>>().join(", ");
         let (own, peer) = if who == Client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
         let (own, peer) = (IpAddr::from(own), IpAddr::from(peer));
+        let (own6, peer6) = if who == Client { (CLIENT6, SERVER6) } else { (SERVER6, CLIENT6) };
         let bundle = self.bundle.clone();
         let host = self.host(who);
         let (dir, pins) = (host.dir.path().display(), host.pins.path().join("plane"));
@@ -152,7 +197,8 @@ impl World {
             "[global]\nworkers = 1\nhistory = \"off\"\naccess-log = \"off\"\n\
              [global.control]\nsocket = \"{dir}/sock\"\nstate = \"{dir}/state\"\n\
              [packets]\npins = \"{}\"\n\
-             [link.up]\nlinks = [{links}]\naddresses = \"{own}\"\nroutes = \"{peer}/32\"\n{bundle}\n",
+             [link.up]\nlinks = [{links}]\naddresses = [\"{own}\", \"{own6}\"]\nroutes = [\"{peer}/32\", \"{peer6}/128\"]\n\
+             {bundle}\n",
             pins.display(),
         )
     }

@@ -15,6 +15,8 @@
 mod stream;
 mod world;
 
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use tests::e2e::balancer::is_long;
@@ -46,6 +48,29 @@ fn one_stream_takes_both_lines_however_long_they_are() {
         let least = if is_long() { 1.8 } else { 1.3 };
         assert!(times >= least, "{name}: {times:.2}");
     }
+}
+
+#[test]
+fn requests_are_taken_by_it_and_carried_on_by_it() {
+    let Some(world) = World::open(&[NEAR, NEAR]) else { return };
+    // Whoever asks speaks plain TCP; from the balancer here to the one there it is Multipath TCP, which `http` takes as well.
+    let ask = || {
+        let mut stream = TcpStream::connect(SocketAddr::from(world::NEAR)).unwrap();
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let answer = world.lines.client.within(ask).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    // The connection between them waits for further requests.
+    wait::until("it is shown with both its subflows", || {
+        let shown = world.server().connections;
+        let at = SocketAddr::from(world::REQUESTS);
+        shown.iter().any(|one| one.local == at && one.subflows.len() == 2)
+    });
+    let shown = world.verb(&["status"]).out;
+    assert!(shown.contains("10.41.1.2:8081"), "{shown}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use api::types::MptcpStatus;
 use lab::line::{LineError, Lines, Shape};
 use lab::net::{Namespace, NamespaceError};
+use lab::origin::{Kind, Options, Origin};
 use tests::e2e::balancer::{is_long, program};
 use tests::e2e::dir::Dir;
 use tests::e2e::place::{Said, said};
@@ -16,12 +17,16 @@ use tokio::runtime::{Builder, Runtime};
 
 /// The service.
 pub const SERVICE: ([u8; 4], u16) = ([10, 41, 1, 2], 8_080);
+/// The `http` service beside it, and the one at the client that calls it.
+pub const REQUESTS: ([u8; 4], u16) = ([10, 41, 1, 2], 8_081);
+pub const NEAR: ([u8; 4], u16) = ([127, 0, 0, 1], 8_082);
 
 /// Everything.
 pub struct World {
     daemons: Vec<Process>,
     /// What the service forwards to.
     pub sink: TcpListener,
+    _origin: Origin,
     /// The network.
     pub lines: Lines,
     api: api::Client,
@@ -55,19 +60,33 @@ impl World {
             host.set(&[("net/mptcp/enabled", "1"), ("net/ipv4/conf/all/rp_filter", "0")]).unwrap();
         }
         let sink = lines.server.within(|| TcpListener::bind("127.0.0.1:0").unwrap()).unwrap();
+        let http = Options { ..Options::new("o", Kind::Http { body: 64 }) };
+        let origin = lines.server.within(|| Origin::start(http)).unwrap().unwrap();
+        let answers = origin.address();
         let dirs = [(); 2].map(|()| Dir::new());
         let api = api::Client::new(dirs[1].join("sock"));
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let mut world = World { daemons: Vec::new(), sink, lines, api, runtime, dirs };
+        let mut world =
+            World { daemons: Vec::new(), sink, _origin: origin, lines, api, runtime, dirs };
         let (ip, port) = SERVICE;
         let to = SocketAddr::new(IpAddr::from(ip), port);
-        world.start(0, "[mptcp]\nendpoints = [{ address = \"10.41.2.1\", interface = \"eth2\" }]\nuse = \"subflow\"\n");
+        let (near, requests) = (SocketAddr::from(NEAR), SocketAddr::from(REQUESTS));
+        world.start(
+            0,
+            &format!(
+                "[mptcp]\nendpoints = [{{ address = \"10.41.2.1\", interface = \"eth2\" }}]\nuse = \"subflow\"\n\
+                 [service.calls]\nlisten = \"{near}\"\nforward = \"http\"\npool = \"far\"\n\
+                 [pool.far]\nservers = [\"{requests}\"]\nsocket = {{ mptcp = true }}\n"
+            ),
+        );
         let backend = world.sink.local_addr().unwrap();
         world.start(
             1,
             &format!(
                 "[mptcp]\nendpoints = \"10.41.2.2\"\nuse = \"signal\"\n[service.stream]\nlisten = \"{to}\"\n\
-                 forward = \"tcp\"\npool = \"sink\"\nsocket = {{ mptcp = true }}\n[pool.sink]\nservers = [\"{backend}\"]\n"
+                 forward = \"tcp\"\npool = \"sink\"\nsocket = {{ mptcp = true }}\n[pool.sink]\nservers = [\"{backend}\"]\n\
+                 [service.requests]\nlisten = \"{requests}\"\nforward = \"http\"\npool = \"web\"\n\
+                 socket = {{ mptcp = true }}\n[pool.web]\nservers = [\"{answers}\"]\n"
             ),
         );
         for (host, endpoint) in

@@ -47,6 +47,9 @@ pub struct LinkStatus {
     pub round_trip_us: Option<u64>,
     /// Of the last questions, the share without an answer, 0–1.
     pub loss: f64,
+    /// Its share, bits a second, as written; nothing: all links of the bundle alike.
+    #[serde(default)]
+    pub capacity: Option<u64>,
     /// How long its packets are held, so that longer links are as far, microseconds.
     pub held_us: u64,
     /// Packets given to it.

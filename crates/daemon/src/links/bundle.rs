@@ -2,6 +2,7 @@
 //!
 //! What a link's signs mean, in which order links take turns and how long packets are held is decided by `links`.
 
+mod order;
 mod shown;
 
 use std::collections::HashMap;
@@ -11,7 +12,6 @@ use std::time::Duration;
 
 use bpf::Interface;
 use l4::hops::{Link, Route};
-use links::equal;
 use links::life::Why;
 use links::plane::{Ends, Plane};
 use links::schedule::{Schedule, Turn};
@@ -59,6 +59,8 @@ pub(super) struct Bundle {
     holder: Option<Holder>,
     holds: Vec<Duration>,
     trouble: Option<String>,
+    /// Why packets do not take turns although they should.
+    fallen: Option<String>,
     uneven: bool,
 }
 
@@ -76,6 +78,7 @@ impl Bundle {
             holder: None,
             holds: Vec::new(),
             trouble: None,
+            fallen: None,
             uneven: false,
         }
     }
@@ -108,7 +111,7 @@ impl Bundle {
     /// Has the device stand and its links be followed, as interfaces are now.
     pub async fn stand(&mut self, tools: &Tools<'_>) {
         for number in 0..self.tracks.len() {
-            self.find(number, tools);
+            self.find(number, tools).await;
         }
         let mtu = self.room(tools);
         let stood = match self.found(tools).await {
@@ -163,15 +166,19 @@ impl Bundle {
         self.note(tools.netlink.remove(ends.device).await, tools);
     }
 
-    fn find(&mut self, number: usize, tools: &Tools<'_>) {
+    async fn find(&mut self, number: usize, tools: &Tools<'_>) {
         let Some(track) = self.tracks.get_mut(number) else { return };
-        let name = track.wanted.interface.clone();
-        let found = tools.links.iter().find(|(_, link)| link.name == name);
-        let ifindex = found.map(|(ifindex, _)| *ifindex);
+        let routed = match track.wanted.via.first() {
+            Some(hop) if track.wanted.interface.is_none() => tools.kernel.route(*hop).await,
+            _ => Route::Local,
+        };
+        let ifindex = track.finds(tools.links, &routed);
+        let found = ifindex.and_then(|ifindex| tools.links.get(&ifindex));
         let asked = self.config.probe.is_some();
         let stale = track.ifindex != ifindex
             || asked && track.asker.as_ref().is_none_or(|asker| !asker.lives());
-        track.is(ifindex);
+        track.is(ifindex, tools.links);
+        let name = track.name();
         let mut failed = None;
         if stale {
             track.asker = None;
@@ -182,7 +189,7 @@ impl Bundle {
                 }
             }
         }
-        let changed = track.life.carrier(found.is_some_and(|(_, link)| link.up));
+        let changed = track.life.carrier(found.is_some_and(|link| link.up));
         self.told(number, changed, tools);
         if let Some(why) = failed {
             self.say(why, tools);
@@ -255,18 +262,6 @@ impl Bundle {
         Ok(())
     }
 
-    fn delays(&self) -> Vec<Option<Duration>> {
-        let of = |track: &Track| {
-            let measured = || track.life.round_trip().map(|trip| trip / 2);
-            track.life.alive().then(|| track.wanted.delay.or_else(measured)).flatten()
-        };
-        self.tracks.iter().map(of).collect()
-    }
-
-    fn gap(&self) -> Duration {
-        self.config.gap.unwrap_or_else(|| equal::gap(&self.delays()))
-    }
-
     /// Writes what follows from the links as they are.
     fn write(&mut self, tools: &Tools<'_>) {
         let Some(ends) = self.ends else { return };
@@ -275,7 +270,7 @@ impl Bundle {
             capacity: track.wanted.capacity.unwrap_or(0),
         };
         let turns: Vec<Turn> = self.tracks.iter().map(turn).collect();
-        self.hold(ends, tools);
+        let policy = self.order(ends, tools);
         let member = |(track, (turn, hold)): (&Track, (&Turn, &Duration))| Member {
             ifindex: track.ifindex.unwrap_or(0),
             alive: turn.alive,
@@ -293,7 +288,7 @@ impl Bundle {
         // In whole tenths of a millisecond, or each answer would change it.
         let gap = u64::try_from(self.gap().as_nanos()).unwrap_or(u64::MAX);
         let entry = Entry {
-            policy: self.config.policy,
+            policy,
             slots: Schedule::of(self.config.policy, &turns).slots().to_vec(),
             gap: gap.div_ceil(100_000).saturating_mul(100_000),
             members: links.map(member).collect(),
@@ -321,49 +316,11 @@ impl Bundle {
         }
     }
 
-    /// Has packets held as delays are now, or not at all.
-    fn hold(&mut self, ends: Ends, tools: &Tools<'_>) {
-        let none = vec![Duration::ZERO; self.tracks.len()];
-        let wanted = self.config.policy == LinkPolicy::RoundRobin && self.config.equalise;
-        let holds = if wanted { equal::holds(&self.delays()) } else { none.clone() };
-        if holds.iter().all(Duration::is_zero) {
-            (self.holds, self.holder) = (none, None);
-            return;
-        }
-        if self.holder.as_ref().is_none_or(|holder| !holder.lives()) {
-            let lease = tools.plane.lease(ends).map_err(|error| chain(&error));
-            let started = lease.and_then(|lease| {
-                Holder::start(ends.other, lease).map_err(|error| error.to_string())
-            });
-            match started {
-                Ok(holder) => self.holder = Some(holder),
-                Err(why) => {
-                    (self.holds, self.holder) = (none, None);
-                    return self.say(format!("its packets are not held for order: {why}"), tools);
-                }
-            }
-        }
-        if let Some(holder) = &self.holder {
-            holder.set(&holds);
-        }
-        self.holds = holds;
-    }
-
     /// Says what became of a link.
     fn told(&mut self, number: usize, changed: Option<Why>, tools: &Tools<'_>) {
         let Some(track) = self.tracks.get_mut(number) else { return };
-        let (Some(why), Wanted { interface, via, .. }) = (changed, &track.wanted) else { return };
-        let via = via.first().map(ToString::to_string).unwrap_or_default();
-        let reason = match why {
-            Why::NoCarrier if track.ifindex.is_none() => {
-                format!("there is no interface {interface}")
-            }
-            Why::NoCarrier => format!("{interface} has no carrier"),
-            Why::Carrier => format!("{interface} has a carrier"),
-            Why::Silence => format!("{via} does not answer"),
-            Why::Answers => format!("{via} answers"),
-        };
-        track.reason.clone_from(&reason);
+        let Some(why) = changed else { return };
+        let reason = track.because(why).to_owned();
         let (alive, name) = (track.life.alive(), &self.config.name);
         let left = self.tracks.iter().filter(|track| track.life.alive()).count();
         let of = self.tracks.len();

@@ -1,9 +1,11 @@
 //! A link that a bundle follows, and looking at its carrier without waiting for a busy kernel. It judges nothing:
 //! `links::life` does.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use links::life::Life;
+use l4::hops::{Link, Route};
+use links::life::{Life, Why};
 use model::config::{LinkProbe, Member};
 use tokio::task::JoinHandle;
 
@@ -25,6 +27,8 @@ pub(super) struct Track {
     pub ifindex: Option<u32>,
     /// Asks its next hop.
     pub asker: Option<Asker>,
+    /// The interface's name, where that is not what is wanted.
+    found: Option<String>,
     /// Why it lives, or does not.
     pub reason: String,
     /// The kernel is asked for the carrier.
@@ -45,17 +49,62 @@ impl Track {
             life: Life::new(probe.cloned()),
             ifindex: None,
             asker: None,
+            found: None,
             reason: "it was not looked at yet".to_owned(),
             look: None,
         }
     }
 
+    /// Which interface it is, of those that are there; `routed`: by which its next hop is reached, asked where no interface
+    /// is wanted by name. What it was stays when its way is lost.
+    pub fn finds(&self, links: &HashMap<u32, Link>, routed: &Route) -> Option<u32> {
+        if let Some(name) = &self.wanted.interface {
+            return links.iter().find(|(_, link)| link.name == *name).map(|(ifindex, _)| *ifindex);
+        }
+        let hop = self.wanted.via.first()?;
+        let found = match routed {
+            // Not by a router: that would be another link's, or the bundle's own.
+            Route::Via { ifindex, next, .. } if next == hop => Some(*ifindex),
+            _ => None,
+        };
+        found.or(self.ifindex).filter(|ifindex| links.contains_key(ifindex))
+    }
+
     /// Its interface has this number now, or is not there.
-    pub fn is(&mut self, ifindex: Option<u32>) {
+    pub fn is(&mut self, ifindex: Option<u32>, links: &HashMap<u32, Link>) {
         if self.ifindex != ifindex {
             self.stop_looking();
         }
+        let lost = self.ifindex.is_some() && ifindex.is_none();
         self.ifindex = ifindex;
+        self.found = ifindex.and_then(|ifindex| links.get(&ifindex)).map(|link| link.name.clone());
+        if lost {
+            // It may be known already that there is no carrier: that there is nothing at all says more.
+            self.because(Why::NoCarrier);
+        }
+    }
+
+    /// The interface's name, or what is known instead.
+    pub fn name(&self) -> String {
+        let hop = || self.wanted.via.first().map_or_else(String::new, |ip| format!("to {ip}"));
+        self.wanted.interface.clone().or_else(|| self.found.clone()).unwrap_or_else(hop)
+    }
+
+    /// Takes down why it changed; the reason in a sentence.
+    pub fn because(&mut self, why: Why) -> &str {
+        let via = self.wanted.via.first().map(ToString::to_string).unwrap_or_default();
+        let name = self.name();
+        self.reason = match why {
+            Why::NoCarrier if self.ifindex.is_none() => match &self.wanted.interface {
+                Some(name) => format!("there is no interface {name}"),
+                None => format!("no interface leads to {via}"),
+            },
+            Why::NoCarrier => format!("{name} has no carrier"),
+            Why::Carrier => format!("{name} has a carrier"),
+            Why::Silence => format!("{via} does not answer"),
+            Why::Answers => format!("{via} answers"),
+        };
+        &self.reason
     }
 
     /// What the kernel says of the carrier, if it says it soon; one that is busy is heard later.

@@ -73,6 +73,8 @@ pub struct LinkView {
     pub round_trip: Option<Duration>,
     /// Of the last questions, the share without an answer.
     pub loss: f64,
+    /// Its share, bits a second, as written.
+    pub capacity: Option<u64>,
     /// How long its packets are held.
     pub hold: Duration,
     /// Packets given to it.

@@ -36,10 +36,10 @@ pub(super) fn encode(view: &View, to: &mut DescriptorEncoder) -> Result<(), Erro
     counters(to, ("steelyard_uplink_connections", None, help), counts)
 }
 
-fn rows<'v>(
-    view: &'v View,
+fn rows(
+    view: &View,
     value: impl Fn(&PathView) -> Option<f64>,
-) -> impl Iterator<Item = ([(&'static str, &'v str); 2], f64)> {
+) -> impl Iterator<Item = ([(&'static str, &str); 2], f64)> {
     view.paths.iter().filter_map(move |path| {
         let family = if path.v6 { "ipv6" } else { "ipv4" };
         Some(([("uplink", path.name.as_str()), ("family", family)], value(path)?))

@@ -35,6 +35,7 @@ fn link(view: &LinkView) -> LinkStatus {
         reason: view.reason.clone(),
         round_trip_us: view.round_trip.map(micros),
         loss: view.loss,
+        capacity: view.capacity,
         held_us: micros(view.hold),
         packets: view.packets,
         bytes: view.bytes,

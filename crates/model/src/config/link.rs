@@ -47,8 +47,8 @@ pub enum LinkPolicy {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Member {
-    /// Where it begins.
-    pub interface: String,
+    /// Where it begins; `None`: at the interface by which its next hop is reached.
+    pub interface: Option<String>,
     /// Where it ends: the next hop, one of each family at most, one at least.
     pub via: Vec<IpAddr>,
     /// Bits a second, for its share; `None`, of all links of the bundle or of none: equal shares.

@@ -111,11 +111,18 @@ fn missing(effective: &Effective, sink: &mut Sink<'_, '_>) {
             required(&SERVER, server, &format!("{path}.servers[{at}]"), sink);
         }
     }
-    if effective.services.is_empty() && effective.hosts.is_empty() {
+    if idle(effective) {
         let trouble = Trouble::new("there is no service, so nothing is served")
             .expected("a table `[service.NAME]`");
         sink.warning(Default::default(), "service", trouble.found("nothing"));
     }
+}
+
+/// Nothing is served, answered for or led anywhere.
+fn idle(effective: &Effective) -> bool {
+    let Effective { services, hosts, links, uplinks, vrrp, mptcp, .. } = effective;
+    let endpoints = ["endpoints", "bundle"].iter().any(|key| mptcp.setting(key).is_some());
+    [services, hosts, links, uplinks, vrrp].iter().all(|all| all.is_empty()) && !endpoints
 }
 
 fn required(table: &'static Table, section: &Section, path: &str, sink: &mut Sink<'_, '_>) {

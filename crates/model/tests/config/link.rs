@@ -35,6 +35,32 @@ fn nothing_written_has_the_documented_defaults() {
 }
 
 #[test]
+fn links_may_be_next_hops_alone() {
+    let config = good(&format!("{BASE}[link.up]\nlinks = [\"10.41.1.2\", \"fd41::2\"]\n")).config;
+    let links = &config.links["up"].links;
+    assert!(links.iter().all(|link| link.interface.is_none() && link.via.len() == 1));
+    let bundle = |links: &str| format!("{BASE}[link.up]\nlinks = [{links}]\n");
+    let rows = [
+        (
+            bundle("\"10.0.0.1\", \"10.0.0.1\""),
+            "link.up.links[1].via",
+            "10.0.0.1 is the next hop of another link",
+        ),
+        (
+            bundle("\"10.0.0.1\", \"fe80::1\""),
+            "link.up.links[1].via",
+            "fe80::1 is reached by every interface",
+        ),
+        (
+            bundle("\"10.0.0.1\", \"10.0.1.1\"") + "[mptcp]\nbundle = \"up\"\n",
+            "mptcp.bundle",
+            "a link of the bundle names no interface",
+        ),
+    ];
+    named(&rows);
+}
+
+#[test]
 fn contradictions_are_named() {
     let other = |links: &str| with(&format!("[link.z]\nlinks = [{links}]\n"));
     let bundle = |links: &str| format!("{BASE}[link.up]\nlinks = [{links}]\n");

@@ -28,6 +28,8 @@ fn what_has_no_effect_is_named() {
     );
     let nothing = findings("[pool.p]\nservers = [\"a:1\"]\n");
     assert!(nothing.iter().any(|f| f.key == "service" && f.message.contains("no service")));
+    let leads = findings("[link.up]\nlinks = [\"10.0.0.1\", \"10.0.1.1\"]\n");
+    assert!(leads.is_empty(), "{leads:?}");
 }
 
 #[test]

@@ -19,12 +19,13 @@ impl Bundle {
         let counts = self.ends.zip(plane).and_then(|(ends, plane)| plane.counts(ends).ok());
         let counts = counts.unwrap_or_default();
         let link = |(number, track): (usize, &Track)| LinkView {
-            interface: track.wanted.interface.clone(),
+            interface: track.name(),
             via: track.wanted.via.clone(),
             alive: track.life.alive(),
             reason: track.reason.clone(),
             round_trip: track.life.round_trip(),
             loss: track.life.loss(),
+            capacity: track.wanted.capacity,
             hold: self.holds.get(number).copied().unwrap_or_default(),
             packets: counts.links.get(number).map_or(0, |count| count.packets),
             bytes: counts.links.get(number).map_or(0, |count| count.bytes),
@@ -39,11 +40,16 @@ impl Bundle {
         };
         let (mut kinds, mut dropped) = (counts.kinds, counts.dropped);
         self.add_held(&mut kinds, &mut dropped);
-        let flowlet = self.config.policy == LinkPolicy::Flowlet;
+        let flowlet = self.config.policy == LinkPolicy::Flowlet || self.fallen.is_some();
+        let fallen = self.fallen.as_ref().map(|why| format!("{why}: it works as `flowlet`"));
         BundleView {
             policy: self.config.policy.name(),
             state,
-            reason: self.trouble.clone().unwrap_or(format!("{living} of {all} links live")),
+            reason: self
+                .trouble
+                .clone()
+                .or(fallen)
+                .unwrap_or(format!("{living} of {all} links live")),
             mtu: self.mtu,
             gap: flowlet.then(|| self.gap()),
             skew: equal::skew(&self.delays()),

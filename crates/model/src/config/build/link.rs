@@ -5,7 +5,7 @@ use super::super::section::Section;
 
 pub(super) fn bundle(section: &Section) -> Bundle {
     let member = |link: &Section| Member {
-        interface: link.text("interface").unwrap_or_default().to_owned(),
+        interface: link.text("interface").map(ToOwned::to_owned),
         via: link.addresses("via").to_vec(),
         capacity: link.count("capacity"),
         delay: link.time("delay"),

@@ -31,9 +31,10 @@ pub static LINK: Table = Table {
         ),
         Key::new(
             "links",
-            Kind::List { table: &MEMBER, short: Short::None, most: BUNDLES * LINKS },
+            Kind::List { table: &MEMBER, short: Short::Key("via"), most: BUNDLES * LINKS },
             Fallback::Required,
-            "Its links, two to eight, all to the same far end; with `failover` in the order of preference.",
+            "Its links, two to eight, all to the same far end; with `failover` in the order of preference. \
+             Short form: the next hop.",
         ),
         Key::new(
             "addresses",
@@ -79,7 +80,7 @@ pub static MEMBER: Table = Table {
         Key::new(
             "interface",
             Kind::Text { form: Form::Interface, unset: None },
-            Fallback::Required,
+            Fallback::Derived("the one by which `via` is reached without a router"),
             "Where it begins. An interface belongs to one bundle.",
         ),
         Key::new(

@@ -1,6 +1,6 @@
 //! Judges bundles of links: what cannot be a bundle, and what two bundles cannot share.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 use super::super::decode::quoted;
@@ -57,6 +57,7 @@ fn links<'s>(
         let trouble = trouble.expected(format!("2 to {LINKS} links"));
         sink.error(bundle.place_of("links"), &format!("{path}.links"), trouble);
     }
+    let mut hops = HashSet::new();
     for (at, link) in links.iter().enumerate() {
         let path = format!("{path}.links[{at}]");
         if let Some(interface) = link.text("interface") {
@@ -71,7 +72,7 @@ fn links<'s>(
                 sink.error(link.place_of("interface"), &format!("{path}.interface"), trouble);
             }
         }
-        via(link, &path, sink);
+        via(link, &path, &mut hops, sink);
     }
     let with = links.iter().filter(|link| link.count::<u64>("capacity").is_some()).count();
     if with > 0 && with < links.len() {
@@ -82,7 +83,12 @@ fn links<'s>(
     }
 }
 
-fn via(link: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+fn via<'s>(
+    link: &'s Section,
+    path: &str,
+    hops: &mut HashSet<(Option<&'s str>, IpAddr)>,
+    sink: &mut Sink<'_, '_>,
+) {
     let via = link.addresses("via");
     let v6 = via.iter().filter(|ip| ip.is_ipv6()).count();
     let mut wrong = |trouble: Trouble| {
@@ -94,6 +100,18 @@ fn via(link: &Section, path: &str, sink: &mut Sink<'_, '_>) {
     let unfit = |ip: &&IpAddr| ip.is_loopback() || ip.is_multicast() || ip.is_unspecified();
     if let Some(ip) = via.iter().find(unfit) {
         wrong(Trouble::new(format!("{ip} cannot be a next hop")));
+    }
+    for ip in via {
+        if !hops.insert((link.text("interface"), *ip)) {
+            wrong(Trouble::new(format!("{ip} is the next hop of another link of the bundle")));
+        }
+    }
+    let local = |ip: &&IpAddr| matches!(ip, IpAddr::V6(v6) if v6.is_unicast_link_local());
+    if let Some(ip) = via.iter().find(local)
+        && link.text("interface").is_none()
+    {
+        let trouble = Trouble::new(format!("{ip} is reached by every interface"));
+        wrong(trouble.expected("`interface`, which says by which"));
     }
 }
 

@@ -19,6 +19,13 @@ pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
             .suggest(nearest(name, known).map(|name| format!("\"{name}\"")));
         sink.error(mptcp.place_of("bundle"), "mptcp.bundle", trouble);
     }
+    let of = |name| effective.links.iter().find(|bundle| bundle.name == name);
+    let links = mptcp.text("bundle").and_then(of).map_or(&[][..], |bundle| bundle.list("links"));
+    if links.iter().any(|link| link.text("interface").is_none()) {
+        let trouble = Trouble::new("a link of the bundle names no interface")
+            .expected("`interface` for each of its links, whose addresses are the endpoints");
+        sink.error(mptcp.place_of("bundle"), "mptcp.bundle", trouble);
+    }
     let mut seen = HashSet::new();
     for (at, endpoint) in mptcp.list("endpoints").iter().enumerate() {
         address(endpoint, &format!("mptcp.endpoints[{at}].address"), &mut seen, sink);

@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use super::super::decode::quoted;
 use super::super::finding::{Sink, Trouble};
 use super::super::section::{Section, Slot};
+use super::super::source::Place;
 use super::super::tables::uplink::TARGETS;
 use super::super::value::Value;
 
@@ -39,7 +40,9 @@ pub fn verify(uplinks: &[Section], all: &Section, sink: &mut Sink<'_, '_>) {
             }
         }
         if let Some(probe) = uplink.table("probe") {
-            targets(probe, via, &format!("{path}.probe"), sink);
+            // Where nothing is written of it the uplink is shown.
+            let place = uplink.place_of("probe");
+            targets((probe, place), via, &format!("{path}.probe"), sink);
         }
         if all.texts("inside").iter().any(|inside| inside == interface) {
             let trouble = Trouble::new(format!("{interface} is `inside` and an uplink"))
@@ -79,7 +82,7 @@ fn unfit(ip: &IpAddr) -> bool {
     ip.is_loopback() || ip.is_multicast() || ip.is_unspecified()
 }
 
-fn targets(probe: &Section, via: &[IpAddr], path: &str, sink: &mut Sink<'_, '_>) {
+fn targets((probe, place): (&Section, Place), via: &[IpAddr], path: &str, sink: &mut Sink<'_, '_>) {
     let slot = probe.setting("connect").map(|setting| &setting.slot);
     if matches!(slot, Some(Slot::Value(Value::Spans(_)))) {
         let trouble = Trouble::new("a target has one port").expected("an address and a port");
@@ -111,7 +114,7 @@ fn targets(probe: &Section, via: &[IpAddr], path: &str, sink: &mut Sink<'_, '_>)
         if !probe.broken("echo") && !each().any(|(_, ip)| ip.is_ipv6() == gateway.is_ipv6()) {
             let message = format!("only the gateway {gateway} is asked, not what lies beyond it");
             let trouble = Trouble::new(message).expected("targets in `echo` or `connect`");
-            sink.warning(probe.place, path, trouble);
+            sink.warning(place, path, trouble);
         }
     }
 }

@@ -1,0 +1,209 @@
+//! What each policy would give over links of measured rates, and which suits them best. Pure; nothing here was measured
+//! through the bundle itself.
+
+use model::config::LinkPolicy;
+
+use crate::advice::{Bundle, Finding, Verdict};
+use crate::equal::{ALIKE, LONGEST};
+use crate::train::shown;
+
+/// A share that differs from the rate's by more leaves a link idle.
+const UNEVEN: f64 = 0.25;
+/// A policy that gives one stream so much more is named.
+const BETTER: f64 = 1.2;
+
+/// What a policy would give, bits a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gives {
+    /// The policy.
+    pub policy: LinkPolicy,
+    /// One stream; `None`: it is ruined, for its packets overtake each other.
+    pub one: Option<f64>,
+    /// Many flows.
+    pub many: f64,
+}
+
+/// What each policy would give over these links; nothing while the rate of one is not known. `equalise`: packets of shorter
+/// links may be held.
+pub fn gives(bundle: &Bundle, equalise: bool) -> Vec<Gives> {
+    let links = || bundle.links.iter().filter(|link| link.dead.is_none());
+    let rates: Vec<f64> = links().filter_map(|link| Some(link.rate?.bits as f64)).collect();
+    if rates.is_empty() || rates.len() < links().count() {
+        return Vec::new();
+    }
+    let shares: Vec<f64> = links().map(|link| link.capacity.unwrap_or(1) as f64).collect();
+    let all: f64 = shares.iter().sum();
+    // By shares links fill up together only where shares are as rates are: the first that is full holds the others up.
+    let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
+    let together = least(&mut rates.iter().zip(&shares).map(|(rate, share)| rate * all / share));
+    let single = least(&mut rates.iter().copied());
+    let in_order = bundle.skew < ALIKE || equalise && bundle.skew <= LONGEST;
+    let of = |policy, one, many| Gives { policy, one, many };
+    vec![
+        of(LinkPolicy::Failover, Some(rates[0]), rates[0]),
+        of(LinkPolicy::Hash, Some(single), together),
+        of(LinkPolicy::Flowlet, Some(single), together),
+        of(LinkPolicy::RoundRobin, in_order.then_some(together), together),
+    ]
+}
+
+/// What is to be said of a bundle whose links were measured.
+pub fn findings(bundle: &Bundle, mptcp: bool) -> Vec<Finding> {
+    let about = format!("bundle {}", bundle.name);
+    let say = |verdict, found: String, advice: String| Finding {
+        verdict,
+        about: about.clone(),
+        found,
+        advice,
+        commands: Vec::new(),
+    };
+    let mut out: Vec<Finding> = shares(bundle)
+        .into_iter()
+        .map(|(found, advice)| say(Verdict::Note, found, advice))
+        .collect();
+    let gives = gives(bundle, true);
+    out.extend(gives.iter().map(|one| {
+        let found = format!(
+            "{} would give one stream {}, many {}",
+            one.policy.name(),
+            one.one.map_or_else(|| "less than one link".to_owned(), shown),
+            shown(one.many)
+        );
+        say(Verdict::Note, found, String::new())
+    }));
+    if let Some(advice) = recommended(bundle, &gives, mptcp) {
+        let found = format!("{} is in force", bundle.policy);
+        out.push(say(Verdict::Note, found, advice));
+    }
+    out
+}
+
+/// Shares that leave a link idle.
+fn shares(bundle: &Bundle) -> Option<(String, String)> {
+    let known = || {
+        bundle.links.iter().filter_map(|link| Some((link.rate?.bits, link.capacity.unwrap_or(1))))
+    };
+    let (rates, shares) = known().fold((0.0, 0.0), |(rates, shares), (rate, share)| {
+        (rates + rate as f64, shares + share as f64)
+    });
+    // A link of which only a bound is known may be as fast as the others.
+    let told = bundle.links.iter().all(|link| link.rate.is_some_and(|rate| !rate.at_least));
+    let off = |(rate, share): (u64, u64)| {
+        let (rate, share) = (rate as f64 / rates, share as f64 / shares);
+        (rate / share - 1.0).abs() > UNEVEN
+    };
+    if !told || bundle.policy == LinkPolicy::Failover.name() || !known().any(off) {
+        return None;
+    }
+    let carries = bundle
+        .links
+        .iter()
+        .filter_map(|link| Some(format!("{} {}", link.interface, shown(link.rate?.bits as f64))));
+    Some((
+        format!("its links carry {}", carries.collect::<Vec<_>>().join(", ")),
+        "their shares are others, so that one is full while another has room: give each its `capacity`".to_owned(),
+    ))
+}
+
+fn recommended(bundle: &Bundle, gives: &[Gives], mptcp: bool) -> Option<String> {
+    let of = |name: &str| gives.iter().find(|one| one.policy.name() == name);
+    let (now, turns) = (of(&bundle.policy)?, of(LinkPolicy::RoundRobin.name())?);
+    let also = if mptcp { ", or `socket.mptcp` at both ends" } else { "" };
+    let most = gives.iter().map(|one| one.many).fold(0.0, f64::max);
+    let (one, alone) = (turns.one, now.one.unwrap_or(0.0));
+    Some(match one {
+        Some(one) if one > alone * BETTER => {
+            let held = if bundle.skew < ALIKE { "" } else { " with `equalise`" };
+            format!("for few long streams `policy = \"round-robin\"`{held}{also}; for many flows `flowlet`")
+        }
+        None if now.policy == LinkPolicy::RoundRobin => format!("`policy = \"flowlet\"`{also}"),
+        None if mptcp => "for few long streams `socket.mptcp` at both ends: links differ too much to be equalised".to_owned(),
+        _ if now.many * BETTER < most => "`policy = \"flowlet\"` would use all links".to_owned(),
+        _ => "nothing would give more".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::advice::Link;
+    use crate::train::Rate;
+
+    fn bundle(policy: &str, skew_ms: u64, links: &[(u64, Option<u64>)]) -> Bundle {
+        let link = |(number, (mbit, capacity)): (usize, &(u64, Option<u64>))| Link {
+            interface: format!("eth{number}"),
+            rate: Some(Rate { bits: mbit * 1_000_000, at_least: false }),
+            capacity: *capacity,
+            ..Link::default()
+        };
+        Bundle {
+            name: "up".to_owned(),
+            policy: policy.to_owned(),
+            skew: Duration::from_millis(skew_ms),
+            gap: None,
+            links: links.iter().enumerate().map(link).collect(),
+        }
+    }
+
+    fn of(gives: &[Gives], policy: LinkPolicy) -> (Option<u64>, u64) {
+        let one = gives.iter().find(|one| one.policy == policy).unwrap();
+        let mbit = |bits: f64| (bits / 1e6).round() as u64;
+        (one.one.map(mbit), mbit(one.many))
+    }
+
+    #[test]
+    fn rows() {
+        use LinkPolicy::{Failover, Flowlet, Hash, RoundRobin};
+        let even = gives(&bundle("hash", 0, &[(500, None), (500, None)]), true);
+        assert_eq!(of(&even, Failover), (Some(500), 500));
+        assert_eq!(of(&even, Hash), (Some(500), 1_000));
+        assert_eq!(of(&even, Flowlet), (Some(500), 1_000));
+        assert_eq!(of(&even, RoundRobin), (Some(1_000), 1_000));
+        let far = bundle("hash", 9, &[(500, None), (500, None)]);
+        assert_eq!(of(&gives(&far, true), RoundRobin).0, Some(1_000), "held");
+        assert_eq!(of(&gives(&far, false), RoundRobin).0, None);
+        let farther = bundle("hash", 600, &[(500, None), (500, None)]);
+        assert_eq!(of(&gives(&farther, true), RoundRobin).0, None);
+        // Without shares of its own the smaller link holds the larger one up.
+        let odd = bundle("round-robin", 0, &[(900, None), (100, None)]);
+        assert_eq!(of(&gives(&odd, true), RoundRobin), (Some(200), 200));
+        let told = bundle("round-robin", 0, &[(900, Some(9)), (100, Some(1))]);
+        assert_eq!(of(&gives(&told, true), RoundRobin), (Some(1_000), 1_000));
+        let mut unknown = told;
+        unknown.links[0].rate = None;
+        assert!(gives(&unknown, true).is_empty());
+        unknown.links[0].dead = Some("it has no carrier".to_owned());
+        assert_eq!(of(&gives(&unknown, true), RoundRobin), (Some(100), 100));
+    }
+
+    fn advice(bundle: &Bundle) -> Vec<String> {
+        findings(bundle, true)
+            .into_iter()
+            .map(|one| one.advice)
+            .filter(|one| !one.is_empty())
+            .collect()
+    }
+
+    #[test]
+    fn the_best_is_recommended_and_shares_that_idle_are_wrong() {
+        let row = |policy, skew, links: &[_]| advice(&bundle(policy, skew, links));
+        let even = [(500, None), (500, None)];
+        assert!(
+            row("hash", 0, &even)[0]
+                .starts_with("for few long streams `policy = \"round-robin\"`, or")
+        );
+        assert!(row("hash", 9, &even)[0].contains("with `equalise`"));
+        assert_eq!(row("round-robin", 0, &even), ["nothing would give more"]);
+        assert!(row("round-robin", 600, &even)[0].starts_with("`policy = \"flowlet\"`"));
+        assert!(row("hash", 600, &even)[0].contains("differ too much"));
+        let odd = [(900, None), (100, None)];
+        assert!(row("hash", 0, &odd)[0].contains("give each its `capacity`"));
+        let found = findings(&bundle("hash", 0, &odd), false);
+        assert_eq!(found[0].verdict, Verdict::Note, "a busy machine measures badly");
+        assert_eq!(found[0].found, "its links carry eth0 900 Mbit/s, eth1 100 Mbit/s");
+        assert_eq!(found[1].found, "failover would give one stream 900 Mbit/s, many 900 Mbit/s");
+        assert_eq!(row("hash", 0, &[(900, Some(9)), (100, Some(1))]).len(), 1);
+    }
+}
