@@ -21,6 +21,8 @@ pub struct Gives {
     pub one: Option<f64>,
     /// Many flows.
     pub many: f64,
+    /// Of some link only a bound is known: it may give more.
+    pub at_least: bool,
 }
 
 /// What each policy would give over these links; nothing while the rate of one is not known. `equalise`: packets of shorter
@@ -38,7 +40,8 @@ pub fn gives(bundle: &Bundle, equalise: bool) -> Vec<Gives> {
     let together = least(&mut rates.iter().zip(&shares).map(|(rate, share)| rate * all / share));
     let single = least(&mut rates.iter().copied());
     let in_order = bundle.skew < ALIKE || equalise && bundle.skew <= LONGEST;
-    let of = |policy, one, many| Gives { policy, one, many };
+    let at_least = links().any(|link| link.rate.is_some_and(|rate| rate.at_least));
+    let of = |policy, one, many| Gives { policy, one, many, at_least };
     vec![
         of(LinkPolicy::Failover, Some(rates[0]), rates[0]),
         of(LinkPolicy::Hash, Some(single), together),
@@ -64,8 +67,9 @@ pub fn findings(bundle: &Bundle, mptcp: bool) -> Vec<Finding> {
     let gives = gives(bundle, true);
     out.extend(gives.iter().map(|one| {
         let found = format!(
-            "{} would give one stream {}, many {}",
+            "{} would give one stream {}{}, many {}",
             one.policy.name(),
+            if one.at_least && one.one.is_some() { "at least " } else { "" },
             one.one.map_or_else(|| "less than one link".to_owned(), shown),
             shown(one.many)
         );
@@ -174,6 +178,10 @@ mod tests {
         let mut unknown = told;
         unknown.links[0].rate = None;
         assert!(gives(&unknown, true).is_empty());
+        assert!(!even[0].at_least);
+        let mut bound = bundle("hash", 0, &[(500, None), (500, None)]);
+        bound.links[0].rate = Some(Rate { bits: 500_000_000, at_least: true });
+        assert!(gives(&bound, true)[0].at_least);
         unknown.links[0].dead = Some("it has no carrier".to_owned());
         assert_eq!(of(&gives(&unknown, true), RoundRobin), (Some(100), 100));
     }

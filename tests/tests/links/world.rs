@@ -66,6 +66,12 @@ pub fn line(delay: Duration, mbit: u64) -> Shape {
     Shape { delay, bits_per_second, queue_bytes, ..Shape::default() }
 }
 
+/// The largest packet of a line, bytes: `STEELYARD_MTU`, or Ethernet's.
+pub fn mtu() -> u32 {
+    let set = std::env::var("STEELYARD_MTU").ok();
+    set.map_or(1_500, |set| set.parse().expect("STEELYARD_MTU is a number"))
+}
+
 /// The rate of a line in Mbit/s.
 pub fn rate() -> u64 {
     if long() { 500 } else { 40 }
@@ -111,7 +117,7 @@ impl World {
         let shape = |delay: &Duration| Shape { lose_every, ..line(*delay, rate()) };
         let shapes: Vec<[Shape; 2]> =
             delays.iter().map(|delay| [shape(delay), shape(delay)]).collect();
-        let lines = match Lines::open(&shapes) {
+        let lines = match Lines::open_for(&shapes, mtu()) {
             Ok(lines) => lines,
             Err(LineError::Namespace(NamespaceError::NotRoot)) => {
                 skip("namespaces need root");

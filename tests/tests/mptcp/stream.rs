@@ -52,7 +52,11 @@ pub fn rate(world: &World, kind: Kind, during: impl FnOnce()) -> f64 {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let bytes = vec![7; 64 << 10];
-            while !over.load(Ordering::Relaxed) && sender.write_all(&bytes).is_ok() {}
+            while !over.load(Ordering::Relaxed) {
+                if sender.write_all(&bytes).is_err() {
+                    break;
+                }
+            }
             let _ = sender.shutdown(std::net::Shutdown::Both);
         });
         scope.spawn(|| {

@@ -70,6 +70,8 @@ struct Policy {
     /// Nothing: a stream is ruined.
     one_stream: Option<u64>,
     many: u64,
+    /// It may give more.
+    at_least: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -172,6 +174,7 @@ fn told(bundle: &Bundle, trains: &Measured) -> Told {
         policy: gives.policy.name(),
         one_stream: gives.one.map(|bits| bits as u64),
         many: gives.many as u64,
+        at_least: gives.at_least,
     };
     Told {
         bundle: bundle.name.clone(),

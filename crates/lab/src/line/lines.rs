@@ -19,8 +19,19 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Lays lines: each with what the client's packets meet, and what the server's do.
+    /// Lays lines of Ethernet's usual size: each with what the client's packets meet, and what the server's do.
+    ///
+    /// # Errors
+    /// A namespace or a link cannot be had, which takes root.
     pub fn open(shapes: &[[Shape; 2]]) -> Result<Lines, LineError> {
+        Lines::open_for(shapes, 1_500)
+    }
+
+    /// The same for packets of other sizes, bytes.
+    ///
+    /// # Errors
+    /// As `open`.
+    pub fn open_for(shapes: &[[Shape; 2]], mtu: u32) -> Result<Lines, LineError> {
         let (client, server) = (Namespace::new("client")?, Namespace::new("server")?);
         let between = Namespace::new("lines")?;
         let mut wires = Vec::new();
@@ -28,7 +39,8 @@ impl Lines {
             let link = format!("eth{number}");
             let [left, right] = [format!("left{number}"), format!("right{number}")];
             let hosts = [(&client, link.as_str()), (&server, link.as_str())];
-            wires.push(Wire::lay(hosts, &between, [&left, &right], Course::new(shapes.clone()))?);
+            let course = Course { mtu, ..Course::new(shapes.clone()) };
+            wires.push(Wire::lay(hosts, &between, [&left, &right], course)?);
             let [near, far] = Lines::addresses(number);
             client.ip(&format!("addr add {near}/24 dev {link}\n"))?;
             server.ip(&format!("addr add {far}/24 dev {link}\n"))?;

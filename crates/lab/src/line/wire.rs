@@ -12,6 +12,9 @@ use super::tap::Tap;
 use super::{shell, sys};
 use crate::net::{Namespace, NamespaceError, ToolError, find, said};
 
+/// Nobody else's work is more urgent; without the right to say so the thread goes on as it is.
+const NICE: i32 = -15;
+
 /// Why there is no line.
 #[derive(Debug, Error)]
 pub enum LineError {
@@ -79,8 +82,11 @@ impl Wire {
         let links = between.within(|| io::Result::Ok([sys::open(left)?, sys::open(right)?]))??;
         let (ear, stop) = rustix::pipe::pipe().map_err(io::Error::from)?;
         let Course { shapes, tap, .. } = course;
-        let forwarder =
-            std::thread::spawn(move || shell::forward(links, &ear, shapes, tap.as_ref()));
+        let forwarder = std::thread::spawn(move || {
+            // A cable waits for nobody; of this thread alone, in Linux.
+            let _ = rustix::process::setpriority_process(None, NICE);
+            shell::forward(links, &ear, shapes, tap.as_ref())
+        });
         Ok(Wire { stop: Some(stop), forwarder: Some(forwarder) })
     }
 
