@@ -21,10 +21,10 @@ use way::Way;
 
 use crate::routes;
 use crate::types::{
-    Applied, Audit, AuditRecord, CaptureAction, Captures, Event, Events, Generations, History,
-    NameExplained, NameQuery, PlanChange, Report, RequestAsked, RequestExplained, ServerChanged,
-    ServerOrder, ServersExplained, SlowExplained, SlowQuery, Status, Stopping, Taken,
-    TakeoverQuery, UsersExplained,
+    Applied, Audit, AuditRecord, Capacity, CaptureAction, Captures, Event, Events, Generations,
+    History, NameExplained, NameQuery, PlanChange, Report, RequestAsked, RequestExplained,
+    ServerChanged, ServerOrder, ServersExplained, SlowExplained, SlowQuery, Status, Stopping,
+    Taken, TakeoverQuery, UsersExplained,
 };
 
 /// How long a question may take, unless set.
@@ -124,6 +124,11 @@ impl Client {
     pub async fn explain_users(&self, service: Option<&str>) -> Result<UsersExplained, CallError> {
         let pairs = [("service", service.map(str::to_owned))];
         self.get(routes::with_query(routes::EXPLAIN_USERS, &pairs)).await
+    }
+
+    /// What the configuration will carry, and how much of it is used.
+    pub async fn capacity(&self) -> Result<Capacity, CallError> {
+        self.get(routes::CAPACITY.to_owned()).await
     }
 
     /// Which answer a client gets for a name.

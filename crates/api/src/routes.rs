@@ -19,6 +19,8 @@ pub const GENERATIONS: &str = "/v1/generations";
 /// written, as TOML; its generation is the ETag. PUT of TOML with [`ChangeQuery`](crate::types::ChangeQuery) and
 /// `If-Match` replaces it, PATCH of a [merge patch](MERGE_PATCH) changes it: [`Applied`](crate::types::Applied).
 pub const CONFIG: &str = "/v1/config";
+/// GET: [`ConfigKeys`](crate::types::ConfigKeys), what may be written.
+pub const CONFIG_KEYS: &str = "/v1/config/keys";
 /// GET: a service as it is written. PATCH of a [merge patch](MERGE_PATCH) with
 /// [`ChangeQuery`](crate::types::ChangeQuery): [`Applied`](crate::types::Applied); so is it with the following ones.
 /// Their tag is the generation in force.
@@ -50,6 +52,13 @@ pub const EXPLAIN_SLOW: &str = "/v1/explain/slow";
 pub const EXPLAIN_USERS: &str = "/v1/explain/users";
 /// GET with [`NameQuery`](crate::types::NameQuery): [`NameExplained`](crate::types::NameExplained).
 pub const EXPLAIN_NAME: &str = "/v1/explain/name";
+/// POST of a capture, pcap or pcapng and not packed: whose time its slowest connection took, or that of
+/// [`TraceQuery`](crate::types::TraceQuery), as a page with diagrams in [`HTML`].
+pub const EXPLAIN_TRACE: &str = "/v1/explain/trace";
+/// GET with [`CaptureQuery`](crate::types::CaptureQuery): the same of a capture that is [stored](CAPTURES).
+pub const EXPLAIN_CAPTURE: &str = "/v1/explain/capture";
+/// GET: [`Capacity`](crate::types::Capacity).
+pub const CAPACITY: &str = "/v1/capacity";
 /// POST with [`TakeoverQuery`](crate::types::TakeoverQuery): [`Taken`](crate::types::Taken).
 pub const TAKEOVER: &str = "/v1/takeover";
 /// GET: [`Captures`](crate::types::Captures).
@@ -89,6 +98,10 @@ pub const MERGE_PATCH: &str = "application/merge-patch+json";
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// Field of an answer that is given again.
 pub const REPLAYED: &str = "idempotency-replayed";
+/// Content type of captures that are sent.
+pub const CAPTURED: &str = "application/octet-stream";
+/// Content type of explained captures.
+pub const HTML: &str = "text/html";
 /// Content type of bodies and answers.
 pub const JSON: &str = "application/json";
 /// Content type of refusals (RFC 9457 §6.1).
@@ -96,6 +109,9 @@ pub const PROBLEM: &str = "application/problem+json";
 
 /// The largest configuration that is taken, in bytes.
 pub const CONFIG_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// The largest capture that is taken, in bytes.
+pub const CAPTURE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The path of [`SERVER`] for one selector.
 pub fn server(pool: &str, name: &str) -> String {

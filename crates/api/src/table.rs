@@ -74,6 +74,22 @@ pub const ALL: &[Route] = &[
         "NameQuery",
         Json("NameExplained"),
     ),
+    get(
+        routes::CAPACITY,
+        "What the configuration will carry, by what was measured, and how much of it is used.",
+        "",
+        Json("Capacity"),
+    ),
+    Route {
+        role: Role::Operate,
+        ..get(
+            routes::EXPLAIN_CAPTURE,
+            "Whose time it was, from a capture that is stored.",
+            "CaptureQuery",
+            Text(routes::HTML),
+        )
+    },
+    get(routes::CONFIG_KEYS, "What may be written into a configuration.", "", Json("ConfigKeys")),
     get(routes::ME, "Who asks, and what they may.", "", Json("Me")),
     get(routes::OPENAPI, "This contract.", "", Text(routes::JSON)),
     Route {
@@ -84,6 +100,16 @@ pub const ALL: &[Route] = &[
             "Which rule, pool and server would take a request.",
             "",
             Json("RequestExplained"),
+        )
+    },
+    Route {
+        body: Text(routes::CAPTURED),
+        role: Role::Operate,
+        ..post(
+            routes::EXPLAIN_TRACE,
+            "Whose time it was, from a capture that is sent.",
+            "TraceQuery",
+            Text(routes::HTML),
         )
     },
     Route {

@@ -4,6 +4,7 @@
 
 pub mod access;
 pub mod audit;
+pub mod capacity;
 pub mod capture;
 pub mod certificate;
 pub mod change;
@@ -29,10 +30,13 @@ pub mod vrrp;
 
 pub use access::{Me, Role};
 pub use audit::{Audit, AuditQuery, AuditRecord, UndoQuery};
-pub use capture::{Capture, CaptureAction, CaptureOrder, CaptureRule, Captures};
+pub use capacity::{Capacity, CapacityDemand, CapacityLimit, CapacityMachine, CapacityService};
+pub use capture::{
+    Capture, CaptureAction, CaptureOrder, CaptureQuery, CaptureRule, Captures, TraceQuery,
+};
 pub use certificate::CertificateStatus;
 pub use change::{
-    Applied, ApplyQuery, ChangeQuery, Changed, Changes, ConfigQuery, Drift, Generation,
+    Applied, ApplyQuery, ChangeQuery, Changed, Changes, ConfigKeys, ConfigQuery, Drift, Generation,
     Generations, KeyChange, PlanChange, PoolChanged, PoolChanges, RollbackQuery, StopQuery,
     Stopping,
 };

@@ -15,7 +15,7 @@ use model::config::load;
 use model::config::unit::{Rate, Size};
 use serde::Serialize;
 
-use crate::ask::{file_name, read_config, span};
+use crate::ask::{Place, file_name, read_config, span, wait};
 use crate::end::{End, Failure, finish, print_findings, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
@@ -23,8 +23,10 @@ use crate::show::table::{Align, Cell, Table};
 use crate::show::unit::rate;
 
 mod calibrate;
+mod live;
 
-/// Forecast what a configuration carries on this machine: the first limit, the second, and what to change.
+/// Forecast what a configuration carries on this machine: the first limit, the second, and what to change; with --live
+/// how much of each is used.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -32,11 +34,13 @@ Examples:
   steelyard capacity -c shop.toml --response 64KiB --round-trip 130ms --link 1Gbit/s
   steelyard capacity -c shop.toml --calibrate          measure what a request costs here, first
   steelyard capacity -c shop.toml --cost 18,12,0.4 --json
+  steelyard capacity --live                            of the daemon, by what its own traffic was measured to be
+  steelyard capacity --live --watch                    again every two seconds, until Ctrl-C
 
 Forecasts are arithmetic on what is stated; they are no measurement. Without --link there is no forecast of bandwidth,
 and without --calibrate or --cost none of processors.
 
-Exit codes: 0 done, 1 mistakes in the configuration, 2 unreadable.")]
+Exit codes: 0 done, 1 mistakes in the configuration, 2 unreadable, or no daemon.")]
 pub struct Args {
     /// The configuration, or - for standard input.
     #[arg(
@@ -76,6 +80,15 @@ pub struct Args {
     /// Measure that cost now, with a balancer, a server and load of our own on loopback; takes about 10 s.
     #[arg(long)]
     calibrate: bool,
+    /// Ask the daemon: its configuration, its traffic as measured, and how much of each limit is used.
+    #[arg(long, conflicts_with_all = ["config", "calibrate", "cost", "link", "round_trip", "request", "response",
+        "per_connection", "per_server_connection", "life"])]
+    live: bool,
+    /// With --live: again and again, until Ctrl-C; with --json one object a line.
+    #[arg(long, requires = "live")]
+    watch: bool,
+    #[command(flatten)]
+    place: Place,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -141,6 +154,9 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 fn carry_out(args: &Args) -> Result<End, Failure> {
+    if args.live {
+        return wait(live::show(&args.place, args.watch, args.json));
+    }
     let text = read_config(&args.config)?;
     let checked = match load(&text, &file_name(&args.config)) {
         Ok(checked) => checked,

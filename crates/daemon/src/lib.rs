@@ -24,6 +24,7 @@ pub mod kept;
 pub mod links;
 pub mod listeners;
 pub mod local_time;
+mod machine;
 pub mod metrics;
 pub mod mptcp;
 pub mod names;

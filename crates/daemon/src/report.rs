@@ -4,6 +4,7 @@
 //! remainder. It keeps no state but the samples, and changes nothing.
 
 pub mod breakers;
+pub mod capacity;
 mod certificates;
 pub mod counts;
 pub mod explain;
@@ -40,7 +41,7 @@ use model::live::pool::PoolCounters;
 use model::live::{HistogramSum, Phases};
 use model::snapshot::{PoolView, ServerView, Snapshot};
 
-use counts::{add, phase, rate, server, server_count, service};
+use counts::{add, octaves, phase, rate, server, server_count, service};
 use sample::Sample;
 use sums::{ServerSums, ServiceSums};
 use vitals::{Facts, unix_ms};
@@ -79,6 +80,9 @@ pub fn report(
         });
     }
     total.phases = Phases::NAMES.iter().zip(&times).map(|(name, sum)| phase(name, sum)).collect();
+    if let (Some(whole), [.., sum]) = (total.phases.last_mut(), &times) {
+        whole.octaves = octaves(sum);
+    }
 
     let mut views: Vec<_> = snapshot.pools.values().collect();
     views.sort_by(|a, b| a.config.name.cmp(&b.config.name));

@@ -22,6 +22,7 @@ mod look;
 pub mod once;
 mod orders;
 mod peer;
+mod policy;
 mod precondition;
 mod quota;
 mod refusal;
@@ -32,6 +33,7 @@ mod stream;
 mod tests;
 pub mod tokens;
 mod touched;
+mod traces;
 
 use std::future::Future;
 use std::io;

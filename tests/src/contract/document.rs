@@ -113,10 +113,16 @@ fn parameters(route: &Route, schemas: &mut Schemas<'_>) -> Result<Vec<Value>, St
     let mut apart = Schemas::new(schemas.source());
     apart.reference(route.query, WITHIN)?;
     let query = apart.made.remove(route.query).unwrap_or_default();
+    // What it refers to stands beside everything else.
+    schemas.made.append(&mut apart.made);
+    let needed = query["required"].as_array().cloned().unwrap_or_default();
     for (name, schema) in query["properties"].as_object().cloned().unwrap_or_default() {
         let mut schema = schema;
         let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
         let mut parameter = json!({ "name": name, "in": "query", "schema": not_null(schema) });
+        if needed.iter().any(|needed| *needed == name) {
+            parameter["required"] = json!(true);
+        }
         if let Some(description) = description {
             parameter["description"] = description;
         }
@@ -133,8 +139,8 @@ fn fields(route: &Route) -> Vec<Value> {
     };
     let mut fields = Vec::new();
     if matches!(route.method, "PUT" | "PATCH") {
-        let text = "The ETag of the generation that must be in force, or *; otherwise 412.";
-        fields.push(field("if-match", route.method == "PUT", "^(\\*|\"[0-9]+\")$", text));
+        let text = "The ETag of the generation that must be in force, or *; otherwise 412, as where it names none.";
+        fields.push(field("if-match", route.method == "PUT", "^(\\*|\"[0-9]+\")?$", text));
     }
     if route.method != "GET" {
         let text = "Carried out once, however often it is sent with this key: its answer is given again, as long as the \

@@ -79,6 +79,7 @@ fn every_view_works_in_a_browser() {
     command.arg(top().join("crates/api/web/test/browse.mjs"));
     command.env("PAGE", format!("http://{}/", door.address())).env("CHROMIUM", chromium);
     command.env("SHOTS", &shots).env("TOKENS", tokens.join(" "));
+    command.env("CAPTURE", top().join("crates/trace/tests/captures/two_lb_slow_lb2.pcap.gz"));
     let mut driver = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut answers = driver.stdin.take().unwrap();
     let mut said = String::new();

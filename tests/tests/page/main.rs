@@ -12,6 +12,7 @@ mod browser;
 mod built;
 mod contract;
 mod elsewhere;
+mod fuzzed;
 mod roles;
 mod sites;
 mod streams;

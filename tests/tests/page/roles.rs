@@ -38,7 +38,7 @@ fn sample(operation: &Operation) -> (String, &'static str) {
     let body = match (operation.method.as_str(), operation.path.as_str()) {
         ("GET", _)
         | ("POST", routes::ROLLBACK | routes::UNDO | routes::STOP | routes::TAKEOVER) => "",
-        ("POST", routes::CAPTURE) => "",
+        ("POST", routes::CAPTURE | routes::EXPLAIN_TRACE) => "",
         ("POST", routes::SERVER) => "{\"action\": \"enable\"}",
         ("POST", routes::EXPLAIN_REQUEST) => "{\"url\": \"/\"}",
         ("POST", routes::PLAN | routes::APPLY) | ("PUT", routes::CONFIG) => "nonsense",
@@ -50,6 +50,7 @@ fn sample(operation: &Operation) -> (String, &'static str) {
     let query = match operation.path.as_str() {
         routes::HISTORY => "?since-unix-ms=1",
         routes::STOP => "?limit-ms=1",
+        routes::EXPLAIN_CAPTURE => "?name=none",
         _ => "",
     };
     (path + query, body)

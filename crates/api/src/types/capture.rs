@@ -72,3 +72,24 @@ pub enum CaptureAction {
     /// To write down what it takes, now.
     Stop,
 }
+
+/// Query of `POST /v1/explain/trace`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct TraceQuery {
+    /// What it is called.
+    pub name: Option<String>,
+    /// Draw this connection, by its number, instead of the slowest.
+    pub connection: Option<u32>,
+}
+
+/// Query of `GET /v1/explain/capture`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct CaptureQuery {
+    /// Its name in `GET /v1/captures`.
+    pub name: String,
+    /// Draw this connection, by its number, instead of the slowest.
+    #[serde(default)]
+    pub connection: Option<u32>,
+}

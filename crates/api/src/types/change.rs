@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use model::config::Finding;
+use model::config::reference::KeyTable;
 use serde::{Deserialize, Serialize};
 
 /// Query of `POST /v1/plan` and `POST /v1/apply`; the body is the configuration's text.
@@ -221,4 +222,12 @@ pub struct Stopping {
     pub connections: u64,
     /// Exchanges or `tcp` connections under way when draining began.
     pub in_flight: u64,
+}
+
+/// Answer of `GET /v1/config/keys`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ConfigKeys {
+    /// Tables of the configuration.
+    pub tables: Vec<KeyTable>,
 }

@@ -277,7 +277,16 @@ pub struct PhaseTimes {
     pub p90_us: Option<u64>,
     /// Ninety-nine in a hundred took at most this.
     pub p99_us: Option<u64>,
+    /// How many took at most 128 µs, 256 µs and so on, each twice the one before, that did not fit before; the last: all
+    /// that took longer. Of the phase `total` of services alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub octaves: Vec<u64>,
 }
+
+/// The first edge of [`PhaseTimes::octaves`], microseconds.
+pub const OCTAVE_US: u64 = 128;
+/// How many there are: the last edge is 128 µs × 2^16, 8.4 s, and one is without.
+pub const OCTAVES: usize = 18;
 
 /// A pool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -67,7 +67,7 @@ export async function submit<T>(path: string, toml: string, query: Record<string
   return (await send(path + queried(query), init)).json() as Promise<T>;
 }
 
-function queried(query: Record<string, string | number | undefined>): string {
+export function queried(query: Record<string, string | number | undefined>): string {
   const parts = Object.entries(query)
     .filter(([, value]) => value !== undefined && value !== "")
     .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(String(value))}`);

@@ -5,8 +5,12 @@ import { span } from "./format";
 import { tell, useKnown } from "./store";
 import { follow } from "./stream";
 import { Wrong } from "./parts/basics";
+import { Capacity } from "./views/capacity";
+import { Captures } from "./views/captures";
 import { Configuration } from "./views/configuration";
 import { Events } from "./views/events";
+import { Lab } from "./views/lab";
+import { Network } from "./views/network";
 import { Overview } from "./views/overview";
 import { Packets } from "./views/packets";
 import { Pair } from "./views/pair";
@@ -22,9 +26,13 @@ const WAYS: [string, string][] = [
   ["events", "Events and history"],
   ["rules", "Rules"],
   ["slow", "Explain slow"],
+  ["captures", "Captures"],
+  ["capacity", "Capacity"],
   ["configuration", "Configuration"],
   ["pair", "Shared addresses"],
   ["packets", "Packets"],
+  ["network", "Links and names"],
+  ["lab", "Lab results"],
 ];
 
 export function App() {
@@ -79,6 +87,10 @@ function View({ way, name }: { way: string; name: string }) {
     case "events": return <Events />;
     case "rules": return <Rules />;
     case "slow": return <Slow />;
+    case "captures": return <Captures />;
+    case "capacity": return <Capacity />;
+    case "network": return <Network />;
+    case "lab": return <Lab />;
     case "configuration": return <Configuration />;
     case "pair": return <Pair />;
     case "packets": return <Packets />;

@@ -27,7 +27,19 @@ export type Bytes = { "received": Counter; "sent": Counter; "spliced": Counter }
 
 export type Candidate = { "address"?: (string | null); "because": string; "may": boolean; "name": string; "pool": string; "state": ServerState };
 
+export type Capacity = { "interval-ms": number; "machine": CapacityMachine; "now-unix-ms": number; "services": Array<CapacityService> };
+
+export type CapacityDemand = { "connections-per-second": number; "life-ms": number; "measured": boolean; "per-connection": number; "per-server-connection": number; "request-bytes": number; "requests-per-second": number; "response-bytes": number };
+
+export type CapacityLimit = { "because": string; "change": string; "connections-per-second": number; "kind": string; "requests-per-second": number; "used-percent": number };
+
+export type CapacityMachine = { "descriptors": number; "ports": number; "processors": number; "request-us"?: (number | null) };
+
+export type CapacityService = { "carries": CapacityDemand; "forward": string; "limits": Array<CapacityLimit>; "name": string };
+
 export type Capture = { "about": string; "at-unix-ms": number; "bytes": number; "file": string; "name": string; "rule": string };
+
+export type CaptureAction = "start" | "stop";
 
 export type CaptureRule = { "name": string; "taking": boolean; "waits-ms": number };
 
@@ -42,6 +54,8 @@ export type Change = { "busy-us": number; "bytes-acked": number; "bytes-received
 export type Changed = { "keys": Array<KeyChange>; "name": string };
 
 export type Changes = { "added": Array<string>; "changed": Array<Changed>; "removed": Array<string> };
+
+export type ConfigKeys = { "tables": Array<KeyTable> };
 
 export type Connections = { "accepted": Counter; "closed": Counter; "open": number; "refused": Counter; "unaccounted": number };
 
@@ -86,6 +100,10 @@ export type JudgeExplained = { "at-unix-ms": number; "change-percent": number; "
 export type Keeps = { "clients"?: (number | null); "uncounted": boolean; "until-unix-ms": number };
 
 export type KeyChange = { "from"?: (string | null); "key": string; "to"?: (string | null) };
+
+export type KeyTable = { "keys": Array<KeyText>; "list": boolean; "path": string };
+
+export type KeyText = { "default": string; "doc": string; "name": string; "value": string };
 
 export type Level = "info" | "warning" | "error";
 
@@ -143,7 +161,7 @@ export type PacketsStatus = { "adopted": boolean; "broken"?: (string | null); "g
 
 export type PeerGroup = { "family": number; "id": number; "priority": number; "state": string };
 
-export type PhaseTimes = { "count": number; "mean-us"?: (number | null); "p50-us"?: (number | null); "p90-us"?: (number | null); "p99-us"?: (number | null); "phase": string };
+export type PhaseTimes = { "count": number; "mean-us"?: (number | null); "octaves"?: Array<number>; "p50-us"?: (number | null); "p90-us"?: (number | null); "p99-us"?: (number | null); "phase": string };
 
 export type PlanChange = { "changed": boolean; "effects": Array<string>; "generation": number; "global": Array<KeyChange>; "needs-restart": Array<string>; "objects"?: Record<string, Changes>; "parts"?: Array<Changed>; "pools": PoolChanges; "services": Changes; "warnings": Array<Finding> };
 
@@ -246,6 +264,8 @@ export type Sum = { "allowed": number; "in-a-row": number; "of": number; "others
 export type SumVerdict = ("good" | "not-judged" | { "ejected": Ground } | { "all-fail": Ground } | { "too-many-out": Ground });
 
 export type Taken = { "groups": Array<string> };
+
+export type TakeoverOrder = "take" | "give" | "release";
 
 export type Tally = { "bad": number; "cut": number; "good": number };
 

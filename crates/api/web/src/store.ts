@@ -21,6 +21,8 @@ export interface Lines {
   p50: (number | null)[];
   p99: (number | null)[];
   open: number[];
+  /** How times of each moment lie, by doublings. */
+  octaves: number[][];
 }
 
 export interface Known {
@@ -103,7 +105,7 @@ export function phase(counts: { phases: Array<{ phase: string } & Record<string,
 function point(name: string, at: number, counts: Report["total"] | ServiceReport): void {
   let lines = known.lines.get(name);
   if (!lines) {
-    lines = { at: [], requests: [], failed: [], p50: [], p99: [], open: [] };
+    lines = { at: [], requests: [], failed: [], p50: [], p99: [], open: [], octaves: [] };
     known.lines.set(name, lines);
   }
   const p50 = phase(counts, "total", "p50-us");
@@ -114,5 +116,6 @@ function point(name: string, at: number, counts: Report["total"] | ServiceReport
   lines.p50.push(p50 === null ? null : p50 / 1000);
   lines.p99.push(p99 === null ? null : p99 / 1000);
   lines.open.push(counts.connections.open);
+  lines.octaves.push(counts.phases.find((one) => one.phase === "total")?.octaves ?? []);
   if (lines.at.length > POINTS) for (const line of Object.values(lines)) (line as unknown[]).shift();
 }

@@ -63,7 +63,8 @@ try {
   const views = [
     ["services", "shop"], ["service/shop", "Where the time goes"], ["pools", "many"], ["pool/web", "Evidence"],
     ["events", "Who ordered what"], ["rules", "Try a request"], ["slow", "Which exchanges"],
-    ["configuration", "Generations"], ["pair", "No address is shared"], ["packets", "Source ports"],
+    ["configuration", "Generations"], ["captures", "Captures that rules called for"], ["capacity", "First limit"],
+    ["network", "There is no [link.NAME]"], ["lab", "Results side by side"], ["pair", "No address is shared"], ["packets", "Source ports"],
   ];
   for (const [way, text] of views) {
     await go(way, text);
@@ -132,6 +133,26 @@ try {
   console.log(`figure: page: scrolling 1,000 servers is busy for ${Math.round(longest)} ms at most at a time`);
   await shot("pool-many");
 
+  // A capture that is dropped is explained with its diagrams, in a frame that runs its own script.
+  await go("captures", "Explain a capture");
+  await page.getByLabel("Drop a capture here").setInputFiles(process.env.CAPTURE);
+  const told = page.frameLocator("iframe.explained");
+  await told.getByText("Whose time was it?").waitFor();
+  await told.locator("#bounce").waitFor();
+  assert.ok(await told.locator(".plot svg").count() > 2);
+  assert.notEqual(await told.locator(".bar span").first().evaluate((part) => part.style.width), "", "its script ran");
+  await shot("captures-explained");
+  await told.locator("#bounce").scrollIntoViewIfNeeded();
+  await shot("captures-bounce");
+
+  // Results of the lab are put side by side.
+  await go("lab", "Results side by side");
+  const result = (rps) => ({ format: "x", kind: "http", complete: true, provenance: { steelyard: "0.1", "began-unix-ms": 1, host: "h", kernel: "k", processors: "2" }, runs: [{ test: "small", complete: true, metrics: [{ name: "requests", unit: "1/s", value: rps }] }] });
+  await page.getByLabel("Drop results here").setInputFiles([["old.json", 1000], ["new.json", 1250]].map(([name, rps]) => (
+    { name, mimeType: "application/json", buffer: Buffer.from(JSON.stringify(result(rps))) })));
+  await sees("1,250");
+  await shot("lab-results");
+
   // The configuration: a mistake is found, a change is planned and applied, and taken back.
   await use(configure);
   await sees("the-configure: configure");
@@ -143,6 +164,14 @@ try {
   await editor.fill(written.replace("[pool.web]", "[pool.web]\nbalanse = \"random\""));
   await sees("did you mean");
   await shot("configuration-mistake");
+  // What may stand at the caret is offered, and taken by the keyboard.
+  await editor.fill(written.replace("[pool.web]", "[pool.web]\nbal"));
+  await editor.evaluate((area) => { const at = area.value.indexOf("[pool.web]") + 14; area.setSelectionRange(at, at); });
+  await editor.press("Control+Space");
+  await page.getByRole("option", { name: "balance" }).waitFor();
+  await shot("configuration-choices");
+  await editor.press("Enter");
+  assert.ok((await editor.inputValue()).includes("[pool.web]\nbalance"));
   expected = false;
   await editor.fill(written.replace("[pool.web]", "[pool.web]\nbalance = \"random\""));
   await sees("this is what would change");
@@ -153,6 +182,12 @@ try {
   await sees("Text of generation 3");
   await go("events", "rollback");
   await shot("events-orders");
+  // Back in time and to now again.
+  await page.getByRole("button", { name: "Earlier" }).click();
+  await sees("Events of that time");
+  await shot("events-earlier");
+  await page.getByRole("button", { name: "Now", exact: true }).click();
+  await page.getByText("Events of that time").waitFor({ state: "detached" });
 
   // The keyboard alone leads to a view.
   await go("", "Requests a second");

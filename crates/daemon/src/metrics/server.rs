@@ -12,10 +12,10 @@ use super::family::{counters, gauges, histograms};
 use crate::report::sums::histogram;
 
 /// Microseconds, powers of two: 0.5 ms to 2.1 s; with the open one six buckets, so that a scrape of a thousand busy
-/// servers stays below 6 MiB.
+/// servers stays below 5 MiB.
 const EDGES: [u64; 5] = [1 << 9, 1 << 12, 1 << 15, 1 << 18, 1 << 21];
-/// Phases shown by server: `total` is the service's.
-const PHASES: usize = 4;
+/// Phases shown by server, by their places: waiting in the queue and `total` are the service's.
+const PHASES: std::ops::Range<usize> = 1..4;
 
 const STATES: [ServerState; 5] = [
     ServerState::Up,
@@ -134,12 +134,14 @@ fn causes(rows: &[Row], to: &mut DescriptorEncoder) -> Result<(), Error> {
 
 fn phases(rows: &[Row], to: &mut DescriptorEncoder) -> Result<(), Error> {
     let all = rows.iter().flat_map(|row| {
-        Phases::NAMES.iter().enumerate().take(PHASES).filter_map(move |(at, phase)| {
-            let sum: HistogramSum =
-                histogram(row.1.live.slots.iter().map(|slot| slot.phases.all()[at]));
-            let [pool, server] = who(row);
-            (sum.count() > 0).then_some(([pool, server, ("phase", *phase)], sum))
-        })
+        Phases::NAMES.iter().enumerate().filter(|(at, _)| PHASES.contains(at)).filter_map(
+            move |(at, phase)| {
+                let sum: HistogramSum =
+                    histogram(row.1.live.slots.iter().map(|slot| slot.phases.all()[at]));
+                let [pool, server] = who(row);
+                (sum.count() > 0).then_some(([pool, server, ("phase", *phase)], sum))
+            },
+        )
     });
     let help = "Time of exchanges with this server by phase; phases never recorded are left out.";
     histograms(to, ("steelyard_server_phase", help), &EDGES, all)

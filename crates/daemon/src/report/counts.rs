@@ -2,6 +2,9 @@
 //!
 //! It reads no slot and no clock: `sums` and `sample` did.
 
+use std::time::Duration;
+
+use api::types::report::{OCTAVE_US, OCTAVES};
 use api::types::{
     Bytes, CauseCount, Connections, Counter, NamedCount, PhaseTimes, Requests, ServiceCounts,
     Statuses,
@@ -78,7 +81,7 @@ pub fn service(
         .map(|(name, count)| NamedCount { name: name.into(), count })
         .collect(),
         bodies: bodies(&count),
-        phases: phases(&before.phases, &now.phases),
+        phases: shaped(&before.phases, &now.phases),
     }
 }
 
@@ -188,12 +191,33 @@ pub fn phase(name: &str, sum: &HistogramSum) -> PhaseTimes {
         p50_us: micros(0.5),
         p90_us: micros(0.9),
         p99_us: micros(0.99),
+        octaves: Vec::new(),
     }
+}
+
+/// How its times lie, by doublings.
+pub fn octaves(sum: &HistogramSum) -> Vec<u64> {
+    let edge = |at: usize| Duration::from_micros(OCTAVE_US << at);
+    let mut below = 0;
+    let mut row = |at: usize| {
+        let now = if at + 1 == OCTAVES { sum.count() } else { sum.at_most(edge(at)) };
+        now - std::mem::replace(&mut below, now)
+    };
+    (0..OCTAVES).map(|at| row(at)).collect()
 }
 
 fn phases(before: &[Times; 5], now: &[Times; 5]) -> Vec<PhaseTimes> {
     let both = before.iter().zip(now);
     Phases::NAMES.iter().zip(both).map(|(name, (old, new))| phase(name, &new.since(old))).collect()
+}
+
+/// With the shape of the whole time, which is the last.
+fn shaped(before: &[Times; 5], now: &[Times; 5]) -> Vec<PhaseTimes> {
+    let mut all = phases(before, now);
+    if let (Some(whole), [.., old], [.., new]) = (all.last_mut(), before, now) {
+        whole.octaves = octaves(&new.since(old));
+    }
+    all
 }
 
 fn causes(before: &[u64], now: &[u64], seconds: f64) -> Vec<CauseCount> {
@@ -222,5 +246,25 @@ fn add_named(total: &mut Vec<NamedCount>, more: &[NamedCount]) {
             Some(known) => known.count += one.count,
             None => total.push(one.clone()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::live::Histogram;
+
+    use super::*;
+
+    #[test]
+    fn every_time_is_in_one_doubling_and_the_longest_are_in_the_last() {
+        let one = Histogram::default();
+        for micros in [1, 100, 200, 900, 1_000_000, 60_000_000] {
+            one.record(Duration::from_micros(micros));
+        }
+        let mut sum = HistogramSum::default();
+        sum.add(&one);
+        let rows = octaves(&sum);
+        assert_eq!((rows.len(), rows.iter().sum::<u64>()), (OCTAVES, 6));
+        assert_eq!((rows[0], rows[1], rows[3], rows[OCTAVES - 1]), (2, 1, 1, 1), "{rows:?}");
     }
 }

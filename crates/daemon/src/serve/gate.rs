@@ -21,13 +21,10 @@ use super::counts::Why;
 use super::door::Papers;
 use super::keyring::Keyring;
 use super::peer::{By, Known, Peer};
+use super::policy;
 use super::quota::{Quota, WRONG};
 use super::refusal::Refusal;
 use super::tokens;
-
-/// Only what this listener itself serves may be part of the page, and no page may be around it.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// What is asked at the gate of one listener.
 pub(super) struct Gate {
@@ -201,13 +198,13 @@ fn refused(why: Why, refusal: Refusal) -> Response {
 fn dress(headers: &mut HeaderMap, page: bool) {
     let cache = if page { "no-cache" } else { "no-store" };
     for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, cache),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy::of_the_page());
     headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
     headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
 }

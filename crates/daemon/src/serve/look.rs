@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use api::types::report::INTERVAL_MS_MAX;
 use api::types::{
-    ConfigQuery, Generation, Generations, History, HistoryQuery, Me, NameExplained, NameQuery,
-    Report, ReportQuery, RequestAsked, RequestExplained, ServersExplained, SlowExplained,
-    SlowQuery, Status, UsersExplained, UsersQuery,
+    Capacity, ConfigKeys, ConfigQuery, Generation, Generations, History, HistoryQuery, Me,
+    NameExplained, NameQuery, Report, ReportQuery, RequestAsked, RequestExplained,
+    ServersExplained, SlowExplained, SlowQuery, Status, UsersExplained, UsersQuery,
 };
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -19,6 +19,7 @@ use super::context::Context;
 use super::peer::{By, Peer};
 use super::precondition::tagged;
 use super::refusal::Refusal;
+use crate::machine;
 use crate::report;
 use crate::report::vitals::unix_ms;
 
@@ -143,6 +144,17 @@ pub(super) async fn report(
     Ok(Json(report::report(&picture.snapshot, &before, &now, &facts, SystemTime::now())))
 }
 
+pub(super) async fn capacity(State(context): Held) -> Json<Capacity> {
+    let vitals = &context.vitals;
+    let picture = vitals.control.picture();
+    let now = Arc::new(vitals.sample(&picture));
+    let before = vitals.samples.older().unwrap_or_else(|| Arc::clone(&now));
+    let facts = vitals.facts(&picture);
+    let passed = report::report(&picture.snapshot, &before, &now, &facts, SystemTime::now());
+    let here = machine::machine(facts.descriptors.limit);
+    Json(report::capacity::capacity(&picture.config, &passed, here, machine::spent()))
+}
+
 pub(super) async fn metrics(State(context): Held) -> Response {
     crate::metrics::listen::answer(&context.vitals)
 }
@@ -169,6 +181,10 @@ pub(super) async fn config(
     };
     // Whoever changes it names the generation that they began with.
     Ok(tagged(picture.generation, (kind, text)))
+}
+
+pub(super) async fn keys() -> Json<ConfigKeys> {
+    Json(ConfigKeys { tables: model::config::reference::keys() })
 }
 
 pub(super) async fn me(ConnectInfo(peer): ConnectInfo<Peer>) -> Json<Me> {

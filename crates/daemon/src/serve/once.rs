@@ -11,7 +11,7 @@ use std::time::Instant;
 use api::routes::{CONFIG_BYTES_MAX, IDEMPOTENCY_KEY, REPLAYED};
 use aws_lc_rs::digest::{Context as Digest, SHA256};
 use axum::body::{Body, to_bytes};
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -54,8 +54,11 @@ pub(super) async fn once(
     next: Next,
 ) -> Response {
     let harmless = [Method::GET, Method::HEAD, Method::OPTIONS].contains(request.method());
+    // What no route takes is refused for that, whatever its key was used for.
+    let path = request.extensions().get::<MatchedPath>();
+    let taken = path.and_then(|path| api::table::find(request.method().as_str(), path.as_str()));
     let key = match key(request.headers()) {
-        Ok(Some(key)) if !harmless => Key { who: peer.identity(), key },
+        Ok(Some(key)) if !harmless && taken.is_some() => Key { who: peer.identity(), key },
         Ok(_) => return next.run(request).await,
         Err(refusal) => return refusal.into_response(),
     };

@@ -15,7 +15,7 @@ use axum::routing::{get, post};
 use super::context::Context;
 use super::once::once;
 use super::refusal::Refusal;
-use super::{captures, change, edit, look, orders, stream};
+use super::{captures, change, edit, look, orders, stream, traces};
 
 /// The longest that one request may take; a report waits up to `INTERVAL_MS_MAX` of it.
 const LONGEST: Duration = Duration::from_secs(90);
@@ -35,6 +35,7 @@ pub(super) fn router(context: Arc<Context>) -> Router {
         .route(routes::CONFIG_POOL, get(edit::pool).patch(edit::patch_pool))
         .route(routes::CONFIG_SERVER, get(edit::server).patch(edit::patch_server))
         .layer(large)
+        .route(routes::EXPLAIN_TRACE, post(traces::sent))
         .merge(small())
         .fallback(async || Refusal::new(404, "no-route", "there is nothing at this path"))
         .method_not_allowed_fallback(async || {
@@ -53,6 +54,9 @@ fn small() -> Router<Arc<Context>> {
         .route(routes::EXPLAIN_SLOW, get(look::explain_slow))
         .route(routes::EXPLAIN_USERS, get(look::explain_users))
         .route(routes::EXPLAIN_NAME, get(look::explain_name))
+        .route(routes::EXPLAIN_CAPTURE, get(traces::stored))
+        .route(routes::CONFIG_KEYS, get(look::keys))
+        .route(routes::CAPACITY, get(look::capacity))
         .route(routes::REPORT, get(look::report))
         .route(routes::HISTORY, get(look::history))
         .route(routes::METRICS, get(look::metrics))

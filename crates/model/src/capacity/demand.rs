@@ -25,6 +25,20 @@ pub struct Demand {
     pub round_trip: Option<Duration>,
 }
 
+impl Default for Demand {
+    /// What is usual where nothing is known: small requests, answers of 8 KiB, one request a connection.
+    fn default() -> Demand {
+        Demand {
+            request: Bytes(400.0),
+            response: Bytes(8.0 * 1024.0),
+            per_connection: 1.0,
+            per_server_connection: 100.0,
+            life: Duration::from_secs(1),
+            round_trip: None,
+        }
+    }
+}
+
 /// What carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -64,6 +64,21 @@ pub enum Kind {
     Processors,
 }
 
+impl Kind {
+    /// As it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Ports => "ports",
+            Kind::Flows => "flows",
+            Kind::Connections => "connections",
+            Kind::Descriptors => "descriptors",
+            Kind::Bandwidth => "bandwidth",
+            Kind::Cap => "cap",
+            Kind::Processors => "processors",
+        }
+    }
+}
+
 /// One connection over a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -85,7 +100,13 @@ pub fn forecast(config: &Config, demand: &Demand, machine: &Machine) -> Vec<Fore
     config.services.values().map(|service| of_service(config, service, demand, machine)).collect()
 }
 
-fn of_service(config: &Config, service: &Service, demand: &Demand, machine: &Machine) -> Forecast {
+/// Forecasts one of them.
+pub fn of_service(
+    config: &Config,
+    service: &Service,
+    demand: &Demand,
+    machine: &Machine,
+) -> Forecast {
     let pool = config.pools.get(&service.pool).map(AsRef::as_ref);
     let scene = Scene { config, service, pool, demand, machine };
     let mut limits = match &service.packets {
@@ -96,6 +117,11 @@ fn of_service(config: &Config, service: &Service, demand: &Demand, machine: &Mac
     limits.sort_by(|a, b| a.requests_per_second.0.total_cmp(&b.requests_per_second.0));
     let path = demand.round_trip.filter(|time| !time.is_zero()).map(|time| path_of(machine, time));
     Forecast { service: service.name.clone(), forward: service.forward, limits, path }
+}
+
+/// To be read: thousandths are enough.
+fn rounded(number: f64) -> f64 {
+    (number * 1e3).round() / 1e3
 }
 
 fn path_of(machine: &Machine, round_trip: Duration) -> PathForecast {
@@ -146,7 +172,7 @@ impl Scene<'_> {
         change: &str,
     ) -> Limit {
         let held = (self.demand.life + rest).as_secs_f64();
-        let because = format!("{places} {what}, each held for {held} s");
+        let because = format!("{places} {what}, each held for {} s", rounded(held));
         self.by_connections(kind, PerSecond(places as f64 / held), because, change)
     }
 
@@ -205,8 +231,9 @@ impl Scene<'_> {
         let life = if proxied { self.demand.life } else { Duration::ZERO };
         let rate = ports::sustained(ports, sources * servers, life, rest);
         let because = format!(
-            "{ports} ports × {sources} source addresses × {servers} servers, each port held for {} s, {each} requests a connection",
-            (life + rest).as_secs_f64()
+            "{ports} ports × {sources} source addresses × {servers} servers, each port held for {} s, {} requests a connection",
+            rounded((life + rest).as_secs_f64()),
+            rounded(each)
         );
         let change = "widen net.ipv4.ip_local_port_range, add addresses to `source` of the pool, or keep connections to servers longer; Linux rests a port 60 s and has no setting for that";
         Some(self.by_requests(Kind::Ports, PerSecond(rate.0 * each), because, change))

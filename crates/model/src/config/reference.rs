@@ -1,6 +1,8 @@
-//! The configuration reference as Markdown, written from the schema. It knows no key by name.
+//! The configuration reference, as Markdown and for programs, written from the schema. It knows no key by name.
 
 use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
 
 use super::decode::scalar::expected;
 use super::schema::{Fallback, Key, Kind, Short, Table};
@@ -23,6 +25,75 @@ pub fn reference() -> String {
         }
     }
     text.text
+}
+
+/// A table with what may be written in it: the reference for programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct KeyTable {
+    /// Its path, with `NAME` where names are chosen: `pool.NAME.probe`.
+    pub path: String,
+    /// It is written again and again, as `[[path]]`.
+    pub list: bool,
+    /// Its keys.
+    pub keys: Vec<KeyText>,
+}
+
+/// A key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct KeyText {
+    /// Its name.
+    pub name: String,
+    /// What may be written, words of a closed list in quotes.
+    pub value: String,
+    /// What holds when it is not written.
+    pub default: String,
+    /// Its meaning.
+    pub doc: String,
+}
+
+/// All tables, outer ones first.
+pub fn keys() -> Vec<KeyTable> {
+    let mut out = Vec::new();
+    for key in ROOT.keys {
+        let (table, path) = match &key.kind {
+            Kind::Named { table, .. } => (table, format!("{}.NAME", key.name)),
+            Kind::Table { table, .. } => (table, key.name.to_owned()),
+            _ => continue,
+        };
+        gather(&mut out, (table, path, false), &mut Vec::new());
+    }
+    out
+}
+
+fn gather(
+    out: &mut Vec<KeyTable>,
+    (table, path, list): (&'static Table, String, bool),
+    above: &mut Vec<&'static Table>,
+) {
+    // A table within itself is explained once.
+    if above.iter().any(|other| std::ptr::eq(*other, table)) {
+        return;
+    }
+    above.push(table);
+    let known = || table.keys.iter().filter(|key| !matches!(key.kind, Kind::Refused(_)));
+    let text = |key: &Key| KeyText {
+        name: key.name.to_owned(),
+        value: value(key),
+        default: default(key),
+        doc: key.doc.to_owned(),
+    };
+    out.push(KeyTable { path: path.clone(), list, keys: known().map(text).collect() });
+    for key in known() {
+        let (table, list) = match &key.kind {
+            Kind::Table { table, .. } => (table, false),
+            Kind::List { table, .. } => (table, true),
+            _ => continue,
+        };
+        gather(out, (table, format!("{path}.{}", key.name), list), above);
+    }
+    above.pop();
 }
 
 const INTRODUCTION: &str = "\
@@ -124,5 +195,21 @@ fn default(key: &Key) -> String {
         Fallback::Absent => "none".to_owned(),
         Fallback::Inner => "its keys' own".to_owned(),
         Fallback::Derived(why) => (*why).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_told_of_every_table_with_its_keys() {
+        let tables = keys();
+        let table = |path: &str| tables.iter().find(|table| table.path == path).unwrap();
+        let pool = table("pool.NAME");
+        let balance = pool.keys.iter().find(|key| key.name == "balance").unwrap();
+        assert!(balance.value.contains("\"least-request\""), "{balance:?}");
+        assert!(table("pool.NAME.servers").list && !table("global").list);
+        assert!(tables.iter().all(|table| !table.keys.is_empty()));
     }
 }

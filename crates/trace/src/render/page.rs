@@ -27,6 +27,12 @@ const BOUNCE: f64 = 1_020.0;
 /// Transactions in the table.
 const MAX_ROWS: usize = 500;
 
+/// The style and the script of each page, byte for byte: whoever serves it to a browser that takes no others may name
+/// them by their digests.
+pub fn inline() -> [String; 2] {
+    [STYLE, SCRIPT].map(|text| format!("\n{text}"))
+}
+
 /// Draws a connection of a report.
 pub fn draw(scene: &Scene, report: &Report) -> Drawn {
     let one = report.connections.iter().find(|connection| connection.number == scene.number);
@@ -63,9 +69,10 @@ pub fn draw(scene: &Scene, report: &Report) -> Drawn {
         table(&mut page, connection);
     }
     let (from, to) = time.seconds();
+    let [_, script] = inline();
     let _ = writeln!(
         page,
-        "<script type=\"application/json\" id=\"span\">[{from},{to}]</script>\n<script>\n{SCRIPT}</script>\n</body></html>"
+        "<script type=\"application/json\" id=\"span\">[{from},{to}]</script>\n<script>{script}</script>\n</body></html>"
     );
     Drawn { page, drawings: drawings(plots, bounce, height) }
 }
@@ -104,9 +111,10 @@ fn head(page: &mut String, scene: &Scene, report: &Report, verdict: &Verdict) {
     let end =
         |at: usize| format!("{} port {}", crate::address::ip(ends[at].address), ends[at].port);
     let title = escaped(&report.files.join(", "));
+    let [style, _] = inline();
     let _ = writeln!(
         page,
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n<style>\n{STYLE}</style></head><body>\n\
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n<style>{style}</style></head><body>\n\
          <h1>Whose time was it?</h1>\n<p class=\"quiet\">{title} · connection {} of {} · {} to {} · round trip {}</p>",
         scene.number,
         report.connections_total,
@@ -130,7 +138,7 @@ fn head(page: &mut String, scene: &Scene, report: &Report, verdict: &Verdict) {
         let share = seconds / verdict.total_seconds.max(1e-12) * 100.0;
         let _ = write!(
             page,
-            "<span class=\"{name}\" style=\"width:{share:.2}%\" title=\"{name} {share:.1} %\">{name} {share:.0} %</span>"
+            "<span class=\"{name}\" data-share=\"{share:.2}\" title=\"{name} {share:.1} %\">{name} {share:.0} %</span>"
         );
     }
     let total = axis::seconds(verdict.total_seconds);

@@ -69,6 +69,8 @@ document.getElementById("log").addEventListener("click", () => {
   for (const plot of document.querySelectorAll(".scaled")) plot.classList.toggle("hidden");
 });
 
+for (const part of document.querySelectorAll(".bar span")) part.style.width = `${part.dataset.share}%`;
+
 const bounce = document.getElementById("bounce");
 let size = 1;
 for (const [name, factor] of [["larger", 1.25], ["smaller", 0.8]]) {

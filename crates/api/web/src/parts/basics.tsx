@@ -5,9 +5,9 @@ import { span, moment } from "../format";
 import { known } from "../store";
 
 const GLYPHS: Record<string, string> = {
-  up: "●", active: "●", ok: "●", reached: "●",
+  up: "●", alive: "●", active: "●", ok: "●", reached: "●",
   degraded: "◐", "one-way": "◐", drain: "◐", draining: "◐", unknown: "○", standby: "○", trying: "○",
-  down: "✕", error: "✕", lost: "✕", disabled: "■", idle: "■",
+  down: "✕", dead: "✕", error: "✕", lost: "✕", disabled: "■", idle: "■",
 };
 
 /** A state by word, glyph and colour, so that none of them is needed alone. */

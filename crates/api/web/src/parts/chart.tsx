@@ -10,6 +10,15 @@ export interface Line {
   fill?: boolean;
 }
 
+/** The least time that a chart shows, seconds. */
+const LEAST = 60;
+
+/** From where to where time goes: of nothing, the last minute. */
+function shown(_plot: uPlot, first: number | null, last: number | null): uPlot.Range.MinMax {
+  const end = last ?? Date.now() / 1000;
+  return [Math.min(first ?? end, end - LEAST), end];
+}
+
 export function Chart({ at, lines, unit, label }: { at: number[]; lines: Line[]; unit: (value: number) => string; label: string }) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -26,7 +35,7 @@ export function Chart({ at, lines, unit, label }: { at: number[]; lines: Line[];
         height: 170,
         cursor: { y: false, points: { size: 6 } },
         legend: { live: true },
-        scales: { y: { range: (_plot, _min, most) => [0, Math.max(most * 1.1, 1)] } },
+        scales: { x: { range: shown }, y: { range: (_plot, _min, most) => [0, Math.max(most * 1.1, 1)] } },
         axes: [
           { ...axis, space: 70 },
           { ...axis, size: 56, values: (_plot, ticks) => ticks.map(unit) },
@@ -55,7 +64,13 @@ export function Chart({ at, lines, unit, label }: { at: number[]; lines: Line[];
     };
   }, [theme, lines.length]);
   useEffect(() => {
-    plot.current?.setData([at, ...lines.map((line) => line.values)]);
+    if (at.length > 1) {
+      plot.current?.setData([at, ...lines.map((line) => line.values)]);
+      return;
+    }
+    // A single moment has no width.
+    const end = at[0] ?? Date.now() / 1000;
+    plot.current?.setData([[end - LEAST, end], ...lines.map((line) => [null, line.values[0] ?? null])]);
   });
   return <div class="chart" ref={place} role="img" aria-label={label} />;
 }

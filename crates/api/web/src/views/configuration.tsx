@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused, look, order, submit, written } from "../api";
 import type { Applied, Finding, Generations, KeyChange, PlanChange } from "../contract";
 import { Empty, Panel, Rows, Wrong, may, needs, useAsking } from "../parts/basics";
+import { Editor } from "../parts/editor";
 import { moment } from "../format";
 import { useKnown } from "../store";
 
@@ -55,7 +56,7 @@ export function Configuration() {
       {!able ? <p class="hint">{needs("configure")} Text and changes are for those who have one; generations are below.</p> : (
         <Panel title={`Text of generation ${base.generation}`} wide aside={<button type="button" class="quiet" onClick={load} disabled={asking.busy}>Read again</button>}>
           {moved && <p class="hint">Generation {generation} is in force by now: read again, or what you apply is refused.</p>}
-          <textarea ref={editor} class="editor" spellcheck={false} aria-label="Configuration" value={text} onInput={(event) => setText(event.currentTarget.value)} rows={24} />
+          <Editor text={text} change={setText} editor={editor} />
           <p class="buttons">
             <button type="button" class="main" disabled={asking.busy || !plan?.changed || moved} onClick={apply}>Apply</button>
             <button type="button" disabled={text === base.text} onClick={() => setText(base.text)}>Discard</button>

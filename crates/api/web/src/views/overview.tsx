@@ -104,6 +104,18 @@ function found(status: Scene["status"]): Trouble[] {
   if (status.packets?.broken) {
     troubles.push({ what: "packets", to: "#/packets", state: "down", since: status["since-unix-ms"], why: status.packets.broken });
   }
+  const beside = (what: string, to: string, state: string, why: string, since = status["since-unix-ms"]) =>
+    troubles.push({ what, to, state, since, why });
+  for (const bundle of status.links ?? []) {
+    for (const link of bundle.links) if (link.state !== "alive") beside(`link ${link.interface}`, "#/network", link.state, link.reason);
+  }
+  for (const one of status.uplinks?.uplinks ?? []) if (one.state !== "up") beside(`uplink ${one.name}`, "#/network", one.state, one.reason);
+  for (const one of status.heartbeats ?? []) if (one.state !== "up") beside(`heartbeat with ${one.peer}`, "#/pair", one.state, one.reason, one["since-unix-ms"]);
+  for (const pool of status.pools) {
+    for (const one of pool.breakers ?? []) {
+      if (one.open) beside(`circuit breaker of ${pool.name}`, `#/pool/${encodeURIComponent(pool.name)}`, "down", `${one["in-use"]} of ${one.limit} in use`, one["since-unix-ms"]);
+    }
+  }
   return troubles;
 }
 

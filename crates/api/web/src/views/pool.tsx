@@ -74,16 +74,16 @@ const searched = (row: Row) => `${row.server.name} ${row.server.address} ${row.s
 
 function columns(able: boolean, busy: boolean, send: (server: string, body: object) => void, ask: (server: string) => void): Column<Row>[] {
   return [
-    { name: "Server", by: (row) => row.server.name, show: ({ server }) => <><strong>{server.name}</strong> <span class="mono dim">{server.resolved ?? server.address}</span></> },
-    { name: "State", width: "8rem", by: (row) => row.server.state, show: ({ server }) => <State is={server.state} /> },
-    { name: "For", width: "7rem", by: (row) => -row.server["since-unix-ms"], show: ({ server }) => <Since at={server["since-unix-ms"]} /> },
-    { name: "Evidence", show: ({ server }) => <span title={server.reason.text}>{server.reason.text} <span class="dim">({server.reason.source})</span></span> },
-    { name: "Weight", right: true, width: "7rem", by: (row) => row.server.weight, show: ({ server }) => <Weight server={server} able={able && !busy} send={send} /> },
-    { name: "Under way", right: true, width: "6rem", by: (row) => row.server["in-flight"], show: ({ server }) => number(server["in-flight"]) },
-    { name: "Requests/s", right: true, width: "6rem", by: (row) => row.counts?.requests.rate ?? 0, show: ({ counts }) => number(counts?.requests.rate ?? 0) },
+    { name: "Server", by: (row) => row.server.name, width: "13rem", show: ({ server }) => <span class="two"><strong>{server.name}</strong><span class="mono dim">{server.resolved ?? server.address}</span></span> },
+    { name: "State", width: "7rem", by: (row) => row.server.state, show: ({ server }) => <State is={server.state} /> },
+    { name: "For", width: "5.5rem", by: (row) => -row.server["since-unix-ms"], show: ({ server }) => <Since at={server["since-unix-ms"]} /> },
+    { name: "Evidence", show: ({ server }) => <span class="evidence" title={server.reason.text}>{server.reason.text} <span class="dim">({server.reason.source})</span></span> },
+    { name: "Weight", right: true, width: "6rem", by: (row) => row.server.weight, show: ({ server }) => <Weight server={server} able={able && !busy} send={send} /> },
+    { name: "Under way", right: true, width: "5.5rem", by: (row) => row.server["in-flight"], show: ({ server }) => number(server["in-flight"]) },
+    { name: "Requests/s", right: true, width: "5.7rem", by: (row) => row.counts?.requests.rate ?? 0, show: ({ counts }) => number(counts?.requests.rate ?? 0) },
     { name: "p99", right: true, width: "5rem", by: (row) => (row.counts ? phase(row.counts, "total", "p99-us") ?? 0 : 0), show: ({ counts }) => micros(counts ? phase(counts, "total", "p99-us") : null) },
     {
-      name: "Orders", width: "15rem", show: ({ server }) => (
+      name: "Orders", width: "13.5rem", show: ({ server }) => (
         <span class="orders">
           {server.admin === "enabled"
             ? <>

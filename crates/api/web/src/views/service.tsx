@@ -1,6 +1,7 @@
 // One service: rates, times by phase, why exchanges ended other than well, certificates.
 import { Empty, Figure, Panel, Rows, Since, State } from "../parts/basics";
 import { Chart } from "../parts/chart";
+import { Heat } from "../parts/heat";
 import { bytes, micros, millis, moment, number } from "../format";
 import { failures, phase, useKnown } from "../store";
 
@@ -60,6 +61,9 @@ export function Service({ name }: { name: string }) {
                 { name: "half take at most", colour: "--line-2", values: line.p50 },
                 { name: "99 of 100", colour: "--line-3", values: line.p99 },
               ]} />}
+            </Panel>
+            <Panel title="How times lie">
+              {line && <Heat label={`Times of ${name}`} at={line.at} rows={line.octaves} />}
             </Panel>
             <Panel title="Where the time goes">
               <Rows label="Phases" head={["Phase", "#Count", "#Mean", "#Half", "#9 of 10", "#99 of 100"]} rows={counts.phases.map((one) => [

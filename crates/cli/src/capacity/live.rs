@@ -1,0 +1,160 @@
+//! `steelyard capacity --live`: what the daemon says of its own limits, as tables.
+//!
+//! It calculates nothing.
+
+use std::time::Duration;
+
+use api::Client;
+use api::types::{Capacity, CapacityService};
+
+use crate::ask::Place;
+use crate::end::{End, Failure, json_line, print_json};
+use crate::show::paint::{Colour, Paint};
+use crate::show::screen;
+use crate::show::table::{Align, Cell, Table};
+use crate::show::unit::rate;
+use crate::watch::watch;
+
+/// Between two looks.
+const STEP: Duration = Duration::from_secs(2);
+/// From so much on a limit is coloured.
+const MUCH: f64 = 80.0;
+
+/// Asks, and prints.
+pub async fn show(place: &Place, again: bool, json: bool) -> Result<End, Failure> {
+    let client = place.client()?;
+    if again {
+        return watch(STEP, !json, || frame(&client, json)).await;
+    }
+    if json {
+        print_json(&client.capacity().await?)?;
+    } else {
+        screen::print(&frame(&client, false).await?)?;
+    }
+    Ok(End::Done)
+}
+
+async fn frame(client: &Client, json: bool) -> Result<String, Failure> {
+    let told = client.capacity().await?;
+    if json {
+        return json_line(&told);
+    }
+    Ok(render(&told, screen::width(), Paint::for_stdout()))
+}
+
+fn render(told: &Capacity, width: usize, paint: Paint) -> String {
+    let machine = &told.machine;
+    let cost = machine.request_us.map_or_else(
+        || "too few requests to tell what one costs".to_owned(),
+        |cost| format!("{cost:.1} µs of processor time a request"),
+    );
+    let mut out = format!(
+        "{} processors, {} descriptors, {} ports for each address; {cost}\n\n",
+        machine.processors, machine.descriptors, machine.ports
+    );
+    if told.services.is_empty() {
+        out.push_str("no service is configured\n");
+    }
+    let texts: Vec<String> =
+        told.services.iter().map(|service| of(service, width, paint)).collect();
+    out.push_str(&texts.join("\n"));
+    out
+}
+
+fn of(service: &CapacityService, width: usize, paint: Paint) -> String {
+    let now = &service.carries;
+    let name = paint.text(Colour::Strong, &service.name);
+    let mut out = format!(
+        "{name} ({}): {} requests/s, {} connections/s now; ",
+        service.forward,
+        rate(now.requests_per_second),
+        rate(now.connections_per_second)
+    );
+    out.push_str(&if now.measured {
+        format!(
+            "measured: {:.0} B asked, {:.0} B answered, {:.1} requests a connection, {:.1} towards servers\n",
+            now.request_bytes, now.response_bytes, now.per_connection, now.per_server_connection
+        )
+    } else {
+        "nothing was carried yet: the forecast is for what is usual\n".to_owned()
+    });
+    let mut table = Table::new(&[
+        ("limit", Align::Left),
+        ("used", Align::Right),
+        ("requests/s", Align::Right),
+        ("connections/s", Align::Right),
+        ("because", Align::Left),
+    ]);
+    for limit in &service.limits {
+        let used = format!("{:.1} %", limit.used_percent);
+        let used: Cell = if limit.used_percent >= MUCH {
+            Cell::coloured(used, Colour::Doubt)
+        } else {
+            used.into()
+        };
+        table.row(vec![
+            limit.kind.clone().into(),
+            used,
+            rate(limit.requests_per_second).into(),
+            rate(limit.connections_per_second).into(),
+            limit.because.clone().into(),
+        ]);
+    }
+    out.push_str(&table.render(width, paint));
+    if let Some(first) = service.limits.first() {
+        out.push_str(&format!("first: {}; to raise it: {}\n", first.kind, first.change));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use api::types::{CapacityDemand, CapacityLimit, CapacityMachine};
+
+    use super::*;
+
+    fn told(measured: bool) -> Capacity {
+        Capacity {
+            now_unix_ms: 1,
+            interval_ms: 1_000,
+            machine: CapacityMachine {
+                processors: 2,
+                descriptors: 1_024,
+                ports: 28_232,
+                request_us: measured.then_some(40.0),
+            },
+            services: vec![CapacityService {
+                name: "shop".into(),
+                forward: "http".into(),
+                carries: CapacityDemand {
+                    measured,
+                    requests_per_second: 900.0,
+                    connections_per_second: 9.0,
+                    request_bytes: 300.0,
+                    response_bytes: 2_000.0,
+                    per_connection: 100.0,
+                    per_server_connection: 50.0,
+                    life_ms: 2_000.0,
+                },
+                limits: vec![CapacityLimit {
+                    kind: "ports".into(),
+                    requests_per_second: 1_000.0,
+                    connections_per_second: 10.0,
+                    used_percent: 90.0,
+                    because: "few".into(),
+                    change: "add addresses".into(),
+                }],
+            }],
+        }
+    }
+
+    #[test]
+    fn what_is_used_and_what_to_change_is_said() {
+        let text = render(&told(true), 120, Paint::off());
+        for part in ["shop (http)", "90.0 %", "40.0 µs", "first: ports; to raise it: add addresses"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(render(&told(false), 120, Paint::off()).contains("what is usual"));
+    }
+}

@@ -1,0 +1,185 @@
+//! What a configuration will carry, forecast for what its own traffic was measured to be. Pure.
+//!
+//! The arithmetic is the model's; here what was counted becomes its demand. Shares of what is used are of rates now.
+
+use std::time::Duration;
+
+use api::types::{
+    Capacity, CapacityDemand, CapacityLimit, CapacityMachine, CapacityService, Counter,
+    PacketService, Report, ServiceReport,
+};
+use model::capacity::demand::{Cost, Demand, Machine};
+use model::capacity::forecast::of_service;
+use model::capacity::quantity::Bytes;
+use model::config::{Config, Service};
+
+/// Fewer requests do not tell what one costs: what the daemon does besides would count for them.
+const ENOUGH: u64 = 10_000;
+/// The least and the most that a connection is taken to last.
+const LIFE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(86_400));
+
+/// Of all services. `spent` is the processor time of the daemon since its start.
+pub fn capacity(
+    config: &Config,
+    report: &Report,
+    mut machine: Machine,
+    spent: Duration,
+) -> Capacity {
+    let requests = report.total.requests.requests.total;
+    let each = spent.as_secs_f64() * 1e6 / requests.max(1) as f64;
+    let request_us = (requests >= ENOUGH).then_some(each);
+    let cost = |request_us| Cost { request_us, connection_us: 0.0, kibibyte_us: 0.0 };
+    machine.cost = request_us.map(cost);
+    let one = |service: &Service| of(config, service, report, &machine);
+    Capacity {
+        now_unix_ms: report.now_unix_ms,
+        interval_ms: report.interval_ms,
+        machine: CapacityMachine {
+            processors: machine.processors,
+            descriptors: machine.descriptors,
+            ports: machine.ports,
+            request_us,
+        },
+        services: config.services.values().map(|service| one(service)).collect(),
+    }
+}
+
+fn of(config: &Config, service: &Service, report: &Report, machine: &Machine) -> CapacityService {
+    let uptime = Duration::from_millis(report.uptime_ms);
+    let counts = report.services.iter().find(|one| one.name == service.name);
+    let packets = report.packets.as_ref();
+    let packets = packets.and_then(|all| all.services.iter().find(|one| one.name == service.name));
+    let carried = match (packets, counts) {
+        (Some(counts), _) => of_packets(counts, uptime),
+        (None, Some(counts)) => of_requests(counts, reuse(report, &service.pool), uptime),
+        (None, None) => Carried::default(),
+    };
+    let forecast = of_service(config, service, &carried.demand, machine);
+    let used = |limit: f64| {
+        if limit > 0.0 { 100.0 * carried.connections_per_second / limit } else { 100.0 }
+    };
+    let limits = forecast.limits.into_iter().map(|limit| CapacityLimit {
+        kind: limit.kind.name().to_owned(),
+        requests_per_second: limit.requests_per_second.0,
+        connections_per_second: limit.connections_per_second.0,
+        used_percent: match carried.requests_per_second {
+            rate if rate > 0.0 && limit.requests_per_second.0 > 0.0 => {
+                100.0 * rate / limit.requests_per_second.0
+            }
+            _ => used(limit.connections_per_second.0),
+        },
+        because: limit.because,
+        change: limit.change,
+    });
+    CapacityService {
+        name: service.name.clone(),
+        forward: service.forward.name().to_owned(),
+        limits: limits.collect(),
+        carries: carried.told(),
+    }
+}
+
+/// What is carried, as forecasts take it and as it is told.
+#[derive(Default)]
+struct Carried {
+    measured: bool,
+    requests_per_second: f64,
+    connections_per_second: f64,
+    demand: Demand,
+}
+
+impl Carried {
+    fn told(&self) -> CapacityDemand {
+        let demand = &self.demand;
+        CapacityDemand {
+            measured: self.measured,
+            requests_per_second: self.requests_per_second,
+            connections_per_second: self.connections_per_second,
+            request_bytes: demand.request.0,
+            response_bytes: demand.response.0,
+            per_connection: demand.per_connection,
+            per_server_connection: demand.per_server_connection,
+            life_ms: demand.life.as_secs_f64() * 1e3,
+        }
+    }
+}
+
+fn of_requests(
+    counts: &ServiceReport,
+    per_server_connection: Option<f64>,
+    uptime: Duration,
+) -> Carried {
+    let (counts, usual) = (&counts.counts, Demand::default());
+    let (requests, connections) = (&counts.requests.requests, &counts.connections.accepted);
+    // Of bytes alone, a connection is what is asked for.
+    let asked = if requests.total > 0 { requests } else { connections };
+    let mut carried = Carried {
+        measured: asked.total > 0,
+        requests_per_second: asked.rate,
+        connections_per_second: connections.rate,
+        demand: usual,
+    };
+    if carried.measured {
+        carried.demand = Demand {
+            request: share(counts.bytes.received.total, asked.total),
+            response: share(counts.bytes.sent.total, asked.total),
+            per_connection: ratio(asked.total, connections.total),
+            per_server_connection: per_server_connection.unwrap_or(usual.per_server_connection),
+            life: life(counts.connections.open, *connections, uptime),
+            ..usual
+        };
+    }
+    carried
+}
+
+fn of_packets(counts: &PacketService, uptime: Duration) -> Carried {
+    let sum = |field: fn(&api::types::PacketServer) -> Counter| {
+        let mut all = Counter::default();
+        counts.servers.iter().for_each(|server| all += field(server));
+        all
+    };
+    let (connections, usual) = (sum(|server| server.connections), Demand::default());
+    let mut carried = Carried {
+        measured: connections.total > 0,
+        requests_per_second: connections.rate,
+        connections_per_second: connections.rate,
+        demand: usual,
+    };
+    if carried.measured {
+        carried.demand = Demand {
+            request: share(sum(|server| server.bytes_in).total, connections.total),
+            response: share(sum(|server| server.bytes_out).total, connections.total),
+            life: life(u64::from(counts.flows), connections, uptime),
+            ..usual
+        };
+    }
+    carried
+}
+
+/// Requests of a connection to a server of this pool.
+fn reuse(report: &Report, pool: &str) -> Option<f64> {
+    let servers = &report.pools.iter().find(|one| one.name == pool)?.servers;
+    let requests = servers.iter().map(|server| server.requests.total).sum();
+    let connects = servers.iter().map(|server| server.connects.total).sum::<u64>();
+    (connects > 0).then(|| ratio(requests, connects))
+}
+
+/// How long each lasts, if so many are open and so many come a second (Little's law); where none comes now, as many as came
+/// in the mean.
+fn life(open: u64, came: Counter, uptime: Duration) -> Duration {
+    let mean = came.total as f64 / uptime.as_secs_f64().max(1e-3);
+    let rate = if came.rate > 0.0 { came.rate } else { mean };
+    let found = (open > 0).then(|| Duration::try_from_secs_f64(open as f64 / rate).ok()).flatten();
+    found.unwrap_or(Demand::default().life).clamp(LIFE.0, LIFE.1)
+}
+
+fn share(bytes: u64, of: u64) -> Bytes {
+    Bytes((bytes as f64 / of.max(1) as f64).max(1.0))
+}
+
+fn ratio(many: u64, of: u64) -> f64 {
+    (many as f64 / of.max(1) as f64).max(1.0)
+}
+
+#[cfg(test)]
+mod tests;

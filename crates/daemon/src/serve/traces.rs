@@ -1,0 +1,137 @@
+//! Routes that explain a capture, sent or stored: one at a time, in a thread that yields to all others.
+//!
+//! What it means is the analysis' business; here are bytes, limits and refusals.
+
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::sync::Arc;
+
+use api::routes::{CAPTURE_BYTES_MAX, HTML};
+use api::types::{CaptureQuery, TraceQuery};
+use axum::body::{Body, to_bytes};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use rustix::process::setpriority_process;
+use tokio::sync::{Semaphore, oneshot};
+use trace::analysis::{Analysis, Settings};
+use trace::compose::{self, Source};
+use trace::input::Damage;
+use trace::render::page;
+use trace::run::read;
+
+use super::context::Context;
+use super::refusal::Refusal;
+
+/// Captures that are explained at a time.
+static PLACES: Semaphore = Semaphore::const_new(1);
+/// Connections that are told of: each costs memory of the process that balances.
+const CONNECTIONS: usize = 20_000;
+/// Packets kept at once, likewise.
+const EVENTS: usize = 250_000;
+/// The lowest priority that there is.
+const LAST: i32 = 19;
+/// How packed captures begin (RFC 1952 §2.3.1).
+const PACKED: [u8; 2] = [0x1f, 0x8b];
+
+pub(super) async fn sent(
+    query: Result<Query<TraceQuery>, QueryRejection>,
+    body: Body,
+) -> Result<Response, Refusal> {
+    let Query(query) = query?;
+    // Before the body is read: it may be large.
+    let _place = PLACES.try_acquire().map_err(|_| busy())?;
+    let bytes = to_bytes(body, CAPTURE_BYTES_MAX).await.map_err(|_| {
+        let detail = format!("a capture has at most {CAPTURE_BYTES_MAX} bytes here");
+        Refusal::new(413, "capture", detail).advise("`steelyard explain trace FILE` takes any")
+    })?;
+    if bytes.starts_with(&PACKED) {
+        let refusal = Refusal::new(415, "capture", "the capture is packed");
+        return Err(refusal.advise("unpack it with gunzip"));
+    }
+    let name = query.name.unwrap_or_else(|| "capture".to_owned());
+    explained(name, move || Ok(Cursor::new(bytes.clone())), query.connection).await
+}
+
+pub(super) async fn stored(
+    State(context): State<Arc<Context>>,
+    query: Result<Query<CaptureQuery>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let Query(query) = query?;
+    let _place = PLACES.try_acquire().map_err(|_| busy())?;
+    let vitals = Arc::clone(&context.vitals);
+    // The disk may take its time.
+    let stored = tokio::task::spawn_blocking(move || vitals.captures.stored()).await;
+    let found = stored.unwrap_or_default().into_iter().find(|one| one.name == query.name);
+    let found = found.ok_or_else(|| {
+        Refusal::new(404, "no-capture", format!("there is no capture '{}'", plain(&query.name)))
+            .advise("`steelyard capture list` has those that are stored")
+    })?;
+    explained(found.name, move || File::open(&found.file), query.connection).await
+}
+
+/// The page about what `open` opens, twice: once for the findings, once for the packets of one connection.
+async fn explained<R: Read + 'static>(
+    name: String,
+    open: impl Fn() -> std::io::Result<R> + Send + 'static,
+    connection: Option<u32>,
+) -> Result<Response, Refusal> {
+    let (tell, told) = oneshot::channel();
+    let begun = std::thread::Builder::new().name("explain".to_owned()).spawn(move || {
+        // Refused: it is as important as the rest of control work, and no more.
+        let _ = setpriority_process(None, LAST);
+        // Nobody waits for it any more.
+        let _ = tell.send(drawn(&plain(&name), &open, connection));
+    });
+    begun.map_err(|error| Refusal::new(500, "capture", format!("no thread: {error}")))?;
+    let page =
+        told.await.map_err(|_| Refusal::new(500, "capture", "the analysis ended early"))??;
+    let kind = HeaderValue::from_static(HTML);
+    Ok(([(header::CONTENT_TYPE, kind)], page).into_response())
+}
+
+fn drawn<R: Read>(
+    name: &str,
+    open: &impl Fn() -> std::io::Result<R>,
+    connection: Option<u32>,
+) -> Result<String, Refusal> {
+    let (analysis, source) = analysed(name, open, None)?;
+    let report = compose::report(analysis.finish(), source);
+    let shown = connection.or(report.verdict.shown()).or_else(|| report.slowest());
+    let number = shown.ok_or_else(|| unreadable("it has no TCP connection"))?;
+    let (analysis, _) = analysed(name, open, Some(number))?;
+    let scene = analysis.scene(number).ok_or_else(|| {
+        let detail = format!("no connection {number}; there are {}", report.connections_total);
+        Refusal::new(404, "no-connection", detail)
+    })?;
+    Ok(page::draw(&scene, &report).page)
+}
+
+fn analysed<R: Read>(
+    name: &str,
+    open: &impl Fn() -> std::io::Result<R>,
+    only: Option<u32>,
+) -> Result<(Analysis, Source), Refusal> {
+    let settings =
+        Settings { only, max_connections: CONNECTIONS, max_events: EVENTS, ..Settings::default() };
+    let (mut analysis, mut source) = (Analysis::new(settings), Source::default());
+    let from = open().map_err(|error| unreadable(&error.to_string()))?;
+    // Damage after the first packets is told on the page.
+    read(&mut analysis, &mut source, name, from, |_| ())
+        .map_err(|damage: Damage| unreadable(&damage.to_string()))?;
+    Ok((analysis, source))
+}
+
+fn unreadable(why: &str) -> Refusal {
+    Refusal::new(422, "capture", format!("this capture cannot be explained: {why}"))
+}
+
+fn busy() -> Refusal {
+    Refusal::new(503, "busy", "another capture is being explained").advise("try again soon")
+}
+
+/// What a client called it, harmless in a message and not long.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(120).collect()
+}
