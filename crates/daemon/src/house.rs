@@ -41,6 +41,7 @@ use crate::resolve;
 use crate::serve::{self, Asked, Context, bind::Bound, live::Live};
 use crate::slow::{self, Slow};
 use crate::source;
+use crate::telemetry;
 use crate::tls;
 use crate::users;
 use crate::vrrp;
@@ -166,6 +167,7 @@ impl House {
             ordered: Arc::default(),
             kept: Arc::default(),
             captures: Captures::new(captures, control.events().clone()),
+            told: Arc::default(),
             samples: Samples::default(),
             served: Arc::default(),
         });
@@ -323,6 +325,7 @@ fn follow(
     tasks.spawn(tls::watch::run(control.clone()));
     tasks.spawn(access::follow(control.clone(), Arc::clone(&vitals.access)));
     tasks.spawn(slow::gather::run(Arc::clone(vitals)));
+    tasks.spawn(telemetry::letters::run(Arc::clone(vitals)));
     tasks.spawn(kept::run(Arc::clone(vitals)));
     tasks.spawn(users::gather::run(Arc::clone(vitals), Arc::clone(annals)));
     tasks.spawn(Arc::clone(vitals).run_samples());

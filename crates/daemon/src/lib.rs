@@ -43,6 +43,7 @@ pub mod slow;
 mod source;
 mod sys;
 pub mod systemd;
+pub mod telemetry;
 pub mod tls;
 pub mod upgrade;
 pub mod uplinks;

@@ -18,6 +18,7 @@ mod rule;
 mod server;
 mod service;
 mod slow;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 mod uplinks;
@@ -73,6 +74,7 @@ impl Collector for Scrape {
         packets::encode(&self.facts.packets, &mut to)?;
         insight::encode(&services, &self.facts.insight, &self.facts.packets, &mut to)?;
         capture::encode(self.facts.captures, &mut to)?;
+        telemetry::encode(self.facts.told, &mut to)?;
         certificates::encode(&self.facts, &mut to)?;
         vrrp::encode(&self.facts.vrrp, &mut to)?;
         heartbeat::encode(&self.facts.vrrp, &mut to)?;

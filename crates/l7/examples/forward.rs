@@ -39,6 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         pin: false,
         connections: 100_000,
         access: Access { all: false, format: AccessFormat::Json, enabled: false },
+        traces: false,
         // So that the cost of measuring can be measured: `off`, or one in so many.
         sample: std::env::var("SAMPLE").map_or(Some(64), |text| text.parse().ok()),
         node: "steelyard".into(),

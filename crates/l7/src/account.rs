@@ -18,7 +18,7 @@ mod record;
 pub use batch::LogBatch;
 pub use close::{attempt_failed, close};
 pub use facts::facts;
-pub use id::Ids;
+pub use id::{Id, Ids};
 pub use learn::learn;
 pub use line::{Names, Protocol, Wall, line};
 pub use measured::{Measured, Opening, Sockets};

@@ -112,8 +112,11 @@ pub fn run<'a, N: Net>(
     parties: Parties<'a, N>,
     incoming: Incoming<N>,
     held: &'a mut Vec<u8>,
-    record: Record,
+    mut record: Record,
 ) -> impl Future<Output = After> + use<'a, N> {
+    if let Some(place) = incoming.place {
+        record.trace(place.traced, place.span);
+    }
     let worker = parties.worker;
     let view = parties.service.view.borrow().clone();
     let open = worker.census.exchange(&view);

@@ -20,6 +20,7 @@ use crate::flow::{Flow, Framing};
 use crate::rt::Net;
 use crate::said::Said;
 use crate::stream::Stream;
+use crate::traced::Place;
 use crate::worker::Worker;
 
 /// A request ready to be sent.
@@ -48,6 +49,8 @@ pub struct Incoming<N: Net> {
     pub target: (usize, usize),
     /// The target as the client sent it, where a rule has changed it.
     pub asked: Option<Vec<u8>>,
+    /// Its place in a trace, where traces are kept.
+    pub place: Option<Place>,
 }
 
 impl<N: Net> Incoming<N> {
@@ -133,6 +136,7 @@ pub fn read<N: Net>(
     if protocol == Protocol::Http2 {
         request.received_as("2.0");
     }
+    let place = Place::of(worker, request.headers);
     let mut head = worker.buffers.take();
     let edits = RequestEdits {
         client: caller.peer,
@@ -143,6 +147,7 @@ pub fn read<N: Net>(
         via: service.forwarded.via.then_some(worker.options.node.as_str()),
         keep_upgrade: request.upgrade.is_some(),
         identity: identity(service, client),
+        tracing: place.as_ref().map(Place::told),
     };
     http1::emit_request(&request, &edits, &mut head);
     // An upload keeps less than its answer, so that both together stay within the limit.
@@ -166,6 +171,7 @@ pub fn read<N: Net>(
         method_len: request.method.as_str().len(),
         target: target(&head),
         asked: None,
+        place,
         head,
     };
     rest.clear();

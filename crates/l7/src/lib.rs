@@ -57,6 +57,7 @@ mod stream;
 mod sys;
 mod tcp;
 pub mod tls;
+mod traced;
 mod tunnel;
 mod upstream;
 mod worker;

@@ -32,7 +32,8 @@ impl Lot {
         self.one_in.is_some()
     }
 
-    fn draw(&self) -> bool {
+    /// Whether this one is it.
+    pub fn draw(&self) -> bool {
         let Some(one_in) = self.one_in else { return false };
         let left = self.left.get();
         self.left.set(left.checked_sub(1).unwrap_or(one_in - 1));

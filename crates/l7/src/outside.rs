@@ -20,6 +20,8 @@ pub struct PlaneOptions {
     pub access: Access,
     /// One exchange in so many is measured whatever it takes, slow ones all; `None`: none is.
     pub sample: Option<u32>,
+    /// Requests are part of traces, which servers are told of.
+    pub traces: bool,
     /// Our name in Via.
     pub node: String,
 }

@@ -14,7 +14,7 @@ pub mod waits;
 mod words;
 
 pub use bars::{Bar, Bars};
-pub use evidence::{Facts, Flags, Phases};
+pub use evidence::{Facts, Flags, Phases, Traced};
 pub use judge::judge;
 pub use slow::{Filter, Group, Pile, Slow};
 pub use tcp::{Change, Tcp};

@@ -30,6 +30,7 @@ pub mod proxy;
 pub mod reference;
 pub mod resilience;
 pub mod rules;
+pub mod sight;
 pub mod socket;
 pub mod sticky;
 pub mod template;
@@ -57,7 +58,7 @@ pub use buffer::{Beyond, Buffer};
 pub use capture::Capture;
 pub use checked::{
     AccessFormat, AccessLog, AccessTarget, AllDown, Config, Fanout, Forwarded, Global, Initial,
-    Metrics, Pool, Server, Service,
+    Pool, Server, Service,
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
 pub use compress::{Coding, Compress};
@@ -97,6 +98,7 @@ pub use rules::{
     Action, Condition, Counted, FixedAnswer, LimitBy, Mirror, PoolState, RateLimit, Rewrite, Rule,
     WithoutServers,
 };
+pub use sight::{Metrics, Telemetry};
 pub use socket::{KeepAlive, PathHint, SocketOptions};
 pub use sticky::{Affinity, Cookie, CookieMode, Gone, StickyBy};
 pub use tls::{

@@ -32,6 +32,7 @@ fn main() {
         via: Some("steelyard"),
         keep_upgrade: true,
         identity: None,
+        tracing: None,
     };
     let mut out = Vec::with_capacity(8192);
     for (name, bytes) in [("request, 8 fields", REQUEST), ("request, 1 field", SMALL)] {

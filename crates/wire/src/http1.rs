@@ -25,14 +25,16 @@ mod request;
 mod response;
 mod target;
 pub(crate) mod token;
+mod trace_context;
 mod trailer;
 
 pub use chunked::{Chunked, Emit, Fed};
 pub use defect::Defect;
 pub use emit_error::{Made, emit_error, emit_made};
-pub use emit_request::{Identity, RequestEdits, Treatment, emit_request};
+pub use emit_request::{Identity, RequestEdits, Tracing, Treatment, emit_request};
 pub use emit_response::{Persist, ResponseEdits, emit_response, set_cookie};
 pub use head::{Limits, Slots, Version, may_complete};
 pub use httparse::Header;
 pub use request::{BodyKind, Method, Request, parse_request};
 pub use response::{AnswerBody, Asked, Response, parse_response};
+pub use trace_context::TraceContext;

@@ -9,6 +9,7 @@
 )]
 
 mod clock;
+mod collected;
 mod found;
 mod handed;
 mod orders;

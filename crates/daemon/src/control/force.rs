@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use model::config::{AccessTarget, Checked, Config, Global};
+use model::config::{AccessTarget, Checked, Config, Global, Telemetry};
 use model::snapshot::Snapshot;
 
 use super::origin::Origin;
@@ -89,6 +89,7 @@ pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
         access_log,
         control,
         metrics: _,
+        telemetry,
         drain: _,
         sample,
         certificate_warning: _,
@@ -96,11 +97,13 @@ pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
         history: _,
     } = &first.global;
     let new = &now.global;
+    let traces = |it: &Option<Telemetry>| it.as_ref().is_some_and(|it| it.traces);
     let off = |target: &AccessTarget| *target == AccessTarget::Off;
     let differ = [
         ("workers", *workers != new.workers),
         ("connections", *connections != new.connections),
         ("sample", *sample != new.sample),
+        ("telemetry.traces", traces(telemetry) != traces(&new.telemetry)),
         ("access-log.all", access_log.all != new.access_log.all),
         ("access-log.format", access_log.format != new.access_log.format),
         ("access-log.target", off(&access_log.target) != off(&new.access_log.target)),

@@ -29,6 +29,7 @@ pub fn options(global: &Global, workers: usize) -> PlaneOptions {
             enabled: log.target != AccessTarget::Off,
         },
         sample: global.sample,
+        traces: global.telemetry.as_ref().is_some_and(|telemetry| telemetry.traces),
         node: NODE.to_owned(),
     }
 }

@@ -199,11 +199,11 @@ pub fn phase(name: &str, sum: &HistogramSum) -> PhaseTimes {
 pub fn octaves(sum: &HistogramSum) -> Vec<u64> {
     let edge = |at: usize| Duration::from_micros(OCTAVE_US << at);
     let mut below = 0;
-    let mut row = |at: usize| {
+    let row = |at: usize| {
         let now = if at + 1 == OCTAVES { sum.count() } else { sum.at_most(edge(at)) };
         now - std::mem::replace(&mut below, now)
     };
-    (0..OCTAVES).map(|at| row(at)).collect()
+    (0..OCTAVES).map(row).collect()
 }
 
 fn phases(before: &[Times; 5], now: &[Times; 5]) -> Vec<PhaseTimes> {

@@ -28,6 +28,7 @@ use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
 use crate::serve::counts::{Counts, Read};
 use crate::slow::{Slow, Totals};
+use crate::telemetry::{self, Outbox};
 use crate::uplinks::view as uplinks;
 use crate::users::Users;
 use crate::users::shown::Shown;
@@ -76,6 +77,8 @@ pub struct Vitals {
     pub kept: Arc<kept::Board>,
     /// Captures that rules call for.
     pub captures: Captures,
+    /// What a collector is told.
+    pub told: Arc<Outbox>,
     /// What rates are measured against.
     pub samples: Samples,
     /// The API.
@@ -123,6 +126,8 @@ pub struct Facts {
     pub kept: Arc<HashMap<ServerId, Left>>,
     /// Captures.
     pub captures: capture::Counts,
+    /// What a collector was told.
+    pub told: telemetry::Counts,
     /// Shared addresses.
     pub vrrp: Arc<vrrp::View>,
     /// Bundles of links.
@@ -173,6 +178,7 @@ impl Vitals {
             ordered: self.ordered.read(),
             kept: self.kept.read(),
             captures: self.captures.counts(),
+            told: self.told.counts(),
             kernel_tcp_bytes: kernel_tcp_bytes(),
             served: self.served.read(),
         }

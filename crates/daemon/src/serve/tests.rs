@@ -66,6 +66,7 @@ async fn daemon() -> Daemon {
         ordered: Default::default(),
         kept: Default::default(),
         captures,
+        told: Arc::default(),
         samples: Samples::default(),
         served: Arc::default(),
     };

@@ -1,6 +1,6 @@
 //! The task that takes measured exchanges from the workers' rings, several times a second.
 //!
-//! It judges nothing and keeps nothing itself; captures are told of each one.
+//! It judges nothing and keeps nothing itself; captures, and whoever sends spans, are told of each one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +20,7 @@ pub async fn run(vitals: Arc<Vitals>) {
         let now = (vitals.open)().now.0;
         vitals.slow.take(&picture.snapshot, now);
         let fresh = vitals.slow.fresh();
+        vitals.told.offer(&picture, &fresh, now);
         if vitals.captures.wanted(&picture) {
             vitals.captures.look(&picture, &fresh, now);
         }

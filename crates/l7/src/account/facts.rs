@@ -63,6 +63,7 @@ pub fn facts(
         ],
         client_tcp: sockets.client,
         server_tcp: sockets.server,
+        traced: measured.traced,
         client_port: client.port(),
         server_port: sockets.port.unwrap_or(0),
         ..Facts::of(client.ip(), nanos(Some(record.took())))

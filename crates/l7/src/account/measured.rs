@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use model::attribute::{Change, Waits};
+use model::attribute::{Change, Traced, Waits};
 use model::moment::Moment;
 
 /// What is measured of one exchange.
@@ -26,6 +26,8 @@ pub struct Measured {
     pub sockets: Option<Box<Sockets>>,
     /// A tunnel.
     pub tunnel: bool,
+    /// Its place in a trace.
+    pub traced: Option<Traced>,
 }
 
 /// How a client's connection began.

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use model::attribute::Traced;
 use model::cause::Cause;
 use model::id::ServerId;
 use model::moment::Moment;
@@ -115,6 +116,13 @@ impl Record {
     /// Its id: made when first asked for, the same from then on.
     pub fn id(&mut self, ids: &Ids) -> Id {
         *self.id.get_or_insert_with(|| ids.next())
+    }
+
+    /// It is part of a trace, and this is its span: the id from now on. What is recorded is measured.
+    pub fn trace(&mut self, traced: Traced, span: Id) {
+        self.id = Some(span);
+        self.measured.traced = Some(traced);
+        self.measured.drawn |= traced.sampled;
     }
 
     /// Its id, if it was ever asked for.

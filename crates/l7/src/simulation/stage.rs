@@ -83,6 +83,7 @@ impl Stage {
     pub fn new(seed: u64, window: usize, snapshot: Snapshot) -> Stage {
         let sim = Sim::new(seed ^ 0x5EED, window);
         let options = PlaneOptions {
+            traces: false,
             sample: Some(2),
             workers: 1,
             pin: false,

@@ -115,6 +115,19 @@ pub struct Facts {
     pub client_tcp: Option<Change>,
     /// What happened on the server's connection, if it was read.
     pub server_tcp: Option<Change>,
+    /// Its place in a trace; its own span is `id`.
+    pub traced: Option<Traced>,
+}
+
+/// A place in a trace (W3C Trace Context).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traced {
+    /// The trace.
+    pub trace: u128,
+    /// The span that it came from; 0: it began here.
+    pub parent: u64,
+    /// It is recorded.
+    pub sampled: bool,
 }
 
 impl Facts {
@@ -139,6 +152,7 @@ impl Facts {
             bytes: [0; 4],
             client_tcp: None,
             server_tcp: None,
+            traced: None,
         }
     }
 

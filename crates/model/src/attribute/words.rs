@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use super::evidence::{Facts, Flags, Phases};
+use super::evidence::{Facts, Flags, Phases, Traced};
 use super::tcp::Change;
 use super::waits::{COUNT, For, Waits};
 
@@ -18,8 +18,12 @@ const FOR: usize = PHASES + 8;
 const BYTES: usize = FOR + COUNT;
 /// Where the sockets begin.
 const SOCKETS: usize = BYTES + 4;
+/// Where its place in a trace stands.
+const TRACED: usize = SOCKETS + 2 * SOCKET;
 /// Words of one exchange.
-pub const WORDS: usize = SOCKETS + 2 * SOCKET;
+pub const WORDS: usize = TRACED + 3;
+/// In the word of the flags: it is recorded.
+const SAMPLED: u64 = 1 << 16;
 
 const NONE: u32 = u32::MAX;
 
@@ -48,7 +52,11 @@ impl Facts {
         }
         words[BYTES..SOCKETS].copy_from_slice(&self.bytes);
         write(self.client_tcp.as_ref(), &mut words[SOCKETS..SOCKETS + SOCKET]);
-        write(self.server_tcp.as_ref(), &mut words[SOCKETS + SOCKET..]);
+        write(self.server_tcp.as_ref(), &mut words[SOCKETS + SOCKET..TRACED]);
+        if let Some(Traced { trace, parent, sampled }) = self.traced {
+            words[TRACED..].copy_from_slice(&[(trace >> 64) as u64, trace as u64, parent]);
+            words[5] |= if sampled { SAMPLED } else { 0 };
+        }
         words
     }
 
@@ -63,6 +71,8 @@ impl Facts {
         let eight = std::array::from_fn(|at| words[PHASES + at]);
         let cause = (words[5] >> 8) as u8;
         let (client_port, server_port) = halves(words[7]);
+        let trace = u128::from(words[TRACED]) << 64 | u128::from(words[TRACED + 1]);
+        let sampled = words[5] & SAMPLED != 0;
         Facts {
             id: words[0],
             at: words[1],
@@ -81,7 +91,8 @@ impl Facts {
             waits,
             bytes: std::array::from_fn(|at| words[BYTES + at]),
             client_tcp: read(&words[SOCKETS..SOCKETS + SOCKET]),
-            server_tcp: read(&words[SOCKETS + SOCKET..]),
+            server_tcp: read(&words[SOCKETS + SOCKET..TRACED]),
+            traced: (trace != 0).then(|| Traced { trace, parent: words[TRACED + 2], sampled }),
         }
     }
 }

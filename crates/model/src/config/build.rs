@@ -29,13 +29,13 @@ use std::sync::Arc;
 use super::address::{Host, ServerAddress};
 use super::checked::{
     AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Config, Fanout, Forwarded, Global,
-    Initial, Limits, Metrics, Pool, PoolLimits, PoolTimeouts, Server, Service, ServiceTimeouts,
-    Weight,
+    Initial, Limits, Pool, PoolLimits, PoolTimeouts, Server, Service, ServiceTimeouts, Weight,
 };
 use super::forward::Forward;
 use super::operate::Control;
 use super::resolve::Effective;
 use super::section::Section;
+use super::sight::Metrics;
 use super::socket::{KeepAlive, PathHint, SocketOptions};
 use inner::inner;
 
@@ -121,6 +121,7 @@ fn global(section: &Section) -> Global {
             remote: operate::remote(control),
         }),
         metrics: metrics.map(|listen| Metrics { listen: *listen }),
+        telemetry: section.table("telemetry").and_then(operate::telemetry),
         drain: section.span("drain"),
         sample: section.count("sample"),
         certificate_warning: section.span("certificate-warning"),

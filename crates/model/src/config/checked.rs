@@ -29,6 +29,7 @@ use super::probe::Probe;
 use super::proxy::{AcceptProxy, SendProxy};
 use super::resilience::{BreakerLimits, Eject, Hedge, Precedence, Retry, ShedTerms};
 use super::rules::Rule;
+use super::sight::{Metrics, Telemetry};
 use super::socket::SocketOptions;
 use super::sticky::Affinity;
 use super::tls::{PoolTls, ServiceTls};
@@ -83,6 +84,8 @@ pub struct Global {
     pub control: Control,
     /// The Prometheus endpoint; off unless set.
     pub metrics: Option<Metrics>,
+    /// A collector of OpenTelemetry; none unless set.
+    pub telemetry: Option<Telemetry>,
     /// How long SIGTERM lets exchanges finish; default 30 s.
     pub drain: Duration,
     /// One exchange in so many is measured whatever it takes; `None`: none is. Default 64.
@@ -129,14 +132,6 @@ pub enum AccessTarget {
     Stdout,
     /// A file, reopened on SIGUSR1.
     File(PathBuf),
-}
-
-/// The Prometheus endpoint.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Metrics {
-    /// Where it listens.
-    pub listen: SocketAddr,
 }
 
 /// A virtual address and what is done with what arrives there.

@@ -128,6 +128,7 @@ keys! {
     AccessLog = "access-log" => access_log,
     Control = "control" => control,
     Metrics = "metrics" => metrics,
+    Telemetry = "telemetry" => telemetry,
     Drain = "drain" => drain,
     Sample = "sample" => sample,
     CertificateWarning = "certificate-warning" => certificate_warning,

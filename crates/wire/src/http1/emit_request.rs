@@ -8,6 +8,7 @@ use super::forwarded::{self, passes};
 use super::name::{Field, classify};
 use super::number;
 use super::request::{BodyKind, Request};
+use super::trace_context::{TRACEPARENT, TRACESTATE, TraceContext};
 use httparse::Header;
 use std::net::SocketAddr;
 
@@ -32,6 +33,17 @@ pub struct RequestEdits<'a> {
     pub keep_upgrade: bool,
     /// What the client has proven of itself; `None`: it was not asked.
     pub identity: Option<Identity<'a>>,
+    /// Our place in a trace; `None`: what the client says of one passes as it is.
+    pub tracing: Option<Tracing>,
+}
+
+/// What a server is told of the trace that a request is part of.
+#[derive(Clone, Copy, Debug)]
+pub struct Tracing {
+    /// The trace, and our span in it.
+    pub context: TraceContext,
+    /// The trace is the client's: its `tracestate` passes.
+    pub carried_on: bool,
 }
 
 /// What a client has proven of itself.
@@ -67,6 +79,14 @@ pub fn emit_request(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) 
             }
         }
     }
+    if let Some(tracing) = edits.tracing {
+        for (at, header) in request.headers.iter().enumerate() {
+            let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+            if is(TRACEPARENT) || !tracing.carried_on && is(TRACESTATE) {
+                skipped.set(at);
+            }
+        }
+    }
     copy_fields(request.head, request.headers, &skipped, out);
     framing(request.body, out);
     if request.expect_continue {
@@ -82,6 +102,11 @@ pub fn emit_request(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) 
     }
     if let Some(identity) = edits.identity {
         out.extend_from_slice(identity.lines);
+    }
+    if let Some(tracing) = edits.tracing {
+        for part in [TRACEPARENT, ": ", &tracing.context.value(), "\r\n"] {
+            out.extend_from_slice(part.as_bytes());
+        }
     }
     out.extend_from_slice(b"\r\n");
 }

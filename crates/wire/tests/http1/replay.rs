@@ -28,6 +28,7 @@ pub fn request_edits() -> RequestEdits<'static> {
         via: Some("steelyard"),
         keep_upgrade: true,
         identity: None,
+        tracing: None,
     }
 }
 

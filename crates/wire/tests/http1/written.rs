@@ -2,8 +2,8 @@
 
 use crate::replay::request_edits;
 use wire::http1::{
-    AnswerBody, Asked, Limits, Persist, RequestEdits, ResponseEdits, Slots, Treatment, Version,
-    emit_error, emit_request, emit_response, parse_request, parse_response,
+    AnswerBody, Asked, Limits, Persist, RequestEdits, ResponseEdits, Slots, TraceContext, Tracing,
+    Treatment, Version, emit_error, emit_request, emit_response, parse_request, parse_response,
 };
 
 const FORWARDED: &str = "GET / HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 10.0.0.1\r\n\
@@ -70,6 +70,7 @@ fn an_ipv4_client_on_an_ipv6_socket_is_told_as_ipv4() {
         via: None,
         keep_upgrade: false,
         identity: None,
+        tracing: None,
     };
     let wanted = "GET / HTTP/1.1\r\nHost: [2001:db8::1]:8080\r\nX-Forwarded-For: 192.0.2.7\r\n\
         X-Forwarded-Proto: https\r\nForwarded: for=192.0.2.7;proto=https\r\n\r\n";
@@ -147,4 +148,21 @@ fn an_error_is_a_whole_answer_and_cannot_be_split() {
             assert_eq!(field("Cache-Control"), b"no-store");
         }
     }
+}
+
+#[test]
+fn a_trace_goes_on_from_our_span_and_what_is_nonsense_goes() {
+    let context = TraceContext { trace: 0xabc, parent: 0xdef, sampled: true };
+    let line = "traceparent: 00-00000000000000000000000000000abc-0000000000000def-01\r\n";
+    let head = "GET / HTTP/1.1\r\nHost: a\r\nTraceParent: x\r\nTRACESTATE: b=1\r\nx: y\r\n\r\n";
+    for carried_on in [true, false] {
+        let tracing = Some(Tracing { context, carried_on });
+        let out = request(head, &RequestEdits { tracing, ..request_edits() });
+        assert_eq!(out.matches(line).count(), 1, "{out}");
+        assert!(!out.contains("TraceParent"), "{out}");
+        assert_eq!(out.contains("TRACESTATE: b=1\r\n"), carried_on, "{out}");
+        assert!(out.contains("x: y\r\n"), "{out}");
+    }
+    let out = request(head, &request_edits());
+    assert!(out.contains("TraceParent: x\r\nTRACESTATE: b=1\r\n"), "{out}");
 }

@@ -7,6 +7,7 @@ use super::super::operate::{
     Discovery, HistoryKeep, Hook, Place, Records, Remote, Scheduled, WriteBack,
 };
 use super::super::section::Section;
+use super::super::sight::Telemetry;
 use super::super::tables::operate::DAYS;
 use super::super::value::Value;
 
@@ -85,4 +86,14 @@ pub(super) fn discovery(section: &Section) -> Discovery {
         },
     };
     Discovery { place, min: section.number("min"), max: section.number("max") }
+}
+
+/// A collector, if it says where.
+pub(super) fn telemetry(section: &Section) -> Option<Telemetry> {
+    Some(Telemetry {
+        collector: *section.sockets("collector").first()?,
+        traces: section.flag("traces"),
+        logs: section.flag("logs"),
+        name: section.text("name").unwrap_or_default().to_owned(),
+    })
 }

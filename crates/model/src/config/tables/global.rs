@@ -47,6 +47,7 @@ pub static GLOBAL: Table = Table {
             Fallback::unset("off"),
             "The Prometheus endpoint. Short form: where it listens.",
         ),
+        operate::TELEMETRY,
         Key::new(
             "timeout",
             Kind::table(&TIMEOUT),

@@ -1,5 +1,7 @@
 //! Describes the keys for operating by hand and by the clock.
 
+use std::borrow::Cow;
+
 use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
 use super::super::value::Value;
 
@@ -114,7 +116,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 67] = [
+pub static EVENTS: [Word; 69] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -182,6 +184,8 @@ pub static EVENTS: [Word; 67] = [
     Word::of("capture-made"),
     Word::of("capture-not-made"),
     Word::of("capture-refused"),
+    Word::of("telemetry-failed"),
+    Word::of("telemetry-back"),
 ];
 
 static HOOK_TABLE: Table = Table {
@@ -315,6 +319,40 @@ static SERVERS_FROM_TABLE: Table = Table {
             Kind::count(1, 10_000),
             Fallback::count(256),
             "Servers taken from one answer; further ones are left out, with a warning.",
+        ),
+    ],
+};
+
+/// `global.telemetry`.
+pub(super) const TELEMETRY: Key = Key::new(
+    "telemetry",
+    Kind::Table { table: &COLLECTOR, short: Short::Key("collector"), unset: Some("off") },
+    Fallback::unset("off"),
+    "A collector of OpenTelemetry that is sent spans and events, as OTLP over HTTP in JSON. Short form: where it is.",
+);
+
+static COLLECTOR: Table = Table {
+    what: "the telemetry table",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "collector",
+            Kind::Socket,
+            Fallback::Required,
+            "Its address and port; `/v1/traces` and `/v1/logs` are asked there.",
+        ),
+        Key::new(
+            "traces",
+            Kind::Flag,
+            Fallback::Is(Value::Flag(true)),
+            "Spans of exchanges that are measured, and W3C trace context towards servers.",
+        ),
+        Key::new("logs", Kind::Flag, Fallback::Is(Value::Flag(true)), "Events, as log records."),
+        Key::new(
+            "name",
+            Kind::Text { form: Form::Name, unset: None },
+            Fallback::Is(Value::Text(Cow::Borrowed("steelyard"))),
+            "What this process is called there (`service.name`).",
         ),
     ],
 };

@@ -1,0 +1,79 @@
+//! Spans of exchanges and events, on their way to a collector of OpenTelemetry.
+//!
+//! What a collector does not take in time is dropped and counted: nobody waits for it. The form is `otlp`'s, the
+//! connection `send`'s.
+
+pub mod letters;
+mod otlp;
+mod send;
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use model::attribute::Facts;
+use serde_json::Value;
+
+use crate::control::Picture;
+
+/// Spans, and records, that wait for the next letter.
+const WAITING: usize = 8_192;
+/// Of them, so many in a letter.
+const LETTER: usize = 1_024;
+
+/// What waits, and what was counted.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    spans: Mutex<VecDeque<Value>>,
+    /// Sent and taken.
+    sent: AtomicU64,
+    /// Without room, or not taken.
+    dropped: AtomicU64,
+}
+
+/// What became of spans and records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Taken by the collector.
+    pub sent: u64,
+    /// Without room, or not taken.
+    pub dropped: u64,
+}
+
+impl Outbox {
+    /// Of exchanges that ended, those that are recorded; `now` is the workers' clock.
+    pub fn offer(&self, picture: &Picture, fresh: &[Facts], now: u64) {
+        if !picture.config.global.telemetry.as_ref().is_some_and(|it| it.traces) {
+            return;
+        }
+        let unix = unix_ns(SystemTime::now());
+        let at = |moment: u64| unix.saturating_sub(now.saturating_sub(moment));
+        let recorded = |facts: &&Facts| facts.traced.is_some_and(|traced| traced.sampled);
+        let mut spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
+        for facts in fresh.iter().filter(recorded) {
+            if spans.len() >= WAITING {
+                self.dropped.fetch_add(1, Ordering::Relaxed);
+            } else {
+                spans.push_back(otlp::span(facts, picture, at(facts.at)));
+            }
+        }
+    }
+
+    /// What became of all of them.
+    pub fn counts(&self) -> Counts {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Counts { sent: read(&self.sent), dropped: read(&self.dropped) }
+    }
+
+    fn take(&self) -> Vec<Value> {
+        let mut spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
+        let most = spans.len().min(LETTER);
+        spans.drain(..most).collect()
+    }
+}
+
+fn unix_ns(at: SystemTime) -> u64 {
+    let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
