@@ -4,6 +4,7 @@
 
 mod ask;
 mod end;
+mod pattern;
 mod remote;
 mod show;
 mod watch;

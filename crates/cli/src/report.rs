@@ -23,13 +23,14 @@ Examples:
   steelyard report                    since the start; rates over the daemon's last interval
   steelyard report --interval 5s      rates and times over the next five seconds
   steelyard report shop --watch       one service, again and again, until Ctrl-C
+  steelyard report 'shop,api-*'       several services and pools, with * for anything
   steelyard report --since 2h         totals, rates, states and the worst minutes of the last two hours
   steelyard report --json | jq .total.requests.unaccounted
 
 Totals count since the daemon's start. 'unaccounted' is what a balance cannot explain: 0, or what moved
 while a busy daemon was being read.")]
 pub struct Args {
-    /// Only this service or pool.
+    /// Only this service or pool, several with commas, `*` for anything within a name.
     #[arg(value_name = "SERVICE|POOL")]
     pub only: Option<String>,
     /// Again and again, until Ctrl-C; with --json one object a line.

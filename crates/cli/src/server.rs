@@ -9,6 +9,7 @@ use api::{CallError, Client};
 
 use crate::ask::{Contact, Saving, span, wait};
 use crate::end::{End, Failure, finish, print_json};
+use crate::pattern::fits;
 use crate::show::paint::Paint;
 use crate::show::screen;
 use crate::show::table::{Align, Table};
@@ -213,13 +214,6 @@ async fn meant(client: &Client, named: &Selectors) -> Result<Selectors, Failure>
     Ok(Selectors(all))
 }
 
-/// Whether a name fits a pattern, in which `*` stands for anything.
-fn fits(pattern: &str, name: &str) -> bool {
-    let Some((before, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(left) = name.strip_prefix(before) else { return false };
-    (0..=left.len()).any(|at| left.get(at..).is_some_and(|left| fits(rest, left)))
-}
-
 /// Gives the order to each selector; one that is refused does not keep the others from it.
 async fn give(
     client: &Client,
@@ -293,25 +287,6 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(text.parse::<Selectors>().ok().map(|all| all.0), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn patterns() {
-        for (pattern, name, expected) in [
-            ("a", "a", true),
-            ("a", "ab", false),
-            ("*", "anything", true),
-            ("*", "", true),
-            ("a-*", "a-1", true),
-            ("a-*", "b-1", false),
-            ("*-1", "a-1", true),
-            ("a*c*e", "abcde", true),
-            ("a*c*e", "abde", false),
-            ("**", "x", true),
-            ("é*", "éa", true),
-        ] {
-            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
         }
     }
 

@@ -19,10 +19,11 @@ use crate::watch::watch;
 Examples:
   steelyard status                 everything
   steelyard status web             one service, or one pool
+  steelyard status 'shop,api-*'    several, with * for anything
   steelyard status --watch         again every second, until Ctrl-C
   steelyard status --json | jq '.pools[].servers[] | select(.state != \"up\")'")]
 pub struct Args {
-    /// Only this service or pool.
+    /// Only this service or pool, several with commas, `*` for anything within a name.
     #[arg(value_name = "SERVICE|POOL")]
     pub only: Option<String>,
     /// Again and again, until Ctrl-C; with --json one object a line.

@@ -5,6 +5,8 @@ use clap::error::ErrorKind;
 
 use super::{Program, command};
 
+mod pages;
+
 #[test]
 fn the_table_of_verbs_is_sound() {
     command().debug_assert();
@@ -55,6 +57,10 @@ const READING: &[(&str, Option<ErrorKind>)] = &[
     ("status web --watch --interval 500ms", None),
     ("status --json --socket /tmp/x.sock", None),
     ("capacity --live --watch --json --remote lb.example", None),
+    ("status shop,api-* --watch", None),
+    ("explain slow shop --watch --interval 5s --json", None),
+    ("explain server web --watch", None),
+    ("explain users --interval 5s", Some(ErrorKind::MissingRequiredArgument)),
     ("capacity --watch", Some(ErrorKind::MissingRequiredArgument)),
     ("capacity --live --calibrate", Some(ErrorKind::ArgumentConflict)),
     ("status --interval 1s", Some(ErrorKind::MissingRequiredArgument)),

@@ -6,12 +6,57 @@
 use std::future::Future;
 use std::time::Duration;
 
+use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
-use crate::end::{End, Failure};
+use crate::ask::span;
+use crate::end::{End, Failure, json_line, print_json};
 use crate::show::plain::plain;
-use crate::show::screen::Screen;
+use crate::show::screen::{self, Screen};
+
+/// Whether it is shown again and again.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Again {
+    /// Again and again, until Ctrl-C; with --json one object a line.
+    #[arg(long)]
+    watch: bool,
+    /// Between two looks with --watch.
+    #[arg(long, value_name = "TIME", value_parser = span, default_value = "2s", requires = "watch")]
+    interval: Duration,
+}
+
+/// Shows what `ask` is told, once or again and again.
+pub async fn shown<T, F, G>(
+    again: Again,
+    json: bool,
+    mut ask: F,
+    text: impl Fn(&T) -> String,
+) -> Result<End, Failure>
+where
+    T: Serialize,
+    F: FnMut() -> G,
+    G: Future<Output = Result<T, Failure>>,
+{
+    let text = &text;
+    if again.watch {
+        let frame = || {
+            let asked = ask();
+            async move {
+                let told = asked.await?;
+                if json { json_line(&told) } else { Ok(text(&told)) }
+            }
+        };
+        return watch(again.interval, !json, frame).await;
+    }
+    let told = ask().await?;
+    if json {
+        print_json(&told)?;
+    } else {
+        screen::print(&text(&told))?;
+    }
+    Ok(End::Done)
+}
 
 /// Draws what `frame` makes, at most once per `every`. With `whole`, frames are for a screen that is drawn over.
 pub async fn watch<F, G>(every: Duration, whole: bool, mut frame: F) -> Result<End, Failure>

@@ -9,12 +9,13 @@ use api::types::{
 };
 
 use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish, print_json};
+use crate::end::{End, Failure, finish};
 use crate::show::paint::Paint;
 use crate::show::plain::plain;
 use crate::show::screen;
 use crate::show::table::{Align, Table};
 use crate::show::unit::{count, micros, span};
+use crate::watch::{Again, shown};
 
 /// Why a server has its state, its weight and its work.
 #[derive(Clone, Debug, clap::Args)]
@@ -22,11 +23,14 @@ use crate::show::unit::{count, micros, span};
 Examples:
   steelyard explain server web/a     state and evidence, and how its weight came about
   steelyard explain server web       the weights of a whole pool as a table
+  steelyard explain server web --watch
   steelyard explain server web/a --json")]
 pub struct Args {
     /// POOL/NAME, or POOL for all of its servers.
     #[arg(value_name = "POOL[/NAME]")]
     server: String,
+    #[command(flatten)]
+    again: Again,
     #[command(flatten)]
     contact: Contact,
 }
@@ -38,17 +42,16 @@ pub fn run(args: &Args) -> ExitCode {
 
 async fn show(args: &Args) -> Result<End, Failure> {
     let (pool, name) = args.server.split_once('/').unwrap_or((&args.server, "*"));
-    let explained = args.contact.client()?.explain_server(pool, name).await?;
-    if args.contact.json {
-        print_json(&explained)?;
-    } else if name == "*" {
-        screen::print(&table(&explained, screen::width(), Paint::for_stdout()))?;
-    } else {
-        let text: Vec<String> =
-            explained.servers.iter().map(|server| story(&explained, server)).collect();
-        screen::print(&text.join("\n"))?;
-    }
-    Ok(End::Done)
+    let client = args.contact.client()?;
+    let ask = || async { Ok(client.explain_server(pool, name).await?) };
+    let show = |told: &ServersExplained| {
+        if name == "*" {
+            return table(told, screen::width(), Paint::for_stdout());
+        }
+        let stories: Vec<String> = told.servers.iter().map(|server| story(told, server)).collect();
+        stories.join("\n")
+    };
+    shown(args.again, args.contact.json, ask, show).await
 }
 
 /// The pool's weights side by side.

@@ -13,11 +13,12 @@ use api::types::{SlowExample, SlowExplained, SlowQuery, SlowService};
 
 use self::parts::{bars, millis, table, whys};
 use crate::ask::{Contact, span as parse_span, wait};
-use crate::end::{End, Failure, finish, print_json};
+use crate::end::{End, Failure, finish};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::screen;
 use crate::show::unit::{count, micros, moment, span};
+use crate::watch::{Again, shown};
 
 /// Whose time the slowest exchanges took, and why.
 #[derive(Clone, Debug, clap::Args)]
@@ -27,6 +28,7 @@ Examples:
   steelyard explain slow shop --share 5%
   steelyard explain slow shop --since 30s --server web/a
   steelyard explain slow --from 192.0.2.0/24   for clients of one network
+  steelyard explain slow shop --watch          again every two seconds, until Ctrl-C
   steelyard explain slow --json
 
 Of a service that forwards packets (mac, tunnel, nat) one connection in `insight` of [packets] is watched; --share is of no
@@ -47,6 +49,8 @@ pub struct Args {
     #[arg(long, value_name = "NETWORK")]
     from: Option<String>,
     #[command(flatten)]
+    again: Again,
+    #[command(flatten)]
     contact: Contact,
 }
 
@@ -63,13 +67,10 @@ async fn show(args: &Args) -> Result<End, Failure> {
         server: args.server.clone(),
         from: args.from.clone(),
     };
-    let explained = args.contact.client()?.explain_slow(&asked).await?;
-    if args.contact.json {
-        print_json(&explained)?;
-    } else {
-        screen::print(&text(&explained, screen::width(), Paint::for_stdout()))?;
-    }
-    Ok(End::Done)
+    let client = args.contact.client()?;
+    let ask = || async { Ok(client.explain_slow(&asked).await?) };
+    let show = |told: &SlowExplained| text(told, screen::width(), Paint::for_stdout());
+    shown(args.again, args.contact.json, ask, show).await
 }
 
 /// `1%`, `0.5%`, `10`.

@@ -7,13 +7,14 @@ use std::process::ExitCode;
 use api::types::{BurnAlarm, BurnSpan, UsersCounts, UsersExplained, UsersPromise, UsersService};
 
 use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish, print_json};
+use crate::end::{End, Failure, finish};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::screen;
 use crate::show::table::Align::{Left, Right};
 use crate::show::table::Table;
 use crate::show::unit::{count, moment, percent, span};
+use crate::watch::{Again, shown};
 
 /// Networks that are printed.
 const ROWS: usize = 20;
@@ -23,11 +24,13 @@ const ROWS: usize = 20;
 #[command(after_help = "\
 Examples:
   steelyard explain users                 every service with an objective
-  steelyard explain users shop
+  steelyard explain users shop --watch    again every two seconds, until Ctrl-C
   steelyard explain users shop --json | jq '.services[0].promises[].\"budget-left-percent\"'")]
 pub struct Args {
     /// Only this service.
     service: Option<String>,
+    #[command(flatten)]
+    again: Again,
     #[command(flatten)]
     contact: Contact,
 }
@@ -38,13 +41,10 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 async fn show(args: &Args) -> Result<End, Failure> {
-    let explained = args.contact.client()?.explain_users(args.service.as_deref()).await?;
-    if args.contact.json {
-        print_json(&explained)?;
-    } else {
-        screen::print(&text(&explained, screen::width(), Paint::for_stdout()))?;
-    }
-    Ok(End::Done)
+    let client = args.contact.client()?;
+    let ask = || async { Ok(client.explain_users(args.service.as_deref()).await?) };
+    let show = |told: &UsersExplained| text(told, screen::width(), Paint::for_stdout());
+    shown(args.again, args.contact.json, ask, show).await
 }
 
 fn text(explained: &UsersExplained, width: usize, paint: Paint) -> String {

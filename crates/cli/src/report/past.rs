@@ -2,6 +2,7 @@
 
 use api::types::{History, HistoryRow};
 
+use crate::pattern::among;
 use crate::show::paint::Paint;
 use crate::show::table::Align::{Left, Right};
 use crate::show::table::Table;
@@ -30,7 +31,7 @@ pub fn render(history: &History, only: Option<&str>, width: usize, paint: Paint)
     let wanted = |row: &&HistoryRow| {
         only.is_none_or(|only| {
             let mut parts = row.name.split('/').skip(1);
-            parts.next() == Some(only)
+            parts.next().is_some_and(|name| among(only, name))
         })
     };
     let rows: Vec<&HistoryRow> = history.rows.iter().filter(wanted).collect();

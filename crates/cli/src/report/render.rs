@@ -12,27 +12,23 @@ use api::types::{
 use model::cause::Side;
 
 use crate::end::Failure;
+use crate::pattern::{among, known};
 use crate::show::paint::{Colour, Paint};
 use crate::show::table::Align::{Left, Right};
 use crate::show::table::{Cell, Table};
 use crate::show::unit::{bytes, count, micros, rate, signed, span};
 
-/// Keeps one service, or one pool; everything without a name.
+/// Keeps services and pools of these names; everything without names.
 pub fn select(mut report: Report, only: Option<&str>) -> Result<Report, Failure> {
-    let Some(name) = only else { return Ok(report) };
-    let services = report.services.iter().map(|service| &service.name);
-    let known: Vec<String> =
-        services.chain(report.pools.iter().map(|pool| &pool.name)).cloned().collect();
-    if !known.iter().any(|one| one == name) {
-        let there = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        return Err(Failure::Absent(format!(
-            "no service or pool is called '{name}'; there are: {there}"
-        )));
-    }
-    report.services.retain(|service| service.name == name);
-    report.pools.retain(|pool| pool.name == name);
+    let Some(list) = only else { return Ok(report) };
+    let services = report.services.iter().map(|service| service.name.as_str());
+    let names: Vec<&str> =
+        services.chain(report.pools.iter().map(|pool| pool.name.as_str())).collect();
+    known(list, &names)?;
+    report.services.retain(|service| among(list, &service.name));
+    report.pools.retain(|pool| among(list, &pool.name));
     if let Some(packets) = &mut report.packets {
-        packets.services.retain(|service| service.name == name);
+        packets.services.retain(|service| among(list, &service.name));
     }
     Ok(report)
 }

@@ -16,34 +16,24 @@ use api::types::{
 use model::snapshot::ServerState;
 
 use crate::end::Failure;
+use crate::pattern::{among, known};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
 use crate::show::table::{Align, Cell, Table};
 use crate::show::unit::{count, span};
 
-/// Keeps one service with its pool, or one pool with its services; everything without a name.
+/// Keeps services with their pools, and pools with their services; everything without names.
 pub fn select(mut status: Status, only: Option<&str>) -> Result<Status, Failure> {
-    let Some(name) = only else { return Ok(status) };
-    let names = |status: &Status| {
-        let services = status.services.iter().map(|service| service.name.clone());
-        services.chain(status.pools.iter().map(|pool| pool.name.clone())).collect::<Vec<_>>()
-    };
-    let known = names(&status);
-    if !known.iter().any(|one| one == name) {
-        let there = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        return Err(Failure::Absent(format!(
-            "no service or pool is called '{name}'; there are: {there}"
-        )));
-    }
-    let pools: Vec<String> = status
-        .services
-        .iter()
-        .filter(|service| service.name == name)
-        .map(|service| service.pool.clone())
-        .chain([name.to_owned()])
-        .collect();
-    status.services.retain(|service| service.name == name || service.pool == name);
-    status.pools.retain(|pool| pools.contains(&pool.name));
+    let Some(list) = only else { return Ok(status) };
+    let services = status.services.iter().map(|service| service.name.as_str());
+    let names: Vec<&str> =
+        services.chain(status.pools.iter().map(|pool| pool.name.as_str())).collect();
+    known(list, &names)?;
+    let named = status.services.iter().filter(|service| among(list, &service.name));
+    let pools: Vec<String> = named.map(|service| service.pool.clone()).collect();
+    let either = |service: &str, pool: &str| among(list, service) || among(list, pool);
+    status.services.retain(|service| either(&service.name, &service.pool));
+    status.pools.retain(|pool| among(list, &pool.name) || pools.contains(&pool.name));
     Ok(status)
 }
 
