@@ -10,6 +10,7 @@
 mod asking;
 mod browser;
 mod built;
+mod captured;
 mod contract;
 mod elsewhere;
 mod fuzzed;
