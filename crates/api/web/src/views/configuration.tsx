@@ -110,6 +110,10 @@ function Plan({ plan }: { plan: PlanChange }) {
       ...named(`${one.name}:`, one.servers.added, one.servers.removed),
       ...one.servers.changed.map((server) => `${one.name}/${server.name}: ${keys(server.keys)}`),
     ]),
+    ...(plan.parts ?? []).map((one) => `${one.name}: ${keys(one.keys)}`),
+    ...Object.entries(plan.objects ?? {}).flatMap(([kind, some]) => [
+      ...named(kind, some.added, some.removed), ...some.changed.map((one) => `${kind} ${one.name}: ${keys(one.keys)}`),
+    ]),
     ...plan.effects,
     ...plan["needs-restart"].map((one) => `${one}: takes effect with the next process`),
   ];
