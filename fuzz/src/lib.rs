@@ -21,6 +21,7 @@ pub mod http1;
 pub mod http2;
 pub mod names;
 pub mod proxy;
+pub mod replica;
 pub mod trace;
 pub mod vrrp;
 

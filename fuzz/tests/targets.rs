@@ -4,7 +4,9 @@
 
 use fuzz::drive::{Target, drive};
 use fuzz::mutate::HTTP_WORDS;
-use fuzz::{beat, config, corpus, dialogue, history, http1, http2, names, proxy, trace, vrrp};
+use fuzz::{
+    beat, config, corpus, dialogue, history, http1, http2, names, proxy, replica, trace, vrrp,
+};
 
 fn streams(kind: &str) -> Vec<Vec<u8>> {
     let short = |case: corpus::Case| (case.sent.len() < 4_000).then_some(case.sent);
@@ -183,6 +185,16 @@ fn beat_packets() {
 #[test]
 fn beat_talk() {
     drive(target("beat_talk", &beat::talks(), 10_000), beat::talk);
+}
+
+#[test]
+fn replica_packets() {
+    drive(target("replica_packets", &replica::seeds(), 40_000), replica::packet);
+}
+
+#[test]
+fn replica_talk() {
+    drive(target("replica_talk", &replica::talks(), 10_000), replica::talk);
 }
 
 #[test]

@@ -114,6 +114,13 @@ impl Keys {
         bytes.extend_from_slice(tag.as_ref());
     }
 
+    /// 32 bytes that only who has the key of this number can make from these; `None` where there is none.
+    pub fn derive(&self, id: u8, parts: &[&[u8]]) -> Option<[u8; TAG]> {
+        let (_, key) = self.keys.iter().find(|(known, _)| *known == id)?;
+        let made = sign(key, &parts.concat());
+        made.as_ref().first_chunk::<TAG>().copied()
+    }
+
     /// Whether the signature is that of the key of this number; compared in constant time.
     pub fn verify(&self, id: u8, bytes: &[u8], tag: &[u8]) -> bool {
         let key = self.keys.iter().find(|(known, _)| *known == id);

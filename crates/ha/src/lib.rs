@@ -13,5 +13,6 @@ pub mod hearing;
 pub mod keys;
 pub mod machine;
 pub mod reach;
+pub mod replica;
 pub mod settings;
 mod sum;

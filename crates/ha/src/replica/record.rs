@@ -1,0 +1,289 @@
+//! What one member tells of one entry of its tables, as bytes and back. Pure.
+//!
+//! Both members hash connections with the same secret, so a connection is 8 bytes, whatever its family; a server is a
+//! number that both make from its service, address and port. A translated connection is told in full when it begins,
+//! because the other member must know both of its sides, and by its hash from then on.
+//!
+//! ```text
+//! flow    1  hash 8  server 4  phase 1  ticks left 2                                                        16 bytes
+//! stuck   2  hash 8  server 4           ticks left 2                                                        15
+//! phase   3  hash 8            phase 1  ticks left 2                                                        12
+//! opened  4  bits 1  left 2  client 4 + 2  service 4 + 2  return address 4 + port 2  server 4  (stamp 4)    26 (30)
+//!         5  the same with addresses of 16 bytes                                                            62 (66)
+//! ```
+//! Bits of `opened`: 1–8 the phase, 16 UDP, 32 began with a SYN cookie (then a stamp follows), 64 the client's address
+//! is kept (then there is no return address; the port is the place in the server's share).
+
+use std::net::IpAddr;
+
+use super::datagram::Defect;
+
+/// The longest record.
+pub const LONGEST: usize = 66;
+
+/// Where a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The handshake is not complete.
+    Opening,
+    /// Both sides talk.
+    Open,
+    /// The client has said that it sends no more.
+    ClientClosed,
+    /// The server has.
+    ServerClosed,
+    /// Both have, or one has reset it.
+    Closing,
+    /// Not TCP.
+    Datagram,
+}
+
+impl Phase {
+    const ALL: [Phase; 6] = [
+        Phase::Opening,
+        Phase::Open,
+        Phase::ClientClosed,
+        Phase::ServerClosed,
+        Phase::Closing,
+        Phase::Datagram,
+    ];
+
+    fn number(self) -> u8 {
+        match self {
+            Phase::Opening => 1,
+            Phase::Open => 2,
+            Phase::ClientClosed => 3,
+            Phase::ServerClosed => 4,
+            Phase::Closing => 5,
+            Phase::Datagram => 6,
+        }
+    }
+
+    fn of(number: u8) -> Result<Phase, Defect> {
+        let found = Phase::ALL.into_iter().find(|phase| phase.number() == number);
+        found.ok_or(Defect::Fields)
+    }
+}
+
+/// A translated connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// Where it is.
+    pub phase: Phase,
+    /// Ticks until it is forgotten without further packets.
+    pub left: u16,
+    /// UDP, not TCP.
+    pub udp: bool,
+    /// The client.
+    pub client: (IpAddr, u16),
+    /// The service, as the client knows it; of the client's family.
+    pub service: (IpAddr, u16),
+    /// Our address towards the server; `None`: the client's own is kept.
+    pub back: Option<IpAddr>,
+    /// Our port towards the server; where the client's is kept, the place in the server's share.
+    pub port: u16,
+    /// The server's number.
+    pub server: u32,
+    /// Where it began with a SYN cookie: by what the client's numbers of the server are above the server's.
+    pub stamp: Option<u32>,
+}
+
+/// What is told of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// A connection whose answers go past us.
+    Flow {
+        /// Its hash.
+        print: u64,
+        /// Its server's number.
+        server: u32,
+        /// Where it is.
+        phase: Phase,
+        /// Ticks until it is forgotten without further packets.
+        left: u16,
+    },
+    /// A client that sticks to a server.
+    Stuck {
+        /// The hash of the client and the pool.
+        print: u64,
+        /// Its server's number.
+        server: u32,
+        /// Ticks until it may go elsewhere.
+        left: u16,
+    },
+    /// What has become of a translated connection.
+    Phase {
+        /// Its hash.
+        print: u64,
+        /// Where it is now.
+        phase: Phase,
+        /// Ticks until it is forgotten.
+        left: u16,
+    },
+    /// A translated connection, whole.
+    Opened(Opened),
+}
+
+const FLOW: u8 = 1;
+const STUCK: u8 = 2;
+const PHASE: u8 = 3;
+const OPENED_4: u8 = 4;
+const OPENED_6: u8 = 5;
+
+const PHASE_BITS: u8 = 15;
+const UDP: u8 = 16;
+const COOKIE: u8 = 32;
+const KEPT: u8 = 64;
+
+impl Record {
+    /// Appends it; `false` where its addresses are of two families, and then nothing.
+    #[must_use]
+    pub fn emit(&self, out: &mut Vec<u8>) -> bool {
+        match *self {
+            Record::Flow { print, server, phase, left } => {
+                out.push(FLOW);
+                out.extend(print.to_be_bytes());
+                out.extend(server.to_be_bytes());
+                out.push(phase.number());
+                out.extend(left.to_be_bytes());
+            }
+            Record::Stuck { print, server, left } => {
+                out.push(STUCK);
+                out.extend(print.to_be_bytes());
+                out.extend(server.to_be_bytes());
+                out.extend(left.to_be_bytes());
+            }
+            Record::Phase { print, phase, left } => {
+                out.push(PHASE);
+                out.extend(print.to_be_bytes());
+                out.push(phase.number());
+                out.extend(left.to_be_bytes());
+            }
+            Record::Opened(opened) => return opened.emit(out),
+        }
+        true
+    }
+
+    /// Takes the first record off; `None` at the end.
+    ///
+    /// # Errors
+    /// The bytes are no record.
+    pub fn take(bytes: &mut &[u8]) -> Result<Option<Record>, Defect> {
+        let Some((kind, rest)) = bytes.split_first() else { return Ok(None) };
+        let mut from = From(rest);
+        let record = match *kind {
+            FLOW => Record::Flow {
+                print: from.print()?,
+                server: from.word()?,
+                phase: Phase::of(from.byte()?)?,
+                left: from.half()?,
+            },
+            STUCK => {
+                Record::Stuck { print: from.print()?, server: from.word()?, left: from.half()? }
+            }
+            PHASE => Record::Phase {
+                print: from.print()?,
+                phase: Phase::of(from.byte()?)?,
+                left: from.half()?,
+            },
+            OPENED_4 => Record::Opened(Opened::take(&mut from, false)?),
+            OPENED_6 => Record::Opened(Opened::take(&mut from, true)?),
+            _ => return Err(Defect::Fields),
+        };
+        *bytes = from.0;
+        Ok(Some(record))
+    }
+}
+
+impl Opened {
+    fn emit(&self, out: &mut Vec<u8>) -> bool {
+        let v6 = self.client.0.is_ipv6();
+        let others = [Some(self.service.0), self.back];
+        if others.into_iter().flatten().any(|ip| ip.is_ipv6() != v6) {
+            return false;
+        }
+        let mut bits = self.phase.number();
+        bits |= u8::from(self.udp) * UDP;
+        bits |= u8::from(self.stamp.is_some()) * COOKIE;
+        bits |= u8::from(self.back.is_none()) * KEPT;
+        out.extend([if v6 { OPENED_6 } else { OPENED_4 }, bits]);
+        out.extend(self.left.to_be_bytes());
+        for (ip, port) in [self.client, self.service] {
+            address(out, ip);
+            out.extend(port.to_be_bytes());
+        }
+        if let Some(back) = self.back {
+            address(out, back);
+        }
+        out.extend(self.port.to_be_bytes());
+        out.extend(self.server.to_be_bytes());
+        if let Some(stamp) = self.stamp {
+            out.extend(stamp.to_be_bytes());
+        }
+        true
+    }
+
+    fn take(from: &mut From<'_>, v6: bool) -> Result<Opened, Defect> {
+        let bits = from.byte()?;
+        if bits & !(PHASE_BITS | UDP | COOKIE | KEPT) != 0 {
+            return Err(Defect::Fields);
+        }
+        let left = from.half()?;
+        let client = (from.address(v6)?, from.half()?);
+        let service = (from.address(v6)?, from.half()?);
+        let back = if bits & KEPT == 0 { Some(from.address(v6)?) } else { None };
+        let (port, server) = (from.half()?, from.word()?);
+        let stamp = if bits & COOKIE == 0 { None } else { Some(from.word()?) };
+        let (phase, udp) = (Phase::of(bits & PHASE_BITS)?, bits & UDP != 0);
+        if udp != (phase == Phase::Datagram) || udp && stamp.is_some() {
+            return Err(Defect::Fields);
+        }
+        Ok(Opened { phase, left, udp, client, service, back, port, server, stamp })
+    }
+}
+
+fn address(out: &mut Vec<u8>, ip: IpAddr) {
+    match ip {
+        IpAddr::V4(v4) => out.extend(v4.octets()),
+        IpAddr::V6(v6) => out.extend(v6.octets()),
+    }
+}
+
+/// Bytes that are read from the front.
+struct From<'a>(&'a [u8]);
+
+impl From<'_> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Defect> {
+        let (first, rest) = self.0.split_first_chunk::<N>().ok_or(Defect::Fields)?;
+        self.0 = rest;
+        Ok(*first)
+    }
+
+    fn byte(&mut self) -> Result<u8, Defect> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    fn half(&mut self) -> Result<u16, Defect> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    fn word(&mut self) -> Result<u32, Defect> {
+        self.array().map(u32::from_be_bytes)
+    }
+
+    /// Hashes of 0 and 1 mean something else in the tables.
+    fn print(&mut self) -> Result<u64, Defect> {
+        let print = self.array().map(u64::from_be_bytes)?;
+        if print > 1 { Ok(print) } else { Err(Defect::Fields) }
+    }
+
+    fn address(&mut self, v6: bool) -> Result<IpAddr, Defect> {
+        match v6 {
+            false => self.array::<4>().map(IpAddr::from),
+            true => self.array::<16>().map(IpAddr::from),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! Each record as bytes and back, and what it takes on the wire.
+
+use proptest::prelude::*;
+
+use super::super::datagram::{HEAD, LARGEST, ROOM};
+use super::*;
+use crate::keys::TAG;
+
+fn opened(v6: bool, stamp: Option<u32>, kept: bool) -> Opened {
+    let ip = |last: u8| -> IpAddr {
+        if v6 { format!("2001:db8::{last}") } else { format!("192.0.2.{last}") }.parse().unwrap()
+    };
+    Opened {
+        phase: Phase::Opening,
+        left: 112,
+        udp: false,
+        client: (ip(1), 40_000),
+        service: (ip(2), 80),
+        back: (!kept).then(|| ip(3)),
+        port: 1_025,
+        server: 0x0102_0304,
+        stamp,
+    }
+}
+
+fn emitted(record: &Record) -> Vec<u8> {
+    let mut out = Vec::new();
+    assert!(record.emit(&mut out));
+    out
+}
+
+#[test]
+fn records_are_as_long_as_the_form_says() {
+    let flow = Record::Flow { print: 2, server: 1, phase: Phase::Open, left: 9 };
+    let stuck = Record::Stuck { print: 2, server: 1, left: 9 };
+    let phase = Record::Phase { print: 2, phase: Phase::Closing, left: 9 };
+    let rows = [
+        (flow, 16),
+        (stuck, 15),
+        (phase, 12),
+        (Record::Opened(opened(false, None, false)), 26),
+        (Record::Opened(opened(false, Some(7), false)), 30),
+        (Record::Opened(opened(false, None, true)), 22),
+        (Record::Opened(opened(true, None, false)), 62),
+        (Record::Opened(opened(true, Some(7), false)), LONGEST),
+    ];
+    for (record, bytes) in rows {
+        let out = emitted(&record);
+        assert_eq!(out.len(), bytes, "{record:?}");
+        assert_eq!(Record::take(&mut &out[..]), Ok(Some(record)));
+        for end in 1..out.len() {
+            assert_eq!(Record::take(&mut &out[..end]), Err(Defect::Fields), "{record:?} {end}");
+        }
+    }
+}
+
+#[test]
+fn a_connection_of_two_families_is_not_told() {
+    let mixed = Opened { back: Some("2001:db8::9".parse().unwrap()), ..opened(false, None, false) };
+    let mut out = Vec::new();
+    assert!(!Record::Opened(mixed).emit(&mut out) && out.is_empty());
+}
+
+#[test]
+fn what_is_no_record() {
+    let flow = emitted(&Record::Flow { print: 2, server: 1, phase: Phase::Open, left: 9 });
+    let changed = |at: usize, byte: u8| {
+        let mut out = flow.clone();
+        out[at] = byte;
+        Record::take(&mut &out[..])
+    };
+    assert_eq!(changed(0, 9), Err(Defect::Fields), "a kind that is not known");
+    assert_eq!(changed(8, 1), Err(Defect::Fields), "a hash that means something else");
+    assert_eq!(changed(13, 0), Err(Defect::Fields), "a phase that is none");
+    assert_eq!(Record::take(&mut &[][..]), Ok(None));
+}
+
+/// Headers of Ethernet, IP and UDP.
+fn headers(v6: bool) -> f64 {
+    f64::from(14 + if v6 { 40 } else { 20 } + 8)
+}
+
+/// Bytes on the wire of these records, in full packets.
+fn cost(v6: bool, records: &[usize]) -> f64 {
+    let share = 1.0 + (headers(v6) + (HEAD + TAG) as f64) / (ROOM - LONGEST) as f64;
+    records.iter().sum::<usize>() as f64 * share
+}
+
+#[test]
+fn opening_and_closing_a_connection_cost_less_than_ninety_bytes() {
+    const _: () = assert!(LARGEST + 40 + 8 <= 1_500);
+    // Study S0: packets of 26 updates of 43 bytes, with headers of 54.
+    let study = (26.0 * 43.0 + 54.0) / 26.0;
+    let at_3500 = |bytes: f64| bytes * 8.0 * 3_500.0 / 1e6;
+    assert_eq!((at_3500(study) * 1e3).round() / 1e3, 1.262);
+    let rows = [
+        ("mac, tunnel, IPv4", false, [16, 16]),
+        ("mac, tunnel, IPv6", true, [16, 16]),
+        ("nat, IPv4", false, [26, 12]),
+        ("nat, IPv6", true, [62, 12]),
+    ];
+    for (name, v6, records) in rows {
+        let bytes = cost(v6, &records);
+        println!(
+            "{name}: open and close {bytes:.1} bytes, {:.3} Mbit/s at 3,500 connections/s; the study's {:.1}, {:.3}",
+            at_3500(bytes),
+            2.0 * study,
+            at_3500(2.0 * study)
+        );
+        assert!(bytes <= 90.0 && bytes < 2.0 * study, "{name}: {bytes}");
+    }
+}
+
+fn phases() -> impl Strategy<Value = Phase> {
+    (0..6_usize).prop_map(|at| Phase::ALL[at])
+}
+
+fn records() -> impl Strategy<Value = Record> {
+    let flow = (2..u64::MAX, any::<u32>(), phases(), any::<u16>());
+    let stuck = (2..u64::MAX, any::<u32>(), any::<u16>());
+    let phase = (2..u64::MAX, phases(), any::<u16>());
+    let opened = (any::<bool>(), any::<Option<u32>>(), any::<bool>(), any::<u16>(), any::<u32>());
+    prop_oneof![
+        flow.prop_map(|(print, server, phase, left)| Record::Flow { print, server, phase, left }),
+        stuck.prop_map(|(print, server, left)| Record::Stuck { print, server, left }),
+        phase.prop_map(|(print, phase, left)| Record::Phase { print, phase, left }),
+        opened.prop_map(|(v6, stamp, kept, port, server)| {
+            Record::Opened(Opened { port, server, ..self::opened(v6, stamp, kept) })
+        }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn records_read_as_they_were_written(all in prop::collection::vec(records(), 0..20)) {
+        let mut out = Vec::new();
+        prop_assert!(all.iter().all(|record| record.emit(&mut out)));
+        let mut rest = &out[..];
+        for record in all {
+            prop_assert_eq!(Record::take(&mut rest), Ok(Some(record)));
+        }
+        prop_assert_eq!(Record::take(&mut rest), Ok(None));
+    }
+
+    #[test]
+    fn what_reads_writes_the_same(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        let mut rest = &bytes[..];
+        if let Ok(Some(record)) = Record::take(&mut rest) {
+            let mut out = Vec::new();
+            // A reader cannot make what a writer refuses.
+            prop_assert!(record.emit(&mut out));
+            prop_assert_eq!(&out[..], &bytes[..bytes.len() - rest.len()]);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! A member that has entries, one that is told of them, the network between them, and virtual time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use ha::keys::Keys;
+use ha::replica::datagram::{Batch, Defect};
+use ha::replica::partner::{Counts, Partner, Said};
+use ha::replica::record::{Phase, Record};
+use ha::replica::seal::Secret;
+use ha::replica::window::WINDOW;
+use model::moment::Moment;
+
+use crate::dice::Dice;
+
+/// Places of the table.
+const PLACES: u64 = 3_000;
+/// Milliseconds of trouble, and of peace after it.
+const TROUBLE: u64 = 1_500;
+const PEACE: u64 = 1_500;
+/// Milliseconds between two rounds, and between two hellos.
+const ROUND: u64 = 20;
+const HELLO: u64 = 100;
+
+/// A member.
+struct Member {
+    session: u64,
+    secret: Secret,
+    partner: Partner,
+    /// By place or hash: the version of the entry.
+    table: BTreeMap<u64, u32>,
+    changed: BTreeSet<u64>,
+}
+
+impl Member {
+    fn new(session: u64, secret: u8) -> Member {
+        Member {
+            session,
+            secret: [secret; 32],
+            partner: Partner::default(),
+            table: BTreeMap::new(),
+            changed: BTreeSet::new(),
+        }
+    }
+}
+
+/// Both, and what is between them.
+pub struct World {
+    dice: Dice,
+    keys: Keys,
+    now: u64,
+    one: Member,
+    other: Member,
+    /// What is under way: when it arrives, whether to the one that has the entries, and its bytes.
+    wire: Vec<(u64, bool, Vec<u8>)>,
+    loss: u64,
+    slow: u64,
+    sessions: u64,
+    /// Packets that were overtaken or repeated.
+    pub late: u64,
+}
+
+impl World {
+    /// With the network's faults drawn from the dice.
+    pub fn new(mut dice: Dice) -> World {
+        let (loss, slow) = (dice.between(0, 40), dice.between(1, 90));
+        World {
+            keys: Keys::parse("1 0123456789abcdef0123456789abcdef").unwrap(),
+            now: 0,
+            one: Member::new(1, 1),
+            other: Member::new(2, 2),
+            wire: Vec::new(),
+            loss,
+            slow,
+            sessions: 2,
+            late: 0,
+            dice,
+        }
+    }
+
+    /// What the member that has the entries counted.
+    pub fn told(&self) -> &Counts {
+        &self.one.partner.counts
+    }
+
+    /// Trouble, then peace, then what must hold.
+    pub fn run(&mut self) {
+        while self.now < TROUBLE + PEACE {
+            self.step();
+        }
+        let seed = self.dice.seed;
+        assert_eq!(self.one.table, self.other.table, "seed {seed}");
+        assert!(self.other.partner.is_whole() && self.one.partner.has_whole(), "seed {seed}");
+    }
+
+    fn moment(&self) -> Moment {
+        Moment::default() + Duration::from_millis(self.now)
+    }
+
+    fn step(&mut self) {
+        self.now += 1;
+        let troubled = self.now < TROUBLE;
+        if troubled {
+            self.live();
+        } else {
+            (self.loss, self.slow) = (0, 1);
+        }
+        let sessions = (self.one.session, self.other.session);
+        self.one.partner.meet(Some(sessions));
+        self.other.partner.meet(Some((sessions.1, sessions.0)));
+        self.deliver();
+        if self.now.is_multiple_of(HELLO) {
+            self.greet();
+        }
+        if self.now.is_multiple_of(ROUND) {
+            self.tell();
+        }
+    }
+
+    /// Entries begin and change; the other member loses its process, its tables, or the network for a while.
+    fn live(&mut self) {
+        for _ in 0..self.dice.between(0, 30) {
+            let place = self.dice.between(2, PLACES);
+            *self.one.table.entry(place).or_default() += 1;
+            self.one.changed.insert(place);
+        }
+        match self.dice.between(0, 2_000) {
+            0 => {
+                self.sessions += 1;
+                self.other.session = self.sessions;
+            }
+            1 => {
+                self.other.table.clear();
+                self.other.secret = [self.dice.between(3, 200) as u8; 32];
+            }
+            2 => self.loss = if self.loss == 100 { 10 } else { 100 },
+            _ => {}
+        }
+    }
+
+    fn greet(&mut self) {
+        let hello = self.one.partner.hello(true, &self.one.secret, &self.keys);
+        hello.into_iter().for_each(|bytes| self.send(false, bytes));
+        let hello = self.other.partner.hello(false, &self.other.secret, &self.keys);
+        hello.into_iter().for_each(|bytes| self.send(true, bytes));
+    }
+
+    fn send(&mut self, to_one: bool, bytes: Vec<u8>) {
+        for _ in 0..1 + u64::from(self.dice.percent(5)) {
+            if !self.dice.percent(self.loss) {
+                let at = self.now + self.dice.between(0, self.slow);
+                self.wire.push((at, to_one, bytes.clone()));
+            }
+        }
+    }
+
+    fn deliver(&mut self) {
+        let now = self.now;
+        let (due, later) = std::mem::take(&mut self.wire).into_iter().partition(|one| one.0 <= now);
+        self.wire = later;
+        let due: Vec<(u64, bool, Vec<u8>)> = due;
+        for (_, to_one, bytes) in due {
+            match to_one {
+                true => self.hear_one(&bytes),
+                false => self.hear_other(&bytes),
+            }
+        }
+    }
+
+    fn hear_one(&mut self, bytes: &[u8]) {
+        let now = self.moment();
+        let one = &mut self.one;
+        match one.partner.hear(now, bytes, (true, &one.secret), &self.keys) {
+            Ok(Said::Lost(places)) => one.changed.extend(places),
+            Ok(Said::Agreed | Said::Wait) | Err(Defect::Session) => {}
+            other => panic!("seed {}: {other:?}", self.dice.seed),
+        }
+    }
+
+    fn hear_other(&mut self, bytes: &[u8]) {
+        let now = self.moment();
+        let other = &mut self.other;
+        match other.partner.hear(now, bytes, (false, &other.secret), &self.keys) {
+            Ok(Said::Records(records)) => {
+                for record in records {
+                    let Record::Flow { print, server, .. } = record else { panic!("{record:?}") };
+                    let version = other.table.entry(print).or_default();
+                    assert!(*version <= server, "seed {}: {print} went back", self.dice.seed);
+                    *version = server;
+                }
+                let heard = other.partner.heard(&self.keys);
+                heard.into_iter().for_each(|bytes| self.send(true, bytes));
+            }
+            Ok(Said::Adopt(secret)) => {
+                other.secret = secret;
+                other.table.clear();
+            }
+            Ok(Said::Agreed) | Err(Defect::Session) => {}
+            Err(Defect::Late) => self.late += 1,
+            other => panic!("seed {}: {other:?}", self.dice.seed),
+        }
+    }
+
+    fn tell(&mut self) {
+        let now = self.moment();
+        let one = &mut self.one;
+        one.changed.extend(one.partner.pass(now));
+        if one.partner.is_due() {
+            one.changed.extend(one.table.keys());
+            one.partner.noted();
+        }
+        let mut packets = Vec::new();
+        while !one.changed.is_empty() && one.partner.may_send() {
+            let mut batch = Batch::default();
+            while !batch.is_full()
+                && let Some(place) = one.changed.pop_first()
+            {
+                let server = one.table[&place];
+                let record = Record::Flow { print: place, server, phase: Phase::Open, left: 9 };
+                assert!(batch.push(place, &record));
+            }
+            packets.extend(one.partner.send(now, batch, &self.keys));
+        }
+        assert!(packets.len() <= WINDOW);
+        if one.changed.is_empty() {
+            one.partner.emptied(now);
+        }
+        packets.into_iter().for_each(|bytes| self.send(false, bytes));
+    }
+}
