@@ -30,6 +30,26 @@ impl Mapped {
         self.region.word(index).map_or(0, |word| word.load(std::sync::atomic::Ordering::Acquire))
     }
 
+    /// Puts a word there; nothing beyond the end.
+    pub fn store(&self, index: usize, new: u64) {
+        if let Some(word) = self.region.word(index) {
+            word.store(new, std::sync::atomic::Ordering::Release);
+        }
+    }
+
+    /// Takes the word away and leaves 0.
+    pub fn take(&self, index: usize) -> u64 {
+        let word = self.region.word(index);
+        word.map_or(0, |word| word.swap(0, std::sync::atomic::Ordering::AcqRel))
+    }
+
+    /// Sets bits of the word.
+    pub fn set_bits(&self, index: usize, bits: u64) {
+        if let Some(word) = self.region.word(index) {
+            word.fetch_or(bits, std::sync::atomic::Ordering::AcqRel);
+        }
+    }
+
     /// Puts `new` where `old` is; `false` when something else was there.
     pub fn exchange(&self, index: usize, old: u64, new: u64) -> bool {
         use std::sync::atomic::Ordering::{AcqRel, Acquire};

@@ -259,6 +259,8 @@ GLOBAL int hear_server(struct xdp_md *ctx, struct cursor *c, const struct servic
 						    ESTABLISHED)) != old)
 		return drop(c, ANSWER_WITHOUT_FLOW);
 	record->stamp += (c->tcp & RST ? 1 : 0) - c->seq;
+	if (service->flags & SERVICE_TELLS_FLOWS)
+		note(&records_changed, c->record);
 	count_half_open(c, -1);
 	if (!(c->tcp & RST) && !bare(ctx, c, c->seq + 1, s.seq, ACK))
 		return drop(c, RESIZE_FAILED);

@@ -46,6 +46,8 @@ struct addr {
 #define KEEP_WHOLE 4
 /* The client's ACK brought a cookie back, and has become a SYN. */
 #define WITH_COOKIE 8
+/* Who sticks to the servers of its service is noted. */
+#define TELLS_STICKY 16
 
 struct cursor {
 	struct addr src;

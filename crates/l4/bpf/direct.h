@@ -87,6 +87,8 @@ INLINE void hold(struct cursor *c, const struct config *k, const struct service 
 	}
 	if (c->crowd && done != FULL)
 		own(&flow_owners, at, c, print);
+	if (unlikely(service->flags & SERVICE_TELLS_FLOWS) && done != FULL)
+		note(&flows_changed, at);
 	count_flow(c, is_tcp(c) && !opens(c));
 	if (state == EMBRYONIC)
 		count_half_open(c, 1);
@@ -143,6 +145,8 @@ INLINE int held(struct cursor *c, const struct config *k, const struct service *
 			count_half_open(c, -1);
 		else if (state != EMBRYONIC && next == EMBRYONIC)
 			count_half_open(c, 1);
+		if (unlikely(state != next && service->flags & SERVICE_TELLS_FLOWS))
+			note_flow(k, print);
 	}
 	return 1;
 }

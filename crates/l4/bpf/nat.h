@@ -58,6 +58,8 @@ INLINE void keep(struct cursor *c, const struct service *service, struct record 
 		count_half_open(c, -1);
 	else if (state != EMBRYONIC && next == EMBRYONIC)
 		count_half_open(c, 1);
+	if (unlikely(state != next && service->flags & SERVICE_TELLS_FLOWS))
+		note(&records_changed, c->record);
 }
 
 /* Remembers where the client's numbers end, for whoever uses its port next. */
@@ -170,6 +172,8 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 	count_flow(c, 0);
 	if (state == EMBRYONIC)
 		count_half_open(c, 1);
+	if (unlikely(service->flags & SERVICE_TELLS_FLOWS))
+		note(&records_changed, index);
 	c->record = index;
 	return GO_ON;
 }

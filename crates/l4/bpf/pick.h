@@ -4,7 +4,7 @@
 #ifndef STEELYARD_PICK_H
 #define STEELYARD_PICK_H
 
-#include "flow.h"
+#include "changed.h"
 #include "hash.h"
 
 INLINE int takes(__u32 server, __u32 need)
@@ -14,12 +14,13 @@ INLINE int takes(__u32 server, __u32 need)
 	return one && (one->flags & need) == need;
 }
 
-/* Whether a server goes on with a client that sticks to it. */
-INLINE int goes_on_with(__u32 server)
+/* Whether a server of this service goes on with a client that sticks to it. */
+INLINE int goes_on_with(__u32 server, __u32 service)
 {
 	struct server *one = entry(servers, server);
 
-	return one && one->flags & SERVER_SERVES && one->flags & (SERVER_TAKES | SERVER_KEEPS);
+	return one && one->service == service && one->flags & SERVER_SERVES &&
+	       one->flags & (SERVER_TAKES | SERVER_KEEPS);
 }
 
 /* A walk along a schedule. */
@@ -88,9 +89,12 @@ GLOBAL __u32 pick(const struct config *k, struct cursor *c, __u32 pool_index)
 			__u64 old = read_word(word, print);
 			__u32 kept = old & 0xfffffff;
 
-			if (old && left(old, c->tick) > 0 && goes_on_with(kept)) {
+			if (old && left(old, c->tick) > 0 && goes_on_with(kept, c->service)) {
 				__sync_val_compare_and_swap(word, old,
 							    word_of(print, kept, c->tick + pool->sticky));
+				/* Not each time: another machine may forget it sooner by so much. */
+				if (c->marks & TELLS_STICKY && left(old, c->tick) < (__s32)(pool->sticky - pool->sticky / 8))
+					note_sticky(k, print);
 				return kept;
 			}
 			forget(&sticky, k->sticky_mask, print, (__u32)old);
@@ -107,9 +111,14 @@ GLOBAL __u32 pick(const struct config *k, struct cursor *c, __u32 pool_index)
 			at = __sync_fetch_and_add(turn, 1) % pool->length;
 	}
 	chosen = along(pool, at);
-	if (pool->sticky && chosen != NONE)
-		insert(&sticky, k->sticky_mask, print, word_of(print, chosen, c->tick + pool->sticky), c->tick, 1,
-		       NULL);
+	if (pool->sticky && chosen != NONE) {
+		__u32 place = NONE;
+
+		if (insert(&sticky, k->sticky_mask, print, word_of(print, chosen, c->tick + pool->sticky), c->tick, 1,
+			   &place) != FULL &&
+		    c->marks & TELLS_STICKY)
+			note(&sticky_changed, place);
+	}
 	return chosen;
 }
 
@@ -189,6 +198,8 @@ GLOBAL __u32 choose(const struct config *k, struct cursor *c, const struct servi
 
 	if (!k || !c || !service)
 		return NONE;
+	if (service->flags & SERVICE_TELLS_STICKY)
+		c->marks |= TELLS_STICKY;
 	if (service->rule_count) {
 		look.first = service->rule_first;
 		look.count = service->rule_count;

@@ -1,5 +1,6 @@
 //! Nanoseconds that the datapath takes for a packet, through the kernel's test run: hits of 1, 100,000 and a million
-//! flows for each method, SYNs, and a hit at a shared address. Prints JSON. It needs root, and sends nothing.
+//! flows for each method, SYNs, and hits at a shared address and where another machine is told of connections. Prints
+//! JSON. It needs root, and sends nothing.
 //!
 //! `cargo run --release -p l4 --example packet_cost [-- ROUNDS]`. Many flows are many calls of one run each, whose
 //! own cost (a packet that is for nobody) is taken off; caches are as cold as so many flows make them.
@@ -21,14 +22,15 @@ const SERVERS: u32 = 16;
 const SAMPLES: u32 = 200_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let rounds = std::env::args().nth(1).map_or(Ok(3), |text| text.parse())?;
+    let rounds: u32 = std::env::args().nth(1).map_or(Ok(3), |text| text.parse())?;
     let place = Place::new()?;
     let home = Home::open(&place.0.join("home"))?;
     let sizes = Sizes { flows: 1 << 21, records: 1 << 20, ..Sizes::default() };
     let plane = Plane::open(&home, &sizes, false)?;
     fill(&plane)?;
     let mut rows = Vec::new();
-    for _ in 0..rounds {
+    for round in 0..rounds {
+        let from = (1 << 24) + 2 * round * SAMPLES;
         for method in [Method::Mac, Method::Tunnel, Method::Nat] {
             for flows in [1u32, 65_536, 100_000, 1_000_000] {
                 if method == Method::Nat && flows > 1 << 19 {
@@ -36,10 +38,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
                 rows.push((format!("{}-{flows}", method.name()), hit(&plane, method, flows)?));
             }
-            rows.push((format!("{}-syn", method.name()), syn(&plane, method)?));
+            rows.push((format!("{}-syn", method.name()), syn(&plane, method, from)?));
         }
         share(&plane, abi::SERVICE_SHARED)?;
         rows.push(("mac-1-shared".to_owned(), hit(&plane, Method::Mac, 1)?));
+        share(&plane, abi::SERVICE_TELLS_FLOWS)?;
+        rows.push(("mac-1-told".to_owned(), hit(&plane, Method::Mac, 1)?));
+        rows.push(("mac-syn-told".to_owned(), syn(&plane, Method::Mac, from + SAMPLES)?));
         share(&plane, 0)?;
     }
     print(&rows);
@@ -176,9 +181,9 @@ fn hit(plane: &Plane, method: Method, flows: u32) -> Result<f64, Box<dyn Error>>
     Ok(all - nothing(plane)?)
 }
 
-/// A SYN of a flow that is not known.
-fn syn(plane: &Plane, method: Method) -> Result<f64, Box<dyn Error>> {
-    let all = timed(plane, |n| packet(method as u32, n + (1 << 24), SYN))?;
+/// A SYN of a flow that is not known; flows are numbered from here on.
+fn syn(plane: &Plane, method: Method, from: u32) -> Result<f64, Box<dyn Error>> {
+    let all = timed(plane, |n| packet(method as u32, n + from, SYN))?;
     Ok(all - nothing(plane)?)
 }
 

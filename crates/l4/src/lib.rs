@@ -14,6 +14,7 @@ pub mod layout;
 pub mod notices;
 pub mod plan;
 pub mod plane;
+pub mod replica;
 pub mod sizes;
 pub mod sweep;
 pub mod write;

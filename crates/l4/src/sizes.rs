@@ -150,6 +150,7 @@ impl Sizes {
     fn maps(&self, cpus: u64) -> Vec<Map> {
         let flows = buckets(self.flows, FLOW_SLOTS);
         let records = self.records.clamp(LIMITS.0, LIMITS.1);
+        let sticky = buckets(self.sticky, FLOW_SLOTS);
         let sources = self.sources.clamp(LIMITS.0, SOURCES);
         let fragments = self.fragments.clamp(LIMITS.0, LIMITS.1);
         let room = &self.room;
@@ -167,7 +168,10 @@ impl Sizes {
             array("forward", buckets(self.records, RECORD_SLOTS), Bucket::SIZE),
             array("records", records, Record::SIZE),
             array("record_owners", records.div_ceil(abi::WAYS_IN_BUCKET), Owners::SIZE),
-            array("sticky", buckets(self.sticky, FLOW_SLOTS), Bucket::SIZE),
+            array("sticky", sticky, Bucket::SIZE),
+            array("flows_changed", bits(flows * abi::WAYS_IN_BUCKET), u64::SIZE),
+            array("records_changed", bits(records), u64::SIZE),
+            array("sticky_changed", bits(sticky * abi::WAYS_IN_BUCKET), u64::SIZE),
             array("crowd", buckets(sources, FLOW_SLOTS), Bucket::SIZE),
             lru("fragments", fragments, Fragment::SIZE, abi::Fate::SIZE),
             lru("sources", sources, Source::SIZE, SourceUse::SIZE),
@@ -206,6 +210,11 @@ const HASH_BUCKET: u64 = 16;
 /// Bytes of a value as the kernel lays it.
 fn up(size: usize) -> u64 {
     (size as u64).next_multiple_of(8)
+}
+
+/// Words of 64 bits with a bit for each of so many entries.
+fn bits(entries: u32) -> u32 {
+    entries.div_ceil(u64::BITS)
 }
 
 /// Buckets of four entries for so many connections with `slots` entries for each: a power of two.
@@ -291,8 +300,10 @@ mod tests {
     fn what_a_connection_takes_is_what_the_tables_take() {
         let of = |flows, records| Sizes { flows, records, ..Sizes::default() }.memory();
         let less = of(1 << 18, 1 << 17);
-        assert_eq!(of(1 << 19, 1 << 17) - less, FLOW_BYTES << 18);
-        assert_eq!(of(1 << 18, 1 << 18) - less, RECORD_BYTES << 17);
+        // And a bit for each entry that may have changed.
+        let bits = u64::from(FLOW_SLOTS) << 18 >> 3;
+        assert_eq!(of(1 << 19, 1 << 17) - less, (FLOW_BYTES << 18) + bits);
+        assert_eq!(of(1 << 18, 1 << 18) - less, (RECORD_BYTES << 17) + (1 << 17 >> 3));
         assert_eq!((FLOW_BYTES, RECORD_BYTES), (40, 132));
     }
 

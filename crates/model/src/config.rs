@@ -28,6 +28,7 @@ pub mod pattern;
 pub mod probe;
 pub mod proxy;
 pub mod reference;
+pub mod replicate;
 pub mod resilience;
 pub mod rules;
 pub mod sight;
@@ -91,6 +92,7 @@ pub use patch::plain::PatchError;
 pub use pattern::{Pattern, PatternError};
 pub use probe::{HttpAsk, OnDown, Probe, ProbeKind, ProbeTls, ProgramProbe, Say};
 pub use proxy::{AcceptProxy, Others, SendProxy};
+pub use replicate::Replicate;
 pub use resilience::{
     BreakerLimits, Eject, Hedge, HedgeAfter, Precedence, Retry, ShedTerms, Statuses,
 };

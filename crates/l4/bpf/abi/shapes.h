@@ -155,7 +155,7 @@ struct pool {
 	__u8 sticky_mask4;
 	/// Bits of an IPv6 address that stick together.
 	__u8 sticky_mask6;
-	/// Number that entries of `sticky` are kept under, so that pools may share them.
+	/// Number that entries of `sticky` are kept under; the same on machines with the same configuration.
 	__u32 sticky_scope;
 };
 

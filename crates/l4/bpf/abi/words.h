@@ -4,7 +4,7 @@
 #define STEELYARD_WORDS_H
 
 /// Raised by hand when the meaning of a map changes without its form; the form is fingerprinted by itself.
-#define ABI_VERSION 3
+#define ABI_VERSION 4
 /// A tick is 2^28 nanoseconds.
 #define TICK_SHIFT 28
 /// No service, server, pool, share, way or record.
@@ -246,6 +246,10 @@ enum event {
 #define SERVICE_COOKIES 32
 /// `service.flags`: some address of it is shared with another machine, so `holds` is asked.
 #define SERVICE_SHARED 64
+/// `service.flags`: changes of its connections are noted, for another machine.
+#define SERVICE_TELLS_FLOWS 128
+/// `service.flags`: changes of who sticks to its servers are noted.
+#define SERVICE_TELLS_STICKY 256
 
 /// `server.flags`: takes new connections.
 #define SERVER_TAKES 1

@@ -30,6 +30,7 @@ impl Planner {
         let still = |a: &Facts, b: &Facts| {
             a.local == b.local
                 && a.shared == b.shared
+                && a.paired == b.paired
                 && a.busy == b.busy
                 && a.sources == b.sources
                 && a.routed == b.routed

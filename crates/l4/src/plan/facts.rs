@@ -13,6 +13,8 @@ pub struct Facts {
     pub local: Arc<HashSet<IpAddr>>,
     /// Addresses that this machine shares with others: it has them while it holds them.
     pub shared: Arc<HashSet<IpAddr>>,
+    /// There is a heartbeat with another machine, which may be told of connections.
+    pub paired: bool,
     /// Return addresses that something else on this machine uses, and what.
     pub busy: HashMap<IpAddr, String>,
     /// Our address on the way to a server.

@@ -3,6 +3,8 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
+use model::config::Replicate;
+
 use crate::abi;
 
 /// An address as 16 bytes, IPv4 mapped into IPv6.
@@ -32,6 +34,21 @@ pub fn cost(rate: Option<u32>) -> u64 {
 /// What 1024 bytes cost in ns at a number of bits a second; 0 for no limit.
 pub fn byte_cost(bits: Option<u64>) -> u64 {
     bits.map_or(0, |bits| (8 * 1_024 * 1_000_000_000 / bits.max(1)).max(1))
+}
+
+/// The number that entries of the sticky table of a service's pool are kept under: the same on every machine. Two that
+/// have the same one by chance only push out each other's entries, as servers of other services are not gone on with.
+pub fn scope(service: &str, ordinal: u32) -> u32 {
+    let bytes = service.bytes().chain(ordinal.to_le_bytes());
+    // FNV-1a.
+    bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Flags of a service of which another machine is told.
+pub fn told(replicate: Replicate) -> u32 {
+    let flows = if replicate.flows() { abi::SERVICE_TELLS_FLOWS } else { 0 };
+    let affinity = if replicate.affinity() { abi::SERVICE_TELLS_STICKY } else { 0 };
+    flows | affinity
 }
 
 /// Key of an address, port and protocol.

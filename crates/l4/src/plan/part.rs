@@ -9,7 +9,7 @@ use model::pick::{self, maglev};
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
 
 use super::facts::Facts;
-use super::form::{TCP, UDP, address, byte_cost, cost, ticks};
+use super::form::{TCP, UDP, address, byte_cost, cost, scope, ticks, told};
 use super::guards::guards;
 use super::rules::rules;
 use super::schedule::{Member, SOURCE_TABLE, level, turns};
@@ -122,7 +122,7 @@ pub fn part(index: u32, source: &Source<'_>, layout: &mut Layout) -> Result<Part
         let servers = servers(&mut part, source, view, layout)?;
         let at = layout.pools.take(&(index, ordinal))?;
         let mut pool = pool(view, source, &servers);
-        pool.0.sticky_scope = index << 5 | ordinal & 31;
+        pool.0.sticky_scope = scope(&source.view.config.name, ordinal);
         if view.config.balance == Balance::LeastConnections {
             part.levelled.insert(at, members(view, &servers));
         }
@@ -157,7 +157,10 @@ fn flags(source: &Source<'_>, part: &Part) -> u32 {
     flags |= if local { abi::SERVICE_LOCAL } else { 0 };
     // What is handed to this host as it came is the host's to answer, which has cookies of its own.
     flags |= if guard.syn_cookies && nat && !local { abi::SERVICE_COOKIES } else { 0 };
-    flags |= if shared(source) { abi::SERVICE_SHARED } else { 0 };
+    if shared(source) {
+        flags |= abi::SERVICE_SHARED;
+        flags |= if source.facts.paired { told(source.packets.replicate) } else { 0 };
+    }
     flags
 }
 

@@ -152,6 +152,25 @@ impl Planner {
         self.leaving.keys().copied().collect()
     }
 
+    /// Every server in the maps that belongs to a service in force: its index, the service's name and its key.
+    pub fn all_servers(&self) -> impl Iterator<Item = (u32, &str, ServerKey)> {
+        let names: HashMap<u32, &str> =
+            self.standing.iter().map(|(name, one)| (one.part.index, name.as_str())).collect();
+        let standing = self
+            .standing
+            .values()
+            .flat_map(|one| one.part.servers.iter().map(|(index, (key, _))| (*index, *key)));
+        let leaving = self.leaving.iter().map(|(index, one)| (*index, one.key));
+        let all = standing.chain(leaving);
+        all.filter_map(move |(index, key)| Some((index, *names.get(&key.service)?, key)))
+    }
+
+    /// Every share in the maps, with its index and its records.
+    pub fn all_shares(&self) -> impl Iterator<Item = (ShareKey, u32, Region)> {
+        let shares = self.layout.shares.iter();
+        shares.filter_map(|(key, index)| Some((*key, index, *self.layout.records.get(key)?)))
+    }
+
     /// The service of every server in the maps, by the server's index.
     pub fn owners(&self) -> HashMap<u32, u32> {
         let standing = self

@@ -21,6 +21,7 @@ mod outcomes;
 mod outer;
 mod packet;
 mod reading;
+mod replica;
 mod shifted;
 mod sources;
 mod talk;

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
+use super::replicate::Replicate;
+
 /// `[packets]`: what the packet plane of this machine is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -61,6 +63,8 @@ pub struct PacketService {
     pub tunnel: Tunnel,
     /// The largest segment size that either end is told (`nat`), bytes; `None`: as they say themselves.
     pub mss: Option<u16>,
+    /// What the other machine of a heartbeat is told.
+    pub replicate: Replicate,
 }
 
 /// An address with one port, a range of ports, or any port.

@@ -7,6 +7,7 @@ use super::super::packets::{
     AttachMode, Caps, FlowTimers, Guard, PacketRule, PacketService, Packets, Protocols, Sticky,
     Tunnel, TunnelKind,
 };
+use super::super::replicate::Replicate;
 use super::super::section::Section;
 use super::super::value::Value;
 use super::inner::inner;
@@ -53,6 +54,12 @@ pub(super) fn service(section: &Section) -> PacketService {
         guard: inner(section, "guard", guard),
         tunnel: inner(section, "tunnel", tunnel),
         mss: section.count("mss-clamp"),
+        replicate: match section.text("replicate") {
+            Some("flows") => Replicate::Flows,
+            Some("affinity") => Replicate::Affinity,
+            Some("none") => Replicate::None,
+            _ => Replicate::Both,
+        },
     }
 }
 

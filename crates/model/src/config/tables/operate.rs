@@ -116,7 +116,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 69] = [
+pub static EVENTS: [Word; 70] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -167,6 +167,7 @@ pub static EVENTS: [Word; 69] = [
     Word::of("heartbeat-trouble"),
     Word::of("config-drift"),
     Word::of("config-agrees"),
+    Word::of("connections-rehashed"),
     Word::of("reach-lost"),
     Word::of("reach-back"),
     Word::of("reach-behind"),

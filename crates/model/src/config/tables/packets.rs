@@ -139,6 +139,16 @@ pub const MSS_CLAMP: Key = Key::new(
 )
 .packets();
 
+/// What another machine is told.
+pub const REPLICATE: Key = Key::new(
+    "replicate",
+    Kind::Words(&[Word::of("both"), Word::of("flows"), Word::of("affinity"), Word::of("none")]),
+    Fallback::word("both"),
+    "What the other machine of a heartbeat is told, so that a takeover keeps it: connections (`flows`), who sticks to \
+     which server (`affinity`). For services at shared addresses.",
+)
+.packets();
+
 /// Whom and how much.
 pub const GUARD: Key = Key::new(
     "guard",

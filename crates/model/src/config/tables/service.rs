@@ -66,6 +66,7 @@ pub static SERVICE: Table = Table {
         sticky::STICKY,
         packets::TUNNEL,
         packets::MSS_CLAMP,
+        packets::REPLICATE,
         packets::GUARD,
         rules::RULE,
         tls::OF_SERVICE,

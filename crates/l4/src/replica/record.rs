@@ -1,0 +1,211 @@
+//! Translated connections: records as they stand in the table, and how one of another machine is entered, so that its
+//! port is not handed out here.
+
+use std::net::IpAddr;
+
+use bpf::Value;
+
+use super::{Put, Replica, Secret, Table, print_of};
+use crate::abi::{self, State};
+use crate::plan::form::{address, from_address};
+
+/// Words of a record.
+pub(super) const RECORD: usize = abi::Record::SIZE / 8;
+/// Words of a clock hand.
+const HAND: usize = abi::Hand::SIZE / 8;
+/// Keys of answers that keep the client's address are kept apart from those of clients (`bpf/ports.h`).
+const ANSWERS: u32 = 0x2_0000;
+/// No way to the client is known, and the kernel is to be asked at the first answer (`bpf/learn.h`).
+const NO_WAY: u32 = 0xfff;
+const WAY_TICKS: u32 = 4;
+
+/// A translated connection that lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// Its hash, as its client sees it.
+    pub print: u64,
+    /// Where it is.
+    pub state: State,
+    /// Ticks until it is forgotten.
+    pub left: u32,
+    /// 6 or 17.
+    pub protocol: u8,
+    /// The client.
+    pub client: (IpAddr, u16),
+    /// The service, as the client knows it.
+    pub service: (IpAddr, u16),
+    /// Index of its share.
+    pub share: u32,
+    /// Index of its server.
+    pub server: u32,
+    /// Where it began with a SYN cookie: by what numbers are shifted.
+    pub stamp: Option<u32>,
+}
+
+/// Where a record goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Its place in the table.
+    pub place: u32,
+    /// Its place in the share.
+    pub at: u32,
+    /// The server's address and port, where the client's address is kept.
+    pub kept: Option<(IpAddr, u16)>,
+}
+
+impl Replica {
+    /// The word of a record.
+    pub(super) fn word(&self, place: u32) -> u64 {
+        self.records.load(place as usize * RECORD)
+    }
+
+    /// The translated connection at a place, if one lives there.
+    pub fn connection(&self, place: u32, tick: u32, secret: &Secret) -> Option<Connection> {
+        let first = place as usize * RECORD;
+        let word = self.records.load(first);
+        let state = State::of(word as u32 & 0xff).filter(|state| *state > State::Claimed)?;
+        let left = ((word >> 32) as u32).wrapping_sub(tick);
+        let protocol = (word >> 8 & 0xff) as u8;
+        let bytes: [u8; abi::Record::SIZE] = {
+            let mut bytes = [0; abi::Record::SIZE];
+            for (at, eight) in bytes.chunks_exact_mut(8).enumerate() {
+                eight.copy_from_slice(&self.records.load(first + at).to_ne_bytes());
+            }
+            bytes
+        };
+        let record = abi::Record::read(&bytes);
+        // Meanwhile it may have become another's, which is noted then.
+        let same = self.records.load(first) as u32 == word as u32;
+        if !same || left as i32 <= 0 {
+            return None;
+        }
+        let client = (from_address(record.client), record.client_port);
+        let service = (from_address(record.addr), record.port);
+        let cookie = word >> 16 & u64::from(abi::RECORD_COOKIE) != 0;
+        Some(Connection {
+            print: print_of(secret, client, service, protocol.into()),
+            state,
+            left,
+            protocol,
+            client,
+            service,
+            share: record.share,
+            server: record.server,
+            stamp: cookie.then_some(record.stamp),
+        })
+    }
+
+    /// Enters a connection of another machine. What is there stays where `over` does not say otherwise and it lives.
+    pub fn put_record(
+        &self,
+        connection: &Connection,
+        slot: &Slot,
+        (secret, tick): (&Secret, u32),
+        over: bool,
+    ) -> Put {
+        let first = slot.place as usize * RECORD;
+        if self.records.words() < first + RECORD {
+            return Put::Full;
+        }
+        let old = self.records.load(first);
+        let before = self.connection(slot.place, tick, secret);
+        if before.is_some() && !over {
+            return Put::Kept;
+        }
+        let claimed = record_word(tick.wrapping_add(8), 0, State::Claimed);
+        if !self.records.exchange(first, old, claimed) {
+            return Put::Kept;
+        }
+        self.forget(slot, before.filter(|before| before.print != connection.print), secret);
+        self.fill(connection, first, tick);
+        if self.enter(connection, slot.place, slot.kept, secret) != Put::Done {
+            self.records.store(first, 0);
+            return Put::Full;
+        }
+        let cookie = if connection.stamp.is_some() { abi::RECORD_COOKIE } else { 0 };
+        let middle = u32::from(connection.protocol) | cookie << 8;
+        let deadline = tick.wrapping_add(connection.left);
+        self.records.store(first, record_word(deadline, middle, connection.state));
+        // The port was handed out last, so the next one here is the one after it.
+        self.hands.store(connection.share as usize * HAND, u64::from(slot.at) + 1);
+        Put::Done
+    }
+
+    /// The fields of a record but its word.
+    fn fill(&self, connection: &Connection, first: usize, tick: u32) {
+        let record = abi::Record {
+            word: 0,
+            client: address(connection.client.0),
+            addr: address(connection.service.0),
+            client_port: connection.client.1,
+            port: connection.service.1,
+            share: connection.share,
+            server: connection.server,
+            end: 0,
+            stamp: connection.stamp.unwrap_or(0),
+            back_way: NO_WAY | tick.wrapping_sub(WAY_TICKS) << 12,
+        };
+        let mut bytes = [0; abi::Record::SIZE];
+        record.write(&mut bytes);
+        for (at, eight) in bytes.chunks_exact(8).enumerate().skip(1) {
+            self.records.store(first + at, <u64 as Value>::read(eight));
+        }
+    }
+
+    /// Enters the keys by which a record is found.
+    pub(super) fn enter(
+        &self,
+        connection: &Connection,
+        place: u32,
+        kept: Option<(IpAddr, u16)>,
+        secret: &Secret,
+    ) -> Put {
+        let entered = self.forward.put_free(connection.print, place);
+        if let Some(server) = kept.filter(|_| entered == Put::Done) {
+            let _ = self.forward.put_free(answer_print(connection, server, secret), place);
+        }
+        entered
+    }
+
+    /// Forgets the keys of what was in a slot.
+    fn forget(&self, slot: &Slot, before: Option<Connection>, secret: &Secret) {
+        let Some(before) = before else { return };
+        self.forward.forget(before.print, slot.place);
+        if let Some(server) = slot.kept {
+            self.forward.forget(answer_print(&before, server, secret), slot.place);
+        }
+    }
+
+    /// What has become of a translated connection of another machine; `None` where it is not known. `may` says of the index
+    /// of its server whether it may be changed.
+    pub fn put_phase(
+        &self,
+        print: u64,
+        (state, left): (State, u32),
+        tick: u32,
+        may: impl Fn(u32) -> bool,
+    ) -> Option<Put> {
+        let place = self.forward.low(print).filter(|at| *at < self.places(Table::Records))?;
+        let first = place as usize * RECORD;
+        let old = self.records.load(first);
+        if old & 0xff <= State::Claimed as u64 {
+            return None;
+        }
+        // The server stands in the seventh word.
+        if !may(self.records.load(first + 6) as u32) {
+            return Some(Put::Kept);
+        }
+        let new = record_word(tick.wrapping_add(left), old as u32 >> 8, state);
+        self.records.exchange(first, old, new).then_some(Put::Done)
+    }
+}
+
+fn answer_print(connection: &Connection, (server, port): (IpAddr, u16), secret: &Secret) -> u64 {
+    let port = if port == 0 { connection.service.1 } else { port };
+    let proto = u32::from(connection.protocol) | ANSWERS;
+    print_of(secret, (server, port), connection.client, proto)
+}
+
+fn record_word(deadline: u32, middle: u32, state: State) -> u64 {
+    u64::from(deadline) << 32 | u64::from(middle) << 8 | state as u64
+}

@@ -1,0 +1,228 @@
+//! Rows of connections that another machine began: what the datapath notes, how it reads, and that packets find it where
+//! it was entered.
+
+use std::net::{IpAddr, SocketAddr};
+
+use l4::abi::{self, Method, Outcome, State};
+use l4::replica::{Put, Replica, Secret, Slot, Table, print_of};
+
+use super::packet::{ACK, FIN, Packet, SYN, Seen, read_ip, tcp};
+use super::usual::{ENDS, SERVERS, both, syn};
+use super::world::{TX, World, ip};
+
+const SECRET: Secret = [11, 22, 33, 44];
+const TOLD: u32 = abi::SERVICE_TELLS_FLOWS | abi::SERVICE_TELLS_STICKY;
+
+/// The usual plane with a known secret, and its tables.
+fn plane(method: Method, secret: Secret) -> Option<(World, Replica)> {
+    let world = both(method)?;
+    set_secret(&world, secret);
+    for index in [0, 1] {
+        world.change_service(index, |service| service.flags |= TOLD);
+    }
+    let replica = Replica::new(&world.plane).unwrap();
+    Some((world, replica))
+}
+
+fn set_secret(world: &World, secret: Secret) {
+    let mut config = world.plane.config.get(&0).unwrap().unwrap();
+    config.secret = secret;
+    world.plane.config.set(&0, &config).unwrap();
+}
+
+fn tick(world: &World) -> u32 {
+    (world.now >> abi::TICK_SHIFT) as u32
+}
+
+/// Places of a table that were noted.
+fn noted(replica: &Replica, table: Table) -> Vec<u32> {
+    let mut places = Vec::new();
+    assert!(replica.changes(table, |place| {
+        places.push(place);
+        true
+    }));
+    places
+}
+
+/// Tells one plane of what the other one noted; how many entries.
+fn tell(from: &(World, Replica), to: &(World, Replica)) -> usize {
+    let (then, now) = (tick(&from.0), tick(&to.0));
+    let flows = noted(&from.1, Table::Flows);
+    for place in &flows {
+        let entry = from.1.flow(*place, then).unwrap();
+        assert_eq!(to.1.put_flow(&entry, now, true), Put::Done);
+    }
+    let records = noted(&from.1, Table::Records);
+    for place in &records {
+        let one = from.1.connection(*place, then, &SECRET).unwrap();
+        let share = from.0.plane.shares.get(&one.share).unwrap().unwrap();
+        let slot = Slot { place: *place, at: place - share.first, kept: None };
+        assert_eq!(to.1.put_record(&one, &slot, (&SECRET, now), true), Put::Done);
+    }
+    flows.len() + records.len()
+}
+
+fn seen(out: &[u8]) -> Seen {
+    read_ip(&out[14..])
+}
+
+fn with(packet: &Packet, flags: u8) -> Packet {
+    Packet { flags, ..packet.clone() }
+}
+
+#[test]
+fn what_began_on_one_machine_goes_on_on_the_other() {
+    for method in [Method::Mac, Method::Tunnel, Method::Nat] {
+        let Some(one) = plane(method, SECRET) else { return };
+        let Some(other) = plane(method, SECRET) else { return };
+        for (at, (client, vip)) in ENDS.into_iter().enumerate() {
+            let text = |what: &str| format!("{} {vip}: {what}", method.name());
+            let first = syn(client, vip, 7_000);
+            one.0.forwarded(&text("it begins"), &first);
+            assert_eq!(tell(&one, &other), 1, "{}", text("it is noted"));
+            let ack = with(&first, ACK);
+            let here = one.0.forwarded(&text("here"), &ack);
+            assert_eq!(tell(&one, &other), 1, "{}", text("its next state is noted"));
+            one.0.forwarded(&text("here again"), &ack);
+            assert_eq!(tell(&one, &other), 0, "{}", text("a packet is not"));
+            let begun = |world: &World| -> u64 {
+                world
+                    .plane
+                    .server_counts
+                    .each_cpu(&(at as u32))
+                    .unwrap()
+                    .iter()
+                    .map(|row| row.flows)
+                    .sum()
+            };
+            let there = other.0.forwarded(&text("there"), &ack);
+            assert_eq!(begun(&other.0), 0, "{}", text("no new connection"));
+            assert_eq!(there, here, "{}", text("the same packet goes out"));
+            if method == Method::Nat {
+                answered(&other.0, &text("its answer"), &there, client);
+                let next = other.0.forwarded(&text("a new one"), &syn(client, vip, 7_001));
+                assert_ne!(seen(&next).sport, seen(&there).sport, "{}", text("another port"));
+            }
+            one.0.forwarded(&text("it ends"), &with(&first, FIN | ACK));
+            assert_eq!(tell(&one, &other), 1, "{}", text("its end is noted"));
+        }
+    }
+}
+
+/// The server answers what came out, and its answer goes to the client.
+fn answered(world: &World, text: &str, out: &[u8], client: &str) {
+    let to = seen(out);
+    let end = |ip: IpAddr, port| SocketAddr::new(ip, port).to_string();
+    let answer = tcp(&end(to.dst, to.dport), &end(to.src, to.sport), SYN | ACK);
+    let before = world.counts();
+    let (_, back) = world.send(&answer);
+    // No way to the client is known in a test run; the record was found, which is what counts.
+    let moved = world.moved(&before);
+    let known = [vec![Outcome::Returned], vec![Outcome::NeighbourUnknown]];
+    assert!(known.contains(&moved), "{text}: {moved:?}");
+    if moved == [Outcome::Returned] {
+        assert_eq!(seen(&back).dst, client.parse::<SocketAddr>().unwrap().ip(), "{text}");
+    }
+}
+
+#[test]
+fn hashes_are_those_of_the_datapath() {
+    let Some(one) = plane(Method::Mac, SECRET) else { return };
+    for (client, vip) in ENDS {
+        let ends = [client, vip].map(|end| end.parse::<SocketAddr>().unwrap());
+        let [from, to] = ends.map(|end| (end.ip(), end.port()));
+        one.0.forwarded(vip, &syn(client, vip, from.1));
+        let place = noted(&one.1, Table::Flows)[0];
+        let entry = one.1.flow(place, tick(&one.0)).unwrap();
+        assert_eq!(entry.print, print_of(&SECRET, from, to, 6), "{vip}");
+        assert_eq!((entry.state, entry.left), (State::Embryonic, 20));
+    }
+}
+
+#[test]
+fn what_has_become_of_a_connection_is_told_by_its_hash() {
+    let Some(one) = plane(Method::Nat, SECRET) else { return };
+    let Some(other) = plane(Method::Nat, SECRET) else { return };
+    let (client, vip) = ENDS[0];
+    one.0.forwarded("begins", &syn(client, vip, 7));
+    let place = {
+        let places = noted(&one.1, Table::Records);
+        places.iter().for_each(|place| one.1.note(Table::Records, *place));
+        places[0]
+    };
+    tell(&one, &other);
+    let now = tick(&other.0);
+    let read = |world: &(World, Replica)| world.1.connection(place, now, &SECRET).unwrap();
+    let end = |print, may: bool| other.1.put_phase(print, (State::Closing, 50), now, |_| may);
+    assert_eq!(end(read(&one).print, false), Some(Put::Kept));
+    assert_eq!(end(read(&one).print, true), Some(Put::Done));
+    assert_eq!((read(&other).state, read(&other).left), (State::Closing, 50));
+    assert_eq!(end(99, true), None, "nobody knows it");
+    let slot = Slot { place, at: 0, kept: None };
+    let kept = other.1.put_record(&read(&one), &slot, (&SECRET, now), false);
+    assert_eq!(kept, Put::Kept, "what lives here stays");
+    let beyond = Slot { place: u32::MAX, ..slot };
+    assert_eq!(other.1.put_record(&read(&one), &beyond, (&SECRET, now), true), Put::Full);
+}
+
+#[test]
+fn a_joining_machine_is_told_of_every_place_and_takes_the_secret() {
+    let Some(one) = plane(Method::Nat, SECRET) else { return };
+    let Some(other) = plane(Method::Nat, [1, 2, 3, 4]) else { return };
+    let (client, vip) = ENDS[1];
+    for port in 1..=40 {
+        one.0.forwarded("begins", &syn(client, vip, port));
+    }
+    drop(noted(&one.1, Table::Records));
+    other.0.forwarded("its own", &syn(client, vip, 9_999));
+    set_secret(&other.0, SECRET);
+    other.1.begin_anew(&SECRET, tick(&other.0), |_| None);
+    other.0.forwarded("its own goes on", &with(&syn(client, vip, 9_999), ACK));
+    one.1.note_from(Table::Records, 0, one.1.places(Table::Records));
+    // Its own had the first port, which the one who has the address says is another's.
+    assert_eq!(tell(&one, &other), 40);
+    for port in 1..=40 {
+        other.0.forwarded("goes on", &with(&syn(client, vip, port), ACK));
+    }
+    let gone = with(&syn(client, vip, 9_999), ACK).bytes();
+    other.0.expect("it gave way", &gone, Outcome::NoFlow, super::world::DROP);
+}
+
+#[test]
+fn who_asks_for_less_is_told_the_rest_later() {
+    let Some(one) = plane(Method::Mac, SECRET) else { return };
+    let (client, vip) = ENDS[0];
+    (1..=10).for_each(|port| drop(one.0.forwarded("begins", &syn(client, vip, port))));
+    let mut told = 0;
+    let all = one.1.changes(Table::Flows, |_| {
+        told += 1;
+        told < 4
+    });
+    assert!(!all);
+    assert_eq!(noted(&one.1, Table::Flows).len(), 7, "the last one is told again");
+}
+
+#[test]
+fn who_sticks_on_one_machine_sticks_on_the_other() {
+    let planes = [plane(Method::Mac, SECRET), plane(Method::Mac, SECRET)];
+    let [Some(one), Some(other)] = planes else { return };
+    for (world, _) in [&one, &other] {
+        let mut pool = world.pool(0, &[0, 2]);
+        world.server(2, "10.0.0.2", 0);
+        (pool.sticky, pool.sticky_mask4, pool.sticky_scope) = (100, 32, 5);
+        world.plane.pools.set(&0, &pool).unwrap();
+    }
+    let (client, vip) = ENDS[0];
+    one.0.forwarded("begins", &syn(client, vip, 1));
+    let places = noted(&one.1, Table::Sticky);
+    let entry = one.1.stuck(places[0], tick(&one.0)).unwrap();
+    assert_eq!((places.len(), entry.server, entry.left), (1, 0, 100));
+    let turned = l4::replica::Entry { server: 2, ..entry };
+    assert_eq!(other.1.put_stuck(&turned, tick(&other.0), true), Put::Done);
+    assert_eq!(other.1.put_stuck(&entry, tick(&other.0), false), Put::Kept);
+    let out = other.0.expect("sticks", &syn(client, vip, 2).bytes(), Outcome::Forwarded, TX);
+    assert_eq!(out[..6], super::world::link(2), "the server that it was told");
+    one.0.forwarded("again", &syn(client, vip, 3));
+    assert_eq!(noted(&one.1, Table::Sticky).len(), 0, "renewed a moment ago");
+    assert!(ip(SERVERS[0]).is_ipv4());
+}
