@@ -46,7 +46,7 @@ pub use explain::{
     EjectionExplained, JudgeExplained, OperatorWeight, ServerExplained, ServersExplained,
     WeightExplained,
 };
-pub use heartbeat::{BeatPathStatus, HeartbeatStatus, PeerGroup, TargetStatus};
+pub use heartbeat::{BeatPathStatus, HeartbeatStatus, PeerGroup, ReplicationStatus, TargetStatus};
 pub use history::{History, HistoryQuery, HistoryRow, Worst};
 pub use link::{BundleStatus, LinkStatus};
 pub use live::{Lost, Scene};

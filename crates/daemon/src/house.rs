@@ -142,7 +142,8 @@ impl House {
 
         let packets = packets::Handle::start(control.clone(), (orders, inbox));
         let pulse = vrrp::Pulse::new();
-        let vrrp = vrrp::Handle::start(control.clone(), pulse.clone(), packets.view());
+        let vrrp =
+            vrrp::Handle::start(control.clone(), pulse.clone(), (packets.view(), packets.source()));
         let ways = Ways::start(&control);
         let mut names = names::Handle::start(control.clone());
         names.settled().await;

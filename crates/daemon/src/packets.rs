@@ -12,6 +12,7 @@ pub mod netlink;
 pub mod order;
 mod shows;
 pub mod site;
+pub mod tables;
 mod task;
 pub mod view;
 
@@ -24,6 +25,7 @@ use tokio::sync::{mpsc, watch};
 use crate::control::Control;
 use crate::insight::Insight;
 use order::{End, Order, Orders};
+use tables::{Source, Tables};
 use view::View;
 
 /// How long the plane may take to stand before others go on without it.
@@ -34,6 +36,7 @@ const STAND: Duration = Duration::from_secs(10);
 pub struct Handle {
     view: watch::Receiver<Arc<View>>,
     insight: Arc<Insight>,
+    tables: watch::Receiver<Option<Arc<Tables>>>,
     orders: Orders,
     thread: Option<JoinHandle<()>>,
 }
@@ -44,16 +47,17 @@ impl Handle {
         let insight = Arc::new(Insight::default());
         let sees = Arc::clone(&insight);
         let (show, view) = watch::channel(Arc::new(View::default()));
+        let (give, tables) = watch::channel(None);
         let events = control.events().clone();
         let thread = std::thread::Builder::new().name("packets".to_owned());
         let thread = thread.spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             match runtime {
-                Ok(runtime) => runtime.block_on(task::run(control, inbox, show, sees)),
+                Ok(runtime) => runtime.block_on(task::run(control, inbox, (show, give), sees)),
                 Err(error) => events.error("packets-failed", format!("no runtime: {error}")),
             }
         });
-        Handle { view, insight, orders, thread: thread.ok() }
+        Handle { view, insight, tables, orders, thread: thread.ok() }
     }
 
     /// How things stand.
@@ -64,6 +68,11 @@ impl Handle {
     /// What watched connections showed.
     pub fn insight(&self) -> Arc<Insight> {
         Arc::clone(&self.insight)
+    }
+
+    /// The tables of connections, and how to have them hashed otherwise, for replication.
+    pub fn source(&self) -> Source {
+        Source { tables: self.tables.clone(), orders: self.orders.clone() }
     }
 
     /// Waits, not for ever, until what is asked for was carried out or refused with its reason.

@@ -12,6 +12,7 @@ mod group;
 pub mod heartbeat;
 mod mouth;
 pub mod order;
+pub mod replica;
 mod task;
 mod tell;
 pub mod view;
@@ -22,6 +23,7 @@ use std::thread::JoinHandle;
 use tokio::sync::watch;
 
 use crate::control::Control;
+use crate::packets::tables::Source;
 use crate::packets::view as packets;
 pub use alive::{Pulse, now};
 use order::Orders;
@@ -40,11 +42,11 @@ pub struct Handle {
 
 impl Handle {
     /// Starts the thread, which follows `control`; `pulse` says whether the control's runtime lives, `packets` whether
-    /// packets are forwarded.
+    /// packets are forwarded, and `source` has the tables of connections.
     pub fn start(
         control: Control,
         pulse: Pulse,
-        packets: watch::Receiver<Arc<packets::View>>,
+        (packets, source): (watch::Receiver<Arc<packets::View>>, Source),
     ) -> Handle {
         let (orders, inbox) = order::orders();
         let (show, view) = watch::channel(Arc::new(View::default()));
@@ -55,7 +57,9 @@ impl Handle {
             let _ = rustix::process::setpriority_process(None, NICE);
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             match runtime {
-                Ok(runtime) => runtime.block_on(task::run(control, (pulse, packets), inbox, show)),
+                Ok(runtime) => {
+                    runtime.block_on(task::run(control, (pulse, packets, source), inbox, show))
+                }
                 Err(error) => events.error("vrrp-failed", format!("no runtime: {error}")),
             }
         });

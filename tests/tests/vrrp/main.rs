@@ -17,4 +17,5 @@ mod heartbeat;
 mod host;
 mod keepalived;
 mod orders;
+mod replicated;
 mod world;

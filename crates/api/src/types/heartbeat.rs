@@ -44,6 +44,26 @@ pub struct HeartbeatStatus {
     pub groups: Vec<PeerGroup>,
     /// What was counted, by name.
     pub counts: BTreeMap<String, u64>,
+    /// Connections and sticky clients that both tell each other; absent where there are none to tell.
+    pub replication: Option<ReplicationStatus>,
+}
+
+/// What both members tell each other of connections and sticky clients.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ReplicationStatus {
+    /// `off`: the other member is not heard, or no packets are forwarded; `meeting`; `apart`: both hold addresses, with
+    /// hashes of their own; `joining`: what one has is on its way; or `following`.
+    pub state: String,
+    /// Records `sent`, `received`, `applied` and `resynchronised`; those that came within 50 ms of the change, as is known,
+    /// `prompt`, and others, `slow`; `packets` and `bytes` sent; `syncs` of everything; rounds `held-back`.
+    pub counts: BTreeMap<String, u64>,
+    /// Packets that were refused, by why.
+    pub refused: BTreeMap<String, u64>,
+    /// Records that were not applied, by why.
+    pub rejected: BTreeMap<String, u64>,
+    /// Entries that could not be told, by why.
+    pub untold: BTreeMap<String, u64>,
 }
 
 /// A way between both members.

@@ -89,7 +89,7 @@ export type HandshakeTimes = { "count": number; "longest-ms": number; "median-ms
 
 export type Handshakes = { "client-part"?: (HandshakeTimes | null); "done": number; "refused": number; "server-part"?: (HandshakeTimes | null); "unacknowledged": number; "unanswered": number; "unfinished": number; "whole"?: (HandshakeTimes | null) };
 
-export type HeartbeatStatus = { "behind": boolean; "counts": Record<string, number>; "drift"?: (string | null); "generation": number; "groups": Array<PeerGroup>; "keys": Array<number>; "name": string; "paths": Array<BeatPathStatus>; "peer": string; "peer-generation"?: (number | null); "peer-protocol"?: (number | null); "peer-reached"?: (number | null); "peer-version"?: (string | null); "reached"?: (number | null); "reason": string; "since-unix-ms": number; "state": string; "targets": Array<TargetStatus> };
+export type HeartbeatStatus = { "behind": boolean; "counts": Record<string, number>; "drift"?: (string | null); "generation": number; "groups": Array<PeerGroup>; "keys": Array<number>; "name": string; "paths": Array<BeatPathStatus>; "peer": string; "peer-generation"?: (number | null); "peer-protocol"?: (number | null); "peer-reached"?: (number | null); "peer-version"?: (string | null); "reached"?: (number | null); "reason": string; "replication"?: (ReplicationStatus | null); "since-unix-ms": number; "state": string; "targets": Array<TargetStatus> };
 
 export type History = { "covered-ms": number; "failures": number; "records": number; "rows": Array<HistoryRow>; "since-unix-ms": number; "unreadable-bytes": number; "until-unix-ms": number };
 
@@ -182,6 +182,8 @@ export type Problem = { "advice"?: (string | null); "detail"?: string; "findings
 export type Process = { "descriptors": Descriptors; "held-bytes"?: number; "kernel-tcp-bytes"?: number; "log-lines-dropped": Counter; "piped-bytes"?: number; "resident-bytes": number };
 
 export type Reading = { "active": number; "configured": number; "latency_ms"?: (number | null); "load"?: (number | null); "new": number };
+
+export type ReplicationStatus = { "counts": Record<string, number>; "refused": Record<string, number>; "rejected": Record<string, number>; "state": string; "untold": Record<string, number> };
 
 export type Report = { "generation": number; "interval-ms": number; "names"?: Array<NamesReport>; "now-unix-ms": number; "packets"?: (PacketsReport | null); "pools": Array<PoolReport>; "ports": Array<PortReport>; "process": Process; "services": Array<ServiceReport>; "total": ServiceCounts; "uptime-ms": number };
 

@@ -1,16 +1,18 @@
 //! What is counted of heartbeats. Nothing where there is none.
 
+use std::collections::BTreeMap;
 use std::fmt::Error;
 
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
 use super::family::{counters, gauges};
-use crate::report::heartbeat::counts;
+use crate::report::heartbeat::{counts, replicated};
 use crate::vrrp::heartbeat::view::{BeatView, PathView};
-use crate::vrrp::view::View;
+use crate::vrrp::replica::view::{State, View};
+use crate::vrrp::view::View as Shared;
 
-pub(super) fn encode(view: &View, to: &mut DescriptorEncoder) -> Result<(), Error> {
+pub(super) fn encode(view: &Shared, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let beats = &view.heartbeats;
     if beats.is_empty() {
         return Ok(());
@@ -32,8 +34,35 @@ pub(super) fn encode(view: &View, to: &mut DescriptorEncoder) -> Result<(), Erro
     });
     let help = "Beats that did not know this process, and processes of the other member.";
     counters(to, ("steelyard_heartbeat", None, help), counted)?;
+    replication(beats, to)?;
     paths(beats, to)?;
     targets(beats, to)
+}
+
+fn replication(beats: &[BeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let all =
+        || beats.iter().filter_map(|beat| Some((beat.peer.as_str(), beat.replica.as_deref()?)));
+    let following = all().map(|(peer, view)| {
+        ([("peer", peer)], if view.state == State::Following { 1.0 } else { 0.0 })
+    });
+    let help = "1 while each member has the connections that the other one had when it joined.";
+    gauges(to, ("steelyard_replication_following", None, help), following)?;
+    let counted = all().flat_map(|(peer, view)| {
+        replicated(view).map(|(what, count)| ([("peer", peer), ("what", what)], count))
+    });
+    let help = "What was told of connections and sticky clients: records, packets, bytes.";
+    counters(to, ("steelyard_replication", None, help), counted)?;
+    let whys = |of: fn(&View) -> &BTreeMap<&'static str, u64>| {
+        all().flat_map(move |(peer, view)| {
+            of(view).iter().map(move |(why, count)| ([("peer", peer), ("why", *why)], *count))
+        })
+    };
+    let help = "Packets of replication that were refused, by why.";
+    counters(to, ("steelyard_replication_refused", None, help), whys(|view| &view.counts.refused))?;
+    let help = "Records that were not applied, by why.";
+    counters(to, ("steelyard_replication_rejected", None, help), whys(|view| &view.rejected))?;
+    let help = "Entries that could not be told, by why.";
+    counters(to, ("steelyard_replication_untold", None, help), whys(|view| &view.untold))
 }
 
 fn paths(beats: &[BeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {

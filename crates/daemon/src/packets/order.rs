@@ -29,6 +29,8 @@ pub enum Order {
         /// When it is done.
         done: oneshot::Sender<()>,
     },
+    /// To hash connections with another secret, which another machine has.
+    Hash(l4::replica::Secret),
     /// To forward as this says before it is in force for others: listeners are about to close for it.
     Ahead {
         /// What is to be.
@@ -57,6 +59,11 @@ impl Orders {
         if self.0.send(Order::End { end, done }).await.is_ok() {
             let _ = tokio::time::timeout(WAIT, told).await;
         }
+    }
+
+    /// Connections are hashed with this soon, unless the thread is busy: whoever asks asks again.
+    pub fn hash(&self, secret: l4::replica::Secret) {
+        let _ = self.0.try_send(Order::Hash(secret));
     }
 
     /// Waits, not for ever, until packets are forwarded as this says.

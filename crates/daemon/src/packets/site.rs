@@ -2,11 +2,15 @@
 //!
 //! It is driven by `task`; each method does one thing now.
 
+mod told;
+
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
 use std::net::IpAddr;
 use std::path::Path;
+use std::sync::Arc;
 
 use bpf::{Dispatcher, Home, Mode, Slot};
 use l4::abi::Notice;
@@ -15,6 +19,7 @@ use l4::hops::{Hops, Request};
 use l4::insight::Watcher;
 use l4::notices::Notices;
 use l4::plan::{Planner, facts::Facts};
+use l4::replica::Replica;
 use l4::sweep::{Census, Sweeper};
 use l4::write::Write;
 use l4::{Plane, Sizes, abi, apply};
@@ -31,6 +36,8 @@ pub struct Site {
     dispatcher: Dispatcher,
     plane: Plane,
     sweeper: Sweeper,
+    /// For replication, once there is a heartbeat.
+    replica: OnceCell<Arc<Replica>>,
     watcher: Watcher,
     follow: Follow,
     notices: Notices,
@@ -109,6 +116,7 @@ impl Site {
             dispatcher,
             plane,
             sweeper,
+            replica: OnceCell::new(),
             watcher,
             follow: Follow::default(),
             notices,

@@ -2,14 +2,13 @@
 
 mod heed;
 mod openness;
+mod stand;
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use l4::abi;
-use l4::hops::{Link, Request, Route};
+use l4::hops::{Request, Route};
 use l4::plan::facts::Facts;
 use model::config::Config;
 use model::moment::Moment;
@@ -17,11 +16,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
 
 use super::alarms::Alarms;
+use super::facts;
 use super::netlink::{Address, Kernel, News};
 use super::order::Order;
 use super::site::{Site, chain};
-use super::view::{InterfaceView, View};
-use super::{attach, facts};
+use super::tables::Tables;
+use super::view::View;
 use crate::control::{Control, Picture};
 use crate::event::Events;
 use crate::insight::Insight;
@@ -32,8 +32,6 @@ const TICK: Duration = Duration::from_millis(200);
 const SWEEP: u32 = 5;
 /// Ticks between two attempts at a plane that could not be opened.
 const AGAIN: u32 = 10;
-/// How long next hops may take before the first packet is taken.
-const READY: Duration = Duration::from_millis(800);
 /// How long what is ahead of the others stays so.
 const AHEAD: Duration = Duration::from_secs(10);
 /// Ticks between two looks at who uses return addresses.
@@ -50,7 +48,7 @@ struct Ahead {
 pub(super) async fn run(
     control: Control,
     mut orders: mpsc::Receiver<Order>,
-    show: watch::Sender<Arc<View>>,
+    (show, give): (watch::Sender<Arc<View>>, watch::Sender<Option<Arc<Tables>>>),
     insight: Arc<Insight>,
 ) {
     let mut pictures = control.watch();
@@ -69,7 +67,9 @@ pub(super) async fn run(
                     ahead = Some(Ahead { picture, done: Some(done), since });
                     life.dirty = true;
                 }
+                Some(Order::Hash(secret)) => life.hash(&secret),
                 Some(Order::End { end, done }) => {
+                    give.send_replace(None);
                     life.end(end, &control.picture().config);
                     show.send_replace(Arc::new(View::default()));
                     // Whoever asked may be gone.
@@ -101,6 +101,9 @@ pub(super) async fn run(
         if life.step(&picture).await {
             show.send_replace(Arc::new(life.view.clone()));
         }
+        if std::mem::take(&mut life.renewed) {
+            give.send_replace(life.tables(&picture.config));
+        }
         let waiting = ahead.as_mut().filter(|_| life.stands()).and_then(|one| one.done.take());
         if let Some(done) = waiting {
             let _ = done.send(());
@@ -125,6 +128,8 @@ struct Life {
     evicted: Option<u64>,
     /// Another process has the plane, which it is about to leave.
     held: bool,
+    /// The tables, or what their indexes mean, may have changed.
+    renewed: bool,
     /// Something changed that the maps must follow.
     dirty: bool,
     /// Links, addresses or routes changed.
@@ -150,6 +155,7 @@ impl Life {
             insight,
             evicted: None,
             held: false,
+            renewed: true,
             dirty: true,
             moved: true,
             tick: 0,
@@ -279,6 +285,8 @@ impl Life {
     async fn change(&mut self, picture: &Picture) {
         self.facts.minute = facts::minute(SystemTime::now());
         self.facts.broken = None;
+        self.facts.paired = !picture.config.heartbeats.is_empty();
+        self.renewed = true;
         for _ in 0..2 {
             self.dirty = false;
             let Some(site) = &mut self.site else { return };
@@ -344,40 +352,6 @@ impl Life {
         }
     }
 
-    /// Stands before the interfaces, once the ways are known or have had their time.
-    fn stand(&mut self, config: &Config) {
-        let Some(site) = &mut self.site else { return };
-        let settled = site
-            .hops
-            .servers()
-            .all(|ip| site.hops.state(ip).is_some_and(|state| state != l4::hops::State::Trying));
-        if !settled && !site.adopted() && self.opened.elapsed() < READY {
-            return;
-        }
-        let returns: BTreeSet<IpAddr> = facts::returns(config);
-        let links = site.hops.all_links().clone();
-        let names = attach::interfaces(config, &links, &self.addresses, &site.hops, &returns);
-        let addresses = &self.addresses;
-        let describe = |index: u32| {
-            let (addr4, addr6) = attach::own(index, addresses);
-            let mtu = links.get(&index).map_or(0, |link: &Link| link.mtu);
-            abi::Interface { mtu, addr4, addr6, ..abi::Interface::default() }
-        };
-        let views = site.attach(&names, config.packets.mode, describe);
-        for view in views.iter().filter(|view| !self.view.interfaces.contains(view)) {
-            self.events.info("packets-interface", sentence(view));
-        }
-        let none = views.iter().all(|view| view.mode.is_none());
-        self.view.interfaces = views;
-        self.view.settled = true;
-        self.view.broken = none.then(|| match self.view.interfaces.first() {
-            Some(view) => format!("no interface takes packets: {}", sentence(view)),
-            None => {
-                "no interface takes packets: name them in `interfaces` of `[packets]`".to_owned()
-            }
-        });
-    }
-
     /// Tells trouble once, until there is other trouble or none.
     fn tell(&mut self, trouble: Option<String>) {
         let Some(trouble) = trouble else { return };
@@ -385,13 +359,5 @@ impl Life {
             self.events.error("packets-failed", trouble.clone());
             self.told = Some(trouble);
         }
-    }
-}
-
-fn sentence(view: &InterfaceView) -> String {
-    match (&view.mode, &view.problem) {
-        (Some(mode), _) => format!("{}: attached, {mode}", view.name),
-        (None, Some(problem)) => problem.clone(),
-        (None, None) => format!("{}: not attached", view.name),
     }
 }

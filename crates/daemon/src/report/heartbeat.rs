@@ -1,10 +1,13 @@
 //! Heartbeats as the API says them. Pure.
 
-use api::types::{BeatPathStatus, HeartbeatStatus, PeerGroup, TargetStatus};
+use std::collections::BTreeMap;
+
+use api::types::{BeatPathStatus, HeartbeatStatus, PeerGroup, ReplicationStatus, TargetStatus};
 use ha::beat::Claim;
 
 use super::vitals::unix_ms;
 use crate::vrrp::heartbeat::view::{BeatView, PathView, TargetView};
+use crate::vrrp::replica::view::View as Replica;
 use crate::vrrp::view::{View, name};
 
 /// Every heartbeat.
@@ -35,7 +38,38 @@ fn heartbeat(view: &BeatView) -> HeartbeatStatus {
         behind: view.behind,
         groups: claims.iter().map(group).collect(),
         counts: counts(view).map(|(name, count)| (name.to_owned(), count)).into(),
+        replication: view.replica.as_deref().map(replication),
     }
+}
+
+fn replication(view: &Replica) -> ReplicationStatus {
+    let named = |counts: &BTreeMap<&'static str, u64>| {
+        counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+    };
+    ReplicationStatus {
+        state: view.state.name().to_owned(),
+        counts: replicated(view).map(|(name, count)| (name.to_owned(), count)).into(),
+        refused: named(&view.counts.refused),
+        rejected: named(&view.rejected),
+        untold: named(&view.untold),
+    }
+}
+
+/// What was counted of replication, by name.
+pub fn replicated(view: &Replica) -> [(&'static str, u64); 10] {
+    let counts = &view.counts;
+    [
+        ("sent", counts.sent),
+        ("received", counts.received),
+        ("applied", view.applied),
+        ("resynchronised", counts.again),
+        ("prompt", counts.prompt),
+        ("slow", counts.slow),
+        ("packets", counts.packets),
+        ("bytes", counts.bytes),
+        ("syncs", counts.syncs),
+        ("held-back", counts.held_back),
+    ]
 }
 
 /// `up`, `degraded` or `down`, and why.
@@ -119,7 +153,6 @@ pub fn counts(view: &BeatView) -> [(&'static str, u64); 2] {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
     use std::time::SystemTime;
 
     use super::*;
@@ -153,6 +186,7 @@ mod tests {
             behind: false,
             introductions: 0,
             sessions: 0,
+            replica: None,
         }
     }
 

@@ -8,10 +8,11 @@ mod secret;
 mod target;
 mod targets;
 pub mod view;
-mod wire;
+pub mod wire;
 pub mod word;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -25,6 +26,7 @@ use model::moment::Moment;
 use tokio::sync::mpsc;
 
 use super::alive::now;
+use super::replica;
 use crate::control::Picture;
 use crate::event::Events;
 use crate::probe::seed::seed;
@@ -239,6 +241,21 @@ impl Heartbeat {
             (_, false) => Some(format!("{peer} cannot do all of its work")),
             _ => None,
         }
+    }
+
+    /// How the pair stands, for replication; `None` while there are no keys.
+    pub fn standing(&self, active: BTreeSet<IpAddr>) -> Option<replica::Pair> {
+        let theirs = self.hearing.peer().map(|beat| beat.session);
+        let paths = self.config.paths.iter().zip(self.paths.each()).zip(self.hearing.paths());
+        Some(replica::Pair {
+            keys: self.secret.keys()?.clone(),
+            sessions: theirs.map(|theirs| (self.hearing.session(), theirs)),
+            port: self.config.port,
+            paths: paths
+                .map(|((written, path), heard)| (written.clone(), path.scope, heard.up))
+                .collect(),
+            active,
+        })
     }
 
     /// Both members, in words.

@@ -26,10 +26,12 @@ use super::group::{Group, Tools};
 use super::heartbeat::Heartbeat;
 use super::heartbeat::word::{self, Word};
 use super::order::Order;
+use super::replica::Replication;
 use super::view::View;
 use crate::control::{Control, Picture};
 use crate::event::Events;
 use crate::packets::netlink::{Address, Kernel, News};
+use crate::packets::tables::Source;
 use crate::packets::view as packets;
 
 /// Between two looks at links, addresses and whether the control lives.
@@ -40,14 +42,14 @@ const FRAMES: usize = 256;
 /// Follows the pictures until told to end.
 pub(super) async fn run(
     control: Control,
-    (pulse, packets): (Pulse, watch::Receiver<Arc<packets::View>>),
+    (pulse, packets, source): (Pulse, watch::Receiver<Arc<packets::View>>, Source),
     mut orders: mpsc::Receiver<Order>,
     show: watch::Sender<Arc<View>>,
 ) {
     let mut pictures = control.watch();
     let (to, mut frames) = mpsc::channel(FRAMES);
     let (say, mut words) = mpsc::channel(word::WAITING);
-    let mut life = Life::new(control.events().clone(), to, say);
+    let mut life = Life::new(control.events().clone(), to, say, source);
     let mut look = tokio::time::interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut alive, mut stale) = (true, true);
@@ -101,6 +103,9 @@ struct Life {
     ears: HashMap<u32, Ear>,
     frames: mpsc::Sender<Heard>,
     heartbeat: Option<Heartbeat>,
+    /// Where there is something that the other member is told of.
+    replication: Option<Replication>,
+    source: Source,
     /// Heartbeats that were begun.
     eras: u64,
     words: mpsc::Sender<Word>,
@@ -114,7 +119,12 @@ struct Life {
 }
 
 impl Life {
-    fn new(events: Events, frames: mpsc::Sender<Heard>, words: mpsc::Sender<Word>) -> Life {
+    fn new(
+        events: Events,
+        frames: mpsc::Sender<Heard>,
+        words: mpsc::Sender<Word>,
+        source: Source,
+    ) -> Life {
         Life {
             events,
             kernel: None,
@@ -123,6 +133,8 @@ impl Life {
             ears: HashMap::new(),
             frames,
             heartbeat: None,
+            replication: None,
+            source,
             eras: 0,
             words,
             links: HashMap::new(),
@@ -339,7 +351,7 @@ impl Life {
         let groups = self.groups.iter().map(|(name, group)| (name.clone(), group.view()));
         View {
             groups: groups.collect(),
-            heartbeats: self.heartbeat.iter().map(Heartbeat::view).collect(),
+            heartbeats: self.beats(),
             dropped: self.dropped.clone(),
             shut: self.gates.shut(),
             broken: self.gates.broken.clone(),

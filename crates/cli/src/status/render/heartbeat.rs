@@ -36,6 +36,35 @@ pub(super) fn peers(status: &Status) -> Table {
     table
 }
 
+/// What both members tell each other of connections.
+pub(super) fn replication(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("REPLICATION", Align::Left),
+        ("SENT", Align::Right),
+        ("RECEIVED", Align::Right),
+        ("APPLIED", Align::Right),
+        ("AGAIN", Align::Right),
+        ("NOT APPLIED", Align::Left),
+        ("STATE", Align::Left),
+    ]);
+    for beat in &status.heartbeats {
+        let Some(one) = &beat.replication else { continue };
+        let count = |name| one.counts.get(name).copied().unwrap_or(0).to_string();
+        let whys = one.rejected.iter().chain(&one.untold).chain(&one.refused);
+        let whys: Vec<String> = whys.map(|(why, count)| format!("{why} {count}")).collect();
+        table.row(vec![
+            beat.peer.as_str().into(),
+            count("sent").into(),
+            count("received").into(),
+            count("applied").into(),
+            count("resynchronised").into(),
+            if whys.is_empty() { "-".into() } else { whys.join("\n").into() },
+            Cell::led(&one.state, colour(&one.state), ""),
+        ]);
+    }
+    table
+}
+
 /// The paths of every heartbeat.
 pub(super) fn paths(status: &Status) -> Table {
     let mut table = Table::new(&[
@@ -82,8 +111,8 @@ pub(super) fn targets(status: &Status) -> Table {
 
 fn colour(state: &str) -> Colour {
     match state {
-        "up" | "reached" => Colour::Good,
-        "unknown" => Colour::Quiet,
+        "up" | "reached" | "following" => Colour::Good,
+        "unknown" | "off" | "meeting" | "joining" => Colour::Quiet,
         _ => Colour::Doubt,
     }
 }

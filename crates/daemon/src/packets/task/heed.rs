@@ -2,17 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use l4::abi::{Event, Notice};
 use l4::hops::{Request, Route};
 use l4::plan::form::from_address;
+use l4::replica::Secret;
+use model::config::Config;
 
 use super::Life;
 use crate::control::Picture;
 use crate::event::Level;
 use crate::packets::alarms::{Scarce, Told};
 use crate::packets::site::chain;
+use crate::packets::tables::Tables;
 use crate::packets::view::Sample;
 use crate::packets::{facts, insight, shows};
 
@@ -86,6 +90,27 @@ impl Life {
     fn alarmed(&mut self) {
         for (name, flows) in &mut self.view.flows {
             flows.alarm = self.alarms.stands(name);
+        }
+    }
+
+    /// The tables with what their indexes mean now, where another machine is told of them.
+    pub(super) fn tables(&self, config: &Config) -> Option<Arc<Tables>> {
+        let site = self.site.as_ref().filter(|_| !config.heartbeats.is_empty())?;
+        site.tables(config).map(Arc::new)
+    }
+
+    /// Connections are hashed with another machine's secret from now on.
+    pub(super) fn hash(&mut self, secret: &Secret) {
+        let Some(site) = &mut self.site else { return };
+        match site.hash(secret, facts::tick()) {
+            Ok(false) => {}
+            Ok(true) => {
+                self.renewed = true;
+                let text = "connections are hashed as on the other member from now on; those of `mac` and `tunnel` that \
+                            were here are chosen anew";
+                self.events.info("connections-rehashed", text.to_owned());
+            }
+            Err(error) => self.tell(Some(chain(&error))),
         }
     }
 

@@ -26,6 +26,7 @@ impl Life {
             Ok(false) => {}
             Err(error) => self.tell(Some(chain(&error))),
         }
+        self.renewed = true;
         self.view = View { settled: true, ..View::default() };
         self.evicted = None;
         let cleared = self.alarms.keep(|_| false);

@@ -22,6 +22,8 @@ pub struct Paths {
 /// One.
 pub struct Path {
     wire: Option<Wire>,
+    /// The number of its interface, where one is written.
+    pub scope: u32,
     /// Why there is no socket.
     pub problem: Option<String>,
     /// Since when it is up or down.
@@ -43,6 +45,7 @@ impl Paths {
     pub fn new(config: &Arc<Heartbeat>, era: u64, words: mpsc::Sender<Word>) -> Paths {
         let path = |_: &BeatPath| Path {
             wire: None,
+            scope: 0,
             problem: Some("it is not open yet".to_owned()),
             since: SystemTime::now(),
             sent: 0,
@@ -77,6 +80,7 @@ impl Paths {
                     }
                 },
             };
+            path.scope = scope;
             let ids = (self.era, at);
             match Wire::open(written, self.config.port, scope, ids, self.words.clone()) {
                 Ok(wire) => (path.wire, path.problem) = (Some(wire), None),

@@ -1,11 +1,13 @@
 //! How a heartbeat stands, for `status` and metrics. It is made by the thread and changed by nobody.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ha::beat::{Beat, Score};
 
 use super::super::alive::now;
+use super::super::replica;
 use super::{Heartbeat, said};
 
 /// The heartbeat with another member.
@@ -41,6 +43,8 @@ pub struct BeatView {
     pub introductions: u64,
     /// Processes of the other member that were heard.
     pub sessions: u64,
+    /// Connections and sticky clients that both tell each other; `None`: there are none to tell.
+    pub replica: Option<Arc<replica::view::View>>,
 }
 
 /// A path.
@@ -107,6 +111,7 @@ impl Heartbeat {
             behind: self.standing.behind(),
             introductions: self.hearing.introductions,
             sessions: self.hearing.sessions,
+            replica: None,
         }
     }
 

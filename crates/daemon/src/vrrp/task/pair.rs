@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
+use ha::machine::State;
+
 use super::super::heartbeat::Heartbeat;
 use super::super::heartbeat::said::Pair;
+use super::super::heartbeat::view::BeatView;
 use super::super::heartbeat::word::Word;
+use super::super::replica::Replication;
 use super::Life;
 use crate::control::Picture;
+use crate::packets::tables::told;
 
 impl Life {
     /// There is something to look after.
@@ -25,12 +30,17 @@ impl Life {
         if !stands {
             self.eras += 1;
             // The sockets of the one before are closed first: they may have the same addresses.
-            self.heartbeat = None;
+            (self.heartbeat, self.replication) = (None, None);
             let begin = |config| Heartbeat::new(Arc::clone(config), self.eras, self.words.clone());
             self.heartbeat = wanted.map(begin);
         }
         if let Some(heartbeat) = &mut self.heartbeat {
             heartbeat.look(picture, &self.links, &self.events);
+        }
+        if told(&picture.config).is_empty() {
+            self.replication = None;
+        } else if self.replication.is_none() {
+            self.replication = Some(Replication::start(self.source.clone()));
         }
     }
 
@@ -46,12 +56,15 @@ impl Life {
         if let Some(heartbeat) = &mut self.heartbeat {
             heartbeat.pass(&self.events);
         }
+        let waits = self.replication.as_ref().is_some_and(|one| one.view().waits);
         let pair = Arc::new(self.heartbeat.as_ref().map(Heartbeat::pair).unwrap_or_default());
         let names: Vec<String> = self.groups.keys().cloned().collect();
         for name in names {
             let Some(mut group) = self.groups.remove(&name) else { continue };
             let (id, v6) = (group.config.id, group.config.v6());
-            let fit = group.unfit().is_none();
+            // Whoever joins first has the connections brought over.
+            let comes = waits && group.state() != State::Active;
+            let fit = group.unfit().is_none() && !comes;
             let peer = self.heartbeat.as_ref().map(|beat| beat.advice(id, v6, fit));
             let pair = match (group.unfit(), &self.heartbeat) {
                 (Some(why), Some(_)) => Arc::new(Pair {
@@ -73,5 +86,17 @@ impl Life {
         if let Some(heartbeat) = &mut self.heartbeat {
             heartbeat.speak(claims);
         }
+        let Some(replication) = &self.replication else { return };
+        let active = self.groups.values().filter(|group| group.state() == State::Active);
+        let addresses = active.flat_map(|group| group.config.moves().map(|(ip, _)| ip));
+        let addresses = addresses.collect();
+        replication.tell(self.heartbeat.as_ref().and_then(|beat| beat.standing(addresses)));
+    }
+
+    /// The heartbeat, with what is replicated.
+    pub(super) fn beats(&self) -> Vec<BeatView> {
+        let replica = self.replication.as_ref().map(Replication::view);
+        let beats = self.heartbeat.iter().map(Heartbeat::view);
+        beats.map(|view| BeatView { replica: replica.clone(), ..view }).collect()
     }
 }

@@ -1,0 +1,102 @@
+//! The tables of connections with what their indexes mean, for whoever tells another machine of them. Made anew when
+//! the plane's maps change; changed by nobody.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use l4::layout::{Region, ServerKey, ShareKey};
+use l4::plan::Planner;
+use l4::replica::{Replica, Secret};
+use model::config::{Config, Forward};
+use tokio::sync::watch;
+
+use super::order::Orders;
+
+/// What the packet plane gives to replication.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Its tables; `None`: there are none.
+    pub tables: watch::Receiver<Option<Arc<Tables>>>,
+    /// To tell it to hash connections otherwise.
+    pub orders: Orders,
+}
+
+/// The tables at one moment.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    /// The tables themselves.
+    pub replica: Arc<Replica>,
+    /// What connections are hashed with.
+    pub secret: Secret,
+    /// Servers: index, service, key.
+    pub servers: Vec<(u32, Arc<str>, ServerKey)>,
+    /// Shares: key, index, records.
+    pub shares: Vec<(ShareKey, u32, Region)>,
+    /// Services of which another machine is told something, at shared addresses.
+    pub services: BTreeMap<Arc<str>, Told>,
+    /// The shortest time after which something that is told of is forgotten without packets.
+    pub shortest: Duration,
+}
+
+/// What another machine is told of a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Its connections.
+    pub flows: bool,
+    /// Who sticks to its servers.
+    pub affinity: bool,
+    /// Where it listens.
+    pub addresses: Vec<IpAddr>,
+}
+
+/// Services of which another machine is told something.
+pub fn told(config: &Config) -> BTreeMap<Arc<str>, Told> {
+    let shared: Vec<IpAddr> =
+        config.vrrp.values().flat_map(|group| group.moves().map(|(ip, _)| ip)).collect();
+    let mut out = BTreeMap::new();
+    if config.heartbeats.is_empty() {
+        return out;
+    }
+    for service in config.services.values() {
+        let Some(packets) = &service.packets else { continue };
+        let proxied = matches!(service.forward, Forward::Http | Forward::Tcp);
+        let addresses: Vec<IpAddr> = packets.listen.iter().map(|span| span.address).collect();
+        let here = addresses.iter().any(|ip| ip.is_unspecified() || shared.contains(ip));
+        let told = packets.replicate;
+        let (flows, affinity) = (told.flows(), told.affinity() && packets.sticky.is_some());
+        if here && !proxied && (flows || affinity) {
+            out.insert(Arc::from(service.name.as_str()), Told { flows, affinity, addresses });
+        }
+    }
+    out
+}
+
+impl Tables {
+    /// Of a plane whose planner is this.
+    pub fn of(
+        replica: &Arc<Replica>,
+        secret: Secret,
+        planner: &Planner,
+        config: &Config,
+    ) -> Tables {
+        let services = told(config);
+        let named = |name: &str| services.get_key_value(name).map(|(name, _)| Arc::clone(name));
+        let servers = planner.all_servers();
+        let servers = servers.filter_map(|(at, service, key)| Some((at, named(service)?, key)));
+        let times = services.keys().filter_map(|name| {
+            let packets = config.services.get(&**name)?.packets.as_ref()?;
+            let sticky = packets.sticky.as_ref().map_or(Duration::MAX, |sticky| sticky.time);
+            Some(sticky.min(packets.timers.stale).min(packets.timers.udp))
+        });
+        Tables {
+            replica: Arc::clone(replica),
+            secret,
+            servers: servers.collect(),
+            shares: planner.all_shares().collect(),
+            shortest: times.min().unwrap_or(Duration::MAX),
+            services,
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Connections that outlive the member that began them: the other one was told, forwards them to the same servers, and
+//! uses none of their ports for others.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use api::types::{ReplicationStatus, Report};
+use lab::net::Namespace;
+use lab::origin::{Kind, Options, Origin};
+use tests::e2e::process::Process;
+use tests::e2e::{tools, wait};
+use tests::skip::skip;
+
+use super::host::host;
+use super::world::{First, Second, V4, V6, Version, Who, World};
+
+const GROUP: &str = "advertise = \"300ms\"\npreempt = false";
+const SECRET: &str = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
+/// The ports of the services, and which hears of affinity too.
+const NAT: u16 = 81;
+const MAC: u16 = 8080;
+/// The last parts of the second server's and of the return addresses.
+const SERVERS: [u8; 2] = [50, 51];
+const BACK: u8 = 60;
+
+/// Connections of each service and family in each step.
+fn many() -> usize {
+    let text = std::env::var("STEELYARD_CONNECTIONS").ok();
+    text.and_then(|text| text.parse().ok()).unwrap_or(40)
+}
+
+struct Pair {
+    world: World,
+    _server: Namespace,
+    _origin: Origin,
+}
+
+/// Two members, none of them begun, with two servers behind `nat` and `mac` in both families.
+fn wire(more: &str) -> Pair {
+    let mut world = World::new(GROUP);
+    let server = host(&world.hub, "server", SERVERS[1], "server2");
+    let listen = SocketAddr::from(([0u16; 8], 8080));
+    let options = Options { listen, ..Options::new("server2", Kind::Http { body: 128 }) };
+    let origin = server.within(|| Origin::start(options)).unwrap().unwrap();
+    for one in [&world.server, &server] {
+        let rows = ["all/arp_ignore", "eth0/arp_ignore"].map(|row| format!("net/ipv4/conf/{row}"));
+        one.set(&[(&rows[0], "1"), (&rows[1], "1"), ("net/ipv4/conf/all/arp_announce", "2")])
+            .unwrap();
+        one.ip(&format!(
+            "addr add {}/32 dev lo\naddr add {}/128 dev lo nodad\n",
+            V4.shared(),
+            V6.shared()
+        ))
+        .unwrap();
+    }
+    for who in [First, Second] {
+        let at = usize::from(who == Second);
+        let backs = [V4, V6].map(|version| format!("\"{}\"", version.host(BACK))).join(", ");
+        world.plane[at] =
+            format!("interfaces = [\"eth0\"]\nmode = \"generic\"\nreturn = [{backs}]");
+        world.tail[at] = services(more) + &heartbeat(&world, who);
+        for version in [V4, V6] {
+            let also = format!(
+                "also = [{{ addresses = \"{}\", interface = \"eth0\" }}]",
+                version.host(BACK)
+            );
+            world.only[at].push((version, also));
+        }
+    }
+    Pair { world, _server: server, _origin: origin }
+}
+
+fn services(more: &str) -> String {
+    let mut text = String::new();
+    for (version, name) in [(V4, 4), (V6, 6)] {
+        let servers =
+            SERVERS.map(|last| format!("\"{}\"", SocketAddr::new(version.host(last), 8080)));
+        let (shared, servers) = (version.shared(), servers.join(", "));
+        let listen = |port| SocketAddr::new(shared, port);
+        text.push_str(&format!(
+            "[service.nat{name}]\nlisten = \"{}\"\nforward = \"nat\"\npool = \"nat{name}\"\n{more}\n\
+             [pool.nat{name}]\nservers = [{servers}]\n\
+             [service.mac{name}]\nlisten = \"{}\"\nforward = \"mac\"\npool = \"mac{name}\"\n{more}\n\
+             [pool.mac{name}]\nservers = [{servers}]\n",
+            listen(NAT),
+            listen(MAC),
+        ));
+    }
+    text
+}
+
+fn heartbeat(world: &World, who: Who) -> String {
+    let (name, peer) = if who == First { ("first", "second") } else { ("second", "first") };
+    let (ours, theirs) = if who == First { (1, 2) } else { (2, 1) };
+    world.dir(who).write("keys", format!("1 {SECRET}\n"));
+    let file = world.dir(who).join("keys");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    format!(
+        "[heartbeat.{peer}]\nname = \"{name}\"\nsecret = \"{}\"\n\
+         paths = [{{ local = \"10.9.0.{ours}\", peer = \"10.9.0.{theirs}\" }}]\n",
+        file.display()
+    )
+}
+
+fn replication(world: &World, who: Who) -> Option<ReplicationStatus> {
+    world.whole_status(who)?.heartbeats.into_iter().next()?.replication
+}
+
+fn until_follows(world: &World) {
+    for who in [First, Second] {
+        wait::until(&format!("{who:?} follows"), || {
+            replication(world, who).is_some_and(|one| one.state == "following")
+        });
+    }
+}
+
+/// Connections that a member has in its tables, of every service that forwards packets.
+fn flows(world: &mut World, who: Who) -> usize {
+    let said = world.verb(who, &["report", "--json"]);
+    let report: Report = serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{said:?}"));
+    let services = report.packets.map(|packets| packets.services).unwrap_or_default();
+    services.iter().map(|service| service.flows as usize).sum()
+}
+
+/// A connection of a client, and where it leads.
+struct Talk {
+    stream: TcpStream,
+    to: SocketAddr,
+}
+
+impl Talk {
+    fn open(client: &Namespace, to: SocketAddr) -> Option<Talk> {
+        let time = Duration::from_secs(5);
+        let stream = client.within(|| TcpStream::connect_timeout(&to, time)).unwrap().ok()?;
+        stream.set_read_timeout(Some(time)).ok()?;
+        let mut talk = Talk { stream, to };
+        talk.asks().then_some(talk)
+    }
+
+    /// Whether a request on it is answered, whole.
+    fn asks(&mut self) -> bool {
+        let request = b"GET / HTTP/1.1\r\nHost: shared\r\n\r\n";
+        if self.stream.write_all(request).is_err() {
+            return false;
+        }
+        let (mut answer, mut part) = (Vec::new(), [0; 2048]);
+        loop {
+            match self.stream.read(&mut part) {
+                Ok(0) | Err(_) => return false,
+                Ok(bytes) => answer.extend(&part[..bytes]),
+            }
+            let head = answer.windows(4).position(|end| end == b"\r\n\r\n");
+            if head.is_some_and(|at| answer.len() >= at + 4 + 128) {
+                return answer.starts_with(b"HTTP/1.1 200");
+            }
+        }
+    }
+}
+
+/// As many connections of each service and family.
+fn open(world: &World) -> Vec<Talk> {
+    let ends = [V4, V6]
+        .map(Version::shared)
+        .into_iter()
+        .flat_map(|ip: IpAddr| [NAT, MAC].map(|port| SocketAddr::new(ip, port)));
+    let mut talks = Vec::new();
+    for to in ends {
+        wait::until(&format!("{to} answers"), || Talk::open(&world.client, to).is_some());
+        for at in 0..many() {
+            let talk = Talk::open(&world.client, to);
+            talks.push(talk.unwrap_or_else(|| panic!("connection {at} to {to}")));
+        }
+    }
+    talks
+}
+
+/// Every connection goes on.
+fn go_on(talks: &mut [Talk], what: &str) {
+    let all = talks.len();
+    let broken = talks.iter_mut().filter_map(|talk| (!talk.asks()).then_some(talk.to));
+    let broken: Vec<SocketAddr> = broken.collect();
+    println!("proof: {what}: {} of {all} connections broken", broken.len());
+    assert!(broken.is_empty(), "{what}: {broken:?}");
+}
+
+fn begin(world: &mut World, who: Who, state: &str) {
+    world.start(who);
+    for version in [V4, V6] {
+        world.until(who, version, state);
+    }
+}
+
+#[test]
+fn connections_outlive_the_member_that_began_them() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("namespaces need root");
+    }
+    let mut pair = wire("");
+    let world = &mut pair.world;
+    begin(world, First, "active");
+    let mut talks = open(world);
+    join_under_load(world);
+    talks.extend(open(world));
+    let all = talks.len();
+    wait::until("the other member has every connection", || flows(world, Second) >= all);
+    for word in ["front4", "front6"] {
+        let said = world.verb(Second, &["takeover", word]);
+        assert_eq!(said.code, 0, "{said:?}");
+    }
+    for version in [V4, V6] {
+        world.until(Second, version, "active");
+        world.until(First, version, "standby");
+    }
+    go_on(&mut talks, "a planned hand-over to a member that joined under load");
+    talks.extend(open(world));
+    let all = talks.len();
+    wait::until("the first member has every connection", || flows(world, First) >= all);
+    world.unplug_power(Second);
+    for version in [V4, V6] {
+        world.until(First, version, "active");
+    }
+    go_on(&mut talks, "a crash of the member that had them all");
+    let counts = replication(world, First).unwrap();
+    assert_eq!(counts.untold.len(), 0, "{counts:?}");
+}
+
+/// The second member begins while connections come and go, and waits for those that are there.
+fn join_under_load(world: &mut World) {
+    let mut load = world.client.command(tools::program("sh"));
+    let url = format!("http://{}:{NAT}/", V4.shared());
+    load.arg("-c").arg(format!("while :; do curl -s -o /dev/null --max-time 2 {url}; done"));
+    let load = Process::start(load);
+    begin(world, Second, "standby");
+    until_follows(world);
+    drop(load);
+}
+
+#[test]
+fn a_service_that_is_not_replicated_is_not_told_of() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("namespaces need root");
+    }
+    let mut pair = wire("replicate = \"none\"");
+    let world = &mut pair.world;
+    begin(world, First, "active");
+    begin(world, Second, "standby");
+    assert!(!open(world).is_empty());
+    assert_eq!((replication(world, First), flows(world, Second)), (None, 0));
+}
