@@ -144,7 +144,9 @@ fn clients_stick_for_a_time_that_is_renewed() {
         (pool.sticky, pool.sticky_mask4, pool.sticky_mask6) = (10, 24, 64);
         pool.sticky_scope = index + 1;
         world.plane.pools.set(&index, &pool).unwrap();
-        servers.map(|server| world.change_server(server, |server| server.service = index));
+        for server in servers {
+            world.change_server(server, |server| server.service = index);
+        }
     }
     for (a, b, other) in [
         ("192.0.2.7:1", "192.0.2.99:5", "192.0.3.7:1"),
