@@ -6,7 +6,7 @@ use crate::direction::{Direction, ScaleOption};
 use crate::event::{Event, FILLS, PARTLY, PROBE, REPEAT, Side};
 use crate::packet::{ACK, Endpoint, FIN, Packet, RST, SYN};
 use crate::stamps::Stamps;
-use crate::talk::Talk;
+use crate::talk::{self, Talk};
 
 /// Times of a handshake, nanoseconds since the capture began.
 #[derive(Clone, Copy, Debug, Default)]
@@ -245,9 +245,11 @@ fn both(directions: &mut [Direction; 2], side: Side) -> (&mut Direction, &mut Di
 
 /// Which role the sender of a first packet has, and whether that is a guess.
 fn client_of(packet: &Packet<'_>) -> (Side, bool) {
-    match packet.flags & (SYN | ACK) {
-        SYN => (Side::Client, false),
-        flags if flags & SYN != 0 => (Side::Server, false),
+    match (packet.flags & (SYN | ACK), talk::speaker(packet.payload)) {
+        (SYN, _) => (Side::Client, false),
+        (flags, _) if flags & SYN != 0 => (Side::Server, false),
+        // A capture that begins later begins with whose words these are.
+        (_, Some(side)) => (side, false),
         // The lower port is the one that was asked for.
         _ if packet.source.port < packet.destination.port => (Side::Server, true),
         _ => (Side::Client, true),

@@ -1,6 +1,6 @@
 //! Which packets are looked at: by address, port and time. What is filtered out is counted, not judged.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use thiserror::Error;
 
@@ -11,6 +11,8 @@ use crate::packet::{Endpoint, Packet};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     ends: Vec<(Option<[u8; 16]>, Option<u16>)>,
+    /// One of each must be among a packet's two.
+    groups: Vec<Vec<([u8; 16], u16)>>,
     from_ns: Option<i64>,
     to_ns: Option<i64>,
 }
@@ -18,7 +20,8 @@ pub struct Filter {
 /// Why a filter cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "`{found}` is no filter; expected `host=ADDRESS`, `port=NUMBER`, `end=ADDRESS:PORT`, `from=SECONDS` or `to=SECONDS`"
+    "`{found}` is no filter; expected `host=ADDRESS`, `port=NUMBER`, `end=ADDRESS:PORT`, `from=SECONDS`, `to=SECONDS` \
+     or `pool=NAME`"
 )]
 pub struct BadFilter {
     found: String,
@@ -54,6 +57,12 @@ impl Filter {
         Ok(())
     }
 
+    /// Adds a condition: one of these ends must be among a packet's two. Without any nothing passes.
+    pub fn add_one_of(&mut self, ends: impl IntoIterator<Item = SocketAddr>) {
+        let end = |at: SocketAddr| (address::bytes(at.ip()), at.port());
+        self.groups.push(ends.into_iter().map(end).collect());
+    }
+
     /// Whether a packet passes.
     #[inline]
     pub fn passes(&self, packet: &Packet<'_>) -> bool {
@@ -65,10 +74,15 @@ impl Filter {
             address.is_none_or(|address| address == end.address)
                 && port.is_none_or(|port| port == end.port)
         };
+        let is_one = |group: &Vec<([u8; 16], u16)>| {
+            let has = |end: &Endpoint| group.contains(&(end.address, end.port));
+            has(&packet.source) || has(&packet.destination)
+        };
         let time_ns = packet.time_ns;
         self.from_ns.is_none_or(|from| time_ns >= from)
             && self.to_ns.is_none_or(|to| time_ns <= to)
             && self.ends.iter().all(|end| is(&packet.source, end) || is(&packet.destination, end))
+            && self.groups.iter().all(is_one)
     }
 }
 

@@ -1,8 +1,11 @@
 //! Joins captures of both sides of a balancer into one story: what the client saw as the server's time is taken apart
 //! into the balancer's, the path's behind it, and the server's.
 //!
-//! Both captures must be of one clock, as those of the balancer's own interfaces are. A request in front is joined with
-//! the request behind that begins while it is under way, has the same first line, and is the nearest.
+//! Both captures must be of one clock, as those of the balancer's own interfaces are; one capture may have both sides. A
+//! request in front is joined with the request behind that begins while it is under way, goes to another server, has the
+//! same first line, and is the nearest.
+
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 
@@ -56,30 +59,46 @@ const MAX_TOLD: usize = 1_000;
 
 struct Behind<'a> {
     start: f64,
-    connection: u32,
+    connection: &'a Connection,
     transaction: &'a TransactionReport,
     used: bool,
 }
 
-/// Joins.
+/// Joins. Both may be the same: a capture of both sides.
 pub fn join(front: &Report, back: &Report) -> Joined {
     let shift = back.capture.start_epoch_seconds - front.capture.start_epoch_seconds;
     let mut behind: Vec<Behind<'_>> = exchanges(back)
         .map(|(connection, transaction)| Behind {
             start: transaction.start_seconds + shift,
-            connection: connection.number,
+            connection,
             transaction,
             used: false,
         })
         .collect();
     behind.sort_by(|a, b| a.start.total_cmp(&b.start));
-    let (mut transactions, mut unmatched) = (Vec::new(), 0);
-    for (connection, transaction) in exchanges(front) {
-        match partner(transaction, &mut behind) {
-            Some(found) => transactions.push(one(connection, transaction, found)),
-            None => unmatched += 1,
+    let mut asked: Vec<_> = exchanges(front).collect();
+    asked.sort_by(|(_, a), (_, b)| a.start_seconds.total_cmp(&b.start_seconds));
+    let (mut transactions, mut alone) = (Vec::new(), Vec::new());
+    // Of one capture a request behind is one in front too: it begins later, and is known by then.
+    let same = std::ptr::eq(front, back);
+    let mut used: BTreeSet<(u32, u64)> = BTreeSet::new();
+    let key = |connection: &Connection, transaction: &TransactionReport| {
+        (connection.number, transaction.start_seconds.to_bits())
+    };
+    for (connection, transaction) in asked {
+        if same && used.contains(&key(connection, transaction)) {
+            continue;
+        }
+        match partner((connection, transaction), &mut behind) {
+            Some(found) => {
+                used.insert(key(found.connection, found.transaction));
+                transactions.push(one(connection, transaction, found));
+            }
+            None => alone.push(connection.number),
         }
     }
+    let is_behind = |number: &u32| same && used.iter().any(|(behind, _)| behind == number);
+    let unmatched = alone.iter().filter(|number| !is_behind(number)).count();
     transactions.sort_by(|a, b| b.total_seconds.total_cmp(&a.total_seconds));
     let sum = |get: fn(&JoinedTransaction) -> f64| transactions.iter().map(get).sum::<f64>();
     let owners = Owners {
@@ -109,13 +128,16 @@ fn exchanges(report: &Report) -> impl Iterator<Item = (&Connection, &Transaction
 }
 
 fn partner<'a, 'b>(
-    front: &TransactionReport,
+    (connection, front): (&Connection, &TransactionReport),
     behind: &'b mut [Behind<'a>],
 ) -> Option<&'b Behind<'a>> {
     let until = front.start_seconds + front.total_seconds;
     let first = behind.partition_point(|one| one.start < front.start_seconds);
+    let asked = |of: &Connection| (of.server.address.clone(), of.server.port);
+    let here = asked(connection);
     let fits = |one: &&mut Behind<'_>| {
-        !one.used && (one.transaction.title == front.title || front.title.is_none())
+        let same_words = one.transaction.title == front.title || front.title.is_none();
+        !one.used && same_words && asked(one.connection) != here
     };
     let within = behind[first..].iter_mut().take_while(|one| one.start <= until);
     let found = within.into_iter().find(fits)?;
@@ -172,7 +194,7 @@ fn one(connection: &Connection, front: &TransactionReport, back: &Behind<'_>) ->
         total_seconds: front.total_seconds,
         owners: rounded_owners,
         front_connection: connection.number,
-        back_connection: back.connection,
+        back_connection: back.connection.number,
         before_server_seconds: rounded(before, 9),
         after_server_seconds: rounded(after, 9),
     }

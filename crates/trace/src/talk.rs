@@ -35,6 +35,19 @@ pub enum Protocol {
     Opaque,
 }
 
+/// Whose words begin like this, where words alone tell: a request's or an answer's head, either hello of TLS
+/// (RFC 8446, 4).
+pub fn speaker(payload: &[u8]) -> Option<Side> {
+    let handshake = payload.get(5).filter(|_| tls::is_record(payload));
+    match handshake {
+        Some(1) => Some(Side::Client),
+        Some(2) => Some(Side::Server),
+        _ if head::is_request(payload) => Some(Side::Client),
+        _ if payload.starts_with(b"HTTP/1.") => Some(Side::Server),
+        _ => None,
+    }
+}
+
 /// Messages that are remembered before judging takes them.
 const MAX_MESSAGES: usize = 65_536;
 
@@ -137,5 +150,26 @@ impl Talk {
         }
         let full = self.messages.iter().any(|messages| messages.len() > MAX_MESSAGES);
         (!full).then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whose_words_these_are() {
+        for (payload, whose) in [
+            (&b"GET / HTTP/1.1\r\n"[..], Some(Side::Client)),
+            (b"HTTP/1.1 200 OK\r\n", Some(Side::Server)),
+            (b"\x16\x03\x01\x02\x00\x01\x00", Some(Side::Client)),
+            (b"\x16\x03\x03\x00\x7a\x02\x00", Some(Side::Server)),
+            (b"\x16\x03\x03\x00\x7a\x0b", None),
+            (b"\x16\x03\x03\x00\x7a", None),
+            (b"220 mail.example\r\n", None),
+            (b"", None),
+        ] {
+            assert_eq!(speaker(payload), whose, "{}", payload.escape_ascii());
+        }
     }
 }

@@ -62,13 +62,18 @@ fn a_slow_server_is_captured_on_both_sides_and_named() {
     let rules = "[capture.slow]\nlatency = \"400ms\"\ncause = \"SERVER_THINK\"\ntime = \"300ms\"\npayload = \"2KiB\"\n\
                  [capture.failing]\nservice = \"shop\"\nerrors = 50\ntime = \"100ms\"\n";
     let setup = Setup::http(&[slow.address(), quick.address()])
+        .global("workers = 1")
         .pool("balance = \"round-robin\"")
         .more(rules);
     let place = Place::new(&setup);
     let _process = place.start();
     let front = setup.fronts()[0];
-    // Something else passes as well, and is not to be in it.
+    // Something else passes as well, and is not to be in it. It opens the connections to both servers, so that the slow
+    // exchange is found on one whose beginning may not have been seen.
     let mut other = Client::to(front);
+    for _ in 0..2 {
+        assert_eq!(ask(&mut other, "/100"), 200);
+    }
     wait::until("packets are kept", || {
         assert_eq!(ask(&mut other, "/100"), 200);
         captures(&place).packets_kept > 0
@@ -87,6 +92,7 @@ fn a_slow_server_is_captured_on_both_sides_and_named() {
         assert_eq!(mine.len(), 1, "both sides of one exchange: {found:?}");
         assert_eq!((mine[0].1.as_str(), mine[0].2.as_str()), ("server", "SERVER_THINK"));
     }
+    joined(&place, &file);
     let bytes = std::fs::read(&file).unwrap();
     let has = |text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
     assert!(
@@ -99,6 +105,17 @@ fn a_slow_server_is_captured_on_both_sides_and_named() {
     assert_eq!(ask(&mut client, "/100/900"), 200);
     assert_eq!(captures(&place).captures.len(), 1, "the next one waits");
     by_hand_and_by_failures(&place, &setup);
+}
+
+/// Both sides are one story: what the client's connection calls the server's time is the server's, not the balancer's.
+fn joined(place: &Place, file: &Path) {
+    let said = place.done(&["explain", "trace", "--json", "--join", file.to_str().unwrap()]);
+    let story: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let all = story["transactions"].as_array().unwrap();
+    assert_eq!((all.len(), &story["unmatched"]), (1, &0.into()), "{story:#}");
+    let owner = |name: &str| all[0]["owners"][name].as_f64().unwrap();
+    assert!(owner("server") >= 0.85 && owner("balancer") < owner("server"), "{story:#}");
+    assert_eq!(all[0]["title"], "GET /100/900", "{story:#}");
 }
 
 /// The same place: one that is ordered, and one because nobody is there to answer.

@@ -2,6 +2,7 @@
 //!
 //! Reads files and hands them to the analysis; what is printed is what that says. Nothing is calculated here.
 
+mod pool;
 mod read;
 mod render;
 
@@ -43,12 +44,16 @@ pub struct Args {
     /// Show what a slow capture has more than a fast one, by phase and cause.
     #[arg(long, num_args = 2, value_names = ["FAST", "SLOW"], conflicts_with_all = ["files", "join", "html", "svg"])]
     compare: Vec<PathBuf>,
-    /// Join captures of both sides of a balancer into one story; both must be of one clock.
-    #[arg(long, num_args = 2, value_names = ["CLIENTS", "SERVERS"], conflicts_with_all = ["files", "html", "svg"])]
+    /// Join captures of both sides of a balancer, or one of both, into one story; both must be of one clock.
+    #[arg(long, num_args = 1..=2, value_names = ["CLIENTS", "SERVERS"], conflicts_with_all = ["files", "html", "svg"])]
     join: Vec<PathBuf>,
-    /// Look only at packets with host=ADDRESS, port=NUMBER, end=ADDRESS:PORT, from=SECONDS, to=SECONDS; all must hold.
+    /// Look only at packets with host=ADDRESS, port=NUMBER, end=ADDRESS:PORT, from=SECONDS, to=SECONDS, pool=NAME; all
+    /// must hold.
     #[arg(long, value_name = "CONDITION")]
     filter: Vec<String>,
+    /// The configuration that says where a pool's servers are.
+    #[arg(short, long, value_name = "FILE", default_value = "/etc/steelyard/steelyard.toml")]
+    config: PathBuf,
     /// Read windows of ADDRESS:PORT with this scale factor, whatever the capture shows.
     #[arg(long, value_name = "ADDRESS:PORT=N")]
     scale: Vec<String>,
@@ -59,9 +64,11 @@ Examples:
   steelyard explain trace slow.pcap
   steelyard explain trace slow.pcap --html slow.html
   steelyard explain trace big.pcapng.gz --filter port=443 --filter from=60 --json
+  steelyard explain trace all.pcap --filter pool=web -c shop.toml
   steelyard explain trace middle.pcap --scale 192.0.2.80:443=7
   steelyard explain trace --compare fast.pcap slow.pcap
   steelyard explain trace --join front.pcap back.pcap
+  steelyard explain trace --join /var/lib/steelyard/captures/slow-1795413600000.pcapng
 
 Exit codes: 0 done, 2 nothing could be read, 3 a file is damaged and was read up to there.";
 
@@ -82,13 +89,14 @@ fn carry_out(args: &Args) -> Result<End, Failure> {
             answer(args.json, &comparison, text)?;
             Ok(end(&[&fast, &slow]))
         }
-        (_, [front, back]) => {
+        (_, [front, behind @ ..]) => {
             let front = reading.report(std::slice::from_ref(front))?;
-            let back = reading.report(std::slice::from_ref(back))?;
-            let joined = join(&front, &back);
+            let back = behind.first().map(|file| reading.report(std::slice::from_ref(file)));
+            let back = back.transpose()?;
+            let joined = join(&front, back.as_ref().unwrap_or(&front));
             let text = || render::joined(&joined, screen::width(), Paint::for_stdout());
             answer(args.json, &joined, text)?;
-            Ok(end(&[&front, &back]))
+            Ok(end(&[&front, back.as_ref().unwrap_or(&front)]))
         }
         _ => {
             let report = reading.report(&args.files)?;
@@ -150,7 +158,10 @@ fn draw(args: &Args, reading: &Reading<'_>, report: &Report) -> Result<(), Failu
 fn settings(args: &Args) -> Result<Settings, Failure> {
     let mut filter = Filter::default();
     for text in &args.filter {
-        filter.add(text).map_err(|error| Failure::Unusable(error.to_string()))?;
+        match text.strip_prefix("pool=") {
+            Some(name) => filter.add_one_of(pool::servers(&args.config, name)?),
+            None => filter.add(text).map_err(|error| Failure::Unusable(error.to_string()))?,
+        }
     }
     let wishes = args.scale.iter().map(|text| wish(text)).collect::<Result<_, _>>()?;
     Ok(Settings { wishes: Wishes(wishes), filter, ..Settings::default() })

@@ -179,6 +179,10 @@ pub fn comparison(comparison: &Comparison, width: usize, paint: Paint) -> String
 
 /// A joined story.
 pub fn joined(joined: &Joined, width: usize, paint: Paint) -> String {
+    if joined.transactions.is_empty() {
+        let why = "no transaction in front has one behind: no other server is asked the same while it is under way";
+        return format!("{} transactions, and {why}\n", joined.unmatched);
+    }
     let mut out = format!(
         "{} transactions joined, {} in front without one behind; users waited {}\n\n",
         joined.transactions.len(),
