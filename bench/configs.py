@@ -1,7 +1,8 @@
 """The configuration of each balancer for one service, as a careful administrator would write it.
 
 All keep connections to the server open, tell it about the client, and write no access log except as their defaults
-say. `setting` has: kind ("http", "https", "http2", "tcp", or "rules": http with 3,000 rules), listen and origin (ports on loopback), folder, fast (bool).
+say. `setting` has: kind ("http", "https", "http2", "tcp", "rules": http with 3,000 rules, or "explained":
+http where everything that tells whose time it was is on), listen and origin (ports on loopback), folder, fast (bool).
 """
 
 # Room for the idle scenario, within the 20,000 descriptors that a process commonly may have.
@@ -13,6 +14,8 @@ def steelyard(setting):
     front = {"http2": 'http2 = "always"', "https": f'tls = "{setting.folder}/pair.pem"'}.get(setting.kind, "")
     # In its other mode no exchange is measured: what measuring costs is told by the pair.
     measured = 'sample = "off"' if setting.fast and setting.kind != "rules" else ""
+    if setting.kind == "explained" and not setting.fast:
+        front = 'objective = { available = "99.9%", fast = "300ms" }'
     if setting.kind == "rules":
         front = steelyard_rules(1 if setting.fast else 3000)
     return f"""[global]

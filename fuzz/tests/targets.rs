@@ -96,9 +96,8 @@ fn config() {
     drive(Target { words: config::WORDS, ..target("config", &seeds, 400) }, config::load);
 }
 
-/// The first packets of the recreated study, as they are and packed.
-#[test]
-fn capture() {
+/// The first packets of the recreated study.
+fn study() -> Vec<u8> {
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../crates/trace/tests/captures/two_lb_slow_lb2.pcap.gz"
@@ -106,11 +105,38 @@ fn capture() {
     let packed = std::fs::File::open(file).unwrap();
     let mut first = Vec::new();
     let mut whole = flate2::read::GzDecoder::new(packed);
-    std::io::Read::read_to_end(&mut std::io::Read::take(&mut whole, 12_000), &mut first).unwrap();
-    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    std::io::Write::write_all(&mut packer, &first[..4_000]).unwrap();
-    let seeds = [first.clone(), first[..3_000].to_vec(), pcapng(&first), packer.finish().unwrap()];
-    drive(Target { words: trace::WORDS, ..target("capture", &seeds, 1_000) }, trace::capture);
+    std::io::Read::read_to_end(&mut std::io::Read::take(&mut whole, 8_000), &mut first).unwrap();
+    first
+}
+
+fn captures(name: &str, seeds: &[Vec<u8>]) {
+    drive(Target { words: trace::WORDS, ..target(name, seeds, 2_000) }, trace::capture);
+}
+
+#[test]
+fn capture_pcap() {
+    let first = study();
+    captures("capture pcap", &[first.clone(), first[..3_000].to_vec()]);
+}
+
+#[test]
+fn capture_pcapng() {
+    let first = study();
+    captures("capture pcapng", &[pcapng(&first), pcapng(&first[..3_000])]);
+}
+
+/// Packed: what is mutated is the packing, and what comes out of it.
+#[test]
+fn capture_gzip() {
+    let first = study();
+    let packed = |bytes: &[u8], level: flate2::Compression| {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), level);
+        std::io::Write::write_all(&mut packer, bytes).unwrap();
+        packer.finish().unwrap()
+    };
+    // What is stored as it is lets mutations of the capture itself through, up to the sum at the end.
+    let stored = packed(&first[..3_000], flate2::Compression::none());
+    captures("capture gzip", &[packed(&first, flate2::Compression::fast()), stored]);
 }
 
 /// The packets of a classic file in enhanced blocks.

@@ -3,7 +3,7 @@
 //!
 //! They need root for namespaces.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use lab::line::{Line, Shape};
@@ -26,8 +26,8 @@ struct Case {
     delay: Duration,
     /// What answers meet beside that.
     down: Shape,
-    /// Bytes that the client takes at most, and the server keeps at most; 0: plenty.
-    buffers: [u32; 2],
+    /// Bytes that the client takes at most; 0: plenty.
+    takes: u32,
     controls: &'static [&'static str],
     answer: Answer,
     ask: Ask,
@@ -36,7 +36,7 @@ struct Case {
 impl Case {
     fn of(delay: Duration, answer: Answer) -> Case {
         let (down, ask) = (Shape::default(), Ask::once());
-        Case { delay, down, buffers: [0; 2], controls: BOTH, answer, ask }
+        Case { delay, down, takes: 0, controls: BOTH, answer, ask }
     }
 
     /// Both ends' recordings under this congestion control; `None`: not here.
@@ -54,13 +54,12 @@ impl Case {
                 return None;
             }
         };
-        let room = |bytes: u32| match bytes {
+        let room = match self.takes {
             0 => "4096 6291456 8388608".to_owned(),
             bytes => format!("4096 {bytes} {bytes}"),
         };
-        let [client, server] = self.buffers.map(room);
-        line.client.set(&[("net/ipv4/tcp_rmem", &client)]).unwrap();
-        line.server.set(&[("net/ipv4/tcp_wmem", &server)]).unwrap();
+        line.client.set(&[("net/ipv4/tcp_rmem", &room)]).unwrap();
+        line.server.set(&[("net/ipv4/tcp_wmem", "4096 6291456 8388608")]).unwrap();
         Some(record(
             &line,
             control,
@@ -70,8 +69,8 @@ impl Case {
     }
 }
 
-/// What is expected: code, owner, phase.
-type Cause = (&'static str, &'static str, &'static str);
+/// What is expected: one of these codes, owner, phase.
+type Cause = (&'static [&'static str], &'static str, &'static str);
 
 /// Whether nothing was lost on purpose: then bytes in flight are exact too.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,19 +96,30 @@ const BOTH: &[&str] = &["cubic", "bbr"];
 /// Bursts of the former make the line itself lose packets, or wait for it.
 const PACED: &[&str] = &["bbr"];
 
+/// Recordings of a case: on a busy machine the line itself is late, and both ends wait for the processor. One of three
+/// has to show what was planted.
+const TRIES: usize = 3;
+
 /// Records a case and finds the planted cause at both ends, under each congestion control.
-fn planted(case: &Case, way: Way, (code, owner, phase): Cause) -> Vec<Value> {
+fn planted(case: &Case, way: Way, (codes, owner, phase): Cause) -> Vec<Value> {
     let mut all = Vec::new();
     for control in controls(case.controls) {
-        let Some(tapes) = case.record(control) else { break };
-        let found = [&tapes.client, &tapes.server].map(|tape: &PathBuf| {
-            let report = judged(tape, way);
-            let verdict = &report["verdict"];
-            let first = &verdict["most_significant"];
-            let seen = [&first["code"], &first["owner"], &first["phase"]];
-            assert_eq!(seen, [code, owner, phase], "{control}, {}: {verdict:#}", tape.display());
-            report
-        });
+        let mut seen = Vec::new();
+        let found = loop {
+            let Some(tapes) = case.record(control) else { return all };
+            let found = [&tapes.client, &tapes.server].map(|tape| judged(tape, way));
+            let verdicts = found.each_ref().map(|report| &report["verdict"]);
+            let is = |verdict: &&Value| {
+                let first = &verdict["most_significant"];
+                let code = first["code"].as_str().unwrap_or_default();
+                [&first["owner"], &first["phase"]] == [owner, phase] && codes.contains(&code)
+            };
+            if verdicts.iter().all(is) {
+                break found;
+            }
+            seen.push(verdicts.map(Value::clone));
+            assert!(seen.len() < TRIES, "{control}: no recording shows {codes:?}: {seen:#?}");
+        };
         alike(&found);
         all.extend(found);
     }
@@ -148,8 +158,30 @@ fn alike([client, server]: &[Value; 2]) {
 
 #[test]
 fn a_receive_window_smaller_than_the_path() {
-    let case = Case { buffers: [65_536, 0], ..Case::of(ms(25), Answer::of(1_500_000)) };
-    planted(&case, Way::Clean, ("RWND", "client", "response"));
+    let case = Case { takes: 65_536, ..Case::of(ms(25), Answer::of(1_500_000)) };
+    planted(&case, Way::Clean, (&["RWND"], "client", "response"));
+}
+
+#[test]
+fn a_send_buffer_smaller_than_the_path() {
+    let case = Case::of(ms(25), Answer { keeps: 16 * 1024, ..Answer::of(400_000) });
+    planted(&case, Way::Clean, (&["SEND_BUFFER"], "server", "response"));
+}
+
+#[test]
+fn a_client_that_stops_reading() {
+    let ask = Ask { stop: (300_000, ms(1_500)), ..Ask::once() };
+    let answer = Answer::of(1_000_000);
+    let case = Case { takes: 131_072, ask, ..Case::of(ms(10), answer) };
+    planted(&case, Way::Clean, (&["ZERO_WINDOW"], "client", "response"));
+}
+
+/// Whether its window closes or only stays full is a matter of moments.
+#[test]
+fn a_client_that_reads_slowly() {
+    let ask = Ask { reads: ms(20), ..Ask::once() };
+    let case = Case { takes: 65_536, ask, ..Case::of(ms(10), Answer::of(1_000_000)) };
+    planted(&case, Way::Clean, (&["RWND", "ZERO_WINDOW", "SILLY_WINDOW"], "client", "response"));
 }
 
 #[test]
@@ -161,20 +193,20 @@ fn packets_are_lost() {
         ..Shape::default()
     };
     let case = Case { down, controls: PACED, ..Case::of(ms(20), Answer::of(2_000_000)) };
-    planted(&case, Way::Lossy, ("LOSS", "network", "response"));
+    planted(&case, Way::Lossy, (&["LOSS"], "network", "response"));
 }
 
 #[test]
 fn the_beginning_of_a_connection() {
     let case = Case { controls: PACED, ..Case::of(ms(50), Answer::of(400_000)) };
-    planted(&case, Way::Clean, ("SLOW_START", "network", "response"));
+    planted(&case, Way::Clean, (&["SLOW_START"], "network", "response"));
 }
 
 #[test]
 fn a_link_that_is_full() {
     let down = Shape { bits_per_second: 16_000_000, ..Shape::default() };
     let case = Case { down, ..Case::of(ms(10), Answer::of(2_000_000)) };
-    for report in planted(&case, Way::Clean, ("LINK_RATE", "network", "response")) {
+    for report in planted(&case, Way::Clean, (&["LINK_RATE"], "network", "response")) {
         assert_eq!(report["verdict"]["healthy"], true, "{:#}", report["verdict"]);
     }
 }
@@ -184,36 +216,35 @@ fn small_segments_that_wait_for_delayed_acknowledgements() {
     let answer = Answer { bytes: 300, apart: true, ..Answer::default() };
     let ask = Ask { times: 12, delays: true, ..Ask::default() };
     let case = Case { ask, controls: PACED, ..Case::of(ms(5), answer) };
-    planted(&case, Way::Clean, ("NAGLE_DELAYED_ACK", "client", "response"));
+    planted(&case, Way::Clean, (&["NAGLE_DELAYED_ACK"], "client", "response"));
 }
 
 #[test]
 fn a_server_that_thinks() {
     let case = Case::of(ms(10), Answer { think: ms(400), ..Answer::of(20_000) });
-    planted(&case, Way::Clean, ("SERVER_THINK", "server", "server"));
+    planted(&case, Way::Clean, (&["SERVER_THINK"], "server", "server"));
 }
 
 #[test]
 fn a_server_that_dribbles() {
     let case = Case::of(ms(10), Answer { each: ms(60), ..Answer::of(160_000) });
-    planted(&case, Way::Clean, ("APP_SENDER", "server", "response"));
+    planted(&case, Way::Clean, (&["APP_SENDER"], "server", "response"));
 }
 
 #[test]
 fn a_client_that_sends_slowly() {
     let ask = Ask { pieces: 6, each: ms(80), ..Ask::once() };
     let case = Case { ask, ..Case::of(ms(10), Answer::of(100)) };
-    planted(&case, Way::Clean, ("APP_SENDER", "client", "request"));
+    planted(&case, Way::Clean, (&["APP_SENDER"], "client", "request"));
 }
 
-/// A busy machine is a slow server: an undisturbed recording of three counts.
 #[test]
 fn a_healthy_transfer_is_blamed_for_nothing() {
     let ask = Ask { times: 4, ..Ask::default() };
     let case = Case { ask, ..Case::of(ms(25), Answer::of(9_000)) };
     for control in controls(BOTH) {
         let mut blamed = Vec::new();
-        while blamed.len() < 3 {
+        while blamed.len() < TRIES {
             let Some(tapes) = case.record(control) else { return };
             let found = [&tapes.client, &tapes.server].map(|tape| judged(tape, Way::Clean));
             alike(&found);
@@ -224,6 +255,6 @@ fn a_healthy_transfer_is_blamed_for_nothing() {
             }
             blamed.push(verdicts);
         }
-        assert!(blamed.len() < 3, "{control}: blamed each time: {blamed:#?}");
+        assert!(blamed.len() < TRIES, "{control}: blamed each time: {blamed:#?}");
     }
 }

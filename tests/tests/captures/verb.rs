@@ -92,3 +92,30 @@ fn filters_and_scales_are_read_or_refused() {
     assert_eq!(explain(&[&file, "--filter", "colour=red"]).status.code(), Some(2));
     assert_eq!(explain(&[&file, "--scale", "x=15"]).status.code(), Some(2));
 }
+
+#[test]
+fn only_what_a_pool_s_servers_said_is_looked_at() {
+    let dir = tests::e2e::dir::Dir::new();
+    let (config, name) = (dir.path().join("shop.toml"), study()[0].display().to_string());
+    let text = "[service.shop]\nlisten = \"127.0.0.1:80\"\nforward = \"http\"\npool = \"web\"\n\
+                [pool.web]\nservers = [\"192.0.2.80:80\", \"192.0.2.81:80\"]\n\
+                [pool.other]\nservers = [\"192.0.2.80:81\"]\n[pool.far]\nservers = [\"far.example:80\"]\n";
+    std::fs::write(&config, text).unwrap();
+    let config = config.display().to_string();
+    let ask = |pool: &str| {
+        let filter = format!("pool={pool}");
+        explain(&[&name, "--json", "--filter", &filter, "--config", &config])
+    };
+    let counts = ["web", "other"].map(|pool| {
+        let found: Value = serde_json::from_slice(&ask(pool).stdout).unwrap();
+        (
+            found["connections_total"].as_u64().unwrap(),
+            found["capture"]["filtered"].as_u64().unwrap(),
+        )
+    });
+    assert_eq!(counts, [(1, 0), (0, 1_607)]);
+    let absent = ask("nobody");
+    assert_eq!(absent.status.code(), Some(1));
+    assert!(said(&absent).contains("there are far, other, web"), "{absent:?}");
+    assert_eq!(ask("far").status.code(), Some(2));
+}

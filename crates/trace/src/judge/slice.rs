@@ -226,6 +226,9 @@ impl<'a> Run<'a> {
             Some(window) if full && window < of.segment => return Limit::SillyWindow,
             _ => {}
         }
+        if full && !in_repair && self.is_unread(window) {
+            return Limit::Rwnd;
+        }
         let bulk = self.rounds.peak > 4 * of.segment;
         let filled = || {
             let at_its_rate = !full && !self.is_near_edge(room) && of.link.keeps_pace(start_ns);
@@ -278,6 +281,13 @@ impl<'a> Run<'a> {
         room <= 2 * self.of.segment
             || room_at_peak
                 .is_some_and(|room| room <= (2 * self.of.segment).max(self.rounds.peak / 8))
+    }
+
+    /// Whether the receiver's program has left so much unread that its window is well below what it was at its largest.
+    /// It acknowledges late then, as if a queue stood (RFC 9293, 3.8.6.3).
+    fn is_unread(&self, window: Option<i64>) -> bool {
+        let largest = self.window.map_or(0, |(_, high)| high);
+        window.is_some_and(|window| window * 4 < largest * 3)
     }
 
     /// Whether a repair is so near that the time between belongs to it.
