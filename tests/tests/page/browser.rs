@@ -22,7 +22,7 @@ use crate::asking::{Door, token};
 
 /// Servers of the large pool.
 const MANY: usize = 1_000;
-const RULES: &str = "rule = [\
+const RULES: &str = "objective = { available = \"99.9%\", fast = \"300ms\" }\nrule = [\
     { name = \"api\", when = { path = \"/api/*\" }, pool = \"many\" },\
     { name = \"old\", when = { path = \"/old\" }, redirect = \"/new\" }]\n";
 

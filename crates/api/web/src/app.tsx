@@ -18,6 +18,7 @@ import { Pool, Pools } from "./views/pool";
 import { Rules } from "./views/rules";
 import { Service, Services } from "./views/service";
 import { Slow } from "./views/slow";
+import { Users } from "./views/users";
 
 const WAYS: [string, string][] = [
   ["", "Overview"],
@@ -26,6 +27,7 @@ const WAYS: [string, string][] = [
   ["events", "Events and history"],
   ["rules", "Rules"],
   ["slow", "Explain slow"],
+  ["users", "Users"],
   ["captures", "Captures"],
   ["capacity", "Capacity"],
   ["configuration", "Configuration"],
@@ -87,6 +89,7 @@ function View({ way, name }: { way: string; name: string }) {
     case "events": return <Events />;
     case "rules": return <Rules />;
     case "slow": return <Slow />;
+    case "users": return <Users />;
     case "captures": return <Captures />;
     case "capacity": return <Capacity />;
     case "network": return <Network />;

@@ -5,6 +5,7 @@ import type { SlowExplained, SlowGroup, SlowService } from "../contract";
 import { Bar, Empty, Panel, Rows, Wrong, useAsking } from "../parts/basics";
 import { millis, moment, number, percent } from "../format";
 import { useKnown } from "../store";
+import { Watched } from "./watched";
 
 export function Slow() {
   const { scene } = useKnown();
@@ -39,10 +40,11 @@ export function Slow() {
           <button type="submit" class="main" disabled={asking.busy}>Look again</button>
         </form>
         <Wrong why={asking.wrong} />
-        {told && told.services.length === 0 && <Empty>No exchange in that time.</Empty>}
+        {told && told.services.length === 0 && !told.packets?.length && <Empty>No exchange in that time.</Empty>}
         {told && (told.sample === null || told.sample === undefined) && <p class="hint">Nothing is measured: global.sample is off.</p>}
       </Panel>
       {told?.services.map((service) => <One service={service} />)}
+      {told?.packets?.map((service) => <Watched service={service} />)}
     </>
   );
 }

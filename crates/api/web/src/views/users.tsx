@@ -1,0 +1,85 @@
+// What users met, and what is left of what they were promised.
+import { useEffect, useState } from "preact/hooks";
+import { look } from "../api";
+import type { BurnAlarm, UsersCounts, UsersExplained, UsersPromise, UsersService } from "../contract";
+import { Bar, Empty, Panel, Rows, Since, State, Wrong, useAsking } from "../parts/basics";
+import { number, span } from "../format";
+
+/** Between two looks, milliseconds: budgets move slowly. */
+const EVERY = 10_000;
+
+export function Users() {
+  const [told, setTold] = useState<UsersExplained | null>(null);
+  const asking = useAsking();
+  useEffect(() => {
+    const ask = () => asking.run(async () => setTold(await look<UsersExplained>("/v1/explain/users")));
+    ask();
+    const timer = setInterval(ask, EVERY);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <>
+      <h1 class="aside">Users</h1>
+      <Wrong why={asking.wrong} />
+      {told?.services.length === 0 && <Panel title="Promises" wide><Empty>No service promises anything: a service's objective does.</Empty></Panel>}
+      {told?.services.map((service) => <One key={service.name} service={service} />)}
+    </>
+  );
+}
+
+function One({ service }: { service: UsersService }) {
+  const fast = service["fast-ms"];
+  const networks = service.networks.map((one): [string, UsersCounts] => [one.network, one]);
+  const others = service.others;
+  if (all(others) > 0) networks.push([`beyond ${service["networks-most"]} networks`, others]);
+  return (
+    <Panel title={service.name} wide>
+      <h3>Promises</h3>
+      <Rows label={`Promises of ${service.name}`} head={["Promise", "#Kept", "#Operations", "#Bad", "#Left of the budget", "", "Burn", "Alarm"]} rows={service.promises.map((one) => [
+        <>{exact(one["target-percent"])} {one.what}{one.what === "fast" && fast ? ` within ${fast} ms` : ""}, over {span(one["window-ms"])}</>,
+        exact(one.percent), number(one.operations), number(one.bad), exact(one["budget-left-percent"]), <Bar share={one["budget-left-percent"]} kind={one["budget-left-percent"] <= 0 ? "server" : ""} />,
+        burns(one), one.alarms.filter((alarm) => alarm["since-unix-ms"]).map((alarm) => <Raised alarm={alarm} />),
+      ])} />
+      <h3>The last hour</h3>
+      <Rows label={`Operations of ${service.name}`} head={HEAD} rows={[cells("all", service.hour)]} />
+      <div class="columns">
+        <div>
+          <h3>Why operations failed</h3>
+          {service.causes.length === 0 ? <Empty>None did.</Empty> : <Rows label={`Failures of ${service.name}`} head={["Cause", "#Operations"]} rows={service.causes.map((one) => [<span class="mono">{one.cause}</span>, number(one.count)])} />}
+        </div>
+        <div>
+          <h3>By network of clients</h3>
+          <Rows label={`Networks of ${service.name}`} head={HEAD} rows={networks.map(([name, counts]) => cells(name, counts))} />
+        </div>
+      </div>
+    </Panel>
+  );
+}
+
+const HEAD = ["Of", "#Fast", "#Slow", "#Failed", "#Left", "#Declined", "#Available", "#Fast", "Errors of TCP"];
+
+function cells(name: string, of: UsersCounts) {
+  const errors = Object.entries(of["tcp-errors"]).map(([kind, count]) => `${kind} ${number(count)}`).join(", ");
+  return [
+    <span class="mono">{name}</span>, number(of.fast), number(of.slow), number(of.failed), number(of.left), number(of.declined),
+    exact(of["available-percent"]), exact(of["fast-percent"]), errors || "–",
+  ];
+}
+
+function all(of: UsersCounts): number {
+  return of.fast + of.slow + of.failed + of.left + of.declined;
+}
+
+/** Nines are what counts here: they are not rounded away. */
+function exact(value: number | null | undefined): string {
+  return value === null || value === undefined ? "–" : `${Number(value.toFixed(3))} %`;
+}
+
+function burns(promise: UsersPromise): string {
+  const spans = promise.alarms.flatMap((alarm) => [alarm.short, alarm.long]).sort((a, b) => a["span-ms"] - b["span-ms"]);
+  return spans.filter((one) => typeof one.burn === "number").map((one) => `${span(one["span-ms"])}: ${number(one.burn ?? 0)}`).join(", ") || "–";
+}
+
+function Raised({ alarm }: { alarm: BurnAlarm }) {
+  return <p><State is="error" /> {alarm.name}, for <Since at={alarm["since-unix-ms"] ?? 0} />: {alarm.reason}</p>;
+}
