@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::stream::{BOTH, FAR, NAIVE, NEAR, ONE, time};
 use super::traffic::{stream, streams_to};
-use super::world::{Client, Server, Who, World, long};
+use super::world::{Client, Server, Who, World, long, mtu};
 
 /// One packet in so many is lost: 0.1 %.
 const LOSE_EVERY: u64 = 1_000;
@@ -68,7 +68,8 @@ fn what_holding_a_packet_costs() {
     let (packets, used) =
         (held(&world) - before.0, world.used(Client, "holder").saturating_sub(before.1));
     println!(
-        "proof: held {packets} packets of 1,514 bytes at {:.0} Mbit/s: {:.2} µs of the holder's processor each",
+        "proof: held {packets} packets of {} bytes at {:.0} Mbit/s: {:.2} µs of the holder's processor each",
+        mtu() + 14,
         seen.mbit,
         used.as_secs_f64() * 1e6 / packets as f64
     );

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::set_tcp_congestion;
 
-use super::world::{CLIENT, SERVER, SERVER6, Server, Who, World};
+use super::world::{CLIENT, SERVER, SERVER6, Server, Who, World, long, mtu};
 
 /// What the receiver of a stream saw.
 #[derive(Clone, Copy, Debug)]
@@ -18,10 +18,16 @@ pub struct Seen {
     pub gap: Duration,
 }
 
-/// A stream sends for so long before it is measured.
-const UNDER_WAY: Duration = Duration::from_millis(400);
+/// A stream sends for so long before it is measured: until it has found what fast lines carry.
+fn under_way_after() -> Duration {
+    if long() { Duration::from_secs(3) } else { Duration::from_millis(400) }
+}
+
 /// Between two datagrams at least: the lines are made in user space, which takes its time for each packet.
-const LEAST: Duration = Duration::from_micros(if cfg!(debug_assertions) { 250 } else { 12 });
+fn least() -> Duration {
+    Duration::from_micros(if long() { 40 } else { 250 })
+}
+
 /// Bytes of one write.
 const CHUNK: usize = 64 << 10;
 
@@ -94,14 +100,14 @@ fn send(mut sender: &TcpStream, over: &AtomicBool) {
 fn receive(from: &mut TcpStream, time: Duration, under_way: &std::sync::mpsc::Sender<()>) -> Seen {
     let mut buffer = vec![0; 256 << 10];
     from.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let begun = Instant::now();
+    let (begun, found) = (Instant::now(), under_way_after());
     let (mut bytes, mut since, mut last, mut gap) = (0_u64, None, begun, Duration::ZERO);
     loop {
         let got = from.read(&mut buffer).expect("the stream goes on");
         assert!(got > 0, "the stream ended");
         let now = Instant::now();
         match since {
-            None if now - begun >= UNDER_WAY => {
+            None if now - begun >= found => {
                 since = Some(now);
                 under_way.send(()).unwrap();
             }
@@ -183,8 +189,8 @@ pub fn datagrams(world: &World, size: usize, count: u32, mbit: f64) -> Came {
     rustix::net::sockopt::set_socket_recv_buffer_size(&receiver, 4 << 20).unwrap();
     receiver.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     // Each fragment has headers of its own.
-    let wire = (size + 8).div_ceil(1_480) * 38 + size + 8;
-    let between = Duration::from_secs_f64(wire as f64 * 8.0 / mbit / 1e6).max(LEAST);
+    let wire = (size + 8).div_ceil(mtu() as usize - 20) * 38 + size + 8;
+    let between = Duration::from_secs_f64(wire as f64 * 8.0 / mbit / 1e6).max(least());
     let begun = Instant::now();
     std::thread::scope(|scope| {
         scope.spawn(move || {
