@@ -11,3 +11,4 @@ pub mod record;
 pub mod seal;
 pub mod taken;
 pub mod window;
+pub mod wrong;

@@ -3,6 +3,7 @@
 //!
 //! It decides nothing about what is told: entries go out and come in with the indexes that servers have here.
 
+mod connection;
 mod hashed;
 mod record;
 
@@ -13,13 +14,10 @@ use bpf::{Mapped, Value as _};
 
 use crate::abi::{self, State};
 use crate::plane::Plane;
+use connection::RECORD;
+pub use connection::{Connection, Slot};
 use hashed::Hashed;
-pub use hashed::{Entry, Put, print_of};
-use record::RECORD;
-pub use record::{Connection, Slot};
-
-/// The keys of hashes.
-pub type Secret = [u64; 4];
+pub use hashed::{Entry, Put, Secret, print_of};
 
 /// A table whose entries are told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

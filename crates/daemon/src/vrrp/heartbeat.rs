@@ -26,7 +26,7 @@ use model::moment::Moment;
 use tokio::sync::mpsc;
 
 use super::alive::now;
-use super::replica;
+use super::replica::pair;
 use crate::control::Picture;
 use crate::event::Events;
 use crate::probe::seed::seed;
@@ -244,10 +244,10 @@ impl Heartbeat {
     }
 
     /// How the pair stands, for replication; `None` while there are no keys.
-    pub fn standing(&self, active: BTreeSet<IpAddr>) -> Option<replica::Pair> {
+    pub fn standing(&self, active: BTreeSet<IpAddr>) -> Option<pair::Pair> {
         let theirs = self.hearing.peer().map(|beat| beat.session);
         let paths = self.config.paths.iter().zip(self.paths.each()).zip(self.hearing.paths());
-        Some(replica::Pair {
+        Some(pair::Pair {
             keys: self.secret.keys()?.clone(),
             sessions: theirs.map(|theirs| (self.hearing.session(), theirs)),
             port: self.config.port,

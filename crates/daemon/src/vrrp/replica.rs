@@ -5,35 +5,18 @@
 
 mod carry;
 mod index;
+pub mod pair;
 mod task;
 pub mod view;
 
-use std::collections::BTreeSet;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use ha::keys::Keys;
-use model::config::BeatPath;
 use tokio::sync::watch;
 
 use crate::packets::tables::Source;
+use pair::Pair;
 use view::View;
-
-/// How the pair stands, as the heartbeat sees it.
-#[derive(Clone, Debug)]
-pub struct Pair {
-    /// The keys in force.
-    pub keys: Keys,
-    /// Our process, and the other member's while it is heard.
-    pub sessions: Option<(u64, u64)>,
-    /// The heartbeat's port; ours is the one beside it.
-    pub port: u16,
-    /// Its paths, in the order of the configuration: what is written, its interface's number, and whether it is up.
-    pub paths: Vec<(BeatPath, u32, bool)>,
-    /// Shared addresses that this member holds.
-    pub active: BTreeSet<IpAddr>,
-}
 
 /// The thread, as the heartbeat sees it. It ends with this.
 #[derive(Debug)]
@@ -67,9 +50,4 @@ impl Replication {
     pub fn view(&self) -> Arc<View> {
         self.view.borrow().clone()
     }
-}
-
-/// The port beside that of the heartbeat.
-fn port(heartbeat: u16) -> u16 {
-    heartbeat.checked_add(1).unwrap_or(heartbeat - 1)
 }

@@ -10,7 +10,7 @@
 
 use super::record::{LONGEST, Record};
 use super::taken::{Heard, SEEN};
-use crate::defect::defects;
+use super::wrong::Defect;
 use crate::keys::{Keys, TAG};
 
 /// The version of the form.
@@ -24,31 +24,6 @@ pub const HEAD: usize = 32;
 pub const LARGEST: usize = 1452;
 /// Bytes of records in one packet.
 pub const ROOM: usize = LARGEST - HEAD - TAG;
-
-defects! {
-    /// What is wrong with a packet of replication.
-    pub enum Defect;
-    /// Fewer bytes than the head and the signature have.
-    Short = "too-short",
-    /// More bytes than any packet has.
-    Long = "too-long",
-    /// Something else.
-    Foreign = "not-replication",
-    /// Signed with a key of a number that we do not have.
-    Key = "unknown-key",
-    /// Not signed with our key of that number.
-    Signature = "wrong-signature",
-    /// A version that we cannot read, by its own word.
-    Version = "other-version",
-    /// The body is not what the form says, although the signature is right.
-    Fields = "malformed",
-    /// Our own, sent back to us.
-    Reflected = "reflected",
-    /// Of or for a process that is not the one of now.
-    Session = "other-session",
-    /// Its number is not above what came: a copy, or overtaken on its way.
-    Late = "late",
-}
 
 /// How a member stands that the other one may bring its tables over from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use model::moment::Moment;
 
-use super::datagram::{self, Batch, Body, Datagram, Defect, Hello, parse};
+use super::datagram::{self, Batch, Body, Datagram, Hello, parse};
 use super::record::Record;
 use super::seal::{self, Secret, Whose, whose};
 use super::taken::Taken;
 use super::window::{Ended, Window};
+use super::wrong::Defect;
 use crate::keys::Keys;
 
 /// What was counted.

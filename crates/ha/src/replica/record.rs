@@ -16,7 +16,7 @@
 
 use std::net::IpAddr;
 
-use super::datagram::Defect;
+use super::wrong::Defect;
 
 /// The longest record.
 pub const LONGEST: usize = 66;

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ha::keys::Keys;
-use ha::replica::datagram::{Batch, Defect};
+use ha::replica::datagram::Batch;
 use ha::replica::partner::{Counts, Partner, Said};
 use ha::replica::record::{Phase, Record};
 use ha::replica::seal::Secret;
 use ha::replica::window::WINDOW;
+use ha::replica::wrong::Defect;
 use model::moment::Moment;
 
 use crate::dice::Dice;

@@ -6,9 +6,11 @@ use std::net::IpAddr;
 
 use bpf::{Mapped, Value};
 
-use super::Secret;
 use crate::abi::{self, State};
 use crate::plan::form::address;
+
+/// The keys of hashes.
+pub type Secret = [u64; 4];
 
 const WAYS: usize = abi::WAYS_IN_BUCKET as usize;
 /// Words of a bucket: as many hashes as words.

@@ -5,12 +5,12 @@ use std::net::IpAddr;
 
 use bpf::Value;
 
-use super::{Put, Replica, Secret, Table, print_of};
+use super::connection::{Connection, RECORD, Slot};
+use super::hashed::{Put, Secret, print_of};
+use super::{Replica, Table};
 use crate::abi::{self, State};
 use crate::plan::form::{address, from_address};
 
-/// Words of a record.
-pub(super) const RECORD: usize = abi::Record::SIZE / 8;
 /// Words of a clock hand.
 const HAND: usize = abi::Hand::SIZE / 8;
 /// Keys of answers that keep the client's address are kept apart from those of clients (`bpf/ports.h`).
@@ -18,40 +18,6 @@ const ANSWERS: u32 = 0x2_0000;
 /// No way to the client is known, and the kernel is to be asked at the first answer (`bpf/learn.h`).
 const NO_WAY: u32 = 0xfff;
 const WAY_TICKS: u32 = 4;
-
-/// A translated connection that lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Connection {
-    /// Its hash, as its client sees it.
-    pub print: u64,
-    /// Where it is.
-    pub state: State,
-    /// Ticks until it is forgotten.
-    pub left: u32,
-    /// 6 or 17.
-    pub protocol: u8,
-    /// The client.
-    pub client: (IpAddr, u16),
-    /// The service, as the client knows it.
-    pub service: (IpAddr, u16),
-    /// Index of its share.
-    pub share: u32,
-    /// Index of its server.
-    pub server: u32,
-    /// Where it began with a SYN cookie: by what numbers are shifted.
-    pub stamp: Option<u32>,
-}
-
-/// Where a record goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
-    /// Its place in the table.
-    pub place: u32,
-    /// Its place in the share.
-    pub at: u32,
-    /// The server's address and port, where the client's address is kept.
-    pub kept: Option<(IpAddr, u16)>,
-}
 
 impl Replica {
     /// The word of a record.

@@ -15,8 +15,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::MissedTickBehavior;
 
 use super::carry::Carrier;
+use super::pair::{Pair, port};
 use super::view::{State, View};
-use super::{Pair, port};
 use crate::packets::facts::tick;
 use crate::packets::tables::{Source, Tables};
 use crate::vrrp::alive::now;
