@@ -11,6 +11,7 @@ pub mod change;
 pub mod counter;
 pub mod event;
 pub mod explain;
+pub mod headroom;
 pub mod heartbeat;
 pub mod history;
 pub mod link;
@@ -46,6 +47,7 @@ pub use explain::{
     EjectionExplained, JudgeExplained, OperatorWeight, ServerExplained, ServersExplained,
     WeightExplained,
 };
+pub use headroom::HeadroomReport;
 pub use heartbeat::{BeatPathStatus, HeartbeatStatus, PeerGroup, ReplicationStatus, TargetStatus};
 pub use history::{History, HistoryQuery, HistoryRow, Worst};
 pub use link::{BundleStatus, LinkStatus};

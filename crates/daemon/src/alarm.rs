@@ -5,6 +5,7 @@
 
 mod breaking;
 mod certificates;
+mod uses;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,9 +14,11 @@ use std::time::{Duration, SystemTime};
 use model::breaker::clock;
 
 use crate::event::{Events, Level};
-use crate::report::vitals::{Facts, Vitals};
+use crate::headroom::{Row, Trends, Use};
+use crate::report::vitals::Vitals;
 use breaking::Breaking;
 use certificates::Ending;
+use uses::uses;
 
 /// Between two looks.
 const STEP: Duration = Duration::from_secs(2);
@@ -23,45 +26,27 @@ const STEP: Duration = Duration::from_secs(2);
 const NEAR: u64 = 80;
 /// Percent below which it is far again.
 const FAR: u64 = 70;
+/// Percent below which nothing is near, however it grows.
+const HALF: u64 = 50;
+/// What is met within this time at the present rate is near.
+const SOON: Duration = Duration::from_secs(60);
 /// Things that may be near at a time; further ones are not remembered, and told again.
 const REMEMBERED: usize = 10_000;
 
 /// Looks until the daemon is gone.
 pub async fn run(vitals: Arc<Vitals>) {
     let (mut alarms, mut ending) = (Alarms::default(), Ending::default());
-    let mut breaking = Breaking::default();
+    let (mut breaking, mut trends) = (Breaking::default(), Trends::default());
     loop {
         tokio::time::sleep(STEP).await;
         let picture = vitals.control.picture();
         let facts = vitals.facts(&picture);
-        let mut uses = uses(&facts);
-        for view in picture.snapshot.services.values() {
-            if let Some(limit) = view.config.limit.connections {
-                let (name, open) = (view.config.name.clone(), u64::from(view.live.open.get()));
-                uses.push(Use {
-                    what: "connections",
-                    of: name,
-                    used: open,
-                    limit: u64::from(limit),
-                });
-            }
-        }
-        if let Some(limit) = picture.config.global.connections {
-            let (open, of) = (u64::from(facts.open.connections), "the process".to_owned());
-            uses.push(Use { what: "connections", of, used: open, limit: u64::from(limit) });
-        }
-        alarms.look(vitals.control.events(), uses);
+        let rows = trends.look(uses(&facts, &picture), facts.open.now);
+        alarms.look(vitals.control.events(), &rows);
+        vitals.headroom.show(rows);
         ending.look(vitals.control.events(), &picture, SystemTime::now());
         breaking.look(vitals.control.events(), &picture, clock(facts.open.now));
     }
-}
-
-/// How much of something is used.
-struct Use {
-    what: &'static str,
-    of: String,
-    used: u64,
-    limit: u64,
 }
 
 /// Which alarms stand.
@@ -71,66 +56,77 @@ struct Alarms {
 }
 
 impl Alarms {
-    /// Compares with what stood, and tells what is new. What is not among `uses` any more is forgotten.
-    fn look(&mut self, events: &Events, uses: Vec<Use>) {
+    /// Compares with what stood, and tells what is new. What is not among the rows any more is forgotten.
+    fn look(&mut self, events: &Events, rows: &[Row]) {
         let before = std::mem::take(&mut self.on);
-        for Use { what, of, used, limit } in uses.into_iter().filter(|it| it.limit > 0) {
-            let percent =
-                u64::try_from(u128::from(used) * 100 / u128::from(limit)).unwrap_or(u64::MAX);
-            let was = before.get(&(what, of.clone())).copied().unwrap_or(false);
-            let is = if was { percent >= FAR } else { percent >= NEAR };
-            let about = [
-                ("resource", what.to_owned()),
+        for Row { now: Use { what, of, used, limit }, exhausted_in } in rows {
+            let percent = u128::from(*used) * 100 / u128::from(*limit).max(1);
+            let percent = u64::try_from(percent).unwrap_or(u64::MAX);
+            let was = before.get(&(*what, of.clone())).copied().unwrap_or(false);
+            // Half is plenty only as long as it does not end within a minute.
+            let ends = exhausted_in.is_some_and(|time| time <= SOON) && percent >= HALF;
+            let is = ends || if was { percent >= FAR } else { percent >= NEAR };
+            let mut about = vec![
+                ("resource", (*what).to_owned()),
                 ("of", of.clone()),
                 ("used", used.to_string()),
                 ("limit", limit.to_string()),
             ];
-            let share = format!("{used} of {limit} {what} of {of} are in use");
+            let mut share = format!("{used} of {limit} {what} of {of} are in use");
+            if let Some(time) = exhausted_in.filter(|time| !time.is_zero()) {
+                let seconds = time.as_secs();
+                share.push_str(&format!("; at this rate all are in {seconds} s"));
+                about.push(("exhausted-in-s", seconds.to_string()));
+            }
             match (was, is) {
                 (false, true) => events.tell(Level::Warning, "alarm-on", share, &about),
                 (true, false) => events.tell(Level::Info, "alarm-off", share, &about),
                 _ => {}
             }
             if is && self.on.len() < REMEMBERED {
-                self.on.insert((what, of), true);
+                self.on.insert((*what, of.clone()), true);
             }
         }
     }
-}
-
-fn uses(facts: &Facts) -> Vec<Use> {
-    let files = facts.descriptors;
-    let own = "the process".to_owned();
-    let mut uses =
-        vec![Use { what: "file descriptors", of: own, used: files.in_use, limit: files.limit }];
-    uses.extend(facts.ports.iter().map(|row| {
-        let source = row.source.map_or_else(|| "any".to_owned(), |source| source.to_string());
-        Use {
-            what: "source ports",
-            of: format!("{source} towards {}", row.destination),
-            used: u64::from(row.in_use),
-            limit: u64::from(row.in_use) + u64::from(row.left),
-        }
-    }));
-    uses
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn row(used: u64, exhausted_in: Option<u64>) -> Row {
+        let now = Use { what: "connections", of: "shop".to_owned(), used, limit: 100 };
+        Row { now, exhausted_in: exhausted_in.map(Duration::from_secs) }
+    }
+
     #[test]
     fn it_is_told_once_when_it_comes_near_and_once_when_it_is_far() {
         let events = Events::quiet();
         let mut alarms = Alarms::default();
         for used in [10, 79, 80, 75, 85, 71, 69, 75, 80] {
-            let of = "shop".to_owned();
-            alarms.look(&events, vec![Use { what: "connections", of, used, limit: 100 }]);
+            alarms.look(&events, &[row(used, None)]);
         }
         let whats: Vec<_> = events.recent().iter().map(|event| event.what).collect();
         assert_eq!(whats, ["alarm-on", "alarm-off", "alarm-on"]);
         assert_eq!(events.recent()[0].about["used"], "80");
-        alarms.look(&events, vec![Use { what: "x", of: String::new(), used: u64::MAX, limit: 0 }]);
-        assert_eq!(events.recent().len(), 3, "no limit is never near");
+    }
+
+    #[test]
+    fn what_ends_soon_is_told_before_it_is_near() {
+        let events = Events::quiet();
+        let mut alarms = Alarms::default();
+        for (used, end) in
+            [(20, Some(5)), (60, Some(90)), (60, Some(40)), (62, None), (62, Some(30))]
+        {
+            alarms.look(&events, &[row(used, end)]);
+        }
+        let whats: Vec<_> = events.recent().iter().map(|event| event.what).collect();
+        assert_eq!(whats, ["alarm-on", "alarm-off", "alarm-on"]);
+        let first = &events.recent()[0];
+        assert_eq!(
+            (first.about["used"].as_str(), first.about["exhausted-in-s"].as_str()),
+            ("60", "40")
+        );
+        assert!(first.text.contains("at this rate all are in 40 s"), "{}", first.text);
     }
 }

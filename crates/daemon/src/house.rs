@@ -132,11 +132,10 @@ impl House {
         let mut listeners = Listeners::new(Box::new(Kernel), keeper, workers);
         listeners.inherit(inherited);
         let annals = Arc::new(Annals::new(state.clone()));
-        let captures = state.clone();
+        let (captures, place) = (state.clone(), state.clone());
         let (orders, inbox) = packets::order::orders();
         let carrier = Carrier { plane: Arc::clone(&plane), packets: orders.clone() };
         let engine: Arc<dyn Engine> = Arc::new(carrier);
-        let place = state.clone();
         let parts = Parts { engine, listeners, workers, state, file, before, events };
         let (control, actor) = Actor::begin(parts, change).await?;
 
@@ -169,6 +168,7 @@ impl House {
             kept: Arc::default(),
             captures: Captures::new(captures, control.events().clone()),
             told: Arc::default(),
+            headroom: Arc::default(),
             samples: Samples::default(),
             served: Arc::default(),
         });

@@ -33,7 +33,8 @@ pub mod vrrp;
 use std::time::{Duration, SystemTime};
 
 use api::types::{
-    NamedCount, PoolReport, PortReport, Process, Report, ServerReport, ServiceCounts, ServiceReport,
+    HeadroomReport, NamedCount, PoolReport, PortReport, Process, Report, ServerReport,
+    ServiceCounts, ServiceReport,
 };
 use l7::PortUse;
 use model::config::Forward;
@@ -41,10 +42,14 @@ use model::live::pool::PoolCounters;
 use model::live::{HistogramSum, Phases};
 use model::snapshot::{PoolView, ServerView, Snapshot};
 
+use crate::headroom::Row;
 use counts::{add, octaves, phase, rate, server, server_count, service};
 use sample::Sample;
 use sums::{ServerSums, ServiceSums};
 use vitals::{Facts, unix_ms};
+
+/// Limits that one report shows: the fullest.
+const HEADROOM: usize = 250;
 
 /// What passed between two samples of `snapshot`.
 pub fn report(
@@ -107,6 +112,7 @@ pub fn report(
         services,
         pools: views.into_iter().map(|view| pool(view)).collect(),
         ports: facts.ports.iter().map(port).collect(),
+        headroom: facts.headroom.iter().take(HEADROOM).map(headroom).collect(),
         packets: packets::report(&facts.packets, snapshot),
         names: names::report(&facts.names),
     }
@@ -136,6 +142,16 @@ fn port(row: &PortUse) -> PortReport {
         destination: row.destination,
         in_use: row.in_use,
         left: row.left,
+    }
+}
+
+fn headroom(row: &Row) -> HeadroomReport {
+    HeadroomReport {
+        resource: row.now.what.to_owned(),
+        of: row.now.of.clone(),
+        used: row.now.used,
+        limit: row.now.limit,
+        exhausted_in_ms: row.exhausted_in.map(millis),
     }
 }
 

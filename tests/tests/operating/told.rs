@@ -3,9 +3,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use api::types::Report;
 use tests::e2e::place::Place;
 use tests::e2e::servers::{addresses, origin};
 use tests::e2e::setup::Setup;
+use tests::e2e::tools::curl_text;
 use tests::e2e::wait;
 
 #[test]
@@ -87,6 +89,20 @@ fn what_runs_short_is_told_once_and_once_that_it_does_not() {
         of.filter(|event| event.about["of"] == "shop").count()
     };
     wait::until("nine of ten", || about("alarm-on") == 1);
+    let shop = |report: &Report| {
+        report.headroom.iter().find(|one| one.of == "shop").map(|one| (one.used, one.limit))
+    };
+    wait::until("the headroom says so", || shop(&place.report()) == Some((9, 10)));
+    let report = place.report();
+    assert_eq!(report.headroom[0].of, "shop", "the fullest first: {:?}", report.headroom);
+    assert!(report.headroom.iter().any(|one| one.resource == "file descriptors"));
+    let scraped = curl_text(&[
+        "--unix-socket",
+        &place.dir().join("sock").display().to_string(),
+        "http://steelyard/v1/metrics",
+    ]);
+    let row = "steelyard_headroom_used_ratios{resource=\"connections\",of=\"shop\"} 0.9";
+    assert!(scraped.lines().any(|line| line == row), "{scraped}");
     drop(held);
     wait::until("none of ten", || about("alarm-off") == 1);
     assert_eq!(about("alarm-on"), 1);

@@ -43,6 +43,9 @@ pub struct Report {
     pub pools: Vec<PoolReport>,
     /// Source ports by source and destination.
     pub ports: Vec<PortReport>,
+    /// How much of every limit is in use, the fullest first, at most 250.
+    #[serde(default)]
+    pub headroom: Vec<super::headroom::HeadroomReport>,
     /// What belongs to the process.
     pub process: Process,
     /// The packet plane; absent where no service forwards packets.
@@ -387,3 +390,6 @@ fn balance(whole: u64, parts: &[u64]) -> i64 {
     let rest = i128::from(whole) - parts.iter().map(|part| i128::from(*part)).sum::<i128>();
     i64::try_from(rest).unwrap_or(if rest < 0 { i64::MIN } else { i64::MAX })
 }
+
+#[cfg(test)]
+mod tests;

@@ -49,8 +49,6 @@ export type CauseCount = { "cause": string; "rate": number; "side": Side; "total
 
 export type CertificateStatus = { "expires-unix-ms": number; "file": string; "kind": string; "names": Array<string>; "since-unix-ms": number; "stapled": boolean; "trouble"?: (string | null) };
 
-export type Change = { "busy-us": number; "bytes-acked": number; "bytes-received": number; "cwnd": number; "delivery-rate": number; "min-rtt-us": number; "mss": number; "not-sent": number; "out-of-order": number; "own": boolean; "retransmits": number; "rtt-us": number; "rwnd-limited-us": number; "send-buffer"?: number; "sndbuf-limited-us": number; "ssthresh": number; "window": number };
-
 export type Changed = { "keys": Array<KeyChange>; "name": string };
 
 export type Changes = { "added": Array<string>; "changed": Array<Changed>; "removed": Array<string> };
@@ -88,6 +86,8 @@ export type Ground = "failures" | "rate" | "cuts";
 export type HandshakeTimes = { "count": number; "longest-ms": number; "median-ms": number; "p95-ms": number };
 
 export type Handshakes = { "client-part"?: (HandshakeTimes | null); "done": number; "refused": number; "server-part"?: (HandshakeTimes | null); "unacknowledged": number; "unanswered": number; "unfinished": number; "whole"?: (HandshakeTimes | null) };
+
+export type HeadroomReport = { "exhausted-in-ms"?: (number | null); "limit": number; "of": string; "resource": string; "used": number };
 
 export type HeartbeatStatus = { "behind": boolean; "counts": Record<string, number>; "drift"?: (string | null); "generation": number; "groups": Array<PeerGroup>; "keys": Array<number>; "name": string; "paths": Array<BeatPathStatus>; "peer": string; "peer-generation"?: (number | null); "peer-protocol"?: (number | null); "peer-reached"?: (number | null); "peer-version"?: (string | null); "reached"?: (number | null); "reason": string; "replication"?: (ReplicationStatus | null); "since-unix-ms": number; "state": string; "targets": Array<TargetStatus> };
 
@@ -185,7 +185,7 @@ export type Reading = { "active": number; "configured": number; "latency_ms"?: (
 
 export type ReplicationStatus = { "counts": Record<string, number>; "refused": Record<string, number>; "rejected": Record<string, number>; "state": string; "untold": Record<string, number> };
 
-export type Report = { "generation": number; "interval-ms": number; "names"?: Array<NamesReport>; "now-unix-ms": number; "packets"?: (PacketsReport | null); "pools": Array<PoolReport>; "ports": Array<PortReport>; "process": Process; "services": Array<ServiceReport>; "total": ServiceCounts; "uptime-ms": number };
+export type Report = { "generation": number; "headroom"?: Array<HeadroomReport>; "interval-ms": number; "names"?: Array<NamesReport>; "now-unix-ms": number; "packets"?: (PacketsReport | null); "pools": Array<PoolReport>; "ports": Array<PortReport>; "process": Process; "services": Array<ServiceReport>; "total": ServiceCounts; "uptime-ms": number };
 
 export type RequestAsked = { "from"?: (string | null); "headers"?: Array<string>; "method"?: string; "service"?: (string | null); "sni"?: (string | null); "url"?: string };
 
@@ -237,7 +237,7 @@ export type Severity = "error" | "warning";
 
 export type Side = "client" | "us" | "server" | "network";
 
-export type SlowExample = { "attempts": number; "cause"?: (string | null); "client": string; "client-tcp"?: (Change | null); "ended-unix-ms": number; "id": string; "notes": Array<string>; "parts-ms": Record<string, number>; "phases-ms": Record<string, number>; "server"?: (string | null); "server-tcp"?: (Change | null); "status": number; "total-ms": number };
+export type SlowExample = { "attempts": number; "cause"?: (string | null); "client": string; "client-tcp"?: (TcpChange | null); "ended-unix-ms": number; "id": string; "notes": Array<string>; "parts-ms": Record<string, number>; "phases-ms": Record<string, number>; "server"?: (string | null); "server-tcp"?: (TcpChange | null); "status": number; "total-ms": number };
 
 export type SlowExplained = { "dropped": number; "now-unix-ms": number; "packets"?: Array<SlowPackets>; "sample"?: (number | null); "services": Array<SlowService>; "share-percent": number; "since-unix-ms": number };
 
@@ -272,6 +272,8 @@ export type TakeoverOrder = "take" | "give" | "release";
 export type Tally = { "bad": number; "cut": number; "good": number };
 
 export type TargetStatus = { "answered": number; "name": string; "state": string; "unanswered": number };
+
+export type TcpChange = { "busy-us": number; "bytes-acked": number; "bytes-received": number; "cwnd": number; "delivery-rate": number; "min-rtt-us": number; "mss": number; "not-sent": number; "out-of-order": number; "own": boolean; "retransmits": number; "rtt-us": number; "rwnd-limited-us": number; "send-buffer"?: number; "sndbuf-limited-us": number; "ssthresh": number; "window": number };
 
 export type UplinkStatus = { "family": string; "forwarded": number; "gateway": string; "interface": string; "loss": number; "mark": number; "moved": number; "name": string; "own": number; "priority": number; "reason": string; "round-trip-us"?: (number | null); "share": number; "source"?: (string | null); "state": string; "table": number; "weight": number };
 

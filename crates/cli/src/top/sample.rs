@@ -125,6 +125,7 @@ fn report(servers: &[(&str, f64)]) -> Report {
             servers: servers.iter().map(|(name, rate)| counted(name, *rate)).collect(),
         }],
         ports: Vec::new(),
+        headroom: Vec::new(),
         process: Process::default(),
         packets: None,
         names: Vec::new(),

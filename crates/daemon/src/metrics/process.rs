@@ -8,10 +8,13 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Unit;
 
 use super::family::{counter, counters, gauge, gauges};
+use crate::headroom::Row;
 use crate::report::vitals::Facts;
 
 /// Rows of source ports that one scrape shows: those with the fewest ports left.
 const PORTS: usize = 250;
+/// Limits that one scrape shows: the fullest.
+const HEADROOM: usize = 250;
 
 pub(super) fn encode(
     facts: &Facts,
@@ -64,7 +67,19 @@ pub(super) fn encode(
     api(facts, to)?;
     log(facts, to)?;
     probes(facts, to)?;
+    headroom(facts, to)?;
     ports(facts, to)
+}
+
+fn headroom(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let rows = || facts.headroom.iter().take(HEADROOM);
+    let name = |row: &Row| [("resource", row.now.what.to_owned()), ("of", row.now.of.clone())];
+    let used = rows().map(|row| (name(row), row.now.used as f64 / row.now.limit as f64));
+    let help = "Part of a limit that is in use, 0 to 1.";
+    gauges(to, ("steelyard_headroom_used", Some(Unit::Ratios), help), used)?;
+    let ends = rows().filter_map(|row| Some((name(row), row.exhausted_in?.as_secs_f64())));
+    let help = "When a limit is met if its use goes on growing; only of those that grow.";
+    gauges(to, ("steelyard_headroom_exhaustion", Some(Unit::Seconds), help), ends)
 }
 
 fn api(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {

@@ -17,6 +17,7 @@ use crate::acme::board::{Board as Orders, Row};
 use crate::capture::{self, Captures};
 use crate::control::picture::Certificates;
 use crate::control::{Control, Picture};
+use crate::headroom::{self, Headroom};
 use crate::insight::{self, Insight};
 use crate::judge::weighed::Weighed;
 use crate::kept::board::{self as kept, Left};
@@ -79,6 +80,8 @@ pub struct Vitals {
     pub captures: Captures,
     /// What a collector is told.
     pub told: Arc<Outbox>,
+    /// How much of every limit is in use, and how long it lasts.
+    pub headroom: Arc<Headroom>,
     /// What rates are measured against.
     pub samples: Samples,
     /// The API.
@@ -140,6 +143,8 @@ pub struct Facts {
     pub names: Arc<Shared>,
     /// Memory of all TCP sockets, bytes, as the kernel counts it.
     pub kernel_tcp_bytes: u64,
+    /// How much of every limit is in use, and how long it lasts.
+    pub headroom: Arc<Vec<headroom::Row>>,
     /// The API.
     pub served: Read,
 }
@@ -180,6 +185,7 @@ impl Vitals {
             captures: self.captures.counts(),
             told: self.told.counts(),
             kernel_tcp_bytes: kernel_tcp_bytes(),
+            headroom: self.headroom.rows(),
             served: self.served.read(),
         }
     }

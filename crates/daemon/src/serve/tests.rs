@@ -67,6 +67,7 @@ async fn daemon() -> Daemon {
         kept: Default::default(),
         captures,
         told: Arc::default(),
+        headroom: Arc::default(),
         samples: Samples::default(),
         served: Arc::default(),
     };

@@ -141,6 +141,7 @@ fn sample() -> Report {
             counts: Vec::new(),
             servers: vec![server("a"), server("b")],
         }],
+        headroom: Vec::new(),
         ports: vec![
             port(None, "10.0.0.11:8080", 64, 28_168),
             port(Some("10.0.0.2"), "10.0.0.12:8080", 1, 28_231),

@@ -1,0 +1,104 @@
+//! How much of every limit is in use and how long it lasts: looked at every two seconds, shown by report and metrics.
+//!
+//! It keeps what was seen lately and limits nothing; `alarm` warns.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use model::capacity::headroom::Trend;
+use model::moment::Moment;
+
+/// How much of something is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// What there is too little of one day.
+    pub what: &'static str,
+    /// Whose it is.
+    pub of: String,
+    /// In use.
+    pub used: u64,
+    /// The most; 0: there is no limit.
+    pub limit: u64,
+}
+
+/// A use and when it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The use.
+    pub now: Use,
+    /// When the limit is met if it grows on like this; `None`: it does not, or cannot be foretold.
+    pub exhausted_in: Option<Duration>,
+}
+
+/// What was found last.
+#[derive(Debug, Default)]
+pub struct Headroom {
+    rows: Mutex<Arc<Vec<Row>>>,
+}
+
+impl Headroom {
+    /// The rows, fullest first.
+    pub fn rows(&self) -> Arc<Vec<Row>> {
+        Arc::clone(&self.rows.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Shows others.
+    pub fn show(&self, rows: Vec<Row>) {
+        *self.rows.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(rows);
+    }
+}
+
+/// What was seen of each limit lately.
+#[derive(Debug, Default)]
+pub struct Trends(HashMap<(&'static str, String), Trend>);
+
+impl Trends {
+    /// Adds what is in use now; limits that are not there any more are forgotten.
+    pub fn look(&mut self, uses: Vec<Use>, now: Moment) -> Vec<Row> {
+        let mut before = std::mem::take(&mut self.0);
+        let limited = uses.into_iter().filter(|one| one.limit > 0).take(REMEMBERED);
+        let mut rows: Vec<Row> = limited
+            .map(|one| {
+                let key = (one.what, one.of.clone());
+                let mut trend = before.remove(&key).unwrap_or_default();
+                trend.add(now, one.used);
+                let exhausted_in = trend.exhausted_in(one.limit);
+                self.0.insert(key, trend);
+                Row { now: one, exhausted_in }
+            })
+            .collect();
+        let share = |row: &Row| row.now.used as f64 / row.now.limit as f64;
+        rows.sort_by(|a, b| share(b).total_cmp(&share(a)));
+        rows
+    }
+}
+
+/// Limits that are looked at, and remembered.
+const REMEMBERED: usize = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(of: &str, used: u64, limit: u64) -> Use {
+        Use { what: "connections", of: of.to_owned(), used, limit }
+    }
+
+    #[test]
+    fn rows_come_fullest_first_and_what_grows_has_an_end() {
+        let mut trends = Trends::default();
+        let mut rows = Vec::new();
+        for step in 0..6 {
+            let uses =
+                vec![one("steady", 10, 100), one("grows", 50 + step * 5, 100), one("none", 5, 0)];
+            rows = trends.look(uses, Moment(step * 2_000_000_000));
+        }
+        let names: Vec<&str> = rows.iter().map(|row| row.now.of.as_str()).collect();
+        assert_eq!(names, ["grows", "steady"]);
+        assert_eq!(rows[0].exhausted_in, Some(Duration::from_secs(10)));
+        assert_eq!(rows[1].exhausted_in, None);
+        trends.look(Vec::new(), Moment(20_000_000_000));
+        assert!(trends.0.is_empty(), "what is gone is forgotten");
+    }
+}

@@ -1,0 +1,122 @@
+//! How long a limit lasts at the rate at which its use grows: a straight line through what was seen lately.
+//!
+//! Pure: moments and uses go in. A use that does not grow, or wavers more than it grows, ends never.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::moment::Moment;
+
+/// What was seen of one limit's use.
+#[derive(Clone, Debug, Default)]
+pub struct Trend {
+    seen: VecDeque<(Moment, u64)>,
+}
+
+impl Trend {
+    /// So much is in use now. Moments do not go backwards.
+    pub fn add(&mut self, now: Moment, used: u64) {
+        self.seen.push_back((now, used));
+        while self.seen.len() > MOST || self.seen.front().is_some_and(|(at, _)| is_old(*at, now)) {
+            self.seen.pop_front();
+        }
+    }
+
+    /// When `limit` will be met if it goes on like this; `None`: not to be foretold, or later than in a year.
+    pub fn exhausted_in(&self, limit: u64) -> Option<Duration> {
+        let (first, _) = *self.seen.front()?;
+        let (_, last) = *self.seen.back()?;
+        if last >= limit {
+            return Some(Duration::ZERO);
+        }
+        if self.seen.len() < FEWEST {
+            return None;
+        }
+        let points =
+            self.seen.iter().map(|(at, used)| (at.since(first).as_secs_f64(), *used as f64));
+        let many = self.seen.len() as f64;
+        let (times, uses) = points.clone().fold((0.0, 0.0), |(t, u), (x, y)| (t + x, u + y));
+        let (middle, mean) = (times / many, uses / many);
+        let (mut along, mut across, mut total) = (0.0, 0.0, 0.0);
+        for (x, y) in points {
+            along += (x - middle) * (x - middle);
+            across += (x - middle) * (y - mean);
+            total += (y - mean) * (y - mean);
+        }
+        let slope = across / along;
+        // The part of what it varies that the line explains.
+        let explained = across * across / (along * total);
+        if !(slope > 0.0 && explained >= EXPLAINED) {
+            return None;
+        }
+        let seconds = (limit - last) as f64 / slope;
+        (seconds <= YEAR).then(|| Duration::from_secs_f64(seconds))
+    }
+}
+
+fn is_old(at: Moment, now: Moment) -> bool {
+    now.since(at) > WINDOW
+}
+
+/// What is older says nothing of now.
+const WINDOW: Duration = Duration::from_secs(120);
+/// Uses that are kept, whatever the window.
+const MOST: usize = 120;
+/// Two points are always on a line.
+const FEWEST: usize = 5;
+/// Below, it wavers rather than grows.
+const EXPLAINED: f64 = 0.7;
+const YEAR: f64 = 365.0 * 86_400.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(uses: &[u64]) -> Trend {
+        let mut trend = Trend::default();
+        let seconds = uses.iter().enumerate();
+        seconds.for_each(|(at, used)| trend.add(Moment(at as u64 * 2_000_000_000), *used));
+        trend
+    }
+
+    #[test]
+    fn what_grows_ends_and_what_does_not_does_not() {
+        let growing = of(&[100, 110, 120, 130, 140]);
+        assert_eq!(growing.exhausted_in(640), Some(Duration::from_secs(100)));
+        assert_eq!(growing.exhausted_in(140), Some(Duration::ZERO));
+        assert_eq!(growing.exhausted_in(u64::MAX), None, "not within a year");
+        assert_eq!(of(&[100, 110, 120, 130]).exhausted_in(640), None, "too few");
+        assert_eq!(of(&[140, 130, 120, 110, 100]).exhausted_in(640), None);
+        assert_eq!(of(&[100; 20]).exhausted_in(640), None);
+        assert_eq!(of(&[100, 180, 90, 170, 100, 175]).exhausted_in(640), None, "it wavers");
+        assert_eq!(Trend::default().exhausted_in(0), None, "nothing was seen");
+    }
+
+    #[test]
+    fn what_was_long_ago_does_not_count() {
+        let mut trend = of(&[0, 100, 200, 300, 400, 500]);
+        let later = |at: u64| Moment((1_000 + at) * 1_000_000_000);
+        (0..10).for_each(|at| trend.add(later(at), 500));
+        assert_eq!(trend.exhausted_in(1_000), None);
+    }
+
+    proptest! {
+        /// Whatever is seen, the answer is one, and noise of a tenth of the growth moves it little.
+        #[test]
+        fn noise_moves_the_end_little(
+            step in 100_u64..10_000,
+            noise in prop::collection::vec(0_u64..10, 30),
+        ) {
+            let uses: Vec<u64> = (0..).zip(&noise).map(|(at, n)| at * step + n * step / 100).collect();
+            let last = *uses.last().unwrap();
+            let found = of(&uses).exhausted_in(last + step * 50).unwrap().as_secs_f64();
+            prop_assert!((90.0..110.0).contains(&found), "{}", found);
+        }
+
+        #[test]
+        fn any_uses_have_an_answer(uses in prop::collection::vec(any::<u64>(), 0..200), limit in any::<u64>()) {
+            let _ = of(&uses).exhausted_in(limit);
+        }
+    }
+}
