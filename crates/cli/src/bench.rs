@@ -1,5 +1,6 @@
 //! `steelyard bench`: load, and what it met. One file for each benchmark; the lab measures, this prints.
 
+mod agent;
 mod common;
 mod connect;
 mod http;
@@ -30,6 +31,7 @@ Examples:
   steelyard bench serve 0.0.0.0:7007                            the other end of `connect`
   steelyard bench stream 192.0.2.7:7008 --carrier tcp,udp       throughput; there: bench serve --stream
   steelyard bench connect 192.0.2.7:7007 --close client         connections a second
+  steelyard bench agent 192.0.2.7:7009 --token-file token       makes load for who leads it with --agents
   steelyard compare base.json changed.json";
 
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -38,6 +40,7 @@ enum What {
     Connect(Box<connect::Args>),
     Stream(Box<stream::Args>),
     Serve(serve::Args),
+    Agent(agent::Args),
 }
 
 /// Carries it out.
@@ -47,5 +50,6 @@ pub fn run(args: &Args) -> ExitCode {
         What::Connect(args) => connect::run(args),
         What::Stream(args) => stream::run(args),
         What::Serve(args) => serve::run(args),
+        What::Agent(args) => agent::run(args),
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod bench;
 pub mod compare;
+pub mod fleet;
 pub mod line;
 pub mod load;
 pub mod machine;

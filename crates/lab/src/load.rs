@@ -7,10 +7,12 @@
 mod action;
 mod answer;
 mod client;
+mod counts;
 mod dial;
 mod engine;
 mod fail;
 mod find;
+mod http2;
 mod mix;
 mod plan;
 mod report;
@@ -21,6 +23,7 @@ mod secure;
 mod tally;
 mod thread;
 
+pub use counts::{Counts, CountsError};
 pub use fail::Fail;
 pub use mix::{Expect, Mix, MixError, Shot};
 pub use plan::{Closer, HttpPlan, Pace, Persist, Plan, PlanError, Protocol, Reading};

@@ -1,5 +1,6 @@
 //! This machine, as far as it decides what a measurement means: its processors' time, its limits, its settings.
 
+pub mod beside;
 pub mod facts;
 pub mod processors;
 pub mod read;

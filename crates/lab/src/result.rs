@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::machine::beside::Beside;
 use crate::machine::processors::Share;
 
 /// What such a file says it is.
@@ -103,8 +104,36 @@ pub struct Run {
     /// What each processor did meanwhile.
     #[serde(default)]
     pub processors: Vec<Share>,
+    /// How busy each of those processors was in each second of the series, 0 to 1.
+    #[serde(default)]
+    pub busy: Vec<Vec<f64>>,
+    /// What else the machine did meanwhile.
+    #[serde(default)]
+    pub beside: Option<Beside>,
     /// Share of a processor that each thread of the generator used, 0 to 1.
     #[serde(default)]
+    pub threads_busy: Vec<f64>,
+    /// What each machine did, where several made the load.
+    #[serde(default)]
+    pub parts: Vec<Part>,
+}
+
+/// One machine's part of a load that several made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// Where it listens for orders.
+    pub agent: String,
+    /// Its name, kernel and processors.
+    pub about: String,
+    /// Whether it told its end.
+    pub complete: bool,
+    /// Requests that it began.
+    pub requests: u64,
+    /// Answered of them.
+    pub answered: u64,
+    /// What its processors did.
+    pub processors: Vec<Share>,
+    /// Share of a processor that each of its threads used, 0 to 1.
     pub threads_busy: Vec<f64>,
 }
 

@@ -1,9 +1,12 @@
 //! `bench http` against nginx: counts, ways of closing, scenarios, TLS, steps and files.
 
 use lab::result::Weight;
+use tests::e2e::balancer::Balancer;
 use tests::e2e::certificate::{Authority, wanted};
 use tests::e2e::dir::Dir;
 use tests::e2e::nginx::Nginx;
+use tests::e2e::servers::{self, addresses};
+use tests::e2e::setup::Setup;
 
 use crate::measured::{bench, failing, figure};
 
@@ -21,6 +24,9 @@ fn every_request_is_counted_and_kept_with_its_origin() {
     let counted: u64 = run.histogram.iter().map(|(_, count)| count).sum();
     assert_eq!(counted, 2_000);
     assert!(!run.processors.is_empty() && run.threads_busy.len() == 2);
+    let beside = run.beside.as_ref().unwrap();
+    assert!(beside.context_switches > 0.0 && beside.memory_total > 0, "{beside:?}");
+    assert!(beside.interfaces.iter().any(|one| one.name == "lo"), "{beside:?}");
     let from = &result.provenance;
     assert!(from.sysctls.contains_key("net.ipv4.ip_local_port_range"), "{from:?}");
     assert!(from.command.iter().any(|word| word == &url) && !from.kernel.is_empty());
@@ -100,6 +106,45 @@ fn tls_is_spoken_with_and_without_resumption() {
     let (code, result) = failing(&[&plain, "-n", "3", "-c", "1"]);
     assert_eq!(code, 3);
     assert!(!result.complete, "nobody speaks TLS there");
+}
+
+#[test]
+fn http_2_is_spoken_with_and_without_tls_by_who_was_asked_to() {
+    let origins = [servers::origin("a")];
+    let pair = Authority::new("lab");
+    let dir = Dir::new();
+    let pair = pair.pair(dir.join("pair.pem"), &wanted(&["localhost"]));
+    for (scheme, lines) in
+        [("http", "http2 = \"always\"\n".to_owned()), ("https", format!("tls = {pair:?}\n"))]
+    {
+        let balancer = Balancer::start(&Setup::http(&addresses(&origins)).service(&lines));
+        let url = balancer.url("/bytes/70000").replacen("http", scheme, 1);
+        let result = bench(&[&url, "--http2", "-n", "300", "-c", "3"]);
+        let run = &result.runs[0];
+        let of = |name: &str| figure(run, name);
+        assert_eq!((of("answered"), of("connections")), (300.0, 3.0), "{:?}", run.failed);
+        assert!(of("received") * of("time") / 8.0 > 300.0 * 70_000.0, "whole bodies");
+        balancer.logged("HTTP/2", |line| line["protocol"] == "HTTP/2" && line["status"] == 200);
+        let each = bench(&[&url, "--http2", "-n", "20", "-c", "2", "--close", "client"]);
+        assert_eq!(figure(&each.runs[0], "connections"), 20.0);
+    }
+    let scenario = dir.write(
+        "post.toml",
+        "[[request]]\npath = \"/echo\"\nmethod = \"POST\"\nbody-bytes = 300000\nexpect = { bytes = 300000 }\n",
+    );
+    let file = scenario.display().to_string();
+    let balancer =
+        Balancer::start(&Setup::http(&addresses(&origins)).service("http2 = \"always\"\n"));
+    let result =
+        bench(&[&balancer.url("/"), "--http2", "-n", "10", "-c", "1", "--scenario", &file]);
+    assert_eq!(figure(&result.runs[0], "answered"), 10.0, "{:?}", result.runs[0].failed);
+
+    let names = format!("ssl_certificate {0}; ssl_certificate_key {0};\n", pair.display());
+    let nginx = Nginx::tls("b", &names);
+    let (code, result) = failing(&[&format!("https://{}/", nginx.address()), "--http2", "-n", "3"]);
+    let failed = &result.runs[0].failed;
+    let causes: Vec<&str> = failed.keys().map(String::as_str).collect();
+    assert!(code == 3 && matches!(causes[..], ["http2-not-chosen"] | ["tls-failed"]), "{failed:?}");
 }
 
 #[test]

@@ -37,11 +37,20 @@ fn transactions_and_connections_are_counted() {
         assert_eq!((code, figure(run, "answered")), (0, 200.0), "{who}: {:?}", run.failed);
         assert_eq!(figure(run, "connections"), 200.0);
     }
+    for (close, sockets) in [(&[][..], 4.0), (&["--close", "client"][..], 200.0)] {
+        let (code, result) = connect(&end, &[&["--udp", "-n", "200", "-c", "4"], close].concat());
+        let run = &result.runs[0];
+        assert_eq!((code, figure(run, "answered")), (0, 200.0), "{close:?}: {:?}", run.failed);
+        assert_eq!(figure(run, "connections"), sockets, "a source port for each");
+    }
     serve.signal(Signal::INT);
     assert_eq!(serve.wait().code(), Some(0));
     until("it tells its sums", || serve.said().contains("404 connections accepted"));
+    until("and of datagrams", || serve.said().contains("400 datagrams echoed, 0 left"));
     let (code, result) = connect(&end, &["-n", "5", "-c", "1"]);
     assert_eq!((code, result.runs[0].failed["connect-refused"]), (3, 5));
+    let (code, result) = connect(&end, &["--udp", "-n", "5", "-c", "1"]);
+    assert_eq!((code, result.runs[0].failed["connect-refused"]), (3, 5), "ICMP says so");
 }
 
 #[test]
@@ -50,6 +59,7 @@ fn orders_that_make_no_sense_are_refused() {
         (&["nowhere"][..], "HOST:PORT"),
         (&["127.0.0.1:7", "--close", "server"], "does not close"),
         (&["127.0.0.1:7", "--bytes", "7"], "between 8"),
+        (&["127.0.0.1:7", "--udp", "--close", "reset"], "no reset"),
     ] {
         let output =
             Command::new(program()).args(["bench", "connect"]).args(arguments).output().unwrap();

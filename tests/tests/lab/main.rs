@@ -7,6 +7,7 @@
     reason = "the whole program is a test, which the lints cannot see"
 )]
 
+mod agents;
 mod bench;
 mod broken;
 mod capacity;

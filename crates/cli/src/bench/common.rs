@@ -57,7 +57,7 @@ pub fn resolve(host: &str, port: u16, from: &[IpAddr]) -> Result<SocketAddr, Fai
 }
 
 /// What had been measured when a later run could not start would be lost with it: it is told.
-pub fn unstartable(error: &lab::load::StartError, result: &BenchResult) -> Failure {
+pub fn unstartable(error: &lab::bench::drive::DriveError, result: &BenchResult) -> Failure {
     let measured = result.runs.len();
     let more =
         if measured > 0 { format!("; {measured} runs had been measured") } else { String::new() };

@@ -1,4 +1,5 @@
-//! `steelyard bench connect`: connections and messages over TCP against an echoing end, without a protocol above.
+//! `steelyard bench connect`: connections and messages over TCP, or datagrams, against an echoing end, without a protocol
+//! above.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use lab::load::{Pace, Plan, Protocol};
 use lab::machine::read::facts;
 use lab::result::BenchResult;
 
+use super::agent::Agents;
 use super::common::{Close, end, resolve, unstartable};
 use super::keep::{Keep, provenance};
 use super::progress::{Line, stop_on_interrupt};
@@ -18,16 +20,18 @@ use super::render;
 use crate::ask::span;
 use crate::end::{End, Failure, finish};
 
-/// Measure messages over TCP against an end that echoes: `steelyard bench serve`, or a service in front of one.
+/// Measure messages over TCP or UDP against an end that echoes: `steelyard bench serve`, or a service in front of one.
 ///
 /// With kept connections each message and its echo is a transaction (request/response). With --close each transaction has
 /// a connection of its own, from SYN to FIN or reset (connect/request/response), and the rate is connections a second.
+/// Over UDP a connection is a socket with a source port of its own.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   steelyard bench connect 192.0.2.7:7007                          round trips of 8 bytes on 10 connections
   steelyard bench connect 192.0.2.7:7007 --close client -d 30s    connections a second, from SYN to FIN
   steelyard bench connect 192.0.2.7:7007 --close reset --rate 2000 --bytes 128
+  steelyard bench connect 192.0.2.7:7007 --udp --close client     a source port for each datagram
   steelyard bench connect 192.0.2.7:7007 --repeat 10 -o base.json
 
 Exit codes: 0 measured, 2 nothing could be measured, 3 a partial result.")]
@@ -50,6 +54,9 @@ pub struct Args {
     /// Bytes of each message, from 8 on.
     #[arg(long, value_name = "N", default_value_t = 8)]
     bytes: usize,
+    /// Datagrams of UDP; one that is lost has failed as `timeout`.
+    #[arg(long)]
+    udp: bool,
     /// A connection for each message, and who ends it; an echoing end never does by itself.
     #[arg(long, value_enum, value_name = "WHO")]
     close: Option<Close>,
@@ -59,15 +66,17 @@ pub struct Args {
     /// Addresses that connections come from, in turn.
     #[arg(long, value_name = "ADDRESS,…", value_delimiter = ',')]
     from: Vec<IpAddr>,
-    /// A message that has not come back in this time has failed.
-    #[arg(long, value_name = "TIME", value_parser = span, default_value = "10s")]
-    timeout: Duration,
+    /// A message that has not come back in this time has failed; default 10s, with --udp 1s.
+    #[arg(long, value_name = "TIME", value_parser = span)]
+    timeout: Option<Duration>,
     /// Load before the first run that is not counted.
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "0s")]
     warm_up: Duration,
     /// Runs of each test; comparisons need at least 5, better 10.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
+    #[command(flatten)]
+    agents: Agents,
     /// Keep the result in this file, for `steelyard compare`.
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -118,11 +127,14 @@ fn order(args: &Args) -> Result<Order, Failure> {
     plan.threads = args.threads;
     plan.requests = args.requests;
     plan.time = args.duration.or(args.requests.is_none().then_some(DURATION));
-    (plan.timeout, plan.grace) = (args.timeout, args.timeout);
+    plan.datagrams = args.udp;
+    let timeout = args.timeout.unwrap_or(if args.udp { TIMEOUT_UDP } else { TIMEOUT });
+    (plan.timeout, plan.grace) = (timeout, timeout);
     plan.sources.clone_from(&args.from);
     plan.check().map_err(|error| Failure::Unusable(error.to_string()))?;
     let rates = args.rate.clone().map_or_else(Vec::new, |rates| rates.0);
-    Ok(Order { plan, rates, repeats: args.repeat, warm_up: args.warm_up })
+    let (repeats, warm_up, fleet) = (args.repeat, args.warm_up, args.agents.fleet()?);
+    Ok(Order { plan, rates, repeats, warm_up, fleet })
 }
 
 fn settings(args: &Args, order: &Order, result: &mut BenchResult) {
@@ -131,12 +143,16 @@ fn settings(args: &Args, order: &Order, result: &mut BenchResult) {
     };
     set("target", format!("{}:{}", args.target.0, args.target.1));
     set("address", order.plan.target.to_string());
-    set("protocol", format!("TCP, {} B", args.bytes));
+    set("protocol", format!("{}, {} B", if args.udp { "UDP" } else { "TCP" }, args.bytes));
     set("loop", if args.rate.is_some() { "open" } else { "closed" }.to_owned());
     set("connections", order.plan.connections().to_string());
     set("threads", order.plan.threads.to_string());
     set("close", Close::word(args.close));
+    args.agents.tell(&mut set);
     set("timeout", format!("{:?}", order.plan.timeout));
 }
 
 const DURATION: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Nobody sends a lost datagram again.
+const TIMEOUT_UDP: Duration = Duration::from_secs(1);

@@ -14,6 +14,7 @@ use lab::machine::read::facts;
 use lab::result::{BenchResult, Better, Metric, Run};
 use lab::seek::{Found, Objective, SeekEnd, Terms};
 
+use super::agent::Agents;
 use super::common::{Close, resolve, unstartable};
 use super::keep::{Keep, digest, provenance};
 use super::progress::{Line, stop_on_interrupt};
@@ -64,6 +65,9 @@ pub struct Args {
     /// A request that is not answered whole in this time has failed.
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "10s")]
     timeout: Duration,
+    /// HTTP/2, a request at a time on each connection; without TLS the target must know that it is spoken.
+    #[arg(long)]
+    http2: bool,
     /// TLS: a whole handshake for each connection, none resumed.
     #[arg(long)]
     no_resumption: bool,
@@ -85,6 +89,8 @@ pub struct Args {
     /// The highest rate of a search.
     #[arg(long, value_name = "RATE", default_value_t = 1e6, requires = "find_capacity")]
     search_to: f64,
+    #[command(flatten)]
+    agents: Agents,
     /// Keep the result in this file, for `steelyard compare`.
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -104,6 +110,7 @@ Examples:
   steelyard bench http https://shop.example/ --close client --from 192.0.2.7,192.0.2.8
   steelyard bench http http://shop.example/ --scenario shop.toml --repeat 10 -o base.json
   steelyard bench http http://shop.example/ --find-capacity --objective 'p99 < 20ms' -d 5s
+  steelyard bench http http://shop.example/ --rate 50000 --agents 192.0.2.7:7009,192.0.2.8:7009 --token-file token
 
 Exit codes: 0 measured, 1 the search found no rate that holds, 2 nothing could be measured, 3 a partial result:
 something failed, was not reached, or the run was stopped.";
@@ -163,19 +170,22 @@ fn order(args: &Args) -> Result<(Order, Option<String>), Failure> {
         None => Pace::Closed { connections, think: Duration::ZERO },
     };
     plan.persist = Close::persist(args.close);
+    plan.http2 = args.http2;
     plan.threads = args.threads;
     plan.requests = args.requests;
     plan.time = args.duration.or(args.requests.is_none().then_some(DURATION));
     (plan.timeout, plan.grace) = (args.timeout, args.timeout);
     plan.sources.clone_from(&args.from);
     if args.target.secure {
-        let secure = Secure::unverified(&args.target.host, &[b"http/1.1"]);
+        let offered: &[u8] = if args.http2 { b"h2" } else { b"http/1.1" };
+        let secure = Secure::unverified(&args.target.host, &[offered]);
         let secure = secure.map_err(|error| Failure::Unusable(sentence(&error)))?;
         plan.secure = Some(if args.no_resumption { secure.whole_handshakes() } else { secure });
     }
     plan.check().map_err(|error| Failure::Unusable(error.to_string()))?;
     let rates = args.rate.clone().map_or_else(Vec::new, |rates| rates.0);
-    Ok((Order { plan, rates, repeats: args.repeat, warm_up: args.warm_up }, digest))
+    let (repeats, warm_up, fleet) = (args.repeat, args.warm_up, args.agents.fleet()?);
+    Ok((Order { plan, rates, repeats, warm_up, fleet }, digest))
 }
 
 /// What is asked, and the digest of the file it came from.
@@ -230,16 +240,15 @@ fn settings(args: &Args, order: &Order, result: &mut BenchResult) {
     let scheme = if args.target.secure { "https" } else { "http" };
     set("target", format!("{scheme}://{host}{}", args.target.path));
     set("address", plan.target.to_string());
-    set(
-        "protocol",
-        if args.target.secure { "HTTP/1.1 over TLS, certificate not verified" } else { "HTTP/1.1" }
-            .to_owned(),
-    );
+    let version = if args.http2 { "HTTP/2" } else { "HTTP/1.1" };
+    let secure = if args.target.secure { " over TLS, certificate not verified" } else { "" };
+    set("protocol", format!("{version}{secure}"));
     let open = args.rate.is_some() || args.find_capacity;
     set("loop", if open { "open" } else { "closed" }.to_owned());
     set("connections", plan.connections().to_string());
     set("threads", plan.threads.to_string());
     set("close", Close::word(args.close));
+    args.agents.tell(&mut set);
     set("timeout", format!("{:?}", plan.timeout));
     if let Some(time) = plan.time {
         set("duration", format!("{time:?}"));

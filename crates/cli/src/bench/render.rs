@@ -1,5 +1,6 @@
 //! Results as text: what ab prints and more, or JSON. It calculates nothing that the result does not say.
 
+use lab::machine::beside::Beside;
 use lab::result::{BenchResult, Run, Weight};
 use lab::seek::{Found, SeekEnd};
 
@@ -108,7 +109,39 @@ fn one(out: &mut String, run: &Run, connections: &str, paint: Paint) {
         percentiles.row(vec![name.into(), format!("{:.3}", of(&format!("latency-{name}"))).into()]);
     }
     out.push_str(&percentiles.render(100, paint));
+    parts(out, run, paint);
     processors(out, run, paint);
+}
+
+/// What each machine did, where several made the load.
+fn parts(out: &mut String, run: &Run, paint: Paint) {
+    if run.parts.is_empty() {
+        return;
+    }
+    let right = |name| (name, Align::Right);
+    let mut table = Table::new(&[
+        ("agent", Align::Left),
+        right("requests"),
+        right("answered"),
+        right("busiest thread"),
+        right("busiest processor"),
+        right("end"),
+    ]);
+    for part in &run.parts {
+        let most = |shares: &mut dyn Iterator<Item = f64>| {
+            format!("{:.0} %", shares.fold(0.0, f64::max) * 100.0)
+        };
+        table.row(vec![
+            part.agent.clone().into(),
+            count(part.requests).into(),
+            count(part.answered).into(),
+            most(&mut part.threads_busy.iter().copied()).into(),
+            most(&mut part.processors.iter().map(lab::machine::processors::Share::busy)).into(),
+            if part.complete { "whole".into() } else { Cell::coloured("lost", Colour::Bad) },
+        ]);
+    }
+    out.push('\n');
+    out.push_str(&table.render(100, paint));
 }
 
 /// What ab calls connection times.
@@ -166,6 +199,53 @@ fn processors(out: &mut String, run: &Run, paint: Paint) {
         ]);
     }
     out.push('\n');
+    out.push_str(&table.render(100, paint));
+    if let Some(beside) = &run.beside {
+        aside(out, beside, paint);
+    }
+}
+
+/// What else the machine did: switches, memory, interfaces with their queues' interrupts, processes.
+fn aside(out: &mut String, beside: &Beside, paint: Paint) {
+    let gibibytes = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    out.push_str(&format!(
+        "\n{} context switches/s, {} interrupts/s; memory {:.2} GiB, {:.2} free for programs before and {:.2} after\n",
+        rate(beside.context_switches),
+        rate(beside.interrupts),
+        gibibytes(beside.memory_total),
+        gibibytes(beside.memory_available.0),
+        gibibytes(beside.memory_available.1),
+    ));
+    for one in &beside.interfaces {
+        out.push_str(&format!(
+            "{}: received {} packets/s, {:.2} Mbit/s, dropped {}/s; sent {} packets/s, {:.2} Mbit/s\n",
+            one.name,
+            rate(one.received_packets),
+            one.received_bits / 1e6,
+            rate(one.dropped),
+            rate(one.sent_packets),
+            one.sent_bits / 1e6,
+        ));
+    }
+    for queue in &beside.queues {
+        let each = queue.each.iter().map(|(at, found)| format!("processor {at} {}", rate(*found)));
+        let each = each.collect::<Vec<_>>().join(", ");
+        out.push_str(&format!("{} {}: interrupts/s: {each}\n", queue.interface, queue.name));
+    }
+    let mut table = Table::new(&[
+        ("process", Align::Left),
+        ("number", Align::Right),
+        ("processors", Align::Right),
+        ("resident MiB", Align::Right),
+    ]);
+    for process in &beside.processes {
+        table.row(vec![
+            process.name.clone().into(),
+            process.number.to_string().into(),
+            format!("{:.2}", process.processors).into(),
+            format!("{:.1}", process.resident as f64 / f64::from(1 << 20)).into(),
+        ]);
+    }
     out.push_str(&table.render(100, paint));
 }
 

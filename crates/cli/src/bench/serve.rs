@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lab::origin::{Kind, Options, Origin};
+use lab::origin::{Datagrams, Kind, Options, Origin};
 use lab::stream::serve::{Counts, serve};
 
 use super::progress::stop_on_interrupt;
 use crate::end::{End, Failure, finish, sentence};
 use crate::show::screen;
 
-/// Be the other end: echo what comes over TCP for `steelyard bench connect`, or with --stream take part in `steelyard bench
+/// Be the other end: echo what comes over TCP and UDP for `steelyard bench connect`, or with --stream take part in `steelyard bench
 /// stream`; Ctrl-C ends it.
 ///
 /// Whoever reaches the address may use it: listen where only clients of the measurement are. It answers only to who sends,
@@ -54,14 +54,17 @@ fn carry_out(args: &Args) -> Result<End, Failure> {
     let origin = Origin::start(options).map_err(|error| {
         Failure::Unusable(format!("cannot listen on {}: {}", args.listen, sentence(&error)))
     })?;
+    let datagrams = Datagrams::start(origin.address()).map_err(|error| {
+        Failure::Unusable(format!("cannot take datagrams on {}: {error}", origin.address()))
+    })?;
     screen::print(&format!("echoing on {}\n", origin.address()))?;
     while !stop.load(Ordering::Relaxed) {
         std::thread::park_timeout(Duration::from_millis(50));
     }
-    let figures = origin.figures();
+    let (figures, datagrams) = (origin.figures(), datagrams.figures());
     screen::print(&format!(
-        "{} connections accepted, {} refused for want of resources\n",
-        figures.accepted, figures.accept_failed
+        "{} connections accepted, {} refused for want of resources\n{} datagrams echoed, {} left without an answer\n",
+        figures.accepted, figures.accept_failed, datagrams.echoed, datagrams.unanswered
     ))?;
     Ok(End::Done)
 }

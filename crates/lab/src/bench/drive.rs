@@ -6,11 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use thiserror::Error;
+
+use crate::fleet::lead::{Fleet, LeadError, lead};
 use crate::load::{Load, Plan, Report, StartError};
+use crate::machine::beside::{Beside, between};
 use crate::machine::processors::Share;
-use crate::machine::read::counters;
+use crate::machine::read::{counters, texts};
 use crate::poller::now;
-use crate::result::Second;
+use crate::result::{Note, Part, Second};
 
 /// What one run came to.
 #[derive(Clone, Debug)]
@@ -21,12 +25,65 @@ pub struct Driven {
     pub series: Vec<Second>,
     /// What each processor did meanwhile.
     pub processors: Vec<Share>,
+    /// How busy each was in each second of the series.
+    pub busy: Vec<Vec<f64>>,
+    /// What else this machine did.
+    pub beside: Beside,
     /// Share of a processor that each thread of the generator used over the run, 0 to 1.
     pub threads_busy: Vec<f64>,
     /// The largest such share of any thread in any second.
     pub busiest: f64,
     /// Whether it was stopped from outside.
     pub stopped: bool,
+    /// What each machine did, where several made the load.
+    pub parts: Vec<Part>,
+    /// What those machines must have known; of this machine the caller judges.
+    pub notes: Vec<Note>,
+}
+
+/// Why a run could not start.
+#[derive(Debug, Error)]
+pub enum DriveError {
+    /// Here.
+    #[error(transparent)]
+    Here(#[from] StartError),
+    /// Elsewhere.
+    #[error(transparent)]
+    Elsewhere(#[from] LeadError),
+}
+
+/// Runs a plan with other machines.
+pub fn drive_fleet(
+    plan: &Plan,
+    fleet: &Fleet,
+    stop: &Arc<AtomicBool>,
+    told: &mut dyn FnMut(&Second),
+) -> Result<Driven, DriveError> {
+    let (before, earlier, began) = (counters(), texts(), now());
+    let (mut series, mut last) = (Vec::new(), None::<Report>);
+    let led = lead(plan, fleet, stop, &mut |report| {
+        let span = last.as_ref().map_or_else(|| report.clone(), |last| report.since(last));
+        let second = second(&span, report.seconds);
+        told(&second);
+        series.push(second);
+        last = Some(report.clone());
+    })?;
+    if series.is_empty() {
+        series.push(second(&led.report, led.report.seconds));
+    }
+    let seconds = now().since(began).as_secs_f64();
+    Ok(Driven {
+        report: led.report,
+        series,
+        processors: counters().since(&before, seconds),
+        busy: Vec::new(),
+        beside: between(&earlier, &texts(), seconds),
+        threads_busy: Vec::new(),
+        busiest: 0.0,
+        stopped: led.stopped,
+        parts: led.parts,
+        notes: led.notes,
+    })
 }
 
 /// Runs a plan. `stop` ends it early; `told` hears of every second.
@@ -35,8 +92,9 @@ pub fn drive(
     stop: &Arc<AtomicBool>,
     told: &mut dyn FnMut(&Second),
 ) -> Result<Driven, StartError> {
-    let before = counters();
+    let (before, earlier) = (counters(), texts());
     let began = now();
+    let (mut last_counters, mut busy_series) = (before.clone(), Vec::new());
     let load = Load::start(plan)?;
     let stopper = load.stopper();
     let mut last = load.report();
@@ -54,9 +112,12 @@ pub fn drive(
             let second = second(&report.since(&last), report.seconds);
             let cpu = load.cpu();
             busiest = busy(&cpu, &last_cpu, report.seconds - last.seconds).fold(busiest, f64::max);
+            let counters = counters();
+            let shares = counters.since(&last_counters, report.seconds - last.seconds);
+            busy_series.push(shares.iter().map(Share::busy).collect());
             told(&second);
             series.push(second);
-            (last, last_cpu) = (report, cpu);
+            (last, last_cpu, last_counters) = (report, cpu, counters);
         }
         std::thread::park_timeout(LOOK_EVERY);
     }
@@ -65,14 +126,31 @@ pub fn drive(
     let tail = report.since(&last);
     if tail.seconds > SHORTEST_TAIL || series.is_empty() {
         series.push(second(&tail, report.seconds));
+        let shares = counters().since(&last_counters, tail.seconds);
+        busy_series.push(shares.iter().map(Share::busy).collect());
     }
     let none = vec![Duration::ZERO; cpu.len()];
     let threads_busy: Vec<f64> = busy(&cpu, &none, report.seconds).collect();
     if series.len() < 2 {
         busiest = threads_busy.iter().copied().fold(busiest, f64::max);
     }
-    let processors = counters().since(&before, now().since(began).as_secs_f64());
-    Ok(Driven { report, series, processors, threads_busy, busiest, stopped })
+    let seconds = now().since(began).as_secs_f64();
+    let processors = counters().since(&before, seconds);
+    let beside = between(&earlier, &texts(), seconds);
+    let busy = busy_series;
+    let (parts, notes) = (Vec::new(), Vec::new());
+    Ok(Driven {
+        report,
+        series,
+        processors,
+        busy,
+        beside,
+        threads_busy,
+        busiest,
+        stopped,
+        parts,
+        notes,
+    })
 }
 
 fn second(span: &Report, at: f64) -> Second {

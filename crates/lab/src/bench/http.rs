@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::drive::{Driven, drive};
-use crate::load::{Fail, Pace, Plan, Report, StartError};
+use super::drive::{DriveError, Driven, drive, drive_fleet};
+use crate::fleet::lead::Fleet;
+use crate::load::{Fail, Pace, Plan, Report};
 use crate::machine::facts::{Facts, forecast, named};
 use crate::machine::processors::skew;
-use crate::result::{BenchResult, Better, Metric, Run, Second, Weight};
+use crate::result::{BenchResult, Better, Metric, Note, Run, Second, Weight};
 use crate::seek::{Found, Objective, Seek, Terms, Verdict};
 
 /// An order.
@@ -24,6 +25,30 @@ pub struct Order {
     pub repeats: u32,
     /// Load before the first test that is not counted.
     pub warm_up: Duration,
+    /// Who makes the load; `None`: this machine.
+    pub fleet: Option<Fleet>,
+}
+
+impl Order {
+    fn drive(
+        &self,
+        plan: Plan,
+        stop: &Arc<AtomicBool>,
+        told: &mut dyn FnMut(&Second),
+    ) -> Result<Driven, DriveError> {
+        match &self.fleet {
+            Some(fleet) => drive_fleet(&plan, fleet, stop, told),
+            None => Ok(drive(plan, stop, told)?),
+        }
+    }
+
+    /// What limited whoever made the load.
+    fn limits(&self, driven: &Driven, plan: &Plan, facts: &Facts) -> Vec<Note> {
+        match &self.fleet {
+            Some(_) => driven.notes.clone(),
+            None => named(facts, plan, &driven.report, driven.busiest),
+        }
+    }
 }
 
 /// What a listener hears.
@@ -43,16 +68,17 @@ pub enum Told<'a> {
 /// Carries out an order. `stop` ends it; what was measured until then is kept and marked.
 ///
 /// # Errors
-/// The first run could not be started; nothing was measured.
+/// The first run could not be started; nothing was measured. That a later one could not becomes a note.
 pub fn run(
     order: &Order,
     facts: &Facts,
     result: &mut BenchResult,
     stop: &Arc<AtomicBool>,
     told: &mut dyn FnMut(Told<'_>),
-) -> Result<(), StartError> {
+) -> Result<(), DriveError> {
     let tests = tests(order);
-    for (_, plan) in &tests {
+    // Agents look at themselves.
+    for (_, plan) in tests.iter().filter(|_| order.fleet.is_none()) {
         forecast(facts, plan).into_iter().for_each(|note| result.note(note.weight, note.text));
     }
     warm_up(order, &tests, stop, told)?;
@@ -65,8 +91,16 @@ pub fn run(
                 return Ok(());
             }
             told(Told::Begins { test, repeat: (repeat, order.repeats) });
-            let driven = drive(plan.clone(), stop, &mut |second| told(Told::Second(second)))?;
-            let run = judged(&driven, plan, facts, test, repeat, result);
+            let driven = order.drive(plan.clone(), stop, &mut |second| told(Told::Second(second)));
+            let driven = match driven {
+                Err(error) if !result.runs.is_empty() => {
+                    let text = format!("`{test}`, repeat {repeat} could not start: {error}");
+                    result.note(Weight::Partial, text);
+                    return Ok(());
+                }
+                driven => driven?,
+            };
+            let run = judged(order, &driven, (plan, facts), (test, repeat), result);
             result.runs.push(run);
         }
     }
@@ -90,30 +124,29 @@ fn warm_up(
     tests: &[(String, Plan)],
     stop: &Arc<AtomicBool>,
     told: &mut dyn FnMut(Told<'_>),
-) -> Result<(), StartError> {
+) -> Result<(), DriveError> {
     let Some((_, plan)) = tests.first().filter(|_| !order.warm_up.is_zero()) else { return Ok(()) };
     told(Told::Begins { test: "warm-up, not counted", repeat: (1, 1) });
     let plan = Plan { time: Some(order.warm_up), requests: None, ..plan.clone() };
-    drive(plan, stop, &mut |second| told(Told::Second(second))).map(drop)
+    order.drive(plan, stop, &mut |second| told(Told::Second(second))).map(drop)
 }
 
 /// A run as the result keeps it; what must be known of it becomes a note.
 fn judged(
+    order: &Order,
     driven: &Driven,
-    plan: &Plan,
-    facts: &Facts,
-    test: &str,
-    repeat: u32,
+    (plan, facts): (&Plan, &Facts),
+    (test, repeat): (&str, u32),
     result: &mut BenchResult,
 ) -> Run {
     let report = &driven.report;
-    for note in named(facts, plan, report, driven.busiest) {
+    for note in order.limits(driven, plan, facts) {
         result.note(note.weight, format!("`{test}`: {}", note.text));
     }
     if let Some(text) = skew(&driven.processors) {
         result.note_first("receive softirqs", Weight::Hint, text);
     }
-    let mut complete = true;
+    let mut complete = driven.parts.iter().all(|part| part.complete);
     for (grave, text) in shortfalls(driven, plan) {
         complete &= !grave;
         result.note(Weight::Partial, format!("`{test}`, repeat {repeat}: {text}"));
@@ -127,7 +160,10 @@ fn judged(
         series: driven.series.clone(),
         histogram: report.histogram(),
         processors: driven.processors.clone(),
+        busy: driven.busy.clone(),
+        beside: Some(driven.beside.clone()),
         threads_busy: driven.threads_busy.clone(),
+        parts: driven.parts.clone(),
     }
 }
 
@@ -227,7 +263,7 @@ pub fn seek(
     result: &mut BenchResult,
     stop: &Arc<AtomicBool>,
     told: &mut dyn FnMut(Told<'_>),
-) -> Result<Option<Found>, StartError> {
+) -> Result<Option<Found>, DriveError> {
     let mut seek = Seek::new(terms);
     let first = Order { rates: vec![terms.from], ..order.clone() };
     warm_up(&first, &tests(&first), stop, told)?;
@@ -238,12 +274,24 @@ pub fn seek(
         let plan = Plan { pace, ..order.plan.clone() };
         let test = format!("trial at {rate:.0} requests/s");
         told(Told::Begins { test: &test, repeat: (trial, 0) });
-        let driven = drive(plan.clone(), stop, &mut |second| told(Told::Second(second)))?;
-        let limits = named(facts, &plan, &driven.report, driven.busiest);
-        let verdict = verdict(&objective, &driven.report, !limits.is_empty());
+        let driven = order.drive(plan.clone(), stop, &mut |second| told(Told::Second(second)));
+        let driven = match driven {
+            Err(error) if !result.runs.is_empty() => {
+                let text = format!("{test} could not start: {error}; the search is not over");
+                result.note(Weight::Partial, text);
+                return Ok(None);
+            }
+            driven => driven?,
+        };
+        let limits = order.limits(&driven, &plan, facts);
+        let verdict = verdict(
+            &objective,
+            &driven.report,
+            limits.iter().any(|note| note.weight != Weight::Hint),
+        );
         // Trials that miss are what a search is made of: what they lack is no fault of the result.
         let mut aside = BenchResult::new("", Default::default());
-        let run = judged(&driven, &plan, facts, &test, trial, &mut aside);
+        let run = judged(order, &driven, (&plan, facts), (&test, trial), &mut aside);
         result.runs.push(run);
         if verdict == Verdict::ClientLimit {
             limits

@@ -9,6 +9,7 @@ use trace::render::svg::{Svg, escaped};
 
 use super::heat::{grids, maps};
 use super::surface::surfaces;
+use crate::machine::beside::Beside;
 use crate::machine::processors::Share;
 use crate::result::{BenchResult, Run, Weight};
 
@@ -78,6 +79,7 @@ fn draw(page: &mut String, run: &Run) {
         ];
         plot(page, "Latency by the second: half, 99 %, longest", span, &lines, seconds, seconds);
     }
+    busy(page, run);
     let nines = nines(&run.histogram);
     if nines.len() > 1 {
         let span = nines.last().map_or(1.0, |(x, _)| *x);
@@ -90,6 +92,9 @@ fn draw(page: &mut String, run: &Run) {
     }
     processors(page, &run.processors);
     page.push_str("<table>\n<tr><th>figure</th><th>value</th><th>unit</th></tr>\n");
+    if let Some(beside) = &run.beside {
+        aside(page, beside);
+    }
     for metric in &run.metrics {
         let _ = writeln!(
             page,
@@ -107,6 +112,22 @@ fn draw(page: &mut String, run: &Run) {
         );
     }
     page.push_str("</table>\n");
+}
+
+/// Each processor over time.
+fn busy(page: &mut String, run: &Run) {
+    let many = run.busy.iter().map(Vec::len).min().unwrap_or(0).min(run.processors.len());
+    if run.busy.len() < 2 || run.busy.len() != run.series.len() || many == 0 {
+        return;
+    }
+    let over = |at: usize| -> Vec<(f64, f64)> {
+        run.series.iter().zip(&run.busy).map(|(second, busy)| (second.at, busy[at])).collect()
+    };
+    let lines: Vec<(&str, Vec<(f64, f64)>)> =
+        (0..many.min(MOST_LINES)).map(|at| (COLOURS[at % COLOURS.len()], over(at))).collect();
+    let span = run.series.last().map_or(1.0, |second| second.at);
+    let share = |part: f64| format!("{:.0} %", part * 100.0);
+    plot(page, "Processors, not idle, by the second", span, &lines, share, seconds);
 }
 
 /// Each latency against the nines of its percentile: 1 is 90 %, 2 is 99 %.
@@ -177,6 +198,30 @@ fn processors(page: &mut String, shares: &[Share]) {
     page.push_str("</table>\n");
 }
 
+fn aside(page: &mut String, beside: &Beside) {
+    let mut row = |name: &str, value: f64, unit: &str| {
+        let name = escaped(name);
+        let _ = writeln!(page, "<tr><td>{name}</td><td>{}</td><td>{unit}</td></tr>", figure(value));
+    };
+    row("context switches", beside.context_switches, "1/s");
+    row("interrupts", beside.interrupts, "1/s");
+    row("memory free for programs", beside.memory_available.1 as f64, "B");
+    for one in &beside.interfaces {
+        row(&format!("{} received", one.name), one.received_packets, "packets/s");
+        row(&format!("{} sent", one.name), one.sent_packets, "packets/s");
+        row(&format!("{} dropped", one.name), one.dropped, "packets/s");
+    }
+    for queue in &beside.queues {
+        for (processor, rate) in &queue.each {
+            let name = format!("{} {}, processor {processor}", queue.interface, queue.name);
+            row(&name, *rate, "interrupts/s");
+        }
+    }
+    for process in &beside.processes {
+        row(&format!("{} ({})", process.name, process.number), process.processors, "processors");
+    }
+}
+
 fn figure(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         format!("{value:.0}")
@@ -193,6 +238,10 @@ const TOP: f64 = 10.0;
 const HEIGHT: f64 = 160.0;
 /// Runs that are drawn.
 const MOST_RUNS: usize = 60;
+/// Processors that are drawn over time.
+const MOST_LINES: usize = 16;
+/// Classes of the lines, as the style sheet colours them.
+const COLOURS: [&str; 4] = ["rate", "p99", "p50", "max"];
 /// Processors that are listed.
 const MOST_PROCESSORS: usize = 256;
 

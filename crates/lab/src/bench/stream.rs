@@ -6,8 +6,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::machine::beside::between;
 use crate::machine::processors::skew;
-use crate::machine::read::counters;
+use crate::machine::read::{counters, texts};
 use crate::poller::now;
 use crate::result::{BenchResult, Run, Weight};
 use crate::stream::ask::Ask;
@@ -64,15 +65,17 @@ pub fn run(
 }
 
 fn one(ask: &Ask, to: SocketAddr, repeat: u32, result: &mut BenchResult) -> Result<f64, RunError> {
-    let (before, began) = (counters(), now());
+    let (before, earlier, began) = (counters(), texts(), now());
     let seen = client::run(to, ask)?;
-    let processors = counters().since(&before, now().since(began).as_secs_f64());
+    let seconds = now().since(began).as_secs_f64();
+    let processors = counters().since(&before, seconds);
+    let beside = Some(between(&earlier, &texts(), seconds));
     if let Some(text) = skew(&processors) {
         result.note_first("receive softirqs", Weight::Hint, text);
     }
     let metrics = metrics(ask, &seen);
     let throughput = metrics.first().map_or(0.0, |metric| metric.value);
     let (test, complete) = (name(ask), true);
-    result.runs.push(Run { test, repeat, complete, metrics, processors, ..Run::default() });
+    result.runs.push(Run { test, repeat, complete, metrics, processors, beside, ..Run::default() });
     Ok(throughput)
 }

@@ -4,6 +4,7 @@
 
 use super::answer::{Progress, Reader};
 use super::fail::Fail;
+use super::http2::Http2;
 use super::mix::Shot;
 
 /// How a peer ended a connection.
@@ -29,6 +30,7 @@ pub struct Client {
 #[derive(Debug)]
 enum Reading {
     Http(Box<Reader>),
+    Http2(Box<Http2>),
     Echo { matched: usize },
 }
 
@@ -36,6 +38,11 @@ impl Client {
     /// For HTTP.
     pub fn http() -> Client {
         Client::with(Reading::Http(Box::new(Reader::new())))
+    }
+
+    /// For HTTP/2.
+    pub fn http2(secure: bool) -> Client {
+        Client::with(Reading::Http2(Box::new(Http2::new(secure))))
     }
 
     /// For echoed messages.
@@ -50,6 +57,16 @@ impl Client {
     /// The connection is a new one.
     pub fn renewed(&mut self) {
         self.served = 0;
+        if let Reading::Http2(http2) = &mut self.reading {
+            http2.renewed();
+        }
+    }
+
+    /// The connection is there no more.
+    pub fn closed(&mut self) {
+        if let Reading::Http2(http2) = &mut self.reading {
+            http2.closed();
+        }
     }
 
     /// Whether the connection has answered a request before.
@@ -69,6 +86,12 @@ impl Client {
                 let text = shot.and_then(|shot| shot.expect.text.as_ref());
                 reader.expect_next(shot.is_some_and(Shot::is_head), text);
             }
+            Reading::Http2(http2) => {
+                self.out.clear();
+                if let Some(shot) = shots.get(self.which) {
+                    http2.ask(shot);
+                }
+            }
             Reading::Echo { matched } => *matched = 0,
         }
     }
@@ -80,13 +103,17 @@ impl Client {
 
     /// Whether the whole request was sent.
     pub fn is_sent(&self) -> bool {
-        self.written == self.out.len()
+        match &self.reading {
+            Reading::Http2(http2) => http2.pending().is_empty(),
+            Reading::Http(_) | Reading::Echo { .. } => self.written == self.out.len(),
+        }
     }
 
     /// Whether a byte of the current answer has come.
     pub fn began(&self) -> bool {
         match &self.reading {
             Reading::Http(reader) => reader.began(),
+            Reading::Http2(http2) => http2.began(),
             Reading::Echo { matched } => *matched > 0,
         }
     }
@@ -95,17 +122,26 @@ impl Client {
     pub fn body(&self) -> (u64, bool) {
         match &self.reading {
             Reading::Http(reader) => (reader.body_bytes(), reader.found_text()),
+            Reading::Http2(http2) => http2.body(),
             Reading::Echo { matched } => (*matched as u64, true),
         }
     }
 
     /// What is still to be sent.
     pub fn pending(&self) -> &[u8] {
-        if self.busy { &self.out[self.written..] } else { &[] }
+        match &self.reading {
+            // Answers to settings and pings go out whether or not something is asked.
+            Reading::Http2(http2) => http2.pending(),
+            _ if self.busy => &self.out[self.written..],
+            Reading::Http(_) | Reading::Echo { .. } => &[],
+        }
     }
 
     /// So many of the pending bytes were sent.
     pub fn wrote(&mut self, bytes: usize) {
+        if let Reading::Http2(http2) = &mut self.reading {
+            return http2.wrote(bytes);
+        }
         self.written = (self.written + bytes).min(self.out.len());
     }
 
@@ -116,9 +152,18 @@ impl Client {
         }
         let progress = match &mut self.reading {
             Reading::Http(reader) => reader.feed(bytes),
+            Reading::Http2(http2) => http2.received(bytes),
             Reading::Echo { matched } => echoed(&self.out, matched, bytes),
         };
         self.settle(progress)
+    }
+
+    /// Bytes came while nothing was asked: whether the connection can be trusted all the same.
+    pub fn idle(&mut self, bytes: &[u8]) -> bool {
+        match &mut self.reading {
+            Reading::Http2(http2) => http2.idle(bytes),
+            Reading::Http(_) | Reading::Echo { .. } => false,
+        }
     }
 
     /// The peer ended the connection. `None`: nothing was asked, so nothing failed.
@@ -157,7 +202,8 @@ impl Client {
                 self.busy = false;
                 self.served += 1;
                 // An answer that overtook its request leaves the connection in an unknown state.
-                let reusable = reusable && self.is_sent();
+                let whole = matches!(self.reading, Reading::Http2(_)) || self.is_sent();
+                let reusable = reusable && whole;
                 Progress::Whole { status, reusable }
             }
         }

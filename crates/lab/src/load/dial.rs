@@ -15,8 +15,11 @@ pub fn dial(plan: &Plan, number: usize) -> Result<(OwnedFd, bool), Errno> {
     let target = plan.target;
     let family = if target.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let fd = socket_with(family, SocketType::STREAM, flags, None)?;
-    sockopt::set_tcp_nodelay(&fd, true)?;
+    let kind = if plan.datagrams { SocketType::DGRAM } else { SocketType::STREAM };
+    let fd = socket_with(family, kind, flags, None)?;
+    if !plan.datagrams {
+        sockopt::set_tcp_nodelay(&fd, true)?;
+    }
     if matches!(plan.reading, Reading::Slow { .. }) {
         sockopt::set_socket_recv_buffer_size(&fd, 1)?;
     }

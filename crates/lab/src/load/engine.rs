@@ -21,6 +21,7 @@ use super::tally::{Tally, Times, nanos};
 
 use slot::{Asked, Phase, Slot, Wake, What};
 
+mod due;
 mod slot;
 
 /// One thread's load.
@@ -56,6 +57,7 @@ impl Engine {
             Pace::Closed { .. } => None,
         };
         let client = || match plan.protocol {
+            _ if plan.http2 => Client::http2(plan.secure.is_some()),
             Protocol::Http(_) | Protocol::Mix(_) => Client::http(),
             Protocol::Echo { .. } => Client::echo(),
         };
@@ -90,17 +92,6 @@ impl Engine {
     /// The next thing to do.
     pub fn action(&mut self) -> Option<Action> {
         self.actions.pop_front()
-    }
-
-    /// When `tick` must be called next at the latest.
-    pub fn next_due(&self) -> Moment {
-        let wake = self.wakes.peek().map_or(Moment::NEVER, |Reverse(wake)| wake.at);
-        let start = match &self.schedule {
-            Some(schedule) if self.is_asking() => schedule.next(),
-            _ => Moment::NEVER,
-        };
-        let ends = if self.is_asking() { self.ends } else { self.gives_up };
-        wake.min(start).min(ends).min(self.sweep)
     }
 
     /// No request begins any more; answers are waited for during the grace time.
@@ -185,7 +176,8 @@ impl Engine {
         self.tally.bytes_out += bytes as u64;
         let chosen = &mut self.slots[slot];
         chosen.client.wrote(bytes);
-        if let Some(asked) = chosen.asked.as_mut().filter(|_| chosen.client.is_sent()) {
+        let sent = chosen.client.is_sent() && !chosen.client.began();
+        if let Some(asked) = chosen.asked.as_mut().filter(|_| sent) {
             asked.sent = now;
         }
     }
@@ -202,15 +194,19 @@ impl Engine {
             self.close(slot);
             return self.free(slot, self.think(slot), now);
         }
-        if self.slots[slot].asked.is_none() {
-            // Nothing was asked, so no request can have failed; the connection cannot be trusted any more.
-            return self.close(slot);
-        }
         let chosen = &mut self.slots[slot];
-        if let Some(asked) = &mut chosen.asked {
+        let Some(asked) = &mut chosen.asked else {
+            // Nothing was asked, so no request can have failed; what HTTP/2 says then is answered.
+            return if chosen.client.idle(bytes) {
+                self.actions.push_back(Action::Flush(slot));
+            } else {
+                self.close(slot);
+            };
+        };
+        let progress = chosen.client.received(bytes);
+        if chosen.client.began() {
             asked.first.get_or_insert(now);
         }
-        let progress = chosen.client.received(bytes);
         self.settle(slot, progress, now);
     }
 
@@ -278,6 +274,9 @@ impl Engine {
     }
 
     fn settle(&mut self, slot: usize, progress: Progress, now: Moment) {
+        if !self.slots[slot].client.pending().is_empty() {
+            self.actions.push_back(Action::Flush(slot));
+        }
         match progress {
             Progress::More => {}
             Progress::Failed(fail) => self.fail(slot, fail, now),
@@ -351,34 +350,11 @@ impl Engine {
         chosen.paused = false;
         chosen.parting = None;
         chosen.connection = chosen.connection.wrapping_add(1);
+        chosen.client.closed();
         if chosen.phase != Phase::Down {
             chosen.phase = Phase::Down;
             self.actions.push_back(Action::Close(slot));
         }
-    }
-
-    fn expire(&mut self, now: Moment) {
-        for slot in 0..self.slots.len() {
-            let chosen = &self.slots[slot];
-            if chosen.parting.is_some_and(|until| until <= now) {
-                // The answer was counted; that its server does not end the connection is told by its age alone.
-                self.tally.never_ended += 1;
-                self.close(slot);
-                self.free(slot, Duration::ZERO, now);
-            } else if chosen.asked.is_some_and(|asked| asked.deadline <= now) {
-                let connecting = chosen.phase == Phase::Connecting;
-                self.fail(slot, if connecting { Fail::ConnectTimeout } else { Fail::Timeout }, now);
-            }
-        }
-        while self.backlog.front().is_some_and(|intended| *intended + self.plan.timeout <= now) {
-            self.backlog.pop_front();
-            self.not_sent();
-        }
-    }
-
-    fn not_sent(&mut self) {
-        self.tally.in_flight -= 1;
-        self.tally.fail(Fail::NotSent, false);
     }
 
     fn wake(&mut self, at: Moment, slot: usize, what: What) {

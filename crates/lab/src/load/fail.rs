@@ -48,6 +48,8 @@ fails! {
     WrongAnswer = "wrong-answer";
     /// The TLS handshake failed, or a record could not be read.
     Tls = "tls-failed";
+    /// The server did not choose HTTP/2, which was asked for.
+    NoHttp2 = "http2-not-chosen";
     /// A whole answer with another status than was expected.
     UnexpectedStatus = "unexpected-status";
     /// A whole answer whose body has another size than was expected.

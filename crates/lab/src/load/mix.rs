@@ -5,19 +5,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::fail::Fail;
 
 /// Requests of several kinds.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Mix {
     /// The kinds; at least one, at most `MOST_SHOTS`.
     pub shots: Vec<Shot>,
 }
 
 /// One kind of request.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Shot {
     /// What it is called in reports.
     pub name: String,
@@ -40,7 +41,7 @@ pub struct Shot {
 }
 
 /// What an answer must be; `None` is not looked at.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expect {
     /// Its status.
     pub status: Option<u16>,

@@ -5,6 +5,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::fail::Fail;
@@ -12,7 +13,7 @@ use super::mix::{Mix, Shot};
 use super::secure::Secure;
 
 /// Load to make.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Plan {
     /// Where connections go.
     pub target: SocketAddr,
@@ -38,10 +39,14 @@ pub struct Plan {
     pub sources: Vec<IpAddr>,
     /// TLS; `None`: plain.
     pub secure: Option<Secure>,
+    /// HTTP/2, a request at a time on each connection; over TLS it must be chosen (ALPN), without it is known.
+    pub http2: bool,
+    /// Echoes travel as datagrams of UDP; a lost one is a request that timed out.
+    pub datagrams: bool,
 }
 
 /// What is spoken.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Protocol {
     /// HTTP/1.1.
     Http(HttpPlan),
@@ -74,7 +79,7 @@ impl Protocol {
 }
 
 /// HTTP requests.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HttpPlan {
     /// The request target, such as `/bytes/1024`.
     pub target: String,
@@ -106,7 +111,7 @@ impl HttpPlan {
 }
 
 /// How fast to ask.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pace {
     /// Each connection asks again as soon as it was answered, after a pause.
     Closed {
@@ -125,7 +130,7 @@ pub enum Pace {
 }
 
 /// Whether connections serve more than one request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Persist {
     /// As many as the peer allows.
     KeepAlive,
@@ -136,7 +141,7 @@ pub enum Persist {
 }
 
 /// Who ends a connection after its one request, and keeps it in TIME_WAIT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Closer {
     /// The client, as soon as the answer is whole; the server is not told before.
     Client,
@@ -159,7 +164,7 @@ impl Persist {
 }
 
 /// How answers are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reading {
     /// As fast as they come.
     Fast,
@@ -187,6 +192,16 @@ pub enum PlanError {
     /// An echoed message must hold its number and fit the buffers.
     #[error("echoed messages must have between 8 and 1,048,576 bytes")]
     EchoBytes,
+    /// What HTTP/2 has no word for.
+    #[error(
+        "HTTP/2 carries requests of a mix, and has no field that makes a server close its connection"
+    )]
+    Http2,
+    /// What has no meaning for datagrams, or does not fit one.
+    #[error(
+        "datagrams echo messages of at most 65,507 bytes without TLS, and have no reset: there is nothing to reset"
+    )]
+    Datagrams,
     /// A target or host that would break the request's grammar.
     #[error(
         "targets must begin with '/', and neither targets nor the host may hold spaces or control characters"
@@ -224,6 +239,8 @@ impl Plan {
             reading: Reading::Fast,
             sources: Vec::new(),
             secure: None,
+            http2: false,
+            datagrams: false,
         }
     }
 
@@ -246,6 +263,13 @@ impl Plan {
         if let Some(ip) = self.sources.iter().find(|ip| ip.is_ipv4() != self.target.is_ipv4()) {
             return Err(PlanError::Source(*ip, self.target));
         }
+        if self.datagrams && !self.fits_datagrams() {
+            return Err(PlanError::Datagrams);
+        }
+        let is_mix = matches!(self.protocol, Protocol::Mix(_));
+        if self.http2 && (self.datagrams || !is_mix || self.persist.says_close()) {
+            return Err(PlanError::Http2);
+        }
         match &self.protocol {
             Protocol::Mix(mix) => Ok(mix.check()?),
             Protocol::Echo { bytes } if !(8..=MAX_BODY).contains(bytes) => {
@@ -254,6 +278,11 @@ impl Plan {
             Protocol::Echo { .. } => Ok(()),
             Protocol::Http(http) => check_http(http),
         }
+    }
+
+    fn fits_datagrams(&self) -> bool {
+        let fits = matches!(self.protocol, Protocol::Echo { bytes } if bytes <= MOST_DATAGRAM);
+        fits && self.secure.is_none() && self.persist != Persist::ClosedBy(Closer::Reset)
     }
 
     /// Connections over all threads at most.
@@ -277,6 +306,8 @@ fn check_http(http: &HttpPlan) -> Result<(), PlanError> {
 }
 
 const MAX_BODY: usize = 1 << 20;
+/// What a datagram of UDP over IPv4 can hold.
+const MOST_DATAGRAM: usize = 65_507;
 
 #[cfg(test)]
 mod tests {
@@ -299,6 +330,16 @@ mod tests {
         assert_eq!(with(&|p| p.pace = open(f64::NAN)), Err(PlanError::Rate));
         assert_eq!(with(&|p| p.timeout = Duration::ZERO), Err(PlanError::Timeout));
         assert_eq!(with(&|p| p.protocol = Protocol::Echo { bytes: 7 }), Err(PlanError::EchoBytes));
+        let echo = |bytes, persist| {
+            with(&move |p| {
+                p.protocol = Protocol::Echo { bytes };
+                (p.datagrams, p.persist) = (true, persist);
+            })
+        };
+        assert_eq!(echo(65_507, Persist::KeepAlive), Ok(()));
+        assert_eq!(echo(65_508, Persist::KeepAlive), Err(PlanError::Datagrams));
+        assert_eq!(echo(8, Persist::ClosedBy(Closer::Reset)), Err(PlanError::Datagrams));
+        assert_eq!(with(&|p| p.datagrams = true), Err(PlanError::Datagrams), "HTTP");
         let http = |target: &str, post_bytes| {
             let mut http = HttpPlan::get("x", target);
             http.post_bytes = post_bytes;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
+use super::counts::{Counts, CountsError};
 use super::fail::Fail;
 use super::tally::Tally;
 
@@ -109,6 +110,27 @@ impl Report {
             broken_threads,
             tally,
         }
+    }
+
+    /// Its counts, to be told to another machine.
+    pub fn counts(&self) -> Counts {
+        Counts::of(&self.tally)
+    }
+
+    /// Of what several machines counted during `span`.
+    ///
+    /// # Errors
+    /// Counts of one of them are none.
+    pub fn of_all<'a>(
+        all: impl IntoIterator<Item = &'a Counts>,
+        span: Duration,
+        broken_threads: usize,
+    ) -> Result<Report, CountsError> {
+        let mut sum = Tally::new()?;
+        for counts in all {
+            sum.merge(&counts.tally()?);
+        }
+        Ok(Report::new(sum, span, broken_threads))
     }
 
     /// What happened between `earlier`, a report of the same run, and this one.

@@ -9,13 +9,40 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, SignatureScheme};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// TLS towards the target.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "Wanted", try_from = "Wanted")]
 pub struct Secure {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
+    wanted: Wanted,
+}
+
+/// The same in words, as one machine tells another.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Wanted {
+    name: String,
+    protocols: Vec<Vec<u8>>,
+    resumed: bool,
+}
+
+impl From<Secure> for Wanted {
+    fn from(secure: Secure) -> Wanted {
+        secure.wanted
+    }
+}
+
+impl TryFrom<Wanted> for Secure {
+    type Error = SecureError;
+
+    fn try_from(wanted: Wanted) -> Result<Secure, SecureError> {
+        let protocols: Vec<&[u8]> = wanted.protocols.iter().map(Vec::as_slice).collect();
+        let secure = Secure::unverified(&wanted.name, &protocols)?;
+        Ok(if wanted.resumed { secure } else { secure.whole_handshakes() })
+    }
 }
 
 /// Why TLS cannot be spoken.
@@ -42,8 +69,10 @@ impl Secure {
             .dangerous()
             .with_custom_certificate_verifier(anybody)
             .with_no_client_auth();
-        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-        Ok(Secure { config: Arc::new(config), name: parsed })
+        let protocols: Vec<Vec<u8>> = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+        config.alpn_protocols.clone_from(&protocols);
+        let wanted = Wanted { name: name.to_owned(), protocols, resumed: true };
+        Ok(Secure { config: Arc::new(config), name: parsed, wanted })
     }
 
     /// The same without resumption: every connection makes a whole handshake.
@@ -51,13 +80,18 @@ impl Secure {
         let mut config = ClientConfig::clone(&self.config);
         config.resumption = rustls::client::Resumption::disabled();
         self.config = Arc::new(config);
+        self.wanted.resumed = false;
         self
+    }
+
+    /// The library's own side of a new connection.
+    pub fn connection(&self) -> Result<ClientConnection, rustls::Error> {
+        ClientConnection::new(self.config.clone(), self.name.clone())
     }
 
     /// A session for a new connection.
     pub fn session(&self) -> Result<Session, rustls::Error> {
-        let machine = ClientConnection::new(self.config.clone(), self.name.clone())?;
-        Ok(Session { machine: Box::new(machine), out: Vec::new(), sent: 0 })
+        Ok(Session { machine: Box::new(self.connection()?), out: Vec::new(), sent: 0 })
     }
 }
 

@@ -138,11 +138,13 @@ impl Tally {
         span
     }
 
-    fn histograms(&self) -> [&Histogram<u64>; 5] {
+    /// All of them, always in this order.
+    pub(super) fn histograms(&self) -> [&Histogram<u64>; 5] {
         [&self.latency, &self.service, &self.connect, &self.waiting, &self.lag]
     }
 
-    fn histograms_mut(&mut self) -> [&mut Histogram<u64>; 5] {
+    /// The same, to be changed.
+    pub(super) fn histograms_mut(&mut self) -> [&mut Histogram<u64>; 5] {
         [&mut self.latency, &mut self.service, &mut self.connect, &mut self.waiting, &mut self.lag]
     }
 }

@@ -189,6 +189,10 @@ impl Thread {
                 Ok(sent) => self.engine.wrote(slot, sent, now()),
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
+                // A socket of datagrams tells an error once, and nothing can be read behind it.
+                Err(error) if self.plan.datagrams => {
+                    return self.engine.connect_failed(slot, connect_fail(error), now());
+                }
                 // An answer may have come before the end: reading finds it, then the end.
                 Err(_) => return self.read(slot, true),
             }
@@ -228,6 +232,8 @@ impl Thread {
     /// Reads until the kernel has no more; `to_the_end`: also past a read that did not fill the buffer.
     fn read(&mut self, slot: usize, to_the_end: bool) {
         let serial = self.sockets[slot].serial;
+        // One datagram fills no buffer, and says nothing of the next.
+        let to_the_end = to_the_end || self.plan.datagrams;
         while let Some(fd) = self.sockets[slot].fd.as_ref()
             && self.sockets[slot].serial == serial
         {
@@ -248,6 +254,9 @@ impl Thread {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
                 Err(_) if handshaking => self.fail_tls(slot),
+                Err(error) if self.plan.datagrams => {
+                    self.engine.connect_failed(slot, connect_fail(error), now());
+                }
                 Err(_) => self.engine.ended(slot, End::Reset, now()),
             }
         }
@@ -264,6 +273,9 @@ impl Thread {
             return self.fail_tls(slot);
         }
         let established = handshaking && !tls.is_handshaking();
+        if established && self.plan.http2 && tls.protocol() != Some(b"h2") {
+            return self.engine.connect_failed(slot, Fail::NoHttp2, now());
+        }
         if established {
             self.engine.connected(slot, now());
         }

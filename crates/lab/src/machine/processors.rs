@@ -116,38 +116,20 @@ pub fn skew(shares: &[Share]) -> Option<String> {
     if shares.len() < 2 || all < LEAST_RATE || part < (even * 2.0).min(0.8) {
         return None;
     }
-    let mask = mask(shares.iter().map(|share| share.number));
     Some(format!(
-        "processor {} took {:.0} % of {:.0} receive softirqs a second and was {:.0} % busy, the others {:.0} %: spread \
-         receiving with as many RSS queues as processors (ethtool -L DEV combined {}), or without queues with RPS \
-         (echo {mask} > /sys/class/net/DEV/queues/rx-0/rps_cpus)",
+        "processor {} took {:.0} % of {:.0} receive softirqs a second and was {:.0} % busy, the others {:.0} %: `steelyard \
+         doctor cores` computes what spreads them on this machine (RSS queues, masks of RPS and XPS, flows of RFS)",
         most.number,
         part * 100.0,
         all,
         most.busy() * 100.0,
         others(shares, most) * 100.0,
-        shares.len(),
     ))
 }
 
 fn others(shares: &[Share], most: &Share) -> f64 {
     let busy = shares.iter().filter(|share| share.number != most.number).map(Share::busy);
     busy.sum::<f64>() / (shares.len() - 1).max(1) as f64
-}
-
-/// A mask as rps_cpus takes it: groups of eight digits from the highest, by commas.
-fn mask(numbers: impl Iterator<Item = u32>) -> String {
-    let mut groups = vec![0_u32];
-    for number in numbers {
-        let at = (number / 32) as usize;
-        if groups.len() <= at {
-            groups.resize(at + 1, 0);
-        }
-        groups[at] |= 1 << (number % 32);
-    }
-    let mut words = groups.iter().rev();
-    let first = words.next().map_or_else(String::new, |group| format!("{group:x}"));
-    words.fold(first, |text, group| format!("{text},{group:08x}"))
 }
 
 /// Receive softirqs a second below which their place does not matter.
@@ -176,7 +158,10 @@ mod tests {
         assert_eq!((shares[0].busy(), shares[0].net_rx, shares[1].net_rx), (1.0, 9_900.0, 100.0));
         assert!((shares[1].idle - 0.85).abs() < 1e-9);
         let words = skew(&shares).unwrap();
-        assert!(words.contains("processor 0 took 99 %") && words.contains("echo 3 >"), "{words}");
+        assert!(
+            words.contains("processor 0 took 99 %") && words.contains("doctor cores"),
+            "{words}"
+        );
         let even = after.since(&Counters::read(BEFORE, &softirqs(6_900, 0)), 1.0);
         assert_eq!(skew(&even), None, "78 and 22");
         assert_eq!(skew(&shares[..1]), None, "one alone is not uneven");
@@ -188,12 +173,5 @@ mod tests {
             assert_eq!(Counters::read(text, text), Counters::default(), "{text:?}");
         }
         assert!(Counters::default().since(&Counters::default(), 1.0).is_empty());
-    }
-
-    #[test]
-    fn masks() {
-        assert_eq!(mask(0..2), "3");
-        assert_eq!(mask(0..40), "ff,ffffffff");
-        assert_eq!(mask([33].into_iter()), "2,00000000");
     }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use super::beside::Texts;
 use super::facts::Facts;
 use super::processors::Counters;
 
@@ -13,12 +15,54 @@ pub fn counters() -> Counters {
     Counters::read(&text("/proc/stat"), &text("/proc/softirqs"))
 }
 
+/// Everything that changes beside a run.
+pub fn texts() -> Texts {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter(|entry| {
+        entry.file_name().as_encoded_bytes().first().is_some_and(u8::is_ascii_digit)
+    });
+    // A process that ended meanwhile has no text any more.
+    let processes = numbers.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    Texts {
+        stat: text("/proc/stat"),
+        memory: text("/proc/meminfo"),
+        interrupts: text("/proc/interrupts"),
+        interfaces: text("/proc/net/dev"),
+        processes: processes.collect(),
+        owners: owners(),
+    }
+}
+
+/// Which interface's device each interrupt belongs to, or the device that carries it (virtio's does).
+fn owners() -> BTreeMap<u32, String> {
+    let numbers = |dir: &Path| -> Vec<u32> {
+        let entries = fs::read_dir(dir.join("msi_irqs")).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    };
+    let mut out = BTreeMap::new();
+    for entry in fs::read_dir("/sys/class/net").into_iter().flatten().flatten() {
+        let Ok(device) = entry.path().join("device").canonicalize() else { continue };
+        let own = numbers(&device);
+        let all =
+            if own.is_empty() { device.parent().map(numbers).unwrap_or_default() } else { own };
+        let name = entry.file_name().to_string_lossy().into_owned();
+        out.extend(all.into_iter().map(|number| (number, name.clone())));
+    }
+    out
+}
+
 /// Seconds of processor time that a process has used (proc(5), stat, fields 14 and 15, in hundredths); `None`: there is none.
 pub fn used_by(process: u32) -> Option<f64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let mut fields = stat[stat.rfind(')')? + 1..].split_whitespace().skip(11);
     let mut ticks = || fields.next()?.parse::<f64>().ok();
     Some((ticks()? + ticks()?) / 100.0)
+}
+
+/// Descriptors that this process may open, and that it may allow itself.
+pub fn descriptor_limits() -> (u64, u64) {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    (current.unwrap_or(u64::MAX), maximum.unwrap_or(u64::MAX))
 }
 
 /// Lets this process open as many descriptors as it may; what that is, `facts` tells.

@@ -50,5 +50,9 @@ fn the_table_is_the_studys() {
     assert!(
         (gain.source.unwrap() - 13.10).abs() < 0.01 && (gain.ours.unwrap() - 13.0).abs() < 0.01
     );
+    // Per cent of the figure and points of processor time are two things.
+    let (before, after) = source::PROCESSOR;
+    assert!((after - before - 3.56).abs() < 1e-9);
+    assert!(((after / before - 1.0) * 100.0 - 3.724).abs() < 5e-4);
     assert!(gain.differs.starts_with("2 processors here, 16 there"));
 }

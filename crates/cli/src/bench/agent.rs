@@ -1,0 +1,94 @@
+//! `steelyard bench agent`: makes load for another machine's benchmark; and what leads such agents.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use daemon::keep::{Kept, trusted};
+use lab::fleet::agent::serve;
+use lab::fleet::channel::Token;
+use lab::fleet::lead::Fleet;
+use lab::machine::read::{facts, raise_descriptors};
+
+use super::common::{end, resolve};
+use super::progress::{say_line, stop_on_interrupt};
+use crate::end::{End, Failure, finish, sentence};
+use crate::show::screen;
+
+/// Make load for a benchmark that another machine leads with --agents, until Ctrl-C.
+///
+/// Leader and agent talk over TLS and prove to each other that they know the same token; nobody else is listened to. The
+/// agent connects to whatever target its leader names.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  head -c 32 /dev/urandom | base64 > token; chmod 600 token     once; the same file on every machine
+  steelyard bench agent 192.0.2.7:7009 --token-file token
+
+Exit codes: 0 stopped, 2 the address cannot be listened on or the token cannot be used.")]
+pub struct Args {
+    /// Where to listen; port 0 lets the kernel choose.
+    #[arg(value_name = "ADDRESS:PORT")]
+    listen: SocketAddr,
+    /// A file that holds what leader and agents know; nobody else may read it.
+    #[arg(long, value_name = "FILE")]
+    token_file: PathBuf,
+}
+
+/// Other machines that make the load.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Agents {
+    /// Machines that make the load in equal parts instead of this one: where `steelyard bench agent` listens.
+    #[arg(long, value_name = "HOST:PORT,…", value_delimiter = ',', value_parser = end, requires = "token_file")]
+    agents: Vec<(String, u16)>,
+    /// The file with what they know.
+    #[arg(long, value_name = "FILE", requires = "agents")]
+    token_file: Option<PathBuf>,
+}
+
+impl Agents {
+    /// Who they are; `None`: this machine makes the load.
+    pub fn fleet(&self) -> Result<Option<Fleet>, Failure> {
+        let Some(file) = &self.token_file else { return Ok(None) };
+        let agents = self.agents.iter().map(|(host, port)| resolve(host, *port, &[]));
+        Ok(Some(Fleet { agents: agents.collect::<Result<_, _>>()?, token: token(file)? }))
+    }
+
+    /// As settings say it.
+    pub fn tell(&self, set: &mut impl FnMut(&str, String)) {
+        if !self.agents.is_empty() {
+            let all = self.agents.iter().map(|(host, port)| format!("{host}:{port}"));
+            set("agents", all.collect::<Vec<_>>().join(", "));
+        }
+    }
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(false, carry_out(args))
+}
+
+fn carry_out(args: &Args) -> Result<End, Failure> {
+    let token = token(&args.token_file)?;
+    raise_descriptors();
+    let stop = stop_on_interrupt()?;
+    let unusable = |error: std::io::Error| {
+        Failure::Unusable(format!("cannot listen on {}: {error}", args.listen))
+    };
+    let listener = TcpListener::bind(args.listen).map_err(unusable)?;
+    screen::print(&format!("agent on {}\n", listener.local_addr().map_err(unusable)?))?;
+    let told = |from: SocketAddr, what: &str| say_line(&format!("{from}: {what}\n"));
+    serve(&listener, &token, &facts(), &stop, &told)
+        .map_err(|error| Failure::Unusable(sentence(&error)))?;
+    Ok(End::Done)
+}
+
+fn token(file: &Path) -> Result<Token, Failure> {
+    let unusable =
+        |why: String| Failure::Unusable(format!("the token file {}: {why}", file.display()));
+    let text = trusted(file, LONGEST, Kept::Unread).map_err(unusable)?;
+    Token::new(&text).map_err(|error| unusable(error.to_string()))
+}
+
+/// Bytes of a token's file.
+const LONGEST: u64 = 4_096;

@@ -1,0 +1,151 @@
+//! An agent: makes its part of a load for whoever knows the token, and tells what it counts.
+//!
+//! A leader that vanishes ends its load. It resolves no names and keeps nothing.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use super::channel::{Certified, Channel, ChannelError, Token};
+use super::talk::{Done, Figures, PATIENCE, TELL_EVERY, ToAgent, ToLeader, VERSION};
+use crate::load::{Load, Plan};
+use crate::machine::facts::{Facts, forecast, named};
+use crate::machine::read::counters;
+
+/// Serves leaders until `stop`; `told` hears of what becomes of each.
+///
+/// # Errors
+/// No certificate could be made, or the listener is none.
+pub fn serve(
+    listener: &TcpListener,
+    token: &Token,
+    facts: &Facts,
+    stop: &AtomicBool,
+    told: &(dyn Fn(SocketAddr, &str) + Sync),
+) -> Result<(), ChannelError> {
+    let certified = Certified::new()?;
+    listener.set_nonblocking(true)?;
+    let (busy, open) = (Mutex::new(()), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        while !stop.load(Ordering::Relaxed) {
+            let (socket, from) = match listener.accept() {
+                Ok(came) => came,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    std::thread::park_timeout(LOOK_EVERY);
+                    continue;
+                }
+                Err(_) => continue,
+            };
+            if open.load(Ordering::Relaxed) >= MOST_TALKS {
+                told(from, "refused: too many talk to this agent");
+                continue;
+            }
+            open.fetch_add(1, Ordering::Relaxed);
+            let (certified, busy, open) = (&certified, &busy, &open);
+            scope.spawn(move || {
+                match one(socket, certified, token, (facts, busy), stop) {
+                    Ok(answered) => told(from, &format!("done: {answered} answered")),
+                    Err(error) => told(from, &format!("ended: {error}")),
+                }
+                open.fetch_sub(1, Ordering::Relaxed);
+            });
+        }
+    });
+    Ok(())
+}
+
+/// Talks with one leader; how many requests were answered.
+fn one(
+    socket: TcpStream,
+    certified: &Certified,
+    token: &Token,
+    (facts, busy): (&Facts, &Mutex<()>),
+    stop: &AtomicBool,
+) -> Result<u64, ChannelError> {
+    socket.set_nonblocking(false)?;
+    let mut channel = Channel::accept(socket, certified, token)?;
+    let ToAgent::Order { version, plan } = channel.expect(PATIENCE)? else {
+        channel.say(&ToLeader::Refused("an order is expected first".to_owned()))?;
+        return Ok(0);
+    };
+    // Loads that overlap would each be the other's limit.
+    let Ok(_alone) = busy.try_lock() else {
+        channel.say(&ToLeader::Refused("it makes load for somebody else".to_owned()))?;
+        return Ok(0);
+    };
+    let plan = *plan;
+    let refused = match plan.check() {
+        _ if version != VERSION => Some(format!("it speaks version {VERSION}, not {version}")),
+        Err(error) => Some(error.to_string()),
+        Ok(()) => None,
+    };
+    if let Some(text) = refused {
+        channel.say(&ToLeader::Refused(text))?;
+        return Ok(0);
+    }
+    let about =
+        format!("{}, {}, {} × {}", facts.host, facts.kernel, facts.processors, facts.processor);
+    channel.say(&ToLeader::Ready { notes: forecast(facts, &plan), about })?;
+    match channel.expect(PATIENCE + PATIENCE)? {
+        ToAgent::Go => load(&mut channel, plan, facts, stop),
+        ToAgent::Stop | ToAgent::Order { .. } => Ok(0),
+    }
+}
+
+fn load(
+    channel: &mut Channel,
+    plan: Plan,
+    facts: &Facts,
+    stop: &AtomicBool,
+) -> Result<u64, ChannelError> {
+    let before = counters();
+    let load = match Load::start(plan.clone()) {
+        Ok(load) => load,
+        Err(error) => {
+            channel.say(&ToLeader::Refused(error.to_string()))?;
+            return Ok(0);
+        }
+    };
+    let (mut tell, mut busiest) = (Instant::now() + TELL_EVERY, 0.0_f64);
+    let (mut last, mut last_cpu) = (0.0, load.cpu());
+    while !load.is_finished() {
+        // Whoever leads and vanishes ends the load: it is dropped.
+        if matches!(channel.hear(LOOK_EVERY)?, Some(ToAgent::Stop)) || stop.load(Ordering::Relaxed)
+        {
+            load.stopper().stop();
+        }
+        if Instant::now() < tell {
+            continue;
+        }
+        tell = Instant::now() + TELL_EVERY;
+        let report = load.report();
+        if report.seconds - last >= 1.0 {
+            let cpu = load.cpu();
+            let spent = cpu.iter().zip(&last_cpu).map(|(now, then)| now.saturating_sub(*then));
+            let most = spent.max().unwrap_or_default().as_secs_f64();
+            busiest = busiest.max(most / (report.seconds - last));
+            (last, last_cpu) = (report.seconds, cpu);
+        }
+        let figures = Figures { seconds: report.seconds, counts: report.counts() };
+        channel.say(&ToLeader::Figures(figures))?;
+    }
+    let cpu = load.cpu();
+    let report = load.wait();
+    let seconds = report.seconds.max(1e-9);
+    let threads_busy: Vec<f64> = cpu.iter().map(|spent| spent.as_secs_f64() / seconds).collect();
+    let done = Done {
+        figures: Figures { seconds: report.seconds, counts: report.counts() },
+        broken_threads: report.broken_threads,
+        notes: named(facts, &plan, &report, threads_busy.iter().copied().fold(busiest, f64::max)),
+        processors: counters().since(&before, seconds),
+        threads_busy,
+    };
+    channel.say(&ToLeader::Done(done))?;
+    Ok(report.answered)
+}
+
+/// Leaders and strangers that talk to an agent at a time.
+const MOST_TALKS: usize = 16;
+const LOOK_EVERY: Duration = Duration::from_millis(20);

@@ -1,0 +1,311 @@
+//! A line-wise channel over TLS between two who know the same token. One file owns the socket.
+//!
+//! Certificates are made for the moment and vouch for nobody. Each side proves that it knows the token for this very
+//! session (RFC 5705 keying material under HMAC), so that nobody between them can pass either proof on.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use aws_lc_rs::hmac;
+use rustls::crypto::aws_lc_rs::default_provider;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{Connection, ServerConfig, ServerConnection};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+use crate::load::{Secure, SecureError};
+
+/// What both sides know.
+#[derive(Clone)]
+pub struct Token(hmac::Key);
+
+/// Why a text is no token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "a token has at least {LEAST_TOKEN} characters; make one with: head -c 32 /dev/urandom | base64"
+)]
+pub struct TokenError;
+
+/// Why a channel is none, or no longer.
+#[derive(Debug, Error)]
+pub enum ChannelError {
+    /// The socket.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// TLS.
+    #[error("TLS: {0}")]
+    Tls(#[from] rustls::Error),
+    /// TLS could not be set up.
+    #[error(transparent)]
+    Secure(#[from] SecureError),
+    /// No certificate for the moment.
+    #[error("no certificate could be made: {0}")]
+    Certificate(#[from] rcgen::Error),
+    /// The other side has ended it.
+    #[error("the other side has ended the connection")]
+    Ended,
+    /// Nothing came in time.
+    #[error("the other side said nothing for {0:?}")]
+    Silent(Duration),
+    /// The other side does not know the token.
+    #[error("the other side does not know the token: use the same file on both")]
+    Stranger,
+    /// More than a line may have.
+    #[error("a line of more than {MOST_LINE} bytes")]
+    Long,
+    /// Not what is said here.
+    #[error("not understood: {0}; use the same version of this program on both sides")]
+    Words(#[from] serde_json::Error),
+}
+
+/// A channel whose other side has proven that it knows the token.
+#[derive(Debug)]
+pub struct Channel {
+    socket: TcpStream,
+    tls: Connection,
+    held: Vec<u8>,
+}
+
+/// What serves sessions.
+#[derive(Clone, Debug)]
+pub struct Certified(Arc<ServerConfig>);
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Token")
+    }
+}
+
+impl Token {
+    /// From a file's text; spaces around it do not count.
+    pub fn new(text: &str) -> Result<Token, TokenError> {
+        let text = text.trim();
+        if text.len() < LEAST_TOKEN {
+            return Err(TokenError);
+        }
+        Ok(Token(hmac::Key::new(hmac::HMAC_SHA256, text.as_bytes())))
+    }
+}
+
+impl Certified {
+    /// With a certificate for the moment.
+    pub fn new() -> Result<Certified, ChannelError> {
+        let made = rcgen::generate_simple_self_signed(vec![NAME.to_owned()])?;
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+        let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_protocol_versions(&[&rustls::version::TLS13])?
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)?;
+        Ok(Certified(Arc::new(config)))
+    }
+}
+
+impl Channel {
+    /// The leader's side.
+    pub fn connect(to: SocketAddr, token: &Token) -> Result<Channel, ChannelError> {
+        let socket = TcpStream::connect_timeout(&to, CONNECTING)?;
+        let secure = Secure::unverified(NAME, &[])?;
+        let mut channel = Channel::over(socket, Connection::Client(secure.connection()?))?;
+        let deadline = Instant::now() + PROVING;
+        channel.shake(deadline)?;
+        channel.write(&channel.proof(token, LEADER)?)?;
+        channel.verify(token, AGENT, deadline)?;
+        Ok(channel)
+    }
+
+    /// The agent's side: a stranger learns nothing but that a token is wanted.
+    pub fn accept(
+        socket: TcpStream,
+        certified: &Certified,
+        token: &Token,
+    ) -> Result<Channel, ChannelError> {
+        let tls = Connection::Server(ServerConnection::new(certified.0.clone())?);
+        let mut channel = Channel::over(socket, tls)?;
+        let deadline = Instant::now() + PROVING;
+        channel.shake(deadline)?;
+        channel.verify(token, LEADER, deadline)?;
+        channel.write(&channel.proof(token, AGENT)?)?;
+        Ok(channel)
+    }
+
+    /// Says something.
+    pub fn say(&mut self, what: &impl Serialize) -> Result<(), ChannelError> {
+        let mut line = serde_json::to_vec(what)?;
+        line.push(b'\n');
+        self.write(&line)
+    }
+
+    /// What the other side says within `wait`; `None`: nothing whole yet.
+    pub fn hear<T: DeserializeOwned>(&mut self, wait: Duration) -> Result<Option<T>, ChannelError> {
+        let deadline = Instant::now() + wait;
+        loop {
+            if let Some(end) = self.held.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.held.drain(..=end).collect();
+                return Ok(Some(serde_json::from_slice(&line)?));
+            }
+            if self.held.len() > MOST_LINE {
+                return Err(ChannelError::Long);
+            }
+            if !self.pump(deadline)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The same, but silence is an error.
+    pub fn expect<T: DeserializeOwned>(&mut self, wait: Duration) -> Result<T, ChannelError> {
+        self.hear(wait)?.ok_or(ChannelError::Silent(wait))
+    }
+
+    fn over(socket: TcpStream, mut tls: Connection) -> Result<Channel, ChannelError> {
+        socket.set_nodelay(true)?;
+        socket.set_write_timeout(Some(WRITING))?;
+        tls.set_buffer_limit(None);
+        Ok(Channel { socket, tls, held: Vec::new() })
+    }
+
+    fn shake(&mut self, deadline: Instant) -> Result<(), ChannelError> {
+        while self.tls.is_handshaking() {
+            if !self.pump(deadline)? {
+                return Err(ChannelError::Silent(PROVING));
+            }
+        }
+        self.flush()
+    }
+
+    fn proof(&self, token: &Token, who: &[u8]) -> Result<Vec<u8>, ChannelError> {
+        let material = self.material(who)?;
+        Ok(hmac::sign(&token.0, &material).as_ref().to_vec())
+    }
+
+    fn verify(&mut self, token: &Token, who: &[u8], deadline: Instant) -> Result<(), ChannelError> {
+        while self.held.len() < PROOF {
+            match self.pump(deadline) {
+                Ok(true) => {}
+                Ok(false) => return Err(ChannelError::Silent(PROVING)),
+                // An agent that does not believe us just ends.
+                Err(ChannelError::Ended) => return Err(ChannelError::Stranger),
+                Err(error) => return Err(error),
+            }
+        }
+        let proof: Vec<u8> = self.held.drain(..PROOF).collect();
+        let material = self.material(who)?;
+        hmac::verify(&token.0, &material, &proof).map_err(|_| ChannelError::Stranger)
+    }
+
+    fn material(&self, who: &[u8]) -> Result<[u8; PROOF], ChannelError> {
+        Ok(self.tls.export_keying_material([0; PROOF], EXPORTED, Some(who))?)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), ChannelError> {
+        self.tls.writer().write_all(bytes)?;
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<(), ChannelError> {
+        while self.tls.wants_write() {
+            self.tls.write_tls(&mut self.socket)?;
+        }
+        Ok(())
+    }
+
+    /// Takes what comes; `false`: nothing did until then.
+    fn pump(&mut self, deadline: Instant) -> Result<bool, ChannelError> {
+        self.flush()?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        self.socket.set_read_timeout(Some(left))?;
+        match self.tls.read_tls(&mut self.socket) {
+            Ok(0) => return Err(ChannelError::Ended),
+            Ok(_) => {}
+            Err(error) if waits(&error) => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(true),
+            Err(error) => return Err(error.into()),
+        }
+        let state = self.tls.process_new_packets();
+        // An alert tells the other side why.
+        self.flush()?;
+        let coming = state?.plaintext_bytes_to_read();
+        let from = self.held.len();
+        self.held.resize(from + coming, 0);
+        self.tls.reader().read_exact(&mut self.held[from..])?;
+        Ok(true)
+    }
+}
+
+fn waits(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+const LEAST_TOKEN: usize = 16;
+/// Counts of a long run take some tens of kilobytes, a scenario's bodies a few megabytes.
+const MOST_LINE: usize = 64 << 20;
+/// Bytes of a proof, and of what is proven.
+const PROOF: usize = 32;
+const NAME: &str = "steelyard-agent";
+const EXPORTED: &[u8] = b"EXPORTER-steelyard-agent";
+const LEADER: &[u8] = b"leader";
+const AGENT: &[u8] = b"agent";
+const CONNECTING: Duration = Duration::from_secs(5);
+/// Handshake and proofs together.
+const PROVING: Duration = Duration::from_secs(5);
+const WRITING: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    type Side = Result<Channel, ChannelError>;
+
+    fn both(ours: &str, theirs: &str) -> (Side, Side) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let to = listener.local_addr().unwrap();
+        let token = Token::new(theirs).unwrap();
+        let agent = std::thread::spawn(move || {
+            let (socket, _) = listener.accept().unwrap();
+            Channel::accept(socket, &Certified::new().unwrap(), &token)
+        });
+        (Channel::connect(to, &Token::new(ours).unwrap()), agent.join().unwrap())
+    }
+
+    const KNOWN: &str = "0123456789abcdef";
+
+    #[test]
+    fn who_knows_the_token_is_heard() {
+        let (leader, agent) = both(KNOWN, " 0123456789abcdef\n");
+        let (mut leader, mut agent) = (leader.unwrap(), agent.unwrap());
+        let long = "x".repeat(300_000);
+        let told = long.clone();
+        let sender = std::thread::spawn(move || leader.say(&told).map(|()| leader));
+        assert_eq!(agent.expect::<String>(Duration::from_secs(20)).unwrap(), long);
+        let mut leader = sender.join().unwrap().unwrap();
+        assert!(leader.hear::<String>(Duration::from_millis(1)).unwrap().is_none());
+        drop(agent);
+        assert!(leader.hear::<String>(Duration::from_secs(20)).is_err());
+    }
+
+    #[test]
+    fn strangers_are_told_apart_on_both_sides() {
+        let (leader, agent) = both(KNOWN, "another-token-of-16");
+        assert!(matches!(agent, Err(ChannelError::Stranger)), "{agent:?}");
+        assert!(leader.is_err());
+        assert_eq!(Token::new("short").map(|_| ()), Err(TokenError));
+    }
+
+    #[test]
+    fn garbage_is_an_error() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        let (socket, _) = listener.accept().unwrap();
+        let token = Token::new(KNOWN).unwrap();
+        let heard = Channel::accept(socket, &Certified::new().unwrap(), &token);
+        assert!(matches!(heard, Err(ChannelError::Tls(_))), "{heard:?}");
+    }
+}

@@ -1,0 +1,160 @@
+//! A tally as one machine tells another: counts, and histograms as pairs that add up without loss.
+//!
+//! Percentiles are never told: those of several machines cannot be merged.
+
+use hdrhistogram::{CreationError, Histogram};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::fail::Fail;
+use super::tally::Tally;
+
+/// A tally in words.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    requests: u64,
+    answered: u64,
+    failed: Vec<u64>,
+    failed_on_reused: u64,
+    in_flight: u64,
+    statuses: [u64; 6],
+    bytes_in: u64,
+    bytes_out: u64,
+    connects: u64,
+    idle_ended: u64,
+    never_ended: u64,
+    /// Nanoseconds and how many of them: latency, service, connect, waiting, lag.
+    histograms: [Vec<(u64, u64)>; 5],
+}
+
+/// Why counts are none.
+#[derive(Debug, Error)]
+pub enum CountsError {
+    /// Of another version of this program.
+    #[error("counts of {0} causes of failure; this program knows {known}", known = Fail::COUNT)]
+    Causes(usize),
+    /// A time that no histogram takes.
+    #[error("a histogram holds {0} ns, which is longer than anything is recorded")]
+    Time(u64),
+    /// They do not add up.
+    #[error("{requests} requests are not the sum of {parts} answered, failed and under way")]
+    Sum {
+        /// As told.
+        requests: u64,
+        /// The parts' sum.
+        parts: u64,
+    },
+    /// No histogram could be made.
+    #[error("no histogram could be made")]
+    Histogram(#[from] CreationError),
+}
+
+impl Counts {
+    /// Of a tally.
+    pub(super) fn of(tally: &Tally) -> Counts {
+        let pairs = |histogram: &Histogram<u64>| {
+            let recorded = histogram.iter_recorded();
+            recorded.map(|entry| (entry.value_iterated_to(), entry.count_at_value())).collect()
+        };
+        Counts {
+            requests: tally.requests,
+            answered: tally.answered,
+            failed: tally.failed.to_vec(),
+            failed_on_reused: tally.failed_on_reused,
+            in_flight: tally.in_flight,
+            statuses: tally.statuses,
+            bytes_in: tally.bytes_in,
+            bytes_out: tally.bytes_out,
+            connects: tally.connects,
+            idle_ended: tally.idle_ended,
+            never_ended: tally.never_ended,
+            histograms: tally.histograms().map(pairs),
+        }
+    }
+
+    /// As a tally again.
+    pub(super) fn tally(&self) -> Result<Tally, CountsError> {
+        let mut tally = Tally::new()?;
+        tally.failed = <[u64; Fail::COUNT]>::try_from(self.failed.as_slice())
+            .map_err(|_| CountsError::Causes(self.failed.len()))?;
+        let parts = [self.answered, self.in_flight].into_iter().chain(tally.failed);
+        let parts = parts.fold(0, u64::saturating_add);
+        if parts != self.requests {
+            return Err(CountsError::Sum { requests: self.requests, parts });
+        }
+        (tally.requests, tally.answered) = (self.requests, self.answered);
+        (tally.failed_on_reused, tally.in_flight) = (self.failed_on_reused, self.in_flight);
+        tally.statuses = self.statuses;
+        (tally.bytes_in, tally.bytes_out) = (self.bytes_in, self.bytes_out);
+        tally.connects = self.connects;
+        (tally.idle_ended, tally.never_ended) = (self.idle_ended, self.never_ended);
+        for (histogram, pairs) in tally.histograms_mut().into_iter().zip(&self.histograms) {
+            for (nanos, many) in pairs {
+                histogram.record_n(*nanos, *many).map_err(|_| CountsError::Time(*nanos))?;
+            }
+        }
+        Ok(tally)
+    }
+
+    /// Answered so far.
+    pub fn answered(&self) -> u64 {
+        self.answered
+    }
+
+    /// Requests so far.
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::tally::Times;
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    fn tally(times: &[u64]) -> Tally {
+        let mut tally = Tally::new().unwrap();
+        for nanos in times {
+            let time = Duration::from_nanos(*nanos);
+            tally.requests += 1;
+            tally.answer(200, None, Times { latency: time, service: time, waiting: time }, false);
+        }
+        tally
+    }
+
+    proptest! {
+        /// Two machines' words together say what one histogram of everything would.
+        #[test]
+        fn merging_words_is_merging_histograms(
+            ours in prop::collection::vec(1_u64..200_000_000_000, 0..60),
+            theirs in prop::collection::vec(1_u64..200_000_000_000, 1..60),
+        ) {
+            let mut merged = Counts::of(&tally(&ours)).tally().unwrap();
+            let words = serde_json::to_string(&Counts::of(&tally(&theirs))).unwrap();
+            merged.merge(&serde_json::from_str::<Counts>(&words).unwrap().tally().unwrap());
+            let all = tally(&[ours, theirs].concat());
+            prop_assert_eq!(Counts::of(&merged), Counts::of(&all));
+            for quantile in [0.0, 0.5, 0.9, 0.99, 0.999, 1.0] {
+                prop_assert_eq!(
+                    merged.latency.value_at_quantile(quantile),
+                    all.latency.value_at_quantile(quantile)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn words_that_do_not_add_up_are_refused() {
+        let good = Counts::of(&tally(&[5_000]));
+        assert!(good.tally().is_ok());
+        let sum = Counts { requests: 7, ..good.clone() };
+        assert!(matches!(sum.tally(), Err(CountsError::Sum { requests: 7, parts: 1 })));
+        let causes = Counts { failed: vec![0; 3], ..good.clone() };
+        assert!(matches!(causes.tally(), Err(CountsError::Causes(3))));
+        let mut time = good;
+        time.histograms[0] = vec![(u64::MAX, 1)];
+        assert!(matches!(time.tally(), Err(CountsError::Time(u64::MAX))));
+    }
+}
