@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use api::Client;
-use model::config::unit::Time;
+use model::capacity::quantity::BitRate;
+use model::config::unit::{Rate, Time};
 
 use crate::end::Failure;
 use crate::remote::Far;
@@ -116,4 +117,23 @@ pub fn read_config(file: &Path) -> Result<String, Failure> {
 /// What findings call the file: as it was given, `<stdin>` for `-`.
 pub fn file_name(file: &Path) -> String {
     if file == Path::new("-") { "<stdin>".to_owned() } else { file.display().to_string() }
+}
+
+/// A rate above nothing, such as `1Gbit/s`.
+pub fn bit_rate(text: &str) -> Result<BitRate, String> {
+    let found = text
+        .parse::<Rate>()
+        .map_err(|error| format!("{error}; expected a rate such as 1Gbit/s"))?;
+    if found.0 == 0 {
+        Err("expected more than nothing".to_owned())
+    } else {
+        Ok(BitRate(found.0 as f64))
+    }
+}
+
+/// A time above nothing.
+pub fn positive_span(text: &str) -> Result<Duration, String> {
+    span(text).and_then(|time| {
+        if time.is_zero() { Err("expected more than 0".to_owned()) } else { Ok(time) }
+    })
 }

@@ -12,10 +12,10 @@ use model::capacity::ports::{LINUX_TIME_WAIT, of_range};
 use model::capacity::quantity::{BitRate, Bytes};
 use model::capacity::wire::Duplex;
 use model::config::load;
-use model::config::unit::{Rate, Size};
+use model::config::unit::Size;
 use serde::Serialize;
 
-use crate::ask::{Place, file_name, read_config, span, wait};
+use crate::ask::{Place, bit_rate, file_name, positive_span, read_config, wait};
 use crate::end::{End, Failure, finish, print_findings, print_json};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
@@ -112,26 +112,9 @@ fn size(text: &str) -> Result<Bytes, String> {
     }
 }
 
-fn bit_rate(text: &str) -> Result<BitRate, String> {
-    let found = text
-        .parse::<Rate>()
-        .map_err(|error| format!("{error}; expected a rate such as 1Gbit/s"))?;
-    if found.0 == 0 {
-        Err("expected more than nothing".to_owned())
-    } else {
-        Ok(BitRate(found.0 as f64))
-    }
-}
-
 fn from_one(text: &str) -> Result<f64, String> {
     let found = text.parse::<f64>().ok().filter(|number| (1.0..1e9).contains(number));
     found.ok_or_else(|| "expected a number from 1 on".to_owned())
-}
-
-fn positive_span(text: &str) -> Result<Duration, String> {
-    span(text).and_then(|time| {
-        if time.is_zero() { Err("expected more than 0".to_owned()) } else { Ok(time) }
-    })
 }
 
 fn cost(text: &str) -> Result<Cost, String> {
@@ -234,6 +217,16 @@ fn render(of: &Forecast, width: usize, paint: Paint) -> String {
     for (word, limit) in ["first", "second"].iter().zip(&of.limits) {
         let name = format!("{:?}", limit.kind).to_lowercase();
         out.push_str(&format!("{word}: {name}; to raise it: {}\n", limit.change));
+    }
+    if let Some(told) = &of.replication {
+        out.push_str(&format!(
+            "a second balancer that keeps these flows: {:.3} Mbit/s when each of {} connections a second is told once, {:.3} \
+             when its end is told too, {:.3} when no update waits for a full packet\n",
+            told.opened.megabits(),
+            rate(told.connections.0),
+            told.opened_and_closed.megabits(),
+            told.at_once.megabits()
+        ));
     }
     if let Some(path) = &of.path {
         out.push_str(&format!(

@@ -1,6 +1,7 @@
 //! `steelyard doctor`: is this machine ready for what it is wanted for? The model judges; this asks and prints.
 
 mod cores;
+mod host;
 mod links;
 mod read;
 mod render;
@@ -26,6 +27,7 @@ Examples:
   steelyard doctor server 198.51.100.10          on a server: is it ready for direct return?
   steelyard doctor server 198.51.100.10 --json
   steelyard doctor links                         bundles of links: what is wrong, what each policy would give
+  steelyard doctor host                          what its settings will carry, and what changes them
   steelyard doctor cores                         which processor does the network's work, and what evens it out
   steelyard doctor zones -c shop.toml            are the zones delegated to us?")]
 pub struct Args {
@@ -38,6 +40,7 @@ enum What {
     Server(ServerArgs),
     Links(links::LinksArgs),
     Cores(cores::CoresArgs),
+    Host(host::HostArgs),
     Zones(zones::ZonesArgs),
 }
 
@@ -101,6 +104,7 @@ pub fn run(args: &Args) -> ExitCode {
         What::Server(args) => finish(args.json, server(args)),
         What::Links(args) => links::run(args),
         What::Cores(args) => cores::run(args),
+        What::Host(args) => host::run(args),
         What::Zones(args) => finish(args.json, zones::zones(args)),
     }
 }

@@ -20,6 +20,7 @@ pub mod head;
 pub mod health;
 pub mod hedge;
 pub mod history;
+pub mod host;
 pub mod id;
 pub mod insight;
 pub mod limit;

@@ -13,6 +13,7 @@ mod broken;
 mod capacity;
 mod comparing;
 mod connect;
+mod host;
 mod measured;
 mod stream;
 mod study;

@@ -11,6 +11,7 @@ use super::demand::{Demand, Machine};
 use super::path;
 use super::ports::{self, TRANSLATED_PORTS};
 use super::quantity::{BitRate, Bytes, PerSecond};
+use super::replication::Framing;
 use super::wire::{self, Duplex};
 use crate::config::{Config, Forward, PacketService, Pool, Service};
 
@@ -26,6 +27,22 @@ pub struct Forecast {
     pub limits: Vec<Limit>,
     /// What one connection gets over the stated round trip.
     pub path: Option<PathForecast>,
+    /// What keeping a second balancer's flow table up to date takes; of services that forward packets.
+    pub replication: Option<ReplicationForecast>,
+}
+
+/// Replication of flows to a second balancer, at the rate of connections of the first limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ReplicationForecast {
+    /// Connections a second.
+    pub connections: PerSecond,
+    /// When each is told once, as it opens, in full packets.
+    pub opened: BitRate,
+    /// When its end is told as well.
+    pub opened_and_closed: BitRate,
+    /// When it is told twice and nothing waits for a full packet.
+    pub at_once: BitRate,
 }
 
 /// A limit.
@@ -116,7 +133,19 @@ pub fn of_service(
     limits.extend(scene.bandwidth());
     limits.sort_by(|a, b| a.requests_per_second.0.total_cmp(&b.requests_per_second.0));
     let path = demand.round_trip.filter(|time| !time.is_zero()).map(|time| path_of(machine, time));
-    Forecast { service: service.name.clone(), forward: service.forward, limits, path }
+    let replication = service.packets.as_ref().and(limits.first()).map(replication_of);
+    Forecast { service: service.name.clone(), forward: service.forward, limits, path, replication }
+}
+
+fn replication_of(first: &Limit) -> ReplicationForecast {
+    let connections = first.connections_per_second;
+    let single = Framing { batch: 1, ..Framing::STUDY };
+    ReplicationForecast {
+        connections,
+        opened: Framing::STUDY.rate(connections, 1),
+        opened_and_closed: Framing::STUDY.rate(connections, 2),
+        at_once: single.rate(connections, 2),
+    }
 }
 
 /// To be read: thousandths are enough.

@@ -91,3 +91,20 @@ fn round_trips_ask_for_buffers() {
     assert!((path.unscaled.megabits() - 4.033).abs() < 0.001);
     assert!((path.product.unwrap().0 - 16.25e6).abs() < 1.0);
 }
+
+#[test]
+fn replication_follows_the_first_limit() {
+    let text = "[packets]\ninterfaces = [\"eth0\"]\nreturn = [\"192.0.2.9\"]\n\
+                [service.web]\nlisten = \"192.0.2.1:80\"\nforward = \"nat\"\npool = \"p\"\n\
+                [pool.p]\nprobe = { tcp = true }\n[[pool.p.servers]]\nname = \"a\"\naddress = \"10.0.0.1:80\"\n";
+    let slow = Machine { link: None, ..machine() };
+    let found = of(text, &Demand { life: Duration::ZERO, ..demand() }, &slow);
+    let first = found.limits[0].connections_per_second;
+    assert_eq!(found.limits[0].kind, Kind::Ports, "{found:#?}");
+    let told = found.replication.unwrap();
+    assert_eq!(told.connections, first);
+    assert!((told.opened_and_closed.0 / told.opened.0 - 2.0).abs() < 0.01);
+    // Alone in its packet an update of 43 bytes takes 97.
+    assert!((told.at_once.0 / (first.0.ceil() * 2.0 * 97.0 * 8.0) - 1.0).abs() < 0.01);
+    assert_eq!(of(&WEB.replace("FORWARD", "tcp"), &demand(), &slow).replication, None);
+}

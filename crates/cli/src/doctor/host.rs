@@ -1,0 +1,265 @@
+//! `steelyard doctor host`: the settings that decide what this machine carries. The model judges; this reads, prints, and
+//! writes settings only when told to.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use lab::machine::read::{descriptor_limits, facts};
+use lab::net::{find, said};
+use model::capacity::quantity::BitRate;
+use model::host::{Change, Finding, Goal, Interface, Picture, Verdict, examine};
+use serde::Serialize;
+
+use crate::ask::{bit_rate, positive_span};
+use crate::end::{End, Failure, finish, print_json};
+use crate::show::paint::{Colour, Paint};
+use crate::show::screen;
+use crate::show::table::wrap;
+
+/// Examine what decides how much this machine carries: ports, TIME_WAIT, files, backlogs, buffers, offloads, steering,
+/// governor.
+///
+/// Each is held against what the machine is wanted for. Nothing is changed unless --apply is given.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard doctor host
+  steelyard doctor host --connections 50000 --per-second 2000 --link 10Gbit/s --round-trip 80ms
+  steelyard doctor host --json | jq -r '.findings[].command // empty'
+  steelyard doctor host --apply          writes the kernel's settings, and says what takes them back
+
+Changes last until the next start of the machine: write settings to /etc/sysctl.d. Offloads, queues, limits of files and
+governors are never changed here: their commands are printed.
+
+Exit codes: 0 everything fits, 1 something is too small, 2 a setting could not be written.")]
+pub struct HostArgs {
+    /// Connections at a time that are wanted.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    connections: u64,
+    /// New connections a second that are wanted towards one server from one address.
+    #[arg(long, value_name = "N", default_value_t = 400)]
+    per_second: u32,
+    /// Rate of the link.
+    #[arg(long, value_name = "RATE", value_parser = bit_rate, default_value = "1Gbit/s")]
+    link: BitRate,
+    /// The longest round trip to clients at which one connection is to fill the link.
+    #[arg(long, value_name = "TIME", value_parser = positive_span, default_value = "20ms")]
+    round_trip: Duration,
+    /// Write the kernel's settings that are too small.
+    #[arg(long)]
+    apply: bool,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Answer {
+    goal: Goal,
+    findings: Vec<Row>,
+    /// What was written, and what takes it back.
+    changed: Vec<Changed>,
+    picture: Picture,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Row {
+    #[serde(flatten)]
+    finding: Finding,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+struct Changed {
+    setting: String,
+    before: String,
+    after: String,
+    undo: String,
+}
+
+/// Carries it out.
+pub fn run(args: &HostArgs) -> ExitCode {
+    finish(args.json, carry_out(args))
+}
+
+fn carry_out(args: &HostArgs) -> Result<End, Failure> {
+    let goal = Goal {
+        connections: args.connections,
+        per_second: f64::from(args.per_second),
+        link: args.link,
+        round_trip: args.round_trip,
+    };
+    let mut picture = picture();
+    let mut findings = examine(&picture, &goal);
+    let mut changed = Vec::new();
+    if args.apply {
+        changed = apply(&findings, &picture)?;
+        // What the kernel made of it counts.
+        picture = self::picture();
+        findings = examine(&picture, &goal);
+        for one in &mut changed {
+            one.after = picture.settings.get(&one.setting).cloned().unwrap_or_default();
+        }
+    }
+    let poor = findings.iter().any(|one| one.verdict == Verdict::Poor);
+    if args.json {
+        let row = |finding: Finding| {
+            let command = finding.change.as_ref().map(Change::command);
+            Row { finding, command }
+        };
+        let findings = findings.into_iter().map(row).collect();
+        print_json(&Answer { goal, findings, changed, picture })?;
+    } else {
+        screen::print(&text(&findings, &changed, screen::width(), Paint::for_stdout()))?;
+    }
+    Ok(if poor { End::No } else { End::Done })
+}
+
+/// Writes what is too small; the first that cannot be written ends it, and says what had been.
+fn apply(findings: &[Finding], picture: &Picture) -> Result<Vec<Changed>, Failure> {
+    let mut changed: Vec<Changed> = Vec::new();
+    for finding in findings {
+        let Some(Change::Setting(name, value)) = &finding.change else { continue };
+        let before = picture.settings.get(name).cloned().unwrap_or_default();
+        fs::write(place(name), value).map_err(|error| {
+            let undo: Vec<&str> = changed.iter().map(|one| one.undo.as_str()).collect();
+            let back = match undo.as_slice() {
+                [] => "nothing was changed".to_owned(),
+                undo => format!("to take back what was changed before: {}", undo.join("; ")),
+            };
+            Failure::Unusable(format!("cannot write {name}: {error}; {back}"))
+        })?;
+        let undo = Change::Setting(name.clone(), before.clone()).command();
+        changed.push(Changed { setting: name.clone(), before, after: value.clone(), undo });
+    }
+    Ok(changed)
+}
+
+fn picture() -> Picture {
+    let setting = |name: &&str| {
+        let text = fs::read_to_string(place(name)).ok()?;
+        let words: Vec<&str> = text.split_whitespace().collect();
+        Some(((*name).to_owned(), words.join(" ")))
+    };
+    let facts = facts();
+    Picture {
+        processors: facts.processors,
+        settings: SETTINGS.iter().filter_map(setting).collect(),
+        descriptors: descriptor_limits(),
+        time_wait: facts.time_wait,
+        governors: governors(),
+        interfaces: interfaces(),
+    }
+}
+
+fn governors() -> BTreeMap<String, u32> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten() {
+        let file = entry.path().join("cpufreq/scaling_governor");
+        if let Ok(name) = fs::read_to_string(file) {
+            *found.entry(name.trim().to_owned()).or_insert(0) += 1;
+        }
+    }
+    found
+}
+
+/// Those of devices: bridges, tunnels and pairs have no queues and offloads of their own.
+fn interfaces() -> Vec<Interface> {
+    let entries = fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    let devices = paths.into_iter().filter(|path| path.join("device").exists());
+    devices.filter_map(|path| interface(&path)).collect()
+}
+
+fn interface(path: &Path) -> Option<Interface> {
+    let name = path.file_name()?.to_str()?.to_owned();
+    let queues: Vec<PathBuf> = (0..)
+        .map(|at| path.join(format!("queues/rx-{at}")))
+        .take_while(|dir| dir.exists())
+        .collect();
+    let spreads = |dir: &PathBuf| {
+        let mask = fs::read_to_string(dir.join("rps_cpus")).unwrap_or_default();
+        mask.chars().any(|digit| digit.is_ascii_hexdigit() && digit != '0')
+    };
+    Some(Interface {
+        queues: queues.len() as u32,
+        spread: queues.iter().any(spreads),
+        offloads: offloads(&name),
+        name,
+    })
+}
+
+/// `name: on`, `name: off [fixed]`: what is fixed cannot be helped.
+fn offloads(interface: &str) -> BTreeMap<String, bool> {
+    let text = said(Command::new(find("ethtool")).args(["-k", interface])).unwrap_or_default();
+    let rows = text.lines().filter(|line| !line.contains("[fixed]"));
+    let rows = rows.filter_map(|line| line.trim().split_once(": "));
+    rows.filter_map(|(name, word)| match word.trim() {
+        "on" => Some((name.to_owned(), true)),
+        "off" => Some((name.to_owned(), false)),
+        _ => None,
+    })
+    .collect()
+}
+
+fn place(name: &str) -> PathBuf {
+    Path::new("/proc/sys").join(name.replace('.', "/"))
+}
+
+fn text(findings: &[Finding], changed: &[Changed], width: usize, paint: Paint) -> String {
+    let mut out = String::new();
+    for one in findings {
+        let (word, colour) = match one.verdict {
+            Verdict::Good => ("good   ", Colour::Quiet),
+            Verdict::Poor => ("POOR   ", Colour::Bad),
+            Verdict::Unknown => ("unknown", Colour::Doubt),
+        };
+        out.push_str(&format!("{}  {:<19} {}\n", paint.text(colour, word), one.check, one.found));
+        let why = wrap(&one.why, width.saturating_sub(INDENT).max(20));
+        why.iter().for_each(|line| out.push_str(&format!("{:INDENT$}{line}\n", "")));
+        if let Some(change) = &one.change {
+            out.push_str(&format!("{:INDENT$}  {}\n", "", change.command()));
+        }
+    }
+    for one in changed {
+        out.push_str(&format!(
+            "\nchanged {}: before {}, after {}; to take it back: {}\n",
+            one.setting, one.before, one.after, one.undo
+        ));
+    }
+    let poor: Vec<String> =
+        findings.iter().filter_map(|one| one.change.as_ref()).map(Change::command).collect();
+    if poor.is_empty() {
+        out.push_str("\nthis machine is ready for that\n");
+    } else {
+        out.push_str(&format!("\n{} too small; as root:\n", poor.len()));
+        poor.iter().for_each(|command| out.push_str(&format!("  {command}\n")));
+    }
+    out
+}
+
+const INDENT: usize = 9;
+const SETTINGS: [&str; 13] = [
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_max_tw_buckets",
+    "net.core.somaxconn",
+    "net.ipv4.tcp_max_syn_backlog",
+    "net.core.netdev_max_backlog",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+    "net.ipv4.tcp_window_scaling",
+    "net.ipv4.tcp_sack",
+    "net.ipv4.tcp_timestamps",
+    "net.ipv4.tcp_syncookies",
+    "net.netfilter.nf_conntrack_max",
+    "net.ipv4.tcp_congestion_control",
+];

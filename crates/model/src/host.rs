@@ -1,0 +1,10 @@
+//! Whether a machine's settings fit what it is wanted for: ports, files, queues, buffers, offloads, steering, clocks.
+//!
+//! Checks over a picture that somebody else has taken; each says what was found, why it matters and what changes it.
+//! Nothing is read or changed here.
+
+mod check;
+mod picture;
+
+pub use check::{Change, Finding, Verdict, examine};
+pub use picture::{Goal, Interface, Picture};

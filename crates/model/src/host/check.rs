@@ -1,0 +1,306 @@
+//! The checks, in the order in which limits are usually met.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::picture::{Goal, Interface, Picture};
+use crate::capacity::path::product;
+use crate::capacity::ports::{LINUX_TIME_WAIT, of_range, sustained};
+
+/// What was found about one setting.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Finding {
+    /// Which setting, in a word or two.
+    pub check: &'static str,
+    /// Whether it fits.
+    pub verdict: Verdict,
+    /// What was found.
+    pub found: String,
+    /// What it means, and for what it is enough.
+    pub why: String,
+    /// What changes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
+}
+
+/// Whether a setting fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It does.
+    Good,
+    /// It will be a limit before the goal is reached.
+    Poor,
+    /// It could not be read, or is not to be had here.
+    Unknown,
+}
+
+/// What changes a setting until the next start of the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// A setting of the kernel, and its new value.
+    Setting(String, String),
+    /// Something else, as a command.
+    Command(String),
+}
+
+impl Change {
+    /// As root types it.
+    pub fn command(&self) -> String {
+        match self {
+            Change::Setting(name, value) => format!("sysctl -w '{name}={value}'"),
+            Change::Command(text) => text.clone(),
+        }
+    }
+}
+
+/// Everything that can be said of this machine.
+pub fn examine(picture: &Picture, goal: &Goal) -> Vec<Finding> {
+    let mut found = vec![ports(picture, goal), time_wait(picture), files(picture, goal)];
+    found.extend(queues(picture, goal));
+    found.extend(buffers(picture, goal));
+    found.extend(switches(picture));
+    found.extend(tracked(picture, goal));
+    found.push(governor(picture));
+    found.extend(picture.interfaces.iter().flat_map(|one| interface(one, picture.processors)));
+    found
+}
+
+fn finding(check: &'static str, good: bool, found: String, why: String, change: Change) -> Finding {
+    let verdict = if good { Verdict::Good } else { Verdict::Poor };
+    Finding { check, verdict, found, why, change: (!good).then_some(change) }
+}
+
+fn unknown(check: &'static str, why: &str) -> Finding {
+    let (found, why) = ("not to be read here".to_owned(), why.to_owned());
+    Finding { check, verdict: Verdict::Unknown, found, why, change: None }
+}
+
+fn set(name: &str, value: impl ToString) -> Change {
+    Change::Setting(name.to_owned(), value.to_string())
+}
+
+fn ports(picture: &Picture, goal: &Goal) -> Finding {
+    let name = "net.ipv4.ip_local_port_range";
+    let [first, last] = picture.numbers(name)[..] else {
+        return unknown("source ports", "how many connections a server can be given");
+    };
+    let port = |number: u64| u16::try_from(number).unwrap_or(u16::MAX);
+    let many = of_range(port(first), port(last));
+    let rate = sustained(many, 1, Duration::ZERO, LINUX_TIME_WAIT).0;
+    let good = rate >= goal.per_second && u64::from(many) >= goal.connections;
+    let why = format!(
+        "{many} ports carry {rate:.0} connections a second from one address to one server when this side closes, because each \
+         rests 60 s: {} a second and {} at a time are wanted; more than the widest range needs several `source` addresses",
+        goal.per_second, goal.connections
+    );
+    let change = set(name, "1024 65535");
+    finding(
+        "source ports",
+        good || (first, last) == (1_024, 65_535),
+        format!("{first} to {last}"),
+        why,
+        change,
+    )
+}
+
+fn time_wait(picture: &Picture) -> Finding {
+    let name = "net.ipv4.tcp_max_tw_buckets";
+    let Some(most) = picture.number(name) else {
+        return unknown("TIME_WAIT", "how many closed connections are remembered");
+    };
+    let good = most >= WIDEST_RANGE && picture.time_wait < most;
+    let found = format!("{} of at most {most}", picture.time_wait);
+    let why = "beyond that closed connections are forgotten at once, and late packets may reach new ones; the 60 s are \
+               compiled in, tcp_fin_timeout is something else, and tcp_tw_recycle is gone since Linux 4.12";
+    finding("TIME_WAIT", good, found, why.to_owned(), set(name, WIDEST_RANGE * 4))
+}
+
+fn files(picture: &Picture, goal: &Goal) -> Finding {
+    let (soft, hard) = picture.descriptors;
+    let needed = goal.connections * 2 + SPARE_FILES;
+    let why = format!(
+        "{} connections at a time take two descriptors each; a unit of systemd has its own limit (LimitNOFILE=)",
+        goal.connections
+    );
+    let change = match hard >= needed {
+        true => Change::Command(format!("ulimit -n {needed}")),
+        false => Change::Command(format!("ulimit -Hn {needed} && ulimit -n {needed}")),
+    };
+    finding("open files", soft >= needed, format!("{soft}, could be {hard}"), why, change)
+}
+
+fn queues(picture: &Picture, goal: &Goal) -> Vec<Finding> {
+    let fast = goal.link.0 >= TEN_GIGABIT;
+    let rows = [
+        (
+            "listen backlog",
+            "net.core.somaxconn",
+            4_096,
+            "connections that wait to be accepted; beyond, clients are not answered and try again after a second",
+        ),
+        (
+            "SYN backlog",
+            "net.ipv4.tcp_max_syn_backlog",
+            4_096,
+            "half-open connections before cookies answer",
+        ),
+        (
+            "device backlog",
+            "net.core.netdev_max_backlog",
+            if fast { 10_000 } else { 1_000 },
+            "packets that wait for a processor where they are spread in software, or pass veth",
+        ),
+    ];
+    let row = |(check, name, least, why): (&'static str, &str, u64, &str)| {
+        picture.number(name).map_or_else(
+            || unknown(check, why),
+            |found| {
+                finding(check, found >= least, found.to_string(), why.to_owned(), set(name, least))
+            },
+        )
+    };
+    rows.into_iter().map(row).collect()
+}
+
+/// A connection's buffers must hold what is under way, and half of a buffer holds payload at worst.
+fn buffers(picture: &Picture, goal: &Goal) -> Vec<Finding> {
+    let under_way = product(goal.link, goal.round_trip).0;
+    let needed = (under_way * 2.0).ceil() as u64;
+    let row = |(check, name): (&'static str, &str)| {
+        let why = format!(
+            "one connection at {:.0} Mbit/s over {} ms has {:.2} MB under way, and the kernel's buffer holds twice that with its \
+             bookkeeping",
+            goal.link.megabits(),
+            goal.round_trip.as_secs_f64() * 1e3,
+            under_way / 1e6
+        );
+        let [least, usual, most] = picture.numbers(name)[..] else { return unknown(check, &why) };
+        let change = set(name, format!("{least} {usual} {needed}"));
+        finding(check, most >= needed, format!("{most} B at most"), why, change)
+    };
+    [("receive buffer", "net.ipv4.tcp_rmem"), ("send buffer", "net.ipv4.tcp_wmem")].map(row).into()
+}
+
+fn switches(picture: &Picture) -> Vec<Finding> {
+    let rows = [
+        (
+            "window scaling",
+            "net.ipv4.tcp_window_scaling",
+            1,
+            "without it no window is above 64 KiB",
+        ),
+        ("SACK", "net.ipv4.tcp_sack", 1, "without it one lost packet makes much be sent again"),
+        (
+            "timestamps",
+            "net.ipv4.tcp_timestamps",
+            1,
+            "they keep TIME_WAIT short for peers, and RTTs exact",
+        ),
+        (
+            "SYN cookies",
+            "net.ipv4.tcp_syncookies",
+            1,
+            "without them a flood of SYN locks clients out",
+        ),
+    ];
+    let row = |(check, name, wanted, why): (&'static str, &str, u64, &str)| {
+        picture.number(name).map_or_else(
+            || unknown(check, why),
+            |found| {
+                finding(
+                    check,
+                    found >= wanted,
+                    found.to_string(),
+                    why.to_owned(),
+                    set(name, wanted),
+                )
+            },
+        )
+    };
+    rows.into_iter().map(row).collect()
+}
+
+/// Only where the kernel tracks connections at all.
+fn tracked(picture: &Picture, goal: &Goal) -> Option<Finding> {
+    let name = "net.netfilter.nf_conntrack_max";
+    let (most, needed) = (picture.number(name)?, goal.connections * 4);
+    let why = format!(
+        "the firewall remembers each connection, on both sides of a proxy and two minutes after its end: {needed} are wanted; \
+         beyond, packets are dropped; rules with `notrack` for the balancer's ports need none"
+    );
+    Some(finding("tracked connections", most >= needed, most.to_string(), why, set(name, needed)))
+}
+
+fn governor(picture: &Picture) -> Finding {
+    if picture.governors.is_empty() {
+        return unknown(
+            "governor",
+            "nothing governs the processors' frequency here, as in most virtual machines",
+        );
+    }
+    let all = picture.governors.iter().map(|(name, many)| format!("{name} on {many}"));
+    let found = all.collect::<Vec<_>>().join(", ");
+    let good = picture.governors.keys().all(|name| name == "performance");
+    let why =
+        "processors that slow down between requests answer later, and figures waver".to_owned();
+    let command = "for f in /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor; do echo performance > $f; done";
+    finding("governor", good, found, why, Change::Command(command.to_owned()))
+}
+
+fn interface(one: &Interface, processors: u32) -> Vec<Finding> {
+    let mut out = Vec::new();
+    let off: Vec<&str> =
+        WANTED_ON.into_iter().filter(|name| one.offloads.get(*name) == Some(&false)).collect();
+    let harmful = one.offloads.get(LRO) == Some(&true);
+    if one.offloads.is_empty() {
+        out.push(unknown("offloads", &format!("{}: its driver tells nothing", one.name)));
+    } else {
+        let mut found = format!("{}: ", one.name);
+        match off.as_slice() {
+            [] => found.push_str("all on"),
+            off => found.push_str(&format!("off: {}", off.join(", "))),
+        }
+        if harmful {
+            found.push_str(&format!("; {LRO} is on"));
+        }
+        let mut words: Vec<String> = off.iter().map(|name| format!("{name} on")).collect();
+        words.extend(harmful.then(|| format!("{LRO} off")));
+        let command = format!("ethtool -K {} {}", one.name, words.join(" "));
+        let why = "without them each packet costs a walk of its own; large-receive-offload breaks what is forwarded";
+        let good = off.is_empty() && !harmful;
+        out.push(finding("offloads", good, found, why.to_owned(), Change::Command(command)));
+    }
+    let good = one.queues > 1 || one.spread || processors < 2;
+    let found = format!(
+        "{}: {} receive queues, {}",
+        one.name,
+        one.queues,
+        if one.spread { "spread in software" } else { "not spread in software" }
+    );
+    let why = "with one queue one processor receives everything; `doctor cores` computes queues and masks for this machine";
+    let change = Change::Command(format!("steelyard doctor cores {} --apply", one.name));
+    out.push(finding("steering", good, found, why.to_owned(), change));
+    out
+}
+
+/// Offloads of ethtool(8) that save work per packet.
+const WANTED_ON: [&str; 5] = [
+    "rx-checksumming",
+    "tx-checksumming",
+    "generic-segmentation-offload",
+    "tcp-segmentation-offload",
+    "generic-receive-offload",
+];
+const LRO: &str = "large-receive-offload";
+/// Ports of the widest range; as many connections may rest towards each server.
+const WIDEST_RANGE: u64 = 64_512;
+/// Descriptors beside connections: listeners, logs, probes.
+const SPARE_FILES: u64 = 256;
+const TEN_GIGABIT: f64 = 1e10;
+
+#[cfg(test)]
+mod tests;
