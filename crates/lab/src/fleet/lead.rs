@@ -41,12 +41,12 @@ pub struct Led {
 #[derive(Debug, Error)]
 pub enum LeadError {
     /// An agent cannot be reached or does not believe us.
-    #[error("agent {agent}: {source}")]
+    #[error("agent {agent}: {why}")]
     Agent {
         /// Which.
         agent: SocketAddr,
         /// Why.
-        source: ChannelError,
+        why: ChannelError,
     },
     /// An agent will not.
     #[error("agent {agent} refuses: {why}")]
@@ -93,7 +93,7 @@ pub fn lead(
         .collect::<Result<Vec<Hand>, LeadError>>()?;
     for hand in &mut hands {
         let said = hand.channel.say(&ToAgent::Go);
-        said.map_err(|source| LeadError::Agent { agent: hand.agent, source })?;
+        said.map_err(|why| LeadError::Agent { agent: hand.agent, why })?;
     }
     let began = Instant::now();
     let stopped = &AtomicBool::new(false);
@@ -122,7 +122,7 @@ pub fn lead(
 }
 
 fn made_ready(agent: SocketAddr, part: Plan, token: &Token) -> Result<Hand, LeadError> {
-    let failed = |source| LeadError::Agent { agent, source };
+    let failed = |why| LeadError::Agent { agent, why };
     let mut channel = Channel::connect(agent, token).map_err(failed)?;
     let order = ToAgent::Order { version: VERSION, plan: Box::new(part) };
     channel.say(&order).map_err(failed)?;
