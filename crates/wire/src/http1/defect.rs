@@ -159,6 +159,9 @@ defects! {
     Http2Malformed = "http2-malformed", 400;
     /// A frame of HTTP/2 that broke the protocol of its connection or stream (RFC 9113 §5, §6).
     Http2Protocol = "http2-protocol", 400;
+    /// A frame, a stream or a head of HTTP/3 that broke its protocol (RFC 9114, RFC 9204): a pseudo-header field that is
+    /// repeated, unknown or out of place, a frame where it may not be or that is not whole, a head that cannot be decoded.
+    Http3Protocol = "http3-protocol", 400;
 }
 
 const _: () = assert!(Defect::COUNT <= 64);

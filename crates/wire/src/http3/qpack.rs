@@ -1,0 +1,234 @@
+//! Heads as QPACK codes them (RFC 9204) where no side keeps a table: each block stands for itself.
+//!
+//! We allow no table, so that a block that refers to one is broken. It gives no meaning to fields.
+
+mod fixed;
+mod huffman;
+
+use super::broken::{Broken, code};
+
+/// What a field costs beside its text (RFC 9114 §4.2.2).
+const PER_FIELD: usize = 32;
+
+/// The fields of a block, in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Fields {
+    text: Vec<u8>,
+    /// Where a name ends, and where its value does.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Fields {
+    /// Names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
+        self.ends.iter().scan(0, |begin, &(name, value)| {
+            let field = (&self.text[*begin..name], &self.text[name..value]);
+            *begin = value;
+            Some(field)
+        })
+    }
+}
+
+const BROKEN: Broken = Broken::Connection(code::QPACK_DECOMPRESSION_FAILED);
+
+/// Decodes a block whose fields may come to `most` bytes, each with 32 more.
+///
+/// # Errors
+/// It is broken, or too large.
+pub fn decode(block: &[u8], most: usize) -> Result<Fields, Broken> {
+    let mut rest = block;
+    // Nothing of a table is required (RFC 9204 §4.5.1); the base does not matter then.
+    if integer(&mut rest, 8)? != 0 {
+        return Err(BROKEN);
+    }
+    integer(&mut rest, 7)?;
+    let (mut fields, mut size) = (Fields::default(), 0usize);
+    while let Some(&first) = rest.first() {
+        let begin = fields.text.len();
+        let left = most.saturating_sub(size);
+        let name = if first & 0xc0 == 0xc0 {
+            let (name, value) = of_table(integer(&mut rest, 6)?)?;
+            fields.text.extend_from_slice(name);
+            fields.text.extend_from_slice(value);
+            begin + name.len()
+        } else {
+            if first & 0xf0 == 0x50 {
+                fields.text.extend_from_slice(of_table(integer(&mut rest, 4)?)?.0);
+            } else if first & 0xe0 == 0x20 {
+                string(&mut rest, 3, left, &mut fields.text)?;
+            } else {
+                return Err(BROKEN);
+            }
+            let name = fields.text.len();
+            string(&mut rest, 7, left, &mut fields.text)?;
+            name
+        };
+        size = size.saturating_add(fields.text.len() - begin + PER_FIELD);
+        if size > most {
+            return Err(Broken::TooLarge);
+        }
+        fields.ends.push((name, fields.text.len()));
+    }
+    Ok(fields)
+}
+
+fn of_table(index: u64) -> Result<(&'static [u8], &'static [u8]), Broken> {
+    let field = usize::try_from(index).ok().and_then(|at| fixed::FIELDS.get(at));
+    field.map(|(name, value)| (name.as_bytes(), value.as_bytes())).ok_or(BROKEN)
+}
+
+/// A number whose first byte gives it `bits` bits (RFC 7541 §5.1).
+fn integer(bytes: &mut &[u8], bits: u32) -> Result<u64, Broken> {
+    let (&first, mut rest) = bytes.split_first().ok_or(BROKEN)?;
+    let full = (1u64 << bits) - 1;
+    let mut value = u64::from(first) & full;
+    if value == full {
+        let mut shift = 0;
+        loop {
+            let (&byte, more) = rest.split_first().ok_or(BROKEN)?;
+            rest = more;
+            // Nothing here is larger than 2^28.
+            if shift > 21 {
+                return Err(BROKEN);
+            }
+            value += u64::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+    }
+    *bytes = rest;
+    Ok(value)
+}
+
+/// Appends a string whose length has `bits` bits in its first byte, below the bit that says whether it is coded.
+fn string(bytes: &mut &[u8], bits: u32, most: usize, out: &mut Vec<u8>) -> Result<(), Broken> {
+    let coded = bytes.first().is_some_and(|first| first >> bits & 1 == 1);
+    let length = usize::try_from(integer(bytes, bits)?).map_err(|_| BROKEN)?;
+    let (text, rest) = bytes.split_at_checked(length).ok_or(BROKEN)?;
+    *bytes = rest;
+    if !coded {
+        if text.len() > most {
+            return Err(Broken::TooLarge);
+        }
+        out.extend_from_slice(text);
+        return Ok(());
+    }
+    // The shortest code has five bits.
+    if text.len() * 8 / 30 > most {
+        return Err(Broken::TooLarge);
+    }
+    let before = out.len();
+    match huffman::decode(text, most, out) {
+        Some(()) => Ok(()),
+        None if out.len() - before == most => Err(Broken::TooLarge),
+        None => Err(BROKEN),
+    }
+}
+
+/// Begins a block that refers to no table.
+pub(super) fn begin(out: &mut Vec<u8>) {
+    out.extend_from_slice(&[0, 0]);
+}
+
+/// Appends a field; `name` in lower case.
+pub(super) fn field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    match fixed::find(name, value) {
+        Some((at, true)) => number(0xc0, 6, at, out),
+        Some((at, false)) => {
+            number(0x50, 4, at, out);
+            text(0, 7, value, out);
+        }
+        None => {
+            text(0x20, 3, name, out);
+            text(0, 7, value, out);
+        }
+    }
+}
+
+fn text(mark: u8, bits: u32, text: &[u8], out: &mut Vec<u8>) {
+    number(mark, bits, text.len() as u64, out);
+    out.extend_from_slice(text);
+}
+
+fn number(mark: u8, bits: u32, mut value: u64, out: &mut Vec<u8>) {
+    let full = (1u64 << bits) - 1;
+    if value < full {
+        return out.push(mark | value as u8);
+    }
+    out.push(mark | full as u8);
+    value -= full;
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(block: &[u8], most: usize) -> Result<Vec<(String, String)>, Broken> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let fields = decode(block, most)?;
+        Ok(fields.iter().map(|(name, value)| (text(name), text(value))).collect())
+    }
+
+    #[test]
+    fn fields_come_back() {
+        let long = "x".repeat(5_000);
+        let fields = [
+            (":status", "200"),
+            (":status", "418"),
+            ("content-type", "text/html; charset=utf-8"),
+            ("content-type", "text/x"),
+            ("x-own", ""),
+            ("x-long", &long),
+            ("a-name-that-is-longer-than-seven", "value"),
+        ];
+        let mut block = Vec::new();
+        begin(&mut block);
+        fields.iter().for_each(|(name, value)| {
+            field(name.as_bytes(), value.as_bytes(), &mut block);
+        });
+        let wanted: Vec<_> =
+            fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        assert_eq!(told(&block, 10_000), Ok(wanted));
+        assert_eq!(told(&block, 5_000), Err(Broken::TooLarge));
+        for cut in 2..block.len() {
+            let _ = told(&block[..cut], 10_000);
+        }
+    }
+
+    #[test]
+    fn a_block_of_the_rfc_is_read() {
+        // RFC 9204 Appendix B.1.
+        let block = *b"\x00\x00\x51\x0b/index.html";
+        let wanted = (":path".to_owned(), "/index.html".to_owned());
+        assert_eq!(told(&block, 100), Ok(vec![wanted]));
+    }
+
+    #[test]
+    fn what_refers_to_a_table_or_is_cut_is_broken() {
+        let rows: [&[u8]; 11] = [
+            b"",
+            b"\x00",
+            b"\x01\x00",
+            b"\x00\x00\x80",
+            b"\x00\x00\x10",
+            b"\x00\x00\x00",
+            b"\x00\x00\x40\x01x",
+            b"\x00\x00\xff\x24",
+            b"\x00\x00\xff\xff\xff\xff\xff\xff\x7f",
+            b"\x00\x00\x51\x0b/index",
+            b"\x00\x00\x51\x81\x00",
+        ];
+        for block in rows {
+            assert_eq!(told(block, 100), Err(BROKEN), "{block:?}");
+        }
+        let bomb = [&b"\x00\x00"[..], &[0xd1; 200]].concat();
+        assert_eq!(told(&bomb, 1_000), Err(Broken::TooLarge), "small on the way, large here");
+    }
+}

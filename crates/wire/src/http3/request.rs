@@ -1,0 +1,193 @@
+//! The head of a request in HTTP/3 (RFC 9114 §4.3.1), written as HTTP/1.1.
+//!
+//! What is written is still to be parsed by [`crate::http1::parse_request`]. Rules that HTTP/3 shares with HTTP/2 are
+//! judged by [`crate::http2::write_request`]; here are those that its library judges there.
+
+use super::qpack::Fields;
+use crate::http1::Defect;
+use crate::http1::token::{is_token, is_value_byte};
+use crate::http2::{self, Body, RequestHead};
+
+/// What is known of a request's head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// How its body is written behind it.
+    pub body: Body,
+    /// It is HEAD.
+    pub head_only: bool,
+}
+
+/// Whether it asks for a tunnel (RFC 9220), for which a key has to be made.
+pub fn asks_for_tunnel(fields: &Fields) -> bool {
+    fields.iter().any(|(name, _)| name == b":protocol")
+}
+
+/// Appends the head as HTTP/1.1. `ended`: the stream ends with it; `key`: as of [`http2::write_request`].
+///
+/// # Errors
+/// The rule that the head breaks. What was appended until then is of no use.
+pub fn write_request(
+    fields: &Fields,
+    ended: bool,
+    key: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<Head, Defect> {
+    let mut method = None;
+    let mut head = RequestHead { ended, ..RequestHead::default() };
+    let mut pseudo = 0;
+    for (name, value) in fields.iter() {
+        if name.first() != Some(&b':') {
+            continue;
+        }
+        let slot = match name {
+            b":method" => &mut method,
+            b":scheme" => &mut head.scheme,
+            b":authority" => &mut head.authority,
+            b":path" => &mut head.path,
+            b":protocol" => &mut head.protocol,
+            _ => return Err(Defect::Http3Protocol),
+        };
+        if slot.replace(value).is_some() {
+            return Err(Defect::Http3Protocol);
+        }
+        pseudo += 1;
+    }
+    // They come before all others (RFC 9114 §4.3).
+    if fields.iter().take(pseudo).any(|(name, _)| name.first() != Some(&b':')) {
+        return Err(Defect::Http3Protocol);
+    }
+    head.method = method.ok_or(Defect::PseudoMissing)?;
+    if head.scheme.is_none() && head.method != b"CONNECT" {
+        return Err(Defect::PseudoMissing);
+    }
+    let body = http2::write_request(&head, fields.iter().skip(pseudo), key, out)?;
+    Ok(Head { body, head_only: head.method == b"HEAD" })
+}
+
+/// Appends trailers as lines of HTTP/1.1.
+///
+/// # Errors
+/// The rule that they break.
+pub fn trailers(fields: &Fields, out: &mut Vec<u8>) -> Result<(), Defect> {
+    for (name, value) in fields.iter() {
+        if !is_token(name) || name.iter().any(u8::is_ascii_uppercase) {
+            return Err(Defect::BadTrailer);
+        }
+        if !value.iter().all(|&byte| is_value_byte(byte)) {
+            return Err(Defect::BadTrailer);
+        }
+        for part in [name, b": ", value, b"\r\n"] {
+            out.extend_from_slice(part);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::qpack;
+    use super::*;
+    use crate::http1::{Limits, Slots, parse_request};
+
+    type Row = &'static [(&'static str, &'static str)];
+
+    fn fields(fields: &[(&str, &str)]) -> Fields {
+        let mut block = Vec::new();
+        qpack::begin(&mut block);
+        fields.iter().for_each(|(name, value)| {
+            qpack::field(name.as_bytes(), value.as_bytes(), &mut block);
+        });
+        qpack::decode(&block, 1 << 16).unwrap()
+    }
+
+    fn written(row: &[(&str, &str)], ended: bool) -> Result<(String, Body), Defect> {
+        let mut out = Vec::new();
+        let head = write_request(&fields(row), ended, b"dGhlIHNhbXBsZSBub25jZQ==", &mut out)?;
+        let mut slots = Slots::new();
+        let parsed =
+            parse_request(&out, &Limits::default(), &mut slots)?.ok_or(Defect::Malformed)?;
+        assert_eq!(parsed.head_len, out.len());
+        Ok((String::from_utf8(out).unwrap(), head.body))
+    }
+
+    const GET: [(&str, &str); 4] =
+        [(":method", "GET"), (":scheme", "https"), (":authority", "a.example"), (":path", "/p?q")];
+
+    #[test]
+    fn heads_become_http11() {
+        let with = |more: &[(&'static str, &'static str)]| [&GET[..], more].concat();
+        let (text, body) =
+            written(&with(&[("cookie", "a=1"), ("x", "y"), ("cookie", "b=2")]), true).unwrap();
+        assert_eq!(
+            text,
+            "GET /p?q HTTP/1.1\r\nhost: a.example\r\nx: y\r\ncookie: a=1; b=2\r\n\r\n"
+        );
+        assert_eq!(body, Body::None);
+        let (text, body) = written(&with(&[]), false).unwrap();
+        assert!(text.ends_with("transfer-encoding: chunked\r\n\r\n"), "{text}");
+        assert_eq!(body, Body::Chunked);
+        let (_, body) = written(&with(&[("content-length", "7")]), false).unwrap();
+        assert_eq!(body, Body::Length(7));
+        let tunnel = [
+            (":method", "CONNECT"),
+            (":protocol", "websocket"),
+            (":scheme", "https"),
+            (":path", "/chat"),
+            (":authority", "a.example"),
+            ("sec-websocket-version", "13"),
+        ];
+        assert!(asks_for_tunnel(&fields(&tunnel)) && !asks_for_tunnel(&fields(&GET)));
+        let (text, body) = written(&tunnel, false).unwrap();
+        assert!(text.starts_with("GET /chat HTTP/1.1\r\n"), "{text}");
+        assert!(text.contains("sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"), "{text}");
+        assert_eq!(body, Body::Raw);
+    }
+
+    #[test]
+    fn what_a_client_may_not_send_is_named() {
+        use Defect::{
+            AuthorityMismatch, BadName, BadValue, ConnectRefused, HopByHop, Http3Protocol,
+            LengthMismatch, PseudoMissing, TargetForm,
+        };
+        let rows: [(Row, Defect); 17] = [
+            (&[], PseudoMissing),
+            (&[(":method", "GET"), (":path", "/")], PseudoMissing),
+            (&[(":method", "GET"), (":scheme", "https")], PseudoMissing),
+            (&[(":method", "GET"), (":scheme", "https"), (":path", "")], TargetForm),
+            (&[(":method", "GET"), (":method", "GET")], Http3Protocol),
+            (&[(":method", "GET"), (":status", "200")], Http3Protocol),
+            (
+                &[(":method", "GET"), ("x", "y"), (":scheme", "https"), (":path", "/")],
+                Http3Protocol,
+            ),
+            (&[(":method", "CONNECT"), (":authority", "a:1")], ConnectRefused),
+            (&[("host", "b.example")], AuthorityMismatch),
+            (&[("connection", "close")], HopByHop),
+            (&[("transfer-encoding", "chunked")], HopByHop),
+            (&[("te", "gzip")], HopByHop),
+            (&[("Upper", "x")], BadName),
+            (&[("a b", "x")], BadName),
+            (&[("x", "a\r\nb: c")], BadValue),
+            (&[("x", "a\0b")], BadValue),
+            (&[("content-length", "7")], LengthMismatch),
+        ];
+        for (row, wanted) in rows {
+            let whole = match row.first().is_some_and(|(name, _)| name.starts_with(':')) {
+                true => row.to_vec(),
+                false if row.is_empty() => Vec::new(),
+                false => [&GET[..], row].concat(),
+            };
+            assert_eq!(written(&whole, true).map(|_| ()), Err(wanted), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn trailers_become_lines() {
+        let mut out = Vec::new();
+        trailers(&fields(&[("grpc-status", "0"), ("x", "y z")]), &mut out).unwrap();
+        assert_eq!(out, b"grpc-status: 0\r\nx: y z\r\n");
+        for row in [(":path", "/"), ("X", "y"), ("x", "a\r\nb")] {
+            assert_eq!(trailers(&fields(&[row]), &mut out), Err(Defect::BadTrailer), "{row:?}");
+        }
+    }
+}
