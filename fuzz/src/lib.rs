@@ -19,6 +19,7 @@ pub mod drive;
 pub mod history;
 pub mod http1;
 pub mod http2;
+pub mod http3;
 pub mod names;
 pub mod proxy;
 pub mod replica;

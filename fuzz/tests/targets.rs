@@ -5,7 +5,7 @@
 use fuzz::drive::{Target, drive};
 use fuzz::mutate::HTTP_WORDS;
 use fuzz::{
-    beat, config, corpus, dialogue, history, http1, http2, names, proxy, replica, trace, vrrp,
+    beat, config, corpus, dialogue, history, http1, http2, http3, names, proxy, replica, trace, vrrp,
 };
 
 fn streams(kind: &str) -> Vec<Vec<u8>> {
@@ -73,6 +73,38 @@ fn http2_request() {
 fn http2_answer() {
     let seeds: Vec<_> = heads().into_iter().map(|seed| [&[0, 200], &seed[..]].concat()).collect();
     drive(target("http2_answer", &seeds, 20_000), http2::answer);
+}
+
+/// A block that spells a request with the table, by name and in full, one of its strings coded.
+const BLOCK: &[u8] =
+    b"\x00\x00\xd1\xd7\x50\x09a.example\x51\x02/p\x21x\x01y\x23own\x86\xa8\xeb\x10\x64\x9c\xbf";
+
+fn framed(kind: u8, payload: &[u8]) -> Vec<u8> {
+    [&[kind, payload.len() as u8], payload].concat()
+}
+
+#[test]
+fn http3_request() {
+    let seeds = [
+        [framed(1, BLOCK), framed(0, b"some"), framed(0x21, b"?"), framed(0, b"body")].concat(),
+        [framed(1, BLOCK), framed(0, b"x"), framed(1, b"\x00\x00\x21x\x01y")].concat(),
+    ];
+    drive(target("http3_request", &seeds, 40_000), http3::request);
+}
+
+#[test]
+fn http3_block() {
+    drive(target("http3_block", &[BLOCK.to_vec()], 40_000), http3::block);
+}
+
+#[test]
+fn http3_one_way() {
+    let seeds = [
+        b"\x00\x04\x02\x06\x05\x0d\x01\x09\x07\x01\x00\x21\x03abc".to_vec(),
+        b"\x02\x20".to_vec(),
+        b"\x03\x44\x80".to_vec(),
+    ];
+    drive(target("http3_one_way", &seeds, 20_000), http3::one_way);
 }
 
 #[test]

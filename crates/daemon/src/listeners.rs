@@ -32,6 +32,19 @@ pub trait Sockets: Send {
         claim: Claim,
     ) -> Result<Vec<OwnedFd>, ListenError>;
 
+    /// Sockets for packets of QUIC beside the bound ones of an address.
+    ///
+    /// # Errors
+    /// The address cannot be had, or a setting was refused.
+    fn packets(
+        &mut self,
+        address: SocketAddr,
+        options: &SocketOptions,
+        count: usize,
+        claim: Claim,
+        beside: &[OwnedFd],
+    ) -> Result<Vec<OwnedFd>, ListenError>;
+
     /// Makes a bound socket listen.
     ///
     /// # Errors
@@ -74,6 +87,17 @@ impl Sockets for Kernel {
         claim: Claim,
     ) -> Result<Vec<OwnedFd>, ListenError> {
         socket::bind(address, options, count, claim)
+    }
+
+    fn packets(
+        &mut self,
+        address: SocketAddr,
+        options: &SocketOptions,
+        count: usize,
+        claim: Claim,
+        beside: &[OwnedFd],
+    ) -> Result<Vec<OwnedFd>, ListenError> {
+        socket::packets(address, options, count, claim, beside)
     }
 
     fn listen(
@@ -153,7 +177,7 @@ impl Listeners {
     }
 
     /// Sockets for an address where we do not listen yet: inherited ones where there are and they fit, else new
-    /// ones. What is inherited is not topped up: a process that fails to take over must leave the group as it was.
+    /// ones; with `quic` also for its packets. What is inherited is not topped up: a process that fails to take over must leave the group as it was.
     ///
     /// # Errors
     /// The address cannot be had, or a setting was refused.
@@ -161,9 +185,11 @@ impl Listeners {
         &mut self,
         address: SocketAddr,
         options: &SocketOptions,
+        quic: bool,
     ) -> Result<Vec<OwnedFd>, ListenError> {
         if let Some(sockets) = self.inherited.get(&address)
             && sockets.iter().all(|socket| socket::fits(socket.as_fd(), options))
+            && sockets.iter().any(|socket| socket::takes_packets(socket.as_fd())) == quic
         {
             for socket in sockets {
                 self.sockets.alter(socket.as_fd(), options)?;
@@ -173,7 +199,17 @@ impl Listeners {
         let ours = self.held.keys().chain(self.inherited.keys());
         let beside = ours.filter(|other| other.port() == address.port()).count() > 0;
         let claim = if beside { Claim::Shared } else { Claim::Alone };
-        self.sockets.bind(address, options, self.workers, claim)
+        let mut sockets = self.sockets.bind(address, options, self.workers, claim)?;
+        if quic {
+            sockets.extend(self.sockets.packets(
+                address,
+                options,
+                self.workers,
+                claim,
+                &sockets,
+            )?);
+        }
+        Ok(sockets)
     }
 
     /// Makes bound sockets listen; those that do already get the backlog.

@@ -128,7 +128,7 @@ pub fn kept_sockets() -> Vec<(SocketAddr, OwnedFd)> {
     );
     let take = |(number, name): (i32, String)| {
         let socket = socket::passed(number).ok()?;
-        let bound = socket::listening_at(socket.as_fd())?;
+        let bound = socket::open_at(socket.as_fd())?;
         // Our own name says how it was configured (the port may have been 0); any other socket speaks for itself.
         Some((kept_address(&name).unwrap_or(bound), socket))
     };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::{
-    Admin, AllDown, Balance, Buffer, ClientHttp2, Fanout, Forward, Forwarded, HashOn, Host,
-    Initial, Limits, Pool, PoolLimits, PoolTimeouts, Precedence, Priority, Retry, Server,
+    Admin, AllDown, Balance, Buffer, ClientHttp2, ClientHttp3, Fanout, Forward, Forwarded, HashOn,
+    Host, Initial, Limits, Pool, PoolLimits, PoolTimeouts, Precedence, Priority, Retry, Server,
     ServerAddress, ServerHttp2, Service, ServiceTimeouts, SocketOptions, Weight,
 };
 use model::id::{PoolId, ServerId, ServiceId};
@@ -133,6 +133,7 @@ fn service() -> Service {
         rules: Vec::new(),
         sticky: None,
         http2: ClientHttp2::default(),
+        http3: ClientHttp3::default(),
         accept_proxy: None,
         buffer: Buffer::default(),
         compress: None,

@@ -7,12 +7,12 @@
 mod answering;
 mod asking;
 mod bdp;
-mod body_in;
+pub mod body_in;
 mod body_out;
 mod carrier;
-mod flood;
+pub mod flood;
 mod link;
 pub mod mux;
 mod request;
 pub mod serve;
-mod upgrade;
+pub mod upgrade;

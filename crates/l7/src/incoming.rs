@@ -128,13 +128,15 @@ pub fn read<N: Net>(
     let mut slots = Slots::new();
     let parsed = http1::parse_request(bytes, &limits, &mut slots)?;
     let Some(mut request) = parsed else { return Ok(None) };
-    let protocol = match request.version {
-        _ if client.is_strand() => Protocol::Http2,
-        Version::Http10 => Protocol::Http10,
-        Version::Http11 => Protocol::Http11,
+    let protocol = match (client.shared_protocol(), request.version) {
+        (Some(protocol), _) => protocol,
+        (None, Version::Http10) => Protocol::Http10,
+        (None, Version::Http11) => Protocol::Http11,
     };
-    if protocol == Protocol::Http2 {
-        request.received_as("2.0");
+    match protocol {
+        Protocol::Http2 => request.received_as("2.0"),
+        Protocol::Http3 => request.received_as("3.0"),
+        _ => {}
     }
     let place = Place::of(worker, request.headers);
     let mut head = worker.buffers.take();

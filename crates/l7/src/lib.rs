@@ -1,6 +1,6 @@
 //! The request plane: one thread per core, each an edge-triggered loop around machines that know no sockets.
 //!
-//! It carries HTTP/1 and HTTP/2 requests and TCP bytes between clients and servers. It knows nothing of files, the API or BPF.
+//! It carries requests of HTTP/1, HTTP/2 and HTTP/3, and TCP bytes, between clients and servers. It knows nothing of files, the API or BPF.
 
 mod accept;
 mod account;
@@ -26,6 +26,7 @@ mod greeting;
 mod hash_on;
 mod hedge;
 mod http2;
+mod http3;
 mod incoming;
 mod kept;
 mod kept_bytes;
@@ -41,6 +42,7 @@ mod ports;
 mod prelude;
 pub mod proof;
 mod queue;
+mod quic;
 mod refuse;
 mod relay;
 mod reported;

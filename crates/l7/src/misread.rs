@@ -55,9 +55,9 @@ pub async fn refuse<N: Net>(parties: &Parties<'_, N>, instead: Instead) -> After
         let answer = Answer { status, cause, keep: false, head_only: false };
         after = refuse::answer(worker, client, &view, &answer, &mut record).await;
     }
-    let said = match client.is_strand() {
-        true => Said::http2(caller.peer),
-        false => Said::nothing(caller.peer, view.config.forward),
+    let said = match client.shared_protocol() {
+        Some(protocol) => Said::strand(caller.peer, protocol),
+        None => Said::nothing(caller.peer, view.config.forward),
     };
     worker.close(&view, None, &mut record, &said);
     if matches!(after, After::Next) { After::Linger } else { after }

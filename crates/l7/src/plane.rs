@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,11 +26,14 @@ use rustix::event::EventfdFlags;
 
 use crate::accept::{self, Listening, Wanted};
 use crate::account::Wall;
+use crate::http3::serve;
 use crate::kept::Kept;
 use crate::outside::{Outside, PlaneOptions};
 use crate::ports::{AllPorts, Ports};
+use crate::quic::endpoint;
 use crate::rt::epoll::Epoll;
 use crate::rt::{Net, Readiness};
+use crate::socket;
 use crate::stream::Stream;
 use crate::worker::{Published, Worker};
 use host::{pin, port_range};
@@ -173,11 +176,16 @@ impl Plane {
             .unwrap_or(0)
     }
 
-    /// Accepts for a service, whose snapshot must have been installed: socket i goes to worker i modulo their number.
+    /// Accepts for a service, whose snapshot must have been installed: of each kind (connections, and packets of QUIC)
+    /// socket i goes to worker i modulo their number.
     pub fn listen(&self, id: ListenerId, service: ServiceId, sockets: Vec<OwnedFd>) {
-        for (i, socket) in sockets.into_iter().enumerate() {
-            let seat = &self.seats[i % self.seats.len()];
-            seat.order(move |worker, listeners| adopt(worker, listeners, id, service, socket));
+        let (packets, connections): (Vec<_>, Vec<_>) =
+            sockets.into_iter().partition(|socket| socket::takes_packets(socket.as_fd()));
+        for sockets in [connections, packets] {
+            for (i, socket) in sockets.into_iter().enumerate() {
+                let seat = &self.seats[i % self.seats.len()];
+                seat.order(move |worker, listeners| adopt(worker, listeners, id, service, socket));
+            }
         }
     }
 
@@ -379,9 +387,14 @@ fn adopt(
     let local =
         rustix::net::getsockname(&socket).ok().and_then(|name| SocketAddr::try_from(name).ok());
     let local = local.unwrap_or_else(|| SocketAddr::from(([0, 0, 0, 0], 0)));
+    let packets = socket::takes_packets(socket.as_fd());
     let Ok(socket) = worker.rt.net.adopt(socket) else { return };
     let wanted = Rc::new(Cell::new(Wanted::Open));
-    let task =
-        worker.rt.spawn(accept::listen(worker.clone(), socket, local, service, wanted.clone()));
+    let (to, worker_) = (wanted.clone(), worker.clone());
+    let task = if packets {
+        worker.rt.spawn(endpoint::listen(worker_, socket, local, service, to, serve::start))
+    } else {
+        worker.rt.spawn(accept::listen(worker_, socket, local, service, to))
+    };
     listeners.entry(id).or_default().push(Listening { wanted, task });
 }

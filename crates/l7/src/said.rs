@@ -27,9 +27,9 @@ impl Said<'_> {
         Said { client, protocol: Protocol::Tcp, method: b"", target: b"" }
     }
 
-    /// A connection or request of HTTP/2 that could not be read.
-    pub fn http2(client: SocketAddr) -> Said<'static> {
-        Said { client, protocol: Protocol::Http2, method: b"", target: b"" }
+    /// A connection that carries many requests, or one of these, that could not be read.
+    pub fn strand(client: SocketAddr, protocol: Protocol) -> Said<'static> {
+        Said { client, protocol, method: b"", target: b"" }
     }
 
     /// Nothing that could be read.

@@ -96,6 +96,9 @@ pub fn listen(
     address: SocketAddr,
     options: &SocketOptions,
 ) -> Result<(), ListenError> {
+    if takes_packets(socket) {
+        return Ok(());
+    }
     let backlog = i32::try_from(options.backlog).unwrap_or(i32::MAX);
     SockRef::from(&socket)
         .listen(backlog)
@@ -121,6 +124,10 @@ pub fn adopt(socket: OwnedFd, options: &SocketOptions) -> Result<OwnedFd, Listen
 /// # Errors
 /// A setting was refused; those before it have been made.
 pub fn alter(socket: BorrowedFd<'_>, options: &SocketOptions) -> Result<(), ListenError> {
+    if takes_packets(socket) {
+        // What may change while a socket is in use is of connections alone.
+        return Ok(());
+    }
     let address = listening_at(socket).ok_or(ListenError::NotListening)?;
     option::listening(socket, address, options, option::Fresh::No)
         .map_err(|refused| ListenError::Setting { address, refused })?;
@@ -138,18 +145,82 @@ pub fn passed(number: RawFd) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
+/// Whether a socket takes packets (UDP), not connections.
+pub fn takes_packets(socket: BorrowedFd<'_>) -> bool {
+    matches!(SockRef::from(&socket).r#type(), Ok(kind) if kind == Type::DGRAM)
+}
+
+/// Opens `count` sockets of UDP in one SO_REUSEPORT group, for QUIC beside the bound sockets of an address, at the same
+/// port.
+///
+/// # Errors
+/// The address cannot be had.
+pub fn packets(
+    mut address: SocketAddr,
+    options: &SocketOptions,
+    count: usize,
+    claim: Claim,
+    beside: &[OwnedFd],
+) -> Result<Vec<OwnedFd>, ListenError> {
+    if let Some(bound) = beside.first().and_then(|socket| local(socket.as_fd()).ok()) {
+        address.set_port(bound.port());
+    }
+    if claim == Claim::Alone {
+        drop(packet_socket(address, options, false)?);
+    }
+    (0..count).map(|_| packet_socket(address, options, true)).collect()
+}
+
+fn packet_socket(
+    address: SocketAddr,
+    options: &SocketOptions,
+    share: bool,
+) -> Result<OwnedFd, ListenError> {
+    let kind = Type::DGRAM.nonblocking().cloexec();
+    let socket = Socket::new_raw(Domain::for_address(address), kind, Some(Protocol::UDP))
+        .map_err(|source| ListenError::system(address, "open a UDP socket at", source))?;
+    let prepare = || -> io::Result<()> {
+        socket.set_reuse_port(share)?;
+        if address.is_ipv6() {
+            socket.set_only_v6(true)?;
+        }
+        // What is configured is for connections; a burst of packets must find room until their worker's turn comes.
+        for set in [Socket::set_recv_buffer_size, Socket::set_send_buffer_size] {
+            set(&socket, PACKETS)?;
+        }
+        Ok(())
+    };
+    prepare().map_err(|source| ListenError::system(address, "prepare", source))?;
+    option::packets(&socket, address, options)
+        .map_err(|refused| ListenError::Setting { address, refused })?;
+    socket
+        .bind(&address.into())
+        .map_err(|source| ListenError::address(address, options, source))?;
+    Ok(socket.into())
+}
+
+/// Bytes of packets that wait on their way in and out; the system's limit may be lower.
+const PACKETS: usize = 2 << 20;
+
 /// Where a listening TCP socket listens; `None`: it is something else, or was shut down.
 pub fn listening_at(socket: BorrowedFd<'_>) -> Option<SocketAddr> {
     let listening = rustix::net::sockopt::socket_acceptconn(socket).unwrap_or(false);
     if listening { local(socket).ok() } else { None }
 }
 
+/// Where a socket listens or takes packets; `None`: it does neither.
+pub fn open_at(socket: BorrowedFd<'_>) -> Option<SocketAddr> {
+    let packets = || takes_packets(socket).then(|| local(socket).ok()).flatten();
+    listening_at(socket).or_else(packets)
+}
+
 /// Whether a socket from elsewhere has what cannot be changed while it listens: multipath, interface.
 pub fn fits(socket: BorrowedFd<'_>, options: &SocketOptions) -> bool {
     let socket = SockRef::from(&socket);
+    let packets = matches!(socket.r#type(), Ok(kind) if kind == Type::DGRAM);
     let multipath = matches!(socket.protocol(), Ok(Some(Protocol::MPTCP)));
     let interface = socket.device().ok().flatten();
-    multipath == options.mptcp
+    (packets || multipath == options.mptcp)
         && interface.as_deref() == options.interface.as_deref().map(str::as_bytes)
 }
 

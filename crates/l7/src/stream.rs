@@ -17,6 +17,7 @@ use std::task::Poll;
 use model::attribute::Tcp;
 use model::moment::Moment;
 
+use crate::account::Protocol;
 use crate::rt::{Expired, Net, Readiness, Rt, Source};
 use crate::seal::Sealed;
 pub use strand::{Read, Strand, UnderTls, Wrote};
@@ -61,6 +62,14 @@ impl<N: Net> Stream<N> {
     /// Whether it is one of many that share a connection.
     pub fn is_strand(&self) -> bool {
         matches!(self.under, Under::Strand(_))
+    }
+
+    /// What is spoken on the connection that it shares with others; `None`: it is no strand.
+    pub fn shared_protocol(&self) -> Option<Protocol> {
+        match &self.under {
+            Under::Socket(..) => None,
+            Under::Strand(strand) => Some(strand.protocol()),
+        }
     }
 
     /// Next connection of a listener.

@@ -6,6 +6,8 @@ mod slow;
 mod spare;
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +28,7 @@ use crate::local::{Local, LocalServer};
 use crate::measured::Lot;
 use crate::outside::{Outside, PlaneOptions};
 use crate::ports::Ports;
+use crate::quic::id::Tag;
 use crate::rt::{Net, Rt};
 use crate::said::Said;
 use crate::seal::SealedScratch;
@@ -103,6 +106,8 @@ pub struct Worker<N: Net> {
     pub coding: Rc<Cell<u32>>,
     /// The share of the last moments in which it had something to do, percent.
     pub busy: Cell<u8>,
+    /// The newest endpoint of QUIC at each address.
+    pub endpoints: RefCell<HashMap<SocketAddr, Tag>>,
     /// Descriptors given up when there are none left, so that a client can be told.
     pub spare: Spare<N>,
     wall: Wall,
@@ -145,6 +150,7 @@ impl<N: Net> Worker<N> {
             mirroring: Cell::new(0),
             coding: Rc::default(),
             busy: Cell::default(),
+            endpoints: RefCell::default(),
             spare,
             log: RefCell::new(LogBatch::default()),
             options,

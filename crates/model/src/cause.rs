@@ -75,6 +75,8 @@ causes! {
     ClientCertificate = "client-certificate", Client, 0;
     /// The client went beyond a limit of HTTP/2 that only attacks meet; the log names which.
     Http2Flood = "http2-flood", Client, 0;
+    /// The client went beyond a limit of HTTP/3 that only attacks meet; the log names which.
+    Http3Flood = "http3-flood", Client, 0;
     /// A trusted connection did not begin with a header of the PROXY protocol, or with a broken one; the log names which.
     ProxyHeader = "proxy-header", Client, 0;
     /// A trusted connection's header of the PROXY protocol was not whole in time.

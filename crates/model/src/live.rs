@@ -144,6 +144,20 @@ counters! {
         http2_tiny_frames = "http2-tiny-frames";
         /// Connections ended for requests that break HTTP/2's rules.
         http2_malformed = "http2-malformed";
+        /// Client connections in HTTP/3.
+        http3_connections = "http3-connections";
+        /// Of those, ended in order for their age.
+        http3_aged = "http3-aged";
+        /// Connections ended for requests taken back.
+        http3_resets = "http3-resets";
+        /// Clients of HTTP/3 that had to prove their address first.
+        http3_proven = "http3-address-proofs";
+        /// Connections in HTTP/3 whose client has moved to another address or port.
+        http3_moved = "http3-moved";
+        /// Packets of QUIC that came where their connection is not, and were handed on.
+        quic_forwarded = "quic-forwarded";
+        /// Packets of QUIC that could not be handed on, or not be sent.
+        quic_lost = "quic-lost";
     }
 }
 

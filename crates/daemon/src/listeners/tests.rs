@@ -42,7 +42,7 @@ fn inherited_sockets_are_used_and_the_unwanted_are_closed() {
     kept.keep(&kept_name(address), &[wanted.as_fd()]);
     let mut listeners = Listeners::new(Box::new(Kernel), Box::new(kept.clone()), 2);
     listeners.inherit([(address, wanted), (other, unwanted)]);
-    let sockets = listeners.open(address, &options).unwrap();
+    let sockets = listeners.open(address, &options, false).unwrap();
     assert_eq!(sockets.len(), 1, "not topped up");
     let pair = listeners.pair(address, sockets).unwrap();
     listeners.hold(address, pair.ours);
@@ -67,7 +67,7 @@ fn a_fresh_address_gets_a_socket_a_worker() {
     let mut listeners = Listeners::new(Box::new(Kernel), Box::new(NoKeeper), 3);
     let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
     let options = SocketOptions::default();
-    let sockets = listeners.open(any, &options).unwrap();
+    let sockets = listeners.open(any, &options, false).unwrap();
     listeners.listen(any, &sockets, &options).unwrap();
     listeners.hold(any, sockets);
     assert_eq!(listeners.open_at(any), 3);

@@ -188,6 +188,28 @@ pub(super) const FAMILIES: &[Family] = &[
             ("malformed", |c| &c.http2_malformed),
         ],
     ),
+    plain("http3_connections", "Client connections in HTTP/3.", &[("", |c| &c.http3_connections)]),
+    labelled(
+        "http3_limits",
+        "Connections in HTTP/3 ended by a limit, and clients that had to prove their address first.",
+        "limit",
+        &[
+            ("age", |c| &c.http3_aged),
+            ("resets", |c| &c.http3_resets),
+            ("prove", |c| &c.http3_proven),
+        ],
+    ),
+    plain(
+        "http3_moved",
+        "Connections in HTTP/3 whose client has moved to another address or port.",
+        &[("", |c| &c.http3_moved)],
+    ),
+    labelled(
+        "quic_packets",
+        "Reads of packets of QUIC that were another endpoint's, and packets that were lost here.",
+        "result",
+        &[("forwarded", |c| &c.quic_forwarded), ("lost", |c| &c.quic_lost)],
+    ),
 ];
 
 pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> Result<(), Error> {

@@ -143,7 +143,7 @@ fn prepare(
         let Some(listener) = new.listeners.get(&address) else { continue };
         match step {
             Step::Open { .. } | Step::Reopen { .. } => {
-                bound.push((address, listeners.open(address, &listener.options)?));
+                bound.push((address, listeners.open(address, &listener.options, listener.quic)?));
             }
             Step::Rebind { .. } => {
                 ready.push((address, Ready::Same(listeners.duplicates(address)?)))

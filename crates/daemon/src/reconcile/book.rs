@@ -59,6 +59,8 @@ pub struct Listener {
     pub service_name: String,
     /// How its sockets are set.
     pub options: SocketOptions,
+    /// There are sockets for packets of QUIC beside those for connections.
+    pub quic: bool,
 }
 
 /// What a change of a server came to.
@@ -295,6 +297,7 @@ impl Book {
             service: service.id,
             service_name: service.config.name.clone(),
             options: service.config.socket.clone(),
+            quic: service.config.http3.offer,
         }
     }
 

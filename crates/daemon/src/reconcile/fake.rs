@@ -142,6 +142,16 @@ impl Sockets for Fake {
         self.ask(Asked::Bind(address, count, claim));
         Ok((0..count).map(|_| std::fs::File::open("/dev/null").unwrap().into()).collect())
     }
+    fn packets(
+        &mut self,
+        _address: SocketAddr,
+        _options: &SocketOptions,
+        _count: usize,
+        _claim: Claim,
+        _beside: &[OwnedFd],
+    ) -> Result<Vec<OwnedFd>, ListenError> {
+        Ok(Vec::new())
+    }
     fn listen(
         &mut self,
         _socket: BorrowedFd<'_>,

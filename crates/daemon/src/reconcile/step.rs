@@ -97,7 +97,7 @@ pub fn steps(old: &Book, new: &mut Book) -> Vec<Step> {
         };
         let moved = before.service != after.service;
         let same_settings = same_settings(&before.options, &after.options);
-        if needs_reopening(&before.options, &after.options) {
+        if needs_reopening(&before.options, &after.options) || before.quic != after.quic {
             if !moved {
                 new.renew_listener(&address);
             }

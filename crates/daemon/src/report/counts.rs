@@ -55,22 +55,7 @@ pub fn service(
         },
         causes: causes(&before.causes, &now.causes, seconds),
         defects: named(&before.defects, &now.defects, seconds, defect),
-        limits: [
-            ("idle-closed", count(|c| &c.idle_closed)),
-            ("log-lines-dropped", count(|c| &c.log_dropped)),
-            ("accept-no-descriptor", count(|c| &c.accept_no_descriptor)),
-            ("accept-failed", count(|c| &c.accept_failed)),
-            ("http2-aged", count(|c| &c.http2_aged)),
-            ("http2-refused-streams", count(|c| &c.http2_refused)),
-            ("http2-resets", count(|c| &c.http2_resets)),
-            ("http2-control-frames", count(|c| &c.http2_control_frames)),
-            ("http2-tiny-frames", count(|c| &c.http2_tiny_frames)),
-            ("http2-malformed", count(|c| &c.http2_malformed)),
-        ]
-        .into_iter()
-        .filter(|(_, count)| count.total > 0)
-        .map(|(name, count)| NamedCount { name: name.into(), count })
-        .collect(),
+        limits: limits(&count),
         tls: [
             ("handshakes", count(|c| &c.tls_handshakes)),
             ("resumed", count(|c| &c.tls_resumed)),
@@ -83,6 +68,30 @@ pub fn service(
         bodies: bodies(&count),
         phases: shaped(&before.phases, &now.phases),
     }
+}
+
+/// What limits have ended or refused.
+fn limits(count: &dyn Fn(fn(&ServiceCounters) -> &Count) -> Counter) -> Vec<NamedCount> {
+    [
+        ("idle-closed", count(|c| &c.idle_closed)),
+        ("log-lines-dropped", count(|c| &c.log_dropped)),
+        ("accept-no-descriptor", count(|c| &c.accept_no_descriptor)),
+        ("accept-failed", count(|c| &c.accept_failed)),
+        ("http2-aged", count(|c| &c.http2_aged)),
+        ("http2-refused-streams", count(|c| &c.http2_refused)),
+        ("http2-resets", count(|c| &c.http2_resets)),
+        ("http2-control-frames", count(|c| &c.http2_control_frames)),
+        ("http2-tiny-frames", count(|c| &c.http2_tiny_frames)),
+        ("http2-malformed", count(|c| &c.http2_malformed)),
+        ("http3-aged", count(|c| &c.http3_aged)),
+        ("http3-resets", count(|c| &c.http3_resets)),
+        ("http3-address-proofs", count(|c| &c.http3_proven)),
+        ("quic-lost", count(|c| &c.quic_lost)),
+    ]
+    .into_iter()
+    .filter(|(_, count)| count.total > 0)
+    .map(|(name, count)| NamedCount { name: name.into(), count })
+    .collect()
 }
 
 /// What was read before bodies and done with them.

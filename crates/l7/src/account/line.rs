@@ -50,6 +50,8 @@ pub enum Protocol {
     Http11,
     /// HTTP/2.
     Http2,
+    /// HTTP/3.
+    Http3,
     /// A `tcp` service.
     Tcp,
 }
@@ -61,6 +63,7 @@ impl Protocol {
             Protocol::Http10 => "HTTP/1.0",
             Protocol::Http11 => "HTTP/1.1",
             Protocol::Http2 => "HTTP/2",
+            Protocol::Http3 => "HTTP/3",
             Protocol::Tcp => "TCP",
         }
     }

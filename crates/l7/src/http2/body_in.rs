@@ -1,7 +1,7 @@
-//! A body that comes in HTTP/2, given out in the form of HTTP/1.1: its bytes alone, or chunks with their trailers.
+//! A body that comes in pieces, given out in the form of HTTP/1.1: its bytes alone, or chunks with their trailers.
 //!
-//! The peer gets its flow control back as bytes are taken, so that it sends no faster than they are. It keeps one
-//! piece as the library hands it out.
+//! Whoever brings the pieces (a stream of HTTP/2 here, one of HTTP/3 elsewhere) is told as bytes are taken, so that the
+//! peer sends no faster than they are. It keeps one piece as it is handed out.
 
 use std::io;
 use std::task::{Context, Poll};
@@ -18,28 +18,78 @@ const FRAMING: usize = 20;
 /// A chunk that is written where there is little room.
 const SMALL: usize = 1024;
 
+/// Where the pieces come from.
+pub trait Source {
+    /// Why one broke.
+    type Error;
+    /// The next piece; `None`: there are no more.
+    fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>>;
+    /// Appends trailers as lines, after the last piece.
+    fn poll_trailers(
+        &mut self,
+        cx: &mut Context<'_>,
+        lines: &mut Vec<u8>,
+    ) -> Poll<Result<(), Self::Error>>;
+    /// So many bytes of a piece were taken: the peer may send as many more.
+    fn took(&mut self, n: usize);
+    /// What this is to whoever reads from a connection.
+    fn told(error: &Self::Error) -> io::Error;
+}
+
+impl Source for RecvStream {
+    type Error = h2::Error;
+
+    fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, h2::Error>>> {
+        RecvStream::poll_data(self, cx)
+    }
+
+    fn poll_trailers(
+        &mut self,
+        cx: &mut Context<'_>,
+        lines: &mut Vec<u8>,
+    ) -> Poll<Result<(), h2::Error>> {
+        let polled = RecvStream::poll_trailers(self, cx);
+        polled.map_ok(|trailers| {
+            for (name, value) in &trailers.unwrap_or_default() {
+                for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
+                    lines.extend_from_slice(part);
+                }
+            }
+        })
+    }
+
+    fn took(&mut self, n: usize) {
+        // It fails only for more than came.
+        let _ = self.flow_control().release_capacity(n);
+    }
+
+    fn told(failed: &h2::Error) -> io::Error {
+        error(Some(failed))
+    }
+}
+
 /// One body.
-pub struct BodyIn {
-    recv: Option<RecvStream>,
+pub struct BodyIn<S: Source = RecvStream> {
+    source: S,
     form: Body,
     piece: Bytes,
     /// Framing, or a small chunk, in the form of HTTP/1.1.
     framing: Vec<u8>,
     at: usize,
     ended: bool,
-    failed: Option<h2::Error>,
+    failed: Option<S::Error>,
 }
 
-impl BodyIn {
+impl<S: Source> BodyIn<S> {
     /// A body that is to be given out in this form.
-    pub fn new(recv: RecvStream, form: Body) -> BodyIn {
+    pub fn new(source: S, form: Body) -> BodyIn<S> {
         let ended = form == Body::None;
-        let recv = Some(recv);
-        BodyIn { recv, form, piece: Bytes::new(), framing: Vec::new(), at: 0, ended, failed: None }
+        let (piece, framing) = (Bytes::new(), Vec::new());
+        BodyIn { source, form, piece, framing, at: 0, ended, failed: None }
     }
 
     /// Why it broke, if it did.
-    pub fn failure(&self) -> Option<&h2::Error> {
+    pub fn failure(&self) -> Option<&S::Error> {
         self.failed.as_ref()
     }
 
@@ -70,12 +120,12 @@ impl BodyIn {
             }
             n += self.take_piece(&mut into[n..]);
         }
-        match n {
-            0 if self.at < self.framing.len() => Read::Later,
-            0 if self.failed.is_some() => Read::Failed(error(self.failed.as_ref())),
-            0 if self.ended => Read::End,
-            0 => Read::Later,
-            n => Read::Data(n),
+        match (n, &self.failed) {
+            (0, _) if self.at < self.framing.len() => Read::Later,
+            (0, Some(failed)) => Read::Failed(S::told(failed)),
+            (0, None) if self.ended => Read::End,
+            (0, None) => Read::Later,
+            (n, _) => Read::Data(n),
         }
     }
 
@@ -108,45 +158,40 @@ impl BodyIn {
         used
     }
 
-    /// So many bytes of the piece were taken: the peer may send as many more.
+    /// So many bytes of the piece were taken.
     fn took(&mut self, n: usize) {
         let _ = self.piece.split_to(n);
-        if let Some(recv) = &mut self.recv {
-            // It fails only for more than came.
-            let _ = recv.flow_control().release_capacity(n);
-        }
+        self.source.took(n);
     }
 
     /// Looks for something to read; whether there is.
     fn fill(&mut self, cx: &mut Context<'_>) -> bool {
         while self.piece.is_empty() && !self.ended && self.failed.is_none() {
-            let Some(recv) = &mut self.recv else { break };
-            match recv.poll_data(cx) {
+            match self.source.poll_data(cx) {
                 Poll::Pending => return false,
                 Poll::Ready(Some(Ok(piece))) => self.piece = piece,
                 Poll::Ready(Some(Err(error))) => self.failed = Some(error),
                 Poll::Ready(None) if self.form != Body::Chunked => self.ended = true,
-                Poll::Ready(None) => match recv.poll_trailers(cx) {
-                    Poll::Pending => return false,
-                    Poll::Ready(Ok(trailers)) => self.last(trailers.unwrap_or_default()),
-                    Poll::Ready(Err(error)) => self.failed = Some(error),
-                },
+                Poll::Ready(None) => {
+                    let mut lines = Vec::new();
+                    match self.source.poll_trailers(cx, &mut lines) {
+                        Poll::Pending => return false,
+                        Poll::Ready(Ok(())) => self.last(&lines),
+                        Poll::Ready(Err(error)) => self.failed = Some(error),
+                    }
+                }
             }
         }
         true
     }
 
     /// The last chunk, with trailers.
-    fn last(&mut self, trailers: http::HeaderMap) {
+    fn last(&mut self, lines: &[u8]) {
         self.framing.clear();
         self.at = 0;
-        self.framing.extend_from_slice(b"0\r\n");
-        for (name, value) in &trailers {
-            for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
-                self.framing.extend_from_slice(part);
-            }
+        for part in [b"0\r\n", lines, b"\r\n"] {
+            self.framing.extend_from_slice(part);
         }
-        self.framing.extend_from_slice(b"\r\n");
         self.ended = true;
     }
 }

@@ -23,7 +23,7 @@ use super::carrier::{Carrier, Wire};
 use super::flood::Deed;
 use super::link::{Link, OpenStream};
 use super::request::{self, Asked};
-use crate::account::Record;
+use crate::account::{Protocol, Record};
 use crate::caller::Caller;
 use crate::census::{OpenConnection, Up};
 use crate::local::LocalService;
@@ -143,7 +143,7 @@ fn refused<N: Net>(
     view.live.slots[worker.index].counters.requests.add(1);
     let mut record = Record::begin(worker.rt.now(), worker.rt.now());
     (record.cause, record.defect) = (Some(cause), detail);
-    worker.close(view, None, &mut record, &Said::http2(peer));
+    worker.close(view, None, &mut record, &Said::strand(peer, Protocol::Http2));
 }
 
 /// A tenth more or less, so that connections that began together do not end together.

@@ -11,6 +11,7 @@ use wire::http1::{
 
 use super::coded::Recoded;
 use super::{Ending, Fault, Relay};
+use crate::account::Protocol;
 use crate::flow::Framing;
 use crate::hedge::FIRST;
 use crate::reported;
@@ -207,8 +208,13 @@ impl<'a, N: Net> Relay<'a, N> {
         if coder.is_some() {
             response.recode();
         }
-        let gone = [worked.gone, &gone].concat();
-        let lines = [worked.lines, lines].concat();
+        let mut gone = [worked.gone, &gone].concat();
+        let mut lines = [worked.lines, lines].concat();
+        if let Some(told) = self.announcement() {
+            // What a server tells of other ways to itself is no way to us.
+            gone.push("alt-svc".to_owned());
+            lines.extend_from_slice(told.as_bytes());
+        }
         let gone_cookie = worked.gone_cookie;
         let edits = ResponseEdits { gone: &gone, gone_cookie, lines: &lines, ..edits };
         http1::emit_response(response, &edits, out);
@@ -217,6 +223,17 @@ impl<'a, N: Net> Relay<'a, N> {
             self.down.code(coder);
         }
         self.runs_ahead();
+    }
+
+    /// The line that tells a client that HTTP/3 is spoken where it is (RFC 7838 §3), if it does not speak it.
+    fn announcement(&self) -> Option<String> {
+        let http3 = &self.ends.service.config.http3;
+        let age = http3.announce.filter(|_| http3.offer)?;
+        if self.incoming.protocol == Protocol::Http3 {
+            return None;
+        }
+        let port = self.ends.client.port()?;
+        Some(format!("Alt-Svc: h3=\":{port}\"; ma={}\r\n", age.as_secs()))
     }
 
     pub(super) fn edits(&self, persist: Persist, keep_upgrade: bool) -> ResponseEdits<'a> {

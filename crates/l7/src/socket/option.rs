@@ -75,6 +75,15 @@ pub(super) fn listening(
     buffers_as_asked(socket, options)
 }
 
+/// Settings of a socket for packets: those that are not of connections.
+pub(super) fn packets(
+    socket: &Socket,
+    address: SocketAddr,
+    options: &SocketOptions,
+) -> Result<(), OptionRefused> {
+    privileged(socket, address, options, Fresh::Yes)
+}
+
 /// Settings of a socket towards a server.
 pub(super) fn outgoing(
     socket: &Socket,

@@ -5,6 +5,8 @@ use std::io;
 use model::attribute::Tcp;
 use model::moment::Moment;
 
+use crate::account::Protocol;
+
 /// What a read gave.
 #[derive(Debug)]
 pub enum Read {
@@ -68,4 +70,8 @@ pub trait Strand {
     fn counters(&self) -> Option<Tcp>;
     /// Our port of the connection that it shares.
     fn port(&self) -> Option<u16>;
+    /// What is spoken on that connection.
+    fn protocol(&self) -> Protocol {
+        Protocol::Http2
+    }
 }

@@ -6,6 +6,7 @@ mod capture;
 mod compress;
 mod heartbeat;
 mod http2;
+mod http3;
 mod inner;
 mod link;
 mod mptcp;
@@ -176,6 +177,7 @@ fn service(section: &Section) -> Service {
             .filter(|_| !forward.packets())
             .map(|sticky| rules::affinity(sticky, section.table("tls").is_some())),
         http2: inner(section, "http2", http2::service),
+        http3: inner(section, "http3", http3::service),
         accept_proxy: section.table("accept-proxy").map(proxy::accept),
         buffer: inner(section, "buffer", buffer::buffer),
         compress: section.table("compress").map(compress::compress),

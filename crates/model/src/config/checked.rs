@@ -14,12 +14,8 @@ use serde::Serialize;
 use super::address::ServerAddress;
 use super::agent::Agent;
 use super::balance::{Balance, HashOn, Judge, Priority};
-use super::buffer::Buffer;
-use super::capture::Capture;
-use super::compress::Compress;
 use super::forward::Forward;
 use super::heartbeat::Heartbeat;
-use super::http2::{ClientHttp2, ServerHttp2};
 use super::names::{NameServer, Named, Zone};
 use super::objective::Objective;
 pub use super::operate::Admin;
@@ -34,6 +30,8 @@ use super::socket::SocketOptions;
 use super::sticky::Affinity;
 use super::tls::{PoolTls, ServiceTls};
 use super::vrrp::Vrrp;
+use super::{buffer::Buffer, capture::Capture, compress::Compress};
+use super::{http2::ClientHttp2, http2::ServerHttp2, http3::ClientHttp3};
 use super::{link::Bundle, mptcp::Mptcp, uplink::Uplink, uplink::Uplinks};
 
 /// A whole configuration. Objects are shared so that an unchanged one is the same allocation after a reload.
@@ -164,6 +162,8 @@ pub struct Service {
     pub sticky: Option<Affinity>,
     /// HTTP/2 towards clients (`http`).
     pub http2: ClientHttp2,
+    /// HTTP/3 towards clients (`http`).
+    pub http3: ClientHttp3,
     /// Whose connections begin with a header of the PROXY protocol; `None`: nobody's.
     pub accept_proxy: Option<AcceptProxy>,
     /// Bodies that are read ahead (`http`).

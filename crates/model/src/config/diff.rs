@@ -161,6 +161,7 @@ keys! {
     Rule = "rule" => rules,
     Sticky = "sticky" => sticky,
     Http2 = "http2" => http2,
+    Http3 = "http3" => http3,
     AcceptProxy = "accept-proxy" => accept_proxy,
     Compress = "compress" => compress,
     Objective = "objective" => objective,

@@ -9,6 +9,7 @@ pub mod compress;
 pub mod global;
 pub mod heartbeat;
 pub mod http2;
+pub mod http3;
 pub mod link;
 pub mod mptcp;
 pub mod names;

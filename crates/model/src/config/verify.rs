@@ -5,6 +5,7 @@ pub mod balance;
 pub mod capture;
 pub mod heartbeat;
 pub mod http2;
+pub mod http3;
 pub mod link;
 pub mod listeners;
 pub mod method;
@@ -242,6 +243,7 @@ fn service(service: &Section, effective: &Effective, sink: &mut Sink<'_, '_>) {
     sticky::verify(service, sink);
     objective::verify(service, &effective.global, sink);
     http2::both(service, &path, sink);
+    http3::service(service, &path, sink);
     proxy::service(service, &path, sink);
     if let Some(socket) = service.table("socket") {
         sockets::verify(socket, &format!("{path}.socket"), sink);

@@ -74,6 +74,8 @@ pub struct Index {
 struct Paths {
     exact: HashMap<Box<[u8]>, Vec<u32>>,
     prefixes: Vec<Prefix>,
+    /// The first bytes of each, as a number: most of a search looks at nothing else.
+    heads: Vec<u64>,
     any: Vec<u32>,
 }
 
@@ -159,6 +161,7 @@ impl Paths {
             }
             same
         });
+        self.heads = self.prefixes.iter().map(|prefix| head(&prefix.text)).collect();
         let mut open: Vec<u32> = Vec::new();
         for at in 0..self.prefixes.len() {
             while let Some(last) = open.last() {
@@ -180,8 +183,7 @@ impl Paths {
         {
             found.add(rules);
         }
-        let after = self.prefixes.partition_point(|prefix| *prefix.text <= *path);
-        let mut at = after.checked_sub(1);
+        let mut at = self.not_above(path).checked_sub(1);
         while let Some(prefix) = at.and_then(|at| self.prefixes.get(at)) {
             if path.starts_with(&prefix.text) {
                 found.add(&prefix.rules);
@@ -189,6 +191,25 @@ impl Paths {
             at = prefix.parent.map(|parent| parent as usize);
         }
     }
+}
+
+impl Paths {
+    /// How many beginnings are not above a path.
+    fn not_above(&self, path: &[u8]) -> usize {
+        let wanted = head(path);
+        let below = self.heads.partition_point(|head| *head < wanted);
+        let same = self.heads[below..].partition_point(|head| *head == wanted);
+        let among = &self.prefixes[below..below + same];
+        below + among.partition_point(|prefix| *prefix.text <= *path)
+    }
+}
+
+/// The first eight bytes as a number that sorts as they do; what is shorter counts as if zeros followed.
+fn head(text: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let n = text.len().min(8);
+    bytes[..n].copy_from_slice(&text[..n]);
+    u64::from_be_bytes(bytes)
 }
 
 /// Once each, since rules come in their order.

@@ -77,6 +77,7 @@ pub const fn of(cause: Cause) -> (Outcome, Option<TcpError>) {
         | Cause::TlsUnknownName
         | Cause::ClientCertificate
         | Cause::Http2Flood
+        | Cause::Http3Flood
         | Cause::ProxyHeader
         | Cause::PlainOnTls => (Left, None),
         Cause::ClientClosedRequest | Cause::ClientClosedResponse | Cause::ClientReset => {

@@ -91,6 +91,12 @@ const KEYS: &[Row] = &[
         "pool.p.http2.window",
         "is less than `window`",
     ),
+    row(
+        service!("http3 = { window = \"1MiB\", window-most = \"512KiB\" }\n"),
+        "service.s.http3.window-most",
+        "is less than",
+    ),
+    row(service!("http3 = \"on\"\n"), "service.s.http3.offer", "always encrypted"),
     row(tcp!("http2 = \"off\"\n"), "service.s.http2", "http"),
     row(service!("balance = \"random\"\n"), "service.s.balance", "the pool's"),
     row(service!("timeout = { connect = \"1s\" }\n"), "service.s.timeout.connect", "the pool's"),

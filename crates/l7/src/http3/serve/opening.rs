@@ -1,0 +1,84 @@
+//! How a connection begins: its handshake is over, or came to nothing. It serves no request.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use model::cause::Cause;
+use model::moment::Moment;
+use quinn_proto::ConnectionError;
+use quinn_proto::crypto::rustls::HandshakeData;
+use rustls::pki_types::CertificateDer;
+use wire::http3::{code, settings};
+
+use super::{Serving, Stage};
+use crate::proof;
+use crate::stream::UnderTls;
+use crate::tls::server::ServerTls;
+
+impl Serving {
+    /// The handshake is over.
+    pub(super) fn connected(&mut self, now: Moment) {
+        self.no_more_handshake();
+        self.stage = Stage::Serving;
+        self.idle_since = now;
+        let worker = self.endpoint.worker.clone();
+        let view = self.endpoint.service.view.borrow().clone();
+        let counters = &view.live.slots[worker.index].counters;
+        counters.tls_handshakes.add(1);
+        counters.http3_connections.add(1);
+        let tls = view.tls.as_ref().and_then(|material| material.get::<ServerTls>());
+        let prefix = tls.and_then(|tls| tls.headers.as_deref());
+        let (name, identity) = self.link.with(|conn| {
+            let session = conn.crypto_session();
+            let data = session.handshake_data().and_then(|it| it.downcast::<HandshakeData>().ok());
+            let name = data.and_then(|data| data.server_name);
+            let chain = session.peer_identity();
+            let chain = chain.and_then(|it| it.downcast::<Vec<CertificateDer<'static>>>().ok());
+            let lines = |prefix| proof::lines(chain.as_ref().map(|chain| chain.as_slice()), prefix);
+            (name, prefix.map(lines).unwrap_or_default())
+        });
+        let name = name.map(|name| name.trim_end_matches('.').to_ascii_lowercase());
+        self.tls = Rc::new(Some(UnderTls { identity, name, session: self.link.lineage() }));
+        if let Some(age) = view.config.http3.age {
+            // A tenth more or less, so that connections that began together do not end together.
+            let tenth = u64::try_from(age.as_nanos() / 10).unwrap_or(u64::MAX / 4);
+            let more = worker.rng.borrow_mut().below(2 * tenth + 1);
+            self.old_at = now + age - Duration::from_nanos(tenth) + Duration::from_nanos(more);
+        }
+        match self.link.open_one_way() {
+            Some(control) => {
+                self.link.attach(control, self.waker.clone());
+                let heads = u64::from(view.config.limit.header_bytes);
+                self.link.write(control, &settings(heads));
+                self.control = Some(control);
+            }
+            None => self.link.fail(code::GENERAL_PROTOCOL_ERROR),
+        }
+    }
+
+    pub(super) fn no_more_handshake(&mut self) {
+        if matches!(self.stage, Stage::Shaking(_)) {
+            let handshaking = &self.endpoint.service.handshaking;
+            handshaking.set(handshaking.get() - 1);
+        }
+    }
+
+    /// The client is gone, or the connection has failed.
+    pub(super) fn lost(&mut self, reason: &ConnectionError) {
+        if matches!(self.stage, Stage::Shaking(_)) {
+            let view = self.endpoint.service.view.borrow().clone();
+            view.live.slots[self.endpoint.worker.index].counters.tls_failed.add(1);
+            let detail = match reason {
+                ConnectionError::TransportError(_) => "quic-handshake",
+                ConnectionError::ConnectionClosed(_) | ConnectionError::ApplicationClosed(_) => {
+                    "client-refused"
+                }
+                _ => "client-left",
+            };
+            self.refused(Cause::TlsHandshake, Some(detail));
+        }
+        self.no_more_handshake();
+        self.stage = Stage::Closed;
+        self.link.lose();
+    }
+}

@@ -1,0 +1,13 @@
+//! QUIC towards clients: sockets of UDP, the machine of one endpoint, and connections as what carries streams.
+//!
+//! The machine is `quinn-proto`, which knows no socket and no clock; here a worker's tasks drive it. Every worker has an
+//! endpoint of its own at each address. The ids of its connections say whose they are, and packets that come
+//! elsewhere, because their client has moved or another process reads the socket, are handed on (`relay`). What the
+//! streams carry is none of its business.
+
+pub mod endpoint;
+pub mod id;
+pub mod link;
+pub mod relay;
+mod setup;
+pub mod udp;

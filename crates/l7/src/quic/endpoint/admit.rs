@@ -1,0 +1,108 @@
+//! Who may begin a connection of QUIC: limits, proofs of addresses, refusals and their accounts.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use model::cause::Cause;
+use model::config::Forward;
+use model::snapshot::ServiceView;
+use quinn_proto::{Incoming, ServerConfig};
+
+use super::super::link::Link;
+use super::{Admitted, Endpoint};
+use crate::account::Record;
+use crate::caller::Caller;
+use crate::census::OpenConnection;
+use crate::said::Said;
+use crate::tls::aside;
+use crate::tls::server::ServerTls;
+
+impl Endpoint {
+    pub(super) fn admit(self: &Rc<Self>, incoming: Incoming) {
+        let view = self.service.view.borrow().clone();
+        let counters = &view.live.slots[self.worker.index].counters;
+        let tls = view.tls.as_ref().and_then(|material| material.get::<ServerTls>());
+        let (Some(tls), Some(config)) = (tls, self.config(&view)) else {
+            return self.refuse(incoming, &view, Cause::Internal);
+        };
+        if self.closing.get() || self.worker.draining.get() || self.service.gone.get() {
+            let mut out = Vec::new();
+            let transmit = self.machine.borrow_mut().refuse(incoming, &mut out);
+            return self.answer(&transmit, &out);
+        }
+        let under_way = self.service.handshaking.get();
+        if under_way >= tls.handshakes {
+            return self.refuse(incoming, &view, Cause::TlsHandshakeLimit);
+        }
+        let unproven = !incoming.remote_address_validated() && incoming.may_retry();
+        if under_way >= view.config.http3.prove && unproven {
+            counters.http3_proven.add(1);
+            let mut out = Vec::new();
+            let retry = self.machine.borrow_mut().retry(incoming, &mut out);
+            if let Ok(transmit) = retry {
+                self.answer(&transmit, &out);
+            }
+            return;
+        }
+        let within_all = self.worker.all_open.up_within(self.worker.options.connections);
+        let cap = view.config.limit.connections.unwrap_or(u32::MAX);
+        if !within_all || !view.live.open.up_within(cap) {
+            if within_all {
+                self.worker.all_open.down();
+            }
+            return self.refuse(incoming, &view, Cause::ConnectionLimit);
+        }
+        counters.accepted.add(1);
+        let open =
+            self.worker.census.connection(&self.worker.all_open, &view.live, self.worker.index);
+        self.accept(incoming, config, open);
+    }
+
+    fn accept(
+        self: &Rc<Self>,
+        incoming: Incoming,
+        config: Arc<ServerConfig>,
+        open: OpenConnection,
+    ) {
+        let (peer, mut local) = (incoming.remote_address(), self.local);
+        if let Some(ip) = incoming.local_ip() {
+            local.set_ip(ip);
+        }
+        let mut out = Vec::new();
+        let now = self.instant(self.worker.rt.now());
+        aside::begin(None);
+        let accepted = self.machine.borrow_mut().accept(incoming, now, &mut out, Some(config));
+        let seen = aside::end();
+        match accepted {
+            Ok((handle, conn)) => {
+                let link = Rc::new(Link::new(handle, conn, seen));
+                self.links.borrow_mut().insert(handle, link.clone());
+                let caller = Caller { peer, local };
+                (self.started)(self.clone(), Admitted { link, caller, open });
+            }
+            Err(error) => {
+                self.count(|counters| &counters.tls_failed);
+                if let Some(transmit) = error.response {
+                    self.answer(&transmit, &out);
+                }
+            }
+        }
+    }
+
+    /// Refuses a client, and closes the account of that.
+    fn refuse(&self, incoming: Incoming, view: &ServiceView, cause: Cause) {
+        let peer = incoming.remote_address();
+        let mut out = Vec::new();
+        let transmit = self.machine.borrow_mut().refuse(incoming, &mut out);
+        self.answer(&transmit, &out);
+        let counters = &view.live.slots[self.worker.index].counters;
+        for counter in [&counters.accepted, &counters.closed, &counters.refused, &counters.requests]
+        {
+            counter.add(1);
+        }
+        let now = self.worker.rt.now();
+        let mut record = Record::begin(now, now);
+        record.cause = Some(cause);
+        self.worker.close(view, None, &mut record, &Said::nothing(peer, Forward::Http));
+    }
+}

@@ -1,0 +1,333 @@
+//! One connection as its streams see it: reads, writes with a bound, ends; and what its driver takes care of.
+//!
+//! The machine buffers as much as its windows allow. What it does not take at once is kept here, one small piece a
+//! stream: whoever writes asks for room first. It has no socket; its driver sends what the machine has to send.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::task::Waker;
+use std::time::Instant;
+
+use bytes::Bytes;
+use quinn_proto::{Connection, ConnectionEvent, ConnectionHandle, Dir, ReadError, StreamId};
+use quinn_proto::{VarInt, WriteError};
+
+use crate::tls::aside::{self, Aside};
+
+/// Bytes of one stream that may wait here.
+pub const ROOM: usize = 16 * 1024;
+
+/// What a read gave.
+#[derive(Debug)]
+pub enum Got {
+    /// Bytes.
+    Bytes(Bytes),
+    /// Nothing now.
+    Later,
+    /// The end of the stream.
+    End,
+    /// The client took it back, or the connection is gone.
+    Broken,
+}
+
+/// A stream that is being served.
+struct Slot {
+    waker: Waker,
+    waits: Vec<u8>,
+    ends: bool,
+    stopped: bool,
+    taken_back: bool,
+    /// Nobody serves it any more.
+    left: bool,
+}
+
+/// The connection.
+pub struct Link {
+    /// What the endpoint calls it.
+    pub handle: ConnectionHandle,
+    conn: RefCell<Connection>,
+    slots: RefCell<HashMap<StreamId, Slot>>,
+    driver: OnceCell<Waker>,
+    nudged: Cell<bool>,
+    lost: Cell<bool>,
+    failed: Cell<Option<u64>>,
+    seen: RefCell<Aside>,
+    /// Requests that were taken back since the driver last asked.
+    pub taken_back: Cell<u32>,
+    /// Requests under way.
+    pub open: Cell<u32>,
+}
+
+impl Link {
+    /// A connection that was just accepted.
+    pub fn new(handle: ConnectionHandle, conn: Connection, seen: Aside) -> Link {
+        Link {
+            handle,
+            conn: RefCell::new(conn),
+            slots: RefCell::default(),
+            driver: OnceCell::new(),
+            nudged: Cell::new(false),
+            lost: Cell::new(false),
+            failed: Cell::new(None),
+            seen: RefCell::new(seen),
+            taken_back: Cell::default(),
+            open: Cell::default(),
+        }
+    }
+
+    /// Who drives it.
+    pub fn driven_by(&self, waker: Waker) {
+        // There is one for its whole life.
+        let _ = self.driver.set(waker);
+    }
+
+    /// Lets the driver have a turn: there is something to be sent or to be done.
+    pub fn nudge(&self) {
+        if !self.nudged.replace(true)
+            && let Some(driver) = self.driver.get()
+        {
+            driver.wake_by_ref();
+        }
+    }
+
+    /// The driver has its turn: what happens in it needs no other one.
+    pub fn begin_turn(&self) {
+        self.nudged.set(true);
+    }
+
+    /// Its turn is over.
+    pub fn end_turn(&self) {
+        self.nudged.set(false);
+    }
+
+    /// The machine, for its driver alone and never across a call of this.
+    pub fn with<T>(&self, look: impl FnOnce(&mut Connection) -> T) -> T {
+        look(&mut self.conn.borrow_mut())
+    }
+
+    /// Something came for it.
+    pub fn came(&self, event: ConnectionEvent) {
+        let mut conn = self.conn.borrow_mut();
+        let shaking = conn.is_handshaking();
+        if shaking {
+            aside::begin(self.seen.borrow().lineage);
+        }
+        conn.handle_event(event);
+        if shaking {
+            self.seen.borrow_mut().add(aside::end());
+        }
+        drop(conn);
+        self.nudge();
+    }
+
+    /// Which TLS session it is, over all connections that resume it.
+    pub fn lineage(&self) -> Option<u64> {
+        self.seen.borrow().lineage
+    }
+
+    /// It cannot go on: it is to be closed with this code.
+    pub fn fail(&self, code: u64) {
+        if self.failed.get().is_none() {
+            self.failed.set(Some(code));
+            self.nudge();
+        }
+    }
+
+    /// The code that it is to be closed with.
+    pub fn failed(&self) -> Option<u64> {
+        self.failed.get()
+    }
+
+    /// It is gone: every stream learns it.
+    pub fn lose(&self) {
+        self.lost.set(true);
+        self.slots.borrow().values().for_each(|slot| slot.waker.wake_by_ref());
+    }
+
+    /// Opens a stream of ours that goes one way; `None`: the client allows none.
+    pub fn open_one_way(&self) -> Option<StreamId> {
+        self.conn.borrow_mut().streams().open(Dir::Uni)
+    }
+
+    /// The next stream that the client has opened.
+    pub fn accept(&self, dir: Dir) -> Option<StreamId> {
+        self.conn.borrow_mut().streams().accept(dir)
+    }
+
+    /// A stream is served by the task of this waker.
+    pub fn attach(&self, id: StreamId, waker: Waker) {
+        let (waits, ends, stopped) = (Vec::new(), false, false);
+        let slot = Slot { waker, waits, ends, stopped, taken_back: false, left: false };
+        self.slots.borrow_mut().insert(id, slot);
+    }
+
+    /// A stream is served by nobody any more. What waits of it is still sent if its end was written.
+    pub fn detach(&self, id: StreamId) {
+        let mut slots = self.slots.borrow_mut();
+        if let Some(slot) = slots.get_mut(&id) {
+            match slot.ends && !slot.waits.is_empty() {
+                true => slot.left = true,
+                false => drop(slots.remove(&id)),
+            }
+        }
+    }
+
+    /// Reads at most `most` bytes.
+    pub fn read(&self, id: StreamId, most: usize) -> Got {
+        let mut conn = self.conn.borrow_mut();
+        let mut stream = conn.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else { return Got::Broken };
+        let next = chunks.next(most);
+        let more_room = chunks.finalize().should_transmit();
+        drop(conn);
+        if more_room {
+            self.nudge();
+        }
+        match next {
+            Ok(Some(chunk)) => Got::Bytes(chunk.bytes),
+            Ok(None) => Got::End,
+            Err(ReadError::Blocked) if !self.lost.get() => Got::Later,
+            Err(ReadError::Blocked) => Got::Broken,
+            Err(ReadError::Reset(_)) => {
+                self.note_taken_back(id);
+                Got::Broken
+            }
+        }
+    }
+
+    /// How much may be written now; 0: its task is woken when that changes, or it is gone.
+    pub fn room(&self, id: StreamId) -> usize {
+        let slots = self.slots.borrow();
+        slots.get(&id).map_or(0, |slot| if slot.waits.is_empty() { ROOM } else { 0 })
+    }
+
+    /// Whether nobody reads what is written any more.
+    pub fn is_gone(&self, id: StreamId) -> bool {
+        self.lost.get() || self.slots.borrow().get(&id).is_none_or(|slot| slot.stopped)
+    }
+
+    /// Writes all of it: what the machine does not take is kept.
+    pub fn write(&self, id: StreamId, bytes: &[u8]) {
+        let mut slots = self.slots.borrow_mut();
+        let Some(slot) = slots.get_mut(&id) else { return };
+        slot.waits.extend_from_slice(bytes);
+        self.give(id, slot);
+        drop(slots);
+        self.nudge();
+    }
+
+    /// Ends our side behind what was written.
+    pub fn finish(&self, id: StreamId) {
+        let mut slots = self.slots.borrow_mut();
+        let Some(slot) = slots.get_mut(&id) else { return };
+        slot.ends = true;
+        self.give(id, slot);
+        drop(slots);
+        self.nudge();
+    }
+
+    /// Ends our side so that nobody takes it for whole.
+    pub fn reset(&self, id: StreamId, code: u64) {
+        // It fails for a stream that has ended already.
+        let _ = self.conn.borrow_mut().send_stream(id).reset(number(code));
+        self.slots.borrow_mut().remove(&id);
+        self.nudge();
+    }
+
+    /// Reads no further.
+    pub fn stop(&self, id: StreamId, code: u64) {
+        // It fails for a stream that was read to its end.
+        let _ = self.conn.borrow_mut().recv_stream(id).stop(number(code));
+        self.nudge();
+    }
+
+    /// Closes it.
+    pub fn close(&self, now: Instant, code: u64) {
+        self.conn.borrow_mut().close(now, number(code), Bytes::new());
+        self.nudge();
+    }
+
+    /// Something came on a stream.
+    pub fn readable(&self, id: StreamId) {
+        if let Some(slot) = self.slots.borrow().get(&id) {
+            slot.waker.wake_by_ref();
+        }
+    }
+
+    /// There is room for a stream.
+    pub fn writable(&self, id: StreamId) {
+        let mut slots = self.slots.borrow_mut();
+        let Some(slot) = slots.get_mut(&id) else { return };
+        self.give(id, slot);
+        match slot.left && slot.waits.is_empty() {
+            true => drop(slots.remove(&id)),
+            false => slot.waker.wake_by_ref(),
+        }
+    }
+
+    /// The client does not want what is written to a stream.
+    pub fn stopped(&self, id: StreamId) {
+        if let Some(slot) = self.slots.borrow_mut().get_mut(&id) {
+            slot.stopped = true;
+            slot.waits = Vec::new();
+            slot.waker.wake_by_ref();
+        }
+        self.note_taken_back(id);
+        self.slots.borrow_mut().retain(|other, slot| *other != id || !slot.left);
+    }
+
+    fn note_taken_back(&self, id: StreamId) {
+        if let Some(slot) = self.slots.borrow_mut().get_mut(&id)
+            && !std::mem::replace(&mut slot.taken_back, true)
+        {
+            self.taken_back.set(self.taken_back.get() + 1);
+            self.nudge();
+        }
+    }
+
+    fn give(&self, id: StreamId, slot: &mut Slot) {
+        let mut conn = self.conn.borrow_mut();
+        let mut given = 0;
+        while given < slot.waits.len() {
+            match conn.send_stream(id).write(&slot.waits[given..]) {
+                Ok(n) => given += n,
+                Err(WriteError::Blocked) => break,
+                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => {
+                    slot.stopped = true;
+                    given = slot.waits.len();
+                }
+            }
+        }
+        match given == slot.waits.len() {
+            true => slot.waits = Vec::new(),
+            false => drop(slot.waits.drain(..given)),
+        }
+        if slot.ends && slot.waits.is_empty() && !slot.stopped {
+            // It fails only for a stream that was stopped or has ended.
+            let _ = conn.send_stream(id).finish();
+        }
+    }
+}
+
+fn number(code: u64) -> VarInt {
+    VarInt::from_u64(code).unwrap_or(VarInt::MAX)
+}
+
+/// A request being under way.
+pub struct Open(std::rc::Rc<Link>);
+
+impl Open {
+    /// Counts it until it is dropped.
+    pub fn enter(link: &std::rc::Rc<Link>) -> Open {
+        link.open.set(link.open.get() + 1);
+        Open(link.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.set(self.0.open.get() - 1);
+        // The driver may wait for the last one.
+        self.0.nudge();
+    }
+}

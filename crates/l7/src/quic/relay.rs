@@ -1,0 +1,186 @@
+//! Packets handed from one endpoint to another: of this worker, of another one, or of another process.
+//!
+//! Each endpoint has a socket whose abstract name says its tag, so that nothing has to be known of an endpoint but the
+//! ids of its connections. Who else writes to it can do no more than whoever writes to our port: QUIC believes no packet
+//! that is not sealed. What does not fit is lost as packets are, and sent again.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, recv,
+    sendto, socket_with,
+};
+
+use super::id::Tag;
+use crate::rt::epoll::Epoll;
+use crate::rt::{Readiness, Rt, Source};
+
+/// Bytes before the packets.
+const HEAD: usize = 1 + 4 + ADDRESS + 2 + ADDRESS;
+
+/// An address: which kind, and as many bytes as the longer one has.
+const ADDRESS: usize = 17;
+
+/// Packets as they came: one after the other, each `stride` bytes long but the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Came<'a> {
+    /// From where.
+    pub from: SocketAddr,
+    /// Which of our addresses was meant.
+    pub to: Option<IpAddr>,
+    /// Marks of congestion.
+    pub ecn: u8,
+    /// Bytes of each.
+    pub stride: usize,
+    /// All of them.
+    pub packets: &'a [u8],
+}
+
+/// What became of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// They are there.
+    Yes,
+    /// They are lost.
+    Full,
+    /// There is no such endpoint.
+    Nobody,
+}
+
+/// An endpoint's end.
+pub struct Relay {
+    rt: Rc<Rt<Epoll>>,
+    socket: OwnedFd,
+    source: Rc<Source>,
+    token: u64,
+}
+
+impl Relay {
+    /// That of this endpoint, for the current task.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn new(rt: &Rc<Rt<Epoll>>, tag: Tag) -> io::Result<Relay> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
+        bind(&socket, &name(tag)?)?;
+        let (source, token) = rt.register(&socket, Readiness::READ)?;
+        Ok(Relay { rt: rt.clone(), socket, source, token })
+    }
+
+    /// Its readiness.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Hands packets to the endpoint of a tag.
+    pub fn pass(&self, to: Tag, came: &Came<'_>, scratch: &mut Vec<u8>) -> Passed {
+        let Ok(name) = name(to) else { return Passed::Nobody };
+        scratch.clear();
+        write(came, scratch);
+        match sendto(&self.socket, scratch, SendFlags::DONTWAIT, &name) {
+            Ok(_) => Passed::Yes,
+            Err(Errno::CONNREFUSED | Errno::NOENT) => Passed::Nobody,
+            Err(_) => Passed::Full,
+        }
+    }
+
+    /// Reads what was handed to this one; `None`: nothing was.
+    pub fn receive<'b>(&self, into: &'b mut [u8]) -> Option<Came<'b>> {
+        while self.source.has(Readiness::READ) {
+            match recv(&self.socket, &mut *into, RecvFlags::DONTWAIT) {
+                Ok((length, _)) => {
+                    // What nobody of ours has written is left out.
+                    if read(&into[..length]).is_some() {
+                        return read(&into[..length]);
+                    }
+                }
+                Err(_) => self.source.clear(Readiness::READ),
+            }
+        }
+        None
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.rt.forget(self.token);
+    }
+}
+
+fn name(tag: Tag) -> io::Result<SocketAddrUnix> {
+    let name = format!("steelyard-quic-{:08x}", u32::from_be_bytes(tag.0));
+    Ok(SocketAddrUnix::new_abstract_name(name.as_bytes())?)
+}
+
+fn write(came: &Came<'_>, out: &mut Vec<u8>) {
+    out.push(came.ecn);
+    out.extend_from_slice(&(came.stride as u32).to_be_bytes());
+    address(Some(came.from.ip()), out);
+    out.extend_from_slice(&came.from.port().to_be_bytes());
+    address(came.to, out);
+    out.extend_from_slice(came.packets);
+}
+
+fn address(ip: Option<IpAddr>, out: &mut Vec<u8>) {
+    let (kind, bytes) = match ip {
+        None => (0, [0; 16]),
+        Some(IpAddr::V4(ip)) => (4, ip.to_ipv6_mapped().octets()),
+        Some(IpAddr::V6(ip)) => (6, ip.octets()),
+    };
+    out.push(kind);
+    out.extend_from_slice(&bytes);
+}
+
+fn read(bytes: &[u8]) -> Option<Came<'_>> {
+    let (head, packets) = bytes.split_at_checked(HEAD)?;
+    let ecn = head[0];
+    let stride = u32::from_be_bytes(*head[1..].first_chunk()?) as usize;
+    let from = ip(&head[5..])?;
+    let port = u16::from_be_bytes(*head[5 + ADDRESS..].first_chunk()?);
+    let to = ip(&head[7 + ADDRESS..]);
+    let from = SocketAddr::new(from, port);
+    (stride > 0).then_some(Came { from, to, ecn, stride, packets })
+}
+
+fn ip(bytes: &[u8]) -> Option<IpAddr> {
+    let ip = Ipv6Addr::from(*bytes.get(1..)?.first_chunk::<16>()?);
+    match bytes.first()? {
+        4 => Some(IpAddr::V4(ip.to_ipv4_mapped().unwrap_or(Ipv4Addr::UNSPECIFIED))),
+        6 => Some(IpAddr::V6(ip)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_handed_on_comes_back() {
+        for (from, to) in [
+            ("192.0.2.1:443", Some("198.51.100.7")),
+            ("[2001:db8::1]:9", Some("2001:db8::2")),
+            ("127.0.0.1:1", None),
+        ] {
+            let came = Came {
+                from: from.parse().unwrap(),
+                to: to.map(|to| to.parse().unwrap()),
+                ecn: 2,
+                stride: 1_200,
+                packets: b"packets",
+            };
+            let mut out = Vec::new();
+            write(&came, &mut out);
+            assert_eq!(read(&out), Some(came));
+            for cut in 0..HEAD {
+                assert_eq!(read(&out[..cut]), None);
+            }
+        }
+        assert_eq!(read(&[0; HEAD + 9]), None, "no stride and no address");
+    }
+}

@@ -1,0 +1,118 @@
+//! One socket of UDP: reads and writes that never block, many packets in one call where the kernel does that.
+//!
+//! It knows nothing of QUIC.
+
+use std::io::{self, IoSliceMut};
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+
+use quinn_proto::{EcnCodepoint, Transmit};
+use quinn_udp::{RecvMeta, UdpSockRef, UdpSocketState};
+
+use crate::rt::epoll::Epoll;
+use crate::rt::{Readiness, Rt, Source};
+
+/// Reads in a row that may fail.
+const TRIES: usize = 8;
+
+/// The socket.
+pub struct Udp {
+    rt: Rc<Rt<Epoll>>,
+    socket: OwnedFd,
+    state: UdpSocketState,
+    source: Rc<Source>,
+    token: u64,
+}
+
+/// What became of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// They are on their way.
+    Done,
+    /// There is no room: try again when the socket is writable.
+    Later,
+    /// The kernel refused them.
+    Lost,
+}
+
+impl Udp {
+    /// Takes over a socket for the current task.
+    ///
+    /// # Errors
+    /// What the kernel says of its options, or of registering it.
+    pub fn new(rt: &Rc<Rt<Epoll>>, socket: OwnedFd) -> io::Result<Udp> {
+        let state = UdpSocketState::new(UdpSockRef::from(&socket))?;
+        let (source, token) = rt.register(&socket, Readiness::READ | Readiness::WRITE)?;
+        Ok(Udp { rt: rt.clone(), socket, state, source, token })
+    }
+
+    /// Its readiness.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// Whether packets are never cut on their way, so that their best size can be found out.
+    pub fn keeps_whole(&self) -> bool {
+        !self.state.may_fragment()
+    }
+
+    /// How many packets go in one call at most.
+    pub fn at_once(&self) -> usize {
+        self.state.max_gso_segments()
+    }
+
+    /// Reads what is there; `None`: nothing is.
+    pub fn receive(&self, into: &mut [u8]) -> Option<RecvMeta> {
+        let mut meta = [RecvMeta::default()];
+        for _ in 0..TRIES {
+            if !self.source.has(Readiness::READ) {
+                return None;
+            }
+            let socket = UdpSockRef::from(&self.socket);
+            match self.state.recv(socket, &mut [IoSliceMut::new(into)], &mut meta) {
+                Ok(0) => return None,
+                Ok(_) => return Some(meta[0]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.source.clear(Readiness::READ);
+                }
+                // What ICMP told of somebody's packets is told once, and concerns no other packet.
+                Err(_) => {}
+            }
+        }
+        // Whatever it is, the next packet is a new edge.
+        self.source.clear(Readiness::READ);
+        None
+    }
+
+    /// Sends.
+    pub fn send(&self, transmit: &Transmit, contents: &[u8]) -> Sent {
+        let out = quinn_udp::Transmit {
+            destination: transmit.destination,
+            ecn: transmit.ecn.and_then(|ecn| quinn_udp::EcnCodepoint::from_bits(ecn as u8)),
+            contents,
+            segment_size: transmit.segment_size,
+            src_ip: transmit.src_ip,
+        };
+        match self.state.try_send(UdpSockRef::from(&self.socket), &out) {
+            Ok(()) => Sent::Done,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.source.clear(Readiness::WRITE);
+                Sent::Later
+            }
+            // Probes of the path's size are meant to find out.
+            Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => Sent::Done,
+            Err(_) => Sent::Lost,
+        }
+    }
+}
+
+impl Drop for Udp {
+    fn drop(&mut self) {
+        self.rt.forget(self.token);
+    }
+}
+
+/// The mark of congestion, as the machine of QUIC knows it.
+pub fn ecn(meta: &RecvMeta) -> Option<EcnCodepoint> {
+    meta.ecn.and_then(|ecn| EcnCodepoint::from_bits(ecn as u8))
+}

@@ -1,0 +1,88 @@
+//! Targets of HTTP/3: a request's stream from its frames to a head in HTTP/1.1, and streams that go one way.
+//!
+//! A head that crosses is one head for the parser behind, with nothing after it; a stream says the same however its bytes
+//! are cut.
+
+use wire::http1::{Defect, Limits, Slots, parse_request};
+use wire::http3::{Broken, Frames, Step, Uni, decode, trailers, write_request};
+
+/// For what was written here.
+const ROOMY: Limits =
+    Limits { head_bytes: 1 << 20, head_count: Slots::COUNT, target_bytes: 1 << 20 };
+
+/// What a head may come to.
+const MOST: usize = 4_096;
+
+/// The head, the body and the trailers of a stream, cut into pieces of this size.
+type Told = Result<(Vec<u8>, Vec<u8>, Vec<u8>), Broken>;
+
+fn told(bytes: &[u8], size: usize) -> Told {
+    let (mut head, mut body, mut last) = (Vec::new(), Vec::new(), Vec::new());
+    let mut frames = Frames::new(MOST);
+    for piece in bytes.chunks(size) {
+        let mut at = 0;
+        while at < piece.len() {
+            let (used, step) = frames.step(&piece[at..])?;
+            at += used;
+            match step {
+                Step::More => assert_eq!(at, piece.len(), "bytes were left"),
+                Step::Head => head = frames.take_block(),
+                Step::Trailers => last = frames.take_block(),
+                Step::Data(n) => {
+                    assert!((1..=used).contains(&n), "{n} of {used}");
+                    body.extend_from_slice(&piece[at - n..at]);
+                }
+            }
+        }
+    }
+    frames.end()?;
+    Ok((head, body, last))
+}
+
+/// A request's stream.
+pub fn request(bytes: &[u8]) {
+    let whole = told(bytes, usize::MAX);
+    for size in [1, 7] {
+        assert_eq!(told(bytes, size), whole, "in pieces of {size}");
+    }
+    let Ok((head, _, last)) = whole else { return };
+    block(&head);
+    if let Ok(fields) = decode(&last, MOST) {
+        let mut lines = Vec::new();
+        if trailers(&fields, &mut lines).is_ok() {
+            let ends = lines.windows(2).filter(|two| two == b"\r\n").count();
+            assert_eq!(ends, fields.iter().count(), "a line for each field");
+        }
+    }
+}
+
+/// A head as QPACK codes it.
+pub fn block(bytes: &[u8]) {
+    let Ok(fields) = decode(bytes, MOST) else { return };
+    let size: usize = fields.iter().map(|(name, value)| name.len() + value.len() + 32).sum();
+    assert!(size <= MOST, "{size} bytes of fields");
+    let mut out = Vec::new();
+    let key = b"AAAAAAAAAAAAAAAAAAAAAA==";
+    let Ok(_) = write_request(&fields, bytes.len().is_multiple_of(2), key, &mut out) else {
+        return;
+    };
+    let mut slots = Slots::new();
+    match parse_request(&out, &ROOMY, &mut slots) {
+        Ok(Some(parsed)) => assert_eq!(parsed.head_len, out.len(), "something stands behind it"),
+        Ok(None) => panic!("not a whole head: {:?}", String::from_utf8_lossy(&out)),
+        // What all versions have in common is judged there.
+        Err(defect) => assert_ne!(defect, Defect::Malformed),
+    }
+}
+
+/// A stream that goes one way.
+pub fn one_way(bytes: &[u8]) {
+    let said = |size: usize| {
+        let mut uni = Uni::new();
+        bytes.chunks(size).try_for_each(|piece| uni.feed(piece)).map(|()| uni.only_one())
+    };
+    let whole = said(usize::MAX);
+    for size in [1, 5] {
+        assert_eq!(said(size), whole, "in pieces of {size}");
+    }
+}

@@ -1,0 +1,101 @@
+//! Hostile clients: frames where they may not be, heads that are too large, requests taken back, packets of noise.
+
+use std::net::UdpSocket;
+
+use serde_json::json;
+use tests::e2e::balancer::Balancer;
+use tests::e2e::http::noise;
+use tests::e2e::servers::{self, addresses};
+
+use crate::ours::Ours;
+
+#[test]
+fn broken_frames_end_the_connection_by_name() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    // On which stream, what, whether it ends there, and the code that it ends with.
+    type Row = (&'static str, &'static [u8], bool, u64);
+    let rows: [Row; 8] = [
+        ("both", &[0, 1, b'x'], false, 0x105),
+        ("both", &[4, 0], false, 0x105),
+        ("both", &[1, 3, 0, 0, 0x80], false, 0x200),
+        ("both", &[1, 9, 0], true, 0x106),
+        ("one", &[1, 0], false, 0x103),
+        ("one", &[0, 4, 0], false, 0x103),
+        ("one", &[2, 0x3f, 0xff], false, 0x201),
+        ("both", &[1, 3, 0, 0, 0xff], false, 0x200),
+    ];
+    let mut broken = 0;
+    for (way, bytes, end, code) in rows {
+        let mut client = ours.client(balancer.front());
+        client.raw(way, bytes, end);
+        assert_eq!(client.ended(), code, "{bytes:?}");
+        broken += 1;
+    }
+    assert_eq!(ours.client(balancer.front()).get("/")["status"], 200);
+    balancer.report_when("counted", |report| {
+        let mut defects = report.total.defects.iter();
+        defects.any(|one| one.name == "http3-protocol" && one.count.total == broken)
+    });
+    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+}
+
+#[test]
+fn heads_beyond_their_limits_are_refused_alone() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let setup = ours.setup(&addresses(&origins), "");
+    let balancer = Balancer::start(
+        &setup.service("limit = { header-bytes = \"4KiB\", target-bytes = \"2KiB\" }\n"),
+    );
+    let mut client = ours.client(balancer.front());
+    // HEADERS of a gibibyte, of which nothing follows.
+    let stream = client.raw("both", &[1, 0xc0, 0, 0, 0, 0x40, 0, 0, 0], false);
+    let answer = client.does(json!({ "do": "wait-answer", "stream": stream }));
+    assert_eq!(answer["status"], 431, "{answer}");
+    // Small on the way, large here: a field of the table, over and over.
+    let mut bomb = vec![1, 0x43, 0xea, 0, 0];
+    bomb.extend([0xf9; 1_000]);
+    let stream = client.raw("both", &bomb, true);
+    let answer = client.does(json!({ "do": "wait-answer", "stream": stream }));
+    assert_eq!(answer["status"], 431, "{answer}");
+    assert_eq!(client.get("/")["status"], 200, "the connection goes on");
+}
+
+#[test]
+fn requests_taken_back_end_the_connection_at_their_limit() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ", resets = 50"));
+    let mut client = ours.client(balancer.front());
+    client.does(json!({ "do": "cancel", "path": "/bytes/1000000", "times": 200 }));
+    assert_eq!(client.ended(), 0x107);
+    balancer
+        .logged("named", |line| line["cause"] == "http3-flood" && line["defect"] == "rapid-reset");
+    assert_eq!(ours.client(balancer.front()).get("/")["status"], 200);
+    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+}
+
+#[test]
+fn packets_of_noise_are_answered_with_little() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(balancer.front()).unwrap();
+    let bytes = noise(200_000);
+    let mut sent = 0;
+    for (at, piece) in bytes.chunks(1_200).enumerate() {
+        let mut packet = piece.to_vec();
+        // Every fourth looks like the beginning of a connection.
+        if at % 4 == 0 && packet.len() > 20 {
+            packet[..6].copy_from_slice(&[0xc3, 0, 0, 0, 1, 8]);
+            (packet[14], packet[15], packet[16]) = (0, 0, 0x44);
+        }
+        sent += socket.send(&packet).unwrap();
+    }
+    assert_eq!(ours.client(balancer.front()).get("/")["status"], 200, "it serves on");
+    socket.set_nonblocking(true).unwrap();
+    let (mut came, mut buffer) = (0, [0; 2_000]);
+    while let Ok(n) = socket.recv(&mut buffer) {
+        came += n;
+    }
+    assert!(came <= sent, "{came} bytes were sent for {sent}");
+}

@@ -1,0 +1,12 @@
+//! HTTP/3: clients of other makers, those that move, hostile ones, and how connections end.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that fails is told best by panicking"
+)]
+
+mod clients;
+mod ends;
+mod hostile;
+mod ours;
