@@ -5,7 +5,8 @@
 use fuzz::drive::{Target, drive};
 use fuzz::mutate::HTTP_WORDS;
 use fuzz::{
-    beat, config, corpus, dialogue, history, http1, http2, http3, names, proxy, replica, trace, vrrp,
+    beat, config, corpus, dialogue, history, http1, http2, http3, names, proxy, replica, trace,
+    vrrp,
 };
 
 fn streams(kind: &str) -> Vec<Vec<u8>> {

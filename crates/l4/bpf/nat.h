@@ -238,6 +238,9 @@ INLINE int find_record(struct xdp_md *ctx, struct cursor *c, const struct config
 		return drop(c, NO_FLOW);
 	if (unlikely(c->tcp & (FIN | RST)))
 		note_end(ctx, c, record);
+	/* Another machine told of the connection, which knows no way to its client from here. */
+	if (unlikely((record->back_way & 0xfff) == LEARNED_NONE))
+		record->back_way = shown_way(ctx, c);
 	keep(c, service, record, old, after_client(c, state));
 	return GO_ON;
 }

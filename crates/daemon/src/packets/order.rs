@@ -62,7 +62,7 @@ impl Orders {
     }
 
     /// Connections are hashed with this soon, unless the thread is busy: whoever asks asks again.
-    pub fn hash(&self, secret: l4::replica::Secret) {
+    pub fn hash_with(&self, secret: l4::replica::Secret) {
         let _ = self.0.try_send(Order::Hash(secret));
     }
 

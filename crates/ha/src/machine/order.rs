@@ -99,7 +99,7 @@ mod tests {
         let mut out = Vec::new();
         let advert = machine.settings().advert(50);
         for ms in (from..until).step_by(10) {
-            if (ms - from) % 100 == 0 && machine.state() == State::Standby {
+            if (ms - from).is_multiple_of(100) && machine.state() == State::Standby {
                 machine.receive(at(ms), OTHER, &advert, &mut out);
             }
             if machine.due() <= at(ms) {

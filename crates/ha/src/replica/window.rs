@@ -98,8 +98,9 @@ impl Window {
     /// Time has passed: what must be lost.
     pub fn pass(&mut self, now: Moment) -> Ended {
         let mut ended = Ended::default();
-        while let Some(sent) = self.sent.pop_front_if(|sent| now.since(sent.at) >= PATIENCE) {
-            ended.add(now, sent, false);
+        let lost = |sent: &Sent| now.since(sent.at) >= PATIENCE;
+        while self.sent.front().is_some_and(lost) {
+            self.sent.pop_front().into_iter().for_each(|sent| ended.add(now, sent, false));
         }
         ended
     }

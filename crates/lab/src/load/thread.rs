@@ -243,7 +243,8 @@ impl Thread {
                 return;
             }
             match recv(fd, &mut self.scratch[..most], RecvFlags::empty()) {
-                Ok((0, _)) if handshaking => self.fail_tls(slot),
+                // The socket is closed once this is over: until then its end would be read again and again.
+                Ok((0, _)) if handshaking => return self.fail_tls(slot),
                 Ok((0, _)) => self.engine.ended(slot, End::Closed, now()),
                 Ok((bytes, _)) => {
                     self.came(slot, bytes);
@@ -253,7 +254,7 @@ impl Thread {
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return,
-                Err(_) if handshaking => self.fail_tls(slot),
+                Err(_) if handshaking => return self.fail_tls(slot),
                 Err(error) if self.plan.datagrams => {
                     self.engine.connect_failed(slot, connect_fail(error), now());
                 }

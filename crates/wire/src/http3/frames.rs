@@ -201,7 +201,9 @@ mod tests {
         out
     }
 
-    fn told(pieces: &[&[u8]], most: usize) -> Result<(Vec<u8>, Vec<u8>, Vec<u8>), Broken> {
+    type Told = (Vec<u8>, Vec<u8>, Vec<u8>);
+
+    fn told(pieces: &[&[u8]], most: usize) -> Result<Told, Broken> {
         let (mut head, mut body, mut trailers) = (Vec::new(), Vec::new(), Vec::new());
         let mut frames = Frames::new(most);
         for piece in pieces {

@@ -177,7 +177,7 @@ impl Life {
                 self.owes = true;
             }
             Ok(Said::Lost(places)) => note(carrier, &places),
-            Ok(Said::Adopt(secret)) => self.source.orders.hash(words_of(&secret)),
+            Ok(Said::Adopt(secret)) => self.source.orders.hash_with(words_of(&secret)),
             // Whoever is not agreed with is told again with the next hello; what is refused is counted.
             Ok(Said::Agreed | Said::Wait | Said::Apart) | Err(_) => {}
         }

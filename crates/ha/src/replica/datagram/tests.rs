@@ -31,7 +31,7 @@ fn packets_read_as_they_were_written() {
     let Body::Records(records) = &datagram.body else { panic!("{datagram:?}") };
     assert_eq!(
         records.len(),
-        (ROOM - LONGEST).div_ceil(12) + usize::from((ROOM - LONGEST) % 12 == 0)
+        (ROOM - LONGEST).div_ceil(12) + usize::from((ROOM - LONGEST).is_multiple_of(12))
     );
     assert_eq!((datagram.from, datagram.to, datagram.number, datagram.key), (7, 8, 1, 1));
     let came = Heard { newest: 300, came: [1, 2, 3, 4] };
