@@ -59,12 +59,6 @@ def _peer(row):
     return f"{row.peer} {row.version}".strip()
 
 
-def markdown(subject, rows):
-    head = ["scenario", "peer", subject, "peer's", "ratio", "min–max", "bar", ""]
-    lines = [head, ["---"] * len(head), *(cells(row) for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def table(subject, rows):
     """The same, in columns for a terminal."""
     lines = [["scenario", "peer", subject, "peer's", "ratio", "min–max", "bar", ""], *(cells(row) for row in rows)]
@@ -98,9 +92,26 @@ def save(path, subject, rows, options):
 
 
 def write(readme, subject, rows, options):
-    """Replaces the results in README.md."""
+    """Replaces the rows that were measured in README.md; rows of other scenarios stay, with the day they are of."""
     head, _, rest = readme.read_text().partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    when = f"{date.today().isoformat()}, {machine()}; {options['pairs']} pairs of {options['seconds']} s each."
-    body = f"{BEGIN}\n{when}\n\n{markdown(subject, rows)}\n{END}"
-    readme.write_text(head + body + tail)
+    kept, _, tail = rest.partition(END)
+    when = f"{date.today().isoformat()}, {options['pairs']} × {options['seconds']} s"
+    table = {}
+    for line in kept.splitlines():
+        row = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(row) == len(HEAD) and row[0] not in (HEAD[0], "---"):
+            table[_key(row)] = row
+    for row in rows:
+        line = [*cells(row), when]
+        table[_key(line)] = line
+    lines = [[*HEAD[:2], subject, *HEAD[3:]], ["---"] * len(HEAD), *table.values()]
+    text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    readme.write_text(f"{head}{BEGIN}\n{machine()}.\n\n{text}\n{END}{tail}")
+
+
+HEAD = ["scenario", "peer", "steelyard", "peer's", "ratio", "min–max", "bar", "", "pairs"]
+
+
+def _key(line):
+    """A scenario and a peer whatever its version."""
+    return line[0], line[1].split(" ")[0]
