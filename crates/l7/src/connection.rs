@@ -34,43 +34,60 @@ const PARTING: Duration = Duration::from_secs(5);
 /// Bytes read at a time while a head is expected.
 const HEAD_READ: usize = 16 * 1024;
 
-/// Serves a connection to its end; `_open` counts it until then.
-pub async fn serve<N: Net>(
+/// Serves a connection to its end; `open` counts it until then. What an idle connection does not need is boxed.
+#[allow(
+    clippy::manual_async_fn,
+    reason = "an async function keeps its arguments twice for as long as it runs"
+)]
+pub fn serve<N: Net>(
     worker: Rc<Worker<N>>,
     client: Stream<N>,
     (peer, local, accepted): (SocketAddr, SocketAddr, Moment),
     service: Rc<LocalService<N>>,
     open: OpenConnection,
-) {
-    client.mine();
-    let looked = worker.rt.now();
-    let opened = prelude::open(&worker, client, (peer, local), &service).await;
-    let Some((client, (peer, local))) = opened else { return };
-    let Some(client) = front::open(&worker, client, peer, &service).await else { return };
-    let caller = Rc::new(Caller { peer, local });
-    let tls = client.is_sealed().then(|| worker.rt.now().since(looked));
-    let mut opening = Some(Opening { accept: looked.since(accepted), tls });
-    let mut held = Vec::new();
-    if speaks_http2(&worker, &client, &service, &mut held).await {
-        return Box::pin(serve::serve(worker, client, caller, service, held, open)).await;
-    }
-    let mut first = true;
-    loop {
-        if held.is_empty() && !idle(&worker, &client, &service, first).await {
-            return;
+) -> impl Future<Output = ()> {
+    async move {
+        client.mine();
+        let looked = worker.rt.now();
+        let opened = Box::pin(opened(&worker, client, (peer, local), &service)).await;
+        let Some((client, (peer, local))) = opened else { return };
+        let caller = Rc::new(Caller { peer, local });
+        let tls = client.is_sealed().then(|| worker.rt.now().since(looked));
+        let mut opening = Some(Opening { accept: looked.since(accepted), tls });
+        let mut held = Vec::new();
+        if speaks_http2(&worker, &client, &service, &mut held).await {
+            return Box::pin(serve::serve(worker, client, caller, service, held, open)).await;
         }
-        first = false;
-        let parties =
-            Parties { worker: &worker, client: &client, caller: &caller, service: &service };
-        // Boxed so that an idle connection costs no memory for it.
-        let after = Box::pin(turn(parties, &mut held, &mut opening)).await;
-        match after {
-            After::Next if !service.gone.get() => {}
-            After::Next | After::Close => return client.finish(worker.rt.now() + PARTING).await,
-            After::Reset => return client.reset(),
-            After::Linger => return refuse::linger(&worker, client).await,
+        let mut first = true;
+        loop {
+            if held.is_empty() && !idle(&worker, &client, &service, first).await {
+                return;
+            }
+            first = false;
+            let parties =
+                Parties { worker: &worker, client: &client, caller: &caller, service: &service };
+            match Box::pin(turn(parties, &mut held, &mut opening)).await {
+                After::Next if !service.gone.get() => {}
+                After::Next | After::Close => {
+                    return Box::pin(client.finish(worker.rt.now() + PARTING)).await;
+                }
+                After::Reset => return client.reset(),
+                After::Linger => return Box::pin(refuse::linger(&worker, client)).await,
+            }
         }
     }
+}
+
+/// Who stands behind a connection and what it is sealed with; `None`: it has ended.
+async fn opened<N: Net>(
+    worker: &Rc<Worker<N>>,
+    client: Stream<N>,
+    ends: (SocketAddr, SocketAddr),
+    service: &Rc<LocalService<N>>,
+) -> Option<(Stream<N>, (SocketAddr, SocketAddr))> {
+    let (client, ends) = prelude::open(worker, client, ends, service).await?;
+    let client = front::open(worker, client, ends.0, service).await?;
+    Some((client, ends))
 }
 
 /// Whether the client speaks HTTP/2: agreed on under TLS, or by its preface where that is configured. Bytes that were

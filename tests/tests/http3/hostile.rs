@@ -6,6 +6,7 @@ use serde_json::json;
 use tests::e2e::balancer::Balancer;
 use tests::e2e::http::noise;
 use tests::e2e::servers::{self, addresses};
+use tests::e2e::setup::Setup;
 
 use crate::ours::Ours;
 
@@ -43,10 +44,9 @@ fn broken_frames_end_the_connection_by_name() {
 #[test]
 fn heads_beyond_their_limits_are_refused_alone() {
     let (ours, origins) = (Ours::new(), [servers::origin("a")]);
-    let setup = ours.setup(&addresses(&origins), "");
-    let balancer = Balancer::start(
-        &setup.service("limit = { header-bytes = \"4KiB\", target-bytes = \"2KiB\" }\n"),
-    );
+    let limit = "limit = { header-bytes = \"4KiB\", target-bytes = \"2KiB\" }\n";
+    let lines = format!("tls = {:?}\nhttp3 = \"on\"\n{limit}", ours.pair);
+    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).service(&lines));
     let mut client = ours.client(balancer.front());
     // HEADERS of a gibibyte, of which nothing follows.
     let stream = client.raw("both", &[1, 0xc0, 0, 0, 0, 0x40, 0, 0, 0], false);

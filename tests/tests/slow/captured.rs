@@ -27,7 +27,8 @@ fn captured(place: &Place, rule: &str) -> (PathBuf, String) {
     wait::some(&format!("a capture by {rule}"), || {
         let found = captures(place);
         assert_eq!(found.trouble, None);
-        let of_rule = found.captures.into_iter().find(|one| one.rule == rule)?;
+        let of_rule =
+            found.captures.into_iter().find(|one| one.rule == rule && !one.about.is_empty())?;
         Some((of_rule.file.into(), of_rule.about))
     })
 }

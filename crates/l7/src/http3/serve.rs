@@ -178,6 +178,10 @@ impl Serving {
         match event {
             Event::Connected => self.connected(now),
             Event::ConnectionLost { reason } => self.lost(&reason),
+            // Before anything is told of them: what is taken back at once is counted too.
+            Event::Stream(StreamEvent::Opened { .. }) if matches!(self.stage, Stage::Serving) => {
+                self.take_streams();
+            }
             Event::Stream(StreamEvent::Readable { id }) => self.link.readable(id),
             Event::Stream(StreamEvent::Writable { id }) => self.link.writable(id),
             Event::Stream(StreamEvent::Stopped { id, .. }) => self.link.stopped(id),
@@ -203,6 +207,7 @@ impl Serving {
             }
             self.next = self.next.max(number + 4);
             (self.idle, self.fresh) = (None, false);
+            self.link.attach(id, Waker::noop().clone());
             let open = Open::enter(&self.link);
             let asked = Asked {
                 link: self.link.clone(),

@@ -154,11 +154,16 @@ impl Link {
         self.conn.borrow_mut().streams().accept(dir)
     }
 
-    /// A stream is served by the task of this waker.
+    /// A stream is served by the task of this waker from now on.
     pub fn attach(&self, id: StreamId, waker: Waker) {
+        let mut slots = self.slots.borrow_mut();
+        if let Some(slot) = slots.get_mut(&id) {
+            slot.waker = waker;
+            return;
+        }
         let (waits, ends, stopped) = (Vec::new(), false, false);
         let slot = Slot { waker, waits, ends, stopped, taken_back: false, left: false };
-        self.slots.borrow_mut().insert(id, slot);
+        slots.insert(id, slot);
     }
 
     /// A stream is served by nobody any more. What waits of it is still sent if its end was written.
