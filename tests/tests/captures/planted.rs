@@ -163,6 +163,29 @@ fn a_receive_window_smaller_than_the_path() {
 }
 
 #[test]
+fn a_send_buffer_smaller_than_the_path() {
+    // The buffer counts only once the congestion window is larger: Linux adds to what is not sent yet without asking.
+    let case = Case::of(ms(10), Answer { keeps: 16 * 1024, ..Answer::of(4_000_000) });
+    planted(&case, Way::Clean, (&["SEND_BUFFER"], "server", "response"));
+}
+
+#[test]
+fn a_client_that_stops_reading() {
+    let ask = Ask { stop: (300_000, ms(1_500)), ..Ask::once() };
+    let answer = Answer::of(1_000_000);
+    let case = Case { takes: 131_072, ask, ..Case::of(ms(10), answer) };
+    planted(&case, Way::Clean, (&["ZERO_WINDOW"], "client", "response"));
+}
+
+/// Whether its window closes or only stays full is a matter of moments.
+#[test]
+fn a_client_that_reads_slowly() {
+    let ask = Ask { reads: ms(20), ..Ask::once() };
+    let case = Case { takes: 65_536, ask, ..Case::of(ms(10), Answer::of(1_000_000)) };
+    planted(&case, Way::Clean, (&["RWND", "ZERO_WINDOW", "SILLY_WINDOW"], "client", "response"));
+}
+
+#[test]
 fn packets_are_lost() {
     let down = Shape {
         bits_per_second: 60_000_000,

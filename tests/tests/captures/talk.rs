@@ -17,6 +17,8 @@ pub struct Answer {
     pub each: Duration,
     /// Head and body in a write of their own: two small segments, the second of which Nagle's algorithm holds back.
     pub apart: bool,
+    /// Bytes that its socket keeps unacknowledged, about twice as many with their bookkeeping; 0: as many as it likes.
+    pub keeps: usize,
 }
 
 impl Answer {
@@ -27,6 +29,9 @@ impl Answer {
 
     /// Answers requests until the client has no more.
     pub fn serve(self, mut stream: TcpStream) {
+        if self.keeps > 0 {
+            rustix::net::sockopt::set_socket_send_buffer_size(&stream, self.keeps).unwrap();
+        }
         while let Some(body) = head(&mut stream) {
             skip(&mut stream, body);
             linger(self.think);
@@ -57,6 +62,8 @@ pub struct Ask {
     pub each: Duration,
     /// After so many bytes of the answer it stops reading for so long.
     pub stop: (usize, Duration),
+    /// After each piece of 16 KiB of the answer it rests so long.
+    pub reads: Duration,
     /// It acknowledges late from the first packet on, as clients do in a dialogue.
     pub delays: bool,
 }
@@ -90,7 +97,12 @@ impl Ask {
                 linger(time);
                 left -= bytes;
             }
-            skip(&mut stream, left);
+            while left > 0 {
+                let piece = if self.reads.is_zero() { left } else { left.min(16 * 1024) };
+                skip(&mut stream, piece);
+                linger(self.reads);
+                left -= piece;
+            }
         }
     }
 }

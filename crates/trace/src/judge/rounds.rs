@@ -30,6 +30,8 @@ pub struct Rounds {
     shapes: Vec<Shape>,
     /// Most in flight in any round, bytes.
     pub peak: i64,
+    /// Most in flight in any round of a plateau, bytes; 0: there is none.
+    pub plateau: i64,
 }
 
 impl Rounds {
@@ -56,8 +58,10 @@ impl Rounds {
             }
         }
         let peak = peaks.iter().copied().max().unwrap_or(0);
-        let shapes = shapes(&peaks, peak);
-        Rounds { from_ns, round_ns, shapes, peak }
+        let shapes = shapes(&without_dips(&peaks), peak);
+        let level = |(peak, shape): (&i64, &Shape)| (*shape == Shape::Plateau).then_some(*peak);
+        let plateau = peaks.iter().zip(&shapes).filter_map(level).max().unwrap_or(0);
+        Rounds { from_ns, round_ns, shapes, peak, plateau }
     }
 
     /// The shape at a time.
@@ -67,20 +71,46 @@ impl Rounds {
     }
 }
 
+/// With rounds raised to the lower of their neighbours: a sender that waits for room in its buffer sends in bursts, which
+/// fall out of step with round trips and leave a round with only the rest of one.
+fn without_dips(peaks: &[i64]) -> Vec<i64> {
+    let mut all = peaks.to_vec();
+    for (at, three) in peaks.windows(3).enumerate() {
+        all[at + 1] = three[1].max(three[0].min(three[2]));
+    }
+    all
+}
+
 fn shapes(peaks: &[i64], peak: i64) -> Vec<Shape> {
-    let near = |at: usize| peaks[at] * 4 >= peak * 3 && peak > 0;
     let mut shapes = Vec::with_capacity(peaks.len());
     while shapes.len() < peaks.len() {
         let at = shapes.len();
-        let run = (at..peaks.len()).take_while(|at| near(*at)).count();
-        if run >= 3 {
-            let shape = if is_flat(&peaks[at..at + run]) { Shape::Plateau } else { Shape::Other };
-            shapes.extend(std::iter::repeat_n(shape, run));
-        } else {
-            shapes.push(if grows(peaks, at) { Shape::Growing } else { Shape::Other });
-        }
+        let high = run(&peaks[at..], peak);
+        let level = run(&peaks[at..], peaks[at]);
+        let (count, is_run) = match (high >= SHORT, level >= LONG) {
+            (true, _) => (high, true),
+            (false, true) => (level, true),
+            (false, false) => (1, false),
+        };
+        let shape = match is_run {
+            true if is_flat(&peaks[at..at + count]) => Shape::Plateau,
+            false if grows(peaks, at) => Shape::Growing,
+            _ => Shape::Other,
+        };
+        shapes.extend(std::iter::repeat_n(shape, count));
     }
     shapes
+}
+
+/// Rounds of a plateau at the transfer's peak.
+const SHORT: usize = 3;
+/// Rounds of one below it: a buffer that holds less than was in flight before it counted.
+const LONG: usize = 8;
+
+/// How many rounds in a row stay within a quarter of this level, or above it within a third.
+fn run(peaks: &[i64], level: i64) -> usize {
+    let near = |peak: &&i64| **peak * 4 >= level * 3 && **peak * 3 <= level * 4;
+    if level > 0 { peaks.iter().take_while(near).count() } else { 0 }
 }
 
 /// Whether the last third of a run is hardly higher than its first: a congestion window would still be growing.
@@ -118,6 +148,17 @@ mod tests {
         );
         let slow: Vec<i64> = (0..30).map(|at| 100 + at).collect();
         assert!(!shapes_of(&slow).contains(&Plateau), "one segment a round");
+    }
+
+    #[test]
+    fn bursts_out_of_step_with_round_trips_are_a_plateau() {
+        let shapes = shapes_of(&[10, 20, 40, 68, 68, 26, 68, 66, 43, 68, 28, 68, 60, 68]);
+        assert_eq!(shapes[..3], [Shape::Growing; 3]);
+        assert!(shapes[3..].iter().all(|shape| *shape == Shape::Plateau), "{shapes:?}");
+        let halved = shapes_of(&[10, 20, 40, 20, 21, 22, 23, 24]);
+        let held = shapes_of(&[10, 20, 40, 80, 80, 20, 21, 20, 19, 20, 21, 20, 20, 20]);
+        assert_eq!(held[5..], [Shape::Plateau; 9], "{held:?}");
+        assert!(!halved.contains(&Shape::Plateau), "{halved:?}: half as much for good is no dip");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use model::limit::Limit;
 
 use super::link::Link;
 use super::rounds::{Rounds, Shape};
-use super::sender::{Ack, Sender, Sent};
+use super::sender::{Sender, Sent};
 use super::shares::{Evidence, Shares};
 
 /// One message's transfer.
@@ -52,6 +52,10 @@ pub struct Sliced {
 const TRIGGER_NS: i64 = 3_000_000;
 /// How much later than a round trip an acknowledgement comes that a timer held back, nanoseconds.
 const DELAYED_NS: i64 = 20_000_000;
+/// Segments of one acknowledgement that no receiver leaves unacknowledged while they come one by one.
+const MANY_SEGMENTS: i64 = 4;
+/// Packets that leave at once where a sender paces itself, at most.
+const PACED_BURST: usize = 46;
 /// How long a loss is felt at least, nanoseconds.
 const RECOVERY_NS: i64 = 200_000_000;
 
@@ -65,7 +69,7 @@ pub fn slice(transfer: &Transfer<'_>) -> Sliced {
     let plateau = run.shares.ns(Limit::SendBuffer) > 0;
     Sliced {
         max_in_flight: run.rounds.peak,
-        cap: if plateau { run.rounds.peak } else { 0 },
+        cap: if plateau { run.rounds.plateau } else { 0 },
         shares: run.shares,
         stretches: run.stretches,
         window: run.window,
@@ -99,6 +103,8 @@ struct Gap<'a> {
     late: bool,
     /// No acknowledgement came within, and it is short.
     plain: bool,
+    /// It is as long as the one before, between packets as large as any: the sender paces itself.
+    paced: bool,
 }
 
 impl<'a> Run<'a> {
@@ -154,6 +160,7 @@ impl<'a> Run<'a> {
             triggered: b.time_ns - last_ns <= self.trigger_ns,
             late: b.time_ns - last_ns.max(from_ns) > self.trigger_ns,
             plain: behind == self.known && b.time_ns - from_ns <= self.trigger_ns,
+            paced: self.is_paced(at),
         };
         if let Some(limit) = self.waited_for_delayed(&gap, at) {
             return self.count(limit, &gap, from_ns, b.time_ns);
@@ -161,13 +168,25 @@ impl<'a> Run<'a> {
         let mut start_ns = from_ns;
         for index in self.known..=behind {
             let end_ns = if index == behind { b.time_ns } else { sender.acks[index].time_ns };
-            let ack = index.checked_sub(1).map(|index| &sender.acks[index]);
             if end_ns > start_ns {
-                let limit = self.limit(&gap, ack, start_ns);
+                let limit = self.limit(&gap, index.checked_sub(1), start_ns);
                 self.count(limit, &gap, start_ns, end_ns);
                 start_ns = end_ns;
             }
         }
+    }
+
+    /// Whether the packet after this one left by the sender's clock, as BBR lets them: whole segments, and a gap as long
+    /// as the last one between bursts. A program that writes by the clock leaves the rest of what it wrote.
+    fn is_paced(&self, at: usize) -> bool {
+        let (sent, whole) = (&self.of.sender.sent, self.of.segment);
+        let is_whole = |sent: &Sent| sent.to - sent.from >= whole;
+        let gap_ns = |at: usize| sent[at + 1].time_ns - sent[at].time_ns;
+        let this_ns = gap_ns(at);
+        let first = self.of.first.max(at.saturating_sub(PACED_BURST));
+        let before = (first..at).rev().map(gap_ns).find(|ns| *ns * 4 > this_ns);
+        let regular = before.is_some_and(|ns| (ns - this_ns).abs() * 4 <= this_ns);
+        regular && this_ns < self.of.round_trip_ns && is_whole(&sent[at]) && is_whole(&sent[at + 1])
     }
 
     fn count(&mut self, limit: Limit, gap: &Gap<'_>, from_ns: i64, to_ns: i64) {
@@ -205,9 +224,10 @@ impl<'a> Run<'a> {
         Some(if next_small { Limit::NagleDelayedAck } else { Limit::DelayedAck })
     }
 
-    /// The first rule that holds for a slice.
-    fn limit(&mut self, gap: &Gap<'_>, ack: Option<&Ack>, start_ns: i64) -> Limit {
+    /// The first rule that holds for a slice; `latest`: the acknowledgement in force.
+    fn limit(&mut self, gap: &Gap<'_>, latest: Option<usize>, start_ns: i64) -> Limit {
         let of = self.of;
+        let ack = latest.map(|at| &of.sender.acks[at]);
         let (edge, window) = ack.map_or((i64::MAX / 4, None), |ack| {
             (ack.edge, (of.sender.scaled || ack.raw_window == 0).then_some(ack.window))
         });
@@ -226,7 +246,7 @@ impl<'a> Run<'a> {
             Some(window) if full && window < of.segment => return Limit::SillyWindow,
             _ => {}
         }
-        if full && !in_repair && self.is_unread(window) {
+        if full && !in_repair && (self.is_unread(window) || self.comes_in_turns(latest)) {
             return Limit::Rwnd;
         }
         let bulk = self.rounds.peak > 4 * of.segment;
@@ -243,14 +263,22 @@ impl<'a> Run<'a> {
         if gap.lossy {
             return Limit::Loss;
         }
-        if outstanding <= 0 || (gap.late && !gap.triggered) {
+        let paced = gap.late && outstanding > 0 && gap.paced;
+        if paced && self.comes_in_turns(latest) {
+            return Limit::Rwnd;
+        }
+        if outstanding <= 0 || (gap.late && !gap.triggered && !paced) {
             return self.silence(gap, outstanding);
         }
         // Back to back while growing is slow start itself; otherwise it is the time of whatever limits most.
         if gap.plain && self.rounds.shape(start_ns) != Shape::Growing {
             return Limit::Send;
         }
-        self.clocked(start_ns, room)
+        match self.clocked(start_ns, room) {
+            // What a sender measured of the link is what it paces itself by.
+            Limit::SendBuffer if paced => Limit::LinkRate,
+            limit => limit,
+        }
     }
 
     /// The sender had nothing outstanding, or let acknowledgements pass.
@@ -288,6 +316,19 @@ impl<'a> Run<'a> {
     fn is_unread(&self, window: Option<i64>) -> bool {
         let largest = self.window.map_or(0, |(_, high)| high);
         window.is_some_and(|window| window * 4 < largest * 3)
+    }
+
+    /// Whether this acknowledgement came alone in half a round trip and for many segments: the receiver's program took a
+    /// portion, and that moved the window. A queue before a link empties packet by packet, and is acknowledged so.
+    fn comes_in_turns(&self, latest: Option<usize>) -> bool {
+        let acks = &self.of.sender.acks;
+        let Some((before, ack)) =
+            latest.and_then(|at| Some((acks.get(at.checked_sub(1)?)?, &acks[at])))
+        else {
+            return false;
+        };
+        let alone = (ack.time_ns - before.time_ns) * 2 >= self.of.round_trip_ns;
+        alone && ack.ack - before.ack >= MANY_SEGMENTS * self.of.segment
     }
 
     /// Whether a repair is so near that the time between belongs to it.
