@@ -25,6 +25,8 @@ pub struct Link {
 
 /// How much longer round trips are with a standing queue, nanoseconds.
 const QUEUE_NS: i64 = 4_000_000;
+/// Packets in a row are timed over so long at least, nanoseconds.
+const STEADY_NS: i64 = 500_000;
 /// Rates that are compared to find the fastest.
 const MAX_RATES: usize = 4_096;
 
@@ -41,13 +43,14 @@ impl Link {
         }));
         // From the middle of a path both tests say something; near the sender arrivals only show its own pace.
         let tells = near > (near + far) / 4;
+        let arrivals = if tells { arrivals(sent) } else { Vec::new() };
         let mut link = Link {
             times: firm.iter().map(|sample| sample.time_ns).collect(),
             sums,
             base_ns: far,
             round_trip_ns: near + far,
-            arrivals: if tells { arrivals(sent) } else { Vec::new() },
-            fastest: if tells { fastest(sent, (near + far) / 2) } else { 0.0 },
+            fastest: fastest(&arrivals, near + far),
+            arrivals,
             pace: Pace::default(),
         };
         if firm.iter().any(|sample| link.is_queued(sample.round_trip_ns)) {
@@ -124,16 +127,27 @@ fn arrivals(sent: &[Sent]) -> Vec<(i64, i64)> {
     sent.iter().map(with_sum).collect()
 }
 
-/// The 80th percentile of the rates of three packets in a row; further apart than `train_ns` they are none.
-fn fastest(sent: &[Sent], train_ns: i64) -> f64 {
-    let train_ns = train_ns.max(2 * QUEUE_NS);
-    let stride = sent.len() / MAX_RATES + 1;
-    let rate = |three: &[Sent]| {
-        let ns = three[2].time_ns - three[0].time_ns;
-        let bytes = three[1].to - three[1].from + three[2].to - three[2].from;
-        (ns > 0 && ns <= train_ns).then(|| bytes as f64 / ns as f64 * 1e9)
-    };
-    let mut rates: Vec<f64> = sent.windows(3).step_by(stride).filter_map(rate).collect();
+/// The 80th percentile of the rates of packets in a row: three, or as many as come within [`STEADY_NS`], because times of
+/// single packets waver by interrupts and schedulers.
+fn fastest(arrivals: &[(i64, i64)], round_trip_ns: i64) -> f64 {
+    let longest_ns = (round_trip_ns / 2).max(2 * QUEUE_NS);
+    let steady_ns = STEADY_NS.min(round_trip_ns / 4);
+    let stride = arrivals.len() / MAX_RATES + 1;
+    let mut rates = Vec::new();
+    let mut to = 0;
+    for from in (0..arrivals.len()).step_by(stride) {
+        let since = |at: usize| arrivals[at].0 - arrivals[from].0;
+        to = to.max(from + 2);
+        while to < arrivals.len() && since(to) < steady_ns {
+            to += 1;
+        }
+        // A pause is no part of a train.
+        let last = if to >= arrivals.len() || since(to) > longest_ns { to - 1 } else { to };
+        let ns = if last >= from + 2 { since(last) } else { 0 };
+        if (1..=longest_ns).contains(&ns) {
+            rates.push((arrivals[last].1 - arrivals[from].1) as f64 / ns as f64 * 1e9);
+        }
+    }
     if rates.len() < 8 {
         return 0.0;
     }
