@@ -142,7 +142,8 @@ fn fastest(arrivals: &[(i64, i64)], round_trip_ns: i64) -> f64 {
             to += 1;
         }
         // A pause is no part of a train.
-        let last = if to >= arrivals.len() || since(to) > longest_ns { to - 1 } else { to };
+        let pauses = |at: usize| since(at) - since(at - 1) > steady_ns;
+        let last = if to >= arrivals.len() || (to > from + 2 && pauses(to)) { to - 1 } else { to };
         let ns = if last >= from + 2 { since(last) } else { 0 };
         if (1..=longest_ns).contains(&ns) {
             rates.push((arrivals[last].1 - arrivals[from].1) as f64 / ns as f64 * 1e9);

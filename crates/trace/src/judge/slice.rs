@@ -263,22 +263,17 @@ impl<'a> Run<'a> {
         if gap.lossy {
             return Limit::Loss;
         }
-        let paced = gap.late && outstanding > 0 && gap.paced;
-        if paced && self.comes_in_turns(latest) {
+        if gap.late && outstanding > 0 && gap.paced && self.comes_in_turns(latest) {
             return Limit::Rwnd;
         }
-        if outstanding <= 0 || (gap.late && !gap.triggered && !paced) {
+        if outstanding <= 0 || (gap.late && !gap.triggered) {
             return self.silence(gap, outstanding);
         }
         // Back to back while growing is slow start itself; otherwise it is the time of whatever limits most.
         if gap.plain && self.rounds.shape(start_ns) != Shape::Growing {
             return Limit::Send;
         }
-        match self.clocked(start_ns, room) {
-            // What a sender measured of the link is what it paces itself by.
-            Limit::SendBuffer if paced => Limit::LinkRate,
-            limit => limit,
-        }
+        self.clocked(start_ns, room)
     }
 
     /// The sender had nothing outstanding, or let acknowledgements pass.
