@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use super::queue::Shape;
-use super::wire::{Course, LineError, Wire};
+use super::wire::{Course, LineError, Wire, way};
 use crate::net::Namespace;
 
 /// The hosts and their lines; gone when dropped. Links of both hosts are `eth1`, `eth2`, …
@@ -14,7 +14,7 @@ pub struct Lines {
     /// The other end.
     pub server: Namespace,
     // Before what they are laid through, which goes after them.
-    _wires: Vec<Wire>,
+    _wire: Wire,
     between: Namespace,
 }
 
@@ -34,18 +34,19 @@ impl Lines {
     pub fn open_for(shapes: &[[Shape; 2]], mtu: u32) -> Result<Lines, LineError> {
         let (client, server) = (Namespace::new("client")?, Namespace::new("server")?);
         let between = Namespace::new("lines")?;
-        let mut wires = Vec::new();
+        let mut ways = Vec::new();
         for (number, shapes) in (1_u8..).zip(shapes) {
             let link = format!("eth{number}");
             let [left, right] = [format!("left{number}"), format!("right{number}")];
             let hosts = [(&client, link.as_str()), (&server, link.as_str())];
             let course = Course { mtu, ..Course::new(shapes.clone()) };
-            wires.push(Wire::lay(hosts, &between, [&left, &right], course)?);
+            ways.push(way(hosts, &between, [&left, &right], course)?);
             let [near, far] = Lines::addresses(number);
             client.ip(&format!("addr add {near}/24 dev {link}\n"))?;
             server.ip(&format!("addr add {far}/24 dev {link}\n"))?;
         }
-        Ok(Lines { client, server, _wires: wires, between })
+        let wire = Wire::start(ways)?;
+        Ok(Lines { client, server, _wire: wire, between })
     }
 
     /// Addresses of the client and of the server on a line; lines are counted from 1.

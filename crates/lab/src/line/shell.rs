@@ -1,6 +1,8 @@
-//! The forwarder: takes frames from one link, and puts them on the other when the model says that they arrive.
+//! The forwarder: takes frames from a line's one link, and puts them on the other when the model says that they arrive.
 //!
-//! One thread owns both sockets. What is delayed how long is decided by `queue`.
+//! One thread owns the sockets of all lines that are laid together, so that frames of different lines arrive in the order
+//! of their times: two threads would let them overtake each other by as long as either waits for a processor. What is
+//! delayed how long is decided by `queue`.
 
 use std::collections::BinaryHeap;
 use std::io;
@@ -16,11 +18,23 @@ use model::moment::Moment;
 use super::queue::{Counts, Queue, Shape};
 use super::tap::Tap;
 
+/// A line: the sockets at its two ends, and what frames meet.
+#[derive(Debug)]
+pub struct Way {
+    /// Where frames come in and go out.
+    pub links: [OwnedFd; 2],
+    /// What frames of the first and of the second link meet.
+    pub shapes: [Shape; 2],
+    /// What listens at the first link.
+    pub tap: Option<Tap>,
+}
+
 /// A frame under way: earlier ones are greater, so that the heap gives them first.
 #[derive(PartialEq, Eq)]
 struct Frame {
     at: Moment,
     number: u64,
+    way: usize,
     side: usize,
     bytes: Vec<u8>,
 }
@@ -37,74 +51,128 @@ impl PartialOrd for Frame {
     }
 }
 
-/// Frames under way at most; more are lost as in a full queue.
+/// Frames under way at most, of a line; more are lost as in a full queue.
 const MAX_FRAMES: usize = 100_000;
 /// The longest frame.
 const MAX_BYTES: usize = 65_536;
+/// Frames that are taken from a link between two looks at what is due.
+const BATCH: usize = 64;
 /// While frames come, how long they are left to gather: whoever sends one then need not wake this thread, which costs
 /// more than all the rest of its way. Far below the millisecond that a line is accurate to.
 const GATHER: Duration = Duration::from_micros(100);
 
-/// Forwards between two links until `stop` can be read; returns what was done in each direction. The tap is at the first
-/// link.
-pub fn forward(
-    links: [OwnedFd; 2],
-    stop: &OwnedFd,
-    shapes: [Shape; 2],
-    tap: Option<&Tap>,
-) -> io::Result<[Counts; 2]> {
-    let hears = |passes_first: bool, frame: &[u8]| {
-        if let Some(tap) = tap.filter(|_| passes_first) {
-            tap.hear(frame);
-        }
-    };
-    let begun = Instant::now();
-    let now = || Moment(u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX));
-    let mut queues = shapes.map(Queue::new);
-    let mut under_way: BinaryHeap<Frame> = BinaryHeap::new();
-    let (mut buffer, mut number, mut came) = (vec![0; MAX_BYTES], 0_u64, false);
+/// Forwards on all of these lines until `stop` can be read; returns what was done in each direction, line by line.
+pub fn forward(ways: &[Way], stop: &OwnedFd) -> io::Result<Vec<[Counts; 2]>> {
+    let mut road = Road::new(ways);
+    let idle: Vec<&OwnedFd> =
+        std::iter::once(stop).chain(ways.iter().flat_map(|way| &way.links)).collect();
+    let mut taken = 0;
     loop {
-        while under_way.peek().is_some_and(|frame| frame.at <= now()) {
-            if let Some(frame) = under_way.pop() {
-                hears(frame.side == 1, &frame.bytes);
-                // A link that takes no more loses it, as links do.
-                let _ = send(&links[1 - frame.side], &frame.bytes, SendFlags::empty());
-            }
-        }
-        let next = under_way.peek().map(|frame| frame.at.since(now()));
-        let over = if came {
-            wait(&[stop], Some(GATHER))
-        } else {
-            wait(&[stop, &links[0], &links[1]], next)
+        road.deliver();
+        let over = match taken {
+            0 => wait(&idle, road.next()),
+            BATCH.. => wait(&[stop], Some(Duration::ZERO)),
+            _ => wait(&[stop], Some(GATHER)),
         };
         if over? {
-            return Ok(queues.map(|queue| queue.counts()));
+            return Ok(road.counts());
         }
-        came = false;
-        for (side, link) in links.iter().enumerate() {
-            loop {
-                let bytes = match recv(link, &mut buffer, RecvFlags::TRUNC) {
-                    Ok((_, bytes)) => bytes.min(MAX_BYTES),
-                    Err(Errno::INTR) => continue,
-                    // An empty socket, or a link that went down for a moment.
-                    Err(_) => break,
-                };
-                came = true;
-                let frame = &mut buffer[..bytes];
-                hears(side == 0, frame);
-                if !queues[side].meddle(frame) {
-                    continue;
-                }
-                let Some(arrival) = queues[side].offer(now(), bytes) else { continue };
-                for _ in 0..=u8::from(arrival.twice) {
-                    if under_way.len() < MAX_FRAMES {
-                        number += 1;
-                        let (at, bytes) = (arrival.at, frame.to_vec());
-                        under_way.push(Frame { at, number, side, bytes });
-                    }
+        taken = road.take();
+    }
+}
+
+/// What is under way.
+struct Road<'w> {
+    ways: &'w [Way],
+    begun: Instant,
+    queues: Vec<[Queue; 2]>,
+    under_way: BinaryHeap<Frame>,
+    number: u64,
+    buffer: Vec<u8>,
+}
+
+impl<'w> Road<'w> {
+    fn new(ways: &'w [Way]) -> Road<'w> {
+        Road {
+            ways,
+            begun: Instant::now(),
+            queues: ways.iter().map(|way| way.shapes.clone().map(Queue::new)).collect(),
+            under_way: BinaryHeap::new(),
+            number: 0,
+            buffer: vec![0; MAX_BYTES],
+        }
+    }
+
+    fn now(&self) -> Moment {
+        Moment(u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// Puts what is due on its link.
+    fn deliver(&mut self) {
+        while self.under_way.peek().is_some_and(|frame| frame.at <= self.now()) {
+            if let Some(frame) = self.under_way.pop() {
+                let way = &self.ways[frame.way];
+                hears(way, frame.side == 1, &frame.bytes);
+                // A link that takes no more loses it, as links do.
+                let _ = send(&way.links[1 - frame.side], &frame.bytes, SendFlags::empty());
+            }
+        }
+    }
+
+    /// How long until the next one is due.
+    fn next(&self) -> Option<Duration> {
+        self.under_way.peek().map(|frame| frame.at.since(self.now()))
+    }
+
+    /// Takes what has come; the most frames that a link had.
+    fn take(&mut self) -> usize {
+        let mut most = 0;
+        for way in 0..self.ways.len() {
+            for side in 0..2 {
+                most = most.max(self.take_from(way, side));
+            }
+        }
+        most
+    }
+
+    fn take_from(&mut self, way: usize, side: usize) -> usize {
+        let (link, mut taken) = (&self.ways[way].links[side], 0);
+        while taken < BATCH {
+            let bytes = match recv(link, &mut self.buffer, RecvFlags::TRUNC) {
+                Ok((_, bytes)) => bytes.min(MAX_BYTES),
+                Err(Errno::INTR) => continue,
+                // An empty socket, or a link that went down for a moment.
+                Err(_) => break,
+            };
+            taken += 1;
+            let now = self.now();
+            let frame = &mut self.buffer[..bytes];
+            hears(&self.ways[way], side == 0, frame);
+            let queue = &mut self.queues[way][side];
+            if !queue.meddle(frame) {
+                continue;
+            }
+            let Some(arrival) = queue.offer(now, bytes) else { continue };
+            for _ in 0..=u8::from(arrival.twice) {
+                if self.under_way.len() < MAX_FRAMES * self.ways.len() {
+                    self.number += 1;
+                    let (at, number, bytes) = (arrival.at, self.number, frame.to_vec());
+                    self.under_way.push(Frame { at, number, way, side, bytes });
                 }
             }
         }
+        taken
+    }
+
+    fn counts(&self) -> Vec<[Counts; 2]> {
+        self.queues.iter().map(|both| both.each_ref().map(Queue::counts)).collect()
+    }
+}
+
+/// The tap is at the first link.
+fn hears(way: &Way, passes_first: bool, frame: &[u8]) {
+    if let Some(tap) = way.tap.as_ref().filter(|_| passes_first) {
+        tap.hear(frame);
     }
 }
 

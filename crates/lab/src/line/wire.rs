@@ -1,4 +1,4 @@
-//! One line between two hosts: the links of both ends through a namespace between them, and its forwarder. It gives no
+//! Lines between hosts: the links of both ends through a namespace between them, and their forwarder. It gives no
 //! addresses.
 
 use std::io;
@@ -8,8 +8,9 @@ use std::thread::JoinHandle;
 use thiserror::Error;
 
 use super::queue::{Counts, Shape};
+use super::shell::{self, Way};
+use super::sys;
 use super::tap::Tap;
-use super::{shell, sys};
 use crate::net::{Namespace, NamespaceError, ToolError, find, said};
 
 /// Nobody else's work is more urgent; without the right to say so the thread goes on as it is.
@@ -47,56 +48,69 @@ impl Course {
     }
 }
 
-/// The line; its forwarder ends when this is dropped.
+/// Lines that are laid together; their forwarder ends when this is dropped.
 #[derive(Debug)]
 pub struct Wire {
     stop: Option<OwnedFd>,
-    forwarder: Option<JoinHandle<io::Result<[Counts; 2]>>>,
+    forwarder: Option<JoinHandle<io::Result<Vec<[Counts; 2]>>>>,
 }
 
 impl Wire {
-    /// Lays it: hosts with the names of their links there, and the names of the ends between.
+    /// Lays one line: hosts with the names of their links there, and the names of the ends between.
     pub fn lay(
         hosts: [(&Namespace, &str); 2],
         between: &Namespace,
         ends: [&str; 2],
         course: Course,
     ) -> Result<Wire, LineError> {
-        for ((host, link), end) in hosts.into_iter().zip(ends) {
-            let name = between.name();
-            let mtu = course.mtu;
-            host.ip(&format!(
-                "link add {link} mtu {mtu} type veth peer name {end} mtu {mtu} netns {name}\n"
-            ))?;
-            // What is forwarded must be as it is on a wire: no segments put together, every checksum computed.
-            for (namespace, link) in [(host, link), (between, end)] {
-                let mut ethtool = namespace.command(find("ethtool"));
-                said(
-                    ethtool
-                        .args(["-K", link, "tx", "off", "tso", "off", "gso", "off", "gro", "off"]),
-                )?;
-                namespace.ip(&format!("link set dev {link} up\n"))?;
-            }
-        }
-        let [left, right] = ends;
-        let links = between.within(|| io::Result::Ok([sys::open(left)?, sys::open(right)?]))??;
+        Wire::start(vec![way(hosts, between, ends, course)?])
+    }
+
+    /// Forwards on these.
+    pub(super) fn start(ways: Vec<Way>) -> Result<Wire, LineError> {
         let (ear, stop) = rustix::pipe::pipe().map_err(io::Error::from)?;
-        let Course { shapes, tap, .. } = course;
-        let forwarder = std::thread::spawn(move || {
+        let forwarder = std::thread::Builder::new().name("line".to_owned()).spawn(move || {
             // A cable waits for nobody; of this thread alone, in Linux.
             let _ = rustix::process::setpriority_process(None, NICE);
-            shell::forward(links, &ear, shapes, tap.as_ref())
-        });
+            shell::forward(&ways, &ear)
+        })?;
         Ok(Wire { stop: Some(stop), forwarder: Some(forwarder) })
     }
 
-    /// Ends it; what was done with packets of the first host and of the second. `None`: it has ended before.
-    pub fn end(&mut self) -> Option<io::Result<[Counts; 2]>> {
+    /// Ends it; what was done with packets of the first host and of the second, line by line. `None`: it has ended before.
+    pub fn end(&mut self) -> Option<io::Result<Vec<[Counts; 2]>>> {
         // The forwarder sees the pipe's end.
         self.stop = None;
         let done = self.forwarder.take()?.join();
         Some(done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     }
+}
+
+/// The links of a line, and what it does with packets.
+pub(super) fn way(
+    hosts: [(&Namespace, &str); 2],
+    between: &Namespace,
+    ends: [&str; 2],
+    course: Course,
+) -> Result<Way, LineError> {
+    let Course { shapes, mtu, tap } = course;
+    for ((host, link), end) in hosts.into_iter().zip(ends) {
+        let name = between.name();
+        host.ip(&format!(
+            "link add {link} mtu {mtu} type veth peer name {end} mtu {mtu} netns {name}\n"
+        ))?;
+        // What is forwarded must be as it is on a wire: no segments put together, every checksum computed.
+        for (namespace, link) in [(host, link), (between, end)] {
+            let mut ethtool = namespace.command(find("ethtool"));
+            said(
+                ethtool.args(["-K", link, "tx", "off", "tso", "off", "gso", "off", "gro", "off"]),
+            )?;
+            namespace.ip(&format!("link set dev {link} up\n"))?;
+        }
+    }
+    let [left, right] = ends;
+    let links = between.within(|| io::Result::Ok([sys::open(left)?, sys::open(right)?]))??;
+    Ok(Way { links, shapes, tap })
 }
 
 impl Drop for Wire {
