@@ -233,12 +233,12 @@ impl Bundle {
     async fn set_up(&mut self, ends: Ends, mtu: u32, tools: &Tools<'_>) -> Result<(), String> {
         let config = Arc::clone(&self.config);
         let name = &config.name;
-        let alone = config.policy == LinkPolicy::RoundRobin;
+        let together = (config.policy == LinkPolicy::RoundRobin).then_some(config.burst);
         self.settled = false;
         tools.plane.prepare(ends).map_err(|error| chain(&error))?;
         tools.plane.attach(name, &other(name)).map_err(|error| chain(&error))?;
         for ifindex in [ends.other, ends.device] {
-            let done = tools.netlink.set_up(ifindex, mtu, alone).await;
+            let done = tools.netlink.set_up(ifindex, mtu, together).await;
             done.map_err(|error| format!("{name} cannot be set up: {error}"))?;
         }
         if self.ends != Some(ends) {

@@ -18,9 +18,7 @@ use tokio::task::JoinHandle;
 
 /// The kernel answers at once; a socket that does not is given up.
 const ANSWER: Duration = Duration::from_secs(2);
-/// Segments of one packet as the device takes it, where each packet is to be chosen for.
-const ONE: u32 = 1;
-/// And where a flow stays: the kernel's usual.
+/// Segments of one packet as the device takes it, where a flow stays: the kernel's usual.
 const MANY: u32 = 65_535;
 
 /// The name of a device's other end.
@@ -90,12 +88,12 @@ impl Netlink {
         done(self.handle.link().add(pair).execute(), None).await
     }
 
-    /// Sets an end up; `alone`: packets come to it one by one and not as long segments.
+    /// Sets an end up; `together`: packets of a stream that come to it as one at most, where each is chosen for.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub async fn set_up(&self, ifindex: u32, mtu: u32, alone: bool) -> io::Result<()> {
-        let segments = LinkAttribute::GsoMaxSegs(if alone { ONE } else { MANY });
+    pub async fn set_up(&self, ifindex: u32, mtu: u32, together: Option<u32>) -> io::Result<()> {
+        let segments = LinkAttribute::GsoMaxSegs(together.unwrap_or(MANY));
         let link = LinkUnspec::new_with_index(ifindex)
             .mtu(mtu)
             // Next hops are the links': nobody is asked on the device itself.

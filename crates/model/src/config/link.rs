@@ -25,6 +25,8 @@ pub struct Bundle {
     pub gap: Option<Duration>,
     /// `round-robin`: packets of shorter links are held, so that all take equally long.
     pub equalise: bool,
+    /// `round-robin`: packets of one stream that may take a link together; 1: each is chosen for.
+    pub burst: u32,
     /// How links are asked whether they live; `None`: only the carrier counts.
     pub probe: Option<LinkProbe>,
 }

@@ -32,6 +32,7 @@ fn nothing_written_has_the_documented_defaults() {
         (spread.links["up"].policy, spread.links["up"].equalise),
         (LinkPolicy::RoundRobin, true)
     );
+    assert_eq!(spread.links["up"].burst, 1);
 }
 
 #[test]
@@ -126,6 +127,7 @@ fn what_two_bundles_share_and_keys_without_meaning_are_named() {
     let rows = [
         (with("gap = \"5ms\"\n"), "link.up.gap", "means nothing with `hash`"),
         (with("policy = \"flowlet\"\nequalise = true\n"), "link.up.equalise", "means nothing"),
+        (with("burst = 8\n"), "link.up.burst", "means nothing with `hash`"),
         (format!("{BASE}[link.up]\n"), "link.up.links", "needs `links`"),
         (
             format!("{BASE}[link.a-very-long-name]\n{LINKS}"),
@@ -167,5 +169,7 @@ fn changes_are_named() {
     let changes = diff(&old, &new);
     assert_eq!(changes.links.changed["up"], [LinkKey::Policy]);
     assert_eq!(changes.to_string(), "~ link up: policy\n");
+    let spread = |more: &str| good(&with(&format!("policy = \"round-robin\"\n{more}"))).config;
+    assert_eq!(diff(&spread(""), &spread("burst = 16\n")).links.changed["up"], [LinkKey::Burst]);
     assert_eq!(diff(&old, &good(BASE).config).links.removed, ["up"]);
 }

@@ -23,6 +23,7 @@ pub(super) fn bundle(section: &Section) -> Bundle {
         routes: section.prefixes("routes").to_vec(),
         gap: section.time("gap"),
         equalise: section.flag("equalise"),
+        burst: section.count("burst").unwrap_or(1),
         probe: section.table("probe").map(|probe| LinkProbe {
             every: probe.span("every"),
             timeout: probe.span("timeout"),

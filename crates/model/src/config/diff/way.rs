@@ -17,6 +17,7 @@ keys! {
     Routes = "routes" => routes,
     Gap = "gap" => gap,
     Equalise = "equalise" => equalise,
+    Burst = "burst" => burst,
     Probe = "probe" => probe,
 }
 keys! {

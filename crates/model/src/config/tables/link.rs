@@ -63,6 +63,13 @@ pub static LINK: Table = Table {
             "`round-robin`: hold packets of shorter links, so that all links take equally long and order is kept.",
         ),
         Key::new(
+            "burst",
+            Kind::count(1, 64),
+            Fallback::Derived("1: each is chosen for"),
+            "`round-robin`: packets of one stream that may take a link together. More cost less of the processor, and let \
+             packets overtake each other by as many.",
+        ),
+        Key::new(
             "probe",
             Kind::Table { table: &PROBE, short: Short::None, unset: Some("off") },
             Fallback::Inner,

@@ -117,7 +117,7 @@ fn via<'s>(
 
 fn policy(bundle: &Section, path: &str, sink: &mut Sink<'_, '_>) {
     let policy = bundle.text("policy").unwrap_or_default();
-    for (key, of) in [("gap", "flowlet"), ("equalise", "round-robin")] {
+    for (key, of) in [("gap", "flowlet"), ("equalise", "round-robin"), ("burst", "round-robin")] {
         if bundle.wrote(key) && policy != of {
             let trouble = Trouble::new(format!("`{key}` means nothing with `{policy}`"))
                 .expected(format!("`policy = \"{of}\"`, or no `{key}`"));
