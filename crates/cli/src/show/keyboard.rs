@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
 use crossterm::cursor::Show;
@@ -17,6 +17,8 @@ use tokio::sync::mpsc;
 
 /// How often the reader looks whether it is still wanted.
 const PATIENCE: Duration = Duration::from_millis(100);
+/// How long the reader is waited for at the end: where the terminal is gone it reads nothing for ever.
+const ENDS: Duration = PATIENCE.saturating_mul(3);
 /// Keys that wait; more are dropped, as nobody means that many.
 const KEYS: usize = 64;
 
@@ -25,7 +27,8 @@ const KEYS: usize = 64;
 pub struct Keyboard<K> {
     keys: mpsc::Receiver<K>,
     over: Arc<AtomicBool>,
-    reader: Option<JoinHandle<()>>,
+    /// Closed when the reader has ended.
+    ended: Receiver<()>,
 }
 
 impl<K: Send + 'static> Keyboard<K> {
@@ -35,9 +38,10 @@ impl<K: Send + 'static> Keyboard<K> {
         enable_raw_mode()?;
         let (sender, keys) = mpsc::channel(KEYS);
         let over = Arc::new(AtomicBool::new(false));
-        let mut keyboard = Keyboard { keys, over: over.clone(), reader: None };
+        let (lives, ended) = std::sync::mpsc::channel();
+        let keyboard = Keyboard { keys, over: over.clone(), ended };
         let reader = std::thread::Builder::new().name("keys".to_owned());
-        keyboard.reader = Some(reader.spawn(move || read(&sender, &over, meaning))?);
+        reader.spawn(move || read(&sender, &over, meaning, &lives))?;
         Ok(keyboard)
     }
 
@@ -53,15 +57,19 @@ impl<K: Send + 'static> Keyboard<K> {
 impl<K> Drop for Keyboard<K> {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        if let Some(reader) = self.reader.take() {
-            let _ = reader.join();
-        }
+        let _ = self.ended.recv_timeout(ENDS);
         // The terminal may be gone: then there is nothing to give back.
         let _ = disable_raw_mode();
     }
 }
 
-fn read<K>(keys: &mpsc::Sender<K>, over: &AtomicBool, meaning: fn(&Event) -> Option<K>) {
+/// Nothing is sent by `_lives`: that it is gone tells that the reader is.
+fn read<K>(
+    keys: &mpsc::Sender<K>,
+    over: &AtomicBool,
+    meaning: fn(&Event) -> Option<K>,
+    _lives: &Sender<()>,
+) {
     while !over.load(Ordering::Relaxed) {
         match event::poll(PATIENCE)
             .and_then(|some| if some { event::read().map(Some) } else { Ok(None) })
