@@ -5,7 +5,7 @@ use std::time::Duration;
 use tests::e2e::wait;
 
 use super::traffic::stream;
-use super::world::{Client, Server, World, long};
+use super::world::{Client, Server, World, long, mtu};
 
 const NEAR: Duration = Duration::from_millis(1);
 const KERNEL_GIVES_UP: Duration = Duration::from_secs(3);
@@ -109,6 +109,22 @@ fn links_that_differ_too_much_keep_flows_together_and_say_so() {
     wait::until("flows are counted", || {
         world.status(Client).counts.get("flowlets").copied().unwrap_or_default() > before
     });
+}
+
+#[test]
+fn links_of_different_mtu_are_told_of_and_the_device_takes_the_smallest() {
+    let Some(mut world) = World::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
+    world.lines.client.ip("link set dev eth2 mtu 1400\n").unwrap();
+    wait::until("the device takes what both take", || world.status(Client).mtu == 1_400);
+    let most = mtu();
+    let told = world.told(Client);
+    let why = format!(
+        "link-mtu: bundle up: its links take packets of 1400 to {most} bytes; its device takes 1400: give all links one MTU"
+    );
+    assert!(told.contains(&why), "{told}");
+    stream(&world, "cubic", Duration::from_millis(100), || ());
+    world.lines.client.ip(&format!("link set dev eth2 mtu {most}\n")).unwrap();
+    wait::until("it takes whole ones again", || world.status(Client).mtu == most);
 }
 
 #[test]

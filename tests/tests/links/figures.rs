@@ -4,9 +4,9 @@
 
 use std::time::Duration;
 
-use super::stream::{BOTH, FAR, NAIVE, NEAR, ONE, time};
+use super::stream::{BOTH, FAR, NAIVE, NEAR, ONE, hows, time};
 use super::traffic::{stream, streams_to};
-use super::world::{Client, Server, Who, World, long, mtu};
+use super::world::{Client, Server, Who, World, mtu};
 
 /// One packet in so many is lost: 0.1 %.
 const LOSE_EVERY: u64 = 1_000;
@@ -35,7 +35,7 @@ fn best(case: &Case, how: &str, policy: &str) -> Option<f64> {
 
 #[test]
 fn two_streams_the_other_direction_and_loss() {
-    for how in if long() { &["cubic", "bbr"][..] } else { &["cubic"] } {
+    for how in hows() {
         for case in &CASES {
             let Some(one) = best(case, how, ONE) else { return };
             let Some(naive) = best(case, how, NAIVE) else { return };

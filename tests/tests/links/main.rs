@@ -16,6 +16,7 @@
 mod failing;
 mod figures;
 mod flows;
+mod kernel;
 mod stream;
 mod traffic;
 mod world;

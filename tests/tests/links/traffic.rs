@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::set_tcp_congestion;
 
+use super::kernel::Kernel;
 use super::world::{CLIENT, SERVER, SERVER6, Server, Who, World, long, mtu};
 
 /// What the receiver of a stream saw.
@@ -16,6 +17,8 @@ pub struct Seen {
     pub mbit: f64,
     /// The longest time without a byte.
     pub gap: Duration,
+    /// What the kernels counted meanwhile.
+    pub kernel: Kernel,
 }
 
 /// A stream sends for so long before it is measured: until it has found what fast lines carry.
@@ -25,7 +28,7 @@ fn under_way_after() -> Duration {
 
 /// Between two datagrams at least: the lines are made in user space, which takes its time for each packet.
 fn least() -> Duration {
-    Duration::from_micros(if long() { 40 } else { 250 })
+    Duration::from_micros(if long() { 20 } else { 250 })
 }
 
 /// Bytes of one write.
@@ -80,10 +83,11 @@ fn stream_at(
         let received = scope.spawn(move || receive(&mut receiver, time, &under_way));
         scope.spawn(|| send(&sender, &over));
         is_under_way.recv().unwrap();
+        let before = Kernel::of(near, far);
         during();
-        let seen = received.join().unwrap();
+        let (mbit, gap) = received.join().unwrap();
         over.store(true, Ordering::Relaxed);
-        seen
+        Seen { mbit, gap, kernel: Kernel::of(near, far).since(before) }
     })
 }
 
@@ -97,7 +101,12 @@ fn send(mut sender: &TcpStream, over: &AtomicBool) {
     }
 }
 
-fn receive(from: &mut TcpStream, time: Duration, under_way: &std::sync::mpsc::Sender<()>) -> Seen {
+/// Payload bits a second and the longest time without a byte.
+fn receive(
+    from: &mut TcpStream,
+    time: Duration,
+    under_way: &std::sync::mpsc::Sender<()>,
+) -> (f64, Duration) {
     let mut buffer = vec![0; 256 << 10];
     from.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let (begun, found) = (Instant::now(), under_way_after());
@@ -117,7 +126,7 @@ fn receive(from: &mut TcpStream, time: Duration, under_way: &std::sync::mpsc::Se
                 gap = gap.max(now - last);
                 if now - since >= time {
                     let seconds = (now - since).as_secs_f64();
-                    return Seen { mbit: bytes as f64 * 8.0 / 1e6 / seconds, gap };
+                    return (bytes as f64 * 8.0 / 1e6 / seconds, gap);
                 }
             }
         }
