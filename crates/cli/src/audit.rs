@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use api::types::{Audit, AuditRecord};
 
 use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish, print_json};
+use crate::end::{End, Failure, finish};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
 use crate::show::table::{Align, Cell, Table};
 use crate::show::unit::moment;
+use crate::watch::{Again, shown};
 use crate::when::{When, now_ms, when};
 
 /// Show who changed what, when, and from what to what.
@@ -18,6 +19,7 @@ use crate::when::{When, now_ms, when};
 Examples:
   steelyard audit                         everything that is kept
   steelyard audit --since 2h
+  steelyard audit --since 10m --watch     again every two seconds, until Ctrl-C
   steelyard audit --since 2026-11-22T08:00 --json | jq '.records[] | select(.who | startswith(\"uid 0\"))'
 
 A record marked with * can be taken back with `steelyard undo NUMBER`, as long as nothing else changed the same since.")]
@@ -25,6 +27,8 @@ pub struct Args {
     /// Only from then on: 2h, 08:00, or 2026-11-22T08:00.
     #[arg(long, value_name = "WHEN", value_parser = when)]
     since: Option<When>,
+    #[command(flatten)]
+    again: Again,
     #[command(flatten)]
     contact: Contact,
 }
@@ -35,14 +39,11 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 async fn ask(args: &Args) -> Result<End, Failure> {
-    let since = args.since.map(|since| since.before(now_ms()));
-    let kept = args.contact.client()?.audit(since).await?;
-    if args.contact.json {
-        print_json(&kept)?;
-    } else {
-        screen::print(&render(&kept, screen::width(), Paint::for_stdout()))?;
-    }
-    Ok(End::Done)
+    let client = args.contact.client()?;
+    // A span is one before each look.
+    let ask = || async { Ok(client.audit(args.since.map(|since| since.before(now_ms()))).await?) };
+    let show = |kept: &Audit| render(kept, screen::width(), Paint::for_stdout());
+    shown(args.again, args.contact.json, ask, show).await
 }
 
 fn render(kept: &Audit, width: usize, paint: Paint) -> String {

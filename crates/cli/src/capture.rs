@@ -10,12 +10,14 @@ use crate::show::paint::Paint;
 use crate::show::screen;
 use crate::show::table::{Align, Table};
 use crate::show::unit::{count, moment};
+use crate::watch::{Again, shown};
 
 /// Look at captures that rules called for, and take one by hand.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   steelyard capture list                          rules as they stand, and what was captured
+  steelyard capture list --watch                  again every two seconds, until Ctrl-C
   steelyard capture show slow-1795413600000       why it was made, and where it is
   steelyard capture show                          the newest one
   steelyard capture start slow                    take what rule `slow` is about, now
@@ -33,6 +35,8 @@ pub struct Args {
 enum Verb {
     /// Rules as they stand, and what was captured, newest first.
     List {
+        #[command(flatten)]
+        again: Again,
         #[command(flatten)]
         contact: Contact,
     },
@@ -62,15 +66,18 @@ struct Rule {
 /// Carries it out.
 pub fn run(args: &Args) -> ExitCode {
     match &args.verb {
-        Verb::List { contact } => finish(contact.json, wait(list(contact))),
+        Verb::List { again, contact } => finish(contact.json, wait(list(*again, contact))),
         Verb::Show { name, contact } => finish(contact.json, wait(show(name.as_deref(), contact))),
         Verb::Start(of) => finish(of.contact.json, wait(order(of, CaptureAction::Start))),
         Verb::Stop(of) => finish(of.contact.json, wait(order(of, CaptureAction::Stop))),
     }
 }
 
-async fn list(contact: &Contact) -> Result<End, Failure> {
-    print(&contact.client()?.captures().await?, contact)
+async fn list(again: Again, contact: &Contact) -> Result<End, Failure> {
+    let client = contact.client()?;
+    let ask = || async { Ok(client.captures().await?) };
+    let show = |told: &Captures| render(told, screen::width(), Paint::for_stdout());
+    shown(again, contact.json, ask, show).await
 }
 
 async fn order(of: &Rule, action: CaptureAction) -> Result<End, Failure> {

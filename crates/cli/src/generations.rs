@@ -5,19 +5,23 @@ use std::process::ExitCode;
 use api::types::Generations;
 
 use crate::ask::{Contact, wait};
-use crate::end::{End, Failure, finish, print_json};
+use crate::end::{End, Failure, finish};
 use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
 use crate::show::table::{Align, Cell, Table};
 use crate::show::unit::moment;
+use crate::watch::{Again, shown};
 
 /// List the configurations that are kept for rollback.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   steelyard generations
+  steelyard generations --watch           again every two seconds, until Ctrl-C
   steelyard generations --json | jq '.generations[] | select(.current).digest'")]
 pub struct Args {
+    #[command(flatten)]
+    again: Again,
     #[command(flatten)]
     contact: Contact,
 }
@@ -28,13 +32,10 @@ pub fn run(args: &Args) -> ExitCode {
 }
 
 async fn ask(args: &Args) -> Result<End, Failure> {
-    let kept = args.contact.client()?.generations().await?;
-    if args.contact.json {
-        print_json(&kept)?;
-    } else {
-        screen::print(&render(&kept, screen::width(), Paint::for_stdout()))?;
-    }
-    Ok(End::Done)
+    let client = args.contact.client()?;
+    let ask = || async { Ok(client.generations().await?) };
+    let show = |kept: &Generations| render(kept, screen::width(), Paint::for_stdout());
+    shown(args.again, args.contact.json, ask, show).await
 }
 
 fn render(kept: &Generations, width: usize, paint: Paint) -> String {

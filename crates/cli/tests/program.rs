@@ -198,6 +198,27 @@ fn watching_as_json_gives_an_object_a_line_until_the_daemon_goes() {
 }
 
 #[test]
+fn lists_are_watched_as_well() {
+    let place = Place::new("lists");
+    let captures = serde_json::to_value(api::types::Captures::default()).unwrap();
+    let audit = json!({"records": [], "unreadable": 0, "failures": 0});
+    for (words, answer, key) in [
+        (&["generations"][..], json!({"generations": []}), "generations"),
+        (&["audit", "--since", "1h"], audit, "records"),
+        (&["capture", "list"], captures, "rules"),
+    ] {
+        let asked = daemon(&place, vec![(200, answer.clone()), (200, answer)]);
+        let words = [words, &["--watch", "--json", "--interval", "1ms"]].concat();
+        let (code, out, err) = parts(&steelyard(&socket(&place), &words));
+        assert_eq!((code, err.as_str()), (2, ""), "{words:?}: {out}");
+        asked.join().unwrap();
+        std::fs::remove_file(socket(&place)).unwrap();
+        let shown = out.lines().filter(|line| line.contains(&format!("\"{key}\":"))).count();
+        assert_eq!(shown, 2, "{words:?}: {out}");
+    }
+}
+
+#[test]
 fn findings_print_as_the_model_prints_them() {
     let place = Place::new("findings");
     let file = file(&place, "x.toml", b"[pool.web]\nbalance = 3\n");
