@@ -85,6 +85,34 @@ fn a_change_asks_for_the_generation_it_began_with() {
 }
 
 #[test]
+fn an_empty_text_is_no_configuration_unless_it_says_so() {
+    let origins = [origin("a")];
+    let balancer = Balancer::start(&Setup::http(&addresses(&origins)));
+    let socket = Socket::at(&balancer.dir().join("sock"));
+    let before = socket.config();
+    for nothing in ["", "\n \n", "# to be written\n"] {
+        for (line, fields) in [
+            ("PUT /v1/config", &[TOML, ("if-match", "*")][..]),
+            ("POST /v1/apply", &[TOML]),
+            ("POST /v1/plan", &[TOML]),
+        ] {
+            let refused = socket.ask(line, fields, nothing);
+            assert_eq!((refused.status, refused.problem().as_str()), (400, "empty"), "{line}");
+            let advice = refused.json()["advice"].to_string();
+            assert!(advice.contains("[global]"), "{line}: {advice}");
+        }
+    }
+    assert_eq!(socket.config(), before);
+    assert_eq!(balancer.client().get("/").status(), 200);
+    let done = socket.ask("PUT /v1/config", &[TOML, ("if-match", "*")], "[global]\n");
+    assert_eq!((done.status, done.json()["generation"].as_u64()), (200, Some(2)), "{done:?}");
+    assert_eq!(socket.config().0, "[global]\n");
+    // Back is the way that it always is.
+    assert_eq!(socket.ask("POST /v1/rollback", &[], "").status, 200);
+    assert_eq!(balancer.client().get("/").status(), 200);
+}
+
+#[test]
 fn objects_are_read_as_written_and_patched_alone() {
     let origins = [origin("a"), origin("b")];
     let rules = "rule = [{ name = \"old\", when = { path = \"/old\" }, redirect = \"/new\" }]\n";

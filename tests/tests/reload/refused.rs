@@ -100,19 +100,22 @@ fn a_reload_that_cannot_be_done_changes_nothing_and_says_so() {
     let mut client = Client::to(front);
     assert_eq!(client.get("/").status(), 200);
 
-    // With mistakes; then without, but one of its two new ports is taken.
+    // With mistakes; then without, but one of its two new ports is taken; then nothing at all, as a file that was only
+    // just begun.
     let (free, taken) = (reserved(), TcpListener::bind("127.0.0.1:0").unwrap());
     let two = format!(
         "[service.more]\nlisten = [\"{}\", \"{}\"]\nforward = \"tcp\"\npool = \"web\"\n",
         free.address(),
         taken.local_addr().unwrap()
     );
+    let text = |setup: Setup| setup.text(place.dir().path());
     let rows = [
-        (setup.clone().pool("balance = \"fairest\""), "fairest".to_owned()),
-        (setup.clone().more(&two), taken.local_addr().unwrap().to_string()),
+        (text(setup.clone().pool("balance = \"fairest\"")), "fairest".to_owned()),
+        (text(setup.clone().more(&two)), taken.local_addr().unwrap().to_string()),
+        ("# our shop\n\n".to_owned(), "is empty".to_owned()),
     ];
     for (number, (broken, word)) in (1..).zip(rows) {
-        place.write(&broken);
+        std::fs::write(place.file(), broken).unwrap();
         process.signal(Signal::HUP);
         wait::until("the refusal is told", || place.told("reload-failed") == number);
         let events = place.events().events;

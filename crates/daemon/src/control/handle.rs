@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::Findings;
+use model::config::tree::says_nothing;
 use model::id::ServerId;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -117,6 +118,11 @@ impl Control {
     /// What is in force now.
     pub fn picture(&self) -> Arc<Picture> {
         self.pictures.borrow().clone()
+    }
+
+    /// Whether a text, put in force, would end everything without saying so: it says nothing, and what is in force does.
+    pub fn is_emptied_by(&self, text: &str) -> bool {
+        says_nothing(text) && !says_nothing(&self.picture().text)
     }
 
     /// Follows what is in force; several changes in a row may be seen as one.

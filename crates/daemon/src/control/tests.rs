@@ -119,6 +119,16 @@ async fn a_change_is_published_after_the_workers_act_on_it() {
 }
 
 #[tokio::test]
+async fn what_would_end_everything_without_saying_so_is_known() {
+    let begun = "# written by nobody yet\n";
+    let world = World::start(begun, None).await;
+    assert!(!world.control.is_emptied_by("") && !world.control.is_emptied_by(begun));
+    world.apply(TEXT).await.unwrap();
+    assert!(world.control.is_emptied_by("") && world.control.is_emptied_by(begun));
+    assert!(!world.control.is_emptied_by("[global]") && !world.control.is_emptied_by(TEXT));
+}
+
+#[tokio::test]
 async fn mistakes_and_refusals_change_nothing() {
     let world = World::start(TEXT, None).await;
     let before = world.control.picture();

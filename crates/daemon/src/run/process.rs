@@ -160,13 +160,13 @@ impl Process {
         let file = self.config.display().to_string();
         match keep::read(&self.config, FILE_BYTES) {
             Ok(Some(text)) => {
-                let origin = Origin::new("SIGHUP", Way::Reload);
                 let laid = laid(&text, &file, &self.events);
-                let base = Some(text.into());
-                let change = Change { base, ..Change::new(laid, &*file, origin) };
-                if let Err(error) = self.house.control.apply(change).await {
-                    let text = format!("{file} is not in force, nothing has changed: {error}");
+                if self.house.control.is_emptied_by(&laid) {
+                    let why = "it is empty, which would end every service; `[global]` alone says so on purpose";
+                    let text = format!("{file} is not in force, nothing has changed: {why}");
                     self.events.error("reload-failed", text);
+                } else {
+                    self.take_up(laid, text, &file).await;
                 }
             }
             Ok(None) => self.events.error("reload-failed", format!("{file} is not there")),
@@ -175,6 +175,16 @@ impl Process {
             }
         }
         self.notify.ready(&self.status());
+    }
+
+    /// Puts a text in force that was made of the file's own.
+    async fn take_up(&self, laid: String, own: String, file: &str) {
+        let origin = Origin::new("SIGHUP", Way::Reload);
+        let change = Change { base: Some(own.into()), ..Change::new(laid, file, origin) };
+        if let Err(error) = self.house.control.apply(change).await {
+            let text = format!("{file} is not in force, nothing has changed: {error}");
+            self.events.error("reload-failed", text);
+        }
     }
 
     fn upgrade(&mut self) {

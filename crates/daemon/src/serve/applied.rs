@@ -1,4 +1,5 @@
-//! What a change did, as it is answered: what was touched, in sentences, and the generation as the tag.
+//! What a change did, as it is answered: what was touched, in sentences, and the generation as the tag; and what is no
+//! change to carry out.
 //!
 //! It carries nothing out.
 
@@ -10,9 +11,22 @@ use axum::response::Response;
 use model::config::Diff;
 
 use super::precondition::tagged;
+use super::refusal::Refusal;
+use crate::control::Control;
 
 /// How a text that came without a file's name is called in messages.
 pub(super) const NAMELESS: &str = "(api)";
+
+/// The text of a whole configuration as it was sent. One that says nothing where something is in force is refused:
+/// nobody has to mean it.
+pub(super) fn whole(text: String, control: &Control) -> Result<String, Refusal> {
+    if !control.is_emptied_by(&text) {
+        return Ok(text);
+    }
+    let detail = "the configuration that was sent is empty: it would end every service";
+    Err(Refusal::new(400, "empty", detail)
+        .advise("send `[global]` alone to serve nothing; nothing has changed"))
+}
 
 /// The answer to a change, with the generation as its tag.
 pub(super) fn done(change: crate::control::Applied) -> Response {

@@ -12,7 +12,7 @@ use axum::extract::{ConnectInfo, Query, State};
 use axum::response::Response;
 use model::config::tree::tree;
 
-use super::applied::{NAMELESS, done};
+use super::applied::{NAMELESS, done, whole};
 use super::context::{Asked, Context};
 use super::peer::Peer;
 use super::refusal::Refusal;
@@ -26,7 +26,7 @@ pub(super) async fn plan(
     query: Result<Query<ApplyQuery>, QueryRejection>,
     body: Result<String, StringRejection>,
 ) -> Result<Json<PlanChange>, Refusal> {
-    let (Query(query), text) = (query?, body?);
+    let (Query(query), text) = (query?, whole(body?, &context.vitals.control)?);
     let file = query.file.unwrap_or_else(|| NAMELESS.into());
     let control = &context.vitals.control;
     let picture = control.picture();
@@ -61,7 +61,7 @@ pub(super) async fn apply(
     query: Result<Query<ApplyQuery>, QueryRejection>,
     body: Result<String, StringRejection>,
 ) -> Result<Response, Refusal> {
-    let (Query(query), text) = (query?, body?);
+    let (Query(query), text) = (query?, whole(body?, &context.vitals.control)?);
     let file = query.file.unwrap_or_else(|| NAMELESS.into());
     let (expect, save) = (query.if_generation, query.save);
     let change = Change { expect, save, ..Change::new(text, file, peer.origin(Way::Api)) };

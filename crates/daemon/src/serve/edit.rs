@@ -14,7 +14,7 @@ use axum::response::Response;
 use model::config::patch::{Object, read};
 use serde_json::Value;
 
-use super::applied::{NAMELESS, done};
+use super::applied::{NAMELESS, done, whole};
 use super::context::Context;
 use super::peer::Peer;
 use super::precondition::{Wanted, failed, tagged};
@@ -32,7 +32,7 @@ pub(super) async fn put(
     query: Asked,
     body: Result<String, StringRejection>,
 ) -> Result<Response, Refusal> {
-    let (Query(query), text) = (query?, body?);
+    let (Query(query), text) = (query?, whole(body?, &context.vitals.control)?);
     let control = &context.vitals.control;
     let expect = Wanted::of(&headers, control.picture().generation)?.expected(true)?;
     let file = query.file.unwrap_or_else(|| NAMELESS.into());

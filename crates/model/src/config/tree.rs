@@ -31,6 +31,12 @@ pub fn tree(text: &str) -> Result<Value, String> {
     toml::from_str::<Value>(text).map_err(|error| error.message().to_owned())
 }
 
+/// Whether a text has nothing but space and comments. As a configuration it would serve nothing at all, and it is what a
+/// variable that was never set and a file that was only just begun look like. `[global]` alone says the same on purpose.
+pub fn says_nothing(text: &str) -> bool {
+    text.lines().map(str::trim_start).all(|line| line.is_empty() || line.starts_with('#'))
+}
+
 /// Every place in which two trees differ. What only one of them has is one place, however much is in it.
 pub fn differing(old: &Value, new: &Value) -> Vec<Differs> {
     let mut out = Vec::new();
@@ -134,6 +140,20 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde_json::json;
+
+    #[test]
+    fn what_says_nothing() {
+        for (text, expected) in [
+            ("", true),
+            (" \r\n\t\n", true),
+            ("# a shop\n  # [global]\n", true),
+            ("[global]", false),
+            ("# a shop\n[global]\n", false),
+            ("x", false),
+        ] {
+            assert_eq!(says_nothing(text), expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn places_that_differ_are_named_from_the_root() {
