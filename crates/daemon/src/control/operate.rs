@@ -115,11 +115,13 @@ impl Actor {
             let text = format!("'{name}' is not a name: lower-case letters, digits, single '-'");
             return Err(SetServerError::Wrong(text));
         }
-        if !self.book.pools.contains_key(&pool) {
+        let Some(view) = self.book.pools.get(&pool) else {
             return Err(SetServerError::Unknown { near: self.near(&pool), pool, name });
-        }
-        if let Ok(id) = self.find(&pool, &name) {
-            let address = address_text(&self.facts(id, &pool, &name)?.config.address);
+        };
+        // What is laid over the file has neither a name nor an address twice.
+        let mut there = view.servers.iter().map(|server| &server.config);
+        if let Some(server) = there.find(|it| it.name == name || it.address == at) {
+            let (name, address) = (server.name.clone(), address_text(&server.address));
             return Err(SetServerError::Exists { pool, name, address });
         }
         if self.book.servers.len() >= SERVERS {

@@ -124,14 +124,14 @@ pub enum SetServerError {
         /// The servers of that pool, or the pools when there is no such pool.
         near: Vec<String>,
     },
-    /// A server that is added has a name that is taken.
+    /// A server that is added has the name or the address of another one.
     #[error("there is a server '{pool}/{name}' already: at {address}")]
     Exists {
         /// The pool.
         pool: String,
-        /// The name.
+        /// The other one's name.
         name: String,
-        /// Where the server of that name is.
+        /// Where it is.
         address: String,
     },
     /// What was ordered cannot be meant.

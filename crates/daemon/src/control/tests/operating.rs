@@ -71,7 +71,11 @@ async fn what_cannot_be_meant_is_refused() {
         let error = world.order(name, word.clone()).await.unwrap_err();
         assert!(matches!(error, SetServerError::Wrong(_)), "{word:?}: {error}");
     }
-    assert!(matches!(world.order("a", add("1.2.3.4:5")).await, Err(SetServerError::Exists { .. })));
+    for (name, address) in [("a", "1.2.3.4:5"), ("c", "10.0.0.1:80")] {
+        let told = world.order(name, add(address)).await.unwrap_err().to_string();
+        assert_eq!(told, "there is a server 'web/a' already: at 10.0.0.1:80");
+    }
+    assert_eq!(world.names(), ["a", "b"]);
     world.order("b", ServerWord::Remove).await.unwrap();
     let last = world.order("a", ServerWord::Remove).await;
     assert!(matches!(last, Err(SetServerError::Last { .. })));
