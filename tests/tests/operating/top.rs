@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tests::e2e::balancer;
 use tests::e2e::load;
 use tests::e2e::place::Place;
@@ -176,4 +176,18 @@ fn the_terminal_is_given_back_on_every_way_out() {
         kill_process(terminal.pid(), signal).unwrap();
         terminal.is_given_back();
     }
+}
+
+#[test]
+fn it_ends_with_its_terminal() {
+    let origins = [origin("a")];
+    let place = Place::new(&Setup::http(&addresses(&origins)));
+    let _process = place.start();
+    let mut terminal = Terminal::open(&place);
+    terminal.sees(0, "[services]");
+    let pid = terminal.pid();
+    // As when the connection is lost over which somebody looks.
+    terminal.script.kill().unwrap();
+    terminal.script.wait().unwrap();
+    wait::until("its end", || test_kill_process(pid).is_err());
 }

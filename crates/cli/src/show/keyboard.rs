@@ -6,7 +6,8 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossterm::cursor::Show;
@@ -17,8 +18,9 @@ use tokio::sync::mpsc;
 
 /// How often the reader looks whether it is still wanted.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// How long the reader is waited for at the end: where the terminal is gone it reads nothing for ever.
-const ENDS: Duration = PATIENCE.saturating_mul(3);
+/// How long the reader's end is waited for. On a terminal that is gone it may read nothing for ever, and ends with the
+/// process.
+const END: Duration = Duration::from_secs(1);
 /// Keys that wait; more are dropped, as nobody means that many.
 const KEYS: usize = 64;
 
@@ -27,8 +29,7 @@ const KEYS: usize = 64;
 pub struct Keyboard<K> {
     keys: mpsc::Receiver<K>,
     over: Arc<AtomicBool>,
-    /// Closed when the reader has ended.
-    ended: Receiver<()>,
+    reader: Option<(JoinHandle<()>, Receiver<()>)>,
 }
 
 impl<K: Send + 'static> Keyboard<K> {
@@ -38,10 +39,13 @@ impl<K: Send + 'static> Keyboard<K> {
         enable_raw_mode()?;
         let (sender, keys) = mpsc::channel(KEYS);
         let over = Arc::new(AtomicBool::new(false));
-        let (lives, ended) = std::sync::mpsc::channel();
-        let keyboard = Keyboard { keys, over: over.clone(), ended };
-        let reader = std::thread::Builder::new().name("keys".to_owned());
-        reader.spawn(move || read(&sender, &over, meaning, &lives))?;
+        let mut keyboard = Keyboard { keys, over: over.clone(), reader: None };
+        let (ending, ended) = channel();
+        let reader = std::thread::Builder::new().name("keys".to_owned()).spawn(move || {
+            read(&sender, &over, meaning);
+            drop(ending);
+        })?;
+        keyboard.reader = Some((reader, ended));
         Ok(keyboard)
     }
 
@@ -57,19 +61,17 @@ impl<K: Send + 'static> Keyboard<K> {
 impl<K> Drop for Keyboard<K> {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        let _ = self.ended.recv_timeout(ENDS);
+        if let Some((reader, ended)) = self.reader.take()
+            && ended.recv_timeout(END) == Err(RecvTimeoutError::Disconnected)
+        {
+            let _ = reader.join();
+        }
         // The terminal may be gone: then there is nothing to give back.
         let _ = disable_raw_mode();
     }
 }
 
-/// Nothing is sent by `_lives`: that it is gone tells that the reader is.
-fn read<K>(
-    keys: &mpsc::Sender<K>,
-    over: &AtomicBool,
-    meaning: fn(&Event) -> Option<K>,
-    _lives: &Sender<()>,
-) {
+fn read<K>(keys: &mpsc::Sender<K>, over: &AtomicBool, meaning: fn(&Event) -> Option<K>) {
     while !over.load(Ordering::Relaxed) {
         match event::poll(PATIENCE)
             .and_then(|some| if some { event::read().map(Some) } else { Ok(None) })
