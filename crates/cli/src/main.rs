@@ -4,6 +4,7 @@
 
 mod ask;
 mod end;
+mod help;
 mod pattern;
 mod remote;
 mod show;
@@ -64,25 +65,9 @@ Exit codes:
 
 Colours are used on terminals unless NO_COLOR is set. `steelyard VERB --help` has examples.";
 
-/// What the help of verbs ends with that do not say it in words of their own.
-const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 the answer is no, 2 wrong usage, unreadable input or no daemon to ask, 3 done in part.";
-
-/// The whole command line, every verb with its exit codes.
+/// The whole command line, every verb with its examples and exit codes.
 fn command() -> clap::Command {
-    with_exit_codes(Program::command())
-}
-
-fn with_exit_codes(command: clap::Command) -> clap::Command {
-    command.mut_subcommands(|verb| {
-        let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
-        let verb = with_exit_codes(verb);
-        match (help.contains("Exit codes:"), help.is_empty()) {
-            (true, _) => verb,
-            (false, true) => verb.after_help(EXIT_CODES),
-            (false, false) => verb.after_help(format!("{help}\n\n{EXIT_CODES}")),
-        }
-    })
+    help::complete(Program::command(), "steelyard")
 }
 
 #[derive(Debug, Subcommand)]

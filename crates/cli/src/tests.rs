@@ -23,11 +23,12 @@ fn what_is_taken_and_what_is_not() {
 
 #[test]
 fn every_verb_explains_itself_with_examples() {
-    for verb in command().get_subcommands().filter(|verb| !verb.is_hide_set()) {
-        let name = verb.get_name();
-        assert!(verb.get_about().is_some(), "{name}");
-        let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
-        assert!(help.contains(&format!("steelyard {name}")), "{name}: {help}");
+    let mut seen = Vec::new();
+    walked(&command(), "steelyard", &mut seen);
+    for (words, help) in seen {
+        assert_eq!(help.matches("Examples:").count(), 1, "{words}: {help}");
+        let example = help.lines().any(|line| line.starts_with(&format!("  {words}")));
+        assert!(example, "{words}: {help}");
     }
 }
 
@@ -35,6 +36,7 @@ fn every_verb_explains_itself_with_examples() {
 fn walked(command: &clap::Command, words: &str, seen: &mut Vec<(String, String)>) {
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
         let words = format!("{words} {}", verb.get_name());
+        assert!(verb.get_about().is_some(), "{words}");
         let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
         walked(verb, &words, seen);
         seen.push((words, help));

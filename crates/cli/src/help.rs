@@ -1,0 +1,38 @@
+//! What the help of every verb has, wherever it stands in the tree: examples and exit codes. A verb within another one has
+//! the examples that the outer one gives of it.
+
+/// What the help of verbs ends with that do not say it in words of their own.
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 the answer is no, 2 wrong usage, unreadable input or no daemon to ask, 3 done in part.";
+
+/// The verbs of `command`, which is called by these words, with their examples and exit codes.
+pub fn complete(command: clap::Command, words: &str) -> clap::Command {
+    let outer = after(&command);
+    command.mut_subcommands(|verb| {
+        let words = format!("{words} {}", verb.get_name());
+        let verb = complete(verb, &words);
+        let mut parts = Vec::new();
+        let own = after(&verb);
+        if !own.contains("Examples:") {
+            parts.extend(examples(&outer, &words));
+        }
+        if !own.is_empty() {
+            parts.push(own.clone());
+        }
+        if !own.contains("Exit codes:") {
+            parts.push(EXIT_CODES.to_owned());
+        }
+        verb.after_help(parts.join("\n\n"))
+    })
+}
+
+fn after(command: &clap::Command) -> String {
+    command.get_after_help().map(ToString::to_string).unwrap_or_default()
+}
+
+/// Those lines of examples that call a verb by these words; `None`: none does.
+fn examples(outer: &str, words: &str) -> Option<String> {
+    let calls = format!("  {words} ");
+    let lines: Vec<&str> = outer.lines().filter(|line| line.starts_with(&calls)).collect();
+    (!lines.is_empty()).then(|| format!("Examples:\n{}", lines.join("\n")))
+}
