@@ -1,5 +1,5 @@
 //! `steelyard completions`: what a shell needs to complete the command line. Names of live objects are asked of the
-//! daemon by `steelyard names`, in bash and fish.
+//! daemon by `steelyard names`, in bash, zsh and fish.
 
 use std::process::ExitCode;
 
@@ -8,11 +8,12 @@ use clap_complete::{Shell, generate};
 use crate::end::{End, Failure, finish};
 use crate::show::screen;
 
-/// Print completions for a shell.
+/// Print completions for a shell. Names of live objects complete in bash, zsh and fish.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   steelyard completions bash > /etc/bash_completion.d/steelyard
+  steelyard completions zsh > /usr/local/share/zsh/site-functions/_steelyard
   steelyard completions fish > ~/.config/fish/completions/steelyard.fish")]
 pub struct Args {
     /// The shell.
@@ -24,17 +25,22 @@ pub fn run(args: &Args, mut program: clap::Command) -> ExitCode {
     let name = program.get_name().to_owned();
     let mut script = Vec::new();
     generate(args.shell, &mut program, name, &mut script);
-    let mut script = String::from_utf8_lossy(&script).into_owned();
-    script.push_str(live(args.shell));
+    let script = lively(args.shell, &String::from_utf8_lossy(&script));
     finish(false, screen::print(&script).map(|()| End::Done).map_err(Failure::Output))
 }
 
-/// What completes names of live objects, behind what is generated.
-fn live(shell: Shell) -> &'static str {
+/// What was generated, with what completes names of live objects.
+fn lively(shell: Shell, script: &str) -> String {
     match shell {
-        Shell::Bash => BASH,
-        Shell::Fish => FISH,
-        _ => "",
+        Shell::Bash => format!("{script}{BASH}"),
+        Shell::Fish => format!("{script}{FISH}"),
+        // The file is read as the function `_steelyard` itself where it lies in a folder of functions, and its end calls
+        // what it has just made.
+        Shell::Zsh => match script.rsplit_once("if [ \"$funcstack[1]\"") {
+            Some((before, _)) => format!("{before}{ZSH}"),
+            None => script.to_owned(),
+        },
+        _ => script.to_owned(),
     }
 }
 
@@ -57,9 +63,37 @@ _steelyard_live() {
 complete -F _steelyard_live -o bashdefault -o default steelyard
 "#;
 
+const ZSH: &str = r#"_steelyard_live() {
+    local of=""
+    case "${words[2]} ${words[3]}" in
+        "server add") (( CURRENT == 4 )) && of=pools ;;
+        "server "*) (( CURRENT == 4 )) && of=servers ;;
+        "explain server") (( CURRENT == 4 )) && of=servers ;;
+        "status "*) (( CURRENT == 3 )) && of=objects ;;
+        "report "*) (( CURRENT == 3 )) && of=objects ;;
+    esac
+    if [[ -n "$of" && "${words[CURRENT]}" != -* ]]; then
+        local -a live
+        live=(${(f)"$(steelyard names "$of" 2>/dev/null)"})
+        compadd -a live
+        return
+    fi
+    _steelyard "$@"
+}
+
+compdef _steelyard_live steelyard
+if [ "$funcstack[1]" = "_steelyard" ]; then
+    _steelyard_live "$@"
+fi
+"#;
+
 const FISH: &str = r#"
-complete -c steelyard -n "__fish_seen_subcommand_from server; and __fish_seen_subcommand_from drain enable disable cut quiesce maintain weight remove" -f -a "(steelyard names servers 2>/dev/null)"
-complete -c steelyard -n "__fish_seen_subcommand_from server; and __fish_seen_subcommand_from add" -f -a "(steelyard names pools 2>/dev/null)"
-complete -c steelyard -n "__fish_seen_subcommand_from explain; and __fish_seen_subcommand_from server" -f -a "(steelyard names servers 2>/dev/null)"
-complete -c steelyard -n "__fish_seen_subcommand_from status report" -f -a "(steelyard names objects 2>/dev/null)"
+function __steelyard_at
+    set -l words (commandline -opc)
+    test (count $words) -eq $argv[1]; and test "$words[2]" = "$argv[2]"
+end
+complete -c steelyard -n "__steelyard_at 3 server; and not __fish_seen_subcommand_from add" -f -a "(steelyard names servers 2>/dev/null)"
+complete -c steelyard -n "__steelyard_at 3 server; and __fish_seen_subcommand_from add" -f -a "(steelyard names pools 2>/dev/null)"
+complete -c steelyard -n "__steelyard_at 3 explain; and __fish_seen_subcommand_from server" -f -a "(steelyard names servers 2>/dev/null)"
+complete -c steelyard -n "__steelyard_at 2 status; or __steelyard_at 2 report" -f -a "(steelyard names objects 2>/dev/null)"
 "#;

@@ -1,4 +1,4 @@
-//! What is handed to others: the archive of `steelyard support`, and names of live objects to a shell that completes.
+//! What is handed to others: the archive of `steelyard support`.
 
 use std::io::Read;
 use std::path::Path;
@@ -71,37 +71,4 @@ fn a_dead_daemon_leaves_an_archive_that_says_so() {
     let text = unpacked(&output);
     assert!(text.contains("missing.txt") && text.contains("the daemon: "), "{text}");
     assert!(text.contains("machine/sysctl.txt") && !text.contains(SECRET));
-}
-
-/// What bash offers for these words, the last of which is being written.
-fn offered(socket: &Path, words: &[&str]) -> String {
-    let binary = program();
-    let folder = binary.parent().unwrap().display();
-    let script = format!(
-        "PATH='{folder}':$PATH; source <(steelyard completions bash); COMP_WORDS=({}); COMP_CWORD={}; \
-         _steelyard_live steelyard \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; echo \"${{COMPREPLY[*]}}\"",
-        words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" "),
-        words.len() - 1
-    );
-    let mut bash = Command::new("bash");
-    let output = bash.arg("-c").arg(script).env("STEELYARD_SOCKET", socket).output().unwrap();
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
-}
-
-#[test]
-fn bash_completes_names_of_live_objects() {
-    let (a, b) = (origin("a"), origin("b"));
-    let balancer = Balancer::start(&Setup::http(&[a.address(), b.address()]));
-    let socket = balancer.dir().join("sock");
-    for (words, expected) in [
-        (&["steelyard", "server", "drain", "web/"][..], "web/* web/a web/b"),
-        (&["steelyard", "server", "drain", "web/b"], "web/b"),
-        (&["steelyard", "server", "add", ""], "web"),
-        (&["steelyard", "status", ""], "shop web"),
-        (&["steelyard", "server", "dra"], "drain"),
-        (&["steelyard", "stat"], "status"),
-    ] {
-        assert_eq!(offered(&socket, words), expected, "{words:?}");
-    }
-    assert_eq!(offered(&balancer.dir().join("absent"), &["steelyard", "status", ""]), "");
 }

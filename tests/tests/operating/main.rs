@@ -10,6 +10,7 @@
 
 mod clock;
 mod collected;
+mod completed;
 mod found;
 mod handed;
 mod orders;
