@@ -13,6 +13,7 @@ mod alarms;
 mod alive;
 mod beside;
 mod change;
+mod converted;
 mod cookies;
 mod decap;
 mod doctor;

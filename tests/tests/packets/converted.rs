@@ -1,0 +1,88 @@
+//! What `convert` makes of files for IPVS and the dispatcher forwards real connections as those files say: each server
+//! gets the share of its weight, clients stay where persistence or a hash of their address keeps them, and servers that
+//! answer through the director see the client itself.
+//!
+//! The originals cannot run beside it: this kernel may lack IPVS, and the dispatcher's program is not to be had.
+
+use std::collections::BTreeMap;
+
+use lab::net::Layout;
+use tests::e2e::balancer::figure;
+use tests::e2e::plane::{Plane, Version, ready};
+use tests::e2e::words::Words;
+
+/// Connections whose servers are counted: some rounds of all weights.
+const MANY: usize = 40;
+
+/// A virtual server for keepalived, before the site's two servers.
+fn keepalived(balance: &str, kind: &str, more: &str) -> String {
+    let real = |ip: &str, weight: u32| {
+        format!("  real_server {ip} 80 {{ weight {weight} TCP_CHECK {{ connect_timeout 1 }} }}\n")
+    };
+    format!(
+        "virtual_server 198.51.100.10 80 {{\n  delay_loop 1\n  lb_algo {balance}\n  lb_kind {kind}\n  protocol TCP\n  \
+         {more}\n{}{}}}\n",
+        real("10.10.0.11", 3),
+        real("10.10.0.12", 1)
+    )
+}
+
+/// The same as commands for the dispatcher.
+fn dispatcher(port: &str) -> String {
+    format!(
+        "dscontrol executor start\ndscontrol cluster add shop address 198.51.100.10\ndscontrol port add shop:80 {port}\n\
+         dscontrol server add shop:80:first address 10.10.0.11 weight 3\n\
+         dscontrol server add shop:80:second address 10.10.0.12 weight 1\n"
+    )
+}
+
+/// Converts a file, lets the plane's daemon take up what was written, and counts the answers by server.
+fn converted(plane: &Plane, dialect: &str, text: &str) -> BTreeMap<String, usize> {
+    let file = plane.dir().write("original", text);
+    let said = plane.verb(&["convert", file.to_str().unwrap(), "--from", dialect]);
+    assert_eq!(said.code, 0, "{said:?}\n{text}");
+    let ours = std::fs::read_to_string(plane.dir().join("steelyard.toml")).unwrap();
+    // Of the plane's own configuration what is said of this machine: where packets are taken, and the control socket.
+    let (machine, _) = ours.split_once("[service.").unwrap();
+    let whole = plane.dir().write("converted.toml", format!("{machine}{}", said.out));
+    let applied = plane.verb(&["apply", whole.to_str().unwrap()]);
+    assert_eq!(applied.code, 0, "{applied:?}\n{}", said.out);
+    plane.all_up();
+    let found = plane.curl(Version::V4, MANY);
+    figure(format!("convert {dialect}: {MANY} connections, {found:?}"));
+    found
+}
+
+/// Three quarters and one quarter, to one connection for each processor's turn.
+fn by_weight(found: &BTreeMap<String, usize>) {
+    let [first, second] = ["server0", "server1"].map(|name| found.get(name).copied().unwrap_or(0));
+    assert!(first + second == MANY && (28..=32).contains(&first), "{found:?}");
+}
+
+fn one_alone(found: &BTreeMap<String, usize>) {
+    assert_eq!(found.len(), 1, "{found:?}");
+}
+
+#[test]
+fn what_was_made_of_keepalived_and_of_the_dispatcher_forwards_as_they_say() {
+    if !ready() {
+        return;
+    }
+    let layout = Layout { near: 2, ..Layout::default() };
+    let plane = Plane::open(&layout, Words::new("mac", &[0, 1]));
+    by_weight(&converted(&plane, "keepalived", &keepalived("wrr", "DR", "")));
+    one_alone(&converted(&plane, "keepalived", &keepalived("sh", "DR", "")));
+    one_alone(&converted(&plane, "keepalived", &keepalived("wrr", "DR", "persistence_timeout 50")));
+    by_weight(&converted(&plane, "dispatcher", &dispatcher("")));
+    one_alone(&converted(&plane, "dispatcher", &dispatcher("stickytime 60")));
+    let told = plane.packets();
+    assert_eq!(told.unaccounted, 0, "{told:?}");
+
+    // Servers of NAT answer through the director, which therefore need not change the client's address.
+    let balancer = plane.site.balancer.host;
+    for server in &plane.site.servers {
+        plane.site.holds_services(server, false).unwrap();
+        server.ip(&format!("route change default via {}\n", balancer.v4)).unwrap();
+    }
+    by_weight(&converted(&plane, "keepalived", &keepalived("wrr", "NAT", "")));
+}
