@@ -14,6 +14,7 @@ pub mod licences;
 pub mod links;
 pub mod monitoring;
 pub mod purity;
+pub mod shown;
 pub mod sizes;
 pub mod skip;
 pub mod tree;

@@ -1,0 +1,136 @@
+//! Every command of the README and the pages below `docs/` is run, on a machine of its own, as it is written.
+//!
+//! `table` names those that are run otherwise, and those that are not run, each with its reason. What a command prints is
+//! not looked at beyond its exit code: that is for the tests of what it does.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "the whole program is a test, which the lints cannot see"
+)]
+
+mod stage;
+mod table;
+mod world;
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::time::Instant;
+
+use rustix::process::Signal;
+use tests::e2e::process::Process;
+use tests::shown::{Shown, commands};
+use tests::skip::skip;
+use tests::tree::Tree;
+
+use stage::Stage;
+use table::{How, ROWS};
+use world::World;
+
+/// Pages that begin with nothing, and come first.
+const ALONE: [&str; 2] = ["README.md", "docs/guides/ten-minutes.md"];
+
+#[test]
+fn every_command_on_the_pages_works() {
+    let begun = Instant::now();
+    let world = match World::new() {
+        Ok(world) => world,
+        Err(reason) => return skip(&format!("no namespace can be made: {reason}")),
+    };
+    let tree = Tree::of_this_repository().unwrap();
+    let all = commands(&tree);
+    let mut run = Run { world: &world, rows: BTreeSet::new(), wrong: Vec::new(), figures: [0; 3] };
+    let stage = Stage::new(&world, &tree);
+    // The machine of the README is given up after it; the servers of the ten minutes are asked by other pages.
+    drop(run.page(&all, ALONE[0], None));
+    stage.ten_minutes();
+    let ten = run.page(&all, ALONE[1], Some("/tmp/shop.sock"));
+    let installed = stage.installed();
+    let pages: BTreeSet<&str> = all.iter().map(|shown| shown.page.as_str()).collect();
+    for page in pages.into_iter().filter(|page| !ALONE.contains(page)) {
+        let beside = stage.before(page);
+        drop((run.page(&all, page, None), beside));
+    }
+    drop((ten, installed));
+    let unused = ROWS.iter().enumerate().filter(|(at, _)| !run.rows.contains(at));
+    let unused: Vec<_> =
+        unused.map(|(_, (page, command, _))| format!("{page}: {command}")).collect();
+    assert!(unused.is_empty(), "rows without a command on their page:\n{}", unused.join("\n"));
+    let [done, otherwise, not] = run.figures;
+    println!("{done} run as written, {otherwise} otherwise, {not} not, in {:?}", begun.elapsed());
+    assert!(run.wrong.is_empty(), "{}", run.wrong.join("\n\n"));
+    assert!(done > 70 && not < 25, "{done} and {not} of {}", all.len());
+}
+
+/// What has been run.
+struct Run<'w> {
+    world: &'w World,
+    rows: BTreeSet<usize>,
+    wrong: Vec<String>,
+    /// As written, otherwise, not at all.
+    figures: [usize; 3],
+}
+
+impl Run<'_> {
+    /// Runs a page's commands; what goes on is returned.
+    fn page(&mut self, all: &[Shown], page: &str, socket: Option<&str>) -> Vec<Process> {
+        let mut staying = Vec::new();
+        for shown in all.iter().filter(|shown| shown.page == page) {
+            let row = ROWS.iter().position(|(of, text, _)| *of == page && *text == shown.text);
+            self.rows.extend(row);
+            let begun = Instant::now();
+            match row.map_or(How::Ends(&[0]), |row| ROWS[row].2) {
+                How::NotHere(why) => {
+                    self.figures[2] += 1;
+                    println!("not run: {why}");
+                }
+                How::As(other) => {
+                    self.figures[1] += 1;
+                    self.ends(shown, self.world.shell(other, socket), &[0]);
+                }
+                How::Ends(codes) => {
+                    self.figures[0] += 1;
+                    self.ends(shown, self.world.shell(&shown.text, socket), codes);
+                }
+                How::Screen(sees) => {
+                    self.figures[0] += 1;
+                    self.ends(shown, self.world.screen(&shown.text, socket, sees), &[0]);
+                }
+                How::Until(says) => {
+                    self.figures[0] += 1;
+                    let mut process = self.world.start(&shown.text, socket, says);
+                    process.signal(Signal::INT);
+                    if process.wait().code() != Some(0) {
+                        self.wrong.push(format!("{}: {}", place(shown), process.said()));
+                    }
+                }
+                How::Stays(says) => {
+                    self.figures[0] += 1;
+                    staying.push(self.world.start(&shown.text, socket, says));
+                }
+            }
+            println!("{:>6} ms  {}", begun.elapsed().as_millis(), place(shown));
+        }
+        staying
+    }
+
+    fn ends(&mut self, shown: &Shown, mut command: Command, codes: &[i32]) {
+        let output = command.output().unwrap();
+        if !output.status.code().is_some_and(|code| codes.contains(&code)) {
+            let [out, err] = [output.stdout, output.stderr].map(|text| last(&text));
+            self.wrong.push(format!("{}: {}\n{out}{err}", place(shown), output.status));
+        }
+    }
+}
+
+fn place(shown: &Shown) -> String {
+    format!("{}:{}: {}", shown.page, shown.line, shown.text)
+}
+
+/// The last lines.
+fn last(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text).into_owned();
+    let from = text.lines().count().saturating_sub(8);
+    text.lines().skip(from).map(|line| format!("  {line}\n")).collect()
+}

@@ -1,0 +1,211 @@
+//! What the pages take for granted: the files that they name, the daemon of an installed machine, and what was captured
+//! there.
+
+use std::io::Read;
+
+use tests::e2e::certificate::{Authority, wanted};
+use tests::e2e::process::Process;
+use tests::e2e::wait;
+use tests::tree::{Tree, top};
+
+use crate::world::{HOME, World};
+
+/// The configuration of the machine that pages other than the README and the ten minutes are about.
+const INSTALLED: &str = r#"
+[global]
+control = { listen = "192.0.2.5:9443", certificate = "/etc/steelyard/control.pem", tokens = "/etc/steelyard/tokens",
+            hosts = ["lb.example"] }
+
+[service.shop]
+listen    = "203.0.113.10:80"
+forward   = "http"
+pool      = "web"
+objective = "99.9%"
+
+[service.secure]
+listen  = "203.0.113.10:443"
+forward = "http"
+pool    = "web"
+tls     = "/etc/steelyard/shop.pem"
+
+[capture.slow]
+service = "shop"
+latency = "500ms"
+
+[pool.web]
+servers = [
+  { name = "a", address = "10.0.0.11:8080", weight = 3 },
+  { name = "b", address = "10.0.0.12:8080" },
+  { name = "rack1-a", address = "10.0.0.12:8081", state = "disabled" },
+]
+
+[names]
+listen = "203.0.113.53:53"
+
+[zone."gslb.example.org"]
+nameservers = "ns1.gslb.example.org"
+contact     = "hostmaster@example.org"
+
+[name."ns1.gslb.example.org"]
+addresses = "203.0.113.53"
+
+[name."www.gslb.example.org"]
+pool = "web"
+"#;
+
+const HAPROXY: &str = "
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 30s
+    timeout server 30s
+frontend www
+    bind :80
+    default_backend app
+backend app
+    server a 10.0.0.11:8080
+    server b 10.0.0.12:8080 weight 3
+";
+
+const NGINX: &str = "
+events {}
+http {
+    upstream app { server 10.0.0.11:8080; server 10.0.0.12:8080; }
+    server { listen 80; location / { proxy_pass http://app; } }
+}
+";
+
+const KEEPALIVED: &str = "
+virtual_server 203.0.113.10 80 {
+    lb_algo wrr
+    lb_kind DR
+    protocol TCP
+    real_server 10.0.0.11 80 { weight 3 }
+    real_server 10.0.0.12 80 { weight 1 }
+}
+";
+
+const DISPATCHER: &str = "
+dscontrol cluster add www address 203.0.113.10
+dscontrol port add www:80
+dscontrol server add www:80:10.0.0.11 weight 3
+dscontrol server add www:80:10.0.0.12 weight 1
+";
+
+/// What curl is told by its owner: a refusal is an error.
+const CURL: &str = "fail\nsilent\nshow-error\n";
+
+/// The files.
+pub struct Stage<'w> {
+    world: &'w World,
+    ten_minutes: String,
+}
+
+impl<'w> Stage<'w> {
+    /// What the README and all pages need.
+    pub fn new(world: &'w World, tree: &Tree) -> Stage<'w> {
+        let readme = configuration(tree, "README.md");
+        world.write("new.toml", readme.replace("weight = 3", "weight = 2"));
+        world.write("shop.toml", readme);
+        for (path, text) in [
+            ("haproxy.cfg", HAPROXY),
+            ("/etc/haproxy/haproxy.cfg", HAPROXY),
+            ("/etc/nginx/nginx.conf", NGINX),
+            ("keepalived.conf", KEEPALIVED),
+            ("commands.txt", DISPATCHER),
+            ("/etc/steelyard/steelyard.toml", INSTALLED),
+            (&format!("{HOME}/.curlrc"), CURL),
+        ] {
+            world.write(path, text);
+        }
+        let lab = blocks(tree, "docs/lab.md").find(|block| block.contains("[[link]]")).unwrap();
+        world.write("wan.toml", lab);
+        captures(world);
+        Stage { world, ten_minutes: configuration(tree, "docs/guides/ten-minutes.md") }
+    }
+
+    /// A machine on which nothing runs, for the ten minutes.
+    pub fn ten_minutes(&self) {
+        self.world.write("shop.toml", &self.ten_minutes);
+    }
+
+    /// The daemon of the installed machine, with a capture and a token.
+    pub fn installed(&self) -> Process {
+        let world = self.world;
+        let authority = Authority::new("the shop's own");
+        authority.write(world.place("/etc/steelyard/ca.pem"));
+        for (name, host) in [("control", "lb.example"), ("shop", "shop.example")] {
+            let file = world.place(&format!("/etc/steelyard/{name}.pem"));
+            authority.pair(file, &wanted(&[host]));
+        }
+        world.done("mkdir -p -m 700 ~/.config/steelyard");
+        world.done(
+            "umask 077; steelyard token view docs --into /etc/steelyard/tokens | head -n 1 > ~/.config/steelyard/token",
+        );
+        let daemon = world.start("steelyard run", None, "api-listening");
+        world.write("shop.toml", INSTALLED);
+        wait::until("packets are kept", || world.well("steelyard capture start slow"));
+        world.done("curl http://shop.example/ -o /dev/null");
+        world.done("steelyard capture stop slow");
+        let folder = world.place("/var/lib/steelyard/captures");
+        let made = wait::some("a capture", || {
+            let first = std::fs::read_dir(&folder).ok()?.next()?.ok()?.path();
+            first.extension().is_some_and(|it| it == "pcapng").then_some(first)
+        });
+        std::fs::copy(made, folder.join("slow-1795413600000.pcapng")).unwrap();
+        daemon
+    }
+
+    /// What a page leaves to other machines and to whoever reads it.
+    pub fn before(&self, page: &str) -> Vec<Process> {
+        let world = self.world;
+        match page {
+            "docs/api.md" => {
+                world.write("next.toml", INSTALLED.replace("weight = 3", "weight = 2"));
+                Vec::new()
+            }
+            "docs/lab.md" => {
+                world.done("umask 077; head -c 32 /dev/urandom | base64 > token");
+                let agent = |at: &str| {
+                    world.start(&format!("steelyard bench agent {at} --token-file token"), None, at)
+                };
+                let stream = "steelyard bench serve --stream 192.0.2.7:7008";
+                vec![
+                    agent("192.0.2.7:7009"),
+                    agent("192.0.2.8:7009"),
+                    world.start(stream, None, "192.0.2.7:7008"),
+                ]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Captures under the names of the pages.
+fn captures(world: &World) {
+    let read = |name: &str| {
+        let file = top().join("crates/trace/tests/captures").join(name);
+        let packed = std::fs::read(file).unwrap();
+        let mut whole = Vec::new();
+        flate2::read::GzDecoder::new(packed.as_slice()).read_to_end(&mut whole).unwrap();
+        (packed, whole)
+    };
+    let (packed, slow) = read("two_lb_slow_lb2.pcap.gz");
+    for name in ["slow", "big", "all", "middle", "front"] {
+        world.write(&format!("{name}.pcap"), &slow);
+    }
+    world.write("big.pcapng.gz", packed);
+    world.write("fast.pcap", read("two_lb_fast_lb1.pcap.gz").1);
+    world.write("back.pcap", read("two_lb_slow_lb2_client.pcap.gz").1);
+}
+
+/// The first configuration that a page shows.
+fn configuration(tree: &Tree, page: &str) -> String {
+    blocks(tree, page).find(|block| block.contains("[service.")).unwrap()
+}
+
+/// The blocks of TOML of a page.
+fn blocks<'t>(tree: &'t Tree, page: &str) -> impl Iterator<Item = String> + 't {
+    let text = &tree.file(page).unwrap().text;
+    text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned)
+}
