@@ -80,8 +80,12 @@ virtual_server 203.0.113.10 80 {
     lb_algo wrr
     lb_kind DR
     protocol TCP
-    real_server 10.0.0.11 80 { weight 3 }
-    real_server 10.0.0.12 80 { weight 1 }
+    real_server 10.0.0.11 80 {
+        weight 3
+    }
+    real_server 10.0.0.12 80 {
+        weight 1
+    }
 }
 ";
 

@@ -5,10 +5,13 @@
 //! The originals cannot run beside it: this kernel may lack IPVS, and the dispatcher's program is not to be had.
 
 use std::collections::BTreeMap;
+use std::process::Command;
 
 use lab::net::Layout;
 use tests::e2e::balancer::figure;
+use tests::e2e::place::said;
 use tests::e2e::plane::{Plane, Version, ready};
+use tests::e2e::tools::program;
 use tests::e2e::words::Words;
 
 /// Connections whose servers are counted: some rounds of all weights.
@@ -17,10 +20,12 @@ const MANY: usize = 40;
 /// A virtual server for keepalived, before the site's two servers.
 fn keepalived(balance: &str, kind: &str, more: &str) -> String {
     let real = |ip: &str, weight: u32| {
-        format!("  real_server {ip} 80 {{ weight {weight} TCP_CHECK {{ connect_timeout 1 }} }}\n")
+        format!(
+            "  real_server {ip} 80 {{\n weight {weight}\n TCP_CHECK {{\n connect_timeout 1\n }}\n }}\n"
+        )
     };
     format!(
-        "virtual_server 198.51.100.10 80 {{\n  delay_loop 1\n  lb_algo {balance}\n  lb_kind {kind}\n  protocol TCP\n  \
+        "virtual_server 198.51.100.10 80 {{\n delay_loop 1\n lb_algo {balance}\n lb_kind {kind}\n protocol TCP\n\
          {more}\n{}{}}}\n",
         real("10.10.0.11", 3),
         real("10.10.0.12", 1)
@@ -39,6 +44,13 @@ fn dispatcher(port: &str) -> String {
 /// Converts a file, lets the plane's daemon take up what was written, and counts the answers by server.
 fn converted(plane: &Plane, dialect: &str, text: &str) -> BTreeMap<String, usize> {
     let file = plane.dir().write("original", text);
+    if dialect == "keepalived" {
+        // What it would not take itself proves nothing.
+        let mut original = Command::new(program("keepalived"));
+        original.args(["--config-test", "--use-file"]).arg(&file);
+        let taken = said(original);
+        assert_eq!(taken.code, 0, "{taken:?}\n{text}");
+    }
     let said = plane.verb(&["convert", file.to_str().unwrap(), "--from", dialect]);
     assert_eq!(said.code, 0, "{said:?}\n{text}");
     let ours = std::fs::read_to_string(plane.dir().join("steelyard.toml")).unwrap();

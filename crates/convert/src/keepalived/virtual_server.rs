@@ -50,7 +50,14 @@ pub fn write(
         Some((word, line)) if word != "TCP" => {
             service.must("protocol", value::text(&word.to_ascii_lowercase()), line)
         }
-        _ => {}
+        Some(_) => {}
+        // Read as people mean it, and as it was once read; who relies on the other one is told.
+        None => notes.changed(
+            node.line,
+            &node.text(),
+            "no protocol is named: tcp was written, where keepalived 2 takes UDP",
+            "`protocol = \"udp\"`",
+        ),
     }
     sticky(node, &mut service, notes);
     for (key, ms) in &defaults.times {
