@@ -26,7 +26,7 @@ use crate::packets::site::chain;
 use crate::vrrp::now;
 
 /// Between two looks at carriers: the kernel may tell of one that is lost only a second later (`linkwatch`).
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(10);
 /// Between two looks at what is counted, and at devices that should stand.
 const SHOW: Duration = Duration::from_millis(250);
 /// Answers that may wait; more stay in the sockets, and are lost there.

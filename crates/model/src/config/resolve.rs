@@ -207,8 +207,12 @@ fn top(root: &Section, key: &str, table: &'static Table) -> Section {
 
 fn resolve_link(written: &Section) -> Section {
     let mut bundle = own(&LINK, written);
-    if bundle.text("policy") != Some("round-robin") && !bundle.wrote("equalise") {
-        bundle.clear("equalise");
+    if bundle.text("policy") != Some("round-robin") {
+        for key in ["equalise", "burst"] {
+            if !bundle.wrote(key) {
+                bundle.clear(key);
+            }
+        }
     }
     bundle
 }

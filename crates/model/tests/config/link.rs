@@ -32,7 +32,7 @@ fn nothing_written_has_the_documented_defaults() {
         (spread.links["up"].policy, spread.links["up"].equalise),
         (LinkPolicy::RoundRobin, true)
     );
-    assert_eq!(spread.links["up"].burst, 1);
+    assert_eq!(spread.links["up"].burst, 16);
 }
 
 #[test]
@@ -170,6 +170,6 @@ fn changes_are_named() {
     assert_eq!(changes.links.changed["up"], [LinkKey::Policy]);
     assert_eq!(changes.to_string(), "~ link up: policy\n");
     let spread = |more: &str| good(&with(&format!("policy = \"round-robin\"\n{more}"))).config;
-    assert_eq!(diff(&spread(""), &spread("burst = 16\n")).links.changed["up"], [LinkKey::Burst]);
+    assert_eq!(diff(&spread(""), &spread("burst = 1\n")).links.changed["up"], [LinkKey::Burst]);
     assert_eq!(diff(&old, &good(BASE).config).links.removed, ["up"]);
 }

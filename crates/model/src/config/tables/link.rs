@@ -65,9 +65,9 @@ pub static LINK: Table = Table {
         Key::new(
             "burst",
             Kind::count(1, 64),
-            Fallback::Derived("1: each is chosen for"),
-            "`round-robin`: packets of one stream that may take a link together. More cost less of the processor, and let \
-             packets overtake each other by as many.",
+            Fallback::count(16),
+            "`round-robin`: packets of one stream that may take a link together. With 1 each is chosen for. More cost less of \
+             the processor, and let packets overtake each other by as many.",
         ),
         Key::new(
             "probe",
