@@ -1,10 +1,11 @@
-//! Warns before something runs out: connections of a service, descriptors, source ports, the time of a certificate.
+//! Warns before something runs out: connections of a service, descriptors, ports, processors, the time of a certificate.
 //! Once when it comes near, once when it is far again. Tells of breakers and queues in the same way.
 //!
 //! The edges lie apart, so that what moves around one of them does not warn again and again. It limits nothing.
 
 mod breaking;
 mod certificates;
+mod rates;
 mod uses;
 
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ use crate::headroom::{Row, Trends, Use};
 use crate::report::vitals::Vitals;
 use breaking::Breaking;
 use certificates::Ending;
+use rates::Rates;
 use uses::uses;
 
 /// Between two looks.
@@ -37,11 +39,14 @@ const REMEMBERED: usize = 10_000;
 pub async fn run(vitals: Arc<Vitals>) {
     let (mut alarms, mut ending) = (Alarms::default(), Ending::default());
     let (mut breaking, mut trends) = (Breaking::default(), Trends::default());
+    let mut rates = Rates::default();
     loop {
         tokio::time::sleep(STEP).await;
         let picture = vitals.control.picture();
         let facts = vitals.facts(&picture);
-        let rows = trends.look(uses(&facts, &picture), facts.open.now);
+        let mut uses = uses(&facts, &picture);
+        uses.extend(rates.look(facts.workers));
+        let rows = trends.look(uses, facts.open.now);
         alarms.look(vitals.control.events(), &rows);
         vitals.headroom.show(rows);
         ending.look(vitals.control.events(), &picture, SystemTime::now());

@@ -1,6 +1,10 @@
 //! What has a limit, and how much of it is in use now. It judges nothing.
 
-use model::config::Forward;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use model::capacity::ports::TRANSLATED_PORTS;
+use model::config::{Forward, Host, Pool, Service};
 
 use crate::control::Picture;
 use crate::headroom::Use;
@@ -42,6 +46,7 @@ pub(super) fn uses(facts: &Facts, picture: &Picture) -> Vec<Use> {
         }
     }
     uses.extend(flows(facts, picture));
+    uses.extend(translated_ports(facts, picture));
     uses
 }
 
@@ -49,9 +54,8 @@ pub(super) fn uses(facts: &Facts, picture: &Picture) -> Vec<Use> {
 fn flows(facts: &Facts, picture: &Picture) -> Vec<Use> {
     let mut out = Vec::new();
     for (nat, of) in [(false, "direct return"), (true, "nat")] {
-        let ours = picture.config.services.values().filter(|service| {
-            service.packets.is_some() && (service.forward == Forward::Nat) == nat
-        });
+        let all = picture.config.services.values();
+        let ours = all.filter(|service| service.packets.is_some() && is_nat(service) == nat);
         let mut names = ours.map(|service| &service.name).peekable();
         if names.peek().is_none() {
             continue;
@@ -64,9 +68,41 @@ fn flows(facts: &Facts, picture: &Picture) -> Vec<Use> {
     out
 }
 
+/// Ports of return addresses towards each server: connections of all `nat` services to it share them.
+fn translated_ports(facts: &Facts, picture: &Picture) -> Vec<Use> {
+    let ours = picture.config.services.values().filter(|service| is_nat(service));
+    let found = ours.filter_map(|service| facts.packets.flows.get(&service.name));
+    let mut used = BTreeMap::<(&str, &str), u64>::new();
+    for server in found.flat_map(|service| &service.servers) {
+        *used.entry((&server.pool, &server.name)).or_default() += u64::from(server.flows);
+    }
+    let towards = |((pool, name), used): ((&str, &str), u64)| {
+        let config = picture.config.pools.get(pool).filter(|pool| !pool.source_client)?;
+        let server = config.servers.iter().find(|server| server.name == name)?;
+        let Host::Ip(ip) = server.address.host else { return None };
+        let sources = sources(config, &picture.config.packets.returns, ip);
+        let limit = u64::from(TRANSLATED_PORTS) * sources;
+        Some(Use { what: "return ports", of: format!("{pool}/{name}"), used, limit })
+    };
+    used.into_iter().filter_map(towards).collect()
+}
+
+/// How many addresses answers of this server may be sent to.
+fn sources(pool: &Pool, returns: &[IpAddr], server: IpAddr) -> u64 {
+    let own = if pool.source.is_empty() { returns } else { &pool.source };
+    own.iter().filter(|ip| ip.is_ipv4() == server.is_ipv4()).count() as u64
+}
+
+fn is_nat(service: &Service) -> bool {
+    service.forward == Forward::Nat
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::packets::view::{ServerFlows, ServiceFlows, View};
     use crate::report::fixture;
 
     #[test]
@@ -90,5 +126,21 @@ mod tests {
                 ("flows", "nat", 4_096),
             ]
         );
+    }
+    #[test]
+    fn ports_of_return_addresses_are_shared_by_services_and_belong_to_a_family() {
+        let text = "[packets]\nreturn = [\"192.0.2.9\", \"192.0.2.10\", \"2001:db8::9\"]\n\
+                    [service.one]\nlisten = \"192.0.2.1:80\"\nforward = \"nat\"\npool = \"web\"\n\
+                    [service.two]\nlisten = \"192.0.2.1:81\"\nforward = \"nat\"\npool = \"web\"\n\
+                    [pool.web]\nservers = [{ name = \"a\", address = \"10.0.0.2:80\" }]\n";
+        let server = |flows| ServerFlows { pool: "web".into(), name: "a".into(), index: 0, flows };
+        let service = |flows| ServiceFlows { servers: vec![server(flows)], ..Default::default() };
+        let flows = [("one".to_owned(), service(300)), ("two".to_owned(), service(11))];
+        let view = View { flows: flows.into(), ..View::default() };
+        let facts = Facts { packets: Arc::new(view), ..Facts::default() };
+        let found = translated_ports(&facts, &fixture::picture(text, 1));
+        let wanted =
+            Use { what: "return ports", of: "web/a".to_owned(), used: 311, limit: 2 * 64_510 };
+        assert_eq!(found, [wanted]);
     }
 }
