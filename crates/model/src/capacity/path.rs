@@ -71,5 +71,9 @@ mod tests {
             "a window of 32 MB does not hold it below 1 Gbit/s"
         );
         assert_eq!(overtaking(BitRate(10e9), short, Bytes(9_000.0)), 2_361);
+        // The rate that a window allows falls as the round trip grows from 0.02 ms, by 17 / 0.02.
+        let beside = |time| super::allowed(Bytes(65_535.0), time).0;
+        let times = beside(Duration::from_micros(20)) / beside(short);
+        assert!((times - 850.0).abs() < 1e-9, "{times}");
     }
 }
