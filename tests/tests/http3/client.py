@@ -1,6 +1,6 @@
 """A client of HTTP/3 with aioquic, told what to do by lines of JSON; each is answered with one.
 
-    client.py HOST PORT AUTHORITY NAME
+    client.py HOST PORT AUTHORITY NAME [CERTIFICATE]
 
 {"do": "ask", "path": P, "method": M, "body": TEXT or length, "length": bool, "trailers": {}, "times": N}
 {"do": "begin", "path": P}                    a POST whose body is still to come; answers with its stream
@@ -9,6 +9,10 @@
 {"do": "move"}                                goes on from another port
 {"do": "raw", "way": "one" or "both", "hex": BYTES, "end": bool}
 {"do": "wait-answer", "stream": S}            for what was sent raw
+{"do": "websocket", "path": P}                opens one (RFC 9220); its stream and status
+{"do": "write", "stream": S, "hex": BYTES, "end": bool}
+{"do": "came", "stream": S, "count": N}       waits until so many bytes came; what they are
+{"do": "deaf"}                                lets the other end send no more than it may already
 {"do": "goaways", "count": N}                 waits until so many came; their numbers
 {"do": "ended"}                               waits until the connection has ended; its code
 """
@@ -137,6 +141,31 @@ class Client(QuicConnectionProtocol):
         self.transmit()
         return await self.answered(order["stream"])
 
+    async def websocket(self, order):
+        stream = self._quic.get_next_available_stream_id()
+        fields = self.head("CONNECT", order["path"], [("sec-websocket-version", "13")])
+        self.http.send_headers(stream, [fields[0], (b":protocol", b"websocket"), *fields[1:]], False)
+        self.transmit()
+        answer = self.answer(stream)
+        await self.until(lambda: answer.heads or answer.reset is not None or self.ended)
+        return {"stream": stream, **answer.told()}
+
+    async def write(self, order):
+        self.http.send_data(order["stream"], bytes.fromhex(order["hex"]), order.get("end", False))
+        self.transmit()
+        return True
+
+    async def came(self, order):
+        answer = self.answer(order["stream"])
+        await self.until(lambda: answer.length >= order["count"] or answer.ended or self.ended)
+        return {"hex": answer.text.hex(), **answer.told()}
+
+    async def deaf(self, _):
+        # The library has no way to stop reading: it is kept from granting more.
+        self._quic._write_connection_limits = lambda **_: None
+        self._quic._write_stream_limits = lambda **_: None
+        return True
+
     async def cancel(self, order):
         for _ in range(order["times"]):
             if self.ended is not None:
@@ -176,9 +205,11 @@ class Client(QuicConnectionProtocol):
         return self.ended.error_code
 
 
-async def main(host, port, authority):
+async def main(host, port, authority, certificate=None):
     configuration = QuicConfiguration(is_client=True, alpn_protocols=["h3"], server_name=NAME)
     configuration.load_verify_locations(authority)
+    if certificate:
+        configuration.load_cert_chain(certificate)
     loop = asyncio.get_running_loop()
     lines = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
@@ -197,6 +228,10 @@ async def main(host, port, authority):
             "move": client.move,
             "raw": client.raw,
             "wait-answer": lambda order: client.answered(order["stream"]),
+            "websocket": client.websocket,
+            "write": client.write,
+            "came": client.came,
+            "deaf": client.deaf,
             "goaways": client.goaways,
             "ended": client.wait_ended,
         }
@@ -210,6 +245,6 @@ NAME = sys.argv[4]
 # The first stream of the server that goes one way; the only one of ours.
 CONTROL = 3
 try:
-    asyncio.run(main(*sys.argv[1:4]))
+    asyncio.run(main(*sys.argv[1:4], *sys.argv[5:6]))
 except ConnectionError as error:
     print(json.dumps({"refused": str(error)}), flush=True)

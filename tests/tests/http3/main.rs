@@ -10,3 +10,5 @@ mod clients;
 mod ends;
 mod hostile;
 mod ours;
+mod sessions;
+mod slow;

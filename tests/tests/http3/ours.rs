@@ -16,6 +16,7 @@ pub const NAME: &str = "shop.example";
 
 /// An authority, and the certificate of the service.
 pub struct Ours {
+    signer: Authority,
     authority: PathBuf,
     /// Certificate and key.
     pub pair: PathBuf,
@@ -28,13 +29,19 @@ impl Ours {
     pub fn new() -> Ours {
         let (authority, dir) = (Authority::new("test authority"), Dir::new());
         let pair = authority.pair(dir.join("shop.pem"), &wanted(&[NAME]));
-        Ours { authority: authority.write(dir.join("ca.pem")), pair, dir }
+        let file = authority.write(dir.join("ca.pem"));
+        Ours { signer: authority, authority: file, pair, dir }
     }
 
     /// A service that speaks HTTP/3, with these settings of it.
     pub fn setup(&self, servers: &[SocketAddr], http3: &str) -> Setup {
-        let lines = format!("tls = {:?}\nhttp3 = {{ offer = \"on\"{http3} }}\n", self.pair);
-        Setup::http(servers).service(&lines)
+        self.setup_with(servers, http3, "")
+    }
+
+    /// The same with more lines of the service.
+    pub fn setup_with(&self, servers: &[SocketAddr], http3: &str, lines: &str) -> Setup {
+        let tls = format!("tls = {:?}\nhttp3 = {{ offer = \"on\"{http3} }}\n", self.pair);
+        Setup::http(servers).service(&format!("{tls}{lines}"))
     }
 
     /// The authority's certificate.
@@ -42,18 +49,33 @@ impl Ours {
         &self.authority
     }
 
+    /// The certificate of a client.
+    pub fn identity(&self, name: &str) -> PathBuf {
+        self.signer.pair(self.dir.join(&format!("{name}.pem")), &wanted(&[NAME]).client(name))
+    }
+
     /// A client that is connected.
     pub fn client(&self, front: SocketAddr) -> Client {
-        let mut client = self.begin(front);
+        self.connected(front, None)
+    }
+
+    /// One that shows a certificate.
+    pub fn client_with(&self, front: SocketAddr, certificate: &Path) -> Client {
+        self.connected(front, Some(certificate))
+    }
+
+    fn connected(&self, front: SocketAddr, certificate: Option<&Path>) -> Client {
+        let mut client = self.begin(front, certificate);
         assert_eq!(client.read(), "connected");
         client
     }
 
-    fn begin(&self, front: SocketAddr) -> Client {
+    /// One that may be refused.
+    pub fn begin(&self, front: SocketAddr, certificate: Option<&Path>) -> Client {
         let mut command = Command::new(tool("quic/bin/python3"));
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http3/client.py"));
         command.arg(front.ip().to_string()).arg(front.port().to_string());
-        command.arg(&self.authority).arg(NAME);
+        command.arg(&self.authority).arg(NAME).args(certificate);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let orders = child.stdin.take();
         let answers = BufReader::new(child.stdout.take().unwrap());

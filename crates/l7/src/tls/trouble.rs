@@ -1,7 +1,7 @@
 //! What went wrong in a handshake, as causes and short names. It decides nothing.
 
 use model::cause::Cause;
-use rustls::{Error, PeerIncompatible};
+use rustls::{AlertDescription, Error, PeerIncompatible};
 
 /// What a failed handshake with a client comes to, and a short name for the log.
 pub fn of_client(error: &Error) -> (Cause, &'static str) {
@@ -34,6 +34,33 @@ pub fn of_client(error: &Error) -> (Cause, &'static str) {
     }
 }
 
+/// What a handshake that we ended with an alert comes to: QUIC tells its number alone (RFC 9001 §4.8).
+pub fn of_alert(alert: u8) -> (Cause, &'static str) {
+    let certificate = |detail| (Cause::ClientCertificate, detail);
+    match AlertDescription::from(alert) {
+        AlertDescription::CertificateRequired => certificate("no-certificate"),
+        AlertDescription::CertificateExpired => certificate("certificate-expired"),
+        AlertDescription::CertificateRevoked => certificate("certificate-revoked"),
+        AlertDescription::UnknownCA => certificate("certificate-unknown-issuer"),
+        AlertDescription::UnsupportedCertificate => certificate("certificate-not-for-clients"),
+        AlertDescription::BadCertificate | AlertDescription::CertificateUnknown => {
+            certificate("certificate-invalid")
+        }
+        // The library's for a name without a certificate.
+        AlertDescription::AccessDenied => (Cause::TlsUnknownName, "unknown-name"),
+        AlertDescription::HandshakeFailure => (Cause::TlsHandshake, "incompatible"),
+        AlertDescription::ProtocolVersion => (Cause::TlsHandshake, "no-common-version"),
+        AlertDescription::NoApplicationProtocol => (Cause::TlsHandshake, "no-common-protocol"),
+        AlertDescription::IllegalParameter | AlertDescription::UnexpectedMessage => {
+            (Cause::TlsHandshake, "misbehaved")
+        }
+        AlertDescription::DecodeError | AlertDescription::DecryptError => {
+            (Cause::TlsHandshake, "malformed")
+        }
+        _ => (Cause::TlsHandshake, "failed"),
+    }
+}
+
 /// What a failed handshake with a server comes to.
 pub fn of_server(error: &Error) -> Cause {
     match error {
@@ -52,5 +79,25 @@ fn certificate(why: &rustls::CertificateError) -> &'static str {
         E::BadSignature => "certificate-bad-signature",
         E::InvalidPurpose | E::InvalidPurposeContext { .. } => "certificate-not-for-clients",
         _ => "certificate-invalid",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alerts_are_told_as_what_they_end() {
+        for (alert, cause, detail) in [
+            (116, Cause::ClientCertificate, "no-certificate"),
+            (45, Cause::ClientCertificate, "certificate-expired"),
+            (48, Cause::ClientCertificate, "certificate-unknown-issuer"),
+            (49, Cause::TlsUnknownName, "unknown-name"),
+            (120, Cause::TlsHandshake, "no-common-protocol"),
+            (80, Cause::TlsHandshake, "failed"),
+            (255, Cause::TlsHandshake, "failed"),
+        ] {
+            assert_eq!(of_alert(alert), (cause, detail), "{alert}");
+        }
     }
 }

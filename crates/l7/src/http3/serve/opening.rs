@@ -14,6 +14,7 @@ use super::{Serving, Stage};
 use crate::proof;
 use crate::stream::UnderTls;
 use crate::tls::server::ServerTls;
+use crate::tls::trouble;
 
 impl Serving {
     /// The handshake is over.
@@ -68,17 +69,26 @@ impl Serving {
         if matches!(self.stage, Stage::Shaking(_)) {
             let view = self.endpoint.service.view.borrow().clone();
             view.live.slots[self.endpoint.worker.index].counters.tls_failed.add(1);
-            let detail = match reason {
-                ConnectionError::TransportError(_) => "quic-handshake",
-                ConnectionError::ConnectionClosed(_) | ConnectionError::ApplicationClosed(_) => {
-                    "client-refused"
-                }
-                _ => "client-left",
-            };
-            self.refused(Cause::TlsHandshake, Some(detail));
+            let (cause, detail) = failed(reason);
+            self.refused(cause, Some(detail));
         }
         self.no_more_handshake();
         self.stage = Stage::Closed;
         self.link.lose();
+    }
+}
+
+/// What a handshake that failed comes to, and a short name for the log.
+fn failed(reason: &ConnectionError) -> (Cause, &'static str) {
+    match reason {
+        ConnectionError::TransportError(error) => match u64::from(error.code) {
+            // What TLS says stands in these numbers (RFC 9001 §4.8).
+            code @ 0x100..=0x1ff => trouble::of_alert(code as u8),
+            _ => (Cause::TlsHandshake, "quic-handshake"),
+        },
+        ConnectionError::ConnectionClosed(_) | ConnectionError::ApplicationClosed(_) => {
+            (Cause::TlsHandshake, "client-refused")
+        }
+        _ => (Cause::TlsHandshake, "client-left"),
     }
 }

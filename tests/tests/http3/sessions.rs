@@ -1,0 +1,132 @@
+//! What a connection carries beside requests, and where it comes from: WebSockets (RFC 9220), certificates of clients,
+//! IPv6, and listeners on every address.
+
+use std::net::{Ipv4Addr, Ipv6Addr, UdpSocket};
+
+use serde_json::{Value, json};
+use tests::e2e::balancer::Balancer;
+use tests::e2e::h2origin::{H2Origin, Manner};
+use tests::e2e::recorder::Recorder;
+use tests::e2e::servers::{self, addresses, reserved_at};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+use crate::ours::{Client, Ours};
+
+/// The beginning of a message: final, binary, five bytes, masked with zeros.
+const HELLO: &str = "828500000000";
+/// "hello".
+const WORD: &str = "68656c6c6f";
+
+fn websocket(client: &mut Client) -> Value {
+    let opened = client.does(json!({ "do": "websocket", "path": "/ws" }));
+    assert_eq!(opened["status"], 200, "{opened}");
+    opened["stream"].clone()
+}
+
+fn write(client: &mut Client, stream: &Value, hex: &str, end: bool) {
+    client.does(json!({ "do": "write", "stream": stream, "hex": hex, "end": end }));
+}
+
+#[test]
+fn websockets_pass_to_servers_of_http_1() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    let mut client = ours.client(balancer.front());
+    let streams = [websocket(&mut client), websocket(&mut client)];
+    for round in 1..=3 {
+        for stream in &streams {
+            write(&mut client, stream, &format!("{HELLO}{WORD}"), false);
+            let came = client.does(json!({ "do": "came", "stream": stream, "count": round * 7 }));
+            assert_eq!(came["hex"], format!("8205{WORD}").repeat(round), "{came}");
+        }
+    }
+    // Requests go on beside them.
+    assert_eq!(client.get("/")["status"], 200);
+    for stream in &streams {
+        write(&mut client, stream, "", true);
+        let ended = client.does(json!({ "do": "wait-answer", "stream": stream }));
+        assert_eq!(ended["reset"], Value::Null, "{ended}");
+    }
+    balancer.logged("the tunnel", |line| line["status"] == 101 && line["protocol"] == "HTTP/3");
+    drop(client);
+    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+}
+
+#[test]
+fn websockets_pass_to_servers_of_http_2() {
+    let (ours, origin) =
+        (Ours::new(), H2Origin::start(Manner { name: "one", streams: 100, refusals: 0 }));
+    let setup = ours.setup(&[origin.address()], "").global("workers = 1\n");
+    let balancer = Balancer::start(&setup.pool("http2 = \"only\"\n"));
+    let mut client = ours.client(balancer.front());
+    // The connection must be there before its settings can be known.
+    assert_eq!(client.get("/")["status"], 200);
+    let stream = websocket(&mut client);
+    write(&mut client, &stream, &format!("{HELLO}{WORD}"), false);
+    let came = client.does(json!({ "do": "came", "stream": stream, "count": 11 }));
+    assert_eq!(came["hex"], format!("{HELLO}{WORD}"), "the tunnel echoes");
+}
+
+#[test]
+fn servers_are_told_who_the_client_is() {
+    let (ours, recorder) = (Ours::new(), Recorder::start());
+    let (pair, ca) = (&ours.pair, ours.authority());
+    let tls = |verify: &str| {
+        let client = format!("client = {{ ca = {ca:?}, verify = \"{verify}\" }}");
+        let lines = format!("tls = {{ certificates = {pair:?}, {client} }}\nhttp3 = \"on\"\n");
+        Setup::http(&[recorder.address()]).service(&lines)
+    };
+    let mut balancer = Balancer::start(&tls("required"));
+    let alice = ours.identity("alice");
+    assert_eq!(ours.client_with(balancer.front(), &alice).get("/")["status"], 200);
+    let seen = recorder.so_far().requests.pop().unwrap();
+    let told = |name: &str| seen.field(&format!("x-client-cert-{name}")).unwrap_or_default();
+    assert_eq!((told("verified"), told("subject")), ("yes".to_owned(), "CN=alice".to_owned()));
+    // The client of TLS 1.3 is done before it hears that it was refused.
+    let mut nobody = ours.begin(balancer.front(), None);
+    if nobody.read() == "connected" {
+        nobody.told(&json!({ "do": "ended" }));
+        assert_ne!(nobody.read(), 0x100);
+    }
+    balancer.logged("no certificate", |line| line["cause"] == "client-certificate");
+    balancer.reload(&tls("optional"));
+    assert_eq!(ours.client(balancer.front()).get("/")["status"], 200);
+    let seen = recorder.so_far().requests.pop().unwrap();
+    assert_eq!(seen.field("x-client-cert-verified").as_deref(), Some("no"));
+}
+
+#[test]
+fn clients_of_ipv6_are_served() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let setup = ours.setup(&addresses(&origins), "");
+    let setup = setup.listen(vec![reserved_at(Ipv6Addr::LOCALHOST.into())]);
+    let balancer = Balancer::start(&setup);
+    let mut client = ours.client(balancer.front());
+    let answer = client.does(json!({ "do": "ask", "path": "/echo", "body": 300_000 }));
+    assert_eq!((&answer["status"], &answer["length"]), (&json!(200), &json!(300_000)));
+    balancer.logged("IPv6", |line| {
+        line["client"].as_str().is_some_and(|client| client.starts_with("[::1]:"))
+    });
+}
+
+#[test]
+fn answers_come_from_the_address_that_was_asked() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let setup = ours.setup(&addresses(&origins), "");
+    let setup = setup.listen(vec![reserved_at(Ipv4Addr::UNSPECIFIED.into())]);
+    let balancer = Balancer::start(&setup);
+    let port = balancer.front().port();
+    assert_eq!(ours.client(([127, 0, 0, 3], port).into()).get("/")["status"], 200);
+    // A connected socket hears only whom it is connected to. Of a version that nobody speaks one is told at once.
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect((Ipv4Addr::new(127, 0, 0, 2), port)).unwrap();
+    socket.set_read_timeout(Some(wait::DEADLINE)).unwrap();
+    let mut packet = [0; 1_200];
+    packet[..6].copy_from_slice(&[0xc0, 0x1a, 0x2a, 0x3a, 0x4a, 8]);
+    packet[14] = 8;
+    socket.send(&packet).unwrap();
+    let mut answer = [0; 2_000];
+    let length = socket.recv(&mut answer).unwrap();
+    assert!(length > 7 && answer[1..5] == [0; 4], "version negotiation (RFC 9000 §17.2.1)");
+}
