@@ -6,6 +6,7 @@ mod acl;
 mod backend;
 mod bind;
 mod check;
+mod compress;
 mod fetch;
 mod frontend;
 mod known;

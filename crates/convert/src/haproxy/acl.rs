@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use crate::condition::Cond;
-use crate::notes::Why;
+use crate::notes::{Notes, Why};
 
-use super::fetch::criterion;
+use super::fetch::{criterion, ignores_case};
 use super::lex::Line;
 use super::pools::Pools;
 
@@ -13,11 +13,21 @@ use super::pools::Pools;
 #[derive(Debug, Default)]
 pub struct Acls(HashMap<String, Vec<Result<Cond, Why>>>);
 
+/// Says where the case of a value cannot be left out of account.
+pub fn tell_case(line: &Line, notes: &mut Notes) {
+    if ignores_case(&line.words) {
+        let reason = "values of fields are compared with their case: in the ways in which this one is usually written";
+        let instead = "further spellings in the rule's `when`";
+        notes.changed(line.number, &line.text(), reason, instead);
+    }
+}
+
 impl Acls {
     /// Reads `acl NAME …` lines.
-    pub fn read(lines: &[Line], pools: &Pools) -> Acls {
+    pub fn read(lines: &[Line], pools: &Pools, notes: &mut Notes) -> Acls {
         let mut out = Acls::default();
         for line in lines {
+            tell_case(line, notes);
             let cond = criterion(line.rest(2), pools);
             out.0.entry(line.word(1).to_owned()).or_default().push(cond);
         }

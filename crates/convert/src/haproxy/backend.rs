@@ -173,6 +173,9 @@ fn common(servers: &[Server], pool: &mut Table, notes: &mut Notes) {
     if first.http2 {
         pool.set("http2", value::text("only"), first.line);
     }
+    if let Some(version) = first.header {
+        pool.must("send-proxy", value::text(version), first.line);
+    }
     if let Some(ms) = servers.iter().find_map(|one| one.slow_start) {
         pool.set("slow-start", span::written(ms.max(1_000)), first.line);
     }
@@ -185,7 +188,8 @@ fn common(servers: &[Server], pool: &mut Table, notes: &mut Notes) {
         pool.set("agent", value::table(&pairs), first.line);
     }
     for other in servers {
-        if other.tls != first.tls || other.http2 != first.http2 {
+        let alike = |one: &Server| (one.tls.clone(), one.http2, one.header);
+        if alike(other) != alike(first) {
             let reason = "all servers of a pool are spoken to in the same way, that of the first";
             notes.changed(
                 other.line,

@@ -22,6 +22,8 @@ pub struct Bind {
     pub minimum: Option<&'static str>,
     /// HTTP/2: off, over TLS, always.
     pub http2: Option<&'static str>,
+    /// Connections begin with a header of the PROXY protocol.
+    pub header: bool,
     /// Keys of `socket`.
     pub socket: Vec<(&'static str, String)>,
     /// Where it stands.
@@ -72,11 +74,9 @@ pub fn read(line: &Line, base: &str, notes: &mut Notes) -> Option<Bind> {
             return None;
         }
     }
-    if words.iter().any(|word| word == "accept-proxy" || word == "accept-netscaler-cip") {
-        let reason =
-            "the PROXY protocol is not read, and clients behind it could not be told apart";
-        let instead = "let clients connect directly, or forward packets (`forward = \"mac\"`)";
-        notes.left(line.number, &line.text(), reason, instead);
+    if words.iter().any(|word| word == "accept-netscaler-cip") {
+        let reason = "this header is not read, and clients behind it could not be told apart";
+        notes.left(line.number, &line.text(), reason, "the PROXY protocol: `accept-proxy`");
         return None;
     }
     let mut words = words.iter().skip(1).map(String::as_str);
@@ -85,6 +85,12 @@ pub fn read(line: &Line, base: &str, notes: &mut Notes) -> Option<Bind> {
         let mut next = || words.next().unwrap_or_default();
         match word {
             "ssl" => out.tls = true,
+            "accept-proxy" => {
+                out.header = true;
+                let reason =
+                    "a header of any address is believed, as HAProxy does: name the proxies alone";
+                notes.changed(line.number, &line.text(), reason, "`accept-proxy = \"10.0.0.0/8\"`");
+            }
             "crt" => out.certificates.push(rooted(next(), base)),
             "ca-file" => out.client = Some((next().to_owned(), false)),
             "verify" => optional = next() == "optional",

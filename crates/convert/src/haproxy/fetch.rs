@@ -35,7 +35,8 @@ pub fn criterion(words: &[String], pools: &Pools) -> Result<Cond, Why> {
     let argument = parts.argument.as_str();
     match parts.name.as_str() {
         "always_true" => Ok(Cond::Is(true)),
-        "always_false" => Ok(Cond::Is(false)),
+        // Nobody is known by a password.
+        "always_false" | "http_auth" | "http_auth_group" => Ok(Cond::Is(false)),
         "ssl_fc" => Ok(match parts.values.first() {
             Some(&"0") => Cond::Tls.negated(),
             _ => Cond::Tls,
@@ -115,7 +116,10 @@ fn apart(words: &[String]) -> Result<Parts<'_>, Why> {
     let name = name.to_owned();
     if values.is_empty()
         && how != How::Found
-        && !matches!(name.as_str(), "ssl_fc" | "always_true" | "always_false")
+        && !matches!(
+            name.as_str(),
+            "ssl_fc" | "always_true" | "always_false" | "http_auth" | "http_auth_group"
+        )
     {
         return Err(Why::new("it is compared with nothing", ""));
     }
@@ -227,12 +231,13 @@ fn named(key: &'static str, separator: &str, parts: &Parts<'_>) -> Result<Cond, 
         return Ok(Cond::texts(key, &[name]));
     }
     let mut texts = Vec::new();
-    for value in &parts.values {
+    let values = parts.values.iter().flat_map(|value| spellings(value, parts.ignore_case));
+    for value in values {
         if value.contains(['*', '?']) {
             return Err(Why::new("a value with `*` or `?` stands for more here", ""));
         }
         let value = match parts.how {
-            How::Same => (*value).to_owned(),
+            How::Same => value,
             How::Begins => format!("{value}*"),
             How::Ends => format!("*{value}"),
             How::Contains => format!("*{value}*"),
@@ -246,6 +251,38 @@ fn named(key: &'static str, separator: &str, parts: &Parts<'_>) -> Result<Cond, 
         texts.push(format!("{name}{separator}{value}"));
     }
     Ok(Cond::texts(key, &texts))
+}
+
+/// Values of fields are compared with their case: the usual ways of writing one.
+fn spellings(value: &str, ignore_case: bool) -> Vec<String> {
+    let mut all = vec![value.to_owned()];
+    if ignore_case {
+        let lower = value.to_ascii_lowercase();
+        let mut first = lower.clone();
+        first.get_mut(..1).map(str::make_ascii_uppercase);
+        for one in [lower, first, value.to_ascii_uppercase()] {
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+    }
+    all
+}
+
+/// Whether a line compares a field, a cookie or a parameter without regard to case.
+pub fn ignores_case(words: &[String]) -> bool {
+    let kinds = ["hdr", "req.hdr", "req.fhdr", "cook", "req.cook", "urlp", "url_param"];
+    let named = |word: &String| {
+        let (fetch, argument) = word.split_once('(').unwrap_or((word, ""));
+        let host = argument.to_ascii_lowercase().starts_with("host)");
+        kinds.contains(&suffixed(fetch).0)
+            && (!host || matches!(suffixed(fetch).1, How::Begins | How::Contains))
+    };
+    let at = words.iter().position(named);
+    at.is_some_and(|at| {
+        words[at].contains(",lower")
+            || words[at + 1..].iter().take_while(|word| *word != "}").any(|word| word == "-i")
+    })
 }
 
 fn sni(parts: &Parts<'_>) -> Result<Cond, Why> {

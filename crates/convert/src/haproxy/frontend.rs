@@ -8,8 +8,10 @@ use crate::names::Names;
 use crate::notes::Notes;
 use crate::{nowhere, span, value};
 
-use super::acl::Acls;
+use super::acl::{self, Acls};
 use super::bind::{self, Bind};
+use super::compress;
+use super::lex::Line;
 use super::pools::Pools;
 use super::section::{Kind, Section};
 use super::settings::Settings;
@@ -27,6 +29,9 @@ pub struct Frontend<'a> {
     /// Where certificates are.
     pub base: &'a str,
 }
+
+/// Networks that nobody is outside of.
+const EVERYBODY: &str = "[\"0.0.0.0/0\", \"::/0\"]";
 
 /// A rule, before it is known whether its listener speaks TLS.
 struct Rule {
@@ -98,8 +103,9 @@ impl Frontend<'_> {
             known.extend(binds.iter().flat_map(|bind| bind.ports.iter().copied()));
         }
         let rules = self.rules(notes);
-        for tls in [false, true] {
-            let binds: Vec<&Bind> = binds.iter().filter(|bind| bind.tls == tls).collect();
+        for (tls, header) in [(false, false), (true, false), (false, true), (true, true)] {
+            let alike = |bind: &&Bind| (bind.tls, bind.header) == (tls, header);
+            let binds: Vec<&Bind> = binds.iter().filter(alike).collect();
             if binds.is_empty() {
                 continue;
             }
@@ -120,8 +126,20 @@ impl Frontend<'_> {
                 used.push(line.word(1).to_owned());
             }
         }
-        used.retain(|name| self.pools.written(name).is_some());
+        used.retain(|name| self.pools.written(name).is_some() && !self.empty(name));
         used
+    }
+
+    /// A backend without servers: HAProxy answers what goes there with 503.
+    fn empty(&self, name: &str) -> bool {
+        self.pools.settings(name).is_some_and(|settings| settings.servers.is_empty())
+    }
+
+    fn refused(&self) -> (&'static str, String) {
+        match self.settings.http {
+            true => ("answer", "503".to_owned()),
+            false => ("deny", "true".to_owned()),
+        }
     }
 
     fn default(&self) -> Option<(String, u32)> {
@@ -133,7 +151,7 @@ impl Frontend<'_> {
 
     fn rules(&self, notes: &mut Notes) -> Vec<Rule> {
         let settings = self.settings;
-        let acls = Acls::read(&settings.acls, self.pools);
+        let acls = Acls::read(&settings.acls, self.pools, notes);
         let own = steps::read(&settings.steps, settings.http, &acls, self.pools, notes);
         let mut rules = Vec::new();
         if let Some(line) = settings.single.get("monitor-uri").filter(|_| settings.http) {
@@ -147,6 +165,7 @@ impl Frontend<'_> {
         }
         rules.extend(own.endings.iter().map(|ending| Rule::ending(Cond::Is(true), ending)));
         for line in &settings.uses {
+            acl::tell_case(line, notes);
             let Some(pool) = self.pools.written(line.word(1)) else {
                 let instead = "one rule for each pool";
                 notes.left(
@@ -165,6 +184,9 @@ impl Frontend<'_> {
                     );
                     let mut keys = vec![("pool", value::text(pool))];
                     keys.extend(self.fields(&own.fields, &steps.fields));
+                    if self.empty(line.word(1)) {
+                        keys = vec![self.refused()];
+                    }
                     rules.push(Rule { when, keys, line: line.number, text: line.text() });
                 }
                 Err(why) => notes.why(line.number, &line.text(), &why),
@@ -176,14 +198,11 @@ impl Frontend<'_> {
 
     /// What becomes of the rest.
     fn last(&self, own: &Steps, rules: &mut Vec<Rule>, notes: &mut Notes) {
-        let default = self.default().filter(|(name, _)| self.pools.written(name).is_some());
+        let taken = |name: &str| self.pools.written(name).is_some() && !self.empty(name);
+        let default = self.default().filter(|(name, _)| taken(name));
         let Some((name, line)) = default else {
-            let refused = if self.settings.http {
-                ("answer", "503".to_owned())
-            } else {
-                ("deny", "true".to_owned())
-            };
-            let text = "no default_backend: what no rule took is refused".to_owned();
+            let refused = self.refused();
+            let text = "no default_backend with servers: what no rule took is refused".to_owned();
             rules.push(Rule {
                 when: Cond::Is(true),
                 keys: vec![refused],
@@ -211,7 +230,7 @@ impl Frontend<'_> {
         let itself = self.section.kind == Kind::Listen && self.section.name == name;
         match self.pools.settings(name).filter(|_| !itself) {
             Some(settings) => {
-                let acls = Acls::read(&settings.acls, self.pools);
+                let acls = Acls::read(&settings.acls, self.pools, notes);
                 steps::read(&settings.steps, self.settings.http, &acls, self.pools, notes)
             }
             None => Steps::default(),
@@ -243,10 +262,7 @@ impl Frontend<'_> {
         let pool = used.first().and_then(|name| self.pools.written(name)).unwrap_or(nowhere::NAME);
         service.set("pool", value::text(pool), self.default().map_or(0, |(_, line)| line));
         if settings.http {
-            let told = |settings: &Settings| settings.options.contains_key("forwardfor");
-            let tells = told(settings)
-                || used.iter().filter_map(|name| self.pools.settings(name)).any(told);
-            let mode = value::text(if tells { "append" } else { "keep" });
+            let mode = value::text(self.forwarded(used));
             service.set(
                 "forwarded",
                 value::table(&[("x-forwarded", mode), ("via", "false".to_owned())]),
@@ -262,9 +278,17 @@ impl Frontend<'_> {
         }
         let socket: Vec<(&str, String)> =
             binds.iter().flat_map(|bind| bind.socket.clone()).collect();
+        if binds.iter().any(|bind| bind.header) {
+            service.must(
+                "accept-proxy",
+                value::table(&[("from", EVERYBODY.to_owned())]),
+                binds[0].line,
+            );
+        }
         if !socket.is_empty() {
             service.set("socket", value::table(&socket), binds[0].line);
         }
+        compress::write(&mut service, settings, used, self.pools, notes);
         sticky::write(&mut service, settings, used, self.pools, notes);
         if let Some(offer) = binds.iter().find_map(|bind| bind.http2).filter(|_| settings.http) {
             service.set("http2", value::text(offer), binds[0].line);
@@ -274,6 +298,30 @@ impl Frontend<'_> {
         tls(&path, binds, document, notes);
         if pool == nowhere::NAME {
             nowhere::ensure(document);
+        }
+    }
+
+    /// What servers are told of the client, as `option forwardfor` or fields of that name say.
+    fn forwarded(&self, used: &[String]) -> &'static str {
+        let backends = used.iter().filter_map(|name| self.pools.settings(name));
+        let all: Vec<&Settings> = std::iter::once(self.settings).chain(backends).collect();
+        let steps = || all.iter().flat_map(|one| &one.steps);
+        let written = |line: &Line, action: &str, field: &str| {
+            line.word(1) == action && line.word(2).eq_ignore_ascii_case(field)
+        };
+        let appends = |line: &Line| {
+            written(line, "add-header", "x-forwarded-for")
+                || written(line, "set-header", "x-forwarded-proto")
+                || written(line, "add-header", "x-forwarded-proto")
+        };
+        if steps().any(|line| written(line, "set-header", "x-forwarded-for")) {
+            "replace"
+        } else if all.iter().any(|one| one.options.contains_key("forwardfor"))
+            || steps().any(appends)
+        {
+            "append"
+        } else {
+            "keep"
         }
     }
 

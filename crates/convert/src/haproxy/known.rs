@@ -142,7 +142,12 @@ const ROWS: &[Row] = &[
         "there is no statistics page",
         "`steelyard status`, `steelyard top` and `[global] metrics`",
     ),
-    (&["compression"], Kind::LeftOut, "answers are not compressed", "compress at the servers"),
+    (
+        &["compression offload", "compression direction"],
+        Kind::LeftOut,
+        "answers are compressed, requests are not, and what a server has compressed stays so",
+        "`compress` in a service",
+    ),
     (
         &["errorfile", "errorloc", "errorloc302", "errorloc303", "errorfiles", "http-error"],
         Kind::LeftOut,
@@ -199,8 +204,8 @@ const ROWS: &[Row] = &[
     (
         &["option http-buffer-request"],
         Kind::LeftOut,
-        "bodies are passed on as they come",
-        "`timeout.between-bytes` ends slow ones",
+        "bodies are passed on as they come, unless a service says otherwise",
+        "`buffer = { request = \"16KiB\" }` in the service; `timeout.between-bytes` ends slow ones",
     ),
     (
         &[
@@ -248,7 +253,6 @@ const ROWS: &[Row] = &[
     ),
     (
         &[
-            "http-request auth",
             "http-request lua",
             "http-request cache-use",
             "http-response cache-store",

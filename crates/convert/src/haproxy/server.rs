@@ -33,7 +33,7 @@ const VALUED: [&str; 23] = [
     "resolve-opts",
 ];
 /// Words without a value that change nothing here.
-const ALONE: [&str; 13] = [
+const ALONE: [&str; 12] = [
     "no-ssl-reuse",
     "no-sslv3",
     "no-tlsv10",
@@ -43,7 +43,6 @@ const ALONE: [&str; 13] = [
     "non-stick",
     "enabled",
     "no-backup",
-    "no-send-proxy",
     "force-tlsv12",
     "no-verifyhost",
     "tfo",
@@ -68,6 +67,8 @@ pub struct Server {
     pub tls: Option<Vec<(&'static str, String)>>,
     /// HTTP/2 alone.
     pub http2: bool,
+    /// Connections begin with a header of the PROXY protocol, of this version.
+    pub header: Option<&'static str>,
     /// It asks an agent at this port.
     pub agent: Option<(String, Option<u64>)>,
     /// `slowstart`.
@@ -171,14 +172,16 @@ impl Server {
                 }
                 alone if ALONE.contains(&alone) => {}
                 "alpn" => self.http2 = next() == "h2",
-                "send-proxy" | "send-proxy-v2" | "send-proxy-v2-ssl" | "check-send-proxy" => {
+                "send-proxy" => self.header = Some("v1"),
+                two if two.starts_with("send-proxy-v2") => self.header = Some("v2"),
+                "no-send-proxy" | "no-send-proxy-v2" => self.header = None,
+                "check-send-proxy" => {
                     let reason =
-                        "the PROXY protocol is not written: servers that wait for it would refuse";
-                    let instead =
-                        "X-Forwarded-For, or forward packets, which keep the client's address";
-                    notes.left(line.number, &line.text(), reason, instead);
+                        "a check begins with a header where it goes to the server's own port";
+                    notes.changed(line.number, &line.text(), reason, "");
                 }
-                "track" | "redir" | "source" | "addr" | "usesrc" | "shard" | "ws" | "socks4" => {
+                "proxy-v2-options" | "track" | "redir" | "source" | "addr" | "usesrc" | "shard"
+                | "ws" | "socks4" => {
                     next();
                     notes.left(line.number, &line.text(), &format!("a server has no `{word}`"), "");
                 }

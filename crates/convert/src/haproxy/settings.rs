@@ -118,6 +118,12 @@ impl Settings {
             "use_backend" => self.uses.push(line.clone()),
             "server" | "server-template" => self.servers.push((line.clone(), defaults.clone())),
             "default-server" => defaults.extend(line.rest(1).iter().cloned()),
+            "compression" if matches!(first, "algo" | "algo-res") => {
+                self.single.insert("compression algo", line.clone());
+            }
+            "compression" if matches!(first, "type" | "type-res") => {
+                self.single.insert("compression type", line.clone());
+            }
             "stick" => self.sticks.push(line.clone()),
             "http-check" | "tcp-check" => self.checks.push(line.clone()),
             "http-request" | "tcp-request" | "redirect" | "http-response" | "block" => {

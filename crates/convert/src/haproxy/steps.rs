@@ -5,10 +5,12 @@ use crate::condition::Cond;
 use crate::notes::{Notes, Why};
 use crate::value;
 
-use super::acl::Acls;
+use super::acl::{self, Acls};
 use super::known;
 use super::lex::Line;
 use super::pools::Pools;
+
+const AUTH: &str = "requests are not authenticated; so that nothing is open that was closed, a rule refuses what this protected";
 
 /// A rule that ends there.
 #[derive(Clone, Debug)]
@@ -100,6 +102,7 @@ impl Steps {
             ("redirect" | "block", _) => 0,
             _ => 1,
         };
+        acl::tell_case(line, notes);
         let words = line.rest(from);
         let split =
             words.iter().position(|word| word == "if" || word == "unless").unwrap_or(words.len());
@@ -115,6 +118,12 @@ impl Steps {
             ("redirect", _) | ("http-request", "redirect") => {
                 let value = redirect(&action[1..])?;
                 self.end(when()?, "redirect", value, line);
+            }
+            ("http-request", "auth") => {
+                let (when, reason) = (when()?, AUTH);
+                let instead = "authenticate at the servers or with `tls.client`, then take the rule with `deny` out";
+                notes.left(line.number, &line.text(), reason, instead);
+                self.end(when, "deny", "true".to_owned(), line);
             }
             ("http-request", "return") => {
                 let value = answer(&action[1..])?;
