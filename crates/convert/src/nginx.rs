@@ -3,7 +3,9 @@
 //!
 //! Includes are followed within what `nginx -T` prints; no file is opened.
 
+mod accept;
 mod access;
+mod compress;
 mod content;
 mod fields;
 mod http;

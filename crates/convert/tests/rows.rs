@@ -105,6 +105,8 @@ fn haproxy() {
             ("timeout client 90s\n timeout http-request 5s", "header = \"5s\" # line 6", false),
             ("maxconn 10", "limit = { connections = 10 }", false),
             ("option forwardfor", "x-forwarded = \"append\"", false),
+            ("http-request set-header X-Forwarded-Proto http", "x-forwarded = \"append\"", false),
+            ("http-request set-header X-Forwarded-For %[src]", "x-forwarded = \"replace\"", false),
             ("monitor-uri /up", "when = { path = \"/up\" } answer = 200", false),
             ("unheard-of x", "pool = \"b\"", true),
         ],
@@ -168,6 +170,78 @@ fn nginx() {
             ("add_header X-A b;", "rewrite = { answer-set = \"X-A: b\" }", false),
             ("proxy_connect_timeout 2s;", "timeout = { connect = \"2s\" }", false),
             ("unheard_of x;", "pool = \"b\"", true),
+        ],
+    );
+}
+
+#[test]
+fn haproxy_connections_and_answers() {
+    rows(
+        Dialect::Haproxy,
+        &[
+            (
+                "use_backend sorry if { path /a }\nbackend sorry\n mode http",
+                "when = { path = \"/a\" } answer = 503",
+                false,
+            ),
+            (
+                "use_backend c if { hdr(x-a) -i On }",
+                "header = [\"x-a: On\", \"x-a: on\", \"x-a: ON\"]",
+                false,
+            ),
+            (
+                "compression algo gzip\n compression type text/html text/css",
+                "compress = { codings = \"gzip\", types = [\"text/html\", \"text/css\"] }",
+                false,
+            ),
+            (
+                "bind 127.0.0.1:81 accept-proxy",
+                "accept-proxy = { from = [\"0.0.0.0/0\", \"::/0\"] }",
+                false,
+            ),
+            (
+                "use_backend d if { path /a }\nbackend d\n mode http\n server s 10.0.0.3:80 send-proxy-v2",
+                "send-proxy = \"v2\"",
+                false,
+            ),
+            // Nobody is let in for whom a password was asked.
+            (
+                "http-request auth realm x if { path_beg /p } !{ http_auth(staff) }",
+                "when = { path = \"/p*\" } deny = true",
+                true,
+            ),
+            ("http-request deny if !{ http_auth(staff) } { path /p }", "deny = true", false),
+        ],
+    );
+}
+
+#[test]
+fn nginx_connections_and_answers() {
+    rows(
+        Dialect::Nginx,
+        &[
+            (
+                "gzip on; gzip_types text/css;",
+                "compress = { codings = \"gzip\", types = [\"text/html\", \"text/css\"], min = \"20B\" }",
+                false,
+            ),
+            ("location /a { gzip on; proxy_pass http://c; }", "pool = \"c\"", true),
+            (
+                "listen 127.0.0.1:81 proxy_protocol; real_ip_header proxy_protocol; set_real_ip_from 10.0.0.0/8;",
+                "accept-proxy = { from = \"10.0.0.0/8\" }",
+                false,
+            ),
+            (
+                "listen 127.0.0.1:443 ssl; listen 127.0.0.1:443 quic; ssl_certificate /x/a.pem;",
+                "http3 = \"on\"",
+                false,
+            ),
+            (
+                "location /a { proxy_read_timeout 1h; proxy_pass http://b; }",
+                "timeout = { first-byte = \"1h\", between-bytes = \"1h\" } # line 3  # x:1 upstream b [pool.b-2]",
+                false,
+            ),
+            ("uwsgi_temp_path /x; scgi_temp_path /x; fastcgi_temp_path /x;", "pool = \"b\"", false),
         ],
     );
 }
@@ -244,6 +318,30 @@ fn what_cannot_be_carried_over_at_all_is_told() {
         let converted = convert(text, "x", dialect);
         assert!(converted.text.is_none() && !converted.notes.is_empty(), "{text}: {converted:?}");
     }
+}
+
+#[test]
+fn a_slash_is_asked_for_before_other_locations_are_looked_at() {
+    let slash = "location /a/ { proxy_pass http://c; } location ~ ^/a { proxy_pass http://b; }";
+    let written = |directives: &str| {
+        convert(&around(Dialect::Nginx, directives), "x", Dialect::Nginx).text.unwrap()
+    };
+    let text = written(slash);
+    let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what} in\n{text}"));
+    assert!(at("redirect = { to = \"/a/{query}\"") < at("path-regex"), "{text}");
+    // Unless there is a location for just that.
+    let both = written(&format!("{slash} location /a {{ proxy_pass http://b; }}"));
+    assert!(!both.contains("redirect"), "{both}");
+}
+
+#[test]
+fn the_longest_name_of_a_map_comes_first() {
+    let text = "stream { map $ssl_preread_server_name $to { hostnames; *.example b; *.shop.example c; default b; }\n\
+                upstream b { server 10.0.0.1:1; } upstream c { server 10.0.0.2:1; }\n\
+                server { listen 127.0.0.1:443; ssl_preread on; proxy_pass $to; } }";
+    let text = convert(text, "x", Dialect::Nginx).text.unwrap();
+    let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what} in\n{text}"));
+    assert!(at("\"*.shop.example\"") < at("\"*.example\""), "{text}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::notes::Notes;
 use crate::value;
 
 use super::access;
+use super::compress;
 use super::fields::fields;
 use super::known;
 use super::location::Place;
@@ -32,7 +33,7 @@ pub struct Context<'c, 't> {
 }
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
-const READ: [&str; 50] = [
+const READ: [&str; 51] = [
     "location",
     "listen",
     "server_name",
@@ -83,12 +84,19 @@ const READ: [&str; 50] = [
     "limit_req_status",
     "proxy_pass_header",
     "keepalive_disable",
+    "proxy_protocol",
 ];
 
 /// Says what is not carried over at one level.
 pub fn tell(level: &[Directive], notes: &mut Notes) {
+    let believed =
+        level.iter().any(|one| one.name == "real_ip_header" && one.word(0) == "proxy_protocol");
     for directive in level.iter().filter(|one| !READ.contains(&one.name.as_str())) {
-        known::tell(directive, notes);
+        match directive.name.as_str() {
+            "set_real_ip_from" | "real_ip_header" if believed => {}
+            name if compress::READ.contains(&name) => {}
+            _ => known::tell(directive, notes),
+        }
     }
 }
 
@@ -123,6 +131,7 @@ impl Context<'_, '_> {
         let level = place.directive.inner();
         let scope = server.within(level);
         tell(level, self.notes);
+        compress::tell(level, self.notes);
         let mut out = self.before_rules(level, &scope);
         let limit = scope.all("limit_req").iter().find_map(|limit| self.limited(limit));
         for mut rule in self.passed(place, level, &scope) {

@@ -8,6 +8,8 @@ use crate::names::Names;
 use crate::notes::Notes;
 use crate::{span, value};
 
+use super::accept;
+use super::compress;
 use super::content::{self, Context};
 use super::known;
 use super::listen::{self, Listen};
@@ -64,6 +66,13 @@ fn vhost<'t>(server: &'t Directive, outer: &Scope<'t>, notes: &mut Notes) -> Vho
         any = true;
         listens.extend(listen::read(directive, ssl, notes));
     }
+    let alone = |quic: &&Listen| {
+        quic.quic && !listens.iter().any(|one| !one.quic && one.address == quic.address)
+    };
+    for quic in listens.iter().filter(alone) {
+        let reason = "HTTP/3 is spoken where TLS over TCP is";
+        notes.left(quic.line, "listen … quic", reason, "`http3 = \"on\"` in a service with `tls`");
+    }
     if !any {
         listens.push(Listen {
             address: "0.0.0.0:80".to_owned(),
@@ -79,27 +88,30 @@ fn groups<'l>(vhosts: &'l [Vhost<'_>]) -> Vec<Shared<'l>> {
     let mut by_address: BTreeMap<&str, Vec<(usize, &Listen)>> = BTreeMap::new();
     let mut order: Vec<&str> = Vec::new();
     for (at, vhost) in vhosts.iter().enumerate() {
-        for listen in &vhost.listens {
+        for listen in vhost.listens.iter().filter(|listen| !listen.quic) {
             if !by_address.contains_key(listen.address.as_str()) {
                 order.push(&listen.address);
             }
             by_address.entry(&listen.address).or_default().push((at, listen));
         }
     }
-    let mut out: Vec<(bool, Shared<'l>)> = Vec::new();
+    let mut out: Vec<((bool, bool), Shared<'l>)> = Vec::new();
     for address in order {
         let Some(list) = by_address.get(address) else { continue };
-        let tls = list.iter().any(|(_, listen)| listen.tls);
+        let any = |of: fn(&Listen) -> bool| list.iter().any(|(_, listen)| of(listen));
+        let manner = (any(|listen| listen.tls), any(|listen| listen.header));
         let mut servers: Vec<usize> = list.iter().map(|(at, _)| *at).collect();
         let default = list.iter().position(|(_, listen)| listen.default).unwrap_or(0);
         let first = servers.remove(default);
         servers.insert(0, first);
         servers.dedup();
         let same =
-            out.iter_mut().find(|(other, shared)| *other == tls && shared.servers == servers);
+            out.iter_mut().find(|(other, shared)| *other == manner && shared.servers == servers);
         match (same, list.first()) {
             (Some((_, shared)), Some((_, listen))) => shared.listens.push(listen),
-            (None, Some((_, listen))) => out.push((tls, Shared { listens: vec![listen], servers })),
+            (None, Some((_, listen))) => {
+                out.push((manner, Shared { listens: vec![listen], servers }));
+            }
             _ => {}
         }
     }
@@ -120,12 +132,12 @@ impl Writer<'_, '_> {
         let servers: Vec<&Vhost<'_>> =
             shared.servers.iter().filter_map(|at| vhosts.get(*at)).collect();
         let Some(default) = servers.first().copied() else { return };
-        let tls = shared.listens.iter().any(|listen| listen.tls)
-            || servers.iter().any(|one| {
-                one.listens
-                    .iter()
-                    .any(|l| l.tls && shared.listens.iter().any(|s| s.address == l.address))
-            });
+        // What one server says of an address holds for all that listen there.
+        let said = |of: fn(&Listen) -> bool| {
+            let mut all = servers.iter().flat_map(|one| &one.listens);
+            all.any(|one| of(one) && shared.listens.iter().any(|own| own.address == one.address))
+        };
+        let tls = said(|listen| listen.tls && !listen.quic);
         let label = servers.iter().find_map(|one| one.first_name()).unwrap_or("web");
         let name = names.give(&if tls { format!("{label}-tls") } else { label.to_owned() });
         let mut rules = self.rules(&servers, tls);
@@ -146,10 +158,17 @@ impl Writer<'_, '_> {
         if tls && !http2 {
             service.set("http2", value::text("off"), 0);
         }
+        if tls && said(|listen| listen.quic) {
+            service.set("http3", value::text("on"), 0);
+        }
+        if said(|listen| listen.header) {
+            service.must("accept-proxy", accept::from(&default.scope), 0);
+        }
+        let scopes: Vec<&Scope<'_>> = servers.iter().map(|one| &one.scope).collect();
+        compress::write(&mut service, &scopes, self.notes);
         document.push(service);
         times(&path, &default.scope, document);
         if tls {
-            let scopes: Vec<&Scope<'_>> = servers.iter().map(|one| &one.scope).collect();
             let line = shared.listens.first().map_or(0, |listen| listen.line);
             tls::write(&path, line, &scopes, document, self.notes);
         }
@@ -232,7 +251,7 @@ fn forwarded(servers: &[&Vhost<'_>]) -> String {
             .chain(server.scope.all("proxy_set_header"))
         {
             match (one.word(0).to_ascii_lowercase().as_str(), one.word(1)) {
-                ("x-forwarded-for", "$remote_addr") => mode = "replace",
+                ("x-forwarded-for", "$remote_addr" | "$proxy_protocol_addr") => mode = "replace",
                 ("x-forwarded-for" | "x-forwarded-proto", _) if mode == "keep" => mode = "append",
                 _ => {}
             }

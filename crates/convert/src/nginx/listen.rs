@@ -15,6 +15,10 @@ pub struct Listen {
     pub tls: bool,
     /// `http2` stands here.
     pub http2: bool,
+    /// Connections begin with a header of the PROXY protocol.
+    pub header: bool,
+    /// HTTP/3, over UDP.
+    pub quic: bool,
     /// What asks for no known name comes here.
     pub default: bool,
     /// Where it stands.
@@ -44,21 +48,24 @@ pub fn read(directive: &Directive, tls: bool, notes: &mut Notes) -> Option<Liste
             "default_server" | "default" => out.default = true,
             "reuseport" | "deferred" | "bind" | "backlog" | "rcvbuf" | "sndbuf"
             | "so_keepalive" | "fastopen" | "setfib" | "accept_filter" | "ipv6only" => {}
-            "udp" | "quic" => {
+            "quic" => {
+                out.tls = true;
+                out.quic = true;
+            }
+            "udp" => {
                 let instead = "`forward = \"nat\"` or \"mac\" with `protocol = \"udp\"`";
                 notes.left(line, &text, "datagrams are forwarded as packets, not proxied", instead);
                 return None;
             }
             "proxy_protocol" => {
-                let instead =
-                    "let clients connect directly, or forward packets (`forward = \"mac\"`)";
-                notes.left(
+                out.header = true;
+                let reason = "the client that the header names is the client for rules and fields";
+                notes.changed(
                     line,
                     &text,
-                    "the PROXY protocol is not read, and clients behind it could not be told apart",
-                    instead,
+                    reason,
+                    "`accept-proxy = { from = … }`: the proxies alone",
                 );
-                return None;
             }
             _ => notes.left(line, &text, &format!("`{name}` of a listener is not known"), ""),
         }

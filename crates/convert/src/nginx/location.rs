@@ -26,6 +26,8 @@ pub struct Place<'t> {
     pub when: Cond,
     /// The prefix that `proxy_pass` may replace.
     pub prefix: Option<&'t str>,
+    /// It is the whole path.
+    pub exact: bool,
 }
 
 /// All of a server's, in the order of rules.
@@ -63,7 +65,7 @@ pub fn ordered<'t>(server: &'t [Directive], notes: &mut Notes) -> Vec<Place<'t>>
     prefixes.sort_by_key(|(_, path, _)| std::cmp::Reverse(path.len()));
     let mut out = Vec::new();
     for (_, path, directive) in of(|kind| kind == Kind::Exact) {
-        out.push(Place { directive, when: exact(path), prefix: None });
+        out.push(Place { directive, when: exact(path), prefix: None, exact: true });
     }
     let expressions = of(|kind| matches!(kind, Kind::Expression { .. })).count();
     if expressions > 0 {
@@ -73,16 +75,17 @@ pub fn ordered<'t>(server: &'t [Directive], notes: &mut Notes) -> Vec<Place<'t>>
             });
             let mut all = vec![prefix(path)];
             all.extend(longer.map(|(_, other, _)| prefix(other).negated()));
-            out.push(Place { directive, when: Cond::All(all), prefix: Some(path) });
+            let when = Cond::All(all);
+            out.push(Place { directive, when, prefix: Some(path), exact: false });
         }
     }
     for (kind, path, directive) in of(|kind| matches!(kind, Kind::Expression { .. })) {
         let ignore_case = *kind == Kind::Expression { ignore_case: true };
         let when = Cond::texts("path-regex", &[whole_path(path, ignore_case)]);
-        out.push(Place { directive, when, prefix: None });
+        out.push(Place { directive, when, prefix: None, exact: false });
     }
     for (_, path, directive) in &prefixes {
-        out.push(Place { directive, when: prefix(path), prefix: Some(path) });
+        out.push(Place { directive, when: prefix(path), prefix: Some(path), exact: false });
     }
     out
 }

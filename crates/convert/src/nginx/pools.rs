@@ -14,7 +14,7 @@ use super::upstream;
 /// What was asked for so far.
 pub struct Pools {
     names: Names,
-    known: HashMap<(String, String), String>,
+    known: HashMap<(String, String), Vec<(String, String)>>,
     tables: Vec<Table>,
     nowhere: bool,
 }
@@ -51,8 +51,15 @@ impl Pools {
         notes: &mut Notes,
     ) -> String {
         let key = (used.scheme.to_owned(), used.target.to_ascii_lowercase());
-        if let Some(name) = self.known.get(&key) {
+        // Times and retries are a pool's here, and a place's there.
+        let said = said(used, scope);
+        let known = self.known.entry(key).or_default();
+        if let Some((_, name)) = known.iter().find(|(other, _)| *other == said) {
             return name.clone();
+        }
+        if !known.is_empty() {
+            let reason = "times, retries and TLS belong to a pool: the servers stand in a further one for what is said here";
+            notes.changed(used.line, used.target, reason, "");
         }
         let upstream = upstreams.iter().find(|one| one.word(0).eq_ignore_ascii_case(used.target));
         let name = self.names.give(used.target);
@@ -71,16 +78,9 @@ impl Pools {
                 used.line,
             ),
         }
-        if tls {
-            pool.must("tls", verified(scope), used.line);
-        }
-        if used.scheme.starts_with("grpc") {
-            pool.set("http2", value::text("only"), used.line);
-        }
-        times(&mut pool, used.scheme, scope);
-        again(&mut pool, scope);
+        reached(&mut pool, used, scope);
         self.tables.push(pool);
-        self.known.insert(key, name.clone());
+        known.push((said, name.clone()));
         name
     }
 
@@ -93,6 +93,29 @@ impl Pools {
             nowhere::ensure(document);
         }
     }
+}
+
+/// How servers are spoken to.
+fn reached(pool: &mut Table, used: Use<'_>, scope: &Scope<'_>) {
+    if matches!(used.scheme, "https" | "grpcs") {
+        pool.must("tls", verified(scope), used.line);
+    }
+    if used.scheme.starts_with("grpc") {
+        pool.set("http2", value::text("only"), used.line);
+    }
+    let proxied = scope.get("proxy_protocol").filter(|one| one.word(0) == "on");
+    if let Some(proxied) = proxied.filter(|_| used.scheme == "tcp") {
+        pool.must("send-proxy", value::text("v1"), proxied.line);
+    }
+    times(pool, used.scheme, scope);
+    again(pool, scope);
+}
+
+/// All of that, to tell two uses of one upstream apart.
+fn said(used: Use<'_>, scope: &Scope<'_>) -> String {
+    let mut own = Table::new("", 0, "");
+    reached(&mut own, used, scope);
+    own.entries.iter().map(|entry| format!("{} {:?};", entry.key, entry.value)).collect()
 }
 
 /// nginx verifies servers only when it is told to.

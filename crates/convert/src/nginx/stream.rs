@@ -6,6 +6,7 @@ use crate::names::Names;
 use crate::notes::Notes;
 use crate::{span, value};
 
+use super::accept;
 use super::access;
 use super::content;
 use super::listen;
@@ -68,6 +69,9 @@ impl Stream<'_, '_> {
         }
         service.set("forward", value::text("tcp"), 0);
         service.set("pool", value::text(&pool), pass.line);
+        if listens.iter().any(|listen| listen.header) {
+            service.must("accept-proxy", accept::from(&self.scope), first.line);
+        }
         if let Some((ms, line)) = self.scope.time("proxy_timeout") {
             service.set("timeout", value::table(&[("tunnel", span::written(ms))]), line);
         }
@@ -102,7 +106,7 @@ impl Stream<'_, '_> {
             );
             return None;
         };
-        let mut default = None;
+        let (mut default, denied) = (None, rules.len());
         for entry in map.inner() {
             let (name, target) = (entry.name.as_str(), entry.word(0));
             let place = (entry.line, entry.text());
@@ -132,8 +136,12 @@ impl Stream<'_, '_> {
                 }
             }
         }
-        // nginx looks at whole names before those below a domain.
-        rules.sort_by_key(|rule| rule.when.when().is_some_and(|when| when.contains("\"*.")));
+        // nginx looks at whole names before those below a domain, and at the longest of these first.
+        let rank = |rule: &Rule| {
+            let when = rule.when.when().unwrap_or_default();
+            (when.contains("\"*."), std::cmp::Reverse(when.len()))
+        };
+        rules[denied..].sort_by_key(rank);
         if default.is_none() {
             rules.push(Rule::one(
                 Cond::Is(true),

@@ -91,9 +91,14 @@ impl<'t> Vhost<'t> {
         }
         let places = location::ordered(level, context.notes);
         let whole = places.iter().any(|place| place.when == Cond::Is(true));
-        for place in &places {
+        let exact = places.iter().take_while(|place| place.exact).count();
+        let (exact, others) = places.split_at(exact);
+        for place in exact {
             out.extend(context.location(place, &self.scope));
-            out.extend(slash(place));
+        }
+        out.extend(slashes(others));
+        for place in others {
+            out.extend(context.location(place, &self.scope));
         }
         if !whole {
             out.extend(access::rules(&self.scope, context.notes));
@@ -109,13 +114,29 @@ impl<'t> Vhost<'t> {
     }
 }
 
-/// A location that ends in a slash and is passed on sends who asks without it there.
-fn slash(place: &location::Place<'_>) -> Option<Rule> {
-    let path = place
-        .prefix?
-        .strip_suffix('/')
-        .filter(|path| !path.is_empty() && !path.contains(['*', '?']))?;
-    place.directive.inner().iter().find(|one| one.name == "proxy_pass")?;
+/// A location that ends in a slash and is passed on sends who asks without it there, before any other location but
+/// one of just that path.
+fn slashes(places: &[location::Place<'_>]) -> Vec<Rule> {
+    let mut known: Vec<&str> = places.iter().filter_map(|place| place.prefix).collect();
+    let mut out = Vec::new();
+    for place in places {
+        let path = place.prefix.and_then(|path| path.strip_suffix('/'));
+        if let Some(path) = path.filter(|path| !known.contains(path))
+            && let Some(rule) = slash(path, place)
+        {
+            known.push(path);
+            out.push(rule);
+        }
+    }
+    out
+}
+
+fn slash(path: &str, place: &location::Place<'_>) -> Option<Rule> {
+    if path.is_empty() || path.contains(['*', '?']) {
+        return None;
+    }
+    let passed = |one: &&Directive| matches!(one.name.as_str(), "proxy_pass" | "grpc_pass");
+    place.directive.inner().iter().find(passed)?;
     let to = crate::value::text(&format!("{path}/{{query}}"));
     let redirect = crate::value::table(&[("to", to), ("status", "301".to_owned())]);
     let when = Cond::texts("path", &[path]);
