@@ -9,16 +9,22 @@
     reason = "a test that fails is told best by panicking"
 )]
 
+mod ask;
+mod examples;
+mod nginx_examples;
+mod stage;
+
 use std::net::SocketAddr;
 use std::process::Command;
 
 use lab::origin::Origin;
-use tests::e2e::balancer::program;
 use tests::e2e::client::Client;
 use tests::e2e::dir::Dir;
 use tests::e2e::process::Process;
 use tests::e2e::servers::{origin, reserved};
-use tests::e2e::{tools, wait};
+use tests::e2e::tools;
+
+use stage::{converted, listening};
 
 const HAPROXY: &str = r#"
 defaults
@@ -136,42 +142,12 @@ fn filled(template: &str, front: SocketAddr, origins: &[Origin], dir: &Dir) -> S
     text.replace("DIR", &dir.path().display().to_string())
 }
 
-/// Runs `steelyard convert` and then what it wrote.
-fn converted(dir: &Dir, file: &str, front: SocketAddr) -> Process {
-    let output = dir.join("converted.toml");
-    let mut command = Command::new(program());
-    let said = command.arg("convert").arg(dir.join(file)).arg("-o").arg(&output).output().unwrap();
-    let told = String::from_utf8_lossy(&said.stderr).into_owned();
-    assert!(matches!(said.status.code(), Some(0 | 3)), "{told}");
-    let text = std::fs::read_to_string(&output).unwrap();
-    let at = dir.path().display();
-    let control = format!("control = {{ socket = \"{at}/sock\", state = \"{at}/state\" }}\n");
-    let text = match text.contains("[global]\n") {
-        true => text.replace("[global]\n", &format!("[global]\n{control}")),
-        false => format!("[global]\n{control}{text}"),
-    };
-    let mut command = Command::new(program());
-    command.args(["run", "-c"]).arg(dir.write("steelyard.toml", text));
-    for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
-        command.env_remove(name);
-    }
-    listening(Process::start(command), front)
-}
-
-fn listening(mut process: Process, front: SocketAddr) -> Process {
-    wait::until(&format!("{front} accepts"), || {
-        assert!(process.ended().is_none(), "it ended: {}", process.said());
-        std::net::TcpStream::connect(front).is_ok()
-    });
-    process
-}
-
-fn side_by_side(template: &str, file: &str, start: impl Fn(&Dir) -> Command) {
+fn side_by_side(template: &str, file: &str, start: impl Fn(&Dir, &str) -> Command) {
     let names = ["app", "static", "api", "canary"];
     let origins: Vec<Origin> = names.iter().map(|name| origin(name)).collect();
     let (theirs, ours, dir) = (reserved(), reserved(), Dir::new());
     dir.write(file, filled(template, theirs.address(), &origins, &dir));
-    let _original = listening(Process::start(start(&dir)), theirs.address());
+    let _original = listening(Process::start(start(&dir, file)), theirs.address());
     dir.write(file, filled(template, ours.address(), &origins, &dir));
     let _steelyard = converted(&dir, file, ours.address());
     let mut differ = Vec::new();
@@ -199,18 +175,95 @@ fn side_by_side(template: &str, file: &str, start: impl Fn(&Dir) -> Command) {
 
 #[test]
 fn haproxy_and_its_conversion_send_requests_to_the_same_servers() {
-    side_by_side(HAPROXY, "haproxy.cfg", |dir| {
-        let mut command = Command::new(tools::program("haproxy"));
-        command.args(["-db", "-f"]).arg(dir.join("haproxy.cfg"));
-        command
-    });
+    side_by_side(HAPROXY, "haproxy.cfg", haproxy);
 }
 
 #[test]
 fn nginx_and_its_conversion_send_requests_to_the_same_servers() {
-    side_by_side(NGINX, "nginx.conf", |dir| {
-        let mut command = Command::new(tools::program("nginx"));
-        command.args(["-e", "stderr", "-p"]).arg(dir.path()).arg("-c").arg(dir.join("nginx.conf"));
-        command
-    });
+    side_by_side(NGINX, "nginx.conf", nginx);
+}
+
+#[test]
+fn haproxy_shop_is_routed_alike() {
+    stage::run(&examples::HAPROXY_SHOP, haproxy);
+}
+
+#[test]
+fn haproxy_sni_is_routed_alike() {
+    stage::run(&examples::HAPROXY_SNI, haproxy);
+}
+
+#[test]
+fn haproxy_database_is_routed_alike() {
+    stage::run(&examples::HAPROXY_DATABASE, haproxy);
+}
+
+#[test]
+fn haproxy_limits_is_routed_alike() {
+    stage::run(&examples::HAPROXY_LIMITS, haproxy);
+}
+
+#[test]
+fn haproxy_grpc_is_routed_alike() {
+    stage::run(&examples::HAPROXY_GRPC, haproxy);
+}
+
+#[test]
+fn nginx_shop_is_routed_alike() {
+    stage::run(&nginx_examples::NGINX_SHOP, nginx_example);
+}
+
+#[test]
+fn nginx_hosts_is_routed_alike() {
+    stage::run(&nginx_examples::NGINX_HOSTS, nginx_example);
+}
+
+#[test]
+fn nginx_rewrites_is_routed_alike() {
+    stage::run(&nginx_examples::NGINX_REWRITES, nginx_example);
+}
+
+#[test]
+fn nginx_dump_is_routed_alike() {
+    stage::run(&nginx_examples::NGINX_DUMP, nginx_example);
+}
+
+#[test]
+fn nginx_stream_is_routed_alike() {
+    stage::run(&nginx_examples::NGINX_STREAM, nginx_example);
+}
+
+#[test]
+fn every_example_runs_side_by_side() {
+    let all = examples::HAPROXY.into_iter().chain(nginx_examples::NGINX).map(|one| one.file);
+    let mut named: Vec<&str> = all.collect();
+    named.sort_unstable();
+    let mut there = Vec::new();
+    for entry in std::fs::read_dir(stage::data()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let kinds = ["haproxy-", "nginx-"];
+        if kinds.iter().any(|kind| name.starts_with(kind)) && !name.ends_with(".expected") {
+            there.push(name);
+        }
+    }
+    there.sort_unstable();
+    assert_eq!(named, there);
+}
+
+fn haproxy(dir: &Dir, file: &str) -> Command {
+    let mut command = Command::new(tools::program("haproxy"));
+    command.args(["-db", "-f"]).arg(dir.join(file));
+    command
+}
+
+fn nginx_example(dir: &Dir, file: &str) -> Command {
+    let text = std::fs::read_to_string(dir.join(file)).unwrap();
+    dir.write("main.conf", stage::for_nginx(dir, &text));
+    nginx(dir, "main.conf")
+}
+
+fn nginx(dir: &Dir, file: &str) -> Command {
+    let mut command = Command::new(tools::program("nginx"));
+    command.args(["-e", "stderr", "-p"]).arg(dir.path()).arg("-c").arg(dir.join(file));
+    command
 }

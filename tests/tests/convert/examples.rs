@@ -1,0 +1,311 @@
+//! Which examples of the converter run side by side, how, and what is asked of them.
+//!
+//! A table: `stage` runs it. What is written otherwise than in the example's file is written so for both sides, each
+//! with its reason. Parts that the converter says it leaves out are not asked for.
+
+/// One example of `crates/convert/tests/data`.
+pub struct Example {
+    /// Its file there.
+    pub file: &'static str,
+    /// What is written otherwise for both; DIR is the test's own directory.
+    pub instead: &'static [(&'static str, &'static str)],
+    /// Where it listens, and the same with PORT for a free port of the loopback.
+    pub fronts: &'static [(&'static str, &'static str)],
+    /// Addresses of its servers, and their names as `pool/server`.
+    pub servers: &'static [(&'static str, &'static str)],
+    /// What its servers speak.
+    pub speak: Speak,
+    /// What is asked.
+    pub talks: &'static [Talk],
+    /// How each pool's requests are shared out.
+    pub shares: &'static [(&'static str, Share)],
+}
+
+/// What stand-ins speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speak {
+    /// HTTP/1.1.
+    Http,
+    /// HTTP/1.1, but HTTP/2 without TLS where they are of this pool.
+    Http2Of(&'static str),
+    /// They say their name to whoever sends a byte.
+    Bytes,
+}
+
+/// How a client comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// HTTP/1.1.
+    Plain,
+    /// HTTP/1.1 under TLS.
+    Tls,
+    /// HTTP/2 under TLS.
+    Tls2,
+    /// HTTP/2 by prior knowledge.
+    Http2,
+    /// The beginning of TLS, with the host as its name.
+    Hello,
+    /// A few bytes.
+    Bytes,
+}
+
+/// How two balancers may differ in sharing out the same requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Not: as many for each server, give or take who is first in turn for each of the workers.
+    Turn,
+    /// By a key: the same question always finds the same server, and all servers are found.
+    Key,
+    /// By what is in progress, which is nothing with one client: all servers are found.
+    Load,
+}
+
+/// Questions to one listener: every host with every path and every kind of request, so many times.
+pub struct Talk {
+    /// Which of the fronts.
+    pub front: usize,
+    /// How.
+    pub way: Way,
+    /// Hosts.
+    pub hosts: &'static [&'static str],
+    /// Paths.
+    pub paths: &'static [&'static str],
+    /// Methods and more fields.
+    pub kinds: &'static [(&'static str, &'static str)],
+    /// How often.
+    pub times: usize,
+}
+
+const GET: &[(&str, &str)] = &[("GET", "")];
+
+pub const HAPROXY_SHOP: Example = Example {
+    file: "haproxy-shop.cfg",
+    instead: &[
+        // Where the machine's own HAProxy lives.
+        ("chroot /var/lib/haproxy", "chroot /"),
+        ("user haproxy", ""),
+        ("group haproxy", ""),
+        ("log /dev/log local0", ""),
+        // So many descriptors a test has not.
+        ("maxconn 20000", "maxconn 200"),
+        ("/run/haproxy/admin.sock", "DIR/admin.sock"),
+        ("/etc/haproxy/certs", "DIR"),
+        ("/etc/haproxy/errors", "DIR"),
+    ],
+    fronts: &[("bind *:80\n", "bind 127.0.0.1:PORT\n"), ("bind *:443", "bind 127.0.0.1:PORT")],
+    servers: &[
+        ("10.0.1.11:8080", "app/app1"),
+        ("10.0.1.12:8080", "app/app2"),
+        ("10.0.1.13:8080", "app/app3"),
+        ("10.0.2.11:80", "static/s1"),
+        ("10.0.2.12:80", "static/s2"),
+        ("10.0.3.11:9000", "api/api_1"),
+        ("10.0.3.12:9000", "api/api_2"),
+    ],
+    speak: Speak::Http,
+    talks: &[
+        Talk {
+            front: 1,
+            way: Way::Tls,
+            hosts: &["shop.example", "api.shop.example", "API.shop.example", "other.example"],
+            paths: &[
+                "/",
+                "/cart",
+                "/static/a",
+                "/staticky",
+                "/images",
+                "/x/site.css",
+                "/site.js?v=3",
+                "/a.png/b",
+                "/admin",
+                "/admin/x",
+                "/v1/users",
+                "/v1/carts/7",
+                "/v1/e",
+                "/v1/f",
+                "/v1",
+                "/b.css",
+            ],
+            kinds: &[("GET", ""), ("POST", ""), ("GET", "Cookie: a=b\r\n")],
+            times: 1,
+        },
+        Talk {
+            front: 0,
+            way: Way::Plain,
+            hosts: &["shop.example", "api.shop.example", "other.example"],
+            paths: &["/", "/static/a?b=c", "/admin", "/v1/users", "/x/y?z"],
+            kinds: &[("GET", ""), ("POST", "")],
+            times: 4,
+        },
+    ],
+    shares: &[("app", Share::Load), ("static", Share::Turn), ("api", Share::Key)],
+};
+
+pub const HAPROXY_SNI: Example = Example {
+    file: "haproxy-sni.cfg",
+    instead: &[],
+    fronts: &[("bind :443", "bind 127.0.0.1:PORT")],
+    servers: &[
+        ("10.1.0.1:443", "blog/b1"),
+        ("10.1.0.2:443", "apps/a1"),
+        ("10.1.0.3:443", "apps/a2"),
+        ("10.1.0.4:443", "web/w1"),
+        ("10.1.0.5:443", "web/w2"),
+    ],
+    speak: Speak::Bytes,
+    talks: &[Talk {
+        front: 0,
+        way: Way::Hello,
+        hosts: &[
+            "web.example",
+            "blog.example",
+            "x.apps.example",
+            "a.b.apps.example",
+            "apps.example",
+            "not.blog.example",
+            "BLOG.example",
+            "blog.example.org",
+        ],
+        paths: &["/"],
+        kinds: GET,
+        times: 40,
+    }],
+    shares: &[("blog", Share::Turn), ("apps", Share::Turn), ("web", Share::Turn)],
+};
+
+pub const HAPROXY_DATABASE: Example = Example {
+    file: "haproxy-database.cfg",
+    instead: &[
+        // Stand-ins speak no database and have ports of their own.
+        ("option pgsql-check user haproxy", ""),
+        ("option mysql-check user monitor", ""),
+        ("check port 3306", "check"),
+        // Left out: it speaks through a file.
+        ("server q3 /run/rabbit.sock check", ""),
+    ],
+    fronts: &[
+        ("bind 10.0.0.5:5432", "bind 127.0.0.1:PORT"),
+        ("bind 10.0.0.5:6379", "bind 127.0.0.1:PORT"),
+        ("bind 10.0.0.5:5672", "bind 127.0.0.1:PORT"),
+        ("bind 10.0.0.5:3306", "bind 127.0.0.1:PORT"),
+        ("bind :8404", "bind 127.0.0.1:PORT"),
+    ],
+    servers: &[
+        ("10.0.4.11:5432", "postgres/pg1"),
+        ("10.0.4.12:5432", "postgres/pg2"),
+        ("10.0.4.21:6379", "redis/r1"),
+        ("10.0.4.22:6379", "redis/r2"),
+        ("10.0.4.31:5672", "rabbit/q1"),
+        ("10.0.4.32:5672", "rabbit/q2"),
+        ("10.0.4.41", "mysql/m1"),
+        ("10.0.4.42", "mysql/m2"),
+    ],
+    speak: Speak::Bytes,
+    talks: &[
+        Talk { front: 0, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: GET, times: 80 },
+        Talk { front: 1, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: GET, times: 80 },
+        Talk { front: 2, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: GET, times: 80 },
+        Talk { front: 3, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: GET, times: 80 },
+    ],
+    // One client has one address: `rabbit` always finds one server, which need not be the same on both sides.
+    shares: &[("postgres", Share::Turn), ("redis", Share::Turn), ("mysql", Share::Load)],
+};
+
+pub const HAPROXY_LIMITS: Example = Example {
+    file: "haproxy-limits.cfg",
+    instead: &[
+        // Left out by the converter, and they would decide.
+        ("lua-load /etc/haproxy/x.lua", ""),
+        ("http-request deny deny_status 429 if { sc_http_req_rate(0) gt 20 }", ""),
+        ("use_backend %[req.hdr(host),lower,map(/etc/haproxy/hosts.map,web)]", ""),
+        // Stand-ins speak no TLS, have one page for checks, and no name server tells of them.
+        (" ssl verify none sni str(web.internal)", ""),
+        ("uri /up", "uri /healthz"),
+        (
+            "server-template m 1-5 mobile.internal:8080 check resolvers dns",
+            "server m1 mobile.internal:8080 check",
+        ),
+        ("/run/x.sock", "DIR/x.sock"),
+        ("/etc/haproxy", "DIR"),
+    ],
+    fronts: &[
+        ("bind 0.0.0.0:8000-8002", "bind 127.0.0.1:PORT-PORT"),
+        ("bind [::]:8080 v6only", "bind [::1]:PORT v6only"),
+    ],
+    servers: &[
+        ("web1.internal:8080", "web/w1"),
+        ("web2.internal:8080", "web/w2"),
+        ("mobile.internal:8080", "mobile/m1"),
+    ],
+    speak: Speak::Http,
+    talks: &[LIMITS, Talk { front: 1, times: 1, ..LIMITS }],
+    shares: &[("web", Share::Key), ("mobile", Share::Turn)],
+};
+
+const LIMITS: Talk = Talk {
+    front: 0,
+    way: Way::Plain,
+    // Not SHOP.example: HAProxy tells it from shop.example where nothing is said, and names have no case with us.
+    hosts: &["www.shop.example", "shop.example", "web.internal"],
+    paths: &["/", "/x", "/ping", "/haproxy", "/haproxy/x", "/old/a?b=c", "/ping/x"],
+    kinds: &[
+        ("GET", "X-User: anna\r\n"),
+        ("GET", "X-User: berta\r\n"),
+        ("POST", "X-User: cleo\r\n"),
+        ("GET", "X-User: dora\r\n"),
+        ("GET", "X-User: emma\r\nUser-Agent: a Mobile one\r\n"),
+        ("POST", "X-User: frieda\r\nUser-Agent: a Mobile one\r\n"),
+    ],
+    times: 2,
+};
+
+pub const HAPROXY_GRPC: Example = Example {
+    file: "haproxy-grpc.cfg",
+    instead: &[
+        // A stand-in has no agent.
+        (" agent-check agent-port 9707 agent-inter 5s", ""),
+        ("/etc/ssl", "DIR"),
+    ],
+    fronts: &[
+        ("127.0.0.1:8443", "127.0.0.1:PORT"),
+        ("127.0.0.1:8081", "127.0.0.1:PORT"),
+        ("127.0.0.1:8082", "127.0.0.1:PORT"),
+    ],
+    servers: &[("10.2.0.1:50051", "grpc/g1"), ("10.2.0.2:50051", "grpc/g2")],
+    speak: Speak::Http2Of("grpc"),
+    talks: &[
+        Talk {
+            front: 1,
+            way: Way::Http2,
+            hosts: &[""],
+            paths: &["/", "/shop.Cart/Add", "/x"],
+            kinds: &[("POST", ""), ("GET", "")],
+            times: 20,
+        },
+        Talk {
+            front: 0,
+            way: Way::Tls2,
+            hosts: &["shop.example"],
+            paths: &["/", "/shop.Cart/Add"],
+            kinds: &[("POST", ""), ("GET", "")],
+            times: 10,
+        },
+        Talk {
+            front: 2,
+            way: Way::Plain,
+            hosts: &["shop.example", "other.example"],
+            paths: &["/", "/rooms/12", "/rooms/x", "/login"],
+            kinds: &[
+                // The first one is answered before any server is asked.
+                ("GET", "Cookie: session=1\r\n"),
+                ("GET", ""),
+                ("POST", "Cookie: session=1\r\n"),
+            ],
+            times: 6,
+        },
+    ],
+    shares: &[("grpc", Share::Turn)],
+};
+
+pub const HAPROXY: [&Example; 5] =
+    [&HAPROXY_SHOP, &HAPROXY_SNI, &HAPROXY_DATABASE, &HAPROXY_LIMITS, &HAPROXY_GRPC];

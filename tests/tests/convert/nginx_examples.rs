@@ -1,0 +1,265 @@
+//! The same table for nginx.
+//!
+//! What the fields mean is told in `examples`.
+
+use super::examples::{Example, Share, Speak, Talk, Way};
+
+const GET: &[(&str, &str)] = &[("GET", ""), ("POST", "")];
+const ONE: &[(&str, &str)] = &[("GET", "")];
+
+pub const NGINX_SHOP: Example = Example {
+    file: "nginx-shop.conf",
+    instead: &[
+        // Where the machine's own nginx lives.
+        ("user www-data;", ""),
+        ("/run/nginx.pid", "DIR/pid"),
+        ("/var/log/nginx", "DIR"),
+        ("/etc/nginx", "DIR"),
+        ("/etc/letsencrypt/live/shop.example", "DIR"),
+    ],
+    fronts: &[
+        ("listen 80 ", "listen 127.0.0.1:PORT "),
+        ("listen [::]:80 ", "listen [::1]:PORT "),
+        ("listen 443 ", "listen 127.0.0.1:PORT "),
+    ],
+    servers: &[
+        ("10.0.1.11:8080", "app/a1"),
+        ("10.0.1.12:8080", "app/a2"),
+        ("10.0.1.13:8080", "app/a3"),
+        ("10.0.3.11:9000", "api/b1"),
+        ("10.0.3.12:9000", "api/b2"),
+    ],
+    speak: Speak::Http,
+    talks: &[
+        Talk {
+            front: 2,
+            way: Way::Tls,
+            hosts: &["shop.example", "www.shop.example", "other.example"],
+            paths: &[
+                "/",
+                "/cart",
+                "/api/x?user=1",
+                "/api/y?user=2",
+                "/api",
+                "/api?q=1",
+                "/apis",
+                "/x/site.css",
+                "/a.JS?v=3",
+                "/api/b.png",
+                "/healthz",
+                "/healthz/x",
+                "/ws",
+                "/wsx",
+                "/static/a",
+                "/static",
+                "/static/a.css",
+            ],
+            kinds: GET,
+            times: 3,
+        },
+        Talk {
+            front: 0,
+            way: Way::Plain,
+            hosts: &["shop.example", "other.example"],
+            paths: &["/", "/a?b=c", "/api/x"],
+            kinds: GET,
+            times: 4,
+        },
+        Talk {
+            front: 1,
+            way: Way::Plain,
+            hosts: &["shop.example", "other.example"],
+            paths: &["/", "/a?b=c", "/api/x"],
+            kinds: GET,
+            times: 4,
+        },
+    ],
+    shares: &[("app", Share::Load), ("api", Share::Key)],
+};
+
+pub const NGINX_HOSTS: Example = Example {
+    file: "nginx-hosts.conf",
+    instead: &[
+        // nginx has it in what is sold only.
+        (" slow_start=30s", ""),
+        ("/etc/nginx", "DIR"),
+    ],
+    fronts: &[("listen 8080;", "listen 127.0.0.1:PORT;")],
+    servers: &[
+        ("10.3.0.1", "wiki/w1"),
+        ("10.3.0.2", "wiki/w2"),
+        ("blog1.internal:2368", "blog/b1"),
+        ("blog2.internal:2368", "blog/b2"),
+    ],
+    speak: Speak::Http,
+    talks: &[Talk {
+        front: 0,
+        way: Way::Plain,
+        hosts: &[
+            "wiki.example",
+            "x.wiki.example",
+            "blog.example",
+            "a.blog.example",
+            "BLOG.example",
+            "old.example",
+            "unknown.example",
+        ],
+        // Below /ghost/ and /secret stand-ins would need TLS and a password.
+        paths: &[
+            "/",
+            "/page",
+            "/private/a",
+            "/private",
+            "/private/open/x",
+            "/private/open",
+            "/x.php",
+            "/private/x.php",
+            "/private/open/x.php",
+            "/x.php/y",
+            "/feed/a/b",
+            "/feed/a?b=c",
+            "/ghost",
+            "/ghosts",
+        ],
+        kinds: GET,
+        times: 2,
+    }],
+    // One client has one address: `wiki` always finds one server, which need not be the same on both sides.
+    shares: &[("blog", Share::Turn)],
+};
+
+pub const NGINX_REWRITES: Example = Example {
+    file: "nginx-rewrites.conf",
+    instead: &[("/var/cache/nginx", "DIR/cache")],
+    fronts: &[("listen 127.0.0.1:8090", "listen 127.0.0.1:PORT")],
+    servers: &[("10.6.0.1:8080", "one/s1"), ("10.6.0.2:8080", "two/s2"), ("10.6.0.3", "three/s3")],
+    speak: Speak::Http,
+    talks: &[Talk {
+        front: 0,
+        way: Way::Plain,
+        hosts: &["shop.example", "other.example"],
+        paths: &[
+            "/old/",
+            "/old/a/b?c=d",
+            "/old",
+            "/older",
+            "/moved",
+            "/moved/x",
+            "/gone",
+            "/gone/x",
+            "/cache",
+            "/cache/a?b",
+            "/base/a",
+            "/base",
+            "/base?a=b",
+            "/outer/a",
+            "/outer",
+            "/12/x",
+            "/",
+            "/none",
+        ],
+        kinds: GET,
+        times: 5,
+    }],
+    shares: &[("one", Share::Turn), ("two", Share::Turn)],
+};
+
+pub const NGINX_DUMP: Example = Example {
+    file: "nginx-dump.conf",
+    instead: &[
+        // nginx has it in what is sold only.
+        ("sticky cookie srv_id expires=1h;", ""),
+        // As it was written before 1.25.
+        ("8443 ssl;\n    http2 on;", "8443 ssl http2;"),
+        ("/etc/ssl/private", "DIR"),
+        ("/etc/ssl", "DIR"),
+        ("/etc/nginx", "DIR"),
+    ],
+    fronts: &[
+        ("listen 127.0.0.1:8081", "listen 127.0.0.1:PORT"),
+        ("listen 127.0.0.1:8443", "listen 127.0.0.1:PORT"),
+    ],
+    servers: &[("127.0.0.1:8009", "tomcat/t1"), ("10.5.0.1:50051", "grpc/g1")],
+    speak: Speak::Http2Of("grpc"),
+    talks: &[
+        Talk {
+            front: 0,
+            way: Way::Plain,
+            hosts: &["app.example", "other.example"],
+            paths: &["/", "/a", "/a/b?c=d", "/files", "/files/x", "/filesystem", "/app/x", "/cg"],
+            kinds: GET,
+            times: 10,
+        },
+        // As many as go at once.
+        Talk {
+            front: 0,
+            way: Way::Plain,
+            hosts: &["app.example"],
+            paths: &["/login", "/login/x"],
+            kinds: GET,
+            times: 2,
+        },
+        Talk {
+            front: 1,
+            way: Way::Tls2,
+            hosts: &["shop.example"],
+            paths: &["/", "/shop.Cart/Add", "/shop.Cart", "/shop.Car"],
+            kinds: GET,
+            times: 2,
+        },
+    ],
+    shares: &[("tomcat", Share::Turn), ("grpc", Share::Turn)],
+};
+
+pub const NGINX_STREAM: Example = Example {
+    file: "nginx-stream.conf",
+    instead: &[
+        // Left out: datagrams are forwarded as packets.
+        ("server { listen 53 udp; proxy_pass dns; }", ""),
+        // Where clients of the test come from.
+        ("allow 10.0.0.0/8;", "allow 127.0.0.0/8;"),
+    ],
+    fronts: &[
+        ("listen 443;", "listen 127.0.0.1:PORT;"),
+        ("listen 10.0.0.5:5432;", "listen 127.0.0.1:PORT;"),
+        ("listen 25;", "listen 127.0.0.1:PORT;"),
+    ],
+    servers: &[
+        ("10.1.0.1:443", "blog/b1"),
+        ("10.1.0.2:443", "apps/a1"),
+        ("10.1.0.3:443", "apps/a2"),
+        ("10.1.0.4:443", "web/w1"),
+        ("10.1.0.5:443", "web/w2"),
+        ("10.4.0.1:5432", "db/d1"),
+        ("10.4.0.2:5432", "db/d2"),
+        ("mail.internal:2525", "mail/m1"),
+    ],
+    speak: Speak::Bytes,
+    talks: &[
+        Talk {
+            front: 0,
+            way: Way::Hello,
+            hosts: &[
+                "web.example",
+                "blog.example",
+                "BLOG.example",
+                "not.blog.example",
+                "blog.example.org",
+                "apps.example",
+                "x.apps.example",
+                "a.b.apps.example",
+            ],
+            paths: &[""],
+            kinds: ONE,
+            times: 30,
+        },
+        Talk { front: 1, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: ONE, times: 40 },
+        Talk { front: 2, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: ONE, times: 40 },
+    ],
+    // One client has one address: `web` always finds one server, which need not be the same on both sides. With
+    // nothing in progress the heavier one of `apps` is always the least loaded with us; nginx takes turns then.
+    shares: &[("blog", Share::Turn), ("db", Share::Turn), ("mail", Share::Turn)],
+};
+
+pub const NGINX: [&Example; 5] =
+    [&NGINX_SHOP, &NGINX_HOSTS, &NGINX_REWRITES, &NGINX_DUMP, &NGINX_STREAM];
