@@ -1,6 +1,7 @@
 //! The live screen: a frame that is printed, keys and signals on a terminal of its own, and the terminal afterwards.
 
 use std::io::{Read, Write};
+use std::num::NonZeroU16;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
@@ -48,16 +49,27 @@ fn a_frame_shows_services_servers_and_rates_and_a_dead_daemon_is_said() {
 struct Terminal {
     script: Child,
     keys: ChildStdin,
-    seen: Arc<Mutex<String>>,
+    seen: Arc<Mutex<Seen>>,
 }
+
+/// What was written to it.
+struct Seen {
+    written: String,
+    /// What stands on the screen then.
+    screen: vt100::Parser,
+}
+
+/// Rows and columns.
+const SIZE: (u16, u16) = (30, 140);
 
 impl Terminal {
     fn open(place: &Place) -> Terminal {
         let top = format!("{} top --every 200ms", balancer::program().display());
         // The settings of the terminal before and after, the number of the process and its exit code.
         let shell = format!(
-            "stty cols 140 rows 30; echo before $(stty -g); sh -c 'echo pid $$; exec {top}'; \
-             echo code $?; echo after $(stty -g)"
+            "stty rows {} cols {}; echo before $(stty -g); sh -c 'echo pid $$; exec {top}'; \
+             echo code $?; echo after $(stty -g)",
+            SIZE.0, SIZE.1
         );
         let mut script = Command::new(tools::program("script"))
             .args(["-q", "-f", "-c", &shell, "/dev/null"])
@@ -68,32 +80,36 @@ impl Terminal {
             .spawn()
             .unwrap();
         let (mut out, keys) = (script.stdout.take().unwrap(), script.stdin.take().unwrap());
-        let seen = Arc::new(Mutex::new(String::new()));
+        let [rows, columns] = [SIZE.0, SIZE.1].map(|side| NonZeroU16::new(side).unwrap());
+        let screen = vt100::Parser::new(rows, columns, 0);
+        let seen = Arc::new(Mutex::new(Seen { written: String::new(), screen }));
         let kept = Arc::clone(&seen);
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(read @ 1..) = out.read(&mut bytes) {
-                kept.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..read]));
+                let mut kept = kept.lock().unwrap();
+                kept.written.push_str(&String::from_utf8_lossy(&bytes[..read]));
+                kept.screen.process(&bytes[..read]);
             }
         });
         Terminal { script, keys, seen }
     }
 
-    /// Presses keys, and waits until something new is on the screen.
+    /// Presses keys, and waits until this is on the screen.
     fn press(&mut self, keys: &str, expected: &str) {
-        let before = self.seen().len();
         self.keys.write_all(keys.as_bytes()).unwrap();
-        self.sees(before, expected);
+        self.sees(expected);
     }
 
-    /// Waits until this was written behind a place.
-    fn sees(&self, from: usize, expected: &str) {
-        let begun = || self.seen().get(from..).is_some_and(|text| text.contains(expected));
-        wait::until(&format!("{expected:?} on the screen"), begun);
+    /// Waits until this is on the screen.
+    fn sees(&self, expected: &str) {
+        let shows = || self.seen.lock().unwrap().screen.screen().contents().contains(expected);
+        wait::until(&format!("{expected:?} on the screen"), shows);
     }
 
+    /// All that was written.
     fn seen(&self) -> String {
-        self.seen.lock().unwrap().clone()
+        self.seen.lock().unwrap().written.clone()
     }
 
     /// The rest of the line behind a word.
@@ -135,7 +151,7 @@ fn keys_drain_a_server_and_the_screen_outlives_the_daemon() {
     let place = Place::new(&Setup::http(&addresses(&origins)));
     let process = place.start();
     let mut terminal = Terminal::open(&place);
-    terminal.sees(0, "[services]");
+    terminal.sees("[services]");
     terminal.press("\t", "[servers]");
     terminal.press("j", "> web/b");
     terminal.press("d", "drain web/b? y/n");
@@ -148,13 +164,11 @@ fn keys_drain_a_server_and_the_screen_outlives_the_daemon() {
     terminal.press("//B\r", "only '/B'");
     terminal.press("e", "enable web/b? y/n");
 
-    let from = terminal.seen().len();
     drop(process);
-    terminal.sees(from, "the daemon has not answered for");
+    terminal.sees("the daemon has not answered for");
     terminal.press("y", "enable web/b: no daemon at ");
-    let from = terminal.seen().len();
     let _process = place.start();
-    terminal.sees(from, "another process answers now");
+    terminal.sees("another process answers now");
     terminal.keys.write_all(b"q").unwrap();
     terminal.is_given_back();
 }
@@ -166,13 +180,13 @@ fn the_terminal_is_given_back_on_every_way_out() {
     let _process = place.start();
     for key in ["q", "\x03"] {
         let mut terminal = Terminal::open(&place);
-        terminal.sees(0, "[services]");
+        terminal.sees("[services]");
         terminal.keys.write_all(key.as_bytes()).unwrap();
         terminal.is_given_back();
     }
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let mut terminal = Terminal::open(&place);
-        terminal.sees(0, "[services]");
+        terminal.sees("[services]");
         kill_process(terminal.pid(), signal).unwrap();
         terminal.is_given_back();
     }
@@ -184,7 +198,7 @@ fn it_ends_with_its_terminal() {
     let place = Place::new(&Setup::http(&addresses(&origins)));
     let _process = place.start();
     let mut terminal = Terminal::open(&place);
-    terminal.sees(0, "[services]");
+    terminal.sees("[services]");
     let pid = terminal.pid();
     // As when the connection is lost over which somebody looks.
     terminal.script.kill().unwrap();
