@@ -2,10 +2,15 @@
 //!
 //! What keys do and what is seen is decided in `top::view`; the terminal is `top::shell`'s.
 
+mod canvas;
 mod frame;
 mod head;
 mod help;
+mod history;
 mod keys;
+mod order;
+mod panels;
+mod print;
 mod rows;
 #[cfg(test)]
 mod sample;

@@ -2,6 +2,8 @@
 
 use std::io::IsTerminal;
 
+use ratatui::style::{Color, Modifier, Style};
+
 /// What a colour means here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
@@ -38,6 +40,7 @@ impl Paint {
     }
 
     /// Never.
+    #[cfg(test)]
     pub fn off() -> Self {
         Paint { on: false }
     }
@@ -46,6 +49,20 @@ impl Paint {
     #[cfg(test)]
     pub fn fixed(on: bool) -> Self {
         Paint { on }
+    }
+
+    /// A colour as the screen's library has it.
+    pub fn style(self, colour: Colour) -> Style {
+        let style = Style::new();
+        match colour {
+            _ if !self.on => style,
+            Colour::Good => style.fg(Color::Green),
+            Colour::Doubt => style.fg(Color::Yellow),
+            Colour::Bad => style.fg(Color::Red),
+            Colour::Quiet => style.add_modifier(Modifier::DIM),
+            Colour::Strong => style.add_modifier(Modifier::BOLD),
+            Colour::Chosen => style.add_modifier(Modifier::REVERSED),
+        }
     }
 
     /// `text` in a colour.

@@ -44,6 +44,13 @@ impl Cell {
             colour: Some(colour),
         }
     }
+
+    /// What is coloured of it, the colour, and the rest.
+    pub fn parts(&self) -> (&str, Option<Colour>, &str) {
+        let cut = self.text.char_indices().nth(self.lead).map_or(self.text.len(), |(at, _)| at);
+        let (lead, rest) = self.text.split_at(cut);
+        (lead, self.colour, rest)
+    }
 }
 
 impl<T: Into<String>> From<T> for Cell {
@@ -164,9 +171,7 @@ impl Cell {
     /// With its colour, and its width without.
     fn painted(&self, paint: Paint) -> (String, usize) {
         let plain = self.text.chars().count();
-        let Some(colour) = self.colour else { return (self.text.clone(), plain) };
-        let cut = self.text.char_indices().nth(self.lead).map_or(self.text.len(), |(at, _)| at);
-        let (lead, rest) = self.text.split_at(cut);
+        let (lead, Some(colour), rest) = self.parts() else { return (self.text.clone(), plain) };
         (format!("{}{rest}", paint.text(colour, lead)), plain)
     }
 }

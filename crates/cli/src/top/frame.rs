@@ -1,174 +1,236 @@
-//! A view as text: one screen of it, or all of it. Pure; drawing is `shell`'s.
+//! A view on a screen of any size. Pure: it fills a frame's cells; the terminal is `canvas`'s.
 
 use std::time::Duration;
 
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{
+    Block, Borders, Cell, Clear, HighlightSpacing, Padding, Paragraph, Row, Scrollbar,
+    ScrollbarOrientation, ScrollbarState, Table, Tabs,
+};
+
 use super::head;
 use super::help::{HELP, HINT};
-use super::rows;
-use super::sheet::Sheet;
-use super::snapshot::Snapshot;
-use super::tab::Tab;
+use super::panels;
+use super::sheet::{Field, Sheet};
 use super::view::{Mode, View};
 use crate::show::paint::{Colour, Paint};
 use crate::show::plain::plain;
-use crate::show::table::{Table, wrap};
+use crate::show::table::{Align, wrap};
 
 /// Lower screens leave out what is above the table.
-const LOW: usize = 12;
+const LOW: u16 = 12;
 /// Lines that one sentence may take of a screen.
 const SENTENCE: usize = 3;
-/// What marks the chosen line, also without colours, and what stands before the others.
-const MARKS: [&str; 2] = ["> ", "  "];
+/// What marks the chosen line, also without colours.
+const MARK: &str = "> ";
+/// Between two columns.
+const GAP: u16 = 2;
+/// What a popup takes beside its text: a frame, and a column on each side.
+const POPUP: (u16, u16) = (4, 2);
 
-/// A screen of so many columns and rows.
-pub fn screen(view: &mut View, size: (usize, usize), now: Duration, paint: Paint) -> String {
-    let (columns, rows) = size;
-    let mut lines = Vec::new();
-    let mut say = |text: &str, colour: Option<Colour>| {
-        for line in wrap(&plain(text).replace('\n', " "), columns).into_iter().take(SENTENCE) {
-            lines.push(colour.map_or(line.clone(), |colour| paint.text(colour, &line)));
-        }
-    };
-    if rows >= LOW {
-        say(&head::title(view.snapshot()), None);
+/// Draws all of it.
+pub fn draw(frame: &mut Frame<'_>, view: &mut View, now: Duration, paint: Paint) {
+    let area = frame.area();
+    let above = above(view, area, now, paint);
+    let lines = u16::try_from(above.len()).unwrap_or(u16::MAX);
+    let [said, panels, tabs, notice, table, hint] = Layout::vertical([
+        Constraint::Length(lines),
+        Constraint::Length(panels::height(view, area)),
+        Constraint::Length(1),
+        Constraint::Length(1),
+        Constraint::Fill(1),
+        Constraint::Length(1),
+    ])
+    .areas(area);
+    frame.render_widget(Paragraph::new(above), said);
+    panels::draw(frame, view, panels, paint);
+    frame.render_widget(names(view, paint), tabs);
+    let asks = matches!(view.mode(), Mode::Question(_));
+    if let Some((text, colour)) = view.notice(now).filter(|_| !asks) {
+        let line = plain(&text).replace('\n', " ");
+        frame.render_widget(Line::styled(line, paint.style(colour)), notice);
     }
-    match view.stale(now) {
-        Some(stale) => say(&stale, Some(Colour::Bad)),
-        None if rows >= LOW => about(view.snapshot(), &mut say),
-        None => {}
+    sheet(frame, view, table, paint);
+    frame.render_widget(Line::styled(HINT, paint.style(Colour::Quiet)), hint);
+    match view.mode() {
+        Mode::Question(order) => popup(frame, " order ", &format!("{}? y/n", order.words()), paint),
+        Mode::Help => popup(frame, " keys ", HELP, paint),
+        Mode::Table | Mode::Filter => {}
     }
-    if *view.mode() == Mode::Help {
-        HELP.lines().for_each(|line| say(line, None));
-    } else {
-        // Two lines above the table, its headings, and the last line are not for its rows.
-        let notice = view.notice(now);
-        lines.push(String::new());
-        let place = lines.len() - 1;
-        let said =
-            notice.map(|(text, colour)| paint.text(colour, &plain(&text).replace('\n', " ")));
-        lines.push(cut(&said.unwrap_or_default(), columns));
-        let holds = rows.saturating_sub(lines.len() + 2).max(1);
-        let (shown, terms) = table(view, columns, holds, paint);
-        lines[place] = cut(&format!("{}  {terms}", tabs(view, paint)), columns);
-        lines.extend(shown);
-    }
-    lines.truncate(rows.saturating_sub(1));
-    lines.resize(rows.saturating_sub(1), String::new());
-    lines.push(cut(&paint.text(Colour::Quiet, HINT), columns));
-    lines.join("\n") + "\n"
 }
 
-/// Room and warnings.
-fn about(snapshot: &Snapshot, say: &mut impl FnMut(&str, Option<Colour>)) {
-    let (text, scarce) = head::headroom(snapshot);
-    say(&text, scarce.then_some(Colour::Doubt));
-    if let Some(first) = snapshot.status.warnings.first() {
+/// Sentences above everything: what passes in all, and what is wrong.
+fn above(view: &View, area: Rect, now: Duration, paint: Paint) -> Vec<Line<'static>> {
+    let (snapshot, mut lines) = (view.snapshot(), Vec::new());
+    let mut say = |text: &str, colour: Option<Colour>| {
+        let style = colour.map(|colour| paint.style(colour)).unwrap_or_default();
+        let text = plain(text).replace('\n', " ");
+        let wrapped = wrap(&text, usize::from(area.width)).into_iter().take(SENTENCE);
+        lines.extend(wrapped.map(|line| Line::styled(line, style)));
+    };
+    let low = area.height < LOW;
+    if !low {
+        say(&head::title(snapshot), Some(Colour::Strong));
+    }
+    if let Some(stale) = view.stale(now) {
+        say(&stale, Some(Colour::Bad));
+        return lines;
+    }
+    if !low && panels::height(view, area) == 0 {
+        let (text, scarce) = head::headroom(snapshot);
+        say(&text, scarce.then_some(Colour::Doubt));
+    }
+    if let Some(first) = snapshot.status.warnings.first().filter(|_| !low) {
         let more = match snapshot.status.warnings.len() {
             1 => String::new(),
             all => format!(" ({} more in `steelyard status`)", all - 1),
         };
         say(&format!("warning: {first}{more}"), Some(Colour::Doubt));
     }
+    lines
 }
 
-/// The views, the present one marked.
-fn tabs(view: &View, paint: Paint) -> String {
-    let one = |tab: Tab| match tab == view.tab() {
-        true => paint.text(Colour::Strong, &format!("[{}]", tab.name())),
-        false => format!(" {} ", tab.name()),
+/// The views, the present one marked, also without colours.
+fn names(view: &View, paint: Paint) -> Tabs<'static> {
+    let all = view.snapshot().tabs();
+    let present = all.iter().position(|tab| *tab == view.tab());
+    let name = |(at, name): (usize, &str)| match Some(at) == present {
+        true => format!("[{name}]"),
+        false => format!(" {name} "),
     };
-    view.snapshot().tabs().into_iter().map(one).collect::<Vec<_>>().concat()
+    let names = all.iter().map(|tab| tab.name()).enumerate().map(name);
+    Tabs::new(names.collect::<Vec<_>>())
+        .select(present)
+        .divider("")
+        .padding("", "")
+        .highlight_style(paint.style(Colour::Strong))
 }
 
-/// The part of the table that is seen, and which part that is.
-fn table(view: &mut View, columns: usize, holds: usize, paint: Paint) -> (Vec<String>, String) {
-    let (sheet, at) = view.listed();
-    let terms = view.terms();
+/// The part of the table that is seen, with the chosen line on it.
+fn sheet(frame: &mut Frame<'_>, view: &mut View, area: Rect, paint: Paint) {
+    let (sheet, _) = view.listed();
     let all = sheet.rows.len();
+    let low = frame.area().height < LOW;
+    let block = Block::new().border_style(paint.style(Colour::Quiet));
+    let block = if low { block } else { block.borders(Borders::TOP) };
+    let inner = block.inner(area);
+    let titled = |text: String| if low { block } else { block.title(text) };
+    // The first line is for headings.
+    let holds = usize::from(inner.height.saturating_sub(1).max(1));
+    let terms = view.terms();
     if all == 0 {
         let why = match view.sheet(view.tab()).rows.is_empty() {
             true => view.tab().empty(),
             false => "the filter leaves nothing: / changes it, escape clears it",
         };
-        return (vec![cut(&format!("{}{why}", MARKS[1]), columns)], terms);
+        let block = titled(format!(" {terms} "));
+        frame.render_widget(Paragraph::new(format!("  {why}")).block(block), area);
+        return;
     }
-    let first = view.scroll(at, all, holds);
+    let scrolls = all > holds;
+    let columns = inner.width.saturating_sub(if scrolls { GAP } else { 0 });
+    let place = view.place(all, holds);
+    frame.render_stateful_widget(
+        table(&sheet, columns, paint),
+        Rect { width: columns, ..inner },
+        place,
+    );
+    let first = place.offset();
     let last = all.min(first + holds);
-    let painted = render(&sheet, paint);
-    let bare = render(&sheet, Paint::off());
-    let mut lines = Vec::with_capacity(holds + 1);
-    lines.extend(painted.first().map(|heads| cut(&format!("{}{heads}", MARKS[1]), columns)));
-    for row in first..last {
-        // Headings are line 0.
-        let text = if row == at { bare.get(row + 1) } else { painted.get(row + 1) };
-        let text = text.map_or("", String::as_str);
-        lines.push(match row == at {
-            false => cut(&format!("{}{text}", MARKS[1]), columns),
-            true => {
-                let line = cut(&format!("{}{text}", MARKS[0]), columns);
-                paint.text(Colour::Chosen, &format!("{line:<columns$}"))
-            }
-        });
+    frame.render_widget(titled(format!(" {terms}, {}-{last} of {all} ", first + 1)), area);
+    if scrolls {
+        let mut state = ScrollbarState::new(all.saturating_sub(holds) + 1)
+            .position(first)
+            .viewport_content_length(holds);
+        let bar = Scrollbar::new(ScrollbarOrientation::VerticalRight)
+            .begin_symbol(None)
+            .end_symbol(None)
+            .style(paint.style(Colour::Quiet));
+        frame.render_stateful_widget(bar, inner, &mut state);
     }
-    (lines, format!("{terms}, {}-{last} of {all}", first + 1))
 }
 
-/// Everything, or one view, once.
-pub fn whole(snapshot: &Snapshot, only: Option<Tab>, columns: usize, paint: Paint) -> String {
-    let (room, scarce) = head::headroom(snapshot);
-    let room = if scarce { paint.text(Colour::Doubt, &room) } else { room };
-    let mut out = format!("{}\n{room}\n", head::title(snapshot));
-    for warning in &snapshot.status.warnings {
-        out.push_str(&format!("{} {}\n", paint.text(Colour::Doubt, "warning:"), plain(warning)));
-    }
-    for tab in only.map_or_else(|| snapshot.tabs(), |tab| vec![tab]) {
-        let sheet = rows::sheet(tab, snapshot);
-        out.push('\n');
-        if sheet.rows.is_empty() {
-            out.push_str(&format!("{}\n", tab.empty()));
-        }
-        for line in render(&sheet, paint) {
-            out.push_str(&format!("{}\n", cut(&line, columns)));
-        }
-    }
-    out
+/// Columns from the left, as many as have room; the very last takes what is left.
+fn table(sheet: &Sheet, columns: u16, paint: Paint) -> Table<'static> {
+    let heads = sheet
+        .columns
+        .iter()
+        .map(|(name, align)| aligned(Line::styled(*name, paint.style(Colour::Strong)), *align));
+    let cells = |fields: &[Field]| {
+        let fields = fields.iter().zip(sheet.columns);
+        Row::new(
+            fields
+                .map(|(field, (_, align))| aligned(line(field, paint), *align))
+                .collect::<Vec<_>>(),
+        )
+    };
+    Table::new(sheet.rows.iter().map(|row| cells(&row.fields)), widths(sheet, columns))
+        .header(Row::new(heads.collect::<Vec<_>>()))
+        .column_spacing(GAP)
+        .highlight_symbol(MARK)
+        .highlight_spacing(HighlightSpacing::Always)
+        .row_highlight_style(paint.style(Colour::Chosen))
 }
 
-/// Headings and rows, a line each, as wide as they are.
-fn render(sheet: &Sheet, paint: Paint) -> Vec<String> {
-    let mut table = Table::new(sheet.columns);
-    for row in &sheet.rows {
-        table.row(row.fields.iter().map(|field| field.cell.clone()).collect());
+/// How wide each column is that has room: words may be cut, numbers are whole or absent.
+fn widths(sheet: &Sheet, columns: u16) -> Vec<Constraint> {
+    let mark = u16::try_from(MARK.len()).unwrap_or(0);
+    let mut left = columns.saturating_sub(mark);
+    let last = sheet.columns.len().saturating_sub(1);
+    let mut widths = Vec::with_capacity(sheet.columns.len());
+    for (column, (name, align)) in sheet.columns.iter().enumerate() {
+        let widest = sheet.rows.iter().filter_map(|row| row.fields.get(column)).map(width).max();
+        let wanted = u16::try_from(widest.unwrap_or(0).max(name.len())).unwrap_or(u16::MAX);
+        if left == 0 || (*align == Align::Right && wanted > left) {
+            break;
+        }
+        let width = if column == last { left } else { wanted.min(left) };
+        left = left.saturating_sub(width).saturating_sub(GAP);
+        widths.push(Constraint::Length(width));
     }
-    table.render(usize::MAX, paint).lines().map(str::to_owned).collect()
+    widths
 }
 
-/// At most so many columns of a line; its colours take none, and end with it.
-fn cut(line: &str, columns: usize) -> String {
-    let mut out = String::new();
-    let (mut filled, mut escape, mut coloured) = (0, false, false);
-    for letter in line.chars() {
-        if !escape && letter != '\x1b' {
-            if filled == columns {
-                if coloured {
-                    out.push_str(PLAIN);
-                }
-                return out;
-            }
-            filled += 1;
-        }
-        out.push(letter);
-        let ended = escape && letter == 'm';
-        escape = letter == '\x1b' || escape && !ended;
-        if ended {
-            coloured = !out.ends_with(PLAIN);
-        }
-    }
-    out
+/// Columns of the screen that a field takes.
+fn width(field: &Field) -> usize {
+    let (lead, _, rest) = field.cell.parts();
+    Span::raw(lead).width() + Span::raw(rest).width()
 }
 
-/// What ends a colour.
-const PLAIN: &str = "\x1b[0m";
+fn aligned(line: Line<'static>, align: Align) -> Cell<'static> {
+    match align {
+        Align::Left => Cell::new(line),
+        Align::Right => Cell::new(line.right_aligned()),
+    }
+}
+
+/// A field with its colour.
+fn line(field: &Field, paint: Paint) -> Line<'static> {
+    let (lead, colour, rest) = field.cell.parts();
+    let style = colour.map(|colour| paint.style(colour)).unwrap_or_default();
+    Line::from(vec![Span::styled(lead.to_owned(), style), Span::raw(rest.to_owned())])
+}
+
+/// Text in a frame above the middle of the screen.
+fn popup(frame: &mut Frame<'_>, title: &'static str, text: &str, paint: Paint) {
+    let area = frame.area();
+    let room = usize::from(area.width.saturating_sub(POPUP.0));
+    let lines: Vec<Line<'_>> =
+        text.lines().flat_map(|line| wrap(line, room)).map(Line::from).collect();
+    let side = |length: usize| u16::try_from(length).unwrap_or(u16::MAX);
+    let widest = lines.iter().map(Line::width).max().unwrap_or(0).max(title.len());
+    let width = side(widest).saturating_add(POPUP.0).min(area.width);
+    let height = side(lines.len()).saturating_add(POPUP.1).min(area.height);
+    let place = area.centered(Constraint::Length(width), Constraint::Length(height));
+    let block = Block::bordered()
+        .title(title)
+        .padding(Padding::horizontal(1))
+        .border_style(paint.style(Colour::Strong));
+    frame.render_widget(Clear, place);
+    frame.render_widget(Paragraph::new(lines).block(block), place);
+}
 
 #[cfg(test)]
 mod tests;

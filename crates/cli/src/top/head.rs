@@ -29,18 +29,41 @@ pub fn title(snapshot: &Snapshot) -> String {
     text
 }
 
-/// What is scarce, and how much of it is left; whether it is scarce by now.
-pub fn headroom(snapshot: &Snapshot) -> (String, bool) {
-    let process = &snapshot.report.process;
-    let files = process.descriptors;
-    let mut scarce = short(files.in_use, files.limit);
-    let mut parts = vec![format!("descriptors {} of {}", count(files.in_use), count(files.limit))];
+/// A limit, and how much of it is in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// What is limited, and how much of it there is, in words.
+    pub text: String,
+    /// In use.
+    pub used: u64,
+    /// The most.
+    pub all: u64,
+}
+
+impl Limit {
+    /// The part that is in use, from 0 to 1.
+    pub fn ratio(&self) -> f64 {
+        if self.all == 0 { 0.0 } else { (self.used as f64 / self.all as f64).clamp(0.0, 1.0) }
+    }
+
+    /// Four fifths are in use, from which on the daemon alarms too.
+    pub fn is_short(&self) -> bool {
+        self.all > 0 && self.used.saturating_mul(5) >= self.all.saturating_mul(4)
+    }
+}
+
+/// What may become scarce: descriptors, the fewest source ports, the fullest server of those with a limit.
+pub fn limits(snapshot: &Snapshot) -> Vec<Limit> {
+    let files = snapshot.report.process.descriptors;
+    let text = format!("descriptors {} of {}", count(files.in_use), count(files.limit));
+    let mut limits = vec![Limit { text, used: files.in_use, all: files.limit }];
     let tightest = |port: &&PortReport| port.left;
     if let Some(port) = snapshot.report.ports.iter().min_by_key(tightest) {
-        let all = u64::from(port.in_use) + u64::from(port.left);
-        scarce |= short(u64::from(port.in_use), all);
-        let (left, all) = (count(u64::from(port.left)), count(all));
-        parts.push(format!("source ports left {left} of {all} to {}", port.destination));
+        let used = u64::from(port.in_use);
+        let all = used + u64::from(port.left);
+        let left = count(u64::from(port.left));
+        let text = format!("source ports left {left} of {} to {}", count(all), port.destination);
+        limits.push(Limit { text, used, all });
     }
     let servers = snapshot
         .status
@@ -52,15 +75,24 @@ pub fn headroom(snapshot: &Snapshot) -> (String, bool) {
         u64::from(server.connections) * 1000 / u64::from(*cap).max(1)
     };
     if let Some((pool, server, cap)) = capped.max_by_key(fullest) {
-        scarce |= short(u64::from(server.connections), u64::from(cap));
-        let (open, cap) = (count(u64::from(server.connections)), count(u64::from(cap)));
-        parts.push(format!("connections {open} of {cap} to {pool}/{}", server.name));
+        let (used, all) = (u64::from(server.connections), u64::from(cap));
+        let (open, cap) = (count(used), count(all));
+        let text = format!("connections {open} of {cap} to {pool}/{}", server.name);
+        limits.push(Limit { text, used, all });
     }
-    parts.push(format!("resident {}", bytes(process.resident_bytes)));
-    (format!("headroom: {}", parts.join("; ")), scarce)
+    limits
 }
 
-/// Four fifths are in use, from which on the daemon alarms too.
-fn short(used: u64, all: u64) -> bool {
-    all > 0 && used.saturating_mul(5) >= all.saturating_mul(4)
+/// What stays in memory.
+pub fn resident(snapshot: &Snapshot) -> String {
+    format!("resident {}", bytes(snapshot.report.process.resident_bytes))
+}
+
+/// All limits in a sentence; whether one is scarce by now.
+pub fn headroom(snapshot: &Snapshot) -> (String, bool) {
+    let limits = limits(snapshot);
+    let scarce = limits.iter().any(Limit::is_short);
+    let mut parts: Vec<String> = limits.into_iter().map(|limit| limit.text).collect();
+    parts.push(resident(snapshot));
+    (format!("headroom: {}", parts.join("; ")), scarce)
 }

@@ -55,8 +55,7 @@ fn services(snapshot: &Snapshot) -> Vec<Row> {
         let report = counted.get(name);
         let packets = forwarded.get(name);
         let phases = report.map_or(&[][..], |report| &report.counts.phases);
-        let taken = report.map_or(0.0, |report| report.counts.requests.requests.rate)
-            + packets.map_or(0.0, |packets| chosen(&packets.servers));
+        let taken = taken(report.copied(), packets.copied());
         let failing = report.map_or(0.0, |report| failures(&report.counts.causes))
             + packets.map_or(0.0, |packets| dropped(&packets.outcomes));
         let flows = packets.map_or(0, |packets| u64::from(packets.flows));
@@ -77,6 +76,23 @@ fn services(snapshot: &Snapshot) -> Vec<Row> {
         Row { id: name.to_owned(), fields, server: None }
     };
     snapshot.status.services.iter().map(line).collect()
+}
+
+/// What each service takes a second, as configured.
+pub fn rates(snapshot: &Snapshot) -> Vec<(String, f64)> {
+    let named = |name: &str| {
+        let report = snapshot.report.services.iter().find(|one| one.name == name);
+        let packets = forwarding(snapshot).iter().find(|one| one.name == name);
+        taken(report, packets)
+    };
+    let services = snapshot.status.services.iter();
+    services.map(|service| (service.name.clone(), named(&service.name))).collect()
+}
+
+/// Requests, and new connections of packets, a second.
+fn taken(report: Option<&ServiceReport>, packets: Option<&PacketService>) -> f64 {
+    report.map_or(0.0, |report| report.counts.requests.requests.rate)
+        + packets.map_or(0.0, |packets| chosen(&packets.servers))
 }
 
 const SERVERS: &[(&str, Align)] = &[

@@ -1,9 +1,9 @@
 //! Snapshots for tests of the screen. Tests only.
 
 use api::types::{
-    CauseCount, Counter, Evidence, PhaseTimes, PoolReport, PoolStatus, Process, Report,
-    ServerReport, ServerStatus, ServiceCounts, ServiceReport, ServiceState, ServiceStatus, Source,
-    Status,
+    CauseCount, Counter, Descriptors, Evidence, PhaseTimes, PoolReport, PoolStatus, Process,
+    Report, ServerReport, ServerStatus, ServiceCounts, ServiceReport, ServiceState, ServiceStatus,
+    Source, Status,
 };
 use model::cause::Side;
 use model::config::Admin;
@@ -126,7 +126,10 @@ fn report(servers: &[(&str, f64)]) -> Report {
         }],
         ports: Vec::new(),
         headroom: Vec::new(),
-        process: Process::default(),
+        process: Process {
+            descriptors: Descriptors { in_use: 12, limit: 1024 },
+            ..Process::default()
+        },
         packets: None,
         names: Vec::new(),
     }

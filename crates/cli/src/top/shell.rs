@@ -11,28 +11,30 @@ use api::{CallError, Client};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
-use super::frame;
+use super::canvas::Canvas;
 use super::keys::meaning;
+use super::order::Order;
+use super::print;
 use super::snapshot::Snapshot;
 use super::tab::Tab;
-use super::view::{Order, Step, View};
+use super::view::{Step, View};
 use crate::end::{End, Failure};
 use crate::show::keyboard::Keyboard;
 use crate::show::paint::Paint;
-use crate::show::screen::{self, Screen};
+use crate::show::screen;
 
 /// What a look may take beyond the time that it covers.
 const LOOK_MAX: Duration = Duration::from_secs(5);
 /// Before the daemon is asked again after it did not answer, at most.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How often the screen is drawn when nothing happens: ages grow.
+/// How often is looked whether what is said has grown older.
 const TICK: Duration = Duration::from_secs(1);
 
 /// Prints one frame.
 pub async fn once(client: &Client, every: Duration, only: Option<Tab>) -> Result<End, Failure> {
     let snapshot = look(client.clone(), Some(every), Duration::ZERO).await?;
     let columns = if screen::is_terminal() { screen::size().0 } else { usize::MAX };
-    screen::print(&frame::whole(&snapshot, only, columns, Paint::for_stdout()))?;
+    screen::print(&print::whole(&snapshot, only, columns, Paint::for_stdout()))?;
     Ok(End::Done)
 }
 
@@ -47,15 +49,18 @@ pub async fn live(client: &Client, every: Duration, tab: Option<Tab>) -> Result<
     };
     let mut view = View::new(first, every, tab, begun.elapsed());
     let mut keyboard = Keyboard::open(meaning)?;
-    let mut screen = Screen::open(true)?;
+    let mut canvas = Canvas::open()?;
     let mut tick = interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut looking: UnderWay<Snapshot> =
         Some(Box::pin(look(client.clone(), Some(every), Duration::ZERO)));
     let mut ordering: UnderWay<ServerChanged> = None;
+    let mut as_drawn = false;
     loop {
-        let text = frame::screen(&mut view, screen::size(), begun.elapsed(), Paint::for_stdout());
-        screen.draw(&text)?;
+        if !as_drawn {
+            canvas.draw(&mut view, begun.elapsed())?;
+        }
+        as_drawn = false;
         tokio::select! {
             () = signals.any() => return Ok(End::Done),
             key = keyboard.next() => match view.press(key) {
@@ -77,7 +82,7 @@ pub async fn live(client: &Client, every: Duration, tab: Option<Tab>) -> Result<
                 looking = Some(Box::pin(look(client.clone(), Some(every), wait)));
             }
             answer = finished(&mut ordering) => view.answered(&answer),
-            _ = tick.tick() => {}
+            _ = tick.tick() => as_drawn = !view.ages(begun.elapsed()),
         }
     }
 }

@@ -7,42 +7,22 @@ use std::time::Duration;
 
 use api::CallError;
 use api::types::{ServerAction, ServerChanged};
+use ratatui::widgets::TableState;
 
+use super::history::History;
 use super::keys::Key;
+use super::order::{self, Order};
 use super::rows;
 use super::sheet::{Row, Sheet};
 use super::snapshot::Snapshot;
 use super::tab::Tab;
 use crate::show::paint::Colour;
-use crate::show::unit::{count, span};
+use crate::show::unit::span;
 
 /// How much longer than the time between two looks an answer may take before what is seen counts as old.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Letters of a filter; names are not longer.
 const FILTER_MAX: usize = 64;
-
-/// An order to one server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
-    /// Its pool.
-    pub pool: String,
-    /// Its name.
-    pub server: String,
-    /// What is ordered.
-    pub action: ServerAction,
-}
-
-impl Order {
-    /// As a person says it: `drain web/a`.
-    pub fn words(&self) -> String {
-        let verb = match self.action {
-            ServerAction::Drain => "drain",
-            ServerAction::Enable => "enable",
-            _ => "disable",
-        };
-        format!("{verb} {}/{}", self.pool, self.server)
-    }
-}
 
 /// What a key asks of the shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,10 +53,8 @@ pub enum Mode {
 struct Pick {
     /// The line that is chosen; it keeps being so wherever it moves.
     id: Option<String>,
-    /// Where it was: what is chosen when it has gone.
-    index: usize,
-    /// The first line on the screen.
-    offset: usize,
+    /// Where it was, which is chosen when it has gone, and the first line on the screen.
+    table: TableState,
     /// The column that is sorted by.
     sort: Option<usize>,
 }
@@ -97,6 +75,7 @@ pub struct View {
     paused: bool,
     message: Option<(String, Colour)>,
     under_way: Option<Order>,
+    history: History,
     /// Lines that a screen holds, for a page up or down.
     page: usize,
 }
@@ -117,8 +96,10 @@ impl View {
             paused: false,
             message: None,
             under_way: None,
+            history: History::default(),
             page: 1,
         };
+        view.history.add(rows::rates(&view.snapshot));
         view.settle();
         view
     }
@@ -135,6 +116,7 @@ impl View {
             self.message = Some((text, Colour::Doubt));
         }
         (self.snapshot, self.seen_at) = (snapshot, now);
+        self.history.add(rows::rates(&self.snapshot));
         self.settle();
     }
 
@@ -148,7 +130,7 @@ impl View {
         let Some(order) = self.under_way.take() else { return };
         let words = order.words();
         self.message = Some(match answer {
-            Ok(changed) => (format!("{words}: {}", outcome(changed)), Colour::Good),
+            Ok(changed) => (format!("{words}: {}", order::outcome(changed)), Colour::Good),
             Err(error) if error.is_refusal() => (format!("{words}: refused: {error}"), Colour::Bad),
             Err(error) => (format!("{words}: {error}"), Colour::Bad),
         });
@@ -249,7 +231,8 @@ impl View {
         let last = sheet.rows.len().saturating_sub(1);
         let at = to(at, self.page, last).min(last);
         let pick = self.picks.entry(self.tab).or_default();
-        (pick.index, pick.id) = (at, sheet.rows.get(at).map(|row| row.id.clone()));
+        pick.table.select(Some(at));
+        pick.id = sheet.rows.get(at).map(|row| row.id.clone());
     }
 
     fn turn(&mut self, by: isize) {
@@ -282,7 +265,8 @@ impl View {
         sheet.sort(pick.sort);
         let is = |row: &Row| Some(&row.id) == pick.id.as_ref();
         let last = sheet.rows.len().saturating_sub(1);
-        let at = sheet.rows.iter().position(is).unwrap_or(pick.index.min(last));
+        let before = pick.table.selected().unwrap_or(0);
+        let at = sheet.rows.iter().position(is).unwrap_or(before.min(last));
         (sheet, at)
     }
 
@@ -291,13 +275,22 @@ impl View {
         rows::sheet(tab, &self.snapshot)
     }
 
-    /// The first line on a screen that holds so many, with line `at` of `all` on it.
-    pub fn scroll(&mut self, at: usize, all: usize, holds: usize) -> usize {
+    /// The table's place on a screen that holds so many of all its lines, none of them left empty.
+    pub fn place(&mut self, all: usize, holds: usize) -> &mut TableState {
         self.page = holds.max(1);
-        let pick = self.picks.entry(self.tab).or_default();
-        let lowest = (at + 1).saturating_sub(self.page);
-        pick.offset = pick.offset.clamp(lowest, at.max(lowest)).min(all.saturating_sub(self.page));
-        pick.offset
+        let table = &mut self.picks.entry(self.tab).or_default().table;
+        *table.offset_mut() = table.offset().min(all.saturating_sub(self.page));
+        table
+    }
+
+    /// What services took at the last looks.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Whether what is said grows older by itself.
+    pub fn ages(&self, now: Duration) -> bool {
+        self.paused || self.stale(now).is_some()
     }
 
     /// What is shown.
@@ -369,20 +362,6 @@ fn seconds(age: Duration) -> String {
         known @ 1..60 => format!("{known} s"),
         known => span(known.saturating_mul(1000)),
     }
-}
-
-/// What became of the server that was selected.
-fn outcome(changed: &ServerChanged) -> String {
-    let each = changed.servers.iter().map(|one| {
-        let before = if one.changed { "" } else { " as before" };
-        let left = count(u64::from(one.in_flight));
-        format!("{}/{} is {}{before}, {left} in flight", one.pool, one.server, one.state.name())
-    });
-    let mut text = each.collect::<Vec<_>>().join("; ");
-    if let Some(file) = &changed.saved {
-        text.push_str(&format!("; written to {file}"));
-    }
-    text
 }
 
 /// One further or back among so many, and around at the ends.

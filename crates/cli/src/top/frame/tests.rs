@@ -1,8 +1,15 @@
-//! Screens of many sizes, and the one frame that is printed.
+//! Screens of many sizes, as the library's terminal for tests has them.
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Cell as BufferCell;
+use ratatui::style::{Color, Modifier};
 
 use super::*;
+use crate::expect::expect;
 use crate::top::keys::Key;
 use crate::top::sample::snapshot;
+use crate::top::tab::Tab;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -10,85 +17,143 @@ fn view(tab: Tab, of: &[(&str, f64)]) -> View {
     View::new(snapshot(of), SECOND, Some(tab), Duration::ZERO)
 }
 
-fn plainly(view: &mut View, size: (usize, usize)) -> String {
-    screen(view, size, SECOND, Paint::off())
+/// What stands on a screen of this size.
+fn drawn(view: &mut View, size: (u16, u16), now: Duration, paint: Paint) -> TestBackend {
+    let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
+    terminal.draw(|frame| draw(frame, view, now, paint)).unwrap();
+    terminal.backend().clone()
 }
 
-#[test]
-fn a_screen_shows_the_servers_and_marks_the_choice() {
-    let mut view = view(Tab::Servers, &[("a", 1200.0), ("b", 0.25)]);
-    view.press(Key::Down);
-    let text = plainly(&mut view, (150, 14));
-    let lines: Vec<&str> = text.lines().collect();
-    let title = "steelyard 0.1.0 generation 7, up 5h2m: 1,200 requests/s, 0.50 failed/s, p50 850 us, \
-                 p99 1.2 ms, 0 in flight, over 1s";
-    assert_eq!(lines[0], title);
-    assert_eq!(lines[1], "headroom: descriptors 0 of 0; resident 0 B");
-    assert_eq!(lines[2], " services [servers] causes   as configured, 1-2 of 2");
-    assert_eq!(lines[4].split_whitespace().next(), Some("SERVER"));
-    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let a = ["web/a", "up", "1,200", "0", "-", "-", "1", "4", "1", "10.0.0.11:8080"];
-    assert_eq!(words(lines[5])[..10], a);
-    assert!(lines[5].ends_with("for 1m1s: http GET /healthz 200 in 1 ms"), "{}", lines[5]);
-    assert_eq!(words(lines[6])[..4], [">", "web/b", "up", "0.25"]);
-    assert_eq!((lines.len(), lines[13]), (14, HINT));
+/// Without colours; no line ends in spaces.
+fn plainly(view: &mut View, size: (u16, u16), now: Duration) -> String {
+    let backend = drawn(view, size, now, Paint::fixed(false));
+    let cells = &backend.buffer().content;
+    let bare = |cell: &BufferCell| cell.fg == Color::Reset && cell.modifier.is_empty();
+    assert!(cells.iter().all(bare), "{cells:?}");
+    let line = |cells: &[BufferCell]| {
+        let line: String = cells.iter().map(|cell| cell.symbol()).collect();
+        line.trim_end().to_owned() + "\n"
+    };
+    cells.chunks(usize::from(size.0)).map(line).collect()
 }
 
-#[test]
-fn no_screen_is_left_in_any_size() {
+/// A thousand servers.
+fn thousand(tab: Tab) -> View {
     let names: Vec<String> = (0..1000).map(|number| format!("s{number:03}")).collect();
-    let all: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
-    for of in [&all[..], &[]] {
-        for tab in [Tab::Services, Tab::Servers, Tab::Causes] {
-            let mut view = view(tab, of);
-            view.press(Key::End);
-            for size in [(1, 1), (10, 5), (39, 12), (80, 24), (500, 300)] {
-                for paint in [Paint::off(), Paint::fixed(true)] {
-                    let text = screen(&mut view, size, SECOND, paint);
-                    assert_eq!(text.lines().count(), size.1, "{size:?}");
-                    let widest = text.lines().map(width).max();
-                    assert!(widest <= Some(size.0), "{size:?}: {widest:?}");
-                    let opened = text.matches("\x1b[").count();
-                    assert_eq!(opened, text.matches("\x1b[0m").count() * 2, "{size:?}: {text:?}");
+    view(tab, &names.iter().map(|name| (name.as_str(), 1.0)).collect::<Vec<_>>())
+}
+
+/// Two services and some looks, with a limit that is nearly met.
+fn busy() -> View {
+    let look = |rate: f64| {
+        let mut look = snapshot(&[("a", rate), ("b", 0.25), ("long-name-of-a-server", rate / 3.0)]);
+        let mut quiet = look.status.services[0].clone();
+        quiet.name = "warehouse".to_owned();
+        look.status.services.push(quiet);
+        look.status.pools[0].servers[0].cap = Some(5);
+        look.status.warnings = vec!["a limit is near".to_owned(), "another".to_owned()];
+        look
+    };
+    let mut view = View::new(look(10.0), SECOND, Some(Tab::Servers), Duration::ZERO);
+    for second in 0..40 {
+        view.seen(look(f64::from(second * 37 % 100) * 12.0), Duration::ZERO);
+    }
+    view
+}
+
+#[test]
+fn screens() {
+    let keys = |keys: &[Key]| {
+        let mut view = busy();
+        keys.iter().for_each(|key| drop(view.press(*key)));
+        view
+    };
+    let down = [Key::Down];
+    let rows = [
+        ("top-80x24.txt", keys(&down), (80, 24)),
+        ("top-200x50.txt", keys(&down), (200, 50)),
+        ("top-low-100x14.txt", keys(&down), (100, 14)),
+        ("top-question-80x24.txt", keys(&[Key::Down, Key::Letter('d')]), (80, 24)),
+        ("top-help-80x24.txt", keys(&[Key::Letter('?')]), (80, 24)),
+        ("top-thousand-80x24.txt", thousand(Tab::Servers), (80, 24)),
+    ];
+    for (file, mut view, size) in rows {
+        let text = plainly(&mut view, size, SECOND);
+        expect(file, &text);
+        assert_eq!(text.lines().last(), Some(HINT), "{file}");
+    }
+}
+
+#[test]
+fn colours_say_what_is_well_and_what_is_chosen() {
+    let size = (120, 24);
+    let backend = drawn(&mut busy(), size, SECOND, Paint::fixed(true));
+    let text = plainly(&mut busy(), size, SECOND);
+    let style = |line: &str, word: &str| {
+        let row = text.lines().position(|text| text.contains(line)).unwrap();
+        let at = text.lines().nth(row).unwrap().split(word).next().unwrap().chars().count();
+        backend.buffer()[(u16::try_from(at).unwrap(), u16::try_from(row).unwrap())].style()
+    };
+    assert_eq!(style("web/b ", "up").fg, Some(Color::Green));
+    assert_eq!(style("80%", "█").fg, Some(Color::Red));
+    assert_eq!(style("warning:", "warning").fg, Some(Color::Yellow));
+    assert!(style("> web/a", "web/a").add_modifier.contains(Modifier::REVERSED));
+    assert!(!style("web/b ", "web/b").add_modifier.contains(Modifier::REVERSED));
+}
+
+#[test]
+fn every_size_is_drawn() {
+    for tab in [Tab::Services, Tab::Servers, Tab::Causes] {
+        for mut view in [thousand(tab), view(tab, &[])] {
+            for key in [Key::End, Key::Letter('d'), Key::Letter('n'), Key::Letter('?')] {
+                view.press(key);
+                for size in [(1, 1), (10, 5), (39, 12), (20, 20), (80, 24), (300, 100)] {
+                    drawn(&mut view, size, 9 * SECOND, Paint::fixed(true));
                 }
             }
         }
     }
 }
 
-/// Columns that a line takes.
-fn width(line: &str) -> usize {
-    let after = line.split('\x1b').enumerate().map(|(at, part)| match at {
-        0 => part,
-        _ => part.split_once('m').map_or("", |(_, text)| text),
-    });
-    after.map(|text| text.chars().count()).sum()
+#[test]
+fn the_chosen_of_a_thousand_is_on_the_screen_and_no_line_is_left_empty() {
+    let mut view = thousand(Tab::Servers);
+    plainly(&mut view, (80, 24), SECOND);
+    view.press(Key::End);
+    let text = plainly(&mut view, (80, 24), SECOND);
+    assert!(text.contains("\n> web/s999 "), "{text}");
+    assert!(text.contains("-1000 of 1000 "), "{text}");
+    assert!(!text.contains("web/s001"), "{text}");
+    // More room shows more lines before it.
+    let text = plainly(&mut view, (80, 40), SECOND);
+    let shown = text.lines().filter(|line| line.contains("web/s")).count();
+    assert!(text.contains("web/s999") && shown > 25, "{text}");
+    view.press(Key::Home);
+    assert!(plainly(&mut view, (80, 24), SECOND).contains("\n> web/s000 "));
 }
 
 #[test]
-fn the_last_of_a_thousand_is_on_the_screen() {
-    let names: Vec<String> = (0..1000).map(|number| format!("s{number:03}")).collect();
-    let all: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
-    let mut view = view(Tab::Servers, &all);
-    view.press(Key::End);
-    let text = plainly(&mut view, (80, 24));
-    assert!(text.contains("\n> web/s999 "), "{text}");
-    assert!(text.contains("-1000 of 1000"), "{text}");
-    assert!(!text.contains("web/s001"), "{text}");
+fn wide_letters_keep_columns_apart() {
+    let mut view = view(Tab::Servers, &[("日本", 1.0), ("b", 2.0)]);
+    let backend = drawn(&mut view, (80, 14), SECOND, Paint::fixed(false));
+    let column = |row: u16| (0..80).find(|at| backend.buffer()[(*at, row)].symbol() == "u");
+    let lines: Vec<u16> = (6..14).filter(|row| column(*row).is_some_and(|at| at < 14)).collect();
+    let places: Vec<_> = lines.iter().map(|row| column(*row)).collect();
+    assert!(places.windows(2).all(|two| two[0] == two[1]) && places.len() >= 2, "{backend}");
 }
 
 #[test]
 fn nothing_up_and_nothing_configured_are_said() {
-    let text = plainly(&mut view(Tab::Services, &[]), (120, 24));
+    let text = plainly(&mut view(Tab::Services, &[]), (120, 24), SECOND);
     assert!(text.contains("> shop     down"), "{text}");
     assert!(text.contains("no server takes work"), "{text}");
-    let text = plainly(&mut view(Tab::Servers, &[]), (120, 24));
+    let text = plainly(&mut view(Tab::Servers, &[]), (120, 24), SECOND);
     assert!(text.contains("no pool has a server"), "{text}");
     let mut filtered = view(Tab::Servers, &[("a", 1.0)]);
     for letter in "/zzz".chars() {
         filtered.press(Key::Letter(letter));
     }
-    let text = plainly(&mut filtered, (120, 24));
+    let text = plainly(&mut filtered, (120, 24), SECOND);
     assert!(text.contains("the filter leaves nothing") && text.contains("filter: zzz_"), "{text}");
 }
 
@@ -96,7 +161,7 @@ fn nothing_up_and_nothing_configured_are_said() {
 fn silence_is_said_above_what_was_seen_last() {
     let mut view = view(Tab::Servers, &[("a", 1.0)]);
     view.failed("no daemon at /run/sock\x1b[2J: is it running?");
-    let text = screen(&mut view, (60, 24), 3 * SECOND, Paint::off());
+    let text = plainly(&mut view, (60, 24), 3 * SECOND);
     let said =
         "the daemon has not answered for 3 s: no daemon at\n/run/sock\u{fffd}[2J: is it running?\n";
     assert!(text.contains(said), "{text}");
@@ -107,21 +172,8 @@ fn silence_is_said_above_what_was_seen_last() {
 fn the_help_names_every_key() {
     let mut view = view(Tab::Services, &[("a", 1.0)]);
     view.press(Key::Letter('?'));
-    let text = plainly(&mut view, (120, 40));
+    let text = plainly(&mut view, (80, 24), SECOND);
     for line in HELP.lines() {
-        assert!(text.contains(line), "{line}");
+        assert!(text.contains(line), "{line}: {text}");
     }
-}
-
-#[test]
-fn one_frame_has_every_view_or_the_one_that_is_asked_for() {
-    let of = snapshot(&[("a", 1200.0)]);
-    let text = whole(&of, None, usize::MAX, Paint::off());
-    for part in ["SERVICE ", "shop ", "SERVER ", "web/a ", "server-refused ", "a server\n"] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    let text = whole(&of, Some(Tab::Causes), usize::MAX, Paint::off());
-    assert!(text.contains("server-refused") && !text.contains("web/a"), "{text}");
-    let text = whole(&of, Some(Tab::Packets), usize::MAX, Paint::off());
-    assert!(text.ends_with("\nno service forwards packets\n"), "{text}");
 }

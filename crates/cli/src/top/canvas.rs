@@ -1,0 +1,58 @@
+//! The terminal as the screen's library draws on it: only cells that differ from what was drawn before are written.
+//!
+//! What is drawn is `frame`'s. The terminal is taken and given back by `show::screen`, as for every other screen.
+
+use std::io::{self, Stdout};
+use std::mem::ManuallyDrop;
+use std::time::Duration;
+
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
+
+use super::frame;
+use super::view::View;
+use crate::show::paint::Paint;
+use crate::show::screen::{self, Screen};
+
+/// A terminal to draw on.
+pub struct Canvas {
+    /// Never dropped: its end would write to a terminal that may be gone, complain on standard error, which may be gone
+    /// too, and panic. It owns nothing but memory, and `screen` shows the cursor again.
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
+    area: Rect,
+    paint: Paint,
+    _screen: Screen,
+}
+
+impl Canvas {
+    /// Takes the terminal.
+    pub fn open() -> io::Result<Canvas> {
+        let screen = Screen::open(true)?;
+        let area = area();
+        // A fixed part, as the library does not know what to do where a terminal has no size.
+        let options = TerminalOptions { viewport: Viewport::Fixed(area) };
+        let terminal = Terminal::with_options(CrosstermBackend::new(io::stdout()), options)?;
+        let terminal = ManuallyDrop::new(terminal);
+        Ok(Canvas { terminal, area, paint: Paint::for_stdout(), _screen: screen })
+    }
+
+    /// Shows what is so now, in the size that the terminal has now.
+    pub fn draw(&mut self, view: &mut View, now: Duration) -> io::Result<()> {
+        let area = area();
+        if area != self.area {
+            self.terminal.resize(area)?;
+            self.area = area;
+        }
+        let paint = self.paint;
+        self.terminal.draw(|frame| frame::draw(frame, view, now, paint))?;
+        Ok(())
+    }
+}
+
+/// All of the terminal.
+fn area() -> Rect {
+    let (columns, rows) = screen::size();
+    let side = |length| u16::try_from(length).unwrap_or(u16::MAX);
+    Rect::new(0, 0, side(columns), side(rows))
+}
