@@ -208,11 +208,8 @@ fn top(root: &Section, key: &str, table: &'static Table) -> Section {
 fn resolve_link(written: &Section) -> Section {
     let mut bundle = own(&LINK, written);
     if bundle.text("policy") != Some("round-robin") {
-        for key in ["equalise", "burst"] {
-            if !bundle.wrote(key) {
-                bundle.clear(key);
-            }
-        }
+        let unwritten = ["equalise", "burst"].into_iter().filter(|key| !written.wrote(key));
+        unwritten.for_each(|key| bundle.clear(key));
     }
     bundle
 }
