@@ -1,6 +1,7 @@
 //! `steelyard capacity`: what a configuration will carry on this machine, and which limit comes first. The model
 //! calculates; this reads the machine and prints.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -8,11 +9,12 @@ use std::time::Duration;
 use lab::machine::read::facts;
 use model::capacity::demand::{Cost, Demand, Machine};
 use model::capacity::forecast::{Forecast, forecast};
+use model::capacity::mutual::{Mutual, mutual};
 use model::capacity::ports::{LINUX_TIME_WAIT, of_range};
 use model::capacity::quantity::{BitRate, Bytes};
 use model::capacity::wire::Duplex;
-use model::config::load;
 use model::config::unit::Size;
+use model::config::{Config, load};
 use serde::Serialize;
 
 use crate::ask::{Place, bit_rate, file_name, positive_span, read_config, wait};
@@ -24,6 +26,7 @@ use crate::show::unit::rate;
 
 mod calibrate;
 mod live;
+mod mutual;
 
 /// Forecast what a configuration carries on this machine: the first limit, the second, and what to change; with --live
 /// how much of each is used.
@@ -34,13 +37,16 @@ Examples:
   steelyard capacity -c shop.toml --response 64KiB --round-trip 130ms --link 1Gbit/s
   steelyard capacity -c shop.toml --calibrate          measure what a request costs here, first
   steelyard capacity -c shop.toml --cost 18,12,0.4 --json
+  steelyard capacity -c pair.toml --cost 18,12,0.4 --rate shop=9000 --rate mail=4000
+                                                       whether one of two members that share the work carries it all
   steelyard capacity --live                            of the daemon, by what its own traffic was measured to be
   steelyard capacity --live --watch                    again every two seconds, until Ctrl-C
 
 Forecasts are arithmetic on what is stated; they are no measurement. Without --link there is no forecast of bandwidth,
 and without --calibrate or --cost none of processors.
 
-Exit codes: 0 done, 1 mistakes in the configuration, 2 unreadable, or no daemon.")]
+Exit codes: 0 done, 1 mistakes in the configuration, or one member does not carry all that --rate states, 2 unreadable,
+or no daemon.")]
 pub struct Args {
     /// The configuration, or - for standard input.
     #[arg(
@@ -77,12 +83,16 @@ pub struct Args {
     /// What work costs here, microseconds: of a request, of a connection besides, of a KiB of an answer besides.
     #[arg(long, value_name = "US,US,US", value_parser = cost, conflicts_with = "calibrate")]
     cost: Option<Cost>,
+    /// Requests a second of a service, again for each: where shared addresses have groups that different members may
+    /// hold, whether one member carries all of them.
+    #[arg(long = "rate", value_name = "SERVICE=N", value_parser = mutual::rate)]
+    rates: Vec<(String, f64)>,
     /// Measure that cost now, with a balancer, a server and load of our own on loopback; takes about 10 s.
     #[arg(long)]
     calibrate: bool,
     /// Ask the daemon: its configuration, its traffic as measured, and how much of each limit is used.
     #[arg(long, conflicts_with_all = ["config", "calibrate", "cost", "link", "round_trip", "request", "response",
-        "per_connection", "per_server_connection", "life"])]
+        "per_connection", "per_server_connection", "life", "rates"])]
     live: bool,
     /// With --live: again and again, until Ctrl-C; with --json one object a line.
     #[arg(long, requires = "live")]
@@ -100,6 +110,9 @@ struct Answer {
     demand: Demand,
     machine: Machine,
     services: Vec<Forecast>,
+    /// Groups that different members may hold at a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mutual: Option<Mutual>,
 }
 
 fn size(text: &str) -> Result<Bytes, String> {
@@ -148,15 +161,19 @@ fn carry_out(args: &Args) -> Result<End, Failure> {
             return Ok(End::No);
         }
     };
+    let rates = rates(&args.rates, &checked.config)?;
     let cost = if args.calibrate { Some(calibrate::measure(args.json)?) } else { args.cost };
     let (demand, machine) = (demand(args), machine(args, cost));
     let services = forecast(&checked.config, &demand, &machine);
+    let mutual = mutual(&checked.config, &services, &rates);
+    let refused = mutual.as_ref().is_some_and(|found| found.one_carries_all == Some(false));
     if args.json {
-        print_json(&Answer { demand, machine, services })?;
+        print_json(&Answer { demand, machine, services, mutual })?;
     } else {
         let paint = Paint::for_stdout();
-        let texts: Vec<String> =
+        let mut texts: Vec<String> =
             services.iter().map(|service| render(service, screen::width(), paint)).collect();
+        texts.extend(mutual.map(|found| mutual::render(&found, screen::width(), paint)));
         let cost = cost.filter(|_| args.calibrate).map_or_else(String::new, |cost| {
             format!(
                 "measured here: {:.1} µs a request, {:.1} µs a connection, {:.2} µs a KiB (--cost {:.1},{:.1},{:.2})\n\n",
@@ -166,7 +183,19 @@ fn carry_out(args: &Args) -> Result<End, Failure> {
         });
         screen::print(&format!("{cost}{}", texts.join("\n")))?;
     }
-    Ok(End::Done)
+    Ok(if refused { End::No } else { End::Done })
+}
+
+/// The rates by service, each of which is there.
+fn rates(stated: &[(String, f64)], config: &Config) -> Result<BTreeMap<String, f64>, Failure> {
+    if let Some((name, _)) = stated.iter().find(|(name, _)| !config.services.contains_key(name)) {
+        let there: Vec<&str> = config.services.keys().map(AsRef::as_ref).collect();
+        let there = there.join(", ");
+        return Err(Failure::Unusable(format!(
+            "--rate: no service is called '{name}'; there are: {there}"
+        )));
+    }
+    Ok(stated.iter().cloned().collect())
 }
 
 fn demand(args: &Args) -> Demand {

@@ -7,6 +7,7 @@ pub mod demand;
 pub mod forecast;
 pub mod fragment;
 pub mod headroom;
+pub mod mutual;
 pub mod path;
 pub mod ports;
 pub mod quantity;

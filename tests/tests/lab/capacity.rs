@@ -85,3 +85,28 @@ fn the_cost_of_this_machine_is_measured() {
         .collect();
     assert!(kinds.contains(&"processors"), "{kinds:?}");
 }
+
+#[test]
+fn what_two_members_share_must_fit_into_one() {
+    let group = |name: &str, id, priority| {
+        format!(
+            "[vrrp.{name}]\ninterface = \"eth0\"\nid = {id}\naddresses = \"192.0.2.{id}\"\npriority = {priority}\n\
+             [service.{name}]\nlisten = \"192.0.2.{id}:80\"\nforward = \"http\"\npool = \"web\"\n"
+        )
+    };
+    let pair = group("left", 10, 150)
+        + &group("right", 11, 100)
+        + "[pool.web]\nservers = [\"127.0.0.1:9001\"]\n[global]\nworkers = 1\n";
+    let of = |rates: [&str; 2]| {
+        let words = ["--cost", "100,0,0", "--life", "1ms", "--rate", rates[0], "--rate", rates[1]];
+        let (code, _) = capacity(&pair, &words);
+        (code, capacity(&pair, &[&words[..], &["--json"]].concat()).0)
+    };
+    // A worker carries 10,000 requests a second of 100 microseconds each.
+    assert_eq!(of(["left=4000", "right=4000"]), (0, 0));
+    assert_eq!(of(["left=4000", "right=7000"]), (1, 1));
+    assert_eq!(of(["left=4000", "wrong=1"]), (2, 2));
+    let (code, said) = capacity(&pair, &["--cost", "100,0,0"]);
+    assert!(code == 0 && said.contains("--rate left=N --rate right=N"), "{said}");
+    assert!(!capacity(SHOP, &[]).1.contains("priorities"));
+}

@@ -1,0 +1,134 @@
+//! What `steelyard capacity` says of groups that different members may hold at a time. The model judges; this words it.
+
+use model::capacity::mutual::{Mutual, Share, Use};
+
+use crate::show::paint::{Colour, Paint};
+use crate::show::table::{Align, Cell, Table};
+
+/// A service and its requests a second, as `--rate` states it.
+pub fn rate(text: &str) -> Result<(String, f64), String> {
+    let (name, rate) = text.split_once('=').ok_or("expected SERVICE=N, such as shop=2000")?;
+    let found = rate.trim().parse::<f64>().ok().filter(|rate| (0.0..1e12).contains(rate));
+    let rate = found.ok_or_else(|| format!("found '{rate}', expected requests a second"))?;
+    Ok((name.trim().to_owned(), rate))
+}
+
+/// As text.
+pub fn render(of: &Mutual, width: usize, paint: Paint) -> String {
+    let held: Vec<String> = of.groups.iter().map(held).collect();
+    let (colour, verdict) = match of.one_carries_all {
+        Some(true) => (Colour::Good, "one member carries all of it".to_owned()),
+        Some(false) => (Colour::Bad, refusal(of)),
+        None => (Colour::Doubt, unknown(of)),
+    };
+    let mut out = format!(
+        "{}: their priorities here differ, so different members may hold them: {}\n",
+        paint.text(Colour::Strong, "groups"),
+        held.join("; ")
+    );
+    let mut table = Table::new(&[
+        ("limit of one member", Align::Left),
+        ("together", Align::Right),
+        ("of that", Align::Left),
+    ]);
+    for one in &of.uses {
+        let all = percent(one.together);
+        let all = if one.together > 1.0 { Cell::coloured(all, Colour::Bad) } else { all.into() };
+        table.row(vec![limit(one).into(), all, parts(one, &of.groups).into()]);
+    }
+    out.push_str(&table.render(width, paint));
+    out.push_str(&format!("{}\n", paint.text(colour, &verdict)));
+    out.push_str(
+        "when one fails the other one carries both shares: two members that share the work have the capacity of one, tell each \
+         other of every connection all the same, and show by no load that they are too small before one fails\n",
+    );
+    out
+}
+
+fn held(share: &Share) -> String {
+    format!("{} at {} ({})", share.group, share.priority, share.services.join(", "))
+}
+
+fn refusal(of: &Mutual) -> String {
+    let over: Vec<String> = of
+        .uses
+        .iter()
+        .filter(|one| one.together > 1.0)
+        .map(|one| format!("{} {}", limit(one), percent(one.together)))
+        .collect();
+    format!("one member does not carry all of it: {}", over.join(", "))
+}
+
+fn unknown(of: &Mutual) -> String {
+    if of.unstated.is_empty() {
+        return "no limit of one member is known from what was stated: --link, --cost or --calibrate"
+            .to_owned();
+    }
+    let wanted: Vec<String> = of.unstated.iter().map(|name| format!("--rate {name}=N")).collect();
+    format!(
+        "whether one member carries all of it follows from requests a second: {}",
+        wanted.join(" ")
+    )
+}
+
+fn limit(one: &Use) -> String {
+    match &one.service {
+        Some(service) => format!("{} of {service}", one.kind.name()),
+        None => one.kind.name().to_owned(),
+    }
+}
+
+/// `a 60 %, b 45 %`; groups that do not use it are left out.
+fn parts(one: &Use, groups: &[Share]) -> String {
+    let parts = groups.iter().zip(&one.groups).filter(|(_, part)| **part > 0.0);
+    let parts: Vec<String> =
+        parts.map(|(share, part)| format!("{} {}", share.group, percent(*part))).collect();
+    parts.join(", ")
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.0} %", part * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::capacity::forecast::Kind;
+
+    use super::*;
+
+    fn of(uses: Vec<Use>, unstated: &[&str], one_carries_all: Option<bool>) -> Mutual {
+        let share = |group: &str, priority| Share {
+            group: group.into(),
+            priority,
+            services: vec![format!("{group}-shop")],
+        };
+        let unstated = unstated.iter().map(|name| (*name).to_owned()).collect();
+        Mutual { groups: vec![share("a", 150), share("b", 100)], uses, unstated, one_carries_all }
+    }
+
+    #[test]
+    fn every_verdict_says_why() {
+        let used = |part: f64| Use {
+            kind: Kind::Processors,
+            service: None,
+            groups: vec![part, part],
+            together: 2.0 * part,
+        };
+        let said = |mutual: &Mutual| render(mutual, 120, Paint::off());
+        let no = said(&of(vec![used(0.6)], &[], Some(false)));
+        assert!(no.contains("a at 150 (a-shop); b at 100 (b-shop)"), "{no}");
+        assert!(no.contains("does not carry all of it: processors 120 %"), "{no}");
+        assert!(said(&of(vec![used(0.4)], &[], Some(true))).contains("\none member carries all"));
+        let what = said(&of(vec![], &["a-shop", "b-shop"], None));
+        assert!(what.contains("requests a second: --rate a-shop=N --rate b-shop=N"), "{what}");
+        assert!(said(&of(vec![], &[], None)).contains("--calibrate"));
+    }
+
+    #[test]
+    fn a_rate_has_a_service_and_a_number() {
+        assert_eq!(rate("shop=2000"), Ok(("shop".to_owned(), 2_000.0)));
+        for text in ["2000", "shop=", "shop=-1", "shop=x"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+    }
+}
