@@ -48,7 +48,9 @@ pub use explain::{
     WeightExplained,
 };
 pub use headroom::HeadroomReport;
-pub use heartbeat::{BeatPathStatus, HeartbeatStatus, PeerGroup, ReplicationStatus, TargetStatus};
+pub use heartbeat::{
+    BeatPathStatus, HeartbeatStatus, PeerGroup, PeerReport, ReplicationStatus, TargetStatus,
+};
 pub use history::{History, HistoryQuery, HistoryRow, Worst};
 pub use link::{BundleStatus, LinkStatus};
 pub use live::{Lost, Scene};
@@ -83,4 +85,4 @@ pub use users::{
     BurnAlarm, BurnSpan, UsersCause, UsersCounts, UsersExplained, UsersNetwork, UsersPromise,
     UsersQuery, UsersReport, UsersService,
 };
-pub use vrrp::{MemberChange, MemberStatus, Taken, TakeoverOrder, TakeoverQuery};
+pub use vrrp::{MemberChange, MemberReport, MemberStatus, Taken, TakeoverOrder, TakeoverQuery};

@@ -115,6 +115,8 @@ pub fn report(
         headroom: facts.headroom.iter().take(HEADROOM).map(headroom).collect(),
         packets: packets::report(&facts.packets, snapshot),
         names: names::report(&facts.names),
+        members: vrrp::report(&facts.vrrp),
+        peers: heartbeat::report(&facts.vrrp),
     }
 }
 

@@ -224,6 +224,24 @@ fn connections_outlive_the_member_that_began_them() {
     go_on(&mut talks, "a crash of the member that had them all");
     let counts = replication(world, First).unwrap();
     assert_eq!(counts.untold.len(), 0, "{counts:?}");
+    reported(world);
+}
+
+/// What was counted, and why it moved, is in the report, as text too.
+fn reported(world: &mut World) {
+    let said = world.verb(First, &["report", "--json"]);
+    let report: Report = serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{said:?}"));
+    for member in &report.members {
+        assert!(member.counts["became-active"] >= 2, "{member:?}");
+        assert!(member.changes.iter().all(|change| !change.reason.is_empty()), "{member:?}");
+    }
+    let peer = &report.peers[0];
+    let counts = &peer.replication.as_ref().unwrap().counts;
+    assert!(peer.beats["received"] > 0 && counts["sent"] > 0 && counts["applied"] > 0, "{peer:?}");
+    let text = world.verb(First, &["report"]).out;
+    for word in ["SHARED BY GROUP", "CHANGES OF", "records: applied"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
 }
 
 /// The second member begins while connections come and go, and waits for those that are there.

@@ -48,6 +48,20 @@ pub struct HeartbeatStatus {
     pub replication: Option<ReplicationStatus>,
 }
 
+/// What was counted of a heartbeat and of replication with another member.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PeerReport {
+    /// The other member's name.
+    pub peer: String,
+    /// Beats `sent`, `not-sent` and `received`, of all paths, and `introductions` and `peer-processes`, since the start.
+    pub beats: BTreeMap<String, u64>,
+    /// Packets by all paths that were refused, by why.
+    pub refused: BTreeMap<String, u64>,
+    /// Records of connections and sticky clients; absent where there are none to tell.
+    pub replication: Option<ReplicationStatus>,
+}
+
 /// What both members tell each other of connections and sticky clients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

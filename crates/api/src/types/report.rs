@@ -54,6 +54,12 @@ pub struct Report {
     /// DNS queries by transport; empty where none are answered.
     #[serde(default)]
     pub names: Vec<super::names::NamesReport>,
+    /// Shared addresses by group: what this member counted, and its last changes.
+    #[serde(default)]
+    pub members: Vec<super::vrrp::MemberReport>,
+    /// What this member and each other one told each other.
+    #[serde(default)]
+    pub peers: Vec<super::heartbeat::PeerReport>,
 }
 
 /// A service.
@@ -100,8 +106,7 @@ pub struct ServiceCounts {
     pub defects: Vec<NamedCount>,
     /// Limits met and lines dropped, by name; only those that happened.
     pub limits: Vec<NamedCount>,
-    /// Handshakes with clients by how they ended: `handshakes`, of those `resumed`, and `failed`; only those that
-    /// happened.
+    /// Handshakes with clients by how they ended: `handshakes`, of those `resumed`, and `failed`; only what happened.
     #[serde(default)]
     pub tls: Vec<NamedCount>,
     /// Headers of the PROXY protocol that were taken, and what was done with bodies, by name; only what happened.

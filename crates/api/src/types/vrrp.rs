@@ -37,6 +37,20 @@ pub struct MemberStatus {
     pub dropped: BTreeMap<String, u64>,
 }
 
+/// What a member of a group counted, and its last changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct MemberReport {
+    /// The group's name.
+    pub group: String,
+    /// Advertisements, announcements and changes since the start, by name.
+    pub counts: BTreeMap<String, u64>,
+    /// Packets that were dropped or not sent, by why.
+    pub dropped: BTreeMap<String, u64>,
+    /// The last changes, oldest first.
+    pub changes: Vec<MemberChange>,
+}
+
 /// A change of a member.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -115,6 +115,8 @@ export type Me = { "certificate"?: boolean; "role": Role; "token": boolean; "who
 
 export type MemberChange = { "at-unix-ms": number; "reason": string; "state": string };
 
+export type MemberReport = { "changes": Array<MemberChange>; "counts": Record<string, number>; "dropped": Record<string, number>; "group": string };
+
 export type MemberStatus = { "addresses": Array<string>; "changes": Array<MemberChange>; "counts": Record<string, number>; "dropped": Record<string, number>; "heard"?: (string | null); "heard-priority"?: (number | null); "id": number; "interface": string; "name": string; "priority": number; "reason": string; "since-unix-ms": number; "state": string };
 
 export type MptcpConnection = { "local": string; "received": number; "remote": string; "sent": number; "subflows": Array<Subflow> };
@@ -161,6 +163,8 @@ export type PacketsStatus = { "adopted": boolean; "broken"?: (string | null); "g
 
 export type PeerGroup = { "family": number; "id": number; "priority": number; "state": string };
 
+export type PeerReport = { "beats": Record<string, number>; "peer": string; "refused": Record<string, number>; "replication"?: (ReplicationStatus | null) };
+
 export type PhaseTimes = { "count": number; "mean-us"?: (number | null); "octaves"?: Array<number>; "p50-us"?: (number | null); "p90-us"?: (number | null); "p99-us"?: (number | null); "phase": string };
 
 export type PlanChange = { "changed": boolean; "effects": Array<string>; "generation": number; "global": Array<KeyChange>; "needs-restart": Array<string>; "objects"?: Record<string, Changes>; "parts"?: Array<Changed>; "pools": PoolChanges; "services": Changes; "warnings": Array<Finding> };
@@ -185,7 +189,7 @@ export type Reading = { "active": number; "configured": number; "latency_ms"?: (
 
 export type ReplicationStatus = { "counts": Record<string, number>; "refused": Record<string, number>; "rejected": Record<string, number>; "state": string; "untold": Record<string, number> };
 
-export type Report = { "generation": number; "headroom"?: Array<HeadroomReport>; "interval-ms": number; "names"?: Array<NamesReport>; "now-unix-ms": number; "packets"?: (PacketsReport | null); "pools": Array<PoolReport>; "ports": Array<PortReport>; "process": Process; "services": Array<ServiceReport>; "total": ServiceCounts; "uptime-ms": number };
+export type Report = { "generation": number; "headroom"?: Array<HeadroomReport>; "interval-ms": number; "members"?: Array<MemberReport>; "names"?: Array<NamesReport>; "now-unix-ms": number; "packets"?: (PacketsReport | null); "peers"?: Array<PeerReport>; "pools": Array<PoolReport>; "ports": Array<PortReport>; "process": Process; "services": Array<ServiceReport>; "total": ServiceCounts; "uptime-ms": number };
 
 export type RequestAsked = { "from"?: (string | null); "headers"?: Array<string>; "method"?: string; "service"?: (string | null); "sni"?: (string | null); "url"?: string };
 

@@ -3,6 +3,7 @@
 mod names;
 mod packets;
 mod pools;
+mod shared;
 mod users;
 
 use api::types::{
@@ -89,6 +90,9 @@ pub fn render(report: &Report, only: Option<&str>, width: usize, paint: Paint) -
     }
     if only.is_none() {
         block("", &names::balances(&report.names));
+        block("", &shared::members(&report.members));
+        block("", &shared::changes(&report.members, report.now_unix_ms));
+        block("", &shared::peers(&report.peers));
         block("", &ports(&report.ports));
         out.push('\n');
         out.push_str(&process(&report.process));

@@ -132,6 +132,8 @@ fn report(servers: &[(&str, f64)]) -> Report {
         },
         packets: None,
         names: Vec::new(),
+        members: Vec::new(),
+        peers: Vec::new(),
     }
 }
 

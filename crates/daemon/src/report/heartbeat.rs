@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use api::types::{BeatPathStatus, HeartbeatStatus, PeerGroup, ReplicationStatus, TargetStatus};
+use api::types::{
+    BeatPathStatus, HeartbeatStatus, PeerGroup, PeerReport, ReplicationStatus, TargetStatus,
+};
 use ha::beat::Claim;
 
 use super::vitals::unix_ms;
@@ -13,6 +15,31 @@ use crate::vrrp::view::{View, name};
 /// Every heartbeat.
 pub fn status(view: &View) -> Vec<HeartbeatStatus> {
     view.heartbeats.iter().map(heartbeat).collect()
+}
+
+/// What was counted with every other member.
+pub fn report(view: &View) -> Vec<PeerReport> {
+    view.heartbeats.iter().map(peer).collect()
+}
+
+fn peer(view: &BeatView) -> PeerReport {
+    let sum = |of: fn(&PathView) -> u64| view.paths.iter().map(of).sum::<u64>();
+    let of_paths = [
+        ("sent", sum(|path| path.sent)),
+        ("not-sent", sum(|path| path.not_sent)),
+        ("received", sum(|path| path.received)),
+    ];
+    let mut refused = BTreeMap::new();
+    for (why, count) in view.paths.iter().flat_map(|path| &path.refused) {
+        *refused.entry((*why).to_owned()).or_insert(0) += count;
+    }
+    let beats = of_paths.into_iter().chain(counts(view));
+    PeerReport {
+        peer: view.peer.clone(),
+        beats: beats.map(|(name, count)| (name.to_owned(), count)).collect(),
+        refused,
+        replication: view.replica.as_deref().map(replication),
+    }
 }
 
 fn heartbeat(view: &BeatView) -> HeartbeatStatus {
@@ -188,6 +215,18 @@ mod tests {
             sessions: 0,
             replica: None,
         }
+    }
+
+    #[test]
+    fn a_report_sums_what_all_paths_counted() {
+        let mut view = view(true, &["up", "down"]);
+        for (at, path) in view.paths.iter_mut().enumerate() {
+            (path.sent, path.received) = (10, at as u64);
+            path.refused.insert("replayed", 2);
+        }
+        let told = peer(&view);
+        let beats = ["sent", "not-sent", "received", "introductions"].map(|name| told.beats[name]);
+        assert_eq!((beats, told.refused["replayed"]), ([20, 0, 1, 0], 4));
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! Shared addresses as the API says them. Pure.
 
-use api::types::{MemberChange, MemberStatus};
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use api::types::{MemberChange, MemberReport, MemberStatus};
 use ha::counts::Counts;
+use ha::machine::State;
 
 use super::vitals::unix_ms;
 use crate::vrrp::view::{GroupView, View, name};
@@ -11,14 +15,18 @@ pub fn status(view: &View) -> Vec<MemberStatus> {
     view.groups.iter().map(|(name, group)| member(name, group)).collect()
 }
 
-fn member(group: &str, view: &GroupView) -> MemberStatus {
-    let change = |(at, state, reason): &(_, _, String)| MemberChange {
-        at_unix_ms: unix_ms(*at),
-        state: name(*state).to_owned(),
-        reason: reason.clone(),
+/// What every group's member counted.
+pub fn report(view: &View) -> Vec<MemberReport> {
+    let member = |(group, view): (&String, &GroupView)| MemberReport {
+        group: group.clone(),
+        counts: named(&counts(&view.counts)),
+        dropped: dropped(view),
+        changes: view.changes.iter().map(change).collect(),
     };
-    let counts = counts(&view.counts).map(|(name, count)| (name.to_owned(), count));
-    let dropped = view.dropped.iter().map(|(why, count)| ((*why).to_owned(), *count));
+    view.groups.iter().map(member).collect()
+}
+
+fn member(group: &str, view: &GroupView) -> MemberStatus {
     MemberStatus {
         name: group.to_owned(),
         interface: view.interface.clone(),
@@ -31,9 +39,26 @@ fn member(group: &str, view: &GroupView) -> MemberStatus {
         heard: view.heard.map(|(source, _)| source),
         heard_priority: view.heard.map(|(_, priority)| priority),
         changes: view.changes.iter().map(change).collect(),
-        counts: counts.into_iter().collect(),
-        dropped: dropped.filter(|(_, count)| *count > 0).collect(),
+        counts: named(&counts(&view.counts)),
+        dropped: dropped(view),
     }
+}
+
+fn change((at, state, reason): &(SystemTime, State, String)) -> MemberChange {
+    MemberChange {
+        at_unix_ms: unix_ms(*at),
+        state: name(*state).to_owned(),
+        reason: reason.clone(),
+    }
+}
+
+fn named(counts: &[(&'static str, u64)]) -> BTreeMap<String, u64> {
+    counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+}
+
+fn dropped(view: &GroupView) -> BTreeMap<String, u64> {
+    let all = view.dropped.iter().filter(|(_, count)| **count > 0);
+    all.map(|(why, count)| ((*why).to_owned(), *count)).collect()
 }
 
 /// What a machine counted, by name.

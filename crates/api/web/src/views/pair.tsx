@@ -1,6 +1,6 @@
 // Addresses that this machine shares with others: what it is in each group, since when, and why.
 import { order } from "../api";
-import type { HeartbeatStatus, Taken } from "../contract";
+import type { HeartbeatStatus, ReplicationStatus, Taken } from "../contract";
 import { Empty, Panel, Rows, Since, State, Wrong, may, needs, useAsking } from "../parts/basics";
 import { micros, moment, number, percent } from "../format";
 import { useKnown } from "../store";
@@ -44,7 +44,14 @@ function Heartbeat({ beat }: { beat: HeartbeatStatus }) {
       <p>Version {beat["peer-version"] ?? "unknown"}, generation {beat["peer-generation"] ?? "unknown"}; here generation {beat.generation}.{" "}
         {beat.targets.length > 0 && `Of ${beat.targets.length} targets it reaches ${reaches(beat["peer-reached"])}, this machine ${reaches(beat.reached)}.`}</p>
       <Rows label={`Paths to ${beat.peer}`} head={["Path", "State", "Why", "#Round trip", "#Loss", "Refused"]} rows={beat.paths.map((path) => [path.name, <State is={path.state} />, path.reason, micros(path["round-trip-us"]), percent(path.loss * 100), refused(path)])} />
+      {beat.replication && <Rows label={`Connections told with ${beat.peer}: ${beat.replication.state}`} head={["What", "#Count"]} rows={told(beat.replication).map(([what, n]) => [what, number(n)])} />}
       {beat.targets.length > 0 && <Rows label="Targets that should be reached" head={["Target", "State", "#Answered", "#Unanswered"]} rows={beat.targets.map((target) => [target.name, <State is={target.state} />, number(target.answered), number(target.unanswered)])} />}
     </Panel>
   );
+}
+
+/** Every count of replication, what was refused, not applied or not told by why. */
+function told(all: ReplicationStatus): [string, number][] {
+  const of = (kind: string, counts: Record<string, number>) => Object.entries(counts).map(([why, n]) => [`${kind}${why}`, n] as [string, number]);
+  return [...of("", all.counts), ...of("refused: ", all.refused), ...of("not applied: ", all.rejected), ...of("not told: ", all.untold)];
 }

@@ -1,8 +1,9 @@
 //! A report as text, whole and in part, against kept files.
 
 use api::types::{
-    CauseCount, Connections, Descriptors, NamedCount, PacketEnd, PacketOutcome, PacketServer,
-    PacketService, PacketsReport, Requests, Statuses,
+    CauseCount, Connections, Descriptors, MemberChange, MemberReport, NamedCount, PacketEnd,
+    PacketOutcome, PacketServer, PacketService, PacketsReport, PeerReport, ReplicationStatus,
+    Requests, Statuses,
 };
 use model::snapshot::ServerState;
 
@@ -113,6 +114,8 @@ fn sample() -> Report {
     Report {
         packets: None,
         names: Vec::new(),
+        members: Vec::new(),
+        peers: Vec::new(),
         generation: 7,
         now_unix_ms: 1_772_283_909_000,
         uptime_ms: 18_120_000,
@@ -238,4 +241,42 @@ fn packets_are_shown_by_service_server_and_version_and_sum_up() {
     expect("report-packets.txt", packets);
     let mail = select(report, Some("mail")).unwrap();
     assert!(mail.packets.unwrap().services.is_empty());
+}
+
+#[test]
+fn what_members_counted_and_why_they_changed_is_shown() {
+    let counts = |rows: &[(&str, u64)]| {
+        rows.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+    };
+    let change = |seconds: u64, state: &str, reason: &str| MemberChange {
+        at_unix_ms: sample().now_unix_ms - seconds * 1_000,
+        state: state.into(),
+        reason: reason.into(),
+    };
+    let member = MemberReport {
+        group: "front".into(),
+        counts: counts(&[("announcements", 5), ("became-active", 1), ("gave-up", 0)]),
+        dropped: counts(&[("checksum", 2)]),
+        changes: vec![
+            change(90, "standby", "it has just begun"),
+            change(60, "active", "nobody was heard"),
+        ],
+    };
+    let peer = PeerReport {
+        peer: "right".into(),
+        beats: counts(&[("sent", 12_000), ("received", 11_990), ("not-sent", 0)]),
+        refused: counts(&[("replayed", 1)]),
+        replication: Some(ReplicationStatus {
+            state: "following".into(),
+            counts: counts(&[("sent", 45_000), ("applied", 20), ("resynchronised", 13)]),
+            refused: counts(&[]),
+            rejected: counts(&[("unknown-server", 4)]),
+            untold: counts(&[]),
+        }),
+    };
+    let report = Report { members: vec![member], peers: vec![peer], ..sample() };
+    let text = render(&report, None, 100, Paint::fixed(false));
+    let (_, shared) = text.split_once("\nSHARED BY GROUP").unwrap();
+    let (shared, _) = shared.split_once("\nSOURCE PORTS").unwrap();
+    expect("report-shared.txt", shared);
 }

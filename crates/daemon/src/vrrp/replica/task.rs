@@ -272,10 +272,12 @@ impl Life {
         let partner = &self.partner;
         let patient = self.joined.is_some_and(|joined| now().since(joined) < PATIENCE);
         let waits = heard && patient && !partner.is_whole() && !partner.apart();
-        let Some(carrier) = self.carrier.as_ref().filter(|_| heard) else {
+        // What was counted stays when the other member is gone.
+        let Some(carrier) = self.carrier.as_ref() else {
             return View { waits, counts: partner.counts.clone(), ..View::default() };
         };
         let state = match partner.agrees() {
+            _ if !heard => State::Off,
             false if partner.apart() => State::Apart,
             false => State::Meeting,
             true if partner.is_whole() && partner.has_whole() => State::Following,

@@ -1,0 +1,64 @@
+//! What members that share addresses counted, and their last changes, as tables.
+
+use std::collections::BTreeMap;
+
+use api::types::{MemberReport, PeerReport, ReplicationStatus};
+
+use crate::show::table::Align::{Left, Right};
+use crate::show::table::Table;
+use crate::show::unit::{count, span};
+
+/// Changes of each group that are shown; `--json` has all that are kept.
+const CHANGES: usize = 5;
+
+/// Advertisements, announcements and changes of each group; what never happened is left out.
+pub(super) fn members(members: &[MemberReport]) -> Table {
+    let mut table = Table::new(&[("SHARED BY GROUP", Left), ("TOTAL", Right)]);
+    for MemberReport { group, counts, dropped, .. } in members {
+        table.row(vec![group.as_str().into(), "".into()]);
+        rows(&mut table, "", counts);
+        rows(&mut table, "dropped: ", dropped);
+    }
+    table
+}
+
+/// The last changes of each group, newest first.
+pub(super) fn changes(members: &[MemberReport], now_unix_ms: u64) -> Table {
+    let mut table =
+        Table::new(&[("CHANGES OF", Left), ("AGO", Right), ("TO", Left), ("BECAUSE", Left)]);
+    for MemberReport { group, changes, .. } in members {
+        for change in changes.iter().rev().take(CHANGES) {
+            table.row(vec![
+                group.as_str().into(),
+                span(now_unix_ms.saturating_sub(change.at_unix_ms)).into(),
+                change.state.as_str().into(),
+                change.reason.as_str().into(),
+            ]);
+        }
+    }
+    table
+}
+
+/// Beats and records with each other member; what never happened is left out.
+pub(super) fn peers(peers: &[PeerReport]) -> Table {
+    let mut table = Table::new(&[("TOLD WITH", Left), ("TOTAL", Right)]);
+    for PeerReport { peer, beats, refused, replication } in peers {
+        table.row(vec![peer.as_str().into(), "".into()]);
+        rows(&mut table, "beats: ", beats);
+        rows(&mut table, "refused: ", refused);
+        let Some(ReplicationStatus { counts, refused, rejected, untold, .. }) = replication else {
+            continue;
+        };
+        rows(&mut table, "records: ", counts);
+        rows(&mut table, "records refused: ", refused);
+        rows(&mut table, "records not applied: ", rejected);
+        rows(&mut table, "records not told: ", untold);
+    }
+    table
+}
+
+fn rows(table: &mut Table, of: &str, counts: &BTreeMap<String, u64>) {
+    for (what, total) in counts.iter().filter(|(_, total)| **total > 0) {
+        table.row(vec![format!("  {of}{what}").into(), count(*total).into()]);
+    }
+}
