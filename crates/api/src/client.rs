@@ -4,6 +4,7 @@
 
 pub mod call;
 pub mod error;
+pub mod pair;
 pub mod remote;
 mod stream;
 mod tls;
@@ -164,6 +165,14 @@ impl Client {
             content_type: "",
             body: Vec::new(),
         };
+        call::text(&self.way, call, self.ceiling, routes::TOML).await
+    }
+
+    /// The text of a generation that is kept, as it was written.
+    pub async fn written(&self, generation: u64) -> Result<String, CallError> {
+        let pairs = [("generation", Some(generation.to_string()))];
+        let path = routes::with_query(routes::CONFIG, &pairs);
+        let call = Call { verb: Verb::Get, path, content_type: "", body: Vec::new() };
         call::text(&self.way, call, self.ceiling, routes::TOML).await
     }
 

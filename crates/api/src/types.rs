@@ -37,9 +37,9 @@ pub use capture::{
 };
 pub use certificate::CertificateStatus;
 pub use change::{
-    Applied, ApplyQuery, ChangeQuery, Changed, Changes, ConfigKeys, ConfigQuery, Drift, Generation,
-    Generations, KeyChange, PlanChange, PoolChanged, PoolChanges, RollbackQuery, StopQuery,
-    Stopping,
+    Applied, ApplyQuery, BothApplied, ChangeQuery, Changed, Changes, ConfigKeys, ConfigQuery,
+    Drift, Generation, Generations, KeyChange, PlanChange, PoolChanged, PoolChanges, RollbackQuery,
+    StopQuery, Stopping,
 };
 pub use counter::Counter;
 pub use event::{Event, Events, Level};

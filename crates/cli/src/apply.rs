@@ -1,13 +1,17 @@
 //! `steelyard apply`: puts a configuration in force. What it touches is the daemon's to say.
 
+mod both;
+mod told;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use api::Client;
+use api::client::pair::{self, Order};
 use api::types::Applied;
 
 use crate::ask::{Contact, Saving, file_name, read_config, wait};
 use crate::end::{End, Failure, finish, print_findings, print_json};
-use crate::show::plain::plain;
 use crate::show::screen;
 
 /// Put a configuration in force; what did not change is not touched.
@@ -18,14 +22,27 @@ Examples:
   steelyard apply --if-generation 7 steelyard.toml   refuse if somebody else applied meanwhile
   generate-config | steelyard apply -                from standard input
   steelyard apply --save new.toml                    and write it into the daemon's file
+  steelyard apply --pair lb2.example new.toml        on both members that share an address, or on neither
 
-A configuration with mistakes is refused whole, and every mistake is listed as by `steelyard check`.")]
+A configuration with mistakes is refused whole, and every mistake is listed as by `steelyard check`.
+
+With --pair the other member gets what both have in common (services, pools, zones, names, and numbers, intervals and
+addresses of shared groups) and keeps what is its own. --ca, --pin, --token-file and so on are then about it; with
+--remote as well, what is known of it stands in the client's file.
+
+Exit codes: 0 done, 1 refused, 2 unreadable, or no daemon, 3 with --pair: one of both may have it alone.")]
 pub struct Args {
     /// The configuration, or - for standard input.
     pub file: PathBuf,
     /// Only if this generation is in force.
     #[arg(long, value_name = "N")]
     pub if_generation: Option<u64>,
+    /// On both members, or on neither: where the other one's API is, named as for --remote.
+    #[arg(long, value_name = "HOST")]
+    pair: Option<String>,
+    /// With --pair: although the other member has what this one does not; it is written over.
+    #[arg(long, requires = "pair")]
+    level: bool,
     #[command(flatten)]
     saving: Saving,
     #[command(flatten)]
@@ -40,9 +57,15 @@ pub fn run(args: &Args) -> ExitCode {
             let text = read_config(&args.file)?;
             let file = Some(file_name(&args.file));
             let client = args.contact.client()?;
+            let (json, if_generation) = (args.contact.json, args.if_generation);
             let save = args.saving.asked();
-            let applied = client.apply(text, file, args.if_generation, save).await?;
-            show(&applied, args.contact.json)
+            let Some(host) = &args.pair else {
+                let applied = client.apply(text, file, if_generation, save).await?;
+                return show(&applied, json);
+            };
+            let peer = Client::remote(args.contact.place.far.other(host)?);
+            let order = Order { text, file, if_generation, save, level: args.level };
+            both::show(pair::apply(&client, &peer, order).await, json)
         }),
     )
 }
@@ -54,49 +77,6 @@ pub fn show(applied: &Applied, json: bool) -> Result<End, Failure> {
         return Ok(End::Done);
     }
     print_findings(&applied.warnings, 0);
-    screen::print(&render(applied))?;
+    screen::print(&told::render(applied))?;
     Ok(End::Done)
-}
-
-fn render(applied: &Applied) -> String {
-    let generation = applied.generation;
-    if !applied.changed {
-        return format!("nothing differs: generation {generation} stays in force\n");
-    }
-    let mut out = format!("generation {generation} is in force\n");
-    for effect in &applied.effects {
-        out.push_str(&format!("  {}\n", plain(effect)));
-    }
-    if let Some(file) = &applied.saved {
-        out.push_str(&format!("  {} says so\n", plain(file)));
-    }
-    if !applied.confirmed {
-        out.push_str("  not every worker has confirmed it yet; look at `steelyard status`\n");
-    }
-    for what in &applied.needs_restart {
-        out.push_str(&format!("  takes effect at the next start: {}\n", plain(what)));
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_done_and_what_was_not_is_told() {
-        let mut applied = Applied { generation: 7, ..Applied::default() };
-        assert_eq!(render(&applied), "nothing differs: generation 7 stays in force\n");
-        applied.changed = true;
-        applied.confirmed = true;
-        applied.effects = vec!["service shop stops listening on 127.0.0.1:80".into()];
-        let text = "generation 7 is in force\n  service shop stops listening on 127.0.0.1:80\n";
-        assert_eq!(render(&applied), text);
-        applied.confirmed = false;
-        applied.needs_restart = vec!["workers".into()];
-        assert!(render(&applied).ends_with(
-            "  not every worker has confirmed it yet; look at `steelyard status`\n  \
-             takes effect at the next start: workers\n"
-        ));
-    }
 }

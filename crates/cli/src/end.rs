@@ -66,7 +66,7 @@ impl Failure {
     }
 
     /// As problem details, for scripts.
-    fn problem(self) -> Problem {
+    pub fn problem(self) -> Problem {
         match self {
             Failure::Call(CallError::Refused(problem)) => *problem,
             other => {

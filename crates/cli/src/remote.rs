@@ -71,6 +71,18 @@ impl Far {
         Remote::open(&options).map(Some).map_err(|error| Failure::Unusable(error.to_string()))
     }
 
+    /// The other member of a pair. What the command line says besides is about it, unless that is about a first daemon
+    /// which is remote too.
+    ///
+    /// # Errors
+    /// As of `remote`.
+    pub fn other(&self, name: &str) -> Result<Remote, Failure> {
+        let own = self.remote.as_deref().is_none_or(str::is_empty);
+        let far = if own { self.clone() } else { Far::default() };
+        let far = Far { remote: Some(name.to_owned()), ..far };
+        far.remote()?.ok_or_else(|| Failure::Unusable("--pair: expected a host".to_owned()))
+    }
+
     fn options(&self, name: &str, mut known: Known, token: Option<String>) -> Options {
         let entry = known.remote.remove(name);
         let host = entry.as_ref().map_or(name, |entry| entry.host.as_str()).to_owned();

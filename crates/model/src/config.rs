@@ -24,6 +24,7 @@ pub mod names;
 pub mod objective;
 pub mod operate;
 pub mod packets;
+pub mod pair;
 pub mod patch;
 pub mod pattern;
 pub mod probe;

@@ -11,6 +11,7 @@
     reason = "the whole program is a test, which the lints cannot see"
 )]
 
+mod both;
 mod failing;
 mod figures;
 mod gated;

@@ -127,6 +127,8 @@ pub struct World {
     pub tail: [String; 2],
     /// See `tail`.
     pub plane: [String; 2],
+    /// Lines of `[global.control]` of each.
+    pub control: [String; 2],
 }
 
 impl World {
@@ -167,6 +169,7 @@ impl World {
             only: Default::default(),
             tail,
             plane,
+            control: Default::default(),
         }
     }
 
@@ -216,15 +219,17 @@ impl World {
         self.dir(who).write("steelyard.toml", self.text(who))
     }
 
-    fn text(&self, who: Who) -> String {
+    /// A member's file.
+    pub fn text(&self, who: Who) -> String {
         let member = &self.members[usize::from(who.number() - 1)];
         let (dir, pins) = (member.dir.path().display(), member.pins.path().join("plane"));
         let mut text = format!(
             "[global]\nworkers = 1\nhistory = \"off\"\naccess-log = \"off\"\n\
-             [global.control]\nsocket = \"{dir}/sock\"\nstate = \"{dir}/state\"\n\
+             [global.control]\nsocket = \"{dir}/sock\"\nstate = \"{dir}/state\"\n{}\
              [packets]\npins = \"{}\"\n{}\n\
              [service.shop]\nlisten = [\"{}\", \"{}\"]\nforward = \"http\"\npool = \"web\"\n\
              [pool.web]\nservers = [\"{}\"]\n",
+            self.control[usize::from(who.number() - 1)],
             pins.display(),
             self.plane[usize::from(who.number() - 1)],
             SocketAddr::new(V4.shared(), 80),
@@ -326,8 +331,7 @@ impl World {
     /// Who answers the client's question where the shared address is. The members' own addresses are asked for after
     /// it, and their answers waited for: then there is nothing more to come.
     pub fn answerers(&self, version: Version) -> BTreeSet<Who> {
-        let alive: Vec<Who> =
-            [First, Second].into_iter().filter(|who| self.reachable(*who)).collect();
+        let alive = Vec::from_iter([First, Second].into_iter().filter(|who| self.reachable(*who)));
         let mark = self.capture.said().len();
         self.client.ip("neigh flush dev eth0\n").unwrap();
         self.ask(version.shared());

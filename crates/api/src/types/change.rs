@@ -176,6 +176,20 @@ pub struct Applied {
     pub saved: Option<String>,
 }
 
+/// A change of both members of a pair, as the program prints it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct BothApplied {
+    /// This member.
+    pub here: Applied,
+    /// The other one.
+    pub peer: Applied,
+    /// Where that is.
+    pub place: String,
+    /// Places of the change that are this member's own, so that the other one has nothing of them.
+    pub own: Vec<String>,
+}
+
 /// Answer of `GET /v1/generations`, newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
