@@ -18,6 +18,7 @@ mod gated;
 mod heartbeat;
 mod host;
 mod keepalived;
+mod lag;
 mod orders;
 mod replicated;
 mod world;

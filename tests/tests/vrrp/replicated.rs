@@ -20,7 +20,7 @@ const GROUP: &str = "advertise = \"300ms\"\npreempt = false";
 const SECRET: &str = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
 /// The ports of the services, and which hears of affinity too.
 const NAT: u16 = 81;
-const MAC: u16 = 8080;
+pub const MAC: u16 = 8080;
 /// The last parts of the second server's and of the return addresses.
 const SERVERS: [u8; 2] = [50, 51];
 const BACK: u8 = 60;
@@ -31,14 +31,14 @@ fn many() -> usize {
     text.and_then(|text| text.parse().ok()).unwrap_or(40)
 }
 
-struct Pair {
-    world: World,
+pub struct Pair {
+    pub world: World,
     _server: Namespace,
     _origin: Origin,
 }
 
 /// Two members, none of them begun, with two servers behind `nat` and `mac` in both families.
-fn wire(more: &str) -> Pair {
+pub fn wire(more: &str) -> Pair {
     let mut world = World::new(GROUP);
     let server = host(&world.hub, "server", SERVERS[1], "server2");
     let listen = SocketAddr::from(([0u16; 8], 8080));
@@ -104,11 +104,11 @@ fn heartbeat(world: &World, who: Who) -> String {
     )
 }
 
-fn replication(world: &World, who: Who) -> Option<ReplicationStatus> {
+pub fn replication(world: &World, who: Who) -> Option<ReplicationStatus> {
     world.whole_status(who)?.heartbeats.into_iter().next()?.replication
 }
 
-fn until_follows(world: &World) {
+pub fn until_follows(world: &World) {
     for who in [First, Second] {
         wait::until(&format!("{who:?} follows"), || {
             replication(world, who).is_some_and(|one| one.state == "following")
@@ -185,7 +185,7 @@ fn go_on(talks: &mut [Talk], what: &str) {
     assert!(broken.is_empty(), "{what}: {broken:?}");
 }
 
-fn begin(world: &mut World, who: Who, state: &str) {
+pub fn begin(world: &mut World, who: Who, state: &str) {
     world.start(who);
     for version in [V4, V6] {
         world.until(who, version, state);
