@@ -157,14 +157,13 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_told_with_its_place_and_what_to_do() {
-        let text =
-            "listen web\n bind 127.0.0.1:80\n server a 10.0.0.1:80\n compression algo gzip\n";
+        let text = "listen web\n bind 127.0.0.1:80\n server a 10.0.0.1:80\n filter trace\n";
         let converted = convert(text, "haproxy.cfg", Dialect::Haproxy);
         let expected = "\
 left out:
-  haproxy.cfg:4: compression algo gzip
-      answers are not compressed
-      instead: compress at the servers
+  haproxy.cfg:4: filter trace
+      there are no scripts and filters
+      instead: do it at the servers
 haproxy.cfg: converted from haproxy: 1 left out, 0 changed, 0 not needed
 ";
         assert_eq!(told(&converted, "haproxy.cfg", false), expected);
