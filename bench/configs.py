@@ -1,7 +1,7 @@
 """The configuration of each balancer for one service, as a careful administrator would write it.
 
 All keep connections to the server open, tell it about the client, and write no access log except as their defaults
-say. `setting` has: kind ("http", "https", "http2", "tcp", "rules": http with 3,000 rules, or "explained":
+say. `setting` has: kind ("http", "https", "http2", "http3", "tcp", "rules": http with 3,000 rules, or "explained":
 http where everything that tells whose time it was is on), listen and origin (ports on loopback), folder, fast (bool).
 """
 
@@ -11,7 +11,9 @@ CONNECTIONS = 6000
 
 def steelyard(setting):
     forward = "tcp" if setting.kind == "tcp" else "http"
-    front = {"http2": 'http2 = "always"', "https": f'tls = "{setting.folder}/pair.pem"'}.get(setting.kind, "")
+    secure = f'tls = "{setting.folder}/pair.pem"'
+    fronts = {"http2": 'http2 = "always"', "https": secure, "http3": f'{secure}\nhttp3 = "on"'}
+    front = fronts.get(setting.kind, "")
     # In its other mode no exchange is measured: what measuring costs is told by the pair.
     measured = 'sample = "off"' if setting.fast and setting.kind != "rules" else ""
     if setting.kind == "explained" and not setting.fast:
@@ -184,9 +186,38 @@ ENVOY_TCP = """      - name: envoy.filters.network.tcp_proxy
           cluster: back"""
 
 
+# The same over QUIC.
+ENVOY_HTTP3 = [
+    (
+        "socket_address: {address: 127.0.0.1,",
+        "socket_address: {protocol: UDP, address: 127.0.0.1,",
+    ),
+    (
+        "    filter_chains:\n    - filters:\n",
+        """    udp_listener_config: {quic_options: {}, downstream_socket_config: {prefer_gro: true}}
+    filter_chains:
+    - transport_socket:
+        name: envoy.transport_sockets.quic
+        typed_config:
+          "@type": type.googleapis.com/envoy.extensions.transport_sockets.quic.v3.QuicDownstreamTransport
+          downstream_tls_context:
+            common_tls_context:
+              tls_certificates:
+              - certificate_chain: {filename: FOLDER/cert.pem}
+                private_key: {filename: FOLDER/key.pem}
+      filters:
+""",
+    ),
+    ("          stat_prefix: front\n", "          stat_prefix: front\n          codec_type: HTTP3\n"),
+]
+
+
 def envoy(setting):
-    filters = ENVOY_HTTP if setting.kind == "http" else ENVOY_TCP
-    return ENVOY.format(listen=setting.listen, origin=setting.origin, filters=filters)
+    filters = ENVOY_TCP if setting.kind == "tcp" else ENVOY_HTTP
+    text = ENVOY.format(listen=setting.listen, origin=setting.origin, filters=filters)
+    for before, after in ENVOY_HTTP3 if setting.kind == "http3" else []:
+        text = text.replace(before, after.replace("FOLDER", str(setting.folder)), 1)
+    return text
 
 
 TRAEFIK = {
@@ -217,5 +248,15 @@ TRAEFIK = {
 }
 
 
+TRAEFIK["http3"] = (
+    TRAEFIK["http"].replace("      service: back\n", "      service: back\n      tls: {{}}\n", 1)
+    + """tls:
+  certificates:
+  - certFile: {folder}/cert.pem
+    keyFile: {folder}/key.pem
+"""
+)
+
+
 def traefik(setting):
-    return TRAEFIK[setting.kind].format(origin=setting.origin)
+    return TRAEFIK[setting.kind].format(origin=setting.origin, folder=setting.folder)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from peers import TOP, Setting
-from processes import Program, StartError, free_ports
+from processes import HTTP3, Program, StartError, free_ports
 
 BALANCER_CORE, CLIENT_CORE = 0, 1
 WARM_S = 0.5
@@ -167,8 +167,19 @@ def ab(scenario, port, seconds):
     return Figures(rps=rate), int(answered)
 
 
+def aioquic(scenario, port, seconds):
+    """Asks over HTTP/3 by a client that is itself slow; returns its figures and the number of answered requests."""
+    command = ["taskset", "-c", CLIENT_CORE, *HTTP3, port, scenario.connections, scenario.streams, seconds]
+    command = [str(part) for part in command]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds + 60)
+    said = json.loads(done.stdout) if done.returncode == 0 else {"answered": 0, "failed": 0}
+    if said["answered"] == 0 or said["failed"]:
+        raise RunError(f"requests over HTTP/3 failed:\n{done.stdout}{done.stderr}")
+    return Figures(rps=said["answered"] / seconds), said["answered"]
+
+
 AB = ("Complete requests", "Failed requests", "Requests per second")
-CLIENTS = {"wrk": wrk, "h2load": h2load, "ab": ab}
+CLIENTS = {"wrk": wrk, "h2load": h2load, "ab": ab, "aioquic": aioquic}
 
 
 def _percentile(text, percent):

@@ -46,7 +46,7 @@ class Peer:
 
     def command(self, setting):
         setting.fast = self.fast
-        if setting.kind == "https":
+        if setting.kind in ("https", "http3"):
             _pair(setting.folder)
         return COMMANDS[self.family](self.program, setting)
 
@@ -91,6 +91,7 @@ def _traefik(program, setting):
         program,
         f"--entrypoints.front.address=127.0.0.1:{setting.listen}",
         f"--providers.file.filename={path}",
+        *(["--entrypoints.front.http3"] if setting.kind == "http3" else []),
         "--log.level=ERROR",
         "--global.sendanonymoususage=false",
         "--global.checknewversion=false",
@@ -160,7 +161,8 @@ def _packaged(families):
         env.update({"GOMAXPROCS": "1"} if name == "traefik" else {})
         version = _version(path, ask, env) if path else None
         if version:
-            yield Peer(name, path, version, f"package {package}", env=env)
+            kinds = Peer.kinds + (("http3",) if name in ("envoy", "traefik") else ())
+            yield Peer(name, path, version, f"package {package}", kinds, env=env)
 
 
 def _debian():

@@ -1,6 +1,7 @@
 """Programs that the benchmark starts: pinned to a core, awaited, measured from /proc, and ended by their own id."""
 
 import http.client
+import json
 import os
 import resource
 import signal
@@ -136,7 +137,17 @@ def _answers_http2(port):
         return False
 
 
-ANSWERS = {"https": _answers_https, "http2": _answers_http2}
+# A client of HTTP/3, in the environment that `tests/setup` makes for it.
+TOP = Path(__file__).resolve().parent.parent
+HTTP3 = [TOP / "target" / "tools" / "quic" / "bin" / "python3", TOP / "bench" / "http3_load.py"]
+
+
+def _answers_http3(port):
+    done = subprocess.run([*HTTP3, str(port), "1", "1", "1", "1"], capture_output=True, text=True)
+    return done.returncode == 0 and json.loads(done.stdout)["answered"] == 1
+
+
+ANSWERS = {"https": _answers_https, "http2": _answers_http2, "http3": _answers_http3}
 
 
 def _is_200(client):

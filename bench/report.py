@@ -2,6 +2,7 @@
 
 import json
 import platform
+import re
 import statistics
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -92,10 +93,13 @@ def save(path, subject, rows, options):
 
 
 def write(readme, subject, rows, options):
-    """Replaces the rows that were measured in README.md; rows of other scenarios stay, with the day they are of."""
+    """Replaces the rows that were measured in README.md; rows of other scenarios stay, with the day they are of and the
+    machine of that day."""
     head, _, rest = readme.read_text().partition(BEGIN)
     kept, _, tail = rest.partition(END)
-    when = f"{date.today().isoformat()}, {options['pairs']} × {options['seconds']} s"
+    today = date.today().isoformat()
+    when = f"{today}, {options['pairs']} × {options['seconds']} s"
+    machines = {**dict(MACHINE.findall(kept)), today: machine()}
     table = {}
     for line in kept.splitlines():
         row = [cell.strip() for cell in line.strip("|").split("|")]
@@ -106,7 +110,13 @@ def write(readme, subject, rows, options):
         table[_key(line)] = line
     lines = [[*HEAD[:2], subject, *HEAD[3:]], ["---"] * len(HEAD), *table.values()]
     text = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    readme.write_text(f"{head}{BEGIN}\n{machine()}.\n\n{text}\n{END}{tail}")
+    days = {row[-1].partition(",")[0] for row in table.values()}
+    where = "\n".join(f"- {day}: {what}." for day, what in sorted(machines.items()) if day in days)
+    readme.write_text(f"{head}{BEGIN}\n{where}\n\n{text}\n{END}{tail}")
+
+
+# A day on which rows were measured, and on which machine.
+MACHINE = re.compile(r"^- (\d{4}-\d\d-\d\d): (.*)\.$", re.MULTILINE)
 
 
 HEAD = ["scenario", "peer", "steelyard", "peer's", "ratio", "min–max", "bar", "", "pairs"]

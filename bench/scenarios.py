@@ -12,7 +12,8 @@ class Scenario:
 
     `measure` names the figure that is compared: cpu_us (processor time of the balancer per request), p99_ms, or
     rss_mib (absolute: the bar is of our own figure). `streams`: requests at a time on one connection of HTTP/2.
-    `client`: the program that asks; wrk resumes sessions of TLS, ab never does.
+    `client`: the program that asks; wrk resumes sessions of TLS, ab never does, aioquic is too slow to keep a balancer
+    busy.
     """
 
     name: str
@@ -123,6 +124,16 @@ SCENARIOS = [
         {"haproxy": 1.00, "nginx": 1.00},
         streams=100,
         client="h2load",
+    ),
+    Scenario(
+        "http3-10",
+        f"HTTP/3, {SMALL} B, 4 connections with 10 streams each",
+        "http3",
+        SMALL,
+        4,
+        {"envoy": None, "traefik": None},
+        streams=10,
+        client="aioquic",
     ),
     Scenario(
         "rules-3000",
