@@ -1,8 +1,8 @@
 //! The Autobahn test suite for WebSockets through the balancer: the suite's client in front, an echo server by the same
 //! library behind.
 //!
-//! It is written in Python 2 and needs an interpreter that current systems do not have, so it is run on request alone:
-//! `tests/prove autobahn`, which asks for the cases `*`. The gate has cases of its own in `tests/traffic/frames.rs`.
+//! It is written in Python 2, whose interpreter current systems do not have, and takes minutes, so it is run on request
+//! alone: `tests/prove autobahn`, which gets one and asks for the cases `*`. The gate has cases of its own in `tests/traffic/frames.rs`.
 
 #![allow(
     clippy::unwrap_used,

@@ -23,7 +23,6 @@ use How::{As, Ends, NotHere, Screen, Stays, Until};
 
 const BUILDS: &str = "it builds the program, which the gate itself does";
 const INSTALLS: &str = "packaging/prove installs the package in a fresh root";
-const LONG: &str = "it measures for minutes";
 
 /// The page, the command, what is done with it.
 pub const ROWS: &[(&str, &str, How)] = &[
@@ -158,12 +157,6 @@ pub const ROWS: &[(&str, &str, How)] = &[
         As("steelyard lab exec client -- steelyard bench connect 10.0.2.2:7007 -n 4 -c 2"),
     ),
     ("docs/links.md", "cargo build --release -p steelyard", NotHere(BUILDS)),
-    (
-        "docs/links.md",
-        "STEELYARD=target/release/steelyard STEELYARD_LONG=1 STEELYARD_MTU=9000 cargo test \
-         --config profile.dev.package.lab.opt-level=3 -p tests --test links -- --nocapture --test-threads 1",
-        NotHere(LONG),
-    ),
     (
         "docs/probes.md",
         "cargo run --profile prove -p daemon --example probe_cost -- http 10000",
