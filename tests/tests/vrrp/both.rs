@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use tests::e2e::certificate::{Authority, wanted};
 use tests::e2e::place::Said;
+use tests::e2e::wait;
 use tests::skip::skip;
 
 use super::world::{First, Second, Who, World};
@@ -33,6 +34,11 @@ fn open() -> World {
     );
     world.start(First);
     world.start(Second);
+    // A daemon serves before its groups stand.
+    wait::until("both members' groups stand", || {
+        let stand = |who| world.whole_status(who).is_some_and(|status| !status.vrrp.is_empty());
+        stand(First) && stand(Second)
+    });
     world
 }
 
