@@ -51,6 +51,7 @@ pub mod uplinks;
 pub mod users;
 pub mod vrrp;
 pub mod ways;
+pub mod workers_time;
 
 pub use embed::{EmbedError, Embedded};
 pub use run::{RunError, RunOptions, run};

@@ -4,8 +4,8 @@
 
 use super::examples::{Example, Share, Speak, Talk, Way};
 
-const GET: &[(&str, &str)] = &[("GET", ""), ("POST", "")];
-const ONE: &[(&str, &str)] = &[("GET", "")];
+const BOTH: &[(&str, &str)] = &[("GET", ""), ("POST", "")];
+const GET: &[(&str, &str)] = &[("GET", "")];
 
 pub const NGINX_SHOP: Example = Example {
     file: "nginx-shop.conf",
@@ -54,7 +54,7 @@ pub const NGINX_SHOP: Example = Example {
                 "/static",
                 "/static/a.css",
             ],
-            kinds: GET,
+            kinds: BOTH,
             times: 3,
         },
         Talk {
@@ -62,7 +62,7 @@ pub const NGINX_SHOP: Example = Example {
             way: Way::Plain,
             hosts: &["shop.example", "other.example"],
             paths: &["/", "/a?b=c", "/api/x"],
-            kinds: GET,
+            kinds: BOTH,
             times: 4,
         },
         Talk {
@@ -70,7 +70,7 @@ pub const NGINX_SHOP: Example = Example {
             way: Way::Plain,
             hosts: &["shop.example", "other.example"],
             paths: &["/", "/a?b=c", "/api/x"],
-            kinds: GET,
+            kinds: BOTH,
             times: 4,
         },
     ],
@@ -121,7 +121,7 @@ pub const NGINX_HOSTS: Example = Example {
             "/ghost",
             "/ghosts",
         ],
-        kinds: GET,
+        kinds: BOTH,
         times: 2,
     }],
     // One client has one address: `wiki` always finds one server, which need not be the same on both sides.
@@ -158,7 +158,7 @@ pub const NGINX_REWRITES: Example = Example {
             "/",
             "/none",
         ],
-        kinds: GET,
+        kinds: BOTH,
         times: 5,
     }],
     shares: &[("one", Share::Turn), ("two", Share::Turn)],
@@ -187,7 +187,7 @@ pub const NGINX_DUMP: Example = Example {
             way: Way::Plain,
             hosts: &["app.example", "other.example"],
             paths: &["/", "/a", "/a/b?c=d", "/files", "/files/x", "/filesystem", "/app/x", "/cg"],
-            kinds: GET,
+            kinds: BOTH,
             times: 10,
         },
         // As many as go at once.
@@ -196,7 +196,7 @@ pub const NGINX_DUMP: Example = Example {
             way: Way::Plain,
             hosts: &["app.example"],
             paths: &["/login", "/login/x"],
-            kinds: GET,
+            kinds: BOTH,
             times: 2,
         },
         Talk {
@@ -204,7 +204,7 @@ pub const NGINX_DUMP: Example = Example {
             way: Way::Tls2,
             hosts: &["shop.example"],
             paths: &["/", "/shop.Cart/Add", "/shop.Cart", "/shop.Car"],
-            kinds: GET,
+            kinds: BOTH,
             times: 2,
         },
     ],
@@ -250,11 +250,11 @@ pub const NGINX_STREAM: Example = Example {
                 "a.b.apps.example",
             ],
             paths: &[""],
-            kinds: ONE,
+            kinds: GET,
             times: 30,
         },
-        Talk { front: 1, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: ONE, times: 40 },
-        Talk { front: 2, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: ONE, times: 40 },
+        Talk { front: 1, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: GET, times: 40 },
+        Talk { front: 2, way: Way::Bytes, hosts: &[""], paths: &[""], kinds: GET, times: 40 },
     ],
     // One client has one address: `web` always finds one server, which need not be the same on both sides. With
     // nothing in progress the heavier one of `apps` is always the least loaded with us; nginx takes turns then.

@@ -3,11 +3,11 @@
 //! Only the processor time of the balancer's workers counts, which the kernel keeps for each thread. Loopback has no
 //! network card: a real one adds interrupts and takes offloaded work away.
 
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use daemon::embed::Embedded;
+use daemon::workers_time;
 use lab::load::{HttpPlan, Load, Persist, Plan, Protocol};
 use lab::origin::{Kind, Options, Origin};
 use lab::port::Reserved;
@@ -71,7 +71,7 @@ pub fn measure(quiet: bool) -> Result<Cost, Failure> {
 async fn each(plan: &Plan, time: Duration) -> Result<f64, Failure> {
     let mut plan = plan.clone();
     plan.time = Some(time);
-    let before = workers_nanos();
+    let before = workers_time::nanos().unwrap_or(0);
     let load = Load::start(plan).map_err(|error| unusable("the load", &error))?;
     let mut tick = interval(Duration::from_millis(10));
     let over = async {
@@ -82,7 +82,7 @@ async fn each(plan: &Plan, time: Duration) -> Result<f64, Failure> {
     timeout(time + PATIENCE, over)
         .await
         .map_err(|_| Failure::Unusable("the load of the calibration does not end".to_owned()))?;
-    let spent = workers_nanos().saturating_sub(before);
+    let spent = workers_time::nanos().unwrap_or(0).saturating_sub(before);
     let report = load.wait();
     if report.answered == 0 || report.failed > report.answered / 100 {
         return Err(Failure::Unusable(format!(
@@ -95,18 +95,6 @@ async fn each(plan: &Plan, time: Duration) -> Result<f64, Failure> {
         return Err(Failure::Unusable(text.to_owned()));
     }
     Ok(spent as f64 / 1e3 / report.answered as f64)
-}
-
-/// Processor time of this process' workers so far.
-fn workers_nanos() -> u64 {
-    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().filter_map(Result::ok);
-    let nanos = tasks.filter_map(|task| {
-        let name = fs::read_to_string(task.path().join("comm")).ok()?;
-        name.starts_with("worker-").then_some(())?;
-        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse::<u64>().ok()
-    });
-    nanos.sum()
 }
 
 fn unusable(what: &str, error: &dyn std::error::Error) -> Failure {

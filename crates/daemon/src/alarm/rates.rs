@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::headroom::Use;
+use crate::workers_time;
 
 /// Counters as they were read last.
 #[derive(Debug, Default)]
@@ -77,19 +78,7 @@ fn between(before: &Read, now: &Read, seconds: f64, workers: usize) -> Vec<Use> 
 }
 
 fn read() -> Read {
-    Read { workers_ns: workers_ns(), cards: cards(Path::new("/sys/class/net")) }
-}
-
-/// Processor time of this process' workers, from /proc/self/task/*/schedstat.
-fn workers_ns() -> Option<u64> {
-    let tasks = fs::read_dir("/proc/self/task").ok()?.filter_map(Result::ok);
-    let nanos = tasks.filter_map(|task| {
-        let name = fs::read_to_string(task.path().join("comm")).ok()?;
-        name.starts_with("worker-").then_some(())?;
-        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse::<u64>().ok()
-    });
-    nanos.reduce(u64::saturating_add)
+    Read { workers_ns: workers_time::nanos(), cards: cards(Path::new("/sys/class/net")) }
 }
 
 /// Interfaces that are hardware and say how fast they are; virtual ones name a rate that is none.
