@@ -43,33 +43,29 @@ impl Nginx {
 
     /// The same behind TLS; `directives` name its certificate.
     pub fn tls(name: &str, directives: &str) -> Nginx {
-        let mut nginx = Nginx::prepared(name, directives, None);
-        let text = std::fs::read_to_string(nginx.dir.join("nginx.conf")).unwrap();
-        let listen = format!("listen {}", nginx.address());
-        nginx.dir.write("nginx.conf", text.replace(&listen, &format!("{listen} ssl")));
-        nginx.revive();
-        nginx
+        Nginx::listening(name, directives, "ssl")
+    }
+
+    /// The same with HTTP/2.
+    pub fn http2(name: &str, directives: &str) -> Nginx {
+        Nginx::listening(name, directives, "ssl http2")
     }
 
     /// The same behind TLS, whose connections begin with a header of the PROXY protocol.
     pub fn tls_proxied(name: &str, directives: &str) -> Nginx {
-        let mut nginx = Nginx::prepared(name, directives, None);
-        let text = std::fs::read_to_string(nginx.dir.join("nginx.conf")).unwrap();
-        let listen = format!("listen {}", nginx.address());
-        nginx
-            .dir
-            .write("nginx.conf", text.replace(&listen, &format!("{listen} ssl proxy_protocol")));
-        nginx.revive();
-        nginx
+        Nginx::listening(name, directives, "ssl proxy_protocol")
     }
 
     /// The same, whose connections begin with a header of the PROXY protocol.
     pub fn proxied(name: &str, directives: &str) -> Nginx {
+        Nginx::listening(name, directives, "proxy_protocol")
+    }
+
+    fn listening(name: &str, directives: &str, words: &str) -> Nginx {
         let mut nginx = Nginx::prepared(name, directives, None);
         let text = std::fs::read_to_string(nginx.dir.join("nginx.conf")).unwrap();
         let listen = format!("listen {}", nginx.address());
-        let proxied = text.replace(&listen, &format!("{listen} proxy_protocol"));
-        nginx.dir.write("nginx.conf", proxied);
+        nginx.dir.write("nginx.conf", text.replace(&listen, &format!("{listen} {words}")));
         nginx.revive();
         nginx
     }

@@ -8,7 +8,7 @@ use tests::e2e::nginx::Nginx;
 use tests::e2e::servers::{self, addresses};
 use tests::e2e::setup::Setup;
 
-use crate::measured::{bench, failing, figure};
+use crate::measured::{bench, failing, figure, said};
 
 #[test]
 fn every_request_is_counted_and_kept_with_its_origin() {
@@ -106,6 +106,34 @@ fn tls_is_spoken_with_and_without_resumption() {
     let (code, result) = failing(&[&plain, "-n", "3", "-c", "1"]);
     assert_eq!(code, 3);
     assert!(!result.complete, "nobody speaks TLS there");
+}
+
+/// nginx says good-bye on each connection after so many requests.
+#[test]
+fn streams_share_connections_and_follow_a_farewell() {
+    let pair = Authority::new("lab");
+    let dir = Dir::new();
+    let pair = pair.pair(dir.join("pair.pem"), &wanted(&["localhost"]));
+    let lines = format!(
+        "ssl_certificate {0}; ssl_certificate_key {0};\nkeepalive_requests 100;\n",
+        pair.display()
+    );
+    let nginx = Nginx::http2("b", &lines);
+    let url = format!("https://{}/", nginx.address());
+    for pace in [&["-n", "3000"][..], &["--rate", "2000", "-d", "1s"]] {
+        let result = bench(&[&[url.as_str(), "--http2", "-c", "2", "-m", "16"], pace].concat());
+        let run = &result.runs[0];
+        let (answered, connections) = (figure(run, "answered"), figure(run, "connections"));
+        assert!(run.failed.is_empty() && answered >= 1_900.0, "{answered}: {:?}", run.failed);
+        // Those beside the last request that is allowed may be on the next connection.
+        let fewest = answered / 100.0;
+        assert!(
+            (fewest..fewest * 1.5 + 4.0).contains(&connections),
+            "{connections} for {answered}"
+        );
+    }
+    let (code, refused) = said(&[&url, "-m", "2"]);
+    assert!(code == 2 && refused.contains("--http2"), "{refused}");
 }
 
 #[test]

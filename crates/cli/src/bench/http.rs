@@ -65,9 +65,12 @@ pub struct Args {
     /// A request that is not answered whole in this time has failed.
     #[arg(long, value_name = "TIME", value_parser = span, default_value = "10s")]
     timeout: Duration,
-    /// HTTP/2, a request at a time on each connection; without TLS the target must know that it is spoken.
+    /// HTTP/2; without TLS the target must know that it is spoken.
     #[arg(long)]
     http2: bool,
+    /// Requests at a time on each connection of HTTP/2.
+    #[arg(short = 'm', long, value_name = "N", default_value_t = 1, requires = "http2")]
+    streams: usize,
     /// TLS: a whole handshake for each connection, none resumed.
     #[arg(long)]
     no_resumption: bool,
@@ -107,6 +110,7 @@ Examples:
   steelyard bench http http://127.0.0.1:8080/ -c 50 -n 100000
   steelyard bench http http://127.0.0.1:8080/ --rate 5000 -d 30s --warm-up 2s
   steelyard bench http http://127.0.0.1:8080/ --rate 1000..10000/1000 -d 5s --html steps.html
+  steelyard bench http https://shop.example/ --http2 -c 10 -m 100 --rate 20000
   steelyard bench http https://shop.example/ --close client --from 192.0.2.7,192.0.2.8
   steelyard bench http http://shop.example/ --scenario shop.toml --repeat 10 -o base.json
   steelyard bench http http://shop.example/ --find-capacity --objective 'p99 < 20ms' -d 5s
@@ -170,7 +174,7 @@ fn order(args: &Args) -> Result<(Order, Option<String>), Failure> {
         None => Pace::Closed { connections, think: Duration::ZERO },
     };
     plan.persist = Close::persist(args.close);
-    plan.http2 = args.http2;
+    (plan.http2, plan.streams) = (args.http2, args.streams);
     plan.threads = args.threads;
     plan.requests = args.requests;
     plan.time = args.duration.or(args.requests.is_none().then_some(DURATION));
@@ -246,6 +250,9 @@ fn settings(args: &Args, order: &Order, result: &mut BenchResult) {
     let open = args.rate.is_some() || args.find_capacity;
     set("loop", if open { "open" } else { "closed" }.to_owned());
     set("connections", plan.connections().to_string());
+    if args.http2 {
+        set("streams", plan.streams.to_string());
+    }
     set("threads", plan.threads.to_string());
     set("close", Close::word(args.close));
     args.agents.tell(&mut set);

@@ -21,6 +21,9 @@ pub enum Progress {
         /// Whether the connection can serve another request.
         reusable: bool,
     },
+    /// The peer says that it has not looked at the request and ends the connection (RFC 9113 §6.8): another one may
+    /// carry it.
+    Unprocessed,
     /// It is not an answer that can be accepted.
     Failed(Fail),
 }

@@ -1,6 +1,7 @@
 //! One connection of the load generator, without its socket.
 //!
-//! Holds the request that is being sent and frames its answer. It keeps no time and never repeats a request.
+//! Holds the request that is being sent and frames its answer; with HTTP/2 several, one of each stream. Without, the only
+//! stream is number 0. It keeps no time and never repeats a request.
 
 use super::answer::{Progress, Reader};
 use super::fail::Fail;
@@ -40,9 +41,9 @@ impl Client {
         Client::with(Reading::Http(Box::new(Reader::new())))
     }
 
-    /// For HTTP/2.
-    pub fn http2(secure: bool) -> Client {
-        Client::with(Reading::Http2(Box::new(Http2::new(secure))))
+    /// For HTTP/2 with so many requests at a time.
+    pub fn http2(secure: bool, streams: usize) -> Client {
+        Client::with(Reading::Http2(Box::new(Http2::new(secure, streams))))
     }
 
     /// For echoed messages.
@@ -75,7 +76,12 @@ impl Client {
     }
 
     /// Begins a request; `write` appends its bytes and says which of the mix it is.
-    pub fn ask(&mut self, shots: &[Shot], write: impl FnOnce(&mut Vec<u8>) -> usize) {
+    pub fn ask(
+        &mut self,
+        stream: usize,
+        shots: &[Shot],
+        write: impl FnOnce(&mut Vec<u8>) -> usize,
+    ) {
         self.out.clear();
         self.which = write(&mut self.out);
         self.written = 0;
@@ -89,40 +95,53 @@ impl Client {
             Reading::Http2(http2) => {
                 self.out.clear();
                 if let Some(shot) = shots.get(self.which) {
-                    http2.ask(shot);
+                    http2.ask(stream, self.which, shot);
                 }
             }
             Reading::Echo { matched } => *matched = 0,
         }
     }
 
+    /// The last request once more, on the next connection.
+    pub fn ask_again(&mut self, stream: usize, shots: &[Shot]) {
+        if let Reading::Http2(http2) = &mut self.reading
+            && let which = http2.which(stream)
+            && let Some(shot) = shots.get(which)
+        {
+            http2.ask(stream, which, shot);
+        }
+    }
+
     /// Which of the mix was asked last.
-    pub fn which(&self) -> usize {
-        self.which
+    pub fn which(&self, stream: usize) -> usize {
+        match &self.reading {
+            Reading::Http2(http2) => http2.which(stream),
+            Reading::Http(_) | Reading::Echo { .. } => self.which,
+        }
     }
 
     /// Whether the whole request was sent.
-    pub fn is_sent(&self) -> bool {
+    pub fn is_sent(&self, stream: usize) -> bool {
         match &self.reading {
-            Reading::Http2(http2) => http2.pending().is_empty(),
+            Reading::Http2(http2) => http2.is_sent(stream),
             Reading::Http(_) | Reading::Echo { .. } => self.written == self.out.len(),
         }
     }
 
     /// Whether a byte of the current answer has come.
-    pub fn began(&self) -> bool {
+    pub fn began(&self, stream: usize) -> bool {
         match &self.reading {
             Reading::Http(reader) => reader.began(),
-            Reading::Http2(http2) => http2.began(),
+            Reading::Http2(http2) => http2.began(stream),
             Reading::Echo { matched } => *matched > 0,
         }
     }
 
     /// Bytes of the last answer's body, and whether it held the text that was expected.
-    pub fn body(&self) -> (u64, bool) {
+    pub fn body(&self, stream: usize) -> (u64, bool) {
         match &self.reading {
             Reading::Http(reader) => (reader.body_bytes(), reader.found_text()),
-            Reading::Http2(http2) => http2.body(),
+            Reading::Http2(http2) => http2.body(stream),
             Reading::Echo { matched } => (*matched as u64, true),
         }
     }
@@ -145,17 +164,21 @@ impl Client {
         self.written = (self.written + bytes).min(self.out.len());
     }
 
-    /// Bytes came.
-    pub fn received(&mut self, bytes: &[u8]) -> Progress {
-        if !self.busy {
-            return Progress::Failed(Fail::WrongAnswer);
-        }
+    /// Bytes came; what they led to is added by stream.
+    pub fn received(&mut self, bytes: &[u8], settled: &mut Vec<(usize, Progress)>) {
         let progress = match &mut self.reading {
+            Reading::Http2(http2) => {
+                http2.received(bytes, settled);
+                let is_whole = |progress| matches!(progress, Progress::Whole { .. });
+                self.served +=
+                    settled.iter().filter(|(_, progress)| is_whole(*progress)).count() as u64;
+                return;
+            }
+            _ if !self.busy => Progress::Failed(Fail::WrongAnswer),
             Reading::Http(reader) => reader.feed(bytes),
-            Reading::Http2(http2) => http2.received(bytes),
             Reading::Echo { matched } => echoed(&self.out, matched, bytes),
         };
-        self.settle(progress)
+        settled.push((0, self.settle(progress)));
     }
 
     /// Bytes came while nothing was asked: whether the connection can be trusted all the same.
@@ -166,9 +189,14 @@ impl Client {
         }
     }
 
-    /// The peer ended the connection. `None`: nothing was asked, so nothing failed.
-    pub fn ended(&mut self, end: End) -> Option<Progress> {
-        if !self.busy {
+    /// The peer ended the connection: what that is for the request. `None`: it was not on this connection, so it has not
+    /// failed.
+    pub fn ended(&mut self, stream: usize, end: End) -> Option<Progress> {
+        let is_under_way = match &self.reading {
+            Reading::Http2(http2) => http2.is_under_way(stream),
+            Reading::Http(_) | Reading::Echo { .. } => self.busy,
+        };
+        if !is_under_way {
             return None;
         }
         if end == End::Closed
@@ -177,7 +205,7 @@ impl Client {
         {
             return Some(self.settle(whole));
         }
-        let began = self.began();
+        let began = self.began(stream);
         Some(self.settle(Progress::Failed(match (end, began) {
             (End::Closed, false) => Fail::ClosedBeforeAnswer,
             (End::Closed, true) => Fail::ClosedMidAnswer,
@@ -186,15 +214,34 @@ impl Client {
         })))
     }
 
-    /// The request is given up.
-    pub fn abandon(&mut self) {
+    /// The request is given up. Whether the connection can go on without it.
+    pub fn abandon(&mut self, stream: usize) -> bool {
         self.busy = false;
+        match &mut self.reading {
+            Reading::Http2(http2) => {
+                http2.abandon(stream);
+                true
+            }
+            Reading::Http(_) | Reading::Echo { .. } => false,
+        }
+    }
+
+    /// Nothing more is asked on this connection: it is not trusted.
+    pub fn leave(&mut self) {
+        if let Reading::Http2(http2) = &mut self.reading {
+            http2.leave();
+        }
+    }
+
+    /// Whether the connection of HTTP/2 has nothing more to do: what waits needs another one.
+    pub fn is_over(&self) -> bool {
+        matches!(&self.reading, Reading::Http2(http2) if http2.is_over())
     }
 
     fn settle(&mut self, progress: Progress) -> Progress {
         match progress {
             Progress::More => progress,
-            Progress::Failed(_) => {
+            Progress::Failed(_) | Progress::Unprocessed => {
                 self.busy = false;
                 progress
             }
@@ -202,9 +249,7 @@ impl Client {
                 self.busy = false;
                 self.served += 1;
                 // An answer that overtook its request leaves the connection in an unknown state.
-                let whole = matches!(self.reading, Reading::Http2(_)) || self.is_sent();
-                let reusable = reusable && whole;
-                Progress::Whole { status, reusable }
+                Progress::Whole { status, reusable: reusable && self.is_sent(0) }
             }
         }
     }
@@ -228,12 +273,19 @@ mod tests {
     use super::*;
 
     fn asked(mut client: Client) -> Client {
-        client.ask(&[], |out| {
+        client.ask(0, &[], |out| {
             out.extend_from_slice(b"12345678");
             0
         });
         client.wrote(8);
         client
+    }
+
+    fn received(client: &mut Client, bytes: &[u8]) -> Progress {
+        let mut settled = Vec::new();
+        client.received(bytes, &mut settled);
+        let [(0, progress)] = settled[..] else { panic!("{settled:?}") };
+        progress
     }
 
     #[test]
@@ -246,35 +298,39 @@ mod tests {
         ];
         for (bytes, end, fail) in rows {
             let mut client = asked(Client::http());
-            assert_eq!(client.received(bytes), Progress::More);
-            assert_eq!(client.ended(*end), Some(Progress::Failed(*fail)));
-            assert_eq!(client.ended(*end), None, "counted once");
+            assert_eq!(received(&mut client, bytes), Progress::More);
+            assert_eq!(client.ended(0, *end), Some(Progress::Failed(*fail)));
+            assert_eq!(client.ended(0, *end), None, "counted once");
         }
-        assert_eq!(Client::http().ended(End::Reset), None, "an idle connection fails nothing");
+        assert_eq!(Client::http().ended(0, End::Reset), None, "an idle connection fails nothing");
     }
 
     #[test]
     fn an_echo_must_be_exact() {
         let mut client = asked(Client::echo());
-        assert_eq!(client.received(b"1234"), Progress::More);
-        assert_eq!(client.received(b"5678"), Progress::Whole { status: 0, reusable: true });
+        assert_eq!(received(&mut client, b"1234"), Progress::More);
+        assert_eq!(received(&mut client, b"5678"), Progress::Whole { status: 0, reusable: true });
         assert!(client.is_reused());
-        assert_eq!(client.received(b"x"), Progress::Failed(Fail::WrongAnswer), "nothing was asked");
+        assert_eq!(
+            received(&mut client, b"x"),
+            Progress::Failed(Fail::WrongAnswer),
+            "nothing was asked"
+        );
         for wrong in [&b"1235"[..], b"123456789"] {
             let mut client = asked(Client::echo());
-            assert_eq!(client.received(wrong), Progress::Failed(Fail::WrongAnswer));
+            assert_eq!(received(&mut client, wrong), Progress::Failed(Fail::WrongAnswer));
         }
     }
 
     #[test]
     fn an_early_answer_ends_the_connection() {
         let mut client = Client::http();
-        client.ask(&[], |out| {
+        client.ask(0, &[], |out| {
             out.extend_from_slice(b"POST");
             0
         });
         client.wrote(2);
-        let early = client.received(b"HTTP/1.1 413 No\r\nContent-Length: 0\r\n\r\n");
+        let early = received(&mut client, b"HTTP/1.1 413 No\r\nContent-Length: 0\r\n\r\n");
         assert_eq!(early, Progress::Whole { status: 413, reusable: false });
     }
 }

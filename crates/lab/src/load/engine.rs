@@ -14,14 +14,15 @@ use super::action::Action;
 use super::answer::Progress;
 use super::client::{Client, End};
 use super::fail::Fail;
-use super::plan::{Closer, Pace, Persist, Plan, Protocol, Reading};
+use super::plan::{Pace, Plan, Protocol, Reading};
 use super::request::Requests;
 use super::schedule::{Schedule, share};
-use super::tally::{Tally, Times, nanos};
+use super::tally::{Tally, nanos};
 
-use slot::{Asked, Phase, Slot, Wake, What};
+use slot::{Asked, Lane, Phase, Slot, Wake, What};
 
 mod due;
+mod outcome;
 mod slot;
 
 /// One thread's load.
@@ -31,12 +32,16 @@ pub struct Engine {
     requests: Requests,
     slots: Vec<Slot>,
     schedule: Option<Schedule>,
-    /// Open loop: connections with nothing to do, the longest idle first.
-    idle: VecDeque<usize>,
+    /// Open loop: connections (with HTTP/2 streams) with nothing to do, the longest idle first.
+    idle: VecDeque<Lane>,
     /// Open loop: starts that found every connection busy.
     backlog: VecDeque<Moment>,
     wakes: BinaryHeap<Reverse<Wake>>,
     actions: VecDeque<Action>,
+    /// What the bytes at hand led to, by stream.
+    settled: Vec<(usize, Progress)>,
+    /// What has been answered or has failed, and its pause: the next requests are found for them.
+    freed: Vec<(Lane, Duration)>,
     tally: Tally,
     /// Requests that may still begin.
     left: u64,
@@ -57,19 +62,24 @@ impl Engine {
             Pace::Closed { .. } => None,
         };
         let client = || match plan.protocol {
-            _ if plan.http2 => Client::http2(plan.secure.is_some()),
+            _ if plan.http2 => Client::http2(plan.secure.is_some(), plan.streams),
             Protocol::Http(_) | Protocol::Mix(_) => Client::http(),
             Protocol::Echo { .. } => Client::echo(),
         };
+        // Streams are taken up one of each connection first.
+        let lanes = (0..plan.streams).flat_map(|stream| (0..slots).map(move |slot| (slot, stream)));
+        let lanes: VecDeque<Lane> = lanes.collect();
         let sweep_every = (plan.timeout / 20).clamp(SWEEP_SHORTEST, SWEEP_LONGEST);
         let mut engine = Engine {
             requests: Requests::new(&plan.protocol, plan.persist, number, of),
-            slots: (0..slots).map(|_| Slot::new(client())).collect(),
-            idle: if schedule.is_some() { (0..slots).collect() } else { VecDeque::new() },
+            slots: (0..slots).map(|_| Slot::new(client(), plan.streams)).collect(),
+            idle: lanes,
             schedule,
             backlog: VecDeque::new(),
             wakes: BinaryHeap::new(),
             actions: VecDeque::new(),
+            settled: Vec::new(),
+            freed: Vec::new(),
             tally,
             left: plan.requests.map_or(u64::MAX, |all| share(all, thread, threads)),
             ends: plan.time.map_or(Moment::NEVER, |time| start + time),
@@ -79,7 +89,9 @@ impl Engine {
             plan,
         };
         if engine.schedule.is_none() {
-            (0..slots).for_each(|slot| engine.wake(start, slot, What::Ask));
+            for lane in std::mem::take(&mut engine.idle) {
+                engine.wake(start, lane, What::Ask);
+            }
         }
         engine
     }
@@ -115,7 +127,7 @@ impl Engine {
         {
             self.wakes.pop();
             match wake.what {
-                What::Ask => self.begin_closed(wake.slot, now),
+                What::Ask => self.begin_closed((wake.slot, wake.stream), now),
                 What::Read if wake.connection == self.slots[wake.slot].connection => {
                     self.slots[wake.slot].paused = false;
                     self.actions.push_back(Action::Read(wake.slot));
@@ -138,15 +150,13 @@ impl Engine {
         chosen.phase = Phase::Ready;
         self.tally.connect.saturating_record(nanos(now.since(chosen.since)));
         chosen.since = now;
-        if let Some(asked) = &mut chosen.asked {
-            asked.ready = now;
-        }
+        chosen.asked.iter_mut().flatten().for_each(|asked| asked.ready = now);
         self.actions.push_back(Action::Flush(slot));
     }
 
     /// The connection could not be established.
     pub fn connect_failed(&mut self, slot: usize, fail: Fail, now: Moment) {
-        self.fail(slot, fail, now);
+        self.fail_all(slot, fail, now);
     }
 
     /// Whether the connection is being established.
@@ -176,9 +186,12 @@ impl Engine {
         self.tally.bytes_out += bytes as u64;
         let chosen = &mut self.slots[slot];
         chosen.client.wrote(bytes);
-        let sent = chosen.client.is_sent() && !chosen.client.began();
-        if let Some(asked) = chosen.asked.as_mut().filter(|_| sent) {
-            asked.sent = now;
+        for (stream, asked) in chosen.asked.iter_mut().enumerate() {
+            if let Some(Asked { sent: sent @ None, .. }) = asked
+                && chosen.client.is_sent(stream)
+            {
+                *sent = Some(now);
+            }
         }
     }
 
@@ -187,41 +200,53 @@ impl Engine {
         self.tally.bytes_in += bytes.len() as u64;
         if let Reading::Slow { pause, .. } = self.plan.reading {
             self.slots[slot].paused = true;
-            self.wake(now + pause, slot, What::Read);
+            self.wake(now + pause, (slot, 0), What::Read);
         }
         if self.slots[slot].parting.is_some() {
             self.tally.never_ended += 1;
             self.close(slot);
-            return self.free(slot, self.think(slot), now);
+            return self.free((slot, 0), self.think((slot, 0)), now);
         }
         let chosen = &mut self.slots[slot];
-        let Some(asked) = &mut chosen.asked else {
+        chosen.heard = now;
+        if !chosen.is_asked() {
             // Nothing was asked, so no request can have failed; what HTTP/2 says then is answered.
             return if chosen.client.idle(bytes) {
                 self.actions.push_back(Action::Flush(slot));
             } else {
                 self.close(slot);
             };
-        };
-        let progress = chosen.client.received(bytes);
-        if chosen.client.began() {
-            asked.first.get_or_insert(now);
         }
-        self.settle(slot, progress, now);
+        chosen.client.received(bytes, &mut self.settled);
+        for (stream, asked) in chosen.asked.iter_mut().enumerate() {
+            if let Some(Asked { first: first @ None, .. }) = asked
+                && chosen.client.began(stream)
+            {
+                *first = Some(now);
+            }
+        }
+        self.settle(slot, now);
     }
 
     /// The peer ended the connection.
     pub fn ended(&mut self, slot: usize, end: End, now: Moment) {
         if self.slots[slot].parting.take().is_some() {
             self.close(slot);
-            return self.free(slot, self.think(slot), now);
+            return self.free((slot, 0), self.think((slot, 0)), now);
         }
-        match self.slots[slot].client.ended(end) {
-            Some(progress) => self.settle(slot, progress, now),
-            None => {
-                self.tally.idle_ended += 1;
-                self.close(slot);
-            }
+        let chosen = &mut self.slots[slot];
+        for stream in 0..chosen.asked.len() {
+            self.settled
+                .extend(chosen.client.ended(stream, end).map(|progress| (stream, progress)));
+        }
+        if self.settled.is_empty() {
+            self.tally.idle_ended += 1;
+        }
+        // What waited for another connection gets it.
+        chosen.client.leave();
+        self.settle(slot, now);
+        if self.slots[slot].phase != Phase::Down && !self.slots[slot].is_asked() {
+            self.close(slot);
         }
     }
 
@@ -242,107 +267,41 @@ impl Engine {
         self.tally.in_flight += 1;
         self.tally.lag.saturating_record(nanos(now.since(intended)));
         match self.idle.pop_front() {
-            Some(slot) => self.ask(slot, intended, now),
+            Some(lane) => self.ask(lane, intended, now),
             None if self.backlog.len() < BACKLOG => self.backlog.push_back(intended),
             None => self.not_sent(),
         }
     }
 
-    fn begin_closed(&mut self, slot: usize, now: Moment) {
+    fn begin_closed(&mut self, lane: Lane, now: Moment) {
         if self.left > 0 && now < self.ends {
             self.left -= 1;
             self.tally.requests += 1;
             self.tally.in_flight += 1;
-            self.ask(slot, now, now);
+            self.ask(lane, now, now);
         }
     }
 
-    fn ask(&mut self, slot: usize, intended: Moment, now: Moment) {
+    fn ask(&mut self, (slot, stream): Lane, intended: Moment, now: Moment) {
         let (requests, chosen) = (&mut self.requests, &mut self.slots[slot]);
         let deadline = intended + self.plan.timeout;
-        chosen.asked = Some(Asked { intended, deadline, ready: now, sent: now, first: None });
-        chosen.client.ask(self.plan.protocol.shots(), |out| requests.write(out));
-        if chosen.phase == Phase::Ready {
-            self.actions.push_back(Action::Flush(slot));
-        } else {
-            chosen.phase = Phase::Connecting;
-            chosen.since = now;
-            chosen.client.renewed();
-            self.tally.connects += 1;
-            self.actions.push_back(Action::Connect(slot));
+        chosen.asked[stream] =
+            Some(Asked { intended, deadline, ready: now, sent: None, first: None });
+        chosen.client.ask(stream, self.plan.protocol.shots(), |out| requests.write(out));
+        match chosen.phase {
+            Phase::Ready => self.actions.push_back(Action::Flush(slot)),
+            Phase::Connecting => {}
+            Phase::Down => self.connect(slot, now),
         }
     }
 
-    fn settle(&mut self, slot: usize, progress: Progress, now: Moment) {
-        if !self.slots[slot].client.pending().is_empty() {
-            self.actions.push_back(Action::Flush(slot));
-        }
-        match progress {
-            Progress::More => {}
-            Progress::Failed(fail) => self.fail(slot, fail, now),
-            Progress::Whole { status, reusable } => {
-                let chosen = &mut self.slots[slot];
-                let deadline = chosen.asked.map_or(now, |asked| asked.deadline);
-                if let Some(asked) = chosen.asked.take() {
-                    self.tally.in_flight -= 1;
-                    let wrong = self.plan.protocol.judge(
-                        chosen.client.which(),
-                        status,
-                        chosen.client.body(),
-                    );
-                    let first = asked.first.unwrap_or(now);
-                    let times = Times {
-                        latency: now.since(asked.intended),
-                        service: now.since(asked.ready),
-                        waiting: first.since(asked.sent),
-                    };
-                    self.tally.answer(status, wrong, times, chosen.client.is_reused());
-                }
-                if self.plan.persist == Persist::ClosedBy(Closer::Server)
-                    && chosen.phase == Phase::Ready
-                {
-                    chosen.parting = Some(deadline);
-                    return self.actions.push_back(Action::Read(slot));
-                }
-                if !reusable || self.plan.persist.is_single() {
-                    self.close(slot);
-                }
-                self.free(slot, self.think(slot), now);
-            }
-        }
-    }
-
-    /// The pause that the kind of request asks for which was asked last.
-    fn think(&self, slot: usize) -> Duration {
-        let shot = self.plan.protocol.shots().get(self.slots[slot].client.which());
-        shot.map_or(Duration::ZERO, |shot| shot.think)
-    }
-
-    fn fail(&mut self, slot: usize, fail: Fail, now: Moment) {
+    fn connect(&mut self, slot: usize, now: Moment) {
         let chosen = &mut self.slots[slot];
-        chosen.client.abandon();
-        let asked = chosen.asked.take().is_some();
-        let reused = chosen.client.is_reused();
-        self.close(slot);
-        if asked {
-            self.tally.in_flight -= 1;
-            self.tally.fail(fail, reused);
-            self.free(slot, PAUSE_AFTER_FAILURE, now);
-        }
-    }
-
-    /// The connection has nothing to do: the next request is found for it.
-    fn free(&mut self, slot: usize, pause: Duration, now: Moment) {
-        match self.plan.pace {
-            Pace::Closed { think, .. } if think.max(pause).is_zero() => {
-                self.begin_closed(slot, now)
-            }
-            Pace::Closed { think, .. } => self.wake(now + think.max(pause), slot, What::Ask),
-            Pace::Open { .. } => match self.backlog.pop_front() {
-                Some(intended) => self.ask(slot, intended, now),
-                None => self.idle.push_back(slot),
-            },
-        }
+        chosen.phase = Phase::Connecting;
+        chosen.since = now;
+        chosen.client.renewed();
+        self.tally.connects += 1;
+        self.actions.push_back(Action::Connect(slot));
     }
 
     fn close(&mut self, slot: usize) {
@@ -357,16 +316,14 @@ impl Engine {
         }
     }
 
-    fn wake(&mut self, at: Moment, slot: usize, what: What) {
+    fn wake(&mut self, at: Moment, (slot, stream): Lane, what: What) {
         let connection = self.slots[slot].connection;
-        self.wakes.push(Reverse(Wake { at, slot, connection, what }));
+        self.wakes.push(Reverse(Wake { at, slot, stream, connection, what }));
     }
 }
 
 /// Starts that wait for a connection, per thread; later ones fail at once.
 const BACKLOG: usize = 100_000;
-/// Closed loop: a connection whose request failed rests so long, so that a dead target is not hammered.
-const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(10);
 const SWEEP_SHORTEST: Duration = Duration::from_millis(1);
 const SWEEP_LONGEST: Duration = Duration::from_millis(100);
 

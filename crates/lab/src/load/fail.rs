@@ -46,6 +46,8 @@ fails! {
     BadAnswer = "bad-answer";
     /// The answer was whole but not the one asked for, or bytes followed that nobody had asked for.
     WrongAnswer = "wrong-answer";
+    /// The peer reset the stream of the request alone (HTTP/2).
+    StreamReset = "stream-reset";
     /// The TLS handshake failed, or a record could not be read.
     Tls = "tls-failed";
     /// The server did not choose HTTP/2, which was asked for.

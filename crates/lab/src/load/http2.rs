@@ -1,7 +1,7 @@
-//! One connection of HTTP/2 of the load generator, without its socket: a request at a time, as on a connection of HTTP/1.1.
+//! One connection of HTTP/2 of the load generator, without its socket: up to so many requests at a time, each on a stream.
 //!
 //! The library drives bytes in memory; readiness is not asked for, every byte that comes polls it. It keeps no time and
-//! never repeats a request.
+//! repeats no request that may have been looked at.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,28 +10,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use h2::RecvStream;
-use h2::client::{Builder, Connection, ResponseFuture, SendRequest};
+use h2::client::{Builder, Connection, SendRequest};
 use http::{Method, Request, Uri};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::answer::Progress;
 use super::fail::Fail;
-use super::find::Find;
 use super::mix::Shot;
+
+use stream::Stream;
+
+mod stream;
 
 /// A connection's state.
 #[derive(Debug)]
 pub struct Http2 {
     open: Option<Open>,
-    /// What is asked once the connection is there.
-    waiting: Option<Request<Bytes>>,
-    text: Option<Find>,
-    exchange: Exchange,
-    status: u16,
-    body_bytes: u64,
-    began: bool,
+    streams: Vec<Stream>,
     secure: bool,
+    /// Nothing more is asked on this connection.
+    leaving: bool,
     out: Vec<u8>,
     written: usize,
 }
@@ -41,14 +39,6 @@ struct Open {
     wire: Wire,
     connection: Connection<Wire, Bytes>,
     send: SendRequest<Bytes>,
-}
-
-#[derive(Debug)]
-enum Exchange {
-    None,
-    Head(ResponseFuture),
-    Body(RecvStream),
-    Failed,
 }
 
 /// Bytes of both directions, shared with the library.
@@ -62,29 +52,18 @@ struct Held {
 }
 
 impl Http2 {
-    /// Before its first connection; `secure`: over TLS.
-    pub fn new(secure: bool) -> Http2 {
-        Http2 {
-            open: None,
-            waiting: None,
-            text: None,
-            exchange: Exchange::None,
-            status: 0,
-            body_bytes: 0,
-            began: false,
-            secure,
-            out: Vec::new(),
-            written: 0,
-        }
+    /// Before its first connection, for so many requests at a time; `secure`: over TLS.
+    pub fn new(secure: bool, streams: usize) -> Http2 {
+        let streams = (0..streams).map(|_| Stream::default()).collect();
+        Http2 { open: None, streams, secure, leaving: false, out: Vec::new(), written: 0 }
     }
 
-    /// Asks; on a connection that is not there yet `renewed` follows.
-    pub fn ask(&mut self, shot: &Shot) {
-        (self.status, self.body_bytes, self.began) = (0, 0, false);
-        self.text = shot.expect.text.as_ref().map(Find::new);
-        self.waiting = Some(request(shot, self.secure));
+    /// Asks, as number `which` of the mix; on a connection that is not there yet, or takes no more requests, `renewed`
+    /// follows.
+    pub fn ask(&mut self, stream: usize, which: usize, shot: &Shot) {
+        self.streams[stream].ask(which, request(shot, self.secure), shot);
         if self.open.is_some() {
-            self.begin();
+            self.begin(stream);
         }
     }
 
@@ -93,33 +72,74 @@ impl Http2 {
         self.closed();
         let wire = Wire::default();
         let mut builder = Builder::new();
+        let at_a_time = u32::try_from(self.streams.len()).unwrap_or(u32::MAX).min(MOST_WINDOWS);
         builder
             .enable_push(false)
             .initial_window_size(WINDOW)
-            .initial_connection_window_size(WINDOW);
+            .initial_connection_window_size(WINDOW * at_a_time);
         let mut handshake = Box::pin(builder.handshake::<_, Bytes>(wire.clone()));
         // In memory nothing is waited for.
         if let Poll::Ready(Ok((send, connection))) = handshake.as_mut().poll(&mut context()) {
             self.open = Some(Open { wire, connection, send });
         }
-        self.begin();
+        for stream in 0..self.streams.len() {
+            self.begin(stream);
+        }
+        if !self.poll() {
+            self.open = None;
+        }
     }
 
-    /// The connection is there no more: what is asked next waits for another.
+    /// The connection is there no more: what is asked next, or waits, waits for another.
     pub fn closed(&mut self) {
-        (self.open, self.exchange) = (None, Exchange::None);
+        self.streams.iter_mut().for_each(Stream::cancel);
+        (self.open, self.leaving) = (None, false);
         self.out.clear();
         self.written = 0;
     }
 
+    /// Nothing more is asked on this connection: it is not trusted.
+    pub fn leave(&mut self) {
+        self.leaving = true;
+    }
+
+    /// Whether the connection has nothing more to do: what waits needs another one.
+    pub fn is_over(&self) -> bool {
+        let gone = self.open.is_none() || self.leaving;
+        gone && !self.streams.iter().any(Stream::is_under_way)
+    }
+
+    /// Whether the request is on this connection.
+    pub fn is_under_way(&self, stream: usize) -> bool {
+        self.streams[stream].is_under_way()
+    }
+
+    /// Whether the whole request was sent.
+    pub fn is_sent(&self, stream: usize) -> bool {
+        self.pending().is_empty() && self.streams[stream].is_handed_over()
+    }
+
     /// Whether a byte of the current answer has come.
-    pub fn began(&self) -> bool {
-        self.began
+    pub fn began(&self, stream: usize) -> bool {
+        self.streams[stream].began()
+    }
+
+    /// Which of the mix was asked last.
+    pub fn which(&self, stream: usize) -> usize {
+        self.streams[stream].which()
     }
 
     /// Bytes of the answer's body, and whether it held the text that was expected.
-    pub fn body(&self) -> (u64, bool) {
-        (self.body_bytes, self.text.as_ref().is_none_or(Find::is_found))
+    pub fn body(&self, stream: usize) -> (u64, bool) {
+        self.streams[stream].body()
+    }
+
+    /// The request is given up, the others go on.
+    pub fn abandon(&mut self, stream: usize) {
+        self.streams[stream].forget();
+        if self.open.is_some() && !self.poll() {
+            self.leaving = true;
+        }
     }
 
     /// What is to be sent.
@@ -136,104 +156,78 @@ impl Http2 {
         }
     }
 
-    /// Bytes came.
-    pub fn received(&mut self, bytes: &[u8]) -> Progress {
+    /// Bytes came; what they led to is added by stream.
+    pub fn received(&mut self, bytes: &[u8], settled: &mut Vec<(usize, Progress)>) {
         if let Some(open) = &self.open {
             open.wire.held().came.extend(bytes);
         }
-        self.turn()
+        while self.poll() {
+            if !self.exchange(settled) {
+                return;
+            }
+        }
+        self.exchange(settled);
+        // The connection can carry no more, and what is left on it will not be answered.
+        self.open = None;
+        for (number, stream) in self.streams.iter_mut().enumerate() {
+            if stream.is_under_way() {
+                stream.forget();
+                settled.push((number, Progress::Failed(Fail::BadAnswer)));
+            }
+        }
     }
 
     /// Bytes came while nothing was asked: settings, pings, or the peer's farewell. Whether the connection can go on.
     pub fn idle(&mut self, bytes: &[u8]) -> bool {
-        self.exchange = Exchange::None;
-        !matches!(self.received(bytes), Progress::Failed(_)) && self.open.is_some()
+        self.received(bytes, &mut Vec::new());
+        !self.is_over()
     }
 
-    fn begin(&mut self) {
-        let Some(request) = self.waiting.take() else { return };
-        self.exchange = Exchange::Failed;
-        let Some(open) = &mut self.open else { return };
-        let (head, body) = request.into_parts();
-        let sent = open.send.send_request(Request::from_parts(head, ()), body.is_empty());
-        if let Ok((answer, mut stream)) = sent
-            && (body.is_empty() || stream.send_data(body, true).is_ok())
-        {
-            self.exchange = Exchange::Head(answer);
+    fn begin(&mut self, stream: usize) {
+        let (Some(open), false) = (&mut self.open, self.leaving) else { return };
+        // A handle of its own: how many streams the peer allows is the library's to wait for.
+        let mut send = open.send.clone();
+        if let Poll::Ready(Err(_)) = send.poll_ready(&mut context()) {
+            self.leaving = true;
+            return;
         }
-        // What this leads to is told with the next bytes; a connection that ends meanwhile tells so itself.
-        let _ = self.turn();
-    }
-
-    /// Lets the library work on what came, and takes what it wants to send.
-    fn turn(&mut self) -> Progress {
+        self.streams[stream].begin(&mut send);
+        // The head goes out first, and what goes out makes room for more of the body.
         let mut alive = self.poll();
-        let mut progress = self.exchanged();
-        if alive {
-            // Bytes that were read make room, which the peer is told.
+        while alive && self.streams[stream].send_body() {
             alive = self.poll();
         }
-        if !alive {
-            self.open = None;
-            progress = match progress {
-                Progress::More if matches!(self.exchange, Exchange::None) => Progress::More,
-                Progress::More => Progress::Failed(Fail::BadAnswer),
-                Progress::Whole { status, .. } => Progress::Whole { status, reusable: false },
-                failed @ Progress::Failed(_) => failed,
-            };
-        }
-        progress
+        self.leaving |= !alive;
     }
 
-    /// Whether the connection can carry more.
+    /// Lets every stream go on that the library has news for; whether there was one.
+    fn exchange(&mut self, settled: &mut Vec<(usize, Progress)>) -> bool {
+        let mut any = false;
+        for (number, stream) in self.streams.iter_mut().enumerate() {
+            if stream.is_called() {
+                any = true;
+                match stream.exchange() {
+                    Progress::More => {}
+                    progress => {
+                        self.leaving |= progress == Progress::Unprocessed;
+                        settled.push((number, progress));
+                    }
+                }
+            }
+        }
+        any
+    }
+
+    /// Lets the library work on what came, and takes what it wants to send. Whether the connection can carry more.
     fn poll(&mut self) -> bool {
         let Some(open) = &mut self.open else { return false };
         let alive = Pin::new(&mut open.connection).poll(&mut context()).is_pending();
         self.out.append(&mut open.wire.held().to_send);
         alive
     }
-
-    fn exchanged(&mut self) -> Progress {
-        loop {
-            match &mut self.exchange {
-                Exchange::None => return Progress::More,
-                Exchange::Failed => return Progress::Failed(Fail::WrongAnswer),
-                Exchange::Head(answer) => match Pin::new(answer).poll(&mut context()) {
-                    Poll::Pending => return Progress::More,
-                    Poll::Ready(Err(_)) => return self.failed(),
-                    Poll::Ready(Ok(answer)) => {
-                        self.began = true;
-                        self.status = answer.status().as_u16();
-                        self.exchange = Exchange::Body(answer.into_body());
-                    }
-                },
-                Exchange::Body(body) => match body.poll_data(&mut context()) {
-                    Poll::Pending => return Progress::More,
-                    Poll::Ready(Some(Ok(bytes))) => {
-                        // Refused only where more is given back than came.
-                        let _ = body.flow_control().release_capacity(bytes.len());
-                        self.body_bytes += bytes.len() as u64;
-                        if let Some(text) = &mut self.text {
-                            text.feed(&bytes);
-                        }
-                    }
-                    Poll::Ready(Some(Err(_))) => return self.failed(),
-                    Poll::Ready(None) => {
-                        self.exchange = Exchange::None;
-                        return Progress::Whole { status: self.status, reusable: true };
-                    }
-                },
-            }
-        }
-    }
-
-    fn failed(&mut self) -> Progress {
-        self.exchange = Exchange::None;
-        Progress::Failed(Fail::BadAnswer)
-    }
 }
 
-fn request(shot: &Shot, secure: bool) -> Request<Bytes> {
+fn request(shot: &Shot, secure: bool) -> Request<()> {
     let scheme = if secure { "https" } else { "http" };
     let uri = Uri::builder().scheme(scheme).authority(&*shot.host).path_and_query(&*shot.target);
     let method = Method::from_bytes(shot.method.as_bytes()).unwrap_or(Method::GET);
@@ -245,7 +239,7 @@ fn request(shot: &Shot, secure: bool) -> Request<Bytes> {
         builder = builder.header("content-length", shot.body.len());
     }
     // A mix that was checked makes no request that is none; whatever it is, it has no other body.
-    builder.body(Bytes::copy_from_slice(&shot.body)).unwrap_or_default()
+    builder.body(()).unwrap_or_default()
 }
 
 fn context() -> Context<'static> {
@@ -295,41 +289,10 @@ impl AsyncWrite for Wire {
     }
 }
 
-/// Of a connection and of each of its streams: a megabyte under way.
+/// Of each stream: a megabyte under way.
 const WINDOW: u32 = 1 << 20;
+/// A connection has the windows of all its streams, at most of so many.
+const MOST_WINDOWS: u32 = 64;
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_waits_in_memory_and_garbage_is_no_answer() {
-        let mut client = Http2::new(false);
-        client.ask(&Shot::get("shop.example", "/"));
-        client.renewed();
-        assert!(client.pending().starts_with(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"));
-        client.closed();
-        client.ask(&Shot::get("shop.example", "/again"));
-        assert!(client.pending().is_empty(), "it waits for the next connection");
-        client.renewed();
-        assert!(client.pending().starts_with(b"PRI * "));
-        let many = client.pending().len();
-        client.wrote(many);
-        assert!(client.pending().is_empty() && !client.began());
-        let answer = client.received(b"HTTP/1.1 400 Bad Request\r\n\r\n");
-        assert!(matches!(answer, Progress::Failed(_)), "{answer:?}");
-    }
-
-    #[test]
-    fn an_idle_connection_lives_through_pings_and_ends_with_a_farewell() {
-        let mut client = Http2::new(false);
-        client.renewed();
-        // SETTINGS without any, and a PING (RFC 9113 sections 6.5 and 6.7).
-        assert!(client.idle(b"\0\0\0\x04\0\0\0\0\0"));
-        client.wrote(client.pending().len());
-        assert!(client.idle(b"\0\0\x08\x06\0\0\0\0\0abcdefgh"));
-        assert!(client.pending().ends_with(b"abcdefgh"), "it is answered");
-        // GOAWAY: no stream, no error (section 6.8).
-        assert!(!client.idle(b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\0"));
-    }
-}
+mod tests;

@@ -39,8 +39,10 @@ pub struct Plan {
     pub sources: Vec<IpAddr>,
     /// TLS; `None`: plain.
     pub secure: Option<Secure>,
-    /// HTTP/2, a request at a time on each connection; over TLS it must be chosen (ALPN), without it is known.
+    /// HTTP/2; over TLS it must be chosen (ALPN), without it is known.
     pub http2: bool,
+    /// Requests at a time on each connection; more than one with HTTP/2 alone.
+    pub streams: usize,
     /// Echoes travel as datagrams of UDP; a lost one is a request that timed out.
     pub datagrams: bool,
 }
@@ -117,7 +119,7 @@ pub enum Pace {
     Closed {
         /// Connections over all threads.
         connections: usize,
-        /// Pause between an answer and the connection's next request.
+        /// Pause between an answer and the next request in its place.
         think: Duration,
     },
     /// Requests start by the clock, whatever happened to earlier ones.
@@ -197,6 +199,11 @@ pub enum PlanError {
         "HTTP/2 carries requests of a mix, and has no field that makes a server close its connection"
     )]
     Http2,
+    /// Streams that the connections cannot have.
+    #[error(
+        "streams must be between 1 and 1,000; more than one takes HTTP/2 and connections that are kept"
+    )]
+    Streams,
     /// What has no meaning for datagrams, or does not fit one.
     #[error(
         "datagrams echo messages of at most 65,507 bytes without TLS, and have no reset: there is nothing to reset"
@@ -240,6 +247,7 @@ impl Plan {
             sources: Vec::new(),
             secure: None,
             http2: false,
+            streams: 1,
             datagrams: false,
         }
     }
@@ -269,6 +277,10 @@ impl Plan {
         let is_mix = matches!(self.protocol, Protocol::Mix(_));
         if self.http2 && (self.datagrams || !is_mix || self.persist.says_close()) {
             return Err(PlanError::Http2);
+        }
+        let shared = self.http2 && self.persist == Persist::KeepAlive;
+        if !(1..=MOST_STREAMS).contains(&self.streams) || (self.streams > 1 && !shared) {
+            return Err(PlanError::Streams);
         }
         match &self.protocol {
             Protocol::Mix(mix) => Ok(mix.check()?),
@@ -306,6 +318,7 @@ fn check_http(http: &HttpPlan) -> Result<(), PlanError> {
 }
 
 const MAX_BODY: usize = 1 << 20;
+const MOST_STREAMS: usize = 1_000;
 /// What a datagram of UDP over IPv4 can hold.
 const MOST_DATAGRAM: usize = 65_507;
 
@@ -329,6 +342,8 @@ mod tests {
         assert_eq!(with(&|p| p.pace = open(0.0)), Err(PlanError::Rate));
         assert_eq!(with(&|p| p.pace = open(f64::NAN)), Err(PlanError::Rate));
         assert_eq!(with(&|p| p.timeout = Duration::ZERO), Err(PlanError::Timeout));
+        assert_eq!(with(&|p| p.streams = 0), Err(PlanError::Streams));
+        assert_eq!(with(&|p| p.streams = 2), Err(PlanError::Streams), "HTTP/1.1");
         assert_eq!(with(&|p| p.protocol = Protocol::Echo { bytes: 7 }), Err(PlanError::EchoBytes));
         let echo = |bytes, persist| {
             with(&move |p| {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use model::moment::Moment;
 
 use super::Engine;
-use super::slot::Phase;
+use super::slot::{Lane, Phase};
 use crate::load::fail::Fail;
 
 impl Engine {
@@ -29,16 +29,27 @@ impl Engine {
                 // The answer was counted; that its server does not end the connection is told by its age alone.
                 self.tally.never_ended += 1;
                 self.close(slot);
-                self.free(slot, Duration::ZERO, now);
-            } else if chosen.asked.is_some_and(|asked| asked.deadline <= now) {
-                let connecting = chosen.phase == Phase::Connecting;
-                self.fail(slot, if connecting { Fail::ConnectTimeout } else { Fail::Timeout }, now);
+                self.free((slot, 0), Duration::ZERO, now);
+            }
+            for stream in 0..self.slots[slot].asked.len() {
+                self.expire_request((slot, stream), now);
             }
         }
         while self.backlog.front().is_some_and(|intended| *intended + self.plan.timeout <= now) {
             self.backlog.pop_front();
             self.not_sent();
         }
+    }
+
+    fn expire_request(&mut self, lane: Lane, now: Moment) {
+        let chosen = &self.slots[lane.0];
+        if chosen.asked[lane.1].is_none_or(|asked| asked.deadline > now) {
+            return;
+        }
+        if chosen.phase == Phase::Connecting {
+            return self.fail_all(lane.0, Fail::ConnectTimeout, now);
+        }
+        self.fail(lane, Fail::Timeout, now);
     }
 
     /// It found no connection in time.

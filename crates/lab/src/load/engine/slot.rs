@@ -13,10 +13,12 @@ pub struct Slot {
     pub client: Client,
     /// Where it stands.
     pub phase: Phase,
-    /// The request under way.
-    pub asked: Option<Asked>,
+    /// The requests under way, by stream; one place without HTTP/2.
+    pub asked: Vec<Option<Asked>>,
     /// When establishing began, or since when the connection is there.
     pub since: Moment,
+    /// When bytes came last.
+    pub heard: Moment,
     /// The answer is whole and the server's end is waited for, until then.
     pub parting: Option<Moment>,
     /// A slow reader waits for its clock.
@@ -24,6 +26,9 @@ pub struct Slot {
     /// Counts connections, so that a wake-up for an earlier one is recognised.
     pub connection: u32,
 }
+
+/// A connection, and which of its streams.
+pub type Lane = (usize, usize);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -44,7 +49,7 @@ pub struct Asked {
     /// When it could be sent: it had a connection, which was established.
     pub ready: Moment,
     /// When its last byte was sent.
-    pub sent: Moment,
+    pub sent: Option<Moment>,
     /// When the first byte of its answer came.
     pub first: Option<Moment>,
 }
@@ -55,6 +60,8 @@ pub struct Wake {
     pub at: Moment,
     /// Which connection's.
     pub slot: usize,
+    /// Which stream's.
+    pub stream: usize,
     /// Which of its connections it is for.
     pub connection: u32,
     /// What is due.
@@ -70,9 +77,22 @@ pub enum What {
 }
 
 impl Slot {
-    /// Nothing is asked and nothing is open.
-    pub fn new(client: Client) -> Slot {
-        let (asked, since, parting) = (None, Moment(0), None);
-        Slot { client, phase: Phase::Down, asked, since, parting, paused: false, connection: 0 }
+    /// Nothing is asked and nothing is open; `streams` requests at a time.
+    pub fn new(client: Client, streams: usize) -> Slot {
+        Slot {
+            client,
+            phase: Phase::Down,
+            asked: vec![None; streams],
+            since: Moment(0),
+            heard: Moment(0),
+            parting: None,
+            paused: false,
+            connection: 0,
+        }
+    }
+
+    /// Whether a request is under way.
+    pub fn is_asked(&self) -> bool {
+        self.asked.iter().any(Option::is_some)
     }
 }

@@ -1,0 +1,195 @@
+//! One stream of a connection of HTTP/2 of the load generator: a request, and its answer.
+//!
+//! It is polled where the library has called, and never sooner. It knows nothing of the connection's bytes.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use bytes::Bytes;
+use h2::client::{ResponseFuture, SendRequest};
+use h2::{Reason, RecvStream, SendStream};
+use http::Request;
+
+use crate::load::answer::Progress;
+use crate::load::fail::Fail;
+use crate::load::find::Find;
+use crate::load::mix::Shot;
+
+/// A place for one request at a time.
+#[derive(Debug, Default)]
+pub struct Stream {
+    /// What is asked once there is a connection that takes it.
+    waiting: Option<(Request<()>, Bytes)>,
+    /// What of the body is not in the library's hands yet.
+    sending: Option<(SendStream<Bytes>, Bytes)>,
+    exchange: Exchange,
+    text: Option<Find>,
+    status: u16,
+    body_bytes: u64,
+    began: bool,
+    which: usize,
+    call: Arc<Call>,
+}
+
+#[derive(Debug, Default)]
+enum Exchange {
+    #[default]
+    None,
+    Head(ResponseFuture),
+    Body(RecvStream),
+    Failed,
+}
+
+/// Whether the library has news for the stream.
+#[derive(Debug, Default)]
+struct Call(AtomicBool);
+
+impl Wake for Call {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Stream {
+    /// The next request; it waits for `begin`.
+    pub fn ask(&mut self, which: usize, request: Request<()>, shot: &Shot) {
+        (self.which, self.status, self.body_bytes, self.began) = (which, 0, 0, false);
+        self.text = shot.expect.text.as_ref().map(Find::new);
+        self.waiting = Some((request, Bytes::copy_from_slice(&shot.body)));
+    }
+
+    /// Hands over what waits. What this leads to is told with the next bytes.
+    pub fn begin(&mut self, send: &mut SendRequest<Bytes>) {
+        let Some((request, body)) = self.waiting.take() else { return };
+        self.call.0.store(true, Ordering::Relaxed);
+        match send.send_request(request, body.is_empty()) {
+            Ok((answer, mut stream)) => {
+                self.exchange = Exchange::Head(answer);
+                if !body.is_empty() {
+                    stream.reserve_capacity(body.len());
+                    self.sending = Some((stream, body));
+                }
+            }
+            Err(_) => self.exchange = Exchange::Failed,
+        }
+    }
+
+    /// Whether the library has called since this was asked last.
+    pub fn is_called(&self) -> bool {
+        self.is_under_way() && self.call.0.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether its request is on the connection.
+    pub fn is_under_way(&self) -> bool {
+        !matches!(self.exchange, Exchange::None)
+    }
+
+    /// Whether the library has the whole request.
+    pub fn is_handed_over(&self) -> bool {
+        self.waiting.is_none() && self.sending.is_none()
+    }
+
+    /// Whether the answer's head has come.
+    pub fn began(&self) -> bool {
+        self.began
+    }
+
+    /// Which of the mix was asked last.
+    pub fn which(&self) -> usize {
+        self.which
+    }
+
+    /// Bytes of the answer's body, and whether it held the text that was expected.
+    pub fn body(&self) -> (u64, bool) {
+        (self.body_bytes, self.text.as_ref().is_none_or(Find::is_found))
+    }
+
+    /// Ends what is under way; what waits goes on waiting. On a living connection the peer is told (CANCEL).
+    pub fn cancel(&mut self) {
+        (self.exchange, self.sending) = (Exchange::None, None);
+    }
+
+    /// Ends what is under way or waits.
+    pub fn forget(&mut self) {
+        self.cancel();
+        self.waiting = None;
+    }
+
+    /// Takes what has come and hands over what there is room for.
+    pub fn exchange(&mut self) -> Progress {
+        self.send_body();
+        let waker = Waker::from(Arc::clone(&self.call));
+        let mut context = Context::from_waker(&waker);
+        loop {
+            match &mut self.exchange {
+                Exchange::None => return Progress::More,
+                Exchange::Failed => {
+                    self.cancel();
+                    return Progress::Failed(Fail::WrongAnswer);
+                }
+                Exchange::Head(answer) => match Pin::new(answer).poll(&mut context) {
+                    Poll::Pending => return Progress::More,
+                    Poll::Ready(Err(error)) => return self.failed(&error),
+                    Poll::Ready(Ok(answer)) => {
+                        self.began = true;
+                        self.status = answer.status().as_u16();
+                        self.exchange = Exchange::Body(answer.into_body());
+                    }
+                },
+                Exchange::Body(body) => match body.poll_data(&mut context) {
+                    Poll::Pending => return Progress::More,
+                    Poll::Ready(Some(Ok(bytes))) => {
+                        // Refused only where more is given back than came.
+                        let _ = body.flow_control().release_capacity(bytes.len());
+                        self.body_bytes += bytes.len() as u64;
+                        if let Some(text) = &mut self.text {
+                            text.feed(&bytes);
+                        }
+                    }
+                    Poll::Ready(Some(Err(error))) => return self.failed(&error),
+                    Poll::Ready(None) => {
+                        self.cancel();
+                        return Progress::Whole { status: self.status, reusable: true };
+                    }
+                },
+            }
+        }
+    }
+
+    /// Hands over as much of the body as there is room for; whether that was anything.
+    pub fn send_body(&mut self) -> bool {
+        let waker = Waker::from(Arc::clone(&self.call));
+        let mut context = Context::from_waker(&waker);
+        let mut any = false;
+        while let Some((stream, rest)) = &mut self.sending {
+            match stream.poll_capacity(&mut context) {
+                Poll::Pending => return any,
+                Poll::Ready(Some(Ok(0))) => {}
+                Poll::Ready(Some(Ok(room))) => {
+                    let piece = rest.split_to(room.min(rest.len()));
+                    let is_last = rest.is_empty();
+                    any = true;
+                    // Refused only on a stream that is over, which its answer tells.
+                    if stream.send_data(piece, is_last).is_err() || is_last {
+                        self.sending = None;
+                    }
+                }
+                Poll::Ready(Some(Err(_)) | None) => self.sending = None,
+            }
+        }
+        any
+    }
+
+    fn failed(&mut self, error: &h2::Error) -> Progress {
+        self.cancel();
+        match error.is_remote() {
+            true if error.is_reset() => Progress::Failed(Fail::StreamReset),
+            true if error.reason() == Some(Reason::NO_ERROR) && !self.began => {
+                Progress::Unprocessed
+            }
+            _ => Progress::Failed(Fail::BadAnswer),
+        }
+    }
+}
