@@ -21,6 +21,8 @@ const PORT: u16 = 80;
 const PATIENCE: Duration = Duration::from_millis(900);
 /// Ports of one client address that are used in a minute, so that none comes again while it rests.
 const CLIENT_PORTS: f64 = 50_000.0;
+/// Above a minute of connections at every rate.
+const MOST_RESTING: &str = "8000000";
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -37,7 +39,11 @@ impl Bench {
     fn open(parameters: &Parameters) -> Result<Bench, StudyError> {
         let site = Site::open(&Layout { near: 1, ..Layout::default() })?;
         // A port of the client's that rests is not taken again: it would meet the translation that rests with it.
-        site.client.set(&[("net/ipv4/tcp_tw_reuse", "0")])?;
+        // So all of them must rest: beyond this number they are forgotten at once.
+        site.client.set(&[
+            ("net/ipv4/tcp_tw_reuse", "0"),
+            ("net/ipv4/tcp_max_tw_buckets", MOST_RESTING),
+        ])?;
         let body = parameters.size("answer");
         let listen = SocketAddr::from((Ipv4Addr::UNSPECIFIED, PORT));
         let options = Options { listen, ..Options::new("server", Kind::Http { body }) };
