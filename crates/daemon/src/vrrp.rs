@@ -13,6 +13,7 @@ pub mod heartbeat;
 mod mouth;
 pub mod order;
 pub mod replica;
+mod scout;
 mod task;
 mod tell;
 pub mod view;

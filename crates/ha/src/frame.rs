@@ -1,4 +1,4 @@
-//! Frames on Ethernet: what announces an address, and advertisements as they arrive. It sends and receives nothing.
+//! Frames on Ethernet: what announces an address or asks for it, and advertisements as they arrive. It sends and receives nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -29,12 +29,25 @@ pub fn announcement(ip: IpAddr, link: Link) -> Vec<u8> {
     }
 }
 
+/// Asks whether somebody has this address, and changes nobody's mind: an ARP probe (RFC 5227 §2.1.1), or a solicitation as
+/// for duplicate address detection (RFC 4862 §5.4.2).
+pub fn probe(ip: IpAddr, link: Link) -> Vec<u8> {
+    match ip {
+        IpAddr::V4(v4) => request(Ipv4Addr::UNSPECIFIED, v4, link),
+        IpAddr::V6(v6) => solicitation(v6, link),
+    }
+}
+
 fn gratuitous(ip: Ipv4Addr, link: Link) -> Vec<u8> {
+    request(ip, ip, link)
+}
+
+fn request(sender: Ipv4Addr, ip: Ipv4Addr, link: Link) -> Vec<u8> {
     let mut out = ethernet(BROADCAST, link, TYPE_ARP);
     // Ethernet, IPv4, lengths 6 and 4, request.
     out.extend([0, 1, 8, 0, 6, 4, 0, 1]);
     out.extend(link);
-    out.extend(ip.octets());
+    out.extend(sender.octets());
     out.extend([0; 6]);
     out.extend(ip.octets());
     out
@@ -46,17 +59,53 @@ fn unsolicited(ip: Ipv6Addr, link: Link) -> Vec<u8> {
     // Option 2, one unit of eight bytes: the target's link address.
     message.extend([2, 1]);
     message.extend(link);
-    let sum = sum::with_pseudo(&message, ip.into(), ALL_NODES.into(), ICMP_V6);
+    icmp(message, (ip, ALL_NODES), ethernet(ALL_NODES_LINK, link, TYPE_V6))
+}
+
+fn solicitation(ip: Ipv6Addr, link: Link) -> Vec<u8> {
+    let mut message = vec![135, 0, 0, 0, 0, 0, 0, 0];
+    message.extend(ip.octets());
+    let [.., a, b, c] = ip.octets();
+    // The solicited node's group (RFC 4291 §2.7.1).
+    let group =
+        Ipv6Addr::new(0xff02, 0, 0, 0, 0, 1, 0xff00 | u16::from(a), u16::from_be_bytes([b, c]));
+    let to = [0x33, 0x33, 0xff, a, b, c];
+    icmp(message, (Ipv6Addr::UNSPECIFIED, group), ethernet(to, link, TYPE_V6))
+}
+
+/// A message of ICMPv6 behind its headers, with its sum.
+fn icmp(mut message: Vec<u8>, (from, to): (Ipv6Addr, Ipv6Addr), mut out: Vec<u8>) -> Vec<u8> {
+    let sum = sum::with_pseudo(&message, from.into(), to.into(), ICMP_V6);
     message[2..4].copy_from_slice(&sum.to_be_bytes());
-    let mut out = ethernet(ALL_NODES_LINK, link, TYPE_V6);
     let length = u16::try_from(message.len()).unwrap_or(u16::MAX);
     out.extend([0x60, 0, 0, 0]);
     out.extend(length.to_be_bytes());
     out.extend([ICMP_V6, 255]);
-    out.extend(ip.octets());
-    out.extend(ALL_NODES.octets());
+    out.extend(from.octets());
+    out.extend(to.octets());
     out.extend(message);
     out
+}
+
+/// Where a frame says that an address is: ARP by its sender, or a neighbour advertisement.
+pub fn says_where(frame: &[u8]) -> Option<(IpAddr, Link)> {
+    let (kind, packet) = (frame.get(12..ETHERNET)?, frame.get(ETHERNET..)?);
+    if kind == TYPE_ARP {
+        let head = packet.first_chunk::<28>()?;
+        let [a, b, c, d] = [head[14], head[15], head[16], head[17]];
+        let known = head[..6] == [0, 1, 8, 0, 6, 4] && [a, b, c, d] != [0; 4];
+        let link = head[8..14].try_into().ok()?;
+        return known.then_some((Ipv4Addr::new(a, b, c, d).into(), link));
+    }
+    let head = packet.first_chunk::<64>().filter(|_| kind == TYPE_V6)?;
+    // No router passed it on (RFC 4861 §7.1.2).
+    if head[0] >> 4 != 6 || head[6] != ICMP_V6 || head[7] != 255 || head[40] != 136 {
+        return None;
+    }
+    let target = <[u8; 16]>::try_from(&head[48..64]).ok()?;
+    let option = packet.get(64..72).filter(|option| option[..2] == [2, 1]);
+    let link = option.map_or(&frame[6..12], |option| &option[2..8]);
+    Some((target.into(), link.try_into().ok()?))
 }
 
 fn ethernet(to: Link, from: Link, kind: [u8; 2]) -> Vec<u8> {

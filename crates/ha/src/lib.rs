@@ -8,6 +8,7 @@ pub mod announce;
 pub mod beat;
 pub mod counts;
 mod defect;
+pub mod double;
 pub mod frame;
 pub mod hearing;
 pub mod keys;

@@ -12,6 +12,7 @@
 )]
 
 mod both;
+mod elsewhere;
 mod failing;
 mod figures;
 mod gated;

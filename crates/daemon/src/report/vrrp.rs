@@ -62,7 +62,7 @@ fn dropped(view: &GroupView) -> BTreeMap<String, u64> {
 }
 
 /// What a machine counted, by name.
-pub fn counts(counts: &Counts) -> [(&'static str, u64); 12] {
+pub fn counts(counts: &Counts) -> [(&'static str, u64); 14] {
     [
         ("advertisements-sent", counts.sent),
         ("advertisements-received", counts.received),
@@ -76,5 +76,7 @@ pub fn counts(counts: &Counts) -> [(&'static str, u64); 12] {
         ("gave-up", counts.given),
         ("withheld", counts.withheld),
         ("stalled", counts.stalled),
+        ("asked-elsewhere", counts.asked_elsewhere),
+        ("doubled", counts.doubled),
     ]
 }

@@ -1,6 +1,6 @@
-//! One packet socket for each interface: frames of protocol 112 come in by it, announcements go out by it.
+//! A packet socket at an interface: frames come in by it, announcements go out by it.
 //!
-//! A filter in the kernel lets nothing else through, so that traffic costs nothing here. It reads no frame.
+//! A filter in the kernel lets nothing through but what is meant, so that traffic costs nothing here. It reads no frame.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -43,11 +43,11 @@ impl Ear {
     ///
     /// # Errors
     /// The right to open such sockets is missing, or the interface is.
-    pub fn open(ifindex: u32, to: mpsc::Sender<Heard>) -> io::Result<Ear> {
+    pub fn open(ifindex: u32, filter: &[SockFilter], to: mpsc::Sender<Heard>) -> io::Result<Ear> {
         // Without a protocol it hears nothing before it is bound, when the filter is there.
         let socket = Socket::new(Domain::PACKET, Type::RAW, None)?;
         socket.set_nonblocking(true)?;
-        socket.attach_filter(&FILTER)?;
+        socket.attach_filter(filter)?;
         sys::bind(socket.as_fd(), ifindex)?;
         let socket = Arc::new(sys::readable(socket)?);
         let reader = tokio::spawn(read(Arc::clone(&socket), ifindex, to));
@@ -94,22 +94,22 @@ async fn read(socket: Arc<AsyncFd<Socket>>, ifindex: u32, to: mpsc::Sender<Heard
     }
 }
 
-const LOAD_BYTE: u16 = 0x30;
-const LOAD_HALF: u16 = 0x28;
-const JUMP_EQUAL: u16 = 0x15;
-const RETURN: u16 = 0x06;
+pub const LOAD_BYTE: u16 = 0x30;
+pub const LOAD_HALF: u16 = 0x28;
+pub const JUMP_EQUAL: u16 = 0x15;
+pub const RETURN: u16 = 0x06;
 /// Of `linux/filter.h`: where facts beside the bytes are.
 const BESIDE: u32 = 0xffff_f000;
-const PACKET_TYPE: u32 = BESIDE + 4;
-const TAGGED: u32 = BESIDE + 48;
+pub const BESIDE_TYPE: u32 = BESIDE + 4;
+pub const BESIDE_TAG: u32 = BESIDE + 48;
 /// Of `linux/if_packet.h`: a frame of our own.
-const OUTGOING: u32 = 4;
+pub const OUTGOING: u32 = 4;
 
 /// Protocol 112 over either version of IP, from outside, and of no VLAN: that one is an interface of its own.
-static FILTER: [SockFilter; 13] = [
-    SockFilter::new(LOAD_BYTE, 0, 0, PACKET_TYPE),
+pub static VRRP: [SockFilter; 13] = [
+    SockFilter::new(LOAD_BYTE, 0, 0, BESIDE_TYPE),
     SockFilter::new(JUMP_EQUAL, 9, 0, OUTGOING),
-    SockFilter::new(LOAD_BYTE, 0, 0, TAGGED),
+    SockFilter::new(LOAD_BYTE, 0, 0, BESIDE_TAG),
     SockFilter::new(JUMP_EQUAL, 0, 7, 0),
     SockFilter::new(LOAD_HALF, 0, 0, 12),
     SockFilter::new(JUMP_EQUAL, 0, 2, 0x0800),

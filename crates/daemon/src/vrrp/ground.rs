@@ -107,6 +107,7 @@ mod tests {
             allow: Vec::new(),
             source: None,
             dead_man: None,
+            self_check: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! One group at work: its machine, its socket, its addresses. It carries out what the machine says, in order.
 
+mod elsewhere;
 mod hold;
 mod pair;
 
@@ -9,12 +10,14 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use ha::advert::{Advert, GROUP_V4, GROUP_V6, Version, emit};
+use ha::double::Doubles;
 use ha::machine::{Action, Machine, Refused, State, Why};
 use ha::settings::Settings;
 use model::config::Vrrp;
 use model::moment::Moment;
+use tokio::sync::mpsc;
 
-use super::ear::Ear;
+use super::ear::{Ear, Heard};
 use super::gate::Gates;
 use super::ground::{Ground, Place};
 use super::heartbeat::said::Pair;
@@ -40,6 +43,8 @@ pub struct Tools<'a> {
     pub ears: &'a HashMap<u32, Ear>,
     /// What is told.
     pub events: &'a Events,
+    /// Where sockets of frames tell what they hear.
+    pub frames: &'a mpsc::Sender<Heard>,
 }
 
 /// A group.
@@ -58,6 +63,9 @@ pub struct Group {
     pair: Arc<Pair>,
     /// The addresses were here before us: they are not ours to take away.
     foreign: bool,
+    /// Whether the addresses are elsewhere too, and what hears of it.
+    doubles: Doubles,
+    scouts: Vec<Ear>,
     since: SystemTime,
     reason: String,
     dropped: BTreeMap<&'static str, u64>,
@@ -78,6 +86,8 @@ impl Group {
             held: Moment::default(),
             pair: Default::default(),
             foreign: false,
+            doubles: Doubles::default(),
+            scouts: Vec::new(),
             since: SystemTime::now(),
             reason: "it has not begun".to_owned(),
             dropped: BTreeMap::new(),
@@ -87,7 +97,7 @@ impl Group {
 
     /// When something is due.
     pub fn due(&self) -> Moment {
-        self.machine.due()
+        self.machine.due().min(self.doubles.due())
     }
 
     /// What it is.
@@ -207,6 +217,7 @@ impl Group {
             self.machine.tick(now, &mut actions);
             self.carry_out(actions, tools).await;
         }
+        self.ask_elsewhere(tools);
     }
 
     /// Whether advertisements of this number by this interface are its own.
@@ -243,7 +254,7 @@ impl Group {
             reason: self.why(),
             priority: self.machine.priority(),
             heard: self.machine.heard(),
-            counts: self.machine.counts().clone(),
+            counts: self.counts(),
             dropped: self.dropped.clone(),
             changes: self.changes.iter().cloned().collect(),
         }
@@ -253,9 +264,13 @@ impl Group {
         for action in actions {
             match action {
                 Action::Send(advert) => self.send(&advert, tools),
-                Action::Take => self.take(tools).await,
-                Action::Give if self.foreign => {}
+                Action::Take => {
+                    self.take(tools).await;
+                    self.watch(tools);
+                }
+                Action::Give if self.foreign => self.unwatch(),
                 Action::Give => {
+                    self.unwatch();
                     let places = self.places().to_vec();
                     self.give(&places, tools).await;
                 }

@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::alive::{self, Pulse};
-use super::ear::{Ear, Heard};
+use super::ear::{self, Ear, Heard};
 use super::fit;
 use super::gate::Gates;
 use super::ground::ground;
@@ -261,7 +261,7 @@ impl Life {
         if self.ears.contains_key(&ifindex) {
             return;
         }
-        match Ear::open(ifindex, self.frames.clone()) {
+        match Ear::open(ifindex, &ear::VRRP, self.frames.clone()) {
             Ok(ear) => drop(self.ears.insert(ifindex, ear)),
             Err(error) => {
                 self.trouble(format!("no socket for frames: {error}; it takes CAP_NET_RAW"))
@@ -269,10 +269,13 @@ impl Life {
         }
     }
 
-    /// A frame of protocol 112.
+    /// A frame of protocol 112, or one that says where an address is.
     async fn hear(&mut self, heard: &Heard) {
         let Some((envelope, bytes)) = frame::vrrp(&heard.frame) else {
-            return self.count("no-packet");
+            let Some((ip, link)) = frame::says_where(&heard.frame) else {
+                return self.count("no-packet");
+            };
+            return self.elsewhere(heard.ifindex, ip, link);
         };
         match parse(bytes, &envelope) {
             Ok(advert) => self.deliver(heard.ifindex, &envelope, &advert).await,
@@ -291,6 +294,16 @@ impl Life {
             group.receive(envelope.source, advert, &mut tools).await;
         }
         self.groups.insert(name, group);
+    }
+
+    /// Somebody says that an address is at its link.
+    fn elsewhere(&mut self, ifindex: u32, ip: IpAddr, link: [u8; 6]) {
+        let Some(kernel) = self.kernel.as_ref() else { return };
+        let (ears, events, frames) = (&self.ears, &self.events, &self.frames);
+        let mut tools = Tools { kernel, gates: &mut self.gates, ears, events, frames };
+        for group in self.groups.values_mut() {
+            group.elsewhere(ifindex, (ip, link), &mut tools);
+        }
     }
 
     fn count(&mut self, what: &'static str) {
@@ -330,7 +343,8 @@ impl Life {
     /// What groups work with; nothing is done without the kernel.
     fn tools(&mut self) -> Option<Tools<'_>> {
         let kernel = self.kernel.as_ref()?;
-        Some(Tools { kernel, gates: &mut self.gates, ears: &self.ears, events: &self.events })
+        let (ears, events, frames) = (&self.ears, &self.events, &self.frames);
+        Some(Tools { kernel, gates: &mut self.gates, ears, events, frames })
     }
 
     /// Says once what is wrong with the gate.

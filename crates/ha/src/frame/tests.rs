@@ -51,3 +51,42 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_probe_asks_and_claims_nothing() {
+    let frame = probe([192, 0, 2, 10].into(), OURS);
+    assert_eq!((&frame[..6], &frame[20..22]), (&BROADCAST[..], &[0, 1][..]));
+    assert_eq!((&frame[28..32], &frame[38..42]), (&[0; 4][..], &[192, 0, 2, 10][..]));
+    assert_eq!(says_where(&frame), None, "a probe is of nobody");
+    let ip: Ipv6Addr = "2001:db8::a1b2:10".parse().unwrap();
+    let frame = probe(ip.into(), OURS);
+    let group: Ipv6Addr = "ff02::1:ffb2:10".parse().unwrap();
+    assert_eq!(frame[..6], [0x33, 0x33, 0xff, 0xb2, 0, 0x10]);
+    assert_eq!((&frame[22..38], &frame[38..54]), (&[0; 16][..], &group.octets()[..]));
+    let message = &frame[ETHERNET + 40..];
+    assert_eq!((message[0], message.len(), &message[8..24]), (135, 24, &ip.octets()[..]));
+    assert_eq!(sum::with_pseudo(message, Ipv6Addr::UNSPECIFIED.into(), group.into(), ICMP_V6), 0);
+    assert_eq!(says_where(&frame), None);
+}
+
+#[test]
+fn announcements_and_answers_say_where_an_address_is() {
+    let v4: IpAddr = [192, 0, 2, 10].into();
+    let v6: IpAddr = "2001:db8::10".parse().unwrap();
+    for ip in [v4, v6] {
+        let frame = announcement(ip, OURS);
+        assert_eq!(says_where(&frame), Some((ip, OURS)));
+        for short in 0..frame.len() - 14 {
+            let _ = says_where(&frame[..short]);
+        }
+    }
+    let mut reply = announcement(v4, OURS);
+    reply[21] = 2;
+    assert_eq!(says_where(&reply), Some((v4, OURS)));
+    let whole = announcement(v6, OURS);
+    // Without its option the frame's source counts.
+    assert_eq!(says_where(&whole[..78]), Some((v6, OURS)));
+    let mut routed = whole;
+    routed[21] = 254;
+    assert_eq!(says_where(&routed), None);
+}

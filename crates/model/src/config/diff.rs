@@ -213,6 +213,7 @@ keys! {
     Allow = "allow" => allow,
     Source = "source" => source,
     DeadMan = "dead-man" => dead_man,
+    SelfCheck = "self-check" => self_check,
 }
 keys! {
     /// A key of a heartbeat.

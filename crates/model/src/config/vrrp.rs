@@ -39,6 +39,8 @@ pub struct Vrrp {
     pub source: Option<IpAddr>,
     /// The addresses are held so long without an advertisement; `None`: for ever.
     pub dead_man: Option<Duration>,
+    /// While active, so often it is asked whether the addresses answer elsewhere; `None`: never.
+    pub self_check: Option<Duration>,
 }
 
 /// Addresses that move with a group.

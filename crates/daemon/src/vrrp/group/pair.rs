@@ -54,6 +54,9 @@ impl Group {
         if self.machine.by_order() {
             text.push_str("; an order stands until `steelyard takeover --release`");
         }
+        for (ip, link) in self.doubles.others() {
+            text.push_str(&format!("; {ip} is at {} too", super::elsewhere::name(link)));
+        }
         if let Some(why) = &self.unfit {
             text.push_str(&format!("; it cannot do all of its work: {why}"));
         }

@@ -25,5 +25,6 @@ pub(super) fn vrrp(section: &Section) -> Vrrp {
         allow: section.prefixes("allow").to_vec(),
         source: section.addresses("source").first().copied(),
         dead_man: section.time("dead-man"),
+        self_check: section.time("self-check"),
     }
 }

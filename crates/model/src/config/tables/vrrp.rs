@@ -97,6 +97,13 @@ pub static VRRP: Table = Table {
             "When the daemon has advertised nothing for so long, the kernel stops answering for the addresses although it \
              has them: shorter than the others wait, longer than a restart. `off`: a daemon that hangs keeps them.",
         ),
+        Key::new(
+            "self-check",
+            Kind::time_or(1_000, 3_600_000, "off"),
+            Fallback::millis(10_000),
+            "While active, so often it is asked whether an address answers elsewhere; who announces one is heard at any time. \
+             `off`: neither.",
+        ),
     ],
 };
 

@@ -1,0 +1,64 @@
+//! A shared address that a host of the link has too: the active member finds out, says so and announces it again.
+
+use tests::e2e::wait;
+use tests::skip::skip;
+
+use super::world::{First, Second, V4, V6, World};
+
+#[test]
+fn an_address_that_answers_elsewhere_is_told_and_announced_again() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("namespaces need root");
+    }
+    let mut world = World::open("advertise = \"300ms\"\nself-check = \"1s\"");
+    let count = |world: &World, who, version, what: &str| {
+        world.status(who, version).map_or(0, |one| one.counts[what])
+    };
+    let announced = [V4, V6].map(|version| count(&world, First, version, "announcements"));
+    world
+        .server
+        .ip("addr add 10.9.0.10/32 dev eth0\naddr add fd09::10/128 dev eth0 nodad\n")
+        .unwrap();
+    for (version, before) in [V4, V6].into_iter().zip(announced) {
+        wait::until("it is found", || count(&world, First, version, "doubled") == 1);
+        // Beside the five of its taking, of which the last may be to come.
+        wait::until("it is announced again", || {
+            count(&world, First, version, "announcements") >= before
+        });
+        let text =
+            format!("group {}: {} is at 02:00:00:00:00:32 too", version.group(), version.shared());
+        assert!(
+            world.told(First).contains(&format!("member-doubled: {text}")),
+            "{}",
+            world.told(First)
+        );
+        let reason = world.status(First, version).unwrap().reason;
+        assert!(reason.contains("is at 02:00:00:00:00:32 too"), "{reason}");
+        assert_eq!(world.status(First, version).unwrap().state, "active");
+        assert_eq!(
+            count(&world, Second, version, "asked-elsewhere"),
+            0,
+            "it has nothing to ask for"
+        );
+    }
+    world.server.ip("addr del 10.9.0.10/32 dev eth0\naddr del fd09::10/128 dev eth0\n").unwrap();
+    for version in [V4, V6] {
+        let sole = format!(
+            "member-sole: group {}: {} is here alone again",
+            version.group(),
+            version.shared()
+        );
+        wait::until("it is alone again", || world.told(First).contains(&sole));
+    }
+    // Moving the address between members is no double.
+    assert_eq!(world.verb(Second, &["takeover"]).code, 0);
+    for version in [V4, V6] {
+        world.until(Second, version, "active");
+        world.until_answers(version, &[Second]);
+        wait::until("the new one has asked", || {
+            count(&world, Second, version, "asked-elsewhere") > 0
+        });
+        assert_eq!(count(&world, Second, version, "doubled"), 0);
+        assert_eq!(count(&world, First, version, "doubled"), 1);
+    }
+}
