@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use ha::beat::{Beat, Claim, Digest, Echo, Score, VERSION, emit, parse};
+use ha::beat::{Beat, Claim, Digest, Echo, Heard, Score, VERSION, Vote, emit, parse};
 use ha::hearing::{Hearing, Settings};
 use ha::keys::Keys;
 use ha::machine::State;
@@ -83,7 +83,10 @@ pub fn talk(bytes: &[u8]) {
 fn claims(kind: u8) -> Vec<Claim> {
     let state = [State::Idle, State::Standby, State::Active][usize::from(kind % 3)];
     let source = [192, 0, 2, kind].into();
-    vec![Claim { id: 1, v6: false, fit: kind.is_multiple_of(2), state, priority: kind, source }]
+    let lends = kind.is_multiple_of(5).then(|| Duration::from_millis(u64::from(kind) + 1));
+    let vote = kind.is_multiple_of(3).then_some(Vote { keeps: kind > 9, wants: kind < 9, lends });
+    let fit = kind.is_multiple_of(2);
+    vec![Claim { id: 1, v6: false, fit, state, priority: kind, source, vote }]
 }
 
 fn beat(kind: u8) -> Beat {
@@ -96,6 +99,7 @@ fn beat(kind: u8) -> Beat {
         product: "0.1.0".to_owned(),
         config: Digest { generation: 3, parts: [1, 2, 3, 4] },
         reach: Some(Score { reached: 1, of: 2 }),
+        heard: Some(Heard { session: 4, number: 2 }),
         claims: claims(kind),
     }
 }
@@ -110,6 +114,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         state: State::Standby,
         priority: 1,
         source: [9; 16].into(),
+        vote: Some(Vote { lends: Some(Duration::from_secs(3)), ..Vote::default() }),
     };
     let more = Beat { claims: vec![six; 3], reach: None, ..beat(1) };
     let bare = whole[..whole.len() - 32].to_vec();

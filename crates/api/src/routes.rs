@@ -61,6 +61,8 @@ pub const EXPLAIN_CAPTURE: &str = "/v1/explain/capture";
 pub const CAPACITY: &str = "/v1/capacity";
 /// POST with [`TakeoverQuery`](crate::types::TakeoverQuery): [`Taken`](crate::types::Taken).
 pub const TAKEOVER: &str = "/v1/takeover";
+/// PUT of [`LeaseOrder`](crate::types::LeaseOrder): [`Lease`](crate::types::Lease), or 409 while somebody else holds it.
+pub const LEASE: &str = "/v1/leases/{name}";
 /// GET: [`Captures`](crate::types::Captures).
 pub const CAPTURES: &str = "/v1/captures";
 /// POST with [`CaptureOrder`](crate::types::CaptureOrder): [`Captures`](crate::types::Captures).

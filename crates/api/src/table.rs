@@ -132,6 +132,17 @@ pub const ALL: &[Route] = &[
         )
     },
     Route {
+        method: "PUT",
+        body: Json("LeaseOrder"),
+        role: Role::Operate,
+        ..post(
+            routes::LEASE,
+            "Holds a name for a time that one holder has at a time, or gives it back: a witness of shared addresses.",
+            "",
+            Json("Lease"),
+        )
+    },
+    Route {
         role: Role::Operate,
         ..post(
             routes::CAPTURE,

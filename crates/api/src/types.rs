@@ -50,6 +50,7 @@ pub use explain::{
 pub use headroom::HeadroomReport;
 pub use heartbeat::{
     BeatPathStatus, HeartbeatStatus, PeerGroup, PeerReport, ReplicationStatus, TargetStatus,
+    WitnessStatus,
 };
 pub use history::{History, HistoryQuery, HistoryRow, Worst};
 pub use link::{BundleStatus, LinkStatus};
@@ -85,4 +86,7 @@ pub use users::{
     BurnAlarm, BurnSpan, UsersCause, UsersCounts, UsersExplained, UsersNetwork, UsersPromise,
     UsersQuery, UsersReport, UsersService,
 };
-pub use vrrp::{MemberChange, MemberReport, MemberStatus, Taken, TakeoverOrder, TakeoverQuery};
+pub use vrrp::{
+    Lease, LeaseOrder, MemberChange, MemberReport, MemberStatus, Taken, TakeoverOrder,
+    TakeoverQuery,
+};

@@ -35,6 +35,7 @@ const QUIET: u64 = 60;
 
 /// The history of a daemon.
 pub struct Annals {
+    state: Option<PathBuf>,
     store: Option<Arc<Mutex<Store>>>,
     failures: AtomicU64,
     clipped: AtomicU64,
@@ -43,8 +44,14 @@ pub struct Annals {
 impl Annals {
     /// Below this directory; `None`: none is kept.
     pub fn new(state: Option<PathBuf>) -> Annals {
-        let store = state.map(|state| Arc::new(Mutex::new(Store::new(state.join("history")))));
-        Annals { store, failures: AtomicU64::new(0), clipped: AtomicU64::new(0) }
+        let store = |state: &PathBuf| Arc::new(Mutex::new(Store::new(state.join("history"))));
+        let store = state.as_ref().map(store);
+        Annals { state, store, failures: AtomicU64::new(0), clipped: AtomicU64::new(0) }
+    }
+
+    /// The directory of this daemon's state, if it keeps any.
+    pub fn state(&self) -> Option<PathBuf> {
+        self.state.clone()
     }
 
     /// Keeps records until the daemon is gone.

@@ -200,6 +200,7 @@ impl House {
             live,
             annals: Arc::clone(&self.annals),
             vrrp: self.vrrp.orders(),
+            lessor: serve::lessor::Lessor::new(self.annals.state()),
             once: Arc::default(),
             // Being asked twice is being asked.
             stop: Box::new(move |ask| {

@@ -17,6 +17,7 @@ mod edit;
 mod gate;
 pub mod guard;
 mod keyring;
+pub mod lessor;
 pub mod live;
 mod look;
 pub mod once;

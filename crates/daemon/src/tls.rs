@@ -3,6 +3,7 @@
 //! What they are made into is the request plane's; nothing of a key is ever said.
 
 pub mod authorities;
+pub mod calling;
 pub mod files;
 mod held;
 pub mod told;

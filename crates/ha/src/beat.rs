@@ -10,6 +10,7 @@
 //! a name, which the caller counts. Whether a beat is new, and of whom, is `hearing`'s to judge.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use crate::defect::defects;
 use crate::keys::{Keys, TAG};
@@ -47,8 +48,19 @@ pub struct Beat {
     pub config: Digest,
     /// Targets that it reaches; `None`: not known yet.
     pub reach: Option<Score>,
+    /// The newest of our beats that it believed, whichever way it came: what its votes answer.
+    pub heard: Option<Heard>,
     /// Its part in each group of shared addresses.
     pub claims: Vec<Claim>,
+}
+
+/// A beat of one member, as the other one names it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// The session.
+    pub session: u64,
+    /// Its number there.
+    pub number: u64,
 }
 
 /// What a sender heard of us.
@@ -97,6 +109,20 @@ pub struct Claim {
     pub priority: u8,
     /// Its address in advertisements, by which equal priorities are told apart.
     pub source: IpAddr,
+    /// Its vote, where two of three must agree.
+    pub vote: Option<Vote>,
+}
+
+/// A member's vote for a group that asks a witness (see `witness`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vote {
+    /// The group is active, and goes by votes for it.
+    pub keeps: bool,
+    /// It wants to be active, and lacks a vote. When it neither is nor wants to be, votes for earlier beats are not used
+    /// any more.
+    pub wants: bool,
+    /// It is the reader's for so long, for the beat that `heard` names.
+    pub lends: Option<Duration>,
 }
 
 defects! {
@@ -127,6 +153,9 @@ defects! {
 /// Flags of a claim; others are of newer versions.
 const V6: u8 = 1;
 const UNFIT: u8 = 2;
+const VOTES: u8 = 4;
+const WANTS: u8 = 8;
+const KEEPS: u8 = 16;
 
 /// Kinds of fields.
 mod kind {
@@ -135,6 +164,7 @@ mod kind {
     pub const CONFIG: u8 = 3;
     pub const REACH: u8 = 4;
     pub const CLAIM: u8 = 5;
+    pub const HEARD: u8 = 6;
 }
 
 /// Writes a beat, signed. Texts longer than `TEXT` bytes are cut.
@@ -154,6 +184,9 @@ pub fn emit(beat: &Beat, keys: &Keys) -> Vec<u8> {
     if let Some(Score { reached, of }) = beat.reach {
         field(&mut out, kind::REACH, &[reached.to_be_bytes(), of.to_be_bytes()].concat());
     }
+    if let Some(Heard { session, number }) = beat.heard {
+        field(&mut out, kind::HEARD, &[session.to_be_bytes(), number.to_be_bytes()].concat());
+    }
     for claim in &beat.claims {
         let state = match claim.state {
             State::Idle => 0,
@@ -161,15 +194,23 @@ pub fn emit(beat: &Beat, keys: &Keys) -> Vec<u8> {
             State::Active => 2,
         };
         let flags = (u8::from(claim.v6) * V6) | (u8::from(!claim.fit) * UNFIT);
-        let mut value = vec![claim.id, flags, state, claim.priority];
+        let mut value =
+            vec![claim.id, flags | claim.vote.map_or(0, flags_of), state, claim.priority];
         match claim.source {
             IpAddr::V4(v4) => value.extend(v4.octets()),
             IpAddr::V6(v6) => value.extend(v6.octets()),
+        }
+        if let Some(length) = claim.vote.and_then(|vote| vote.lends) {
+            value.extend(u32::try_from(length.as_millis()).unwrap_or(0).to_be_bytes());
         }
         field(&mut out, kind::CLAIM, &value);
     }
     keys.sign(&mut out);
     out
+}
+
+fn flags_of(vote: Vote) -> u8 {
+    VOTES | (u8::from(vote.wants) * WANTS) | (u8::from(vote.keeps) * KEEPS)
 }
 
 fn field(out: &mut Vec<u8>, kind: u8, value: &[u8]) {
@@ -224,6 +265,7 @@ pub fn parse(bytes: &[u8], keys: &Keys) -> Result<Beat, Defect> {
         product: String::new(),
         config: Digest::default(),
         reach: None,
+        heard: None,
         claims: Vec::new(),
     };
     let mut rest = &body[HEAD..];
@@ -251,6 +293,9 @@ fn read(beat: &mut Beat, kind: u8, value: &[u8]) -> Result<(), Defect> {
             let [reached, of] = [array(value, 0)?, array(value, 2)?].map(u16::from_be_bytes);
             beat.reach = Some(Score { reached, of });
         }
+        kind::HEARD => {
+            beat.heard = Some(Heard { session: word(value, 0)?, number: word(value, 8)? });
+        }
         kind::CLAIM => beat.claims.push(claim(value)?),
         _ => {}
     }
@@ -266,11 +311,18 @@ fn claim(value: &[u8]) -> Result<Claim, Defect> {
         2 => State::Active,
         _ => return Err(Defect::Fields),
     };
-    let source = match v6 {
-        false => IpAddr::from(array::<4>(value, 4)?),
-        true => IpAddr::from(array::<16>(value, 4)?),
+    let (source, rest) = match v6 {
+        false => (IpAddr::from(array::<4>(value, 4)?), 8),
+        true => (IpAddr::from(array::<16>(value, 4)?), 20),
     };
-    Ok(Claim { id, v6, fit, state, priority, source })
+    let lends = array(value, rest).map_or(0, u32::from_be_bytes);
+    let vote = Vote {
+        keeps: flags & KEEPS != 0,
+        wants: flags & WANTS != 0,
+        lends: (lends != 0).then(|| Duration::from_millis(u64::from(lends))),
+    };
+    let vote = (flags & VOTES != 0).then_some(vote);
+    Ok(Claim { id, v6, fit, state, priority, source, vote })
 }
 
 fn word(bytes: &[u8], at: usize) -> Result<u64, Defect> {

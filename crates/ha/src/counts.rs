@@ -25,6 +25,8 @@ pub struct Counts {
     pub given: u64,
     /// Times that the heartbeat kept us from becoming active by silence.
     pub withheld: u64,
+    /// Times that we gave up because nobody agreed any more.
+    pub alone: u64,
     /// Times that it was asked whether the addresses answer elsewhere.
     pub asked_elsewhere: u64,
     /// Times that one was found at another link.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use model::moment::Moment;
 
-use crate::beat::{Beat, Claim, Defect, Echo};
+use crate::beat::{Beat, Claim, Defect, Echo, Heard};
 use crate::machine::State;
 use path::Last;
 pub use path::Path;
@@ -129,6 +129,17 @@ impl Hearing {
     /// The other member's last words, as long as it is heard by some path.
     pub fn peer(&self) -> Option<&Beat> {
         self.peer.as_ref().filter(|_| self.alive()).map(|peer| &peer.beat)
+    }
+
+    /// The newest beat of the other member that was believed, heard still or not.
+    pub fn newest(&self) -> Option<Heard> {
+        let peer = self.peer.as_ref()?;
+        Some(Heard { session: peer.beat.session, number: peer.beat.number })
+    }
+
+    /// When the beats of this number were sent, of the last rounds.
+    pub fn sent(&self, number: u64) -> Option<Moment> {
+        self.sent.iter().find(|(sent, _)| *sent == number).map(|(_, at)| *at)
     }
 
     /// Nothing was heard, but not for long enough to tell that there is nobody.

@@ -12,6 +12,7 @@
 //! know of it any more; a lower priority is borne for a set time; an order (`order`) makes active, or stands by;
 //! what the heartbeat says of the other member (`peer`) keeps from becoming active, or calls for giving up.
 
+mod leave;
 mod order;
 mod peer;
 mod said;
@@ -52,6 +53,8 @@ pub struct Machine {
     lent: bool,
     peer: Peer,
     withheld: Option<Withheld>,
+    /// Until when it may be active; `None`: nobody has to agree.
+    leave: Option<Moment>,
     last_sent: Moment,
     last_asserted: Moment,
     announcements: Announcements,
@@ -75,6 +78,7 @@ impl Machine {
             lent: false,
             peer: Peer::default(),
             withheld: None,
+            leave: None,
             last_sent: Moment::default(),
             last_asserted: Moment::default(),
             announcements: Announcements::default(),
@@ -109,13 +113,21 @@ impl Machine {
 
     /// When `tick` is to be called next; a member that takes no part never.
     pub fn due(&self) -> Moment {
-        self.timer.min(self.announcements.due())
+        let over = match self.state {
+            State::Active => self.leave.unwrap_or(Moment::NEVER),
+            _ => Moment::NEVER,
+        };
+        self.timer.min(self.announcements.due()).min(over)
     }
 
-    /// Until when the address may be answered for: the dead man's time after the last advertisement.
+    /// Until when the address may be answered for: the dead man's time after the last advertisement, and no longer than
+    /// others agree.
     pub fn hold(&self) -> Moment {
         match self.state {
-            State::Active => self.last_sent + self.settings.dead_man,
+            State::Active => {
+                let hold = self.last_sent + self.settings.dead_man;
+                hold.min(self.leave.unwrap_or(Moment::NEVER))
+            }
             _ => Moment::default(),
         }
     }
@@ -163,7 +175,8 @@ impl Machine {
             let state = self.state;
             match state {
                 State::Idle => {}
-                State::Standby if self.withholds(now, out) => {}
+                State::Standby if self.withholds(now, out) || self.forbidden(now, out) => {}
+                State::Standby if self.ordered => self.activate(now, Why::Ordered, out),
                 State::Standby if self.resigning => self.activate(now, Why::Resigned, out),
                 State::Standby => {
                     self.heard = None;
@@ -207,8 +220,8 @@ impl Machine {
 
     /// Standing by: somebody is active (RFC 9568 §6.4.2).
     fn heed(&mut self, now: Moment, source: IpAddr, advert: &Advert, out: &mut Vec<Action>) {
-        self.release(out);
         if advert.priority == RESIGNED {
+            self.release(out);
             self.resigning = true;
             self.heard = None;
             self.timer = now + self.settings.skew(self.priority(), self.heard_interval);
@@ -216,6 +229,9 @@ impl Machine {
         }
         let lower = advert.priority < self.settings.priority;
         (self.heard, self.heard_at) = (Some((source, advert.priority)), now);
+        if self.ordered {
+            return;
+        }
         if lower && self.settings.preempt && !self.peer.ahead && !self.lent {
             let since = *self.borne.get_or_insert(now);
             if now.since(since) >= self.settings.preempt_delay {
@@ -224,6 +240,7 @@ impl Machine {
         } else {
             self.borne = None;
         }
+        self.release(out);
         self.wait(now, advert.interval);
     }
 
@@ -253,7 +270,9 @@ impl Machine {
     /// Whether we were silent so long that others hold the address by now.
     fn stalled(&mut self, now: Moment, out: &mut Vec<Action>) -> bool {
         let late = self.state == State::Active && now >= self.hold();
-        if late {
+        if late && now < self.last_sent + self.settings.dead_man {
+            self.lapse(now, out);
+        } else if late {
             self.counts.stalled += 1;
             self.stand_by(now, Why::Stalled, out);
         }
@@ -282,8 +301,10 @@ impl Machine {
         (self.borne, self.withheld) = (None, None);
         self.resigning = false;
         self.lent &= to == State::Standby;
-        if from == State::Active && to != State::Active {
+        if to != State::Active {
             (self.raised, self.ordered) = (None, false);
+        }
+        if from == State::Active && to != State::Active {
             self.announcements = Announcements::default();
             self.counts.given += 1;
             out.push(Action::Give);

@@ -73,7 +73,7 @@ pub use diff::{
 pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
 pub use forward::Forward;
-pub use heartbeat::{BeatPath, Heartbeat, Reach};
+pub use heartbeat::{BeatPath, By as WitnessBy, Heartbeat, Place as WitnessPlace, Reach, Witness};
 pub use http2::{ClientHttp2, Http2Flood, Offer, ServerHttp2, Speak};
 pub use http3::ClientHttp3;
 pub use link::{Bundle, LinkPolicy, LinkProbe, Member};

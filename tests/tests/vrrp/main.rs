@@ -22,4 +22,5 @@ mod keepalived;
 mod lag;
 mod orders;
 mod replicated;
+mod witness;
 mod world;

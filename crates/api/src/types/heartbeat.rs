@@ -46,6 +46,29 @@ pub struct HeartbeatStatus {
     pub counts: BTreeMap<String, u64>,
     /// Connections and sticky clients that both tell each other; absent where there are none to tell.
     pub replication: Option<ReplicationStatus>,
+    /// The third machine, without which or the other member nobody is active; absent where nobody has to agree.
+    #[serde(default)]
+    pub witness: Option<WitnessStatus>,
+}
+
+/// A witness.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct WitnessStatus {
+    /// Where it is asked.
+    pub at: String,
+    /// `held`: a lease of it is ours, `answers`, `silent`, or `unasked`.
+    pub state: String,
+    /// What it said last, in words.
+    pub reason: String,
+    /// Since when it answers or not.
+    pub since_unix_ms: u64,
+    /// Leases of it that are ours now.
+    pub held: u64,
+    /// Groups for which the other member has lent us its vote now.
+    pub lent: u64,
+    /// Leases `given` and `refused`, and questions that were `unanswered`.
+    pub counts: BTreeMap<String, u64>,
 }
 
 /// What was counted of a heartbeat and of replication with another member.

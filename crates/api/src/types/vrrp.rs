@@ -106,3 +106,27 @@ pub struct Taken {
     /// Groups that changed; of all groups those that needed nothing are left out.
     pub groups: Vec<String>,
 }
+
+/// A name that is to be held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct LeaseOrder {
+    /// Who holds it.
+    pub holder: String,
+    /// A number that grows with each time that this holder begins to hold it: what is asked with a lower one is out of
+    /// date.
+    pub ticket: u64,
+    /// The holder has it now and goes on: then also a process that has just begun gives it.
+    #[serde(default)]
+    pub holds: bool,
+    /// For how long, 200 to 30,000; 0 gives it back.
+    pub lease_ms: u64,
+}
+
+/// A name that is held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Lease {
+    /// For how long from now; 0: it was given back.
+    pub lease_ms: u64,
+}

@@ -89,7 +89,7 @@ export type Handshakes = { "client-part"?: (HandshakeTimes | null); "done": numb
 
 export type HeadroomReport = { "exhausted-in-ms"?: (number | null); "limit": number; "of": string; "resource": string; "used": number };
 
-export type HeartbeatStatus = { "behind": boolean; "counts": Record<string, number>; "drift"?: (string | null); "generation": number; "groups": Array<PeerGroup>; "keys": Array<number>; "name": string; "paths": Array<BeatPathStatus>; "peer": string; "peer-generation"?: (number | null); "peer-protocol"?: (number | null); "peer-reached"?: (number | null); "peer-version"?: (string | null); "reached"?: (number | null); "reason": string; "replication"?: (ReplicationStatus | null); "since-unix-ms": number; "state": string; "targets": Array<TargetStatus> };
+export type HeartbeatStatus = { "behind": boolean; "counts": Record<string, number>; "drift"?: (string | null); "generation": number; "groups": Array<PeerGroup>; "keys": Array<number>; "name": string; "paths": Array<BeatPathStatus>; "peer": string; "peer-generation"?: (number | null); "peer-protocol"?: (number | null); "peer-reached"?: (number | null); "peer-version"?: (string | null); "reached"?: (number | null); "reason": string; "replication"?: (ReplicationStatus | null); "since-unix-ms": number; "state": string; "targets": Array<TargetStatus>; "witness"?: (WitnessStatus | null) };
 
 export type History = { "covered-ms": number; "failures": number; "records": number; "rows": Array<HistoryRow>; "since-unix-ms": number; "unreadable-bytes": number; "until-unix-ms": number };
 
@@ -104,6 +104,10 @@ export type KeyChange = { "from"?: (string | null); "key": string; "to"?: (strin
 export type KeyTable = { "keys": Array<KeyText>; "list": boolean; "path": string };
 
 export type KeyText = { "default": string; "doc": string; "name": string; "value": string };
+
+export type Lease = { "lease-ms": number };
+
+export type LeaseOrder = { "holder": string; "holds"?: boolean; "lease-ms": number; "ticket": number };
 
 export type Level = "info" | "warning" | "error";
 
@@ -300,5 +304,7 @@ export type UsersService = { "causes": Array<UsersCause>; "fast-ms"?: (number | 
 export type WeighLevel = { "gain": number; "last"?: ([number, number] | null); "level": number; "published": number; "step": number };
 
 export type WeightExplained = { "configured": number; "in-force": number; "judge"?: (JudgeExplained | null); "judged"?: (number | null); "operator"?: (OperatorWeight | null); "slow-start-percent": number };
+
+export type WitnessStatus = { "at": string; "counts": Record<string, number>; "held": number; "lent": number; "reason": string; "since-unix-ms": number; "state": string };
 
 export type Worst = { "at-unix-ms": number; "count": number; "span-ms": number; "what": string };

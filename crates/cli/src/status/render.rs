@@ -64,6 +64,7 @@ pub fn render(status: &Status, width: usize, paint: Paint) -> String {
     tables.push(vrrp::members(status));
     tables.extend([heartbeat::peers(status), heartbeat::paths(status), heartbeat::targets(status)]);
     tables.push(heartbeat::replication(status));
+    tables.push(heartbeat::witnesses(status));
     tables.push(link::links(status));
     tables.push(uplink::uplinks(status));
     tables.extend([mptcp::endpoints(status), mptcp::subflows(status)]);

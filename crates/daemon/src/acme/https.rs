@@ -11,15 +11,13 @@ use http::{HeaderValue, Request, Uri};
 use http_body_util::Limited;
 use hyper_util::rt::TokioIo;
 use instant_acme::{BodyWrapper, BytesResponse, Error, HttpClient};
-use l7::tls::trust::verifier;
 use rustls::ClientConfig;
-use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::tls::authorities::Authorities;
+use crate::tls::calling;
 
 /// One request and the head of its answer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -38,17 +36,7 @@ impl Https {
     /// # Errors
     /// Nobody can be trusted: why.
     pub(super) fn new(ca: Option<&Path>) -> Result<Https, String> {
-        let authorities = Authorities::read(true, ca).map_err(|error| error.to_string())?;
-        let provider = Arc::new(aws_lc_rs::default_provider());
-        let verifier = verifier(authorities.trust(), Arc::clone(&provider))
-            .map_err(|error| format!("acme.ca: {error}"))?;
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| format!("TLS cannot be had: {error}"))?
-            .dangerous()
-            .with_custom_certificate_verifier(verifier)
-            .with_no_client_auth();
-        Ok(Https(Arc::new(config)))
+        calling::verifying(ca).map(Https).map_err(|why| format!("acme: {why}"))
     }
 }
 

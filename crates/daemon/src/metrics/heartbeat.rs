@@ -7,7 +7,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
 use super::family::{counters, gauges};
-use crate::report::heartbeat::{counts, replicated};
+use crate::report::heartbeat::{asked, counts, replicated};
 use crate::vrrp::heartbeat::view::{BeatView, PathView};
 use crate::vrrp::replica::view::{State, View};
 use crate::vrrp::view::View as Shared;
@@ -35,6 +35,7 @@ pub(super) fn encode(view: &Shared, to: &mut DescriptorEncoder) -> Result<(), Er
     let help = "Beats that did not know this process, and processes of the other member.";
     counters(to, ("steelyard_heartbeat", None, help), counted)?;
     replication(beats, to)?;
+    witness(beats, to)?;
     paths(beats, to)?;
     targets(beats, to)
 }
@@ -63,6 +64,22 @@ fn replication(beats: &[BeatView], to: &mut DescriptorEncoder) -> Result<(), Err
     counters(to, ("steelyard_replication_rejected", None, help), whys(|view| &view.rejected))?;
     let help = "Entries that could not be told, by why.";
     counters(to, ("steelyard_replication_untold", None, help), whys(|view| &view.untold))
+}
+
+fn witness(beats: &[BeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {
+    let all = || beats.iter().filter_map(|beat| Some((beat.peer.as_str(), beat.witness.as_ref()?)));
+    let states = all().flat_map(|(peer, one)| {
+        ["held", "answers", "silent", "unasked"].map(|state| {
+            ([("peer", peer), ("state", state)], if one.state == state { 1.0 } else { 0.0 })
+        })
+    });
+    let help = "1 for the state of the witness as this member knows it.";
+    gauges(to, ("steelyard_witness_state", None, help), states)?;
+    let counted = all().flat_map(|(peer, one)| {
+        asked(one).map(|(what, count)| ([("peer", peer), ("what", what)], count))
+    });
+    let help = "Leases that the witness gave and refused, and questions that it did not answer.";
+    counters(to, ("steelyard_witness_asked", None, help), counted)
 }
 
 fn paths(beats: &[BeatView], to: &mut DescriptorEncoder) -> Result<(), Error> {

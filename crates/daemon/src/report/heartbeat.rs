@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use api::types::{
     BeatPathStatus, HeartbeatStatus, PeerGroup, PeerReport, ReplicationStatus, TargetStatus,
+    WitnessStatus,
 };
 use ha::beat::Claim;
 
 use super::vitals::unix_ms;
-use crate::vrrp::heartbeat::view::{BeatView, PathView, TargetView};
+use crate::vrrp::heartbeat::view::{BeatView, PathView, TargetView, WitnessView};
 use crate::vrrp::replica::view::View as Replica;
 use crate::vrrp::view::{View, name};
 
@@ -66,7 +67,26 @@ fn heartbeat(view: &BeatView) -> HeartbeatStatus {
         groups: claims.iter().map(group).collect(),
         counts: counts(view).map(|(name, count)| (name.to_owned(), count)).into(),
         replication: view.replica.as_deref().map(replication),
+        witness: view.witness.as_ref().map(witness),
     }
+}
+
+fn witness(view: &WitnessView) -> WitnessStatus {
+    WitnessStatus {
+        at: view.places.clone(),
+        state: view.state.to_owned(),
+        reason: view.said.clone(),
+        since_unix_ms: unix_ms(view.since),
+        held: view.held as u64,
+        lent: view.lent as u64,
+        counts: asked(view).map(|(name, count)| (name.to_owned(), count)).into(),
+    }
+}
+
+/// What was counted of a witness, by name.
+pub fn asked(view: &WitnessView) -> [(&'static str, u64); 3] {
+    let [given, refused, unanswered] = view.counts;
+    [("given", given), ("refused", refused), ("unanswered", unanswered)]
 }
 
 fn replication(view: &Replica) -> ReplicationStatus {
@@ -213,6 +233,7 @@ mod tests {
             behind: false,
             introductions: 0,
             sessions: 0,
+            witness: None,
             replica: None,
         }
     }

@@ -62,7 +62,7 @@ fn dropped(view: &GroupView) -> BTreeMap<String, u64> {
 }
 
 /// What a machine counted, by name.
-pub fn counts(counts: &Counts) -> [(&'static str, u64); 14] {
+pub fn counts(counts: &Counts) -> [(&'static str, u64); 15] {
     [
         ("advertisements-sent", counts.sent),
         ("advertisements-received", counts.received),
@@ -76,6 +76,7 @@ pub fn counts(counts: &Counts) -> [(&'static str, u64); 14] {
         ("gave-up", counts.given),
         ("withheld", counts.withheld),
         ("stalled", counts.stalled),
+        ("alone", counts.alone),
         ("asked-elsewhere", counts.asked_elsewhere),
         ("doubled", counts.doubled),
     ]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::lessor::Lessor;
 use super::live::Live;
 use super::once::Once;
 use crate::history::Annals;
@@ -31,6 +32,8 @@ pub struct Context {
     pub annals: Arc<Annals>,
     /// Takes shared addresses over.
     pub vrrp: Orders,
+    /// What this daemon gives as the witness of others.
+    pub lessor: Lessor,
     /// Requests with keys that were carried out.
     pub once: Arc<Once>,
     /// Asks the process to leave.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use api::types::{
-    Audit, AuditQuery, AuditRecord, Role, ServerAction, ServerChange, ServerChanged, ServerOrder,
-    Taken, TakeoverOrder, TakeoverQuery, UndoQuery,
+    Audit, AuditQuery, AuditRecord, Lease, LeaseOrder, Role, ServerAction, ServerChange,
+    ServerChanged, ServerOrder, Taken, TakeoverOrder, TakeoverQuery, UndoQuery,
 };
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -85,6 +85,16 @@ pub(super) async fn takeover(
         TakeoverOrder::Release => Move::Release,
     };
     Ok(Json(Taken { groups: context.vrrp.move_(how, query.group).await? }))
+}
+
+pub(super) async fn lease(
+    State(context): Held,
+    Path(name): Path<String>,
+    body: Result<Json<LeaseOrder>, JsonRejection>,
+) -> Result<Json<Lease>, Refusal> {
+    let Json(order) = body?;
+    let length = context.lessor.ask(&name, &order)?;
+    Ok(Json(Lease { lease_ms: u64::try_from(length.as_millis()).unwrap_or(u64::MAX) }))
 }
 
 pub(super) async fn audit(

@@ -101,6 +101,7 @@ impl From<TakeoverError> for Refusal {
             TakeoverError::Refused { .. } | TakeoverError::Unready { .. } => {
                 Refusal::new(409, "takeover", text)
             }
+            TakeoverError::Waits(_) => Refusal::new(409, "takeover-waits", text),
             TakeoverError::Gone => Refusal::new(503, "stopping", text),
         }
     }

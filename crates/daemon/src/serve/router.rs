@@ -10,7 +10,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{get, post, put};
 
 use super::context::Context;
 use super::once::once;
@@ -71,6 +71,7 @@ fn small() -> Router<Arc<Context>> {
         .route(routes::UNDO, post(orders::undo))
         .route(routes::AUDIT, get(orders::audit))
         .route(routes::TAKEOVER, post(orders::takeover))
+        .route(routes::LEASE, put(orders::lease))
         .route(routes::CAPTURES, get(captures::list))
         .route(routes::CAPTURE, post(captures::order))
         .route(routes::STOP, post(change::stop))

@@ -83,6 +83,7 @@ async fn daemon() -> Daemon {
         live,
         annals,
         vrrp: crate::vrrp::order::orders().0,
+        lessor: super::lessor::Lessor::new(None),
         once: Arc::default(),
         stop,
     });
@@ -239,4 +240,29 @@ async fn stop_is_passed_on_and_the_file_goes_with_the_server() {
     drop(daemon.end.take());
     daemon.served.await.unwrap().unwrap();
     assert!(!daemon.path.exists());
+}
+
+#[tokio::test]
+async fn a_name_is_held_by_one_and_given_back() {
+    let daemon = daemon().await;
+    let ask = |name: &str, body: &str| {
+        let (path, name, body) =
+            (daemon.path.clone(), format!("/v1/leases/{name}"), body.to_owned());
+        async move { ask(path, "PUT", &name, &body).await }
+    };
+    let order = |holder: &str, ms: u32| {
+        format!("{{\"holder\": \"{holder}\", \"ticket\": 7, \"lease-ms\": {ms}}}")
+    };
+    let (code, _, body) = ask("a", &order("left", 3_000)).await;
+    assert_eq!((code, body.as_str()), (200, "{\"lease-ms\":3000}"));
+    let (code, kind, body) = ask("a", &order("right", 3_000)).await;
+    assert_eq!((code, kind.as_str()), (409, "application/problem+json"));
+    assert!(body.contains("left holds it for"), "{body}");
+    assert_eq!(ask("a", &order("left", 0)).await.0, 200);
+    assert_eq!(ask("a", &order("right", 3_000)).await.0, 200);
+    for (name, body) in
+        [("a", order("left", 31_000)), ("a", order("", 3_000)), ("a%20b", order("left", 3_000))]
+    {
+        assert_eq!(ask(name, &body).await.0, 400, "{name} {body}");
+    }
 }

@@ -114,6 +114,13 @@ impl Gates {
         addresses.iter().all(held)
     }
 
+    /// Until when all of the addresses may be answered for.
+    pub fn until(&self, addresses: &[IpAddr]) -> Moment {
+        let Some((gate, _)) = &self.open else { return Moment::default() };
+        let until = |ip: &IpAddr| Moment(gate.held(*ip).ok().flatten().unwrap_or(0));
+        addresses.iter().map(until).min().unwrap_or_default()
+    }
+
     /// What was kept from passing.
     pub fn shut(&self) -> Option<Shut> {
         self.open.as_ref().and_then(|(gate, _)| gate.shut().ok())

@@ -63,6 +63,8 @@ pub struct Group {
     pair: Arc<Pair>,
     /// The addresses were here before us: they are not ours to take away.
     foreign: bool,
+    /// Others have to agree before it is active.
+    witnessed: bool,
     /// Whether the addresses are elsewhere too, and what hears of it.
     doubles: Doubles,
     scouts: Vec<Ear>,
@@ -86,6 +88,7 @@ impl Group {
             held: Moment::default(),
             pair: Default::default(),
             foreign: false,
+            witnessed: false,
             doubles: Doubles::default(),
             scouts: Vec::new(),
             since: SystemTime::now(),
@@ -132,6 +135,10 @@ impl Group {
             Ok(ground) => ground,
             Err(problem) => return self.fail(problem, tools).await,
         };
+        if self.witnessed && tools.gates.broken.is_some() {
+            let text = "no dead man's gate, and never two need one".to_owned();
+            return self.fail(text, tools).await;
+        }
         if self.state() != State::Idle && self.ground.as_ref() == Some(&ground) {
             return;
         }
@@ -158,13 +165,14 @@ impl Group {
         if self.config.dead_man.is_some() {
             self.guard(tools);
         }
-        let places = self.places();
+        let places = self.places().to_vec();
         let here = |place: &Place| addresses.iter().any(|one| one.ip == place.ip);
         let present = places.iter().all(here);
         let now = alive::now();
         let owner = self.config.priority == ha::advert::OWNER;
         let moves: Vec<IpAddr> = places.iter().map(|place| place.ip).collect();
         let held = present && !owner && tools.gates.held(&moves, now);
+        self.await_leave(held.then(|| tools.gates.until(&moves)), now);
         // What a process left that did not end well.
         let left: Vec<Place> = places.iter().filter(|place| here(place)).copied().collect();
         self.foreign = owner && present;

@@ -9,6 +9,7 @@ mod target;
 mod targets;
 pub mod view;
 pub mod wire;
+pub mod witness;
 pub mod word;
 
 use std::collections::{BTreeSet, HashMap};
@@ -34,6 +35,7 @@ use paths::Paths;
 use said::Pair;
 use secret::Secret;
 use targets::Targets;
+use witness::Witness;
 use word::{Digested, Packet, Word};
 
 /// What is wrong with packets is told once in so long, for each kind.
@@ -49,6 +51,7 @@ pub struct Heartbeat {
     paths: Paths,
     targets: Targets,
     standing: Standing,
+    witness: Option<Witness>,
     claims: Vec<Claim>,
     /// The configuration that was summed up, or is being.
     summed: Option<Arc<Config>>,
@@ -68,8 +71,10 @@ impl Heartbeat {
             timeout: config.timeout,
             paths: config.paths.len(),
         };
+        let hearing = Hearing::new(settings, session(), now());
         Heartbeat {
-            hearing: Hearing::new(settings, session(), now()),
+            witness: Witness::new(&config, (era, words.clone()), hearing.session()),
+            hearing,
             paths: Paths::new(&config, era, words.clone()),
             targets: Targets::new(config.reach.as_ref(), era, &words),
             standing: Standing::default(),
@@ -130,7 +135,12 @@ impl Heartbeat {
                 }
             }
             Word::Digest(era, parts) if era == self.era => self.know(parts, events),
-            Word::Packet(..) | Word::Answer(..) | Word::Digest(..) => {}
+            Word::Witness(era, answered) if era == self.era => {
+                if let Some(witness) = &mut self.witness {
+                    witness.hear(now(), answered, events);
+                }
+            }
+            Word::Packet(..) | Word::Answer(..) | Word::Digest(..) | Word::Witness(..) => {}
         }
     }
 
@@ -151,6 +161,7 @@ impl Heartbeat {
             Ok(newest) => {
                 self.paths.took(packet.path);
                 if newest {
+                    self.vote();
                     self.compare_configurations(events);
                 }
             }
@@ -164,6 +175,38 @@ impl Heartbeat {
                     said::refused(&self.config, packet.path, defect, events);
                 }
             }
+        }
+    }
+
+    /// What the other member's newest beat says of votes.
+    fn vote(&mut self) {
+        let Some(witness) = &mut self.witness else { return };
+        let ours = |group: witness::Group| {
+            let claim = self.claims.iter().find(|claim| (claim.id, claim.v6) == group)?;
+            Some((claim.priority, claim.source))
+        };
+        witness.listen(now(), &self.hearing, ours);
+    }
+
+    /// Until when a group may be active; `None`: nobody has to agree. `held`: until when it is.
+    pub fn leave(
+        &mut self,
+        group: witness::Group,
+        part: (State, bool),
+        held: Option<Moment>,
+    ) -> Option<Moment> {
+        self.witness.as_mut().map(|witness| witness.leave(now(), group, part, held))
+    }
+
+    /// Somebody has to agree before a group is active.
+    pub fn witnessed(&self) -> bool {
+        self.config.witness.is_some()
+    }
+
+    /// Gives back what the witness gave: nothing is active any more.
+    pub async fn part(&mut self) {
+        if let Some(witness) = &mut self.witness {
+            witness.part(now()).await;
         }
     }
 
@@ -190,7 +233,8 @@ impl Heartbeat {
 
     /// When something is due.
     pub fn due(&self) -> Moment {
-        self.hearing.due()
+        let asks = self.witness.as_ref().map_or(Moment::NEVER, Witness::due);
+        self.hearing.due().min(asks)
     }
 
     /// Time has passed: who is not heard any more, and who reaches more.
@@ -218,11 +262,13 @@ impl Heartbeat {
             _ => self.standing.behind(),
         };
         let active = claimed.filter(|claimed| claimed.claim.state == State::Active);
+        let wants = claimed.filter(|one| one.knows && one.claim.vote.is_some_and(|it| it.wants));
         Peer {
             alive: self.hearing.peer().is_some(),
             unsure: self.secret.keys().is_some() && self.hearing.unsure(now()),
             active: active.map(|claimed| (claimed.claim.source, claimed.claim.priority)),
             knows: active.is_some_and(|claimed| claimed.knows),
+            wants: wants.map(|claimed| (claimed.claim.source, claimed.claim.priority)),
             ahead: takes_part.is_some_and(better),
         }
     }
@@ -266,10 +312,14 @@ impl Heartbeat {
     }
 
     /// Says what is due, and at once what changed of our part in groups.
-    pub fn speak(&mut self, claims: Vec<Claim>) {
+    pub fn speak(&mut self, mut claims: Vec<Claim>) {
         let now = now();
+        if let Some(witness) = &mut self.witness {
+            witness.ask(now);
+            witness.preview(now, &mut claims);
+        }
         let states = |claims: &[Claim]| {
-            let each = claims.iter().map(|claim| (claim.id, claim.v6, claim.fit, claim.state));
+            let each = claims.iter().map(|one| (one.id, one.v6, one.fit, one.state, one.vote));
             each.collect::<Vec<_>>()
         };
         if states(&claims) != states(&self.claims) {
@@ -277,6 +327,9 @@ impl Heartbeat {
         }
         self.claims = claims;
         let Some(round) = self.hearing.round(now, &self.claims) else { return };
+        if let Some(witness) = &mut self.witness {
+            witness.say(now, round.number, &mut self.claims);
+        }
         let Some(keys) = self.secret.keys() else { return };
         let mut beat = Beat {
             version: ha::beat::VERSION,
@@ -287,6 +340,7 @@ impl Heartbeat {
             product: env!("CARGO_PKG_VERSION").to_owned(),
             config: self.digest,
             reach: self.targets.score(),
+            heard: self.hearing.newest(),
             claims: self.claims.clone(),
         };
         for (path, echo) in round.echoes.into_iter().enumerate() {

@@ -69,6 +69,11 @@ pub enum TakeoverError {
         /// Why not.
         why: String,
     },
+    /// Others have to agree first.
+    #[error(
+        "{0}: active as soon as the other member or the witness agrees; see `steelyard status`"
+    )]
+    Waits(String),
     /// The thread is gone.
     #[error("the daemon is stopping")]
     Gone,

@@ -194,6 +194,7 @@ impl Life {
         let names: Vec<String> = self.groups.keys().cloned().collect();
         for name in names {
             let Some(mut group) = self.groups.remove(&name) else { continue };
+            group.witness(self.heartbeat.as_ref().is_some_and(Heartbeat::witnessed));
             group.judge(fit::obstacle(&group.config, picture, packets), &self.events);
             let stands = ground(&group.config, &self.links, &self.addresses, &shared);
             let stands = hangs.clone().map_or(stands, Err);
@@ -311,6 +312,7 @@ impl Life {
     }
 
     async fn tick(&mut self) {
+        self.permit().await;
         self.consult().await;
         let now = alive::now();
         let due = self.groups.iter().filter(|(_, group)| group.due() <= now);
@@ -322,7 +324,9 @@ impl Life {
             }
             self.groups.insert(name, group);
         }
+        self.permit().await;
         self.speak();
+        self.permit().await;
     }
 
     /// Gives everything up and leaves no trace.
@@ -333,9 +337,13 @@ impl Life {
                 group.end(Why::Ended, &mut tools).await;
             }
             parting.push(ha::beat::Claim { state: State::Idle, ..group.claim() });
+            if let Some(heartbeat) = &mut self.heartbeat {
+                heartbeat.leave((group.config.id, group.config.v6()), (State::Idle, false), None);
+            }
         }
         if let Some(heartbeat) = &mut self.heartbeat {
             heartbeat.speak(parting);
+            heartbeat.part().await;
         }
         self.gates.remove(self.links.values().map(|link| link.name.clone()));
     }

@@ -33,6 +33,7 @@ pub fn reason(why: Why, detail: Option<&str>) -> String {
         Why::Ordered => "it was ordered to".to_owned(),
         Why::HandedOver => "it was ordered to hand over".to_owned(),
         Why::Behind => detail.unwrap_or("the other member reaches more").to_owned(),
+        Why::Alone => "neither the other member nor the witness agrees any more".to_owned(),
         Why::Fault => detail.unwrap_or("it is at fault").to_owned(),
         Why::Ended => "it ended".to_owned(),
     }
@@ -45,6 +46,7 @@ pub fn withheld(why: Withheld, peer: &str, standing: &str) -> String {
             "no advertisement comes, but {peer} says by the heartbeat that it is active, as {source} with priority {priority}"
         ),
         Withheld::Ahead => format!("no advertisement comes, but {standing}"),
+        Withheld::Alone => format!("it is to be active, and neither {peer} nor the witness agrees"),
     }
 }
 

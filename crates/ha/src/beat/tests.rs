@@ -16,6 +16,7 @@ fn beat() -> Beat {
         state,
         priority: 150,
         source: if v6 { "fe80::1".parse().unwrap() } else { [192, 0, 2, 1].into() },
+        vote: None,
     };
     Beat {
         version: VERSION,
@@ -26,6 +27,7 @@ fn beat() -> Beat {
         product: "0.1.0".to_owned(),
         config: Digest { generation: 4, parts: [1, 2, 3, 4] },
         reach: Some(Score { reached: 1, of: 2 }),
+        heard: None,
         claims: vec![claim(false, State::Active), claim(true, State::Idle)],
     }
 }
@@ -45,6 +47,17 @@ fn what_is_written_is_read() {
     assert_eq!(parse(&emit(&beat(), &keys), &keys), Ok(beat()));
     let bare = Beat { reach: None, claims: Vec::new(), ..beat() };
     assert_eq!(parse(&emit(&bare, &keys), &keys), Ok(bare));
+    let votes = [
+        Vote::default(),
+        Vote { keeps: true, ..Vote::default() },
+        Vote { wants: true, lends: Some(Duration::from_secs(3)), ..Vote::default() },
+    ];
+    for vote in votes {
+        let claims = beat().claims.into_iter().map(|claim| Claim { vote: Some(vote), ..claim });
+        let heard = Some(Heard { session: 9, number: 12 });
+        let voting = Beat { heard, claims: claims.collect(), ..beat() };
+        assert_eq!(parse(&emit(&voting, &keys), &keys), Ok(voting));
+    }
 }
 
 #[test]

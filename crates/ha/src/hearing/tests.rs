@@ -15,7 +15,8 @@ fn member(peer: &str, session: u64) -> Hearing {
 }
 
 fn claim(state: State) -> Claim {
-    Claim { id: 1, v6: false, fit: true, state, priority: 100, source: [192, 0, 2, 1].into() }
+    let source = [192, 0, 2, 1].into();
+    Claim { id: 1, v6: false, fit: true, state, priority: 100, source, vote: None }
 }
 
 /// The beats of a round that is due, one a path.
@@ -31,6 +32,7 @@ fn beats(from: &mut Hearing, name: &str, now: Moment, state: State) -> Vec<Beat>
         product: String::new(),
         config: Digest::default(),
         reach: None,
+        heard: None,
         claims: claims.clone(),
     };
     round.echoes.into_iter().map(beat).collect()

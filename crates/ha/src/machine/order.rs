@@ -25,8 +25,13 @@ impl Machine {
             }
             self.raised = Some(heard + 1);
         }
-        self.activate(now, Why::Ordered, out);
         self.ordered = true;
+        if self.agreed(now) {
+            self.activate(now, Why::Ordered, out);
+        } else {
+            // As soon as others agree: the active one hears that it is wanted.
+            self.timer = now;
+        }
         Ok(())
     }
 

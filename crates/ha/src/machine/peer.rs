@@ -6,6 +6,8 @@
 //! - Active, and the other one says that it is too, although it knows that we are: the lower gives up, as by VRRP.
 //! - Active, and the other one does the work better (it can, it reaches more): we give up, and stand by until it is active.
 //!
+//! - Active, and the other one is to be, and needs our vote for it: the lower gives up.
+//!
 //! An order stands above all of this, and the owner of an address never gives it up for reach.
 
 use model::moment::Moment;
@@ -47,7 +49,8 @@ impl Machine {
             let skew = self.settings.skew(self.priority(), self.heard_interval);
             self.timer = self.timer.min(now + skew);
         }
-        if self.withheld.is_some() && active.is_none() && !ahead && !unsure {
+        let heartbeats = self.withheld.is_some_and(|why| why != Withheld::Alone);
+        if heartbeats && active.is_none() && !ahead && !unsure {
             self.withheld = None;
             out.push(Action::Withheld(None));
             self.timer = if alive { self.timer } else { now };
@@ -64,6 +67,13 @@ impl Machine {
                 self.heard = Some((source, priority));
                 self.stand_by(now, Why::Better(source, priority), out);
             }
+            None if self.peer.wants.is_some_and(|theirs| {
+                let (source, priority) = theirs;
+                (priority, source) > ours
+            }) =>
+            {
+                self.make_way(now, out)
+            }
             None if self.peer.ahead && !self.ordered => {
                 self.counts.sent += 1;
                 out.push(Action::Send(self.settings.advert(RESIGNED)));
@@ -75,6 +85,9 @@ impl Machine {
 
     /// Nobody is heard to be active by VRRP any more: whether the heartbeat keeps from taking over.
     pub(super) fn withholds(&mut self, now: Moment, out: &mut Vec<Action>) -> bool {
+        if self.ordered {
+            return false;
+        }
         let Peer { unsure, active, ahead, .. } = self.peer;
         // A lower priority is heard, and not borne any more: that is no silence.
         let preempts =

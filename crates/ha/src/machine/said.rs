@@ -38,6 +38,8 @@ pub enum Why {
     HandedOver,
     /// The other member of the heartbeat does the work better than we do.
     Behind,
+    /// Others do not agree any more that it is active.
+    Alone,
     /// We cannot do the work.
     Fault,
     /// The group ends.
@@ -99,6 +101,8 @@ pub struct Peer {
     pub active: Option<(IpAddr, u8)>,
     /// It said so although it knew that we say the same.
     pub knows: bool,
+    /// It is to be active, and lacks our vote: its address, and its priority. It knows that we are.
+    pub wants: Option<(IpAddr, u8)>,
     /// It takes part in the group, and does its work better: it can and we cannot, or it reaches more.
     pub ahead: bool,
 }
@@ -110,4 +114,6 @@ pub enum Withheld {
     Active(IpAddr, u8),
     /// The other member does the work better, and is to take the addresses.
     Ahead,
+    /// Neither the other member nor the witness agrees.
+    Alone,
 }

@@ -152,6 +152,7 @@ impl Member {
             unsure: self.hearing.unsure(now),
             active: active.map(|one| (one.claim.source, one.claim.priority)),
             knows: active.is_some_and(|one| one.knows),
+            wants: None,
             ahead: self.standing.behind()
                 && claimed.is_some_and(|one| one.claim.state != State::Idle),
         };
@@ -170,7 +171,8 @@ impl Member {
         }
         let priority = self.machine.priority();
         let source = self.settings.source;
-        let claims = vec![Claim { id: GROUP, v6: false, fit: true, state, priority, source }];
+        let claims =
+            vec![Claim { id: GROUP, v6: false, fit: true, state, priority, source, vote: None }];
         let Some(round) = self.hearing.round(now, &claims) else { return };
         for (path, echo) in round.echoes.into_iter().enumerate() {
             let beat = Beat {
@@ -182,6 +184,7 @@ impl Member {
                 product: String::new(),
                 config: Digest::default(),
                 reach: self.score(),
+                heard: None,
                 claims: claims.clone(),
             };
             self.out.push(Packet::Beat(path, beat::emit(&beat, &self.keys)));

@@ -225,6 +225,7 @@ keys! {
     Every = "every" => every,
     Timeout = "timeout" => timeout,
     Reach = "reach" => reach,
+    Witness = "witness" => witness,
 }
 keys! {
     /// A key of a capture.

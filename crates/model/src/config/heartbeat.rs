@@ -26,6 +26,101 @@ pub struct Heartbeat {
     pub timeout: Duration,
     /// What should be reached; `None`: nothing is compared.
     pub reach: Option<Reach>,
+    /// Who has to agree; `None`: nobody.
+    pub witness: Option<Witness>,
+}
+
+/// A third machine without which, or without the other member, nobody is active.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Witness {
+    /// What is asked there.
+    pub by: By,
+    /// Where; one at least.
+    pub at: Vec<Place>,
+    /// For how long both agree at a time.
+    pub lease: Duration,
+    /// The file of the token that is shown.
+    pub token: Option<PathBuf>,
+    /// Who may have signed its certificate; `None`: whom this machine trusts.
+    pub ca: Option<PathBuf>,
+}
+
+/// How a witness is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// By a lease, with one PUT.
+    Http,
+    /// By a key with a lease of etcd.
+    Etcd,
+}
+
+/// A server of HTTP and what it has there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// By TLS.
+    pub secure: bool,
+    /// A name or an address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// What comes before the names there, without a slash at its end.
+    pub path: String,
+}
+
+impl Place {
+    /// Reads `http://HOST:PORT/PATH` or `https://…`.
+    pub fn parse(text: &str) -> Option<Place> {
+        let (scheme, rest) = text.split_once("://")?;
+        let secure = match scheme {
+            "https" => true,
+            "http" => false,
+            _ => return None,
+        };
+        let (authority, path) = match rest.find('/') {
+            Some(at) => rest.split_at(at),
+            None => (rest, ""),
+        };
+        let (host, port) = match authority.strip_prefix('[') {
+            Some(inner) => {
+                let (host, port) = inner.split_once(']')?;
+                host.parse::<std::net::Ipv6Addr>().ok()?;
+                (host, port.strip_prefix(':'))
+            }
+            None => match authority.split_once(':') {
+                Some((host, port)) => (host, Some(port)),
+                None => (authority, None),
+            },
+        };
+        let port = match port {
+            Some(port) => port.parse().ok().filter(|port| *port > 0)?,
+            None if secure => 443,
+            None => 80,
+        };
+        let plain = |c: char| c.is_ascii_alphanumeric() || ".-_:".contains(c);
+        let visible = |c: char| c.is_ascii_graphic() && !"?#".contains(c);
+        let fits = !host.is_empty() && host.chars().all(plain) && path.chars().all(visible);
+        let path = path.trim_end_matches('/').to_owned();
+        fits.then(|| Place { secure, host: host.to_owned(), port, path })
+    }
+
+    /// Whether what is said to it passes no network.
+    pub fn near(&self) -> bool {
+        let ip = self.host.parse::<IpAddr>();
+        self.host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let scheme = if self.secure { "https" } else { "http" };
+        let Place { host, port, path, .. } = self;
+        match host.contains(':') {
+            true => write!(to, "{scheme}://[{host}]:{port}{path}"),
+            false => write!(to, "{scheme}://{host}:{port}{path}"),
+        }
+    }
 }
 
 /// A way between both members.

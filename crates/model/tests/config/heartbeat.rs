@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::config::{HeartbeatKey, diff};
+use model::config::{HeartbeatKey, WitnessBy, WitnessPlace, diff};
 
 use super::shared::{BASE, errors, findings, good};
 
@@ -100,4 +100,61 @@ fn changes_are_named() {
     assert_eq!(changes.heartbeats.changed["right"], [HeartbeatKey::Reach]);
     assert_eq!(changes.to_string(), "~ heartbeat right: reach\n");
     assert_eq!(diff(&old, &good(&format!("{BASE}{GROUP}")).config).heartbeats.removed, ["right"]);
+}
+
+#[test]
+fn a_witness_is_a_server_or_an_etcd_and_needs_groups_that_can_go_by_it() {
+    let short = good(&with(PATH, "witness = \"https://192.0.2.53:9443/v1/leases/\"\n")).config;
+    let witness = short.heartbeats["right"].witness.clone().unwrap();
+    assert_eq!((witness.by, witness.lease), (WitnessBy::Http, Duration::from_secs(3)));
+    let WitnessPlace { secure, host, port, path } = witness.at[0].clone();
+    assert_eq!(
+        (secure, host.as_str(), port, path.as_str()),
+        (true, "192.0.2.53", 9_443, "/v1/leases")
+    );
+    let long =
+        "witness = { etcd = [\"http://a:2379\", \"http://[fd00::1]:2379\"], lease = \"2s\" }\n";
+    let witness = good(&with(PATH, long)).config.heartbeats["right"].witness.clone().unwrap();
+    let places: Vec<String> = witness.at.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        (witness.by, places),
+        (WitnessBy::Etcd, vec!["http://a:2379".into(), "http://[fd00::1]:2379".into()])
+    );
+    let rows = [
+        ("witness = {}\n", "", "heartbeat.right.witness", "one server, or one etcd"),
+        (
+            "witness = { http = \"http://a\", etcd = \"http://b\" }\n",
+            "",
+            "heartbeat.right.witness",
+            "one server",
+        ),
+        ("witness = \"192.0.2.53\"\n", "", "heartbeat.right.witness.http", "no place to ask"),
+        ("witness = \"https://a:0/\"\n", "", "heartbeat.right.witness.http", "no place to ask"),
+        (
+            "witness = { http = \"http://192.0.2.53/\", token = \"/t\" }\n",
+            "",
+            "heartbeat.right.witness.http",
+            "without TLS",
+        ),
+        (
+            "witness = { http = \"https://a\", lease = \"700ms\" }\n",
+            "",
+            "heartbeat.right.witness.lease",
+            "in time",
+        ),
+        ("witness = \"https://a\"\n", "priority = 255\n", "vrrp.a.priority", "an owner"),
+        ("witness = \"https://a\"\n", "dead-man = \"off\"\n", "vrrp.a.dead-man", "that hangs"),
+    ];
+    for (more, of_group, place, says) in rows {
+        let text = with(PATH, more)
+            .replace("advertise = \"200ms\"\n", &format!("advertise = \"200ms\"\n{of_group}"));
+        let found = errors(&text);
+        let named = found.iter().any(|one| one.key == place && one.message.contains(says));
+        assert!(named, "{more}: {found:#?}");
+    }
+    assert!(
+        good(&with(PATH, "witness = { http = \"http://127.0.0.1/\", token = \"/t\" }\n"))
+            .warnings
+            .is_empty()
+    );
 }

@@ -65,6 +65,29 @@ pub(super) fn replication(status: &Status) -> Table {
     table
 }
 
+/// Who else has to agree.
+pub(super) fn witnesses(status: &Status) -> Table {
+    let mut table = Table::new(&[
+        ("WITNESS", Align::Left),
+        ("GIVEN", Align::Right),
+        ("REFUSED", Align::Right),
+        ("UNANSWERED", Align::Right),
+        ("STATE", Align::Left),
+    ]);
+    for one in status.heartbeats.iter().filter_map(|beat| beat.witness.as_ref()) {
+        let count = |name| one.counts.get(name).copied().unwrap_or(0).to_string();
+        let age = span(status.now_unix_ms.saturating_sub(one.since_unix_ms));
+        table.row(vec![
+            one.at.as_str().into(),
+            count("given").into(),
+            count("refused").into(),
+            count("unanswered").into(),
+            Cell::led(&one.state, colour(&one.state), &format!(" {age}: {}", one.reason)),
+        ]);
+    }
+    table
+}
+
 /// The paths of every heartbeat.
 pub(super) fn paths(status: &Status) -> Table {
     let mut table = Table::new(&[
@@ -111,8 +134,8 @@ pub(super) fn targets(status: &Status) -> Table {
 
 fn colour(state: &str) -> Colour {
     match state {
-        "up" | "reached" | "following" => Colour::Good,
-        "unknown" | "off" | "meeting" | "joining" => Colour::Quiet,
+        "up" | "reached" | "following" | "held" | "answers" => Colour::Good,
+        "unknown" | "off" | "meeting" | "joining" | "unasked" => Colour::Quiet,
         _ => Colour::Doubt,
     }
 }

@@ -17,6 +17,15 @@ impl Group {
         if gated { all.collect() } else { Vec::new() }
     }
 
+    /// The address is held as long as others agree, which may be less long now, or longer, than when it was advertised.
+    pub(super) fn renew(&mut self, tools: &mut Tools<'_>) {
+        let until = self.machine.hold();
+        if self.state() == ha::machine::State::Active && self.witnessed && until != self.held {
+            self.held = until;
+            tools.gates.hold(&self.gated(), until);
+        }
+    }
+
     /// Where everything is that moves with it.
     pub(super) fn places(&self) -> &[Place] {
         self.ground.as_ref().map_or(&[], |ground| ground.places.as_slice())

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ha::beat::Claim;
 use ha::machine::{Peer, State, Withheld};
+use model::moment::Moment;
 
 use super::super::heartbeat::said::Pair;
 use super::super::{alive, tell};
@@ -18,6 +19,35 @@ impl Group {
         let mut actions = Vec::new();
         self.machine.advise(alive::now(), peer, &mut actions);
         self.carry_out(actions, tools).await;
+    }
+
+    /// Whether others have to agree before it is active.
+    pub fn witness(&mut self, witnessed: bool) {
+        self.witnessed = witnessed;
+    }
+
+    /// Others have to agree, or had to.
+    pub fn asks(&self) -> bool {
+        self.witnessed || self.machine.leave().is_some()
+    }
+
+    /// Before it begins: nobody agrees yet, but to what a process before had. `held`: until when.
+    pub(super) fn await_leave(&mut self, held: Option<Moment>, now: Moment) {
+        let leave = self.witnessed.then(|| held.unwrap_or_default());
+        self.machine.permit(now, leave, &mut Vec::new());
+    }
+
+    /// What it is, whether it lacks a vote, and until when it may be active.
+    pub fn votes(&self) -> ((State, bool), Option<Moment>) {
+        ((self.state(), self.machine.wants()), self.machine.leave())
+    }
+
+    /// Until when others agree that it is active.
+    pub async fn permit(&mut self, leave: Option<Moment>, tools: &mut Tools<'_>) {
+        let mut actions = Vec::new();
+        self.machine.permit(alive::now(), leave, &mut actions);
+        self.carry_out(actions, tools).await;
+        self.renew(tools);
     }
 
     /// Whether it can do all of its work, or why not.
@@ -75,6 +105,7 @@ impl Group {
             state: if holds { self.state() } else { State::Idle },
             priority: self.machine.priority(),
             source: self.ground.as_ref().map_or(none, |ground| ground.source),
+            vote: None,
         }
     }
 

@@ -28,7 +28,10 @@ pub fn digest(config: &Config) -> Digested {
     [
         of(&config.services),
         of(&pools.collect::<Vec<_>>()),
-        of(&groups),
+        match config.heartbeats.values().find_map(|beat| beat.witness.as_ref()) {
+            Some(witness) => of(&(groups, witness.by, witness.lease)),
+            None => of(&groups),
+        },
         of(&(&config.zones, &config.names)),
     ]
 }

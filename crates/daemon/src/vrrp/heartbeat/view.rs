@@ -8,6 +8,7 @@ use ha::beat::{Beat, Score};
 
 use super::super::alive::now;
 use super::super::replica;
+use super::witness::Witness;
 use super::{Heartbeat, said};
 
 /// The heartbeat with another member.
@@ -43,8 +44,29 @@ pub struct BeatView {
     pub introductions: u64,
     /// Processes of the other member that were heard.
     pub sessions: u64,
+    /// Who else has to agree; `None`: nobody.
+    pub witness: Option<WitnessView>,
     /// Connections and sticky clients that both tell each other; `None`: there are none to tell.
     pub replica: Option<Arc<replica::view::View>>,
+}
+
+/// A witness.
+#[derive(Clone, Debug)]
+pub struct WitnessView {
+    /// Where it is asked.
+    pub places: String,
+    /// `held`: a lease of it is ours, `answers`, `silent`, or `unasked`.
+    pub state: &'static str,
+    /// What it said last.
+    pub said: String,
+    /// Since when it answers or not.
+    pub since: SystemTime,
+    /// Leases that are ours now.
+    pub held: usize,
+    /// Groups for which the other member has lent us its vote now.
+    pub lent: usize,
+    /// Leases given, refused, and questions without an answer.
+    pub counts: [u64; 3],
 }
 
 /// A path.
@@ -85,6 +107,25 @@ pub struct TargetView {
     pub unanswered: u64,
 }
 
+fn witness(witness: &Witness) -> WitnessView {
+    let (held, lent) = witness.agreed(now());
+    let state = match witness.answers {
+        None => "unasked",
+        Some(false) => "silent",
+        Some(true) if held > 0 => "held",
+        Some(true) => "answers",
+    };
+    WitnessView {
+        places: witness.places(),
+        state,
+        said: witness.said.clone(),
+        since: witness.since,
+        held,
+        lent,
+        counts: witness.counts(),
+    }
+}
+
 impl Heartbeat {
     /// How it stands.
     pub fn view(&self) -> BeatView {
@@ -111,6 +152,7 @@ impl Heartbeat {
             behind: self.standing.behind(),
             introductions: self.hearing.introductions,
             sessions: self.hearing.sessions,
+            witness: self.witness.as_ref().map(witness),
             replica: None,
         }
     }

@@ -2,6 +2,7 @@
 //! earlier one still says is not heard.
 
 use ha::beat::PARTS;
+use ha::witness;
 use model::moment::Moment;
 
 /// Words that may wait; packets beyond stay in the sockets, and are lost there.
@@ -16,6 +17,21 @@ pub enum Word {
     Answer(u64, usize, bool),
     /// The configuration in short.
     Digest(u64, Digested),
+    /// The witness answered, or did not.
+    Witness(u64, Answered),
+}
+
+/// What came of a question to the witness.
+#[derive(Debug)]
+pub struct Answered {
+    /// For which group: its number, and whether it is of IPv6.
+    pub group: (u8, bool),
+    /// The question's number.
+    pub number: u64,
+    /// What it said.
+    pub answer: witness::Answer,
+    /// In words.
+    pub said: String,
 }
 
 /// A packet.

@@ -22,24 +22,30 @@ impl Life {
                 self.groups.iter().filter(needs).map(|(name, _)| name.clone()).collect()
             }
         };
+        // Votes may have been lent since.
+        self.permit().await;
         if how == (Move::Give { force: false }) {
             names.iter().try_for_each(|name| self.ready(name))?;
         }
-        let mut moved = Vec::new();
+        let (mut moved, mut waiting) = (Vec::new(), Vec::new());
         for name in names {
             let Some(mut group) = self.groups.remove(&name) else { continue };
             let mut done = Ok(false);
             if let Some(mut tools) = self.tools() {
                 done = group.move_(how, &mut tools).await;
             }
+            let waits = how == Move::Take && group.state() != State::Active;
             self.groups.insert(name.clone(), group);
             let refused =
                 |why: Refused| TakeoverError::Refused { name: name.clone(), why: why.to_string() };
-            if done.map_err(refused)? {
-                moved.push(name);
+            let done = done.map_err(refused)?;
+            match (done, waits) {
+                (true, true) => waiting.push(name),
+                (true, false) => moved.push(name),
+                _ => {}
             }
         }
-        Ok(moved)
+        if waiting.is_empty() { Ok(moved) } else { Err(TakeoverError::Waits(waiting.join(", "))) }
     }
 
     /// Whether the other member would take a group, as far as the heartbeat knows.

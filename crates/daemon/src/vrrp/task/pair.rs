@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ha::machine::State;
 
+use super::super::group::Group;
 use super::super::heartbeat::Heartbeat;
 use super::super::heartbeat::said::Pair;
 use super::super::heartbeat::view::BeatView;
@@ -48,6 +49,26 @@ impl Life {
     pub(super) fn hear_word(&mut self, word: Word) {
         if let Some(heartbeat) = &mut self.heartbeat {
             heartbeat.hear(word, &self.events);
+        }
+    }
+
+    /// Each group hears until when others agree that it is active.
+    pub(super) async fn permit(&mut self) {
+        if !self.groups.values().any(Group::asks)
+            && !self.heartbeat.as_ref().is_some_and(Heartbeat::witnessed)
+        {
+            return;
+        }
+        let names: Vec<String> = self.groups.keys().cloned().collect();
+        for name in names {
+            let Some(mut group) = self.groups.remove(&name) else { continue };
+            let key = (group.config.id, group.config.v6());
+            let (part, held) = group.votes();
+            let leave = self.heartbeat.as_mut().and_then(|beat| beat.leave(key, part, held));
+            if let Some(mut tools) = self.tools() {
+                group.permit(leave, &mut tools).await;
+            }
+            self.groups.insert(name, group);
         }
     }
 

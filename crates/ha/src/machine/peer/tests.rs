@@ -53,7 +53,8 @@ fn holds(priority: u8) -> Peer {
     Peer { alive: true, active: Some((OTHER, priority)), ..Peer::default() }
 }
 
-const ALIVE: Peer = Peer { alive: true, unsure: false, active: None, knows: false, ahead: false };
+const ALIVE: Peer =
+    Peer { alive: true, unsure: false, active: None, knows: false, wants: None, ahead: false };
 
 fn advert(priority: u8) -> Advert {
     standby(100).settings().advert(priority)

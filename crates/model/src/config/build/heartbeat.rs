@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use super::super::heartbeat::{BeatPath, Heartbeat, Reach};
+use super::super::heartbeat::{BeatPath, By, Heartbeat, Place, Reach, Witness};
 use super::super::section::Section;
 
 pub(super) fn heartbeat(section: &Section) -> Heartbeat {
@@ -32,5 +32,22 @@ pub(super) fn heartbeat(section: &Section) -> Heartbeat {
             fall: reach.number("fall"),
             settle: reach.span("settle"),
         }),
+        witness: section.table("witness").map(witness),
+    }
+}
+
+fn witness(section: &Section) -> Witness {
+    let etcd = section.texts("etcd");
+    let (by, written) = match section.text("http") {
+        Some(http) => (By::Http, vec![http]),
+        None => (By::Etcd, etcd.iter().map(String::as_str).collect()),
+    };
+    let file = |key: &str| section.text(key).map(PathBuf::from);
+    Witness {
+        by,
+        at: written.into_iter().filter_map(Place::parse).collect(),
+        lease: section.span("lease"),
+        token: file("token"),
+        ca: file("ca"),
     }
 }

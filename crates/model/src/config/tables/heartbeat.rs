@@ -60,6 +60,13 @@ pub static HEARTBEAT: Table = Table {
             Fallback::Absent,
             "Targets that both members ask; whoever reaches more becomes active. Equal numbers move nothing.",
         ),
+        Key::new(
+            "witness",
+            Kind::Table { table: &WITNESS, short: Short::Key("http"), unset: None },
+            Fallback::Absent,
+            "A third machine, for addresses that must never be at both members: an active member needs its agreement or the \
+             other member's. The same on both.",
+        ),
     ],
 };
 
@@ -80,6 +87,46 @@ pub static PATH: Table = Table {
             Kind::Text { form: Form::Interface, unset: None },
             Fallback::Derived("as the kernel routes"),
             "Beats of this path go and come by this interface alone.",
+        ),
+    ],
+};
+
+/// `witness`.
+pub static WITNESS: Table = Table {
+    what: "a heartbeat's witness",
+    choices: &[],
+    keys: &[
+        Key::new(
+            "http",
+            Kind::Text { form: Form::Visible, unset: None },
+            Fallback::Absent,
+            "Where leases are asked for: another steelyard's API, `https://HOST:9443/v1/leases`, or a server that does the same.",
+        ),
+        Key::new(
+            "etcd",
+            Kind::Texts { form: Form::Visible, unset: None },
+            Fallback::Absent,
+            "Or the members of an etcd, one to nine: `http://HOST:2379`.",
+        ),
+        Key::new(
+            "lease",
+            Kind::time(500, 30_000),
+            Fallback::millis(3_000),
+            "For how long both agree at a time: when a member is gone, so long passes before the other one takes over. etcd \
+             counts whole seconds.",
+        ),
+        Key::new(
+            "token",
+            Kind::Text { form: Form::File, unset: None },
+            Fallback::Absent,
+            "The file of the token that is shown there; for steelyard one with the role `operate`. Only the daemon's user may \
+             read it.",
+        ),
+        Key::new(
+            "ca",
+            Kind::Text { form: Form::File, unset: Some("system") },
+            Fallback::unset("system"),
+            "PEM file of who may have signed its certificate; `system`: whom this machine trusts.",
         ),
     ],
 };

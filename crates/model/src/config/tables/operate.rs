@@ -116,7 +116,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 72] = [
+pub static EVENTS: [Word; 74] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -159,6 +159,8 @@ pub static EVENTS: [Word; 72] = [
     Word::of("member-fit"),
     Word::of("member-withheld"),
     Word::of("member-released"),
+    Word::of("witness-lost"),
+    Word::of("witness-back"),
     Word::of("member-doubled"),
     Word::of("member-sole"),
     Word::of("peer-heard"),

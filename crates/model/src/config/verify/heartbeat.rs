@@ -1,5 +1,7 @@
 //! Judges heartbeats: paths that are none, times that contradict, and what delays a takeover.
 
+mod witness;
+
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
@@ -30,6 +32,9 @@ pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
         times(heartbeat, &path, groups, sink);
         if let Some(reach) = heartbeat.table("reach") {
             targets(reach, &format!("{path}.reach"), &shared, sink);
+        }
+        if let Some(one) = heartbeat.table("witness") {
+            witness::verify(one, &format!("{path}.witness"), heartbeat, groups, sink);
         }
         if groups.is_empty() && whole {
             let trouble = Trouble::new("no address is shared, so the heartbeat decides nothing")

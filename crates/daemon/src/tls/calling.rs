@@ -1,0 +1,28 @@
+//! How this daemon calls servers of its own by TLS: their certificates are verified by a file, or by whom the machine trusts.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use l7::tls::trust::verifier;
+use rustls::ClientConfig;
+use rustls::crypto::aws_lc_rs;
+
+use super::authorities::Authorities;
+
+/// Verifies certificates by this file, or by whom the machine trusts.
+///
+/// # Errors
+/// Nobody can be trusted: why.
+pub fn verifying(ca: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
+    let authorities = Authorities::read(true, ca).map_err(|error| error.to_string())?;
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let verifier = verifier(authorities.trust(), Arc::clone(&provider))
+        .map_err(|error| format!("ca: {error}"))?;
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| format!("TLS cannot be had: {error}"))?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    Ok(Arc::new(config))
+}

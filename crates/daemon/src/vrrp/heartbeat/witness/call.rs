@@ -1,0 +1,176 @@
+//! Calls a server of HTTP/1.1 with JSON: one connection that is kept, by TLS where wanted, with a token. Whoever calls
+//! sets the time.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ha::witness::Answer;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use http::{HeaderValue, Method, Request};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use model::config::{Witness, WitnessPlace};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsConnector;
+
+use crate::keep::{self, Kept};
+use crate::tls::calling;
+
+/// Bytes of an answer.
+const ANSWER: usize = 64 * 1024;
+/// Bytes of a file with a token.
+const TOKEN: u64 = 4096;
+
+/// Why a call came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// There is no place.
+    #[error("there is nowhere to ask")]
+    Nowhere,
+    /// Nobody listens there, or TLS failed.
+    #[error("{0}")]
+    Connect(#[from] io::Error),
+    /// The token or the authorities cannot be read.
+    #[error("{}: {why}", file.display())]
+    File {
+        /// Which file.
+        file: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// TLS cannot be set up.
+    #[error("{0}")]
+    Tls(String),
+    /// It is no HTTP, or ended early.
+    #[error("it does not answer as HTTP: {0}")]
+    Http(#[from] hyper::Error),
+    /// The request cannot be made.
+    #[error("it cannot be asked: {0}")]
+    Request(#[from] http::Error),
+    /// Another status than is meant.
+    #[error("it answered {0} {1}")]
+    Status(u16, String),
+    /// The answer is not what it should be.
+    #[error("its answer cannot be understood")]
+    Content,
+}
+
+/// What came of a question, and in words.
+pub type Said = Result<(Answer, String), CallError>;
+
+/// A server.
+pub struct Caller {
+    place: WitnessPlace,
+    token: Option<PathBuf>,
+    ca: Option<PathBuf>,
+    tls: Option<Arc<ClientConfig>>,
+    open: Option<Open>,
+}
+
+struct Open {
+    sender: SendRequest<Full<Bytes>>,
+    token: Option<HeaderValue>,
+    driver: JoinHandle<()>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+impl Caller {
+    /// One that is not connected.
+    pub fn new(place: WitnessPlace, settings: &Witness) -> Caller {
+        let (token, ca) = (settings.token.clone(), settings.ca.clone());
+        Caller { place, token, ca, tls: None, open: None }
+    }
+
+    /// The next call goes by a new connection.
+    pub fn hang_up(&mut self) {
+        self.open = None;
+    }
+
+    /// One exchange: the answer's status, and its JSON, `null` where it has none.
+    ///
+    /// # Errors
+    /// See `CallError`.
+    pub async fn call(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> Result<(u16, Value), CallError> {
+        if self.open.as_ref().is_none_or(|open| open.sender.is_closed()) {
+            self.open = Some(self.connect().await?);
+        }
+        let open = self.open.as_mut().ok_or(CallError::Nowhere)?;
+        let WitnessPlace { host, port, path: before, .. } = &self.place;
+        let authority =
+            if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") };
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{before}{path}"))
+            .header(HOST, authority)
+            .header(CONTENT_TYPE, "application/json");
+        if let Some(token) = &open.token {
+            request = request.header(AUTHORIZATION, token);
+        }
+        open.sender.ready().await?;
+        let request = request.body(Full::new(Bytes::from(body.to_string())))?;
+        let answer = open.sender.send_request(request).await?;
+        let status = answer.status().as_u16();
+        let read = Limited::new(answer.into_body(), ANSWER).collect().await;
+        let bytes = read.map_err(|_| CallError::Content)?.to_bytes();
+        Ok((status, serde_json::from_slice(&bytes).unwrap_or(Value::Null)))
+    }
+
+    async fn connect(&mut self) -> Result<Open, CallError> {
+        let token = self.token.as_ref().map(|file| bearer(file)).transpose()?;
+        let stream = TcpStream::connect((self.place.host.as_str(), self.place.port)).await?;
+        // Without it small requests are only later.
+        let _ = stream.set_nodelay(true);
+        if !self.place.secure {
+            return open(stream, token).await;
+        }
+        let config = match &self.tls {
+            Some(config) => Arc::clone(config),
+            None => {
+                let made = calling::verifying(self.ca.as_deref()).map_err(CallError::Tls)?;
+                Arc::clone(self.tls.insert(made))
+            }
+        };
+        let name = ServerName::try_from(self.place.host.clone());
+        let name = name.map_err(|error| CallError::Tls(error.to_string()))?;
+        open(TlsConnector::from(config).connect(name, stream).await?, token).await
+    }
+}
+
+async fn open<S>(stream: S, token: Option<HeaderValue>) -> Result<Open, CallError>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+    let driver = tokio::spawn(async move {
+        // What ends the connection early is told by the request that needed it.
+        let _ = connection.await;
+    });
+    Ok(Open { sender, token, driver })
+}
+
+fn bearer(file: &std::path::Path) -> Result<HeaderValue, CallError> {
+    let wrong = |why: String| CallError::File { file: file.to_owned(), why };
+    let text = keep::trusted(file, TOKEN, Kept::Unread).map_err(wrong)?;
+    let mut value = HeaderValue::from_str(&format!("Bearer {}", text.trim()))
+        .map_err(|_| wrong("there is no token in it".to_owned()))?;
+    value.set_sensitive(true);
+    Ok(value)
+}

@@ -1,0 +1,175 @@
+//! A lock in etcd by its JSON gateway (v3): a lease of etcd's, and a key that goes with it. Its members are asked one after
+//! the other where one does not answer.
+//!
+//! Nobody but the holder of the lease's number can renew it, and a key that another process of this member left behind is
+//! taken over by its exact revision: what was asked before and comes late changes nothing.
+
+use std::time::Duration;
+
+use ha::witness::{Answer, Ask, What};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::call::{CallError, Caller, Said};
+
+/// Where keys begin.
+const PREFIX: &str = "steelyard/";
+
+/// The lock.
+pub struct Etcd {
+    callers: Vec<Caller>,
+    /// Which of them is asked.
+    at: usize,
+    key: String,
+    holder: String,
+    seconds: u64,
+    /// The lease, and for which ticket it was had.
+    lease: Option<(String, u64)>,
+}
+
+impl Etcd {
+    /// Of this name, for this holder.
+    pub fn new(callers: Vec<Caller>, name: String, holder: String, length: Duration) -> Etcd {
+        let seconds = length.as_secs() + u64::from(length.subsec_nanos() > 0);
+        let key = base64(format!("{PREFIX}{name}").as_bytes());
+        Etcd { callers, at: 0, key, holder: base64(holder.as_bytes()), seconds, lease: None }
+    }
+
+    /// The next question goes by a new connection, to the next member.
+    pub fn hang_up(&mut self) {
+        self.callers.iter_mut().for_each(Caller::hang_up);
+        self.at = (self.at + 1) % self.callers.len().max(1);
+    }
+
+    /// Asks.
+    ///
+    /// # Errors
+    /// No answer that could be understood.
+    pub async fn ask(&mut self, ask: Ask) -> Said {
+        match ask.what {
+            What::Release => self.release().await,
+            What::Take { .. } => self.take(ask.ticket).await,
+        }
+    }
+
+    async fn take(&mut self, ticket: u64) -> Said {
+        let known = self.lease.clone().filter(|(_, of)| *of == ticket);
+        let renewed = match known {
+            Some((id, _)) => self.renew(id).await?,
+            None => None,
+        };
+        let (id, seconds) = match renewed {
+            Some(renewed) => renewed,
+            None => self.grant().await?,
+        };
+        self.lease = Some((id.clone(), ticket));
+        let ours = (Answer::Given(Duration::from_secs(seconds)), "the lock is ours".to_owned());
+        let none = json!({ "key": self.key, "target": "CREATE", "createRevision": "0" });
+        let found = match self.put(none, &id).await? {
+            None => return Ok(ours),
+            Some(found) => found,
+        };
+        let text = |key: &str| found.get(key).and_then(Value::as_str).unwrap_or_default();
+        if text("lease") == id {
+            return Ok(ours);
+        }
+        if text("value") == self.holder {
+            let same =
+                json!({ "key": self.key, "target": "MOD", "modRevision": text("mod_revision") });
+            if self.put(same, &id).await?.is_none() {
+                return Ok(ours);
+            }
+        }
+        Ok((Answer::Refused, "another member has the lock".to_owned()))
+    }
+
+    /// Puts the key with this lease if that is so; otherwise how the key is.
+    async fn put(&mut self, compare: Value, id: &str) -> Result<Option<Value>, CallError> {
+        let put = json!({ "requestPut": { "key": self.key, "value": self.holder, "lease": id } });
+        let range = json!({ "requestRange": { "key": self.key } });
+        let body = json!({ "compare": [compare], "success": [put], "failure": [range] });
+        let said = self.call("/v3/kv/txn", &body).await?;
+        if said.get("succeeded").and_then(Value::as_bool) == Some(true) {
+            return Ok(None);
+        }
+        let found = said.pointer("/responses/0/response_range/kvs/0").cloned();
+        Ok(Some(found.unwrap_or(Value::Null)))
+    }
+
+    /// The lease goes on; `None`: it is over.
+    async fn renew(&mut self, id: String) -> Result<Option<(String, u64)>, CallError> {
+        let said = self.call("/v3/lease/keepalive", &json!({ "ID": id })).await?;
+        let seconds = said.pointer("/result/TTL").and_then(number).filter(|ttl| *ttl > 0);
+        Ok(seconds.map(|seconds| (id, seconds)))
+    }
+
+    async fn grant(&mut self) -> Result<(String, u64), CallError> {
+        let said = self.call("/v3/lease/grant", &json!({ "TTL": self.seconds })).await?;
+        let id = said.get("ID").and_then(Value::as_str).map(str::to_owned);
+        let seconds = said.get("TTL").and_then(number).filter(|ttl| *ttl > 0);
+        id.zip(seconds).ok_or(CallError::Content)
+    }
+
+    /// Revokes the lease; the key goes with it.
+    async fn release(&mut self) -> Said {
+        if let Some((id, _)) = &self.lease {
+            let body = json!({ "ID": id });
+            self.call("/v3/lease/revoke", &body).await.or_else(|error| match error {
+                // It is over already.
+                CallError::Status(404, _) => Ok(Value::Null),
+                error => Err(error),
+            })?;
+            self.lease = None;
+        }
+        Ok((Answer::Released, "the lock was given back".to_owned()))
+    }
+
+    async fn call(&mut self, path: &str, body: &Value) -> Result<Value, CallError> {
+        let caller = self.callers.get_mut(self.at).ok_or(CallError::Nowhere)?;
+        let (status, said) = caller.call(Method::POST, path, body).await?;
+        if status == 200 {
+            return Ok(said);
+        }
+        let why = said.get("error").and_then(Value::as_str).unwrap_or_default();
+        let why = why.chars().filter(|c| !c.is_control()).take(200).collect();
+        Err(CallError::Status(status, why))
+    }
+}
+
+/// A number as the gateway writes it: a text.
+fn number(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// With padding (RFC 4648 §4).
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::new();
+    for part in bytes.chunks(3) {
+        let at = |index: usize| u32::from(part.get(index).copied().unwrap_or(0));
+        let word = (at(0) << 16) | (at(1) << 8) | at(2);
+        for place in 0..4 {
+            let letter = LETTERS[((word >> (18 - 6 * place)) & 63) as usize];
+            out.push(if place <= part.len() { char::from(letter) } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_written_as_the_gateway_wants_them() {
+        let rows =
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
+        for (plain, coded) in rows {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+        assert_eq!(
+            (number(&json!("3")), number(&json!(3)), number(&json!(null))),
+            (Some(3), Some(3), None)
+        );
+    }
+}

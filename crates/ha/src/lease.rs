@@ -1,0 +1,197 @@
+//! Leases of a third machine: who holds which name, and until when. Pure; the daemon's API and the simulation ask it.
+//!
+//! One process remembers them, and forgets them when it ends. So a process that may follow upon another one gives nothing
+//! to anybody for the longest time that a lease of that one may last; only whoever still holds one goes on.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use model::moment::Moment;
+
+/// The shortest lease.
+pub const SHORTEST: Duration = Duration::from_millis(200);
+/// The longest lease.
+pub const LONGEST: Duration = Duration::from_secs(30);
+/// Names that are remembered.
+pub const NAMES: usize = 1024;
+
+/// What a member asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked<'a> {
+    /// Who wants it.
+    pub holder: &'a str,
+    /// A number that grows with each time that this holder begins to hold: what it asked before that is out of date.
+    pub ticket: u64,
+    /// It holds this name now, and wants to go on.
+    pub holds: bool,
+    /// For so long; zero gives it back.
+    pub length: Duration,
+}
+
+/// Why a lease was not given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LeaseError {
+    /// Somebody has it.
+    #[error("{holder} holds it for {} ms more", left.as_millis())]
+    Held {
+        /// Who.
+        holder: String,
+        /// For how long at most.
+        left: Duration,
+    },
+    /// The same holder asked since with a higher ticket.
+    #[error("its holder has begun anew since")]
+    Stale,
+    /// Leases of the process before may still stand.
+    #[error("leases of the process before may still stand, for {} ms more", .0.as_millis())]
+    Young(Duration),
+    /// Not a length that is given.
+    #[error("a lease is {} to {} ms long", SHORTEST.as_millis(), LONGEST.as_millis())]
+    Length,
+    /// Too many names.
+    #[error("{NAMES} names have leases already")]
+    Full,
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default)]
+pub struct Leases {
+    each: BTreeMap<String, Lease>,
+    /// Nothing new is given before.
+    quiet: Moment,
+}
+
+#[derive(Clone, Debug)]
+struct Lease {
+    holder: String,
+    ticket: u64,
+    until: Moment,
+}
+
+impl Leases {
+    /// Of a process that begins. `follows`: one before it may have given some.
+    pub fn new(now: Moment, follows: bool) -> Leases {
+        let quiet = if follows { now + LONGEST } else { Moment::default() };
+        Leases { each: BTreeMap::new(), quiet }
+    }
+
+    /// Gives a lease, for how long, or takes it back.
+    ///
+    /// # Errors
+    /// It is not given.
+    pub fn ask(
+        &mut self,
+        now: Moment,
+        name: &str,
+        asked: Asked<'_>,
+    ) -> Result<Duration, LeaseError> {
+        let held = self.each.get(name).filter(|lease| now < lease.until);
+        if asked.length.is_zero() {
+            let ours = |lease: &Lease| {
+                (lease.holder.as_str(), lease.ticket) == (asked.holder, asked.ticket)
+            };
+            if held.is_some_and(ours) {
+                self.each.remove(name);
+            }
+            return Ok(Duration::ZERO);
+        }
+        if !(SHORTEST..=LONGEST).contains(&asked.length) {
+            return Err(LeaseError::Length);
+        }
+        match held {
+            Some(lease) if lease.holder != asked.holder => {
+                let (holder, left) = (lease.holder.clone(), lease.until.since(now));
+                return Err(LeaseError::Held { holder, left });
+            }
+            Some(lease) if lease.ticket > asked.ticket => return Err(LeaseError::Stale),
+            None if now < self.quiet && !asked.holds => {
+                return Err(LeaseError::Young(self.quiet.since(now)));
+            }
+            _ => {}
+        }
+        if !self.each.contains_key(name) && self.each.len() >= NAMES {
+            self.each.retain(|_, lease| now < lease.until);
+            if self.each.len() >= NAMES {
+                return Err(LeaseError::Full);
+            }
+        }
+        let (holder, until) = (asked.holder.to_owned(), now + asked.length);
+        // An answer that is late must not shorten what was given since.
+        let until = held_until(self.each.get(name), asked.holder).max(until);
+        self.each.insert(name.to_owned(), Lease { holder, ticket: asked.ticket, until });
+        Ok(asked.length)
+    }
+}
+
+fn held_until(lease: Option<&Lease>, holder: &str) -> Moment {
+    lease.filter(|lease| lease.holder == holder).map_or(Moment::default(), |lease| lease.until)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: Duration = Duration::from_secs(1);
+
+    fn at(s: u32) -> Moment {
+        Moment(1_000_000_000) + S * s
+    }
+
+    fn asks(holder: &str, ticket: u64) -> Asked<'_> {
+        Asked { holder, ticket, holds: false, length: S * 3 }
+    }
+
+    #[test]
+    fn one_holds_it_until_it_is_over_or_given_back() {
+        let mut leases = Leases::new(at(0), false);
+        assert_eq!(leases.ask(at(0), "a", asks("left", 1)), Ok(S * 3));
+        let why = leases.ask(at(1), "a", asks("right", 9)).unwrap_err();
+        assert_eq!(why.to_string(), "left holds it for 2000 ms more");
+        assert_eq!(leases.ask(at(1), "b", asks("right", 9)), Ok(S * 3), "another name");
+        assert_eq!(leases.ask(at(2), "a", asks("left", 1)), Ok(S * 3));
+        assert!(leases.ask(at(4), "a", asks("right", 9)).is_err());
+        assert_eq!(leases.ask(at(5), "a", asks("right", 9)), Ok(S * 3), "it is over");
+        let back = |holder, ticket| Asked { length: Duration::ZERO, ..asks(holder, ticket) };
+        for (holder, ticket) in [("left", 9), ("right", 8)] {
+            assert_eq!(leases.ask(at(5), "a", back(holder, ticket)), Ok(Duration::ZERO));
+            assert!(leases.ask(at(5), "a", asks("left", 2)).is_err(), "not theirs to give back");
+        }
+        assert_eq!(leases.ask(at(5), "a", back("right", 9)), Ok(Duration::ZERO));
+        assert_eq!(leases.ask(at(5), "a", asks("left", 2)), Ok(S * 3));
+    }
+
+    #[test]
+    fn what_was_asked_before_its_holder_began_anew_is_refused() {
+        let mut leases = Leases::new(at(0), false);
+        assert!(leases.ask(at(0), "a", asks("left", 5)).is_ok());
+        assert!(leases.ask(at(1), "a", asks("left", 7)).is_ok());
+        assert_eq!(leases.ask(at(1), "a", asks("left", 5)), Err(LeaseError::Stale));
+        assert!(leases.ask(at(4), "a", asks("left", 5)).is_ok(), "it is over");
+    }
+
+    #[test]
+    fn a_process_that_follows_another_lets_holders_go_on_and_nobody_begin() {
+        let mut leases = Leases::new(at(0), true);
+        assert!(matches!(leases.ask(at(29), "a", asks("right", 1)), Err(LeaseError::Young(_))));
+        let on = Asked { holds: true, ..asks("left", 1) };
+        assert_eq!(leases.ask(at(1), "a", on), Ok(S * 3));
+        assert!(matches!(leases.ask(at(2), "a", asks("right", 1)), Err(LeaseError::Held { .. })));
+        assert_eq!(leases.ask(at(30), "a", asks("right", 1)), Ok(S * 3));
+    }
+
+    #[test]
+    fn lengths_and_names_have_limits() {
+        let mut leases = Leases::new(at(0), false);
+        let long = Asked { length: LONGEST + S, ..asks("left", 1) };
+        assert_eq!(leases.ask(at(0), "a", long), Err(LeaseError::Length));
+        for one in 0..NAMES {
+            assert!(leases.ask(at(0), &one.to_string(), asks("left", 1)).is_ok());
+        }
+        assert_eq!(leases.ask(at(0), "more", asks("left", 1)), Err(LeaseError::Full));
+        assert!(leases.ask(at(0), "7", asks("left", 1)).is_ok());
+        assert!(
+            leases.ask(at(9), "more", asks("left", 1)).is_ok(),
+            "those that are over make room"
+        );
+    }
+}

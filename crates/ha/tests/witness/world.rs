@@ -1,0 +1,359 @@
+//! The network between two members and the witness, what fails, and what must hold, in steps of a millisecond.
+
+use std::time::Duration;
+
+use ha::counts::Counts;
+use ha::lease::{Asked, Leases};
+use ha::machine::{State, Why};
+use ha::witness::{Answer, Ask, What};
+use model::moment::Moment;
+
+use super::dice::Dice;
+use super::member::{MS, Member, Packet, settings};
+
+/// How long things go wrong, in milliseconds.
+const TROUBLE: u64 = 15_000;
+/// How long it is watched afterwards.
+const CALM: u64 = 2_000;
+/// The longest way of a packet while its line is well.
+const WAY: u64 = 10;
+/// The longest way while it is not.
+const LONG_WAY: u64 = 2_500;
+/// Beats that somebody remembers.
+const REMEMBERED: usize = 500;
+/// How much too fast or too slow clocks may run, in millionths.
+const DRIFT: u64 = 20_000;
+
+/// What is well in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calm {
+    Well,
+    /// The witness is gone.
+    NoWitness,
+    /// Members reach the witness alone.
+    Split,
+    /// One member is gone.
+    OneMember,
+}
+
+/// Lines: the service network, the heartbeat's path, and that to the witness.
+const LINES: usize = 3;
+const WITNESS: usize = 2;
+
+#[derive(Clone, Copy)]
+struct Line {
+    loss: u64,
+    double: u64,
+    way: u64,
+}
+
+const WELL: Line = Line { loss: 0, double: 0, way: WAY };
+const CUT: Line = Line { loss: 100, double: 0, way: WAY };
+
+struct Flying {
+    at: u64,
+    from: usize,
+    packet: Packet,
+}
+
+struct Returning {
+    at: u64,
+    to: usize,
+    number: u64,
+    answer: Answer,
+}
+
+pub struct World {
+    dice: Dice,
+    calm: Calm,
+    now: u64,
+    members: Vec<Member>,
+    lines: [[Line; LINES]; 2],
+    back: [Line; 2],
+    flying: Vec<Flying>,
+    returning: Vec<Returning>,
+    remembered: Vec<(usize, Packet)>,
+    leases: Leases,
+    speed: u64,
+    trouble: bool,
+    pub served: u64,
+    pub steps: u64,
+}
+
+impl World {
+    pub fn new(mut dice: Dice, calm: Calm) -> World {
+        let interval = MS * u32::try_from(10 * dice.between(5, 20)).unwrap();
+        let every = if dice.percent(50) { interval } else { MS * 50 };
+        let preempt = dice.percent(70);
+        let lease = MS * u32::try_from(dice.between(500, 2_000)).unwrap();
+        let mut speed = || dice.between(1_000_000 - DRIFT, 1_000_000 + DRIFT);
+        let speeds = [speed(), speed(), speed()];
+        let members = (0..2).map(|at| {
+            let priority = u8::try_from(dice.between(1, 255)).unwrap();
+            let settings = settings(at, priority, interval, preempt);
+            let mut member = Member::new(at, settings, every, lease);
+            (member.ahead, member.speed) = (dice.between(0, 100_000), speeds[at]);
+            member
+        });
+        let mut world = World {
+            members: members.collect(),
+            dice,
+            calm,
+            now: 0,
+            lines: [[WELL; LINES]; 2],
+            back: [WELL; 2],
+            flying: Vec::new(),
+            returning: Vec::new(),
+            remembered: Vec::new(),
+            leases: Leases::new(Moment(0), false),
+            speed: speeds[2],
+            trouble: true,
+            served: 0,
+            steps: 0,
+        };
+        (0..2).for_each(|at| world.revive(at));
+        world
+    }
+
+    pub fn sum(&self, what: impl Fn(&Counts) -> u64) -> u64 {
+        let each = self.members.iter();
+        each.flat_map(|one| one.counts.iter().chain([one.machine.counts()])).map(what).sum()
+    }
+
+    pub fn run(&mut self) {
+        while self.now < TROUBLE {
+            self.trouble();
+            self.step();
+        }
+        self.trouble = false;
+        self.heal();
+        let settled = self.now + self.settling();
+        let mut holder = None;
+        while self.now < settled + CALM {
+            self.step();
+            if self.now >= settled {
+                let holders = self.holders();
+                assert_eq!(holders.len(), 1, "{}: {holders:?} at {}", self.place(), self.now);
+                let first = *holder.get_or_insert(holders[0]);
+                assert_eq!(first, holders[0], "{}: it moved in calm at {}", self.place(), self.now);
+            }
+        }
+        self.best(holder.unwrap());
+    }
+
+    /// Who hears the other one and may take over, does.
+    fn best(&self, holder: usize) {
+        let ours = &self.members[holder];
+        let theirs = &self.members[1 - holder];
+        let hear = matches!(self.calm, Calm::Well | Calm::NoWitness);
+        if !ours.settings.preempt || !hear || theirs.machine.by_order() {
+            return;
+        }
+        assert!(
+            ours.machine.priority() >= theirs.machine.priority(),
+            "{}: not the best one",
+            self.place()
+        );
+    }
+
+    /// What was on its way, twice a silence and twice a lease.
+    fn settling(&self) -> u64 {
+        let of = |one: &Member| one.settings.down(1, one.settings.interval) * 3 + one.lease * 3;
+        millis(self.members.iter().map(of).max().unwrap()) + LONG_WAY + 1_000
+    }
+
+    fn place(&self) -> String {
+        let members = [0, 1].map(|at| self.members[at].place(self.clock(at)));
+        format!("seed {} of {:?}: {members:?}", self.dice.seed, self.calm)
+    }
+
+    fn trouble(&mut self) {
+        if self.dice.percent(99) || self.dice.percent(70) {
+            return;
+        }
+        let at = usize::try_from(self.dice.between(0, 2)).unwrap();
+        match self.dice.between(0, 14) {
+            0 => self.members[at].kill(),
+            1 | 2 => self.revive(at),
+            3 => self.members[at].stopped = self.now + self.dice.between(10, 3_000),
+            4 => {
+                let (now, fault) = (self.clock(at), self.dice.percent(50));
+                if self.runs(at) {
+                    self.members[at].act(now, |machine, now, out| match (fault, machine.state()) {
+                        (true, _) => machine.end(now, Why::Fault, out),
+                        (false, State::Idle) => machine.begin(now, false, out),
+                        (false, State::Active) => drop(machine.hand_over(now, out)),
+                        (false, State::Standby) => drop(machine.order(now, out)),
+                    });
+                }
+            }
+            5 => self.repeat(),
+            6 if self.calm == Calm::NoWitness => {
+                // It forgets, and whoever follows knows that there may have been somebody before.
+                self.leases = Leases::new(self.witness(), true);
+            }
+            _ => self.disturb(),
+        }
+    }
+
+    fn disturb(&mut self) {
+        let line = match self.dice.between(0, 5) {
+            0 => CUT,
+            1 => Line { loss: self.dice.between(1, 60), double: 20, way: LONG_WAY },
+            _ => WELL,
+        };
+        let at = usize::try_from(self.dice.between(0, LINES as u64)).unwrap();
+        let which = self.dice.between(0, 3);
+        for from in 0..2 {
+            if which == 2 || which == from as u64 {
+                self.lines[from][at] = line;
+                if at == WITNESS && self.dice.percent(50) {
+                    self.back[from] = line;
+                }
+            }
+        }
+        if self.dice.percent(10) {
+            // The members are cut off from each other altogether.
+            for from in 0..2 {
+                self.lines[from][..WITNESS].fill(CUT);
+            }
+        }
+    }
+
+    /// Somebody sends again what was sent once.
+    fn repeat(&mut self) {
+        for _ in 0..20.min(self.remembered.len()) {
+            let which = self.dice.between(0, self.remembered.len() as u64);
+            let (from, packet) = self.remembered[usize::try_from(which).unwrap()].clone();
+            self.flying.push(Flying { at: self.now, from, packet });
+        }
+    }
+
+    fn heal(&mut self) {
+        for at in 0..2 {
+            self.members[at].stopped = 0;
+            self.revive(at);
+            let now = self.clock(at);
+            self.members[at].act(now, |machine, now, out| machine.begin(now, false, out));
+            self.lines[at] = [WELL; LINES];
+            self.back[at] = WELL;
+        }
+        match self.calm {
+            Calm::Well => {}
+            Calm::NoWitness => (0..2).for_each(|at| self.lines[at][WITNESS] = CUT),
+            Calm::Split => (0..2).for_each(|at| self.lines[at][..WITNESS].fill(CUT)),
+            Calm::OneMember => self.members[0].kill(),
+        }
+    }
+
+    fn revive(&mut self, at: usize) {
+        let (now, session) = (self.clock(at), self.dice.between(1, u64::MAX));
+        if !self.members[at].alive {
+            self.members[at].start(now, session);
+        }
+    }
+
+    fn clock(&self, at: usize) -> Moment {
+        let one = &self.members[at];
+        Moment(1_000_000_000 + one.ahead * 1_000_000 + self.now * one.speed)
+    }
+
+    fn witness(&self) -> Moment {
+        Moment(5_000_000_000 + self.now * self.speed)
+    }
+
+    fn runs(&self, at: usize) -> bool {
+        self.members[at].alive && self.members[at].stopped <= self.now
+    }
+
+    fn step(&mut self) {
+        let now = self.now;
+        // What is for a member that is stopped waits in its sockets.
+        let stopped = [0, 1].map(|at| self.members[at].alive && !self.runs(at));
+        let for_whom =
+            |one: &Flying| !matches!(one.packet, Packet::Ask(_)) && stopped[1 - one.from];
+        let due: Vec<Flying> =
+            self.flying.extract_if(.., |one| one.at <= now && !for_whom(one)).collect();
+        let back: Vec<Returning> =
+            self.returning.extract_if(.., |one| one.at <= now && !stopped[one.to]).collect();
+        for at in 0..2 {
+            if self.runs(at) {
+                let clock = self.clock(at);
+                self.members[at].tick(clock);
+            }
+        }
+        for Flying { from, packet, .. } in due {
+            if let Packet::Ask(ask) = packet {
+                self.decide(from, ask);
+            } else if self.runs(1 - from) {
+                let (clock, source) = (self.clock(1 - from), self.members[from].settings.source);
+                self.members[1 - from].receive(clock, &packet, source);
+            }
+        }
+        for Returning { to, number, answer, .. } in back {
+            if self.runs(to) {
+                let clock = self.clock(to);
+                self.members[to].answered(clock, number, answer);
+            }
+        }
+        (0..2).for_each(|at| self.post(at));
+        let holders = self.holders();
+        assert!(holders.len() < 2, "{}: two at {}", self.place(), self.now);
+        if self.trouble {
+            (self.steps, self.served) = (self.steps + 1, self.served + holders.len() as u64);
+        }
+        self.now += 1;
+    }
+
+    /// The witness decides when a question arrives, which may be long after it was asked.
+    fn decide(&mut self, from: usize, ask: Ask) {
+        let (holds, length) = match ask.what {
+            What::Take { holds } => (holds, self.members[from].lease),
+            What::Release => (false, Duration::ZERO),
+        };
+        let holder = self.members[from].name;
+        let asked = Asked { holder, ticket: ask.ticket, holds, length };
+        let answer = match self.leases.ask(self.witness(), "a", asked) {
+            Ok(length) if length.is_zero() => Answer::Released,
+            Ok(length) => Answer::Given(length),
+            Err(_) => Answer::Refused,
+        };
+        let line = self.back[from];
+        if !self.dice.percent(line.loss) {
+            let at = self.now + self.dice.between(0, line.way);
+            self.returning.push(Returning { at, to: from, number: ask.number, answer });
+        }
+    }
+
+    fn post(&mut self, from: usize) {
+        for packet in std::mem::take(&mut self.members[from].out) {
+            let line = match packet {
+                Packet::Advert(_) => self.lines[from][0],
+                Packet::Beat(_) => self.lines[from][1],
+                Packet::Ask(_) => self.lines[from][WITNESS],
+            };
+            if matches!(packet, Packet::Beat(_)) && self.dice.percent(30) {
+                self.remembered.truncate(REMEMBERED - 1);
+                self.remembered.insert(0, (from, packet.clone()));
+            }
+            let copies = 1 + u64::from(self.dice.percent(line.double));
+            for _ in 0..copies {
+                if !self.dice.percent(line.loss) {
+                    let at = self.now + self.dice.between(0, line.way);
+                    self.flying.push(Flying { at, from, packet: packet.clone() });
+                }
+            }
+        }
+    }
+
+    /// Who answers for the address.
+    fn holders(&self) -> Vec<usize> {
+        let answers =
+            |at: &usize| self.members[*at].address && self.clock(*at) < self.members[*at].hold;
+        (0..2).filter(answers).collect()
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap()
+}

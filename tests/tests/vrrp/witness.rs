@@ -1,0 +1,245 @@
+//! Two members and a witness, another steelyard or an etcd: never two answer, and one does while two of the three reach
+//! each other.
+
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use api::types::WitnessStatus;
+use tests::e2e::balancer::program;
+use tests::e2e::certificate::{Authority, wanted};
+use tests::e2e::dir::Dir;
+use tests::e2e::process::Process;
+use tests::e2e::{tools, wait};
+use tests::skip::skip;
+
+use super::world::{First, Second, V4, V6, Who, World};
+
+const GROUP: &str = "advertise = \"200ms\"";
+const SECRET: &str = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
+
+fn rootless() -> bool {
+    let rootless = !rustix::process::geteuid().is_root();
+    if rootless {
+        skip("namespaces need root");
+    }
+    rootless
+}
+
+/// The witness, on the server's machine.
+struct Third {
+    _process: Process,
+    _dir: Dir,
+}
+
+/// A file that nobody else may read.
+fn secret(dir: &Dir, name: &str, text: &str) -> PathBuf {
+    let file = dir.write(name, text);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    file
+}
+
+/// Gives both members a heartbeat over the service network alone, and this witness.
+fn pair(world: &mut World, witness: &str) {
+    for (who, ours, theirs) in [(First, "first", "second"), (Second, "second", "first")] {
+        let keys = secret(world.dir(who), "keys", &format!("1 {SECRET}\n"));
+        let (local, peer) = if who == First { (1, 2) } else { (2, 1) };
+        world.tail[usize::from(who == Second)] = format!(
+            "[heartbeat.{theirs}]\nname = \"{ours}\"\nsecret = \"{}\"\n\
+             paths = [{{ local = \"10.9.0.{local}\", peer = \"10.9.0.{peer}\" }}]\nwitness = {witness}\n",
+            keys.display()
+        );
+    }
+}
+
+fn listens(world: &World, port: u16) {
+    wait::until("the witness listens", || {
+        world.server.within(|| TcpStream::connect(("10.9.0.50", port)).is_ok()).unwrap()
+    });
+}
+
+/// Another daemon, which does nothing else; and what members are told of it.
+fn steelyard(world: &World) -> (Third, String) {
+    let dir = Dir::new();
+    let authority = Authority::new("witness");
+    let ca = authority.write(dir.join("ca.pem"));
+    authority.pair(dir.join("control.pem"), &wanted(&["10.9.0.50"]));
+    let mut command = std::process::Command::new(program());
+    command.args(["token", "operate", "pair", "--json", "--into"]).arg(dir.join("tokens"));
+    let made: serde_json::Value =
+        serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+    let token = secret(&dir, "token", made["token"].as_str().unwrap());
+    let at = dir.path().display();
+    let text = format!(
+        "[global]\nworkers = 1\nhistory = \"off\"\naccess-log = \"off\"\n[global.control]\nsocket = \"{at}/sock\"\n\
+         state = \"{at}/state\"\nlisten = \"10.9.0.50:9443\"\ncertificate = \"{at}/control.pem\"\n\
+         tokens = \"{at}/tokens\"\n[packets]\npins = \"{at}/pins\"\n"
+    );
+    let file = dir.write("steelyard.toml", text);
+    let mut command = world.server.command(program());
+    command.args(["run", "-c"]).arg(file);
+    let process = Process::start(command);
+    listens(world, 9443);
+    let witness = format!(
+        "{{ http = \"https://10.9.0.50:9443/v1/leases\", ca = \"{}\", token = \"{}\", lease = \"2s\" }}",
+        ca.display(),
+        token.display()
+    );
+    (Third { _process: process, _dir: dir }, witness)
+}
+
+fn etcd(world: &World) -> (Third, String) {
+    let dir = Dir::new();
+    let mut command = world.server.command(tools::program("etcd"));
+    command.arg("--data-dir").arg(dir.join("data"));
+    for (word, at) in [
+        ("--listen-client-urls", "http://10.9.0.50:2379"),
+        ("--advertise-client-urls", "http://10.9.0.50:2379"),
+        ("--listen-peer-urls", "http://10.9.0.50:2380"),
+        ("--initial-advertise-peer-urls", "http://10.9.0.50:2380"),
+        ("--initial-cluster", "default=http://10.9.0.50:2380"),
+    ] {
+        command.args([word, at]);
+    }
+    let process = Process::start(command);
+    listens(world, 2379);
+    // The first one is nobody's: the next is asked.
+    let witness = "{ etcd = [\"http://10.9.0.50:1\", \"http://10.9.0.50:2379\"], lease = \"2s\" }";
+    (Third { _process: process, _dir: dir }, witness.to_owned())
+}
+
+fn witness(world: &World, who: Who) -> Option<WitnessStatus> {
+    world.whole_status(who)?.heartbeats.into_iter().next()?.witness
+}
+
+fn until_witness(world: &World, who: Who, state: &str) {
+    wait::until(&format!("the witness of {who:?} is {state}"), || {
+        witness(world, who).is_some_and(|one| one.state == state)
+    });
+}
+
+/// The members cannot reach each other any more, or can; everybody else can.
+fn split(world: &World, is: bool) {
+    let word = if is { "on" } else { "off" };
+    for port in ["p1", "p2"] {
+        world.hub.ip(&format!("link set {port} type bridge_slave isolated {word}\n")).unwrap();
+    }
+}
+
+/// A member cannot reach the witness any more, or can.
+fn cut(world: &World, who: Who, is: bool) {
+    let word = if is { "add" } else { "del" };
+    world.namespace(who).ip(&format!("route {word} blackhole 10.9.0.50/32\n")).unwrap();
+}
+
+fn states(world: &World, first: &str, second: &str) {
+    for version in [V4, V6] {
+        world.until(First, version, first);
+        world.until(Second, version, second);
+        let holders =
+            [(First, first), (Second, second)].into_iter().filter(|(_, is)| *is == "active");
+        world.until_answers(version, &holders.map(|(who, _)| who).collect::<Vec<_>>());
+    }
+}
+
+fn never_two(open: fn(&World) -> (Third, String)) {
+    let mut world = World::new(GROUP);
+    let (_third, text) = open(&world);
+    pair(&mut world, &text);
+    world.start(First);
+    world.start(Second);
+    states(&world, "active", "standby");
+    until_witness(&world, First, "held");
+
+    // Cut off from each other: the one that has the lease goes on, the other one asks for it in vain.
+    split(&world, true);
+    for version in [V4, V6] {
+        wait::until("the second one wants it", || {
+            world.status(Second, version).is_some_and(|one| one.counts["withheld"] > 0)
+        });
+        world.until_answers(version, &[First]);
+        let second = world.status(Second, version).unwrap();
+        assert!(
+            second.reason.contains("neither first nor the witness agrees"),
+            "{}",
+            second.reason
+        );
+        assert_eq!(second.counts["became-active"], 0);
+    }
+    // The active one is killed: its lease ends, and the other one has it.
+    world.kill9(First);
+    for version in [V4, V6] {
+        world.until(Second, version, "active");
+        world.until_answers(version, &[Second]);
+        world.serves(version);
+    }
+    world.start(First);
+    states(&world, "standby", "active");
+    // It cannot renew it any more, and has given it up before it is another's.
+    cut(&world, Second, true);
+    states(&world, "active", "standby");
+    let last = world.status(Second, V4).unwrap().changes.pop().unwrap().reason;
+    assert_eq!(last, "neither the other member nor the witness agrees any more");
+    until_witness(&world, Second, "silent");
+    assert!(world.told(Second).contains("witness-lost: witness http"), "{}", world.told(Second));
+    // Each is alone: nobody answers.
+    cut(&world, First, true);
+    states(&world, "standby", "standby");
+    // They hear each other, and nobody else.
+    split(&world, false);
+    states(&world, "active", "standby");
+    assert_eq!(witness(&world, First).unwrap().held, 0);
+    assert_eq!(witness(&world, First).unwrap().lent, 2);
+    // What is ordered is followed as soon as the other one has made way.
+    let said = world.verb(Second, &["takeover"]);
+    assert!(said.code == 1 && said.err.contains("as soon as"), "{said:?}");
+    states(&world, "standby", "active");
+    cut(&world, First, false);
+    cut(&world, Second, false);
+    until_witness(&world, Second, "held");
+    assert!(world.told(Second).contains("witness-back: witness http"), "{}", world.told(Second));
+    // A clean stop gives the lease back: the other one need not wait for its end.
+    world.stop(Second);
+    for version in [V4, V6] {
+        world.until(First, version, "active");
+        world.until_answers(version, &[First]);
+        world.serves(version);
+    }
+}
+
+#[test]
+fn never_two_with_another_steelyard_as_witness() {
+    if !rootless() {
+        never_two(steelyard);
+    }
+}
+
+#[test]
+fn never_two_with_an_etcd_as_witness() {
+    if !rootless() {
+        never_two(etcd);
+    }
+}
+
+#[test]
+fn a_peer_that_is_heard_is_enough_without_the_witness() {
+    if rootless() {
+        return;
+    }
+    let mut world = World::new(GROUP);
+    pair(&mut world, "\"http://10.9.0.50:1/\"");
+    world.start(First);
+    world.start(Second);
+    states(&world, "active", "standby");
+    until_witness(&world, First, "silent");
+    let said = world.verb(First, &["takeover", "--give"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    states(&world, "standby", "active");
+    // Alone, without the witness: nobody has it.
+    world.kill9(Second);
+    for version in [V4, V6] {
+        world.until_answers(version, &[]);
+        let first = world.status(First, version).unwrap();
+        assert_eq!(first.state, "standby", "{}", first.reason);
+    }
+}
