@@ -243,3 +243,30 @@ fn a_peer_that_is_heard_is_enough_without_the_witness() {
         assert_eq!(first.state, "standby", "{}", first.reason);
     }
 }
+
+#[test]
+fn an_upgrade_goes_on_with_what_the_process_before_was_given() {
+    if rootless() {
+        return;
+    }
+    let mut world = World::new("advertise = \"500ms\"");
+    let (_third, text) = steelyard(&world);
+    pair(&mut world, &text);
+    world.start(First);
+    world.start(Second);
+    states(&world, "active", "standby");
+    until_witness(&world, First, "held");
+    // Only the witness is left.
+    split(&world, true);
+    wait::until("the second one wants it", || {
+        world.status(Second, V4).is_some_and(|one| one.counts["withheld"] > 0)
+    });
+    world.upgrade(First);
+    until_witness(&world, First, "held");
+    for version in [V4, V6] {
+        let first = world.status(First, version).unwrap();
+        assert!(first.reason.starts_with("it held the address just now"), "{}", first.reason);
+        world.until_answers(version, &[First]);
+        assert_eq!(world.status(Second, version).unwrap().counts["became-active"], 0);
+    }
+}

@@ -75,3 +75,26 @@ fn refusal(error: LeaseError) -> Refusal {
         LeaseError::Full => Refusal::new(503, "lease-full", text),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn a_process_that_follows_gives_nothing_to_new_holders() {
+        let scratch = Scratch::new("lessor").unwrap();
+        let state = scratch.path().to_owned();
+        let order = |holds| LeaseOrder { holder: "left".into(), ticket: 1, holds, lease_ms: 3_000 };
+        let first = Lessor::new(Some(state.clone()));
+        // Nothing was given yet: one that follows need not wait.
+        assert!(Lessor::new(Some(state.clone())).ask("a", &order(false)).is_ok());
+        assert!(first.ask("a", &order(false)).is_ok() && first.ask("b", &order(false)).is_ok());
+        let second = Lessor::new(Some(state.clone()));
+        assert!(second.ask("a", &order(false)).is_err(), "it may have been given");
+        assert!(second.ask("a", &order(true)).is_ok(), "who has it goes on");
+        assert!(Lessor::new(None).ask("a", &order(false)).is_ok());
+        let nowhere = Lessor::new(Some(state.join("a file\0")));
+        assert!(nowhere.ask("a", &order(false)).is_err(), "it cannot be marked");
+    }
+}

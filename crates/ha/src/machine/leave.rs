@@ -71,3 +71,6 @@ impl Machine {
         self.stand_by(now, why, out);
     }
 }
+
+#[cfg(test)]
+mod tests;

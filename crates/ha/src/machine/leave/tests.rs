@@ -1,0 +1,141 @@
+//! Rows of a member that others have to agree with.
+
+use std::time::Duration;
+
+use super::super::Peer;
+use super::*;
+use crate::advert::Version;
+use crate::settings::Settings;
+
+const MS: Duration = Duration::from_millis(1);
+const OTHER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+const THEIRS: Option<(IpAddr, u8)> = Some((OTHER, 150));
+
+fn at(ms: u32) -> Moment {
+    Moment(1_000_000_000) + MS * ms
+}
+
+/// One that stands by since 0, with which nobody agrees.
+fn standby(priority: u8) -> Machine {
+    let settings = Settings {
+        version: Version::Three,
+        group: 51,
+        priority,
+        interval: MS * 100,
+        preempt: true,
+        preempt_delay: Duration::ZERO,
+        addresses: vec![[192, 0, 2, 10].into()],
+        source: [192, 0, 2, 2].into(),
+        dead_man: MS * 250,
+    };
+    let mut machine = Machine::new(settings);
+    machine.permit(at(0), Some(Moment::default()), &mut Vec::new());
+    machine.begin(at(0), false, &mut Vec::new());
+    machine
+}
+
+fn changed(out: &[Action]) -> Option<(State, Why)> {
+    out.iter().find_map(|action| match action {
+        Action::Changed { to, why, .. } => Some((*to, *why)),
+        _ => None,
+    })
+}
+
+/// Active since 400 ms, with leave until then.
+fn active(leave: Moment) -> Machine {
+    let mut machine = standby(100);
+    machine.tick(at(400), &mut Vec::new());
+    machine.permit(at(400), Some(leave), &mut Vec::new());
+    machine.tick(at(400), &mut Vec::new());
+    assert_eq!(machine.state(), State::Active);
+    machine
+}
+
+#[test]
+fn silence_alone_is_not_enough_and_leave_is_used_at_once() {
+    let (mut machine, mut out) = (standby(100), Vec::new());
+    machine.tick(at(400), &mut out);
+    assert_eq!((machine.state(), machine.wants()), (State::Standby, true));
+    assert_eq!(out, [Action::Withheld(Some(Withheld::Alone))]);
+    machine.tick(at(500), &mut out);
+    assert_eq!((out.len(), machine.counts().withheld), (1, 1), "told once");
+    machine.permit(at(550), Some(at(2_000)), &mut out);
+    assert_eq!((machine.wants(), machine.due()), (false, at(550)));
+    machine.tick(at(550), &mut out);
+    assert_eq!(changed(&out), Some((State::Active, Why::Silence)));
+}
+
+#[test]
+fn the_address_is_held_no_longer_than_others_agree() {
+    let mut machine = active(at(500));
+    assert_eq!((machine.hold(), machine.due()), (at(500), at(500)));
+    machine.permit(at(450), Some(at(5_000)), &mut Vec::new());
+    assert_eq!(machine.hold(), at(650), "the dead man's time is sooner");
+    machine.permit(at(460), Some(at(470)), &mut Vec::new());
+    let mut out = Vec::new();
+    machine.tick(at(470), &mut out);
+    assert_eq!(changed(&out), Some((State::Standby, Why::Alone)));
+    assert!(matches!(&out[0], Action::Send(advert) if advert.priority == RESIGNED));
+    assert_eq!((machine.counts().alone, machine.counts().stalled), (1, 0));
+}
+
+#[test]
+fn who_is_silent_for_too_long_has_stalled_whoever_agrees() {
+    let (mut machine, mut out) = (active(at(5_000)), Vec::new());
+    machine.tick(at(700), &mut out);
+    assert_eq!(changed(&out), Some((State::Standby, Why::Stalled)));
+}
+
+#[test]
+fn an_order_waits_for_others_and_is_followed_then() {
+    let (mut machine, mut out) = (standby(100), Vec::new());
+    let advert = machine.settings().advert(150);
+    machine.receive(at(10), OTHER, &advert, &mut out);
+    machine.order(at(20), &mut out).unwrap();
+    machine.tick(at(20), &mut out);
+    assert_eq!((machine.state(), machine.wants(), machine.priority()), (State::Standby, true, 151));
+    // Whoever is active is heard still.
+    machine.receive(at(110), OTHER, &advert, &mut out);
+    machine.tick(machine.due(), &mut out);
+    assert!(machine.wants() && machine.by_order());
+    machine.permit(at(200), Some(at(2_000)), &mut out);
+    machine.tick(at(200), &mut out);
+    assert_eq!(changed(&out), Some((State::Active, Why::Ordered)));
+    let mut machine = standby(100);
+    machine.order(at(20), &mut Vec::new()).unwrap();
+    assert!(machine.release_order() && !machine.wants());
+}
+
+#[test]
+fn a_lower_one_makes_way_for_who_needs_its_vote() {
+    let rows = [
+        (Peer { wants: THEIRS, alive: true, ..Peer::default() }, State::Standby),
+        (Peer { wants: Some((OTHER, 99)), alive: true, ..Peer::default() }, State::Active),
+        (Peer { wants: None, alive: true, ..Peer::default() }, State::Active),
+    ];
+    for (peer, state) in rows {
+        let (mut machine, mut out) = (active(at(5_000)), Vec::new());
+        machine.advise(at(410), peer, &mut out);
+        assert_eq!(machine.state(), state, "{peer:?}");
+        if state == State::Standby {
+            assert_eq!(changed(&out), Some((state, Why::Better(OTHER, 150))));
+            assert!(matches!(&out[0], Action::Send(advert) if advert.priority == RESIGNED));
+        }
+    }
+}
+
+#[test]
+fn a_lower_priority_is_taken_over_from_with_leave_alone() {
+    let (mut machine, mut out) = (standby(200), Vec::new());
+    let advert = machine.settings().advert(150);
+    for ms in [0, 100, 200, 300, 400, 500] {
+        machine.receive(at(ms), OTHER, &advert, &mut out);
+        if machine.due() <= at(ms) {
+            machine.tick(at(ms), &mut out);
+        }
+    }
+    assert!(machine.wants(), "{out:?}");
+    machine.permit(at(510), Some(at(2_000)), &mut out);
+    machine.tick(at(510), &mut out);
+    assert_eq!(machine.state(), State::Active);
+}
