@@ -110,18 +110,22 @@ impl Replica {
         self.bits(table).set_bits((place / u64::BITS) as usize, 1 << (place % u64::BITS));
     }
 
-    /// Notes places from here on, so many, as changed; those where nothing is are left out.
-    pub fn note_from(&self, table: Table, first: u32, places: u32) {
-        let end = first.saturating_add(places).min(self.places(table));
-        for place in first..end {
-            let used = match table {
-                Table::Flows => self.flows.used(place),
-                Table::Sticky => self.sticky.used(place),
-                Table::Records => self.word(place) & 0xff > State::Claimed as u64,
-            };
-            if used {
-                self.note(table, place);
+    /// Takes every note of changes away: everything is going to be told.
+    pub fn forget_changes(&self, table: Table) {
+        let bits = self.bits(table);
+        for at in 0..bits.words() {
+            if bits.load(at) != 0 {
+                bits.store(at, 0);
             }
+        }
+    }
+
+    /// Whether something stands at a place; it may have ended.
+    pub fn is_used(&self, table: Table, place: u32) -> bool {
+        match table {
+            Table::Flows => self.flows.used(place),
+            Table::Sticky => self.sticky.used(place),
+            Table::Records => self.word(place) & 0xff > State::Claimed as u64,
         }
     }
 

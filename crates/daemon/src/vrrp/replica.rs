@@ -7,7 +7,9 @@ mod carry;
 mod index;
 pub mod pair;
 mod task;
+mod telling;
 pub mod view;
+mod walk;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;

@@ -9,7 +9,7 @@ use super::datagram::{self, Batch, Body, Datagram, Hello, parse};
 use super::record::Record;
 use super::seal::{self, Secret, Whose, whose};
 use super::taken::Taken;
-use super::window::{Ended, Window};
+use super::window::{Ended, WINDOW, Window};
 use super::wrong::Defect;
 use crate::keys::Keys;
 
@@ -61,6 +61,8 @@ enum Told {
     /// Places wait that nobody has looked at.
     #[default]
     Nothing,
+    /// They are being looked at.
+    Begun,
     /// Each place was looked at; what was lost of it is owed.
     Owed,
     /// All was sent up to this number, and not all of it is known to have come.
@@ -134,10 +136,20 @@ impl Partner {
         self.agrees() && self.told == Told::Nothing
     }
 
-    /// Every place was noted, to be told of.
+    /// From now on every place is looked at.
+    pub fn begun(&mut self) {
+        if self.told == Told::Nothing {
+            self.told = Told::Begun;
+        }
+    }
+
+    /// Every place was looked at since `begun`: what is there was sent, or is noted. Where everything is told for another
+    /// reason this says nothing.
     pub fn noted(&mut self) {
-        self.told = Told::Owed;
-        self.counts.syncs += 1;
+        if self.told == Told::Begun {
+            self.told = Told::Owed;
+            self.counts.syncs += 1;
+        }
     }
 
     /// All that was noted before has been sent.
@@ -167,6 +179,11 @@ impl Partner {
     /// Whether another packet of records may be sent in this round.
     pub fn has_room(&self) -> bool {
         self.window.room() > 1
+    }
+
+    /// Whether it may tell of what did not change: half of what may be under way is kept for what did.
+    pub fn has_room_for_old(&self) -> bool {
+        self.window.room() > WINDOW / 2
     }
 
     /// The packet of a batch; nothing where it is empty.

@@ -22,6 +22,8 @@ const PEACE: u64 = 1_500;
 /// Milliseconds between two rounds, and between two hellos.
 const ROUND: u64 = 20;
 const HELLO: u64 = 100;
+/// Places that a round looks at while everything is told.
+const LOOKS: usize = 300;
 
 /// A member.
 struct Member {
@@ -31,6 +33,8 @@ struct Member {
     /// By place or hash: the version of the entry.
     table: BTreeMap<u64, u32>,
     changed: BTreeSet<u64>,
+    /// The place that is looked at next while everything is told.
+    walk: Option<u64>,
 }
 
 impl Member {
@@ -41,6 +45,7 @@ impl Member {
             partner: Partner::default(),
             table: BTreeMap::new(),
             changed: BTreeSet::new(),
+            walk: None,
         }
     }
 }
@@ -207,7 +212,16 @@ impl World {
         let one = &mut self.one;
         one.changed.extend(one.partner.pass(now));
         if one.partner.is_due() {
-            one.changed.extend(one.table.keys());
+            one.walk = Some(0);
+            one.partner.begun();
+        }
+        if let Some(from) = one.walk {
+            let part = one.table.range(from..).map(|(place, _)| *place).take(LOOKS);
+            let part: Vec<u64> = part.collect();
+            one.walk = part.last().map(|last| last + 1);
+            one.changed.extend(part);
+        }
+        if one.walk.is_none() {
             one.partner.noted();
         }
         let mut packets = Vec::new();

@@ -167,12 +167,14 @@ fn a_joining_machine_is_told_of_every_place_and_takes_the_secret() {
     for port in 1..=40 {
         one.0.forwarded("begins", &syn(client, vip, port));
     }
-    drop(noted(&one.1, Table::Records));
+    one.1.forget_changes(Table::Records);
+    assert!(noted(&one.1, Table::Records).is_empty());
     other.0.forwarded("its own", &syn(client, vip, 9_999));
     set_secret(&other.0, SECRET);
     other.1.begin_anew(&SECRET, tick(&other.0), |_| None);
     other.0.forwarded("its own goes on", &with(&syn(client, vip, 9_999), ACK));
-    one.1.note_from(Table::Records, 0, one.1.places(Table::Records));
+    let used = (0..one.1.places(Table::Records)).filter(|at| one.1.is_used(Table::Records, *at));
+    used.for_each(|place| one.1.note(Table::Records, place));
     // Its own had the first port, which the one who has the address says is another's.
     assert_eq!(tell(&one, &other), 40);
     for port in 1..=40 {

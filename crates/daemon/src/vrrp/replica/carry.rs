@@ -23,8 +23,10 @@ pub struct Carrier {
     /// Other addresses are held than before: what changed meanwhile was told by nobody.
     pub moved: bool,
     index: Index,
-    /// By place of a translated connection: a part of the hash of the one that was told in full; 0 for none.
+    /// By place of a translated connection: a mark of the one that was told in full; 0 for none.
     told: Vec<u32>,
+    /// Times that all of these marks ceased to count.
+    forgotten: u32,
     /// Records that were entered.
     pub applied: u64,
     /// Records that were not, by why.
@@ -38,6 +40,7 @@ impl Carrier {
     pub fn new(tables: Arc<Tables>) -> Carrier {
         let mut carrier = Carrier {
             told: vec![0; tables.replica.places(Table::Records) as usize],
+            forgotten: 0,
             index: Index::default(),
             active: BTreeSet::new(),
             lately: BTreeSet::new(),
@@ -84,7 +87,7 @@ impl Carrier {
 
     /// Nothing was told of any place.
     pub fn forget(&mut self) {
-        self.told.fill(0);
+        self.forgotten = self.forgotten.wrapping_add(1);
     }
 
     /// What was told of a place did not come, or is to be told in full again.
@@ -127,15 +130,15 @@ impl Carrier {
         if one.stamp.is_some() && phase == Phase::Opening {
             return None;
         }
+        let mark = mark(one.print, self.forgotten);
         let told = self.told.get_mut(place as usize)?;
-        let part = (one.print >> 32) as u32 | 1;
-        if *told == part {
+        if *told == mark {
             return Some(Record::Phase { print: one.print, phase, left });
         }
         let Some((key, region)) = self.index.share(one.share) else {
             return self.cannot("unknown-return");
         };
-        *told = part;
+        *told = mark;
         let port = place.wrapping_sub(region.first).wrapping_add(abi::FIRST_PORT);
         Some(Record::Opened(Opened {
             phase,
@@ -224,6 +227,11 @@ impl Carrier {
     }
 }
 
+/// The mark of a connection, another one each time that all were forgotten.
+fn mark(print: u64, forgotten: u32) -> u32 {
+    (print >> 32) as u32 ^ forgotten.wrapping_mul(0x9e37_79b9) | 1
+}
+
 fn came(put: Put) -> Result<(), &'static str> {
     match put {
         Put::Done => Ok(()),
@@ -262,6 +270,13 @@ fn state(phase: Phase) -> State {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn marks_of_before_do_not_count() {
+        let marks = [(7 << 32, 0), (7 << 32, 1), (7 << 32, 2), (9 << 32, 0)];
+        let marks: BTreeSet<u32> = marks.map(|(print, forgotten)| mark(print, forgotten)).into();
+        assert_eq!((marks.len(), marks.contains(&0)), (4, false));
+    }
 
     #[test]
     fn states_and_phases_are_the_same() {

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ha::keys::Keys;
-use ha::replica::datagram::Batch;
 use ha::replica::partner::{Partner, Said};
 use ha::replica::seal::Secret;
 use l4::replica::Table;
@@ -16,7 +15,9 @@ use tokio::time::MissedTickBehavior;
 
 use super::carry::Carrier;
 use super::pair::{Pair, port};
+use super::telling::Telling;
 use super::view::{State, View};
+use super::walk::Walk;
 use crate::packets::facts::tick;
 use crate::packets::tables::{Source, Tables};
 use crate::vrrp::alive::now;
@@ -28,8 +29,6 @@ const ROUND: Duration = Duration::from_millis(20);
 /// Rounds between two hellos, and between two looks at sockets.
 const HELLO: u32 = 5;
 const LOOK: u32 = 25;
-/// Packets of one round; more wait for the next.
-const PACKETS: usize = 64;
 /// Packets that may wait to be taken; more stay in the sockets, and are lost there.
 const WAITING: usize = 512;
 /// The longest and the shortest time in which everything is told anew, so that what is idle here is not forgotten there.
@@ -83,8 +82,8 @@ struct Life {
     rounds: u32,
     /// Records came that the sender has not heard of.
     owes: bool,
-    /// Where the walk stands that tells everything anew.
-    walk: [f64; 3],
+    /// What is told that did not change.
+    walk: Walk,
     /// Shared addresses, and when this member held each last.
     held: BTreeMap<IpAddr, Moment>,
     /// Since when the other member is heard, and has not told everything.
@@ -103,7 +102,7 @@ impl Life {
             carrier: None,
             rounds: 0,
             owes: false,
-            walk: [0.0; 3],
+            walk: Walk::default(),
             held: BTreeMap::new(),
             joined: None,
         }
@@ -211,59 +210,29 @@ impl Life {
         self.tell(&pair.keys);
     }
 
-    /// Notes everything for a member that joins, and else a part of everything, so that nothing is forgotten there.
+    /// Begins to tell everything where that is due: a member has joined, or addresses have moved.
     fn walk(&mut self) {
         let Some(carrier) = &mut self.carrier else { return };
         let joins = self.partner.is_due();
-        let due = std::mem::take(&mut carrier.moved) || joins;
+        let replica = Arc::clone(&carrier.tables().replica);
         if joins {
             carrier.forget();
-            self.partner.noted();
+            // What changed while nobody was there to be told is told with all the rest, once.
+            Table::ALL.into_iter().for_each(|table| replica.forget_changes(table));
+            self.partner.begun();
         }
-        let tables = Arc::clone(carrier.tables());
-        for (table, from) in Table::ALL.into_iter().zip(&mut self.walk) {
-            let places = tables.replica.places(table);
-            if due {
-                tables.replica.note_from(table, 0, places);
-                continue;
-            }
-            let step = f64::from(places) * ROUND.as_secs_f64() / anew(&tables).as_secs_f64();
-            let (first, end) = (*from as u32, (*from + step) as u32);
-            (first..end.min(places)).for_each(|place| carrier.forget_place(table, place));
-            tables.replica.note_from(table, first, end - first);
-            *from = if end >= places { 0.0 } else { *from + step };
+        if std::mem::take(&mut carrier.moved) || joins {
+            self.walk
+                .all(Table::ALL.into_iter().map(|table| u64::from(replica.places(table))).sum());
         }
     }
 
-    /// Tells what is noted, as much as may be under way.
+    /// Tells what is noted, and what the walk comes to, as much as may be under way.
     fn tell(&mut self, keys: &Keys) {
-        let Some(mut carrier) = self.carrier.take() else { return };
-        let (mut batch, mut packets, tick) = (Batch::default(), Vec::new(), tick());
-        let (partner, now) = (&mut self.partner, now());
-        let replica = Arc::clone(&carrier.tables().replica);
-        let mut all = partner.may_send();
-        for table in Table::ALL {
-            all = all
-                && replica.changes(table, |place| {
-                    if batch.is_full() {
-                        packets.extend(partner.send(now, std::mem::take(&mut batch), keys));
-                    }
-                    if packets.len() >= PACKETS || !partner.has_room() {
-                        return false;
-                    }
-                    if let Some(record) = carrier.read(table, place, tick)
-                        && !batch.push(place_of(table, place), &record)
-                    {
-                        let _ = carrier.cannot("two-families");
-                    }
-                    true
-                });
-        }
-        packets.extend(partner.send(now, batch, keys));
-        if all {
-            partner.emptied(now);
-        }
-        self.carrier = Some(carrier);
+        let Some(carrier) = &mut self.carrier else { return };
+        let rounds = anew(carrier.tables()).as_secs_f64() / ROUND.as_secs_f64();
+        let telling = Telling::new(&mut self.partner, carrier, keys, (now(), tick()));
+        let packets = telling.told(&mut self.walk, rounds);
         packets.into_iter().for_each(|packet| self.send(Some(packet)));
     }
 
@@ -299,11 +268,6 @@ fn anew(tables: &Tables) -> Duration {
     (tables.shortest / 3).clamp(ANEW.1, ANEW.0)
 }
 
-/// A place of some table as one number.
-fn place_of(table: Table, place: u32) -> u64 {
-    (table as u64) << 32 | u64::from(place)
-}
-
 /// Notes places that are to be told of again.
 fn note(carrier: &mut Carrier, places: &[u64]) {
     for place in places {
@@ -336,6 +300,5 @@ mod tests {
     fn a_secret_is_the_same_as_bytes_and_as_words() {
         let words = [1, 2 << 40, 3, u64::MAX];
         assert_eq!(words_of(&bytes_of(&words)), words);
-        assert_eq!(place_of(Table::Sticky, 7), 2 << 32 | 7);
     }
 }

@@ -57,8 +57,12 @@ fn all_has_come_when_nothing_of_it_is_under_way_or_lost() {
     let (mut one, mut other) = pair();
     agree(&mut one, &mut other);
     assert!(one.is_due() && one.may_send());
+    one.begun();
+    let first = packet(&mut one, 1);
+    one.emptied(at(0));
+    assert!(!one.is_due() && !one.has_whole(), "not everything was looked at");
+    let second = packet(&mut one, 2);
     one.noted();
-    let (first, second) = (packet(&mut one, 1), packet(&mut one, 2));
     one.emptied(at(0));
     assert!(!one.has_whole());
     // The first one is lost.
@@ -104,9 +108,11 @@ fn only_the_processes_of_now_are_believed() {
 fn a_silent_member_holds_back_and_nothing_is_kept_for_it() {
     let (mut one, mut other) = pair();
     agree(&mut one, &mut other);
+    one.begun();
     one.noted();
     let mut sent = 0;
     while one.may_send() {
+        assert_eq!(one.has_room_for_old(), sent < super::super::window::WINDOW as u64 / 2);
         packet(&mut one, sent);
         sent += 1;
     }
