@@ -12,14 +12,17 @@
 )]
 
 mod both;
+mod clients;
 mod elsewhere;
 mod failing;
 mod figures;
+mod full;
 mod gated;
 mod heartbeat;
 mod host;
 mod keepalived;
 mod lag;
+mod lasting;
 mod orders;
 mod replicated;
 mod witness;

@@ -7,8 +7,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use api::types::{ReplicationStatus, Report};
-use lab::net::Namespace;
+use lab::net::{BpfFs, Namespace};
 use lab::origin::{Kind, Options, Origin};
+use tests::e2e::balancer::program;
+use tests::e2e::place::said;
 use tests::e2e::process::Process;
 use tests::e2e::{tools, wait};
 use tests::skip::skip;
@@ -18,12 +20,16 @@ use super::world::{First, Second, V4, V6, Version, Who, World};
 
 const GROUP: &str = "advertise = \"300ms\"\npreempt = false";
 const SECRET: &str = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
-/// The ports of the services, and which hears of affinity too.
-const NAT: u16 = 81;
+/// The ports of the services, and of that of `mac` whose clients keep their servers.
+pub const NAT: u16 = 81;
 pub const MAC: u16 = 8080;
+pub const TUNNEL: u16 = 8083;
+const STICKY: u16 = 8085;
+/// Where servers listen.
+pub const PORTS: [u16; 3] = [MAC, TUNNEL, STICKY];
 /// The last parts of the second server's and of the return addresses.
 const SERVERS: [u8; 2] = [50, 51];
-const BACK: u8 = 60;
+pub const BACK: u8 = 60;
 
 /// Connections of each service and family in each step.
 fn many() -> usize {
@@ -33,17 +39,29 @@ fn many() -> usize {
 
 pub struct Pair {
     pub world: World,
-    _server: Namespace,
-    _origin: Origin,
+    /// The second server.
+    pub server: Namespace,
+    /// What listens there.
+    pub origins: Vec<Origin>,
+    _origins: Vec<Origin>,
+    _pins: BpfFs,
 }
 
-/// Two members, none of them begun, with two servers behind `nat` and `mac` in both families.
+/// Two members, none of them begun, with two servers behind each method in both families.
 pub fn wire(more: &str) -> Pair {
     let mut world = World::new(GROUP);
     let server = host(&world.hub, "server", SERVERS[1], "server2");
-    let listen = SocketAddr::from(([0u16; 8], 8080));
-    let options = Options { listen, ..Options::new("server2", Kind::Http { body: 128 }) };
-    let origin = server.within(|| Origin::start(options)).unwrap().unwrap();
+    let at = |namespace: &Namespace, name: &str, port: u16| {
+        let listen = SocketAddr::from(([0u16; 8], port));
+        let options = Options { listen, ..Options::new(name, Kind::Http { body: 128 }) };
+        namespace.within(|| Origin::start(options)).unwrap().unwrap()
+    };
+    let first = [TUNNEL, STICKY].map(|port| at(&world.server, "server", port));
+    let origins = PORTS.map(|port| at(&server, "server2", port));
+    let pins = BpfFs::mount().unwrap();
+    for one in [&world.server, &server] {
+        unpack(one, &pins);
+    }
     for one in [&world.server, &server] {
         let rows = ["all/arp_ignore", "eth0/arp_ignore"].map(|row| format!("net/ipv4/conf/{row}"));
         one.set(&[(&rows[0], "1"), (&rows[1], "1"), ("net/ipv4/conf/all/arp_announce", "2")])
@@ -69,24 +87,39 @@ pub fn wire(more: &str) -> Pair {
             world.only[at].push((version, also));
         }
     }
-    Pair { world, _server: server, _origin: origin }
+    Pair { world, server, origins: origins.into(), _origins: first.into(), _pins: pins }
+}
+
+/// A server takes what comes wrapped.
+fn unpack(server: &Namespace, pins: &BpfFs) {
+    let mut command = server.command(program());
+    command.args(["decap", "load", "--interface", "eth0", "--mode", "generic", "--pins"]);
+    command.arg(pins.path().join(server.name()));
+    let said = said(command);
+    assert_eq!(said.code, 0, "{said:?}");
 }
 
 fn services(more: &str) -> String {
     let mut text = String::new();
-    for (version, name) in [(V4, 4), (V6, 6)] {
-        let servers =
-            SERVERS.map(|last| format!("\"{}\"", SocketAddr::new(version.host(last), 8080)));
-        let (shared, servers) = (version.shared(), servers.join(", "));
-        let listen = |port| SocketAddr::new(shared, port);
-        text.push_str(&format!(
-            "[service.nat{name}]\nlisten = \"{}\"\nforward = \"nat\"\npool = \"nat{name}\"\n{more}\n\
-             [pool.nat{name}]\nservers = [{servers}]\n\
-             [service.mac{name}]\nlisten = \"{}\"\nforward = \"mac\"\npool = \"mac{name}\"\n{more}\n\
-             [pool.mac{name}]\nservers = [{servers}]\n",
-            listen(NAT),
-            listen(MAC),
-        ));
+    for (version, family) in [(V4, 4), (V6, 6)] {
+        let shared = version.shared();
+        for (name, forward, port, own) in [
+            ("nat", "nat", NAT, ""),
+            ("mac", "mac", MAC, ""),
+            ("tunnel", "tunnel", TUNNEL, ""),
+            ("stick", "mac", STICKY, "sticky = \"1h\""),
+        ] {
+            let (listen, to) =
+                (SocketAddr::new(shared, port), if port == NAT { MAC } else { port });
+            let servers =
+                SERVERS.map(|last| format!("\"{}\"", SocketAddr::new(version.host(last), to)));
+            text.push_str(&format!(
+                "[service.{name}{family}]\nlisten = \"{listen}\"\nforward = \"{forward}\"\n\
+                 pool = \"{name}{family}\"\n{own}\n{more}\n\
+                 [pool.{name}{family}]\nservers = [{}]\n",
+                servers.join(", "),
+            ));
+        }
     }
     text
 }
@@ -117,7 +150,7 @@ pub fn until_follows(world: &World) {
 }
 
 /// Connections that a member has in its tables, of every service that forwards packets.
-fn flows(world: &mut World, who: Who) -> usize {
+pub fn flows(world: &mut World, who: Who) -> usize {
     let said = world.verb(who, &["report", "--json"]);
     let report: Report = serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{said:?}"));
     let services = report.packets.map(|packets| packets.services).unwrap_or_default();
@@ -125,50 +158,57 @@ fn flows(world: &mut World, who: Who) -> usize {
 }
 
 /// A connection of a client, and where it leads.
-struct Talk {
+pub struct Talk {
     stream: TcpStream,
-    to: SocketAddr,
+    /// Where it leads.
+    pub to: SocketAddr,
 }
 
 impl Talk {
-    fn open(client: &Namespace, to: SocketAddr) -> Option<Talk> {
-        let time = Duration::from_secs(5);
-        let stream = client.within(|| TcpStream::connect_timeout(&to, time)).unwrap().ok()?;
-        stream.set_read_timeout(Some(time)).ok()?;
-        let mut talk = Talk { stream, to };
-        talk.asks().then_some(talk)
+    /// A new one on which a request was answered.
+    pub fn open(client: &Namespace, to: SocketAddr) -> Option<Talk> {
+        let mut talk = client.within(|| Talk::connect(to)).unwrap()?;
+        talk.asks().map(|_| talk)
     }
 
-    /// Whether a request on it is answered, whole.
-    fn asks(&mut self) -> bool {
-        let request = b"GET / HTTP/1.1\r\nHost: shared\r\n\r\n";
-        if self.stream.write_all(request).is_err() {
-            return false;
-        }
+    /// A new one from where this runs.
+    pub fn connect(to: SocketAddr) -> Option<Talk> {
+        let time = Duration::from_secs(5);
+        let stream = TcpStream::connect_timeout(&to, time).ok()?;
+        stream.set_read_timeout(Some(time)).ok()?;
+        Some(Talk { stream, to })
+    }
+
+    /// The name of the server that answers a request on it, whole.
+    pub fn asks(&mut self) -> Option<String> {
+        self.stream.write_all(b"GET / HTTP/1.1\r\nHost: shared\r\n\r\n").ok()?;
         let (mut answer, mut part) = (Vec::new(), [0; 2048]);
         loop {
-            match self.stream.read(&mut part) {
-                Ok(0) | Err(_) => return false,
-                Ok(bytes) => answer.extend(&part[..bytes]),
-            }
+            let bytes = self.stream.read(&mut part).ok().filter(|bytes| *bytes > 0)?;
+            answer.extend(&part[..bytes]);
             let head = answer.windows(4).position(|end| end == b"\r\n\r\n");
-            if head.is_some_and(|at| answer.len() >= at + 4 + 128) {
-                return answer.starts_with(b"HTTP/1.1 200");
+            if let Some(head) = head.filter(|at| answer.len() >= at + 4 + 128) {
+                let head = String::from_utf8_lossy(&answer[..head]).to_lowercase();
+                let name = head.lines().find_map(|line| line.strip_prefix("x-origin: "))?;
+                return head.starts_with("http/1.1 200").then(|| name.to_owned());
             }
         }
     }
 }
 
-/// As many connections of each service and family.
-fn open(world: &World) -> Vec<Talk> {
-    let ends = [V4, V6]
-        .map(Version::shared)
-        .into_iter()
-        .flat_map(|ip: IpAddr| [NAT, MAC].map(|port| SocketAddr::new(ip, port)));
+/// Where connections to these ports lead, in both families.
+pub fn ends(ports: &[u16]) -> Vec<SocketAddr> {
+    let ips = [V4, V6].map(Version::shared);
+    let of = |ip: IpAddr| ports.iter().map(move |port| SocketAddr::new(ip, *port));
+    ips.into_iter().flat_map(of).collect()
+}
+
+/// So many connections to each of these ports in each family.
+pub fn open(world: &World, ports: &[u16], each: usize) -> Vec<Talk> {
     let mut talks = Vec::new();
-    for to in ends {
+    for to in ends(ports) {
         wait::until(&format!("{to} answers"), || Talk::open(&world.client, to).is_some());
-        for at in 0..many() {
+        for at in 0..each {
             let talk = Talk::open(&world.client, to);
             talks.push(talk.unwrap_or_else(|| panic!("connection {at} to {to}")));
         }
@@ -176,10 +216,19 @@ fn open(world: &World) -> Vec<Talk> {
     talks
 }
 
+/// The servers that answer new connections of a client that keeps its server, in both families.
+fn kept(world: &World) -> [String; 2] {
+    [V4, V6].map(|version| {
+        let to = SocketAddr::new(version.shared(), STICKY);
+        let ask = || Talk::open(&world.client, to).and_then(|mut talk| talk.asks());
+        wait::some(&format!("{to} answers"), ask)
+    })
+}
+
 /// Every connection goes on.
-fn go_on(talks: &mut [Talk], what: &str) {
+pub fn go_on(talks: &mut [Talk], what: &str) {
     let all = talks.len();
-    let broken = talks.iter_mut().filter_map(|talk| (!talk.asks()).then_some(talk.to));
+    let broken = talks.iter_mut().filter_map(|talk| talk.asks().is_none().then_some(talk.to));
     let broken: Vec<SocketAddr> = broken.collect();
     println!("proof: {what}: {} of {all} connections broken", broken.len());
     assert!(broken.is_empty(), "{what}: {broken:?}");
@@ -200,21 +249,20 @@ fn connections_outlive_the_member_that_began_them() {
     let mut pair = wire("");
     let world = &mut pair.world;
     begin(world, First, "active");
-    let mut talks = open(world);
+    let mut talks = open(world, &[NAT, MAC, TUNNEL], many());
     join_under_load(world);
-    talks.extend(open(world));
+    talks.extend(open(world, &[NAT, MAC, TUNNEL], many()));
     let all = talks.len();
-    wait::until("the other member has every connection", || flows(world, Second) >= all);
-    for word in ["front4", "front6"] {
-        let said = world.verb(Second, &["takeover", word]);
-        assert_eq!(said.code, 0, "{said:?}");
-    }
-    for version in [V4, V6] {
-        world.until(Second, version, "active");
-        world.until(First, version, "standby");
-    }
+    let keeps = kept(world);
+    // What is told after its client was: then that has come, too.
+    assert_eq!(kept(world), keeps, "a client that keeps its server");
+    wait::until("the other member has every connection", || flows(world, Second) >= all + 4);
+    hand_over(world);
     go_on(&mut talks, "a planned hand-over to a member that joined under load");
-    talks.extend(open(world));
+    for at in 0..4 {
+        assert_eq!(kept(world), keeps, "new connection {at} of a client that keeps its server");
+    }
+    talks.extend(open(world, &[NAT, MAC, TUNNEL], many()));
     let all = talks.len();
     wait::until("the first member has every connection", || flows(world, First) >= all);
     world.unplug_power(Second);
@@ -244,8 +292,20 @@ fn reported(world: &mut World) {
     }
 }
 
+/// The second member takes everything over.
+pub fn hand_over(world: &mut World) {
+    for version in [V4, V6] {
+        let said = world.verb(Second, &["takeover", version.group()]);
+        assert_eq!(said.code, 0, "{said:?}");
+    }
+    for version in [V4, V6] {
+        world.until(Second, version, "active");
+        world.until(First, version, "standby");
+    }
+}
+
 /// The second member begins while connections come and go, and waits for those that are there.
-fn join_under_load(world: &mut World) {
+pub fn join_under_load(world: &mut World) {
     let mut load = world.client.command(tools::program("sh"));
     let url = format!("http://{}:{NAT}/", V4.shared());
     load.arg("-c").arg(format!("while :; do curl -s -o /dev/null --max-time 2 {url}; done"));
@@ -264,6 +324,6 @@ fn a_service_that_is_not_replicated_is_not_told_of() {
     let world = &mut pair.world;
     begin(world, First, "active");
     begin(world, Second, "standby");
-    assert!(!open(world).is_empty());
+    assert!(!open(world, &[NAT, MAC, TUNNEL], many()).is_empty());
     assert_eq!((replication(world, First), flows(world, Second)), (None, 0));
 }

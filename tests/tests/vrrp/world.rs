@@ -116,7 +116,7 @@ pub struct World {
     /// Where they are answered.
     pub server: Namespace,
     /// Where requests come from.
-    pub client: Namespace,
+    pub client: std::sync::Arc<Namespace>,
     /// Where the bridge is.
     pub hub: Namespace,
     /// Lines of each group.
@@ -136,7 +136,7 @@ impl World {
     pub fn new(group: &str) -> World {
         let hub = Namespace::new("hub").unwrap();
         hub.ip("link add br0 type bridge mcast_snooping 0\nlink set br0 up\n").unwrap();
-        let client = host(&hub, "client", CLIENT, "client");
+        let client = std::sync::Arc::new(host(&hub, "client", CLIENT, "client"));
         let server = host(&hub, "server", SERVER, "server");
         let listen = SocketAddr::from(([0u16; 8], 8080));
         let options = Options { listen, ..Options::new("server", Kind::Http { body: 128 }) };
