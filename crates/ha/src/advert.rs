@@ -15,7 +15,8 @@ pub const PROTOCOL: u8 = 112;
 pub const GROUP_V4: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 18);
 /// Where advertisements go, IPv6.
 pub const GROUP_V6: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x12);
-/// Every advertisement arrives with it, for a router would have taken one off (RFC 9568 §5.1.1.3, §5.1.2.3).
+/// Every advertisement to everybody arrives with it, for a router would have taken one off (RFC 9568 §5.1.1.3,
+/// §5.1.2.3).
 pub const HOPS: u8 = 255;
 /// The priority of a member that gives up.
 pub const RESIGNED: u8 = 0;
@@ -66,6 +67,13 @@ pub struct Envelope {
     pub hops: u8,
 }
 
+impl Envelope {
+    /// Whether it came from this link, as far as can be seen.
+    pub fn is_near(&self) -> bool {
+        self.hops == HOPS
+    }
+}
+
 defects! {
     /// What is wrong with a packet of protocol 112.
     pub enum Defect;
@@ -102,12 +110,14 @@ impl fmt::Display for Version {
     }
 }
 
-/// Reads what follows the IP header. Bytes behind a version 3 message are not part of it and are refused.
+/// Reads what follows the IP header. Bytes behind a version 3 message are not part of it and are refused. What was sent to
+/// one member alone, of which no RFC speaks, may have passed routers, and some senders give it the hop limit of any other
+/// packet: whether that is taken is the group's to say.
 ///
 /// # Errors
 /// What is wrong with it, the first that is found in the order of RFC 9568 §7.1.
 pub fn parse(bytes: &[u8], envelope: &Envelope) -> Result<Advert, Defect> {
-    if envelope.hops != HOPS {
+    if envelope.destination.is_multicast() && !envelope.is_near() {
         return Err(Defect::Hops);
     }
     let head = bytes.first_chunk::<HEAD>().ok_or(Defect::Short)?;

@@ -1,36 +1,114 @@
-//! How long the address does not answer after a crash: measured and printed, not judged.
+//! How long the address does not answer after a crash, and after the same crash of a keepalived: measured and printed,
+//! not judged.
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use lab::origin::{Kind, Options, Origin};
 use tests::e2e::wait;
 use tests::skip::skip;
 
-use super::world::{First, Second, V4, V6, Version, World};
+use super::keepalived::{Keepalived, until_has};
+use super::world::{First, Second, V4, V6, Version, Who, World};
 
 /// How long one attempt to connect may take.
 const ATTEMPT: Duration = Duration::from_millis(20);
+/// Milliseconds between advertisements.
+const EVERY: [(u32, Version); 4] = [(100, V4), (100, V6), (50, V4), (50, V6)];
+
+fn rootless() -> bool {
+    let rootless = !rustix::process::geteuid().is_root();
+    if rootless {
+        skip("namespaces need root");
+    }
+    rootless
+}
 
 #[test]
 fn the_address_answers_again_after_a_crash() {
-    if !rustix::process::geteuid().is_root() {
-        return skip("namespaces need root");
+    if rootless() {
+        return;
     }
-    for (advertise, version) in [(100, V4), (100, V6), (50, V4)] {
+    for (advertise, version) in EVERY {
         let mut world = World::open(&format!("advertise = \"{advertise}ms\""));
         world.serves(version);
-        let (gap, attempts) = gap(&mut world, version);
-        println!(
-            "proof: {} answers again {} ms after a crash, advertisements every {advertise} ms, {attempts} attempts",
-            version.shared(),
-            gap.as_millis(),
-        );
+        let crash = |world: &mut World| {
+            world.kill9(First);
+            Instant::now()
+        };
+        let taken = |world: &World| world.until(Second, version, "active");
+        let gap = gap(&mut world, version, crash, taken);
+        tell("steelyard", "kill -9", (advertise, version), gap);
     }
 }
 
-/// The time between the crash and the first connection at the other member.
-fn gap(world: &mut World, version: Version) -> (Duration, u64) {
+#[test]
+fn the_address_answers_again_after_a_machine_is_gone() {
+    if rootless() {
+        return;
+    }
+    for (advertise, version) in EVERY {
+        let mut world = World::open(&format!("advertise = \"{advertise}ms\""));
+        world.serves(version);
+        let taken = |world: &World| world.until(Second, version, "active");
+        let gap = gap(&mut world, version, gone, taken);
+        tell("steelyard", "machine gone", (advertise, version), gap);
+    }
+}
+
+#[test]
+fn the_address_answers_again_after_a_machine_with_keepalived_is_gone() {
+    if rootless() {
+        return;
+    }
+    for (advertise, version) in EVERY {
+        let mut world = World::new("");
+        let seconds = f64::from(advertise) / 1000.0;
+        let start = |who: Who| {
+            let listen = SocketAddr::from(([0u16; 8], 80));
+            let options = Options { listen, ..Options::new("beside", Kind::Http { body: 128 }) };
+            let origin = world.namespace(who).within(|| Origin::start(options));
+            let lines = |_: Version| format!(" version 3\n advert_int {seconds}\n");
+            (Keepalived::with(&world, who, lines), origin.unwrap().unwrap())
+        };
+        let both = [First, Second].map(start);
+        until_has(&world, First, version, true);
+        until_has(&world, Second, version, false);
+        world.until_answers(version, &[First]);
+        world.serves(version);
+        let taken = |world: &World| until_has(world, Second, version, true);
+        let gap = gap(&mut world, version, gone, taken);
+        tell("keepalived", "machine gone", (advertise, version), gap);
+        for (keepalived, _) in both {
+            keepalived.stop();
+        }
+    }
+}
+
+/// The first member's machine is gone as far as anybody can see.
+fn gone(world: &mut World) -> Instant {
+    world.hub.ip("link set p1 down\n").unwrap();
+    Instant::now()
+}
+
+fn tell(program: &str, what: &str, of: (u32, Version), gap: (Duration, u64)) {
+    let ((advertise, version), (gap, attempts)) = (of, gap);
+    println!(
+        "proof: {program}, {what}: {} answers again after {} ms, advertisements every {advertise} ms, \
+         {attempts} attempts",
+        version.shared(),
+        gap.as_millis(),
+    );
+}
+
+/// The time between the crash and the first connection at the other member, and how often that was tried.
+fn gap(
+    world: &mut World,
+    version: Version,
+    crash: impl FnOnce(&mut World) -> Instant,
+    taken: impl FnOnce(&World),
+) -> (Duration, u64) {
     let address = SocketAddr::new(version.shared(), 80);
     let client = world.client.file();
     let done = AtomicBool::new(false);
@@ -44,8 +122,8 @@ fn gap(world: &mut World, version: Version) -> (Duration, u64) {
             let begun = Instant::now();
             while begun.elapsed() < wait::DEADLINE {
                 attempts += 1;
-                let connected = TcpStream::connect_timeout(&address, ATTEMPT).is_ok();
-                if connected && done.load(Ordering::Acquire) {
+                let crashed = done.load(Ordering::Acquire);
+                if TcpStream::connect_timeout(&address, ATTEMPT).is_ok() && crashed {
                     again = Some(Instant::now());
                     break;
                 }
@@ -53,10 +131,9 @@ fn gap(world: &mut World, version: Version) -> (Duration, u64) {
             (attempts, again)
         });
         wait::until("a first connection", || world.answerers(version).contains(&First));
-        world.kill9(First);
-        let crash = Instant::now();
+        let crash = crash(world);
         done.store(true, Ordering::Release);
-        world.until(Second, version, "active");
+        taken(world);
         let (attempts, again) = connecting.join().unwrap();
         (again.expect("it answers again").duration_since(crash), attempts)
     })

@@ -1,58 +1,133 @@
-//! Beside keepalived: either may be the better one, either may fail, over both versions of IP.
+//! Beside keepalived: either may be the better one, either may fail, over both versions of IP, with the older version of
+//! VRRP, and where each is told of the other instead of the multicast group.
 
-use std::path::PathBuf;
-
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
+use tests::e2e::balancer::is_long;
 use tests::e2e::process::Process;
 use tests::e2e::{tools, wait};
 use tests::skip::skip;
 
 use super::world::{First, Second, V4, V6, Version, Who, World};
 
+/// How the members speak to each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Speech {
+    /// To the multicast group, version 3 of VRRP.
+    Group,
+    /// To each other alone.
+    Unicast,
+    /// Version 2 of VRRP, which has IPv4 and whole seconds alone; with IPv6 version 3.
+    Old,
+    /// Both.
+    OldUnicast,
+}
+
+use Speech::{Group, Old, OldUnicast, Unicast};
+
+impl Speech {
+    fn is_old(self, version: Version) -> bool {
+        version == V4 && matches!(self, Old | OldUnicast)
+    }
+
+    fn is_unicast(self) -> bool {
+        matches!(self, Unicast | OldUnicast)
+    }
+
+    /// Between two advertisements, as keepalived has it.
+    fn every(self, version: Version) -> &'static str {
+        if self.is_old(version) { "1" } else { "0.3" }
+    }
+
+    /// Lines of a group of ours.
+    fn ours(self, who: Who, version: Version) -> String {
+        let old = self.is_old(version);
+        let mut lines = if old { "version = 2\n" } else { "advertise = \"300ms\"\n" }.to_owned();
+        if self.is_unicast() {
+            let [source, peer] = [who, who.other()].map(|who| version.host(who.host()));
+            lines.push_str(&format!("source = \"{source}\"\npeers = \"{peer}\"\n"));
+        }
+        lines
+    }
+
+    /// Lines of an instance of theirs.
+    fn theirs(self, who: Who, version: Version) -> String {
+        let number = if self.is_old(version) { 2 } else { 3 };
+        let mut lines = format!(" version {number}\n advert_int {}\n", self.every(version));
+        if self.is_unicast() {
+            let [source, peer] = [who, who.other()].map(|who| version.host(who.host()));
+            lines.push_str(&format!(" unicast_src_ip {source}\n unicast_peer {{\n  {peer}\n }}\n"));
+        }
+        lines
+    }
+}
+
 /// A keepalived that shares the same addresses in the same groups.
-struct Keepalived(Process);
+pub struct Keepalived(Process);
 
 impl Keepalived {
-    fn start(world: &World, who: Who) -> Keepalived {
+    fn start(world: &World, who: Who, speech: Speech) -> Keepalived {
+        Keepalived::with(world, who, |version| speech.theirs(who, version))
+    }
+
+    /// With these lines of each instance.
+    pub fn with(world: &World, who: Who, lines: impl Fn(Version) -> String) -> Keepalived {
         let mut text = "global_defs {\n vrrp_version 3\n}\n".to_owned();
         for version in [V4, V6] {
             text.push_str(&format!(
-                "vrrp_instance {} {{\n state BACKUP\n interface eth0\n virtual_router_id 51\n priority {}\n \
-                 advert_int 0.3\n virtual_ipaddress {{\n  {}\n }}\n}}\n",
+                "vrrp_instance {} {{\n state BACKUP\n interface eth0\n virtual_router_id 51\n priority {}\n{} \
+                 virtual_ipaddress {{\n  {}\n }}\n}}\n",
                 version.group(),
                 who.priority(),
+                lines(version),
                 version.shared(),
             ));
         }
         let dir = world.dir(who);
         let file = dir.write("keepalived.conf", text);
-        let pid = |name: &str| -> PathBuf { dir.join(name) };
         let mut command = world.namespace(who).command(tools::program("keepalived"));
         command.args(["--vrrp", "--dont-fork", "--log-console", "--log-detail", "-f"]).arg(file);
-        command.arg("-p").arg(pid("k.pid")).arg("-r").arg(pid("v.pid"));
+        command.arg("-p").arg(dir.join("k.pid")).arg("-r").arg(dir.join("v.pid"));
         Keepalived(Process::start(command))
     }
 
-    fn stop(mut self) {
+    /// Ends it, well.
+    pub fn stop(mut self) {
         self.0.signal(Signal::TERM);
         self.0.wait();
     }
 }
 
+impl Keepalived {
+    /// SIGKILL to all of it, which leaves the addresses.
+    fn kill9(mut self, world: &World, who: Who) {
+        let child = std::fs::read_to_string(world.dir(who).join("v.pid")).unwrap();
+        let child = child.trim().parse().ok().and_then(Pid::from_raw).unwrap();
+        // Whoever would begin another one, or tell it to end well, is kept from that.
+        self.0.signal(Signal::STOP);
+        rustix::process::kill_process(child, Signal::KILL).unwrap();
+        self.0.signal(Signal::KILL);
+        self.0.wait();
+    }
+}
+
 /// Waits until keepalived has the address, or has not.
-fn until_has(world: &World, who: Who, version: Version, has: bool) {
+pub fn until_has(world: &World, who: Who, version: Version, has: bool) {
     wait::until(&format!("keepalived has {}: {has}", version.shared()), || {
         world.has(who, version) == has
     });
 }
 
-fn both_ways(ours: Who, theirs: Who) {
+fn both_ways(ours: Who, speech: Speech) {
     if !rustix::process::geteuid().is_root() {
         return skip("namespaces need root");
     }
-    let mut world = World::new("advertise = \"300ms\"");
+    let theirs = ours.other();
+    let mut world = World::new("");
+    for version in [V4, V6] {
+        world.only[usize::from(ours == Second)].push((version, speech.ours(ours, version)));
+    }
     world.start(ours);
-    let keepalived = Keepalived::start(&world, theirs);
+    let keepalived = Keepalived::start(&world, theirs, speech);
     let (better, worse) = (First, Second);
     let state = |who: Who| if who == better { "active" } else { "standby" };
     for version in [V4, V6] {
@@ -75,7 +150,7 @@ fn both_ways(ours: Who, theirs: Who) {
             world.until_answers(version, &[worse]);
             world.serves(version);
         }
-        let keepalived = Keepalived::start(&world, theirs);
+        let keepalived = Keepalived::start(&world, theirs, speech);
         for version in [V4, V6] {
             world.until(ours, version, "standby");
             world.until_answers(version, &[better]);
@@ -96,10 +171,57 @@ fn both_ways(ours: Who, theirs: Who) {
 
 #[test]
 fn ours_is_the_better_one() {
-    both_ways(First, Second);
+    both_ways(First, Group);
 }
 
 #[test]
 fn keepalived_is_the_better_one() {
-    both_ways(Second, First);
+    both_ways(Second, Group);
+}
+
+#[test]
+fn ours_is_the_better_one_of_two_that_speak_to_each_other_alone() {
+    both_ways(First, Unicast);
+}
+
+#[test]
+fn keepalived_is_the_better_one_of_two_that_speak_to_each_other_alone() {
+    both_ways(Second, Unicast);
+}
+
+#[test]
+fn ours_is_the_better_one_with_the_older_version() {
+    both_ways(First, Old);
+}
+
+#[test]
+fn keepalived_is_the_better_one_with_the_older_version() {
+    both_ways(Second, Old);
+}
+
+#[test]
+fn either_is_the_better_one_with_the_older_version_and_to_each_other_alone() {
+    if is_long() {
+        both_ways(First, OldUnicast);
+        both_ways(Second, OldUnicast);
+    }
+}
+
+#[test]
+fn a_killed_keepalived_leaves_two_holders_as_ours_does_not() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("namespaces need root");
+    }
+    let mut world = World::new("advertise = \"300ms\"");
+    let keepalived = Keepalived::start(&world, First, Group);
+    for version in [V4, V6] {
+        until_has(&world, First, version, true);
+    }
+    world.start(Second);
+    world.until(Second, V4, "standby");
+    keepalived.kill9(&world, First);
+    for version in [V4, V6] {
+        world.until(Second, version, "active");
+        world.until_answers(version, &[First, Second]);
+    }
 }

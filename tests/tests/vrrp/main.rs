@@ -25,5 +25,6 @@ mod lag;
 mod lasting;
 mod orders;
 mod replicated;
+mod who;
 mod witness;
 mod world;

@@ -18,85 +18,11 @@ use tests::e2e::wait;
 use tokio::runtime::{Builder, Runtime};
 
 use super::host::host;
+pub use super::who::{First, Second, V4, V6, Version, Who};
 
 /// The last parts of the hosts' addresses.
 const SERVER: u8 = 50;
 const CLIENT: u8 = 100;
-/// The last part of the shared ones.
-pub const SHARED: u8 = 10;
-
-/// One of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Who {
-    /// Priority 150.
-    First,
-    /// Priority 100.
-    Second,
-}
-
-pub use Who::{First, Second};
-
-/// A version of the Internet protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
-    /// 4.
-    V4,
-    /// 6.
-    V6,
-}
-
-pub use Version::{V4, V6};
-
-impl Version {
-    /// The address with this last part.
-    pub fn host(self, last: u8) -> IpAddr {
-        match self {
-            V4 => IpAddr::from([10, 9, 0, last]),
-            V6 => format!("fd09::{last}").parse().unwrap(),
-        }
-    }
-
-    /// The shared one.
-    pub fn shared(self) -> IpAddr {
-        self.host(SHARED)
-    }
-
-    /// The group's name.
-    pub fn group(self) -> &'static str {
-        match self {
-            V4 => "front4",
-            V6 => "front6",
-        }
-    }
-}
-
-impl Who {
-    /// The last part of its address.
-    pub fn host(self) -> u8 {
-        self.number()
-    }
-
-    fn number(self) -> u8 {
-        match self {
-            First => 1,
-            Second => 2,
-        }
-    }
-
-    /// Its port at the bridge.
-    pub fn port(self) -> String {
-        format!("p{}", self.number())
-    }
-
-    /// Its priority.
-    pub fn priority(self) -> u8 {
-        match self {
-            First => 150,
-            Second => 100,
-        }
-    }
-}
-
 /// A member's machine and what runs there.
 pub struct Member {
     /// Its network.
@@ -121,6 +47,8 @@ pub struct World {
     pub hub: Namespace,
     /// Lines of each group.
     group: String,
+    /// Who is the better one of one family is the worse one of the other.
+    pub crossed: bool,
     /// Lines of single groups of a member.
     pub only: [Vec<(Version, String)>; 2],
     /// The last lines of each member's file, and those of its packet plane.
@@ -166,6 +94,7 @@ impl World {
             client,
             hub,
             group,
+            crossed: false,
             only: Default::default(),
             tail,
             plane,
@@ -237,11 +166,12 @@ impl World {
             SocketAddr::new(V4.host(SERVER), 8080),
         );
         for version in [V4, V6] {
+            let crossed = self.crossed && version == V6;
             text.push_str(&format!(
                 "[vrrp.{}]\ninterface = \"eth0\"\nid = 51\naddresses = \"{}\"\npriority = {}\n{}\n",
                 version.group(),
                 version.shared(),
-                who.priority(),
+                if crossed { who.other() } else { who }.priority(),
                 self.group,
             ));
             let only = self.only[usize::from(who.number() - 1)].iter();
@@ -350,7 +280,8 @@ impl World {
         self.hub.ip(&format!("link show {}\n", who.port())).is_ok_and(up)
     }
 
-    fn ask(&self, ip: IpAddr) {
+    /// The client sends there what nobody answers, for what comes of it on the link.
+    pub fn ask(&self, ip: IpAddr) {
         let any: IpAddr = if ip.is_ipv4() { [0; 4].into() } else { [0u16; 8].into() };
         self.client
             .within(|| {

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use ha::advert::{Advert, GROUP_V4, GROUP_V6, Version, emit};
+use ha::advert::{Advert, Defect, Envelope, GROUP_V4, GROUP_V6, Version, emit};
 use ha::double::Doubles;
 use ha::machine::{Action, Machine, Refused, State, Why};
 use ha::settings::Settings;
@@ -235,12 +235,17 @@ impl Group {
     }
 
     /// An advertisement of this group arrived.
-    pub async fn receive(&mut self, source: IpAddr, advert: &Advert, tools: &mut Tools<'_>) {
+    pub async fn receive(&mut self, from: &Envelope, advert: &Advert, tools: &mut Tools<'_>) {
+        let source = from.source;
         if self.ground.as_ref().is_some_and(|ground| ground.source == source) {
             return self.count("own-address");
         }
         if !self.config.hears(source) {
             return self.count("source-not-allowed");
+        }
+        // Members that were named may be behind routers.
+        if !from.is_near() && self.config.peers.is_empty() {
+            return self.count(Defect::Hops.name());
         }
         let mut actions = Vec::new();
         self.machine.receive(alive::now(), source, advert, &mut actions);

@@ -292,7 +292,7 @@ impl Life {
         };
         let Some(mut group) = self.groups.remove(&name) else { return };
         if let Some(mut tools) = self.tools() {
-            group.receive(envelope.source, advert, &mut tools).await;
+            group.receive(envelope, advert, &mut tools).await;
         }
         self.groups.insert(name, group);
     }

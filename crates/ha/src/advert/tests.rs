@@ -64,6 +64,9 @@ fn each_defect_has_its_name() {
     }
     let far = Envelope { hops: 254, ..V4 };
     assert_eq!(parse(&bytes(Version::Three), &far), Err(Defect::Hops));
+    let alone = Envelope { destination: [192, 0, 2, 2].into(), ..far };
+    let sent = emit(&parse(&bytes(Version::Three), &V4).unwrap(), alone.source, alone.destination);
+    assert!(parse(&sent, &alone).is_ok() && !alone.is_near(), "to one member alone");
 }
 
 #[test]
