@@ -36,7 +36,7 @@ fn keys(world: &World, who: Who, text: &str, mode: u32) {
 
 /// A second bridge, and a link to it for each member; their heartbeats, which are not begun. The first path is over the
 /// service network.
-fn wire(group: &str, more: &str) -> World {
+pub fn wire(group: &str, more: &str) -> World {
     let mut world = World::new(group);
     world.hub.ip("link add br1 type bridge mcast_snooping 0\nlink set br1 up\n").unwrap();
     for who in [First, Second] {
@@ -88,7 +88,8 @@ fn beats(world: &World, who: Who) -> Option<HeartbeatStatus> {
     world.whole_status(who)?.heartbeats.into_iter().next()
 }
 
-fn until_beats(world: &World, who: Who, what: &str, so: impl Fn(&HeartbeatStatus) -> bool) {
+/// Waits until a member's heartbeat is so.
+pub fn until_beats(world: &World, who: Who, what: &str, so: impl Fn(&HeartbeatStatus) -> bool) {
     let mut last = None;
     wait::until(&format!("the heartbeat of {who:?}: {what}"), || {
         last = beats(world, who);

@@ -27,4 +27,5 @@ mod orders;
 mod replicated;
 mod who;
 mod witness;
+mod working;
 mod world;
