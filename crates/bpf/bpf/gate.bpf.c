@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
 /* The dead man's gate: an address that is shared with another machine is answered for only while its holder lives.
  * User space says until when; past that nothing to or from the address passes, neither packets nor ARP nor neighbour
- * discovery, although the kernel still has the address. Other addresses are no business of this program. */
+ * discovery, although the kernel still has the address; nor anything with the link address of a virtual router. Other
+ * addresses are no business of this program. */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <bpf/bpf_endian.h>
@@ -10,6 +11,11 @@
 /* `TCX_NEXT` and `TCX_DROP` of linux/bpf.h, which older headers do not have. */
 #define NEXT -1
 #define DROP 2
+
+/* The virtual router's link address begins with 00:00:5e:00 (RFC 9568 section 7.3). As an address it is its six bytes behind
+ * ten of zero, which no host has. */
+#define ROUTER_LOW 0x5e000000
+#define ROUTER_MASK 0xffff0000
 
 /* Offsets in a frame without tags: the kernel keeps them beside it. */
 #define ARP_SENDER (ETH_HLEN + 14)
@@ -72,6 +78,18 @@ static __always_inline int stale_v6(struct __sk_buff *skb, __u32 offset)
 	return !bpf_skb_load_bytes(skb, offset, &at, sizeof(at)) && stale(&at);
 }
 
+/* Whether it goes out in the name of a virtual router that another machine is by now. */
+static __always_inline int stale_router(struct __sk_buff *skb)
+{
+	struct address at = {.word = {0, 0, 0, 0}};
+
+	if (bpf_skb_load_bytes(skb, ETH_ALEN, (__u8 *)&at + sizeof(at) - ETH_ALEN, ETH_ALEN))
+		return 0;
+	if (at.word[2] || (at.word[3] & bpf_htonl(ROUTER_MASK)) != bpf_htonl(ROUTER_LOW))
+		return 0;
+	return stale(&at);
+}
+
 static __always_inline int closed(__u32 why)
 {
 	__u64 *count = bpf_map_lookup_elem(&shut, &why);
@@ -112,6 +130,8 @@ int gate_in(struct __sk_buff *skb)
 SEC("tcx/egress")
 int gate_out(struct __sk_buff *skb)
 {
+	if (stale_router(skb))
+		return closed(SHUT_OUT);
 	switch (skb->protocol) {
 	case bpf_htons(ETH_P_ARP):
 		return stale_v4(skb, ARP_SENDER) ? closed(SHUT_RESOLUTION) : NEXT;

@@ -14,6 +14,7 @@ mod mouth;
 pub mod order;
 pub mod replica;
 mod scout;
+mod seat;
 mod task;
 mod tell;
 pub mod view;

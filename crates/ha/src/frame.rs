@@ -1,8 +1,9 @@
-//! Frames on Ethernet: what announces an address or asks for it, and advertisements as they arrive. It sends and receives nothing.
+//! Frames on Ethernet: what announces an address or asks for it, and advertisements as they arrive and as a virtual router
+//! sends them. It sends and receives nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::advert::{Envelope, PROTOCOL};
+use crate::advert::{Envelope, GROUP_V4, GROUP_V6, HOPS, PROTOCOL};
 use crate::sum;
 
 /// An address of a link.
@@ -17,6 +18,11 @@ const TYPE_V4: [u8; 2] = [0x08, 0x00];
 const TYPE_V6: [u8; 2] = [0x86, 0xdd];
 const TYPE_ARP: [u8; 2] = [0x08, 0x06];
 const ICMP_V6: u8 = 58;
+/// Where frames to the group of VRRP go (RFC 1112 §6.4, RFC 2464 §7).
+const GROUP_LINK_V4: Link = [0x01, 0, 0x5e, 0, 0, 18];
+const GROUP_LINK_V6: Link = [0x33, 0x33, 0, 0, 0, 0x12];
+/// Internetwork control (RFC 2474 §4.2.2.2), as routing protocols have it.
+pub const CONTROL: u8 = 0xc0;
 /// Override: what a neighbour knows is replaced (RFC 4861 §4.4).
 const OVERRIDE: u8 = 0x20;
 
@@ -106,6 +112,35 @@ pub fn says_where(frame: &[u8]) -> Option<(IpAddr, Link)> {
     let option = packet.get(64..72).filter(|option| option[..2] == [2, 1]);
     let link = option.map_or(&frame[6..12], |option| &option[2..8]);
     Some((target.into(), link.try_into().ok()?))
+}
+
+/// An advertisement to everybody that comes from this link address, not from the interface's (RFC 9568 §7.2).
+pub fn advertisement(advert: &[u8], source: IpAddr, link: Link) -> Vec<u8> {
+    let length = |more: usize| u16::try_from(advert.len() + more).unwrap_or(u16::MAX).to_be_bytes();
+    let mut out;
+    match source {
+        IpAddr::V4(v4) => {
+            out = ethernet(GROUP_LINK_V4, link, TYPE_V4);
+            let mut head = [0; 20];
+            (head[0], head[1], head[8], head[9]) = (0x45, CONTROL, HOPS, PROTOCOL);
+            head[2..4].copy_from_slice(&length(20));
+            head[12..16].copy_from_slice(&v4.octets());
+            head[16..].copy_from_slice(&GROUP_V4.octets());
+            let sum = sum::of(&head).to_be_bytes();
+            head[10..12].copy_from_slice(&sum);
+            out.extend(head);
+        }
+        IpAddr::V6(v6) => {
+            out = ethernet(GROUP_LINK_V6, link, TYPE_V6);
+            out.extend([0x60 | CONTROL >> 4, CONTROL << 4, 0, 0]);
+            out.extend(length(0));
+            out.extend([PROTOCOL, HOPS]);
+            out.extend(v6.octets());
+            out.extend(GROUP_V6.octets());
+        }
+    }
+    out.extend(advert);
+    out
 }
 
 fn ethernet(to: Link, from: Link, kind: [u8; 2]) -> Vec<u8> {

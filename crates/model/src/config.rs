@@ -110,4 +110,4 @@ pub use tls::{
     Acme, Challenge, ClientAuth, PoolTls, ServiceTls, TlsPolicy, TlsVersion, UnknownName,
 };
 pub use uplink::{Translate, Uplink, UplinkProbe, Uplinks};
-pub use vrrp::{Also, Vrrp};
+pub use vrrp::{Also, LinkAddress, Vrrp};

@@ -24,7 +24,7 @@ fn rootless() -> bool {
 }
 
 /// Both members with a service of `nat` and one of `mac` at the shared address.
-fn open(group: &str) -> World {
+pub fn open(group: &str) -> World {
     let mut world = World::new(group);
     // With `mac` the server has the address too, and is silent about it.
     world
@@ -82,7 +82,8 @@ fn answers(world: &World, port: u16) -> bool {
     curl.output().unwrap().stdout == b"200"
 }
 
-fn until_answers(world: &World, what: &str) {
+/// Waits until both services answer.
+pub fn until_answers(world: &World, what: &str) {
     for port in [NAT, MAC] {
         wait::until(&format!("{what}: port {port} answers"), || answers(world, port));
     }

@@ -25,6 +25,7 @@ mod lag;
 mod lasting;
 mod orders;
 mod replicated;
+mod seat;
 mod who;
 mod witness;
 mod working;

@@ -62,8 +62,21 @@ pub fn write(
     if let Some(source) = node.get("unicast_src_ip").or(node.get("mcast_src_ip")) {
         group.set("source", value::text(source.word(1)), source.line);
     }
+    link(node, &mut group, notes);
     rest(node, notes);
     document.push(group);
+}
+
+/// The link address of the virtual router, which switches see by advertisements to everybody alone.
+fn link(node: &Node, group: &mut Table, notes: &mut Notes) {
+    let Some(one) = node.get("use_vmac") else { return };
+    if node.get("unicast_peer").is_some() {
+        let reason =
+            "advertisements to `peers` do not show switches where the virtual link address is";
+        notes.left(one.line, &one.text(), reason, "the interface's own, which is announced");
+    } else {
+        group.set("link-address", value::text("virtual"), one.line);
+    }
 }
 
 fn addresses(node: &Node, notes: &mut Notes) -> Vec<(IpAddr, u32)> {
@@ -101,7 +114,7 @@ fn addresses(node: &Node, notes: &mut Notes) -> Vec<(IpAddr, u32)> {
 }
 
 /// Words that something was made of.
-const READ: [&str; 13] = [
+const READ: [&str; 14] = [
     "interface",
     "virtual_router_id",
     "virtual_ipaddress",
@@ -115,6 +128,7 @@ const READ: [&str; 13] = [
     "unicast_src_ip",
     "mcast_src_ip",
     "preempt",
+    "use_vmac",
 ];
 /// Words without which nothing is missing.
 const NEEDLESS: [&str; 7] = [
@@ -127,7 +141,7 @@ const NEEDLESS: [&str; 7] = [
     "higher_prio_send_advert",
 ];
 /// What words begin with that are left out, why, and what to use instead.
-const LEFT: [(&str, &str, &str); 7] = [
+const LEFT: [(&str, &str, &str); 8] = [
     (
         "authentication",
         "RFC 9568 has no authentication, and members that ask for it do not hear others",
@@ -145,6 +159,7 @@ const LEFT: [(&str, &str, &str); 7] = [
     ),
     ("virtual_ro", "a group has addresses and no routes", "a hook that sets them"),
     ("virtual_ru", "a group has addresses and no routes", "a hook that sets them"),
+    ("vmac_", "advertisements have the virtual link address", ""),
     ("use_", "the interface's own link address is used, and announced", ""),
     ("smtp_alert", "no mail is sent", "`[[global.hook]]`"),
 ];

@@ -9,7 +9,8 @@ use model::config::Config;
 use super::netlink::Address;
 
 /// The names of the interfaces to attach to: those configured; else where services' and return addresses are and where
-/// servers are reached. When a service's address is nowhere, as with routed ones, every interface with an address.
+/// servers are reached. Those that move with a group are where the group is, whoever has them. When a service's address is
+/// nowhere, as with routed ones, every interface with an address.
 pub fn interfaces(
     config: &Config,
     links: &HashMap<u32, Link>,
@@ -22,6 +23,10 @@ pub fn interfaces(
     }
     let ethernet = |ifindex: u32| links.get(&ifindex).filter(|link| link.address.is_some());
     let at = |ip: IpAddr| {
+        let mut moves = config.vrrp.values().flat_map(|group| group.moves());
+        if let Some((_, name)) = moves.find(|(moved, _)| *moved == ip) {
+            return vec![name.to_owned()];
+        }
         let found = addresses.iter().filter(move |one| one.ip == ip);
         found
             .filter_map(|one| ethernet(one.ifindex))
@@ -58,4 +63,27 @@ pub fn own(ifindex: u32, addresses: &[Address]) -> ([u8; 16], [u8; 16]) {
     let v4 = of.clone().find(IpAddr::is_ipv4).map(mapped).unwrap_or_default();
     let global = |ip: &IpAddr| matches!(ip, IpAddr::V6(v6) if !v6.is_unicast_link_local());
     (v4, of.find(global).map(mapped).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_address_is_where_its_group_is_whoever_has_it() {
+        let text = "[service.a]\nlisten = \"192.0.2.10:80\"\nforward = \"mac\"\npool = \"web\"\n\
+                    [pool.web]\nservers = [\"10.0.0.9:80\"]\n\
+                    [vrrp.a]\ninterface = \"eth0\"\nid = 1\naddresses = \"192.0.2.10\"\n";
+        let config = model::config::load(text, "test.toml").unwrap().config;
+        let link =
+            |name: &str| Link { name: name.to_owned(), address: Some([2; 6]), mtu: 1500, up: true };
+        let links = HashMap::from([(3, link("eth0")), (4, link("eth1")), (9, link("vrrp4-1-3"))]);
+        let own = |ifindex, last| Address { ifindex, ip: [192, 0, 2, last].into() };
+        let of = |addresses: &[Address]| {
+            interfaces(&config, &links, addresses, &Hops::default(), &BTreeSet::new())
+        };
+        let only = BTreeSet::from(["eth0".to_owned()]);
+        assert_eq!(of(&[own(3, 1), own(4, 2)]), only, "it is another member's");
+        assert_eq!(of(&[own(3, 1), own(4, 2), own(9, 10)]), only, "it is on a link of its own");
+    }
 }

@@ -1,6 +1,8 @@
 //! Asks the kernel for links, addresses, routes and neighbours, listens to what changes, and sets addresses. It decides
 //! nothing.
 
+mod seat;
+
 use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;

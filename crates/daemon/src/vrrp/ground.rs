@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use l4::hops::Link;
 use model::config::Vrrp;
 
+use super::seat;
 use crate::packets::netlink::Address;
 
 /// Where an address is put that moves with a group.
@@ -13,8 +14,10 @@ use crate::packets::netlink::Address;
 pub struct Place {
     /// The address.
     pub ip: IpAddr,
-    /// The interface's number.
+    /// The number of the interface, or of the group's own link at it.
     pub ifindex: u32,
+    /// By which interface neighbours are told of it.
+    pub port: u32,
     /// Its link address.
     pub link: [u8; 6],
 }
@@ -28,6 +31,8 @@ pub struct Ground {
     pub link: [u8; 6],
     /// Our address there.
     pub source: IpAddr,
+    /// The group's own link, where its addresses have the virtual router's link address.
+    pub seat: Option<u32>,
     /// Everything that moves.
     pub places: Vec<Place>,
 }
@@ -47,7 +52,17 @@ pub fn ground(
     let mut places = Vec::new();
     for (ip, name) in group.moves() {
         let (ifindex, link) = interface(name, links)?;
-        places.push(Place { ip, ifindex, link });
+        places.push(Place { ip, ifindex, port: ifindex, link });
+    }
+    let mut seat = None;
+    if let Some(link) = group.virtual_link() {
+        let missing = || format!("there is no interface {}", seat::name(group, ifindex));
+        let own = seat::find(group, ifindex, links).ok_or_else(missing)?;
+        seat = Some(own);
+        // Those that are advertised come first.
+        for place in places.iter_mut().take(group.addresses.len()) {
+            (place.ifindex, place.link) = (own, link);
+        }
     }
     let v6 = group.v6();
     let here = |one: &&Address| one.ifindex == ifindex && one.ip.is_ipv6() == v6;
@@ -68,7 +83,7 @@ pub fn ground(
         );
         format!("{name} has {wanted}, which advertisements need")
     })?;
-    Ok(Ground { ifindex, link, source, places })
+    Ok(Ground { ifindex, link, source, seat, places })
 }
 
 /// The number and the link address of an interface that is up.
@@ -86,7 +101,7 @@ fn interface(name: &str, links: &HashMap<u32, Link>) -> Result<(u32, [u8; 6]), S
 mod tests {
     use std::time::Duration;
 
-    use model::config::Also;
+    use model::config::{Also, LinkAddress};
 
     use super::*;
 
@@ -106,6 +121,7 @@ mod tests {
             peers: parse(peers),
             allow: Vec::new(),
             source: None,
+            link_address: LinkAddress::Own,
             dead_man: None,
             self_check: None,
         }
@@ -150,6 +166,25 @@ mod tests {
         let at: Vec<(IpAddr, u32)> = places.iter().map(|one| (one.ip, one.ifindex)).collect();
         assert_eq!(at, [("192.0.2.10".parse().unwrap(), 3), (back, 4)]);
         assert_eq!(of(false).unwrap_err(), "the link of eth1 is down");
+    }
+
+    #[test]
+    fn the_virtual_routers_addresses_are_on_a_link_of_their_own() {
+        let also = Also { addresses: vec![[192, 0, 2, 11].into()], interface: "eth0".to_owned() };
+        let link_address = LinkAddress::Virtual;
+        let group = Vrrp { also: vec![also], link_address, ..group(&["192.0.2.10"], &[]) };
+        let own = [Address { ifindex: 3, ip: [192, 0, 2, 1].into() }];
+        let of = |links| ground(&group, &links, &own, &BTreeSet::new());
+        assert_eq!(of(links(true)).unwrap_err(), "there is no interface vrrp4-1-3");
+        let mut both = links(true);
+        let name = "vrrp4-1-3".to_owned();
+        // It runs while the member is active.
+        both.insert(9, Link { name, address: Some([0, 0, 0x5e, 0, 1, 1]), mtu: 1500, up: false });
+        let ground = of(both).unwrap();
+        assert_eq!((ground.ifindex, ground.link, ground.seat), (3, [2; 6], Some(9)));
+        let at: Vec<_> =
+            ground.places.iter().map(|one| (one.ifindex, one.port, one.link)).collect();
+        assert_eq!(at, [(9, 3, [0, 0, 0x5e, 0, 1, 1]), (3, 3, [2; 6])]);
     }
 
     #[test]

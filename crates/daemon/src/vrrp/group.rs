@@ -11,6 +11,7 @@ use std::time::SystemTime;
 
 use ha::advert::{Advert, Defect, Envelope, GROUP_V4, GROUP_V6, Version, emit};
 use ha::double::Doubles;
+use ha::frame::advertisement;
 use ha::machine::{Action, Machine, Refused, State, Why};
 use ha::settings::Settings;
 use model::config::Vrrp;
@@ -61,6 +62,8 @@ pub struct Group {
     held: Moment,
     /// The other member of the heartbeat.
     pair: Arc<Pair>,
+    /// The link of its own that was made for it.
+    seat: Option<u32>,
     /// The addresses were here before us: they are not ours to take away.
     foreign: bool,
     /// Others have to agree before it is active.
@@ -87,6 +90,7 @@ impl Group {
             unfit: None,
             held: Moment::default(),
             pair: Default::default(),
+            seat: None,
             foreign: false,
             witnessed: false,
             doubles: Doubles::default(),
@@ -115,6 +119,7 @@ impl Group {
             && (old.id, old.version) == (new.id, new.version)
             && (&old.addresses, &old.also) == (&new.addresses, &new.also)
             && (old.source, &old.peers) == (new.source, &new.peers)
+            && old.link_address == new.link_address
             && old.dead_man.is_some() == new.dead_man.is_some();
         if same {
             self.config = Arc::clone(config);
@@ -152,7 +157,7 @@ impl Group {
                 return self.fail(text, tools).await;
             }
         }
-        if ground.places.iter().any(|place| !tools.ears.contains_key(&place.ifindex)) {
+        if ground.places.iter().any(|place| !tools.ears.contains_key(&place.port)) {
             return self.fail("no socket for frames".to_owned(), tools).await;
         }
         self.begin(ground, addresses, tools).await;
@@ -161,6 +166,7 @@ impl Group {
     async fn begin(&mut self, ground: Ground, addresses: &[Address], tools: &mut Tools<'_>) {
         self.problem = None;
         self.machine.set(settings(&self.config, ground.source));
+        self.seat = ground.seat;
         self.ground = Some(ground);
         if self.config.dead_man.is_some() {
             self.guard(tools);
@@ -182,6 +188,7 @@ impl Group {
         let mut actions = Vec::new();
         self.machine.begin(now, held, &mut actions);
         self.carry_out(actions, tools).await;
+        self.vacate(addresses, tools).await;
     }
 
     /// Cannot do its work now.
@@ -200,6 +207,9 @@ impl Group {
         let mut actions = Vec::new();
         self.machine.end(alive::now(), why, &mut actions);
         self.carry_out(actions, tools).await;
+        if why == Why::Ended {
+            self.raze(tools).await;
+        }
         (self.mouth, self.ground) = (None, None);
     }
 
@@ -304,7 +314,16 @@ impl Group {
         let mut sent = false;
         let mut failed = 0;
         for to in to {
-            match mouth.send(&emit(advert, ground.source, *to), *to) {
+            let bytes = emit(advert, ground.source, *to);
+            let done = match self.config.virtual_link() {
+                Some(link) => {
+                    let frame = advertisement(&bytes, ground.source, link);
+                    let missing = || Err(std::io::ErrorKind::NotFound.into());
+                    tools.ears.get(&ground.ifindex).map_or_else(missing, |ear| ear.send(&frame))
+                }
+                None => mouth.send(&bytes, *to),
+            };
+            match done {
                 Ok(()) => sent = true,
                 Err(_) => failed += 1,
             }

@@ -6,10 +6,9 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
 use ha::advert::{GROUP_V4, GROUP_V6, HOPS, PROTOCOL};
+use ha::frame::CONTROL;
 use socket2::{Domain, InterfaceIndexOrAddress, Protocol, SockAddr, SockFilter, Socket, Type};
 
-/// Internetwork control (RFC 2474 §4.2.2.2), as routing protocols have it.
-const CONTROL: u32 = 0xc0;
 /// A filter that takes nothing: raw sockets get a copy of each packet.
 static DEAF: [SockFilter; 1] = [SockFilter::new(0x06, 0, 0, 0)];
 
@@ -36,7 +35,7 @@ impl Mouth {
             socket.set_ttl_v4(hops)?;
             socket.set_multicast_ttl_v4(hops)?;
             socket.set_multicast_loop_v4(false)?;
-            socket.set_tos_v4(CONTROL)?;
+            socket.set_tos_v4(u32::from(CONTROL))?;
             socket.join_multicast_v4_n(&GROUP_V4, &InterfaceIndexOrAddress::Index(ifindex))?;
         } else {
             socket.set_unicast_hops_v6(hops)?;

@@ -2,6 +2,7 @@
 
 mod order;
 mod pair;
+mod seat;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -191,15 +192,17 @@ impl Life {
         let hangs = pulse
             .hangs(alive::now())
             .map(|time| format!("the daemon's control has been hanging for {} s", time.as_secs()));
+        let mut seatless = self.seats(config).await;
         let names: Vec<String> = self.groups.keys().cloned().collect();
         for name in names {
             let Some(mut group) = self.groups.remove(&name) else { continue };
             group.witness(self.heartbeat.as_ref().is_some_and(Heartbeat::witnessed));
             group.judge(fit::obstacle(&group.config, picture, packets), &self.events);
             let stands = ground(&group.config, &self.links, &self.addresses, &shared);
+            let stands = seatless.remove(&name).map_or(stands, Err);
             let stands = hangs.clone().map_or(stands, Err);
             for place in stands.iter().flat_map(|ground| &ground.places) {
-                self.listen(place.ifindex);
+                self.listen(place.port);
             }
             let addresses = std::mem::take(&mut self.addresses);
             if let Some(mut tools) = self.tools() {

@@ -39,6 +39,22 @@ fn advertisements_are_found_behind_options_and_padding_is_left_out() {
     assert!(vrrp(&frame).is_none());
 }
 
+#[test]
+fn a_virtual_router_speaks_for_itself() {
+    let router = [0, 0, 0x5e, 0, 1, 51];
+    let sources: [IpAddr; 2] = [[192, 0, 2, 1].into(), "fe80::1".parse().unwrap()];
+    for (source, to) in sources.into_iter().zip([GROUP_LINK_V4, GROUP_LINK_V6]) {
+        let frame = advertisement(&[9; 12], source, router);
+        assert_eq!((&frame[..6], &frame[6..12]), (&to[..], &router[..]));
+        let (envelope, bytes) = vrrp(&frame).unwrap();
+        assert_eq!((envelope.source, envelope.is_near(), bytes), (source, true, &[9; 12][..]));
+        assert!(envelope.destination.is_multicast());
+        if source.is_ipv4() {
+            assert_eq!(sum::of(&frame[ETHERNET..ETHERNET + 20]), 0);
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn no_frame_is_too_strange(frame in prop::collection::vec(any::<u8>(), 0..120), v6: bool) {

@@ -212,6 +212,7 @@ keys! {
     Peers = "peers" => peers,
     Allow = "allow" => allow,
     Source = "source" => source,
+    LinkAddress = "link-address" => link_address,
     DeadMan = "dead-man" => dead_man,
     SelfCheck = "self-check" => self_check,
 }

@@ -37,10 +37,23 @@ pub struct Vrrp {
     pub allow: Vec<Prefix>,
     /// Our address; `None`: the interface's.
     pub source: Option<IpAddr>,
+    /// Which link address the shared ones have.
+    pub link_address: LinkAddress,
     /// The addresses are held so long without an advertisement; `None`: for ever.
     pub dead_man: Option<Duration>,
     /// While active, so often it is asked whether the addresses answer elsewhere; `None`: never.
     pub self_check: Option<Duration>,
+}
+
+/// Which link address the shared addresses of a group have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkAddress {
+    /// That of the interface: it changes with the member.
+    #[default]
+    Own,
+    /// That of the virtual router (RFC 9568 §7.3): it stays the same.
+    Virtual,
 }
 
 /// Addresses that move with a group.
@@ -67,6 +80,13 @@ impl Vrrp {
     /// Whether it shares addresses of IPv6.
     pub fn v6(&self) -> bool {
         self.addresses.first().is_some_and(IpAddr::is_ipv6)
+    }
+
+    /// The link address of the virtual router (RFC 9568 §7.3), where the shared addresses have it.
+    pub fn virtual_link(&self) -> Option<[u8; 6]> {
+        let family = if self.v6() { 2 } else { 1 };
+        let wanted = self.link_address == LinkAddress::Virtual;
+        wanted.then_some([0, 0, 0x5e, 0, family, self.id])
     }
 
     /// Whether an advertisement from there is heard.

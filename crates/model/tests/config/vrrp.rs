@@ -26,6 +26,16 @@ fn nothing_written_has_the_documented_defaults() {
 }
 
 #[test]
+fn the_virtual_router_has_a_link_address_of_each_family() {
+    let link = |more: &str, group: &str| good(&with(more)).config.vrrp[group].virtual_link();
+    assert_eq!(link("", "a"), None);
+    let wanted = "link-address = \"virtual\"\n";
+    assert_eq!(link(wanted, "a"), Some([0, 0, 0x5e, 0, 1, 1]));
+    let six = "[vrrp.b]\ninterface = \"eth0\"\nid = 200\naddresses = \"fd00::1\"\n";
+    assert_eq!(link(&format!("{six}{wanted}"), "b"), Some([0, 0, 0x5e, 0, 2, 200]));
+}
+
+#[test]
 fn who_is_heard() {
     let heard =
         |more: &str, ip: &str| good(&with(more)).config.vrrp["a"].hears(ip.parse().unwrap());
@@ -47,6 +57,17 @@ fn contradictions_are_named() {
         ("source = [\"192.0.2.1\", \"192.0.2.2\"]\n", "vrrp.a.source", "one source"),
         ("preempt = false\npreempt-delay = \"1s\"\n", "vrrp.a.preempt-delay", "nothing is taken"),
         ("priority = 0\n", "vrrp.a.priority", ""),
+        (
+            "link-address = \"virtual\"\npriority = 255\n",
+            "vrrp.a.link-address",
+            "the interface's own",
+        ),
+        (
+            "link-address = \"virtual\"\npeers = \"192.0.2.2\"\n",
+            "vrrp.a.link-address",
+            "do not show switches",
+        ),
+        ("link-address = \"mine\"\n", "vrrp.a.link-address", ""),
         (
             "[vrrp.b]\ninterface = \"eth0\"\nid = 1\naddresses = \"192.0.2.11\"\n",
             "vrrp.b.id",

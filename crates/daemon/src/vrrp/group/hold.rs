@@ -7,13 +7,15 @@ use ha::frame;
 use model::moment::Moment;
 
 use super::super::ground::Place;
+use super::super::seat;
 use super::{Group, Tools};
+use crate::packets::netlink::Address;
 
 impl Group {
-    /// The addresses that the dead man's gate keeps.
+    /// What the dead man's gate keeps: the addresses, and the virtual router's link address.
     pub fn gated(&self) -> Vec<IpAddr> {
         let gated = self.config.dead_man.is_some() && !self.foreign;
-        let all = self.config.moves().map(|(ip, _)| ip);
+        let all = self.config.moves().map(|(ip, _)| ip).chain(seat::gated(&self.config));
         if gated { all.collect() } else { Vec::new() }
     }
 
@@ -38,6 +40,7 @@ impl Group {
     }
 
     pub(super) async fn take(&self, tools: &mut Tools<'_>) {
+        self.run(true, tools).await;
         for place in self.places() {
             if let Err(error) = tools.kernel.add_address(place.ifindex, place.ip).await {
                 let text = format!("{} cannot be set on {}: {error}", place.ip, self.at(place));
@@ -49,8 +52,12 @@ impl Group {
     /// Shut at once, then taken away; only then is it no business of the gate any more.
     pub(super) async fn give(&self, places: &[Place], tools: &mut Tools<'_>) {
         if self.config.dead_man.is_some() && !places.is_empty() {
-            let shut: Vec<IpAddr> = places.iter().map(|place| place.ip).collect();
-            tools.gates.hold(&shut, Moment(0));
+            let shut = places.iter().map(|place| place.ip).chain(seat::gated(&self.config));
+            tools.gates.hold(&Vec::from_iter(shut), Moment(0));
+        }
+        // A link of its own is silent before anything leaves it, so that it says nothing of that in the others' name.
+        if let (true, Some(router)) = (self.run(false, tools).await, seat::gated(&self.config)) {
+            tools.gates.forget(&[router]);
         }
         for place in places {
             match tools.kernel.remove_address(place.ifindex, place.ip).await {
@@ -68,11 +75,43 @@ impl Group {
         let mut failed = 0;
         for place in self.places() {
             let frame = frame::announcement(place.ip, place.link);
-            let ear = tools.ears.get(&place.ifindex);
+            let ear = tools.ears.get(&place.port);
             let sent = ear.is_some_and(|ear| ear.send(&frame).is_ok());
             failed += u64::from(!sent);
         }
         *self.dropped.entry("not-announced").or_default() += failed;
+    }
+
+    /// The group's own link runs, or does not; whether that is so, and it has one.
+    async fn run(&self, up: bool, tools: &Tools<'_>) -> bool {
+        let Some(seat) = self.ground.as_ref().and_then(|ground| ground.seat) else { return false };
+        let set = tools.kernel.set_link(seat, up).await;
+        if let Err(error) = &set {
+            let (name, how) = (&self.config.name, if up { "up" } else { "down" });
+            let text = format!("group {name}: its link cannot be set {how}: {error}");
+            tools.events.error("member-refused", text);
+        }
+        set.is_ok()
+    }
+
+    /// What was set on the interface itself before the group had a link of its own is on that one alone.
+    pub(super) async fn vacate(&self, addresses: &[Address], tools: &Tools<'_>) {
+        for place in self.places().iter().filter(|place| place.port != place.ifindex) {
+            let old = Address { ifindex: place.port, ip: place.ip };
+            if addresses.contains(&old) {
+                // Both answer for it until it is gone; it is asked for again with the next beginning.
+                let _ = tools.kernel.remove_address(old.ifindex, old.ip).await;
+            }
+        }
+    }
+
+    /// The group's own link is gone with it.
+    pub(super) async fn raze(&mut self, tools: &Tools<'_>) {
+        let Some(seat) = self.seat.take() else { return };
+        if let Err(error) = tools.kernel.remove_link(seat).await {
+            let text = format!("group {}: its link cannot be removed: {error}", self.config.name);
+            tools.events.error("member-refused", text);
+        }
     }
 
     /// The name of the interface where an address is.

@@ -1,7 +1,7 @@
 //! Builds groups of VRRP.
 
 use super::super::section::Section;
-use super::super::vrrp::{Also, Vrrp};
+use super::super::vrrp::{Also, LinkAddress, Vrrp};
 
 pub(super) fn vrrp(section: &Section) -> Vrrp {
     let advertise = section.span("advertise");
@@ -24,6 +24,10 @@ pub(super) fn vrrp(section: &Section) -> Vrrp {
         peers: section.addresses("peers").to_vec(),
         allow: section.prefixes("allow").to_vec(),
         source: section.addresses("source").first().copied(),
+        link_address: match section.text("link-address") {
+            Some("virtual") => LinkAddress::Virtual,
+            _ => LinkAddress::Own,
+        },
         dead_man: section.time("dead-man"),
         self_check: section.time("self-check"),
     }

@@ -1,6 +1,6 @@
 //! Describes `[vrrp.NAME]`: an address that this machine shares with others.
 
-use super::super::schema::{Fallback, Form, Key, Kind, Short, Table};
+use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
 use super::super::value::Value;
 
 /// Groups that one file may hold.
@@ -89,6 +89,14 @@ pub static VRRP: Table = Table {
                 "the interface's first address of that family; IPv6: its link-local one",
             ),
             "Our address in advertisements, one.",
+        ),
+        Key::new(
+            "link-address",
+            Kind::Words(&[Word::of("own"), Word::of("virtual")]),
+            Fallback::word("own"),
+            "The link address of `addresses`: the interface's `own`, so that neighbours are told of another one when they \
+             move; or the `virtual` router's, 00:00:5e:00:01 or, with IPv6, 00:00:5e:00:02, and `id`, which stays the same. \
+             The addresses are then on a link of their own that the daemon makes at the interface (macvlan).",
         ),
         Key::new(
             "dead-man",

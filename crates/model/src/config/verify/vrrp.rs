@@ -20,6 +20,7 @@ pub fn verify(effective: &Effective, sink: &mut Sink<'_, '_>) {
         let path = format!("vrrp.{}", quoted(&group.name));
         addresses(group, &path, sink);
         times(group, &path, sink);
+        link(group, &path, sink);
         for (key, ip) in moves(group) {
             if let Some(other) = shared.insert(*ip, &group.name) {
                 let trouble = Trouble::new(format!("{ip} is shared by `{other}` already"));
@@ -115,6 +116,26 @@ fn addresses(group: &Section, path: &str, sink: &mut Sink<'_, '_>) {
     if v6 && group.count("version") == Some(2u64) {
         let trouble = Trouble::new("version 2 has no IPv6").expected("`version = 3`");
         wrong("version", trouble);
+    }
+}
+
+/// What has the virtual router's link address must be nobody's own, and switches must see it where the active member is:
+/// by its advertisements, which go to everybody.
+fn link(group: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    if group.text("link-address") != Some("virtual") {
+        return;
+    }
+    let mut wrong = |trouble: Trouble| {
+        sink.error(group.place_of("link-address"), &format!("{path}.link-address"), trouble);
+    };
+    if group.count("priority") == Some(255u64) {
+        let trouble = Trouble::new("with priority 255 the addresses are the interface's own");
+        wrong(trouble.expected("another `priority`, or `link-address = \"own\"`"));
+    }
+    if !group.addresses("peers").is_empty() {
+        let message =
+            "advertisements to `peers` alone do not show switches where the virtual router is";
+        wrong(Trouble::new(message).expected("no `peers`, or `link-address = \"own\"`"));
     }
 }
 

@@ -1,0 +1,106 @@
+//! Links of their own at an interface, each with a link address that is not the interface's: made, set up and down, and
+//! removed. It decides nothing.
+
+use std::io;
+
+use futures_util::stream::TryStreamExt;
+use rtnetlink::packet_route::link::{
+    AfSpecInet, AfSpecInet6, AfSpecUnspec, In6AddrGenMode, InetDevConf, LinkAttribute, MacVlanMode,
+};
+use rtnetlink::{LinkMacVlan, LinkUnspec};
+use rustix::io::Errno;
+
+use super::{ANSWER, Kernel, unless, within};
+
+/// Only for addresses of the link that is asked: the interface and what stands at it hear each question both.
+const OF_THE_LINK: i32 = 1;
+/// Questions name an address of the link by which they go, not whichever the packet has that waits.
+const BEST: i32 = 2;
+/// The way back may be another link, for it is the interface's.
+const LOOSE: i32 = 2;
+
+impl Kernel {
+    /// Makes a link at an interface, which does not run yet, and keeps each from answering for the other's addresses.
+    ///
+    /// # Errors
+    /// The kernel refuses; then there is none.
+    pub async fn make_seat(&self, name: &str, below: u32, link: [u8; 6]) -> io::Result<()> {
+        let seat = LinkMacVlan::new(name, below, MacVlanMode::Private).address(link.to_vec());
+        within(self.handle.link().add(seat.build()).execute()).await?;
+        let ready = self.furnish(name, below).await;
+        if ready.is_err() {
+            let found = self.handle.link().get().match_name(name.to_owned()).execute();
+            if let Ok(found) = within(found.try_collect::<Vec<_>>()).await {
+                for one in found {
+                    // The first error is the one that is told.
+                    let _ = self.remove_link(one.header.index).await;
+                }
+            }
+        }
+        ready
+    }
+
+    async fn furnish(&self, name: &str, below: u32) -> io::Result<()> {
+        let mut conf = InetDevConf::default();
+        (conf.arp_ignore, conf.rp_filter) = (OF_THE_LINK, LOOSE);
+        self.configure(LinkUnspec::new_with_name(name), conf).await?;
+        // Without an address of its own it says nothing in the others' name.
+        let quiet = vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)];
+        let quiet = LinkAttribute::AfSpecUnspec(vec![AfSpecUnspec::Inet6(quiet)]);
+        let quiet = LinkUnspec::new_with_name(name).append_extra_attribute(quiet);
+        let asked = self.handle.link().set(quiet.build()).execute();
+        unless(tokio::time::timeout(ANSWER, asked).await, Errno::AFNOSUPPORT)?;
+        let (mut conf, had) = (InetDevConf::default(), self.conf(below).await?);
+        conf.arp_ignore = had.arp_ignore.max(OF_THE_LINK);
+        conf.arp_announce = had.arp_announce.max(BEST);
+        self.configure(LinkUnspec::new_with_index(below), conf).await
+    }
+
+    /// How an interface behaves with IPv4.
+    async fn conf(&self, ifindex: u32) -> io::Result<InetDevConf> {
+        let asked = self.handle.link().get().match_index(ifindex).execute();
+        let found = within(asked.try_collect::<Vec<_>>()).await?;
+        let families = found.into_iter().flat_map(|one| one.attributes).find_map(|one| match one {
+            LinkAttribute::AfSpecUnspec(families) => Some(families),
+            _ => None,
+        });
+        let conf = families.into_iter().flatten().find_map(|family| match family {
+            AfSpecUnspec::Inet(of) => of.into_iter().find_map(|one| match one {
+                AfSpecInet::DevConf(conf) => Some(conf),
+                _ => None,
+            }),
+            _ => None,
+        });
+        Ok(conf.unwrap_or_default())
+    }
+
+    /// What is zero stays as it is.
+    async fn configure(
+        &self,
+        link: rtnetlink::LinkMessageBuilder<LinkUnspec>,
+        conf: InetDevConf,
+    ) -> io::Result<()> {
+        let conf = AfSpecUnspec::Inet(vec![AfSpecInet::DevConfRequest(conf)]);
+        let link = link.append_extra_attribute(LinkAttribute::AfSpecUnspec(vec![conf]));
+        within(self.handle.link().set(link.build()).execute()).await
+    }
+
+    /// Has a link run, or not.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn set_link(&self, ifindex: u32, up: bool) -> io::Result<()> {
+        let link = LinkUnspec::new_with_index(ifindex);
+        let link = if up { link.up() } else { link.down() };
+        within(self.handle.link().set(link.build()).execute()).await
+    }
+
+    /// Removes a link; no error when it is gone.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn remove_link(&self, ifindex: u32) -> io::Result<()> {
+        let asked = self.handle.link().del(ifindex).execute();
+        unless(tokio::time::timeout(ANSWER, asked).await, Errno::NODEV)
+    }
+}
