@@ -31,6 +31,8 @@ pub struct Counts {
     pub asked_elsewhere: u64,
     /// Times that one was found at another link.
     pub doubled: u64,
+    /// Times that it was announced again because of that.
+    pub defended: u64,
     /// Times that we had said nothing for the dead man's time.
     pub stalled: u64,
 }

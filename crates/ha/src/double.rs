@@ -44,11 +44,13 @@ pub struct Doubles {
     confirm: Duration,
     next: Option<Moment>,
     others: BTreeMap<IpAddr, Other>,
-    defended: Option<Moment>,
+    defended_at: Option<Moment>,
     /// Times that it was asked.
     pub asked: u64,
     /// Times that an address was found at another link.
     pub found: u64,
+    /// Times that ours were to be announced because of that.
+    pub defended: u64,
 }
 
 impl Doubles {
@@ -110,9 +112,10 @@ impl Doubles {
         } else if !known.believed {
             self.next = self.next.map(|next| next.min(known.first + self.confirm));
         }
-        let quiet = self.defended.is_some_and(|at| now.since(at) < DEFEND);
+        let quiet = self.defended_at.is_some_and(|at| now.since(at) < DEFEND);
         if known.believed && !quiet {
-            self.defended = Some(now);
+            self.defended_at = Some(now);
+            self.defended += 1;
             out.push(Found::Defend);
         }
     }

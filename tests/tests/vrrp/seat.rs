@@ -30,14 +30,6 @@ fn link(version: Version) -> &'static str {
     }
 }
 
-/// What the client takes the link address of the shared address for.
-fn known(world: &World, version: Version) -> Option<String> {
-    let ask = format!("neigh show to {} dev eth0\n", version.shared());
-    let said = world.client.ip(&ask).unwrap();
-    let mut words = said.split_whitespace().skip_while(|word| *word != "lladdr");
-    words.nth(1).map(str::to_owned)
-}
-
 /// Waits until the bridge has the virtual router at this member's port.
 fn until_at(world: &World, version: Version, who: Who) {
     wait::until(&format!("the bridge has {} at {}", link(version), who.port()), || {
@@ -152,7 +144,7 @@ fn open(group: &str) -> World {
         world.until(First, version, "active");
         world.until(Second, version, "standby");
         world.serves(version);
-        assert_eq!(known(&world, version).as_deref(), Some(link(version)));
+        assert_eq!(world.known(version).as_deref(), Some(link(version)));
         until_at(&world, version, First);
     }
     world
@@ -163,7 +155,7 @@ fn moved(world: &World, heard: &Heard, who: Who) {
     for version in [V4, V6] {
         world.until(who, version, "active");
         until_at(world, version, who);
-        assert_eq!(known(world, version).as_deref(), Some(link(version)), "nobody was told");
+        assert_eq!(world.known(version).as_deref(), Some(link(version)), "nobody was told");
         world.serves(version);
     }
     for version in [V4, V6] {
@@ -238,12 +230,12 @@ fn what_xdp_forwards_comes_to_the_virtual_router_too() {
     }
     let mut world = gated::open(GROUP);
     gated::until_answers(&world, "the first one");
-    assert_eq!(known(&world, V4).as_deref(), Some(link(V4)));
+    assert_eq!(world.known(V4).as_deref(), Some(link(V4)));
     world.kill9(First);
     world.until(Second, V4, "active");
     until_at(&world, V4, Second);
     gated::until_answers(&world, "the second one");
-    assert_eq!(known(&world, V4).as_deref(), Some(link(V4)));
+    assert_eq!(world.known(V4).as_deref(), Some(link(V4)));
 }
 
 #[test]
@@ -262,7 +254,7 @@ fn the_link_address_is_changed_under_way() {
             let of = if of.is_empty() { link(version) } else { of };
             wait::until(&format!("the client knows {of} for {version:?}"), || {
                 world.ask(version.shared());
-                known(&world, version).as_deref() == Some(of)
+                world.known(version).as_deref() == Some(of)
             });
             world.until(First, version, "active");
             world.serves(version);
@@ -291,7 +283,7 @@ fn beside_keepalived(ours: Who) {
         world.until(ours, version, state);
         until_at(&world, version, First);
         heard.until(&world, version, First);
-        assert_eq!(known(&world, version).as_deref(), Some(link(version)));
+        assert_eq!(world.known(version).as_deref(), Some(link(version)));
     }
     let keepalived = if ours == First {
         world.stop(First);
@@ -306,7 +298,7 @@ fn beside_keepalived(ours: Who) {
     if ours == First {
         for version in [V4, V6] {
             until_at(&world, version, Second);
-            assert_eq!(known(&world, version).as_deref(), Some(link(version)), "nobody was told");
+            assert_eq!(world.known(version).as_deref(), Some(link(version)), "nobody was told");
             heard.until(&world, version, Second);
         }
         world.start(First);

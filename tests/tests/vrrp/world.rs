@@ -280,6 +280,14 @@ impl World {
         self.hub.ip(&format!("link show {}\n", who.port())).is_ok_and(up)
     }
 
+    /// What the client takes the link address of the shared address for.
+    pub fn known(&self, version: Version) -> Option<String> {
+        let said =
+            self.client.ip(&format!("neigh show to {} dev eth0\n", version.shared())).unwrap();
+        let mut words = said.split_whitespace().skip_while(|word| *word != "lladdr");
+        words.nth(1).map(str::to_owned)
+    }
+
     /// The client sends there what nobody answers, for what comes of it on the link.
     pub fn ask(&self, ip: IpAddr) {
         let any: IpAddr = if ip.is_ipv4() { [0; 4].into() } else { [0u16; 8].into() };

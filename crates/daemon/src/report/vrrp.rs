@@ -62,7 +62,7 @@ fn dropped(view: &GroupView) -> BTreeMap<String, u64> {
 }
 
 /// What a machine counted, by name.
-pub fn counts(counts: &Counts) -> [(&'static str, u64); 15] {
+pub fn counts(counts: &Counts) -> [(&'static str, u64); 16] {
     [
         ("advertisements-sent", counts.sent),
         ("advertisements-received", counts.received),
@@ -79,5 +79,6 @@ pub fn counts(counts: &Counts) -> [(&'static str, u64); 15] {
         ("alone", counts.alone),
         ("asked-elsewhere", counts.asked_elsewhere),
         ("doubled", counts.doubled),
+        ("defended", counts.defended),
     ]
 }

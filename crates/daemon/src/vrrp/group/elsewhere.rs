@@ -98,8 +98,12 @@ impl Group {
 
     /// What was counted of it.
     pub(super) fn counts(&self) -> Counts {
-        let (asked_elsewhere, doubled) = (self.doubles.asked, self.doubles.found);
-        Counts { asked_elsewhere, doubled, ..self.machine.counts().clone() }
+        Counts {
+            asked_elsewhere: self.doubles.asked,
+            doubled: self.doubles.found,
+            defended: self.doubles.defended,
+            ..self.machine.counts().clone()
+        }
     }
 }
 
