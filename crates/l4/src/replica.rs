@@ -84,11 +84,19 @@ impl Replica {
         u32::try_from(places).unwrap_or(u32::MAX)
     }
 
-    /// Hands out the places that have changed until it is told to stop; `false` then, and what is left stays noted, the
-    /// last one included.
-    pub fn changes(&self, table: Table, mut each: impl FnMut(u32) -> bool) -> bool {
+    /// Hands out the places that have changed, from about this one on and then those before it, until it is told to stop.
+    ///
+    /// # Errors
+    /// The place at which that was: it stays noted, with what is left.
+    pub fn changes(
+        &self,
+        table: Table,
+        from: u32,
+        mut each: impl FnMut(u32) -> bool,
+    ) -> Result<(), u32> {
         let bits = self.bits(table);
-        for at in 0..bits.words() {
+        let first = (from / u64::BITS) as usize % bits.words().max(1);
+        for at in (first..bits.words()).chain(0..first) {
             if bits.load(at) == 0 {
                 continue;
             }
@@ -97,12 +105,12 @@ impl Replica {
                 let place = at as u32 * u64::BITS + left.trailing_zeros();
                 if !each(place) {
                     bits.set_bits(at, left);
-                    return false;
+                    return Err(place);
                 }
                 left &= left - 1;
             }
         }
-        true
+        Ok(())
     }
 
     /// Notes a place as changed.

@@ -88,7 +88,8 @@ impl Tables {
         let times = services.keys().filter_map(|name| {
             let packets = config.services.get(&**name)?.packets.as_ref()?;
             let sticky = packets.sticky.as_ref().map_or(Duration::MAX, |sticky| sticky.time);
-            Some(sticky.min(packets.timers.stale).min(packets.timers.udp))
+            let timers = &packets.timers;
+            Some(sticky.min(timers.stale).min(timers.half_closed).min(timers.udp))
         });
         Tables {
             replica: Arc::clone(replica),

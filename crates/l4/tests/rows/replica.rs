@@ -37,10 +37,11 @@ fn tick(world: &World) -> u32 {
 /// Places of a table that were noted.
 fn noted(replica: &Replica, table: Table) -> Vec<u32> {
     let mut places = Vec::new();
-    assert!(replica.changes(table, |place| {
+    let told = replica.changes(table, 0, |place| {
         places.push(place);
         true
-    }));
+    });
+    assert_eq!(told, Ok(()));
     places
 }
 
@@ -189,13 +190,23 @@ fn who_asks_for_less_is_told_the_rest_later() {
     let Some(one) = plane(Method::Mac, SECRET) else { return };
     let (client, vip) = ENDS[0];
     (1..=10).for_each(|port| drop(one.0.forwarded("begins", &syn(client, vip, port))));
-    let mut told = 0;
-    let all = one.1.changes(Table::Flows, |_| {
-        told += 1;
+    let (mut told, mut last) = (0, 0);
+    let stopped = one.1.changes(Table::Flows, 0, |place| {
+        (told, last) = (told + 1, place);
         told < 4
     });
-    assert!(!all);
+    assert_eq!(stopped, Err(last));
     assert_eq!(noted(&one.1, Table::Flows).len(), 7, "the last one is told again");
+    // Who goes on in the middle comes to what is before it at last.
+    for place in [3, 1_000, 2_000] {
+        one.1.note(Table::Flows, place);
+    }
+    let mut order = Vec::new();
+    let all = one.1.changes(Table::Flows, 1_000, |place| {
+        order.push(place);
+        true
+    });
+    assert_eq!((all, order), (Ok(()), vec![1_000, 2_000, 3]));
 }
 
 #[test]

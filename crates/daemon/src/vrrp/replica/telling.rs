@@ -39,7 +39,7 @@ impl<'a> Telling<'a> {
 
     /// What is to be sent: what changed, and then what `walk` comes to, in `rounds` rounds everything.
     pub fn told(mut self, walk: &mut Walk, rounds: f64) -> Vec<Vec<u8>> {
-        let whole = self.changes();
+        let whole = self.changes(walk);
         let walked = whole && self.walk(walk, rounds);
         self.packets.extend(self.partner.send(self.now, self.batch, self.keys));
         if walked {
@@ -51,19 +51,29 @@ impl<'a> Telling<'a> {
         self.packets
     }
 
-    /// Tells what changed; whether that is all.
-    fn changes(&mut self) -> bool {
+    /// Tells what changed, from where the last round had no more room; whether that is all.
+    fn changes(&mut self, walk: &mut Walk) -> bool {
+        if !self.partner.may_send() {
+            return false;
+        }
         let replica = Arc::clone(&self.carrier.tables().replica);
-        self.partner.may_send()
-            && Table::ALL.into_iter().all(|table| {
-                replica.changes(table, |place| {
-                    let fits = self.fits();
-                    if fits {
-                        self.tell(table, place);
-                    }
-                    fits
-                })
-            })
+        let (first, from) = walk.full;
+        for more in 0..Table::ALL.len() {
+            let at = (first + more) % Table::ALL.len();
+            let table = Table::ALL[at];
+            let told = replica.changes(table, if more == 0 { from } else { 0 }, |place| {
+                let fits = self.fits();
+                if fits {
+                    self.tell(table, place);
+                }
+                fits
+            });
+            if let Err(place) = told {
+                walk.full = (at, place);
+                return false;
+            }
+        }
+        true
     }
 
     /// Tells what stands where the walk comes by; whether everything that was to be told has been.

@@ -14,6 +14,9 @@ pub struct Walk {
     owed: f64,
     /// Places until everything was looked at that is to be.
     left: u64,
+    /// At which change a round had no more room: number of the table, and place. The next one goes on there, so that
+    /// under lasting load everything has its turn.
+    pub full: (usize, u32),
 }
 
 impl Walk {
