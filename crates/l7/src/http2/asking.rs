@@ -294,7 +294,9 @@ impl Strand for Asking {
     }
 
     fn unprocessed(&self) -> bool {
-        let state = self.state.borrow();
+        let mut state = self.state.borrow_mut();
+        // A body that found its stream closed does not know why; the answer does, and may not have been looked at.
+        state.fill(&mut Context::from_waker(&self.waker));
         let Some(error) = state.failure() else { return false };
         // RFC 9113 §8.7: refused, or above the last stream that GOAWAY names.
         let refused = error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM);
