@@ -26,13 +26,14 @@ const DASHBOARD: &str = "packaging/grafana/steelyard.json";
 const RULES: &str = "packaging/prometheus/steelyard.rules.yml";
 const PAGE: &str = "docs/monitoring.md";
 /// Planes that need rights or links of their own, which this test does not run.
-const ELSEWHERE: [&str; 9] = [
+const ELSEWHERE: [&str; 10] = [
     "_packet",
     "_half_open",
     "_vrrp",
     "_link",
     "_bundle",
     "_heartbeat",
+    "_witness",
     "_users",
     "_uplink",
     "_replication",

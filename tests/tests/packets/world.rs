@@ -144,7 +144,8 @@ impl World {
             // Its server takes one client at a time, and may not have done with the one before.
             let answer = wait::some("iperf3's server takes a client", || {
                 let mut iperf = self.plane.site.client.command(program("iperf3"));
-                iperf.args(["-c", &ip, "-p", &BULK.to_string(), "-n", "4M", "-J"]);
+                // Small buffers: what its server has not read when its client ends is not counted.
+                iperf.args(["-c", &ip, "-p", &BULK.to_string(), "-n", "4M", "-w", "256K", "-J"]);
                 iperf.args(["--connect-timeout", "10000"]).args(direction);
                 Some(said(iperf)).filter(|it| !it.out.contains("the server is busy"))
             });

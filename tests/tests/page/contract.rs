@@ -54,6 +54,11 @@ fn answers_are_as_the_document_says() {
             routes::HISTORY => ("?since-unix-ms=1", String::new()),
             routes::EXPLAIN_SLOW => ("?share-percent=100", String::new()),
             routes::SERVER => ("", "{\"action\": \"drain\"}".to_owned()),
+            routes::LEASE => (
+                "",
+                "{\"holder\": \"left\", \"ticket\": 1, \"holds\": false, \"lease-ms\": 1000}"
+                    .to_owned(),
+            ),
             routes::EXPLAIN_REQUEST => ("", "{\"url\": \"/api/x\"}".to_owned()),
             routes::PLAN | routes::APPLY => {
                 ("", balancer.setup().pool("balance = \"random\"").text(balancer.dir().path()))

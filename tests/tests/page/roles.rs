@@ -40,6 +40,9 @@ fn sample(operation: &Operation) -> (String, &'static str) {
         | ("POST", routes::ROLLBACK | routes::UNDO | routes::STOP | routes::TAKEOVER) => "",
         ("POST", routes::CAPTURE | routes::EXPLAIN_TRACE) => "",
         ("POST", routes::SERVER) => "{\"action\": \"enable\"}",
+        ("PUT", routes::LEASE) => {
+            "{\"holder\": \"left\", \"ticket\": 1, \"holds\": false, \"lease-ms\": 1000}"
+        }
         ("POST", routes::EXPLAIN_REQUEST) => "{\"url\": \"/\"}",
         ("POST", routes::PLAN | routes::APPLY) | ("PUT", routes::CONFIG) => "nonsense",
         ("PATCH", routes::CONFIG)
