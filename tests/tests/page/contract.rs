@@ -37,7 +37,7 @@ fn answers_are_as_the_document_says() {
             routes::CONFIG_SERVICE => path.replace("{name}", "shop"),
             routes::CONFIG_RULE => path.replace("{name}", "api"),
             routes::CONFIG_POOL => path.replace("{name}", "web"),
-            routes::CONFIG_SERVER => path.replace("{name}", "a"),
+            routes::CONFIG_SERVER | routes::LEASE => path.replace("{name}", "a"),
             _ => path.replace("{name}", "*"),
         };
         let (query, body) = match route.path {
