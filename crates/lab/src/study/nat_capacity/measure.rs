@@ -19,8 +19,9 @@ use crate::study::stage::{Stage, StudyError};
 const PORT: u16 = 80;
 /// Less than a client waits before it sends a SYN again: what finds no port fails once.
 const PATIENCE: Duration = Duration::from_millis(900);
-/// Ports of one client address that are used in a minute, so that none comes again while it rests.
-const CLIENT_PORTS: f64 = 50_000.0;
+/// Ports of one client address that are used in a minute, so that none comes again while it rests. Linux gives every
+/// second port first, and once those are used up looks through all of them for each connection.
+const CLIENT_PORTS: f64 = 20_000.0;
 /// Above a minute of connections at every rate.
 const MOST_RESTING: &str = "8000000";
 /// Between two looks.
