@@ -55,3 +55,21 @@ impl Settings {
         interval * 3 + self.skew(priority, interval)
     }
 }
+
+#[cfg(test)]
+impl Settings {
+    /// Of the second one of two members, with tenths of a second between advertisements.
+    pub fn second(priority: u8) -> Settings {
+        Settings {
+            version: Version::Three,
+            group: 51,
+            priority,
+            interval: Duration::from_millis(100),
+            preempt: true,
+            preempt_delay: Duration::ZERO,
+            addresses: vec![[192, 0, 2, 10].into()],
+            source: [192, 0, 2, 2].into(),
+            dead_man: Duration::from_millis(250),
+        }
+    }
+}

@@ -1,20 +1,11 @@
 //! What may happen to a member: afterwards exactly one answers.
 
 use rustix::process::Signal;
-use tests::skip::skip;
 
-use super::world::{First, Second, V4, V6, World};
+use super::world::{First, Second, V4, V6, World, rootless};
 
 /// A group that takes over in a second: slow enough for a busy machine.
 const GROUP: &str = "advertise = \"300ms\"";
-
-fn rootless() -> bool {
-    let rootless = !rustix::process::geteuid().is_root();
-    if rootless {
-        skip("namespaces need root");
-    }
-    rootless
-}
 
 #[test]
 fn a_killed_daemon_leaves_one_holder_although_its_machine_has_the_address_still() {

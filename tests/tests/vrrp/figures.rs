@@ -7,23 +7,14 @@ use std::time::{Duration, Instant};
 
 use lab::origin::{Kind, Options, Origin};
 use tests::e2e::wait;
-use tests::skip::skip;
 
 use super::keepalived::{Keepalived, until_has};
-use super::world::{First, Second, V4, V6, Version, Who, World};
+use super::world::{First, Second, V4, V6, Version, Who, World, rootless};
 
 /// How long one attempt to connect may take.
 const ATTEMPT: Duration = Duration::from_millis(20);
 /// Milliseconds between advertisements.
 const EVERY: [(u32, Version); 4] = [(100, V4), (100, V6), (50, V4), (50, V6)];
-
-fn rootless() -> bool {
-    let rootless = !rustix::process::geteuid().is_root();
-    if rootless {
-        skip("namespaces need root");
-    }
-    rootless
-}
 
 #[test]
 fn the_address_answers_again_after_a_crash() {

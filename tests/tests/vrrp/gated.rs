@@ -6,22 +6,13 @@ use std::process::Command;
 use rustix::process::Signal;
 use tests::e2e::process::Process;
 use tests::e2e::{tools, wait};
-use tests::skip::skip;
 
-use super::world::{First, Second, V4, V6, Who, World};
+use super::world::{First, Second, V4, V6, Who, World, rootless};
 
 const GROUP: &str = "advertise = \"300ms\"";
 /// The ports of the services that forward packets: translated, and to another link address.
 const NAT: u16 = 81;
 const MAC: u16 = 8080;
-
-fn rootless() -> bool {
-    let rootless = !rustix::process::geteuid().is_root();
-    if rootless {
-        skip("namespaces need root");
-    }
-    rootless
-}
 
 /// Both members with a service of `nat` and one of `mac` at the shared address.
 pub fn open(group: &str) -> World {

@@ -4,21 +4,12 @@ use std::os::unix::fs::PermissionsExt;
 
 use api::types::{BeatPathStatus, HeartbeatStatus};
 use tests::e2e::{tools, wait};
-use tests::skip::skip;
 
-use super::world::{First, Second, V4, V6, Who, World};
+use super::world::{First, Second, V4, V6, Who, World, rootless};
 
 const GROUP: &str = "advertise = \"300ms\"";
 const SECRET: &str = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
 const OTHER: &str = "0ddba11d0ddba11d0ddba11d0ddba11d";
-
-fn rootless() -> bool {
-    let rootless = !rustix::process::geteuid().is_root();
-    if rootless {
-        skip("namespaces need root");
-    }
-    rootless
-}
 
 fn name(who: Who) -> (&'static str, &'static str) {
     if who == First { ("first", "second") } else { ("second", "first") }

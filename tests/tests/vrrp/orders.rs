@@ -3,19 +3,10 @@
 use std::net::IpAddr;
 
 use tests::e2e::{tools, wait};
-use tests::skip::skip;
 
-use super::world::{First, Second, V4, V6, Version, Who, World};
+use super::world::{First, Second, V4, V6, Version, Who, World, rootless};
 
 const GROUP: &str = "advertise = \"300ms\"";
-
-fn rootless() -> bool {
-    let rootless = !rustix::process::geteuid().is_root();
-    if rootless {
-        skip("namespaces need root");
-    }
-    rootless
-}
 
 #[test]
 fn what_is_handed_over_is_not_taken_back_until_the_order_is_released() {

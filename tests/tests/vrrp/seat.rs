@@ -6,21 +6,12 @@ use std::net::UdpSocket;
 use rustix::process::Signal;
 use tests::e2e::process::Process;
 use tests::e2e::{tools, wait};
-use tests::skip::skip;
 
 use super::gated;
 use super::keepalived::Keepalived;
-use super::world::{First, Second, V4, V6, Version, Who, World};
+use super::world::{First, Second, V4, V6, Version, Who, World, rootless};
 
 const GROUP: &str = "advertise = \"300ms\"\nlink-address = \"virtual\"";
-
-fn rootless() -> bool {
-    let rootless = !rustix::process::geteuid().is_root();
-    if rootless {
-        skip("namespaces need root");
-    }
-    rootless
-}
 
 /// Number 51's.
 fn link(version: Version) -> &'static str {

@@ -11,20 +11,11 @@ use tests::e2e::certificate::{Authority, wanted};
 use tests::e2e::dir::Dir;
 use tests::e2e::process::Process;
 use tests::e2e::{tools, wait};
-use tests::skip::skip;
 
-use super::world::{First, Second, V4, V6, Who, World};
+use super::world::{First, Second, V4, V6, Who, World, rootless};
 
 const GROUP: &str = "advertise = \"200ms\"";
 const SECRET: &str = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e";
-
-fn rootless() -> bool {
-    let rootless = !rustix::process::geteuid().is_root();
-    if rootless {
-        skip("namespaces need root");
-    }
-    rootless
-}
 
 /// The witness, on the server's machine.
 struct Third {

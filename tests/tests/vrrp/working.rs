@@ -6,20 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use tests::e2e::balancer::program;
 use tests::e2e::process::Process;
 use tests::e2e::{tools, wait};
-use tests::skip::skip;
 
 use super::heartbeat::{until_beats, wire};
-use super::world::{First, Second, V4, V6, World};
+use super::world::{First, Second, V4, V6, World, rootless};
 
 const GROUP: &str = "advertise = \"300ms\"";
-
-fn rootless() -> bool {
-    let rootless = !rustix::process::geteuid().is_root();
-    if rootless {
-        skip("namespaces need root");
-    }
-    rootless
-}
 
 #[test]
 fn a_program_is_told_of_each_change_in_order() {

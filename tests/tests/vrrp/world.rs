@@ -15,6 +15,7 @@ use tests::e2e::place::{Said, said};
 use tests::e2e::process::Process;
 use tests::e2e::tools;
 use tests::e2e::wait;
+use tests::skip::skip;
 use tokio::runtime::{Builder, Runtime};
 
 use super::host::host;
@@ -320,6 +321,15 @@ impl World {
             curl.output().unwrap().stdout == b"200"
         });
     }
+}
+
+/// Whether no namespace can be made here, which is a test that was skipped.
+pub fn rootless() -> bool {
+    let rootless = !rustix::process::geteuid().is_root();
+    if rootless {
+        skip("namespaces need root");
+    }
+    rootless
 }
 
 /// Who said in this capture that the address is at its link.

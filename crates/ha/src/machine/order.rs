@@ -72,7 +72,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::advert::Version;
     use crate::settings::Settings;
 
     const MS: Duration = Duration::from_millis(1);
@@ -83,18 +82,7 @@ mod tests {
     }
 
     fn active(priority: u8) -> Machine {
-        let settings = Settings {
-            version: Version::Three,
-            group: 51,
-            priority,
-            interval: MS * 100,
-            preempt: true,
-            preempt_delay: Duration::ZERO,
-            addresses: vec![[192, 0, 2, 10].into()],
-            source: [192, 0, 2, 2].into(),
-            dead_man: MS * 250,
-        };
-        let mut machine = Machine::new(settings);
+        let mut machine = Machine::new(Settings::second(priority));
         machine.begin(at(0), true, &mut Vec::new());
         machine
     }

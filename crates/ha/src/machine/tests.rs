@@ -6,20 +6,6 @@ use super::*;
 
 const MS: Duration = Duration::from_millis(1);
 
-fn settings(priority: u8) -> Settings {
-    Settings {
-        version: Version::Three,
-        group: 51,
-        priority,
-        interval: MS * 100,
-        preempt: true,
-        preempt_delay: Duration::ZERO,
-        addresses: vec![[192, 0, 2, 10].into()],
-        source: [192, 0, 2, 2].into(),
-        dead_man: MS * 250,
-    }
-}
-
 fn at(ms: u32) -> Moment {
     Moment(1_000_000_000) + MS * ms
 }
@@ -47,7 +33,7 @@ const BELOW: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
 
 #[test]
 fn silence_of_three_intervals_and_the_skew_makes_active() {
-    let mut machine = begun(settings(128));
+    let mut machine = begun(Settings::second(128));
     // 3 × 100 ms and (256 − 128) / 256 of one.
     assert_eq!(machine.due(), at(350));
     let mut out = Vec::new();
@@ -61,7 +47,7 @@ fn silence_of_three_intervals_and_the_skew_makes_active() {
 
 #[test]
 fn the_active_ones_interval_is_learned() {
-    let mut machine = begun(settings(128));
+    let mut machine = begun(Settings::second(128));
     let slow = Advert { interval: MS * 400, ..from(&machine, 200) };
     machine.receive(at(10), ABOVE, &slow, &mut Vec::new());
     assert_eq!(machine.due(), at(10 + 1200 + 200));
@@ -70,12 +56,12 @@ fn the_active_ones_interval_is_learned() {
 
 #[test]
 fn an_owner_does_not_wait_and_a_resignation_shortens_the_wait() {
-    let mut owner = Machine::new(settings(255));
+    let mut owner = Machine::new(Settings::second(255));
     let mut out = Vec::new();
     owner.begin(at(0), false, &mut out);
     assert_eq!(owner.state(), State::Active);
 
-    let mut machine = begun(settings(192));
+    let mut machine = begun(Settings::second(192));
     machine.receive(at(50), ABOVE, &from(&machine, 0), &mut out);
     assert_eq!(machine.due(), at(75));
     out.clear();
@@ -94,7 +80,7 @@ fn of_two_active_ones_the_better_stays() {
         (ABOVE, 0, State::Active),
     ];
     for (source, priority, state) in rows {
-        let mut machine = active(settings(128));
+        let mut machine = active(Settings::second(128));
         let mut out = Vec::new();
         machine.receive(at(410), source, &from(&machine, priority), &mut out);
         assert_eq!(machine.state(), state, "{source} {priority}");
@@ -106,7 +92,7 @@ fn of_two_active_ones_the_better_stays() {
 
 #[test]
 fn the_end_of_a_split_is_announced_and_a_flood_of_rivals_is_not_answered_by_one() {
-    let mut machine = active(settings(128));
+    let mut machine = active(Settings::second(128));
     let mut out = Vec::new();
     for ms in 400..430 {
         machine.receive(at(ms), BELOW, &from(&machine, 100), &mut out);
@@ -119,9 +105,11 @@ fn the_end_of_a_split_is_announced_and_a_flood_of_rivals_is_not_answered_by_one(
 
 #[test]
 fn a_lower_priority_is_borne_for_the_delay_or_for_ever() {
-    let delayed = Settings { preempt_delay: MS * 1000, ..settings(200) };
-    let never = Settings { preempt: false, ..settings(200) };
-    for (settings, taken) in [(settings(200), Some(300)), (delayed, Some(1300)), (never, None)] {
+    let delayed = Settings { preempt_delay: MS * 1000, ..Settings::second(200) };
+    let never = Settings { preempt: false, ..Settings::second(200) };
+    for (settings, taken) in
+        [(Settings::second(200), Some(300)), (delayed, Some(1300)), (never, None)]
+    {
         let mut machine = begun(settings);
         let advert = from(&machine, 100);
         let mut out = Vec::new();
@@ -149,7 +137,7 @@ fn a_lower_priority_is_borne_for_the_delay_or_for_ever() {
 
 #[test]
 fn whoever_slept_over_its_hold_stands_by() {
-    let mut machine = active(settings(128));
+    let mut machine = active(Settings::second(128));
     assert_eq!(machine.hold(), at(350 + 250));
     let mut out = Vec::new();
     machine.tick(at(599), &mut out);
@@ -164,7 +152,7 @@ fn whoever_slept_over_its_hold_stands_by() {
 
 #[test]
 fn an_order_goes_above_what_was_heard_and_back_again() {
-    let mut machine = begun(settings(100));
+    let mut machine = begun(Settings::second(100));
     let mut out = Vec::new();
     machine.receive(at(10), ABOVE, &from(&machine, 150), &mut out);
     machine.order(at(20), &mut out).unwrap();
@@ -178,7 +166,7 @@ fn an_order_goes_above_what_was_heard_and_back_again() {
 
 #[test]
 fn an_end_is_said_before_the_address_is_given() {
-    let mut machine = active(settings(128));
+    let mut machine = active(Settings::second(128));
     let mut out = Vec::new();
     machine.end(at(420), Why::Ended, &mut out);
     assert_eq!(out[0], Action::Send(machine.settings().advert(0)));
@@ -189,7 +177,7 @@ fn an_end_is_said_before_the_address_is_given() {
 
 #[test]
 fn version_two_follows_no_other_interval_and_no_version_another() {
-    let two = Settings { version: Version::Two, interval: MS * 1000, ..settings(128) };
+    let two = Settings { version: Version::Two, interval: MS * 1000, ..Settings::second(128) };
     let mut machine = begun(two);
     assert_eq!(machine.due(), at(3500));
     let other = Advert { interval: MS * 2000, ..from(&machine, 200) };

@@ -104,11 +104,11 @@ impl Client {
 
     /// The last request once more, on the next connection.
     pub fn ask_again(&mut self, stream: usize, shots: &[Shot]) {
-        if let Reading::Http2(http2) = &mut self.reading
-            && let which = http2.which(stream)
-            && let Some(shot) = shots.get(which)
-        {
-            http2.ask(stream, which, shot);
+        if let Reading::Http2(http2) = &mut self.reading {
+            let which = http2.which(stream);
+            if let Some(shot) = shots.get(which) {
+                http2.ask(stream, which, shot);
+            }
         }
     }
 

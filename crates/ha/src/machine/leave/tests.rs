@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::super::Peer;
 use super::*;
-use crate::advert::Version;
 use crate::settings::Settings;
 
 const MS: Duration = Duration::from_millis(1);
@@ -17,18 +16,7 @@ fn at(ms: u32) -> Moment {
 
 /// One that stands by since 0, with which nobody agrees.
 fn standby(priority: u8) -> Machine {
-    let settings = Settings {
-        version: Version::Three,
-        group: 51,
-        priority,
-        interval: MS * 100,
-        preempt: true,
-        preempt_delay: Duration::ZERO,
-        addresses: vec![[192, 0, 2, 10].into()],
-        source: [192, 0, 2, 2].into(),
-        dead_man: MS * 250,
-    };
-    let mut machine = Machine::new(settings);
+    let mut machine = Machine::new(Settings::second(priority));
     machine.permit(at(0), Some(Moment::default()), &mut Vec::new());
     machine.begin(at(0), false, &mut Vec::new());
     machine

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::*;
-use crate::advert::{Advert, Version};
+use crate::advert::Advert;
 use crate::machine::Refused;
 use crate::settings::Settings;
 
@@ -16,17 +16,7 @@ fn at(ms: u32) -> Moment {
 }
 
 fn standby(priority: u8) -> Machine {
-    let mut machine = Machine::new(Settings {
-        version: Version::Three,
-        group: 51,
-        priority,
-        interval: MS * 100,
-        preempt: true,
-        preempt_delay: Duration::ZERO,
-        addresses: vec![[192, 0, 2, 10].into()],
-        source: [192, 0, 2, 2].into(),
-        dead_man: MS * 250,
-    });
+    let mut machine = Machine::new(Settings::second(priority));
     machine.begin(at(0), false, &mut Vec::new());
     machine
 }
