@@ -10,6 +10,7 @@ mod queue;
 mod shell;
 mod sys;
 mod tap;
+mod train;
 mod wire;
 
 use std::io;

@@ -58,6 +58,9 @@ fn a_round_trip_takes_both_delays() {
     assert!(up.passed >= 40 && down.passed >= 20 && up.lost + down.lost == 0, "{up:?} {down:?}");
 }
 
+/// What is sent again and again.
+static CHUNK: [u8; 1 << 20] = [7; 1 << 20];
+
 /// The best of several transfers, as a part of what the rate allows.
 fn carried(rate: u64, bytes: usize) -> Option<f64> {
     let shape = Shape { bits_per_second: rate, queue_bytes: 1 << 20, ..Shape::default() };
@@ -67,7 +70,9 @@ fn carried(rate: u64, bytes: usize) -> Option<f64> {
         let (_, mut client) = connect(&line);
         let (mut server, _) = listener.accept().unwrap();
         std::thread::scope(|scope| {
-            scope.spawn(move || server.write_all(&vec![7; bytes]).unwrap());
+            scope.spawn(move || {
+                (0..bytes / CHUNK.len()).for_each(|_| server.write_all(&CHUNK).unwrap());
+            });
             let begun = Instant::now();
             let (mut room, mut got) = (vec![0; 1 << 18], 0);
             loop {
@@ -92,6 +97,33 @@ fn carried(rate: u64, bytes: usize) -> Option<f64> {
 fn a_transfer_takes_what_the_rate_allows() {
     let Some(part) = carried(200_000_000, 8 << 20) else { return };
     assert!(part > 0.91 && part < 1.03, "{part}");
+}
+
+/// Pieces that a host hands over whole are counted as frames of a wire, and what is in them comes out as it went in.
+#[test]
+fn a_fast_line_passes_trains_of_both_families() {
+    let shape = Shape { bits_per_second: 2_000_000_000, queue_bytes: 8 << 20, ..Shape::default() };
+    let Some(line) = line(Shape::default(), shape) else { return };
+    line.client.ip("addr add fd40::1/64 dev eth0 nodad\n").unwrap();
+    line.server.ip("addr add fd40::2/64 dev eth0 nodad\n").unwrap();
+    let sent: Vec<u8> =
+        (0..4_u32 << 20).flat_map(|n| n.wrapping_mul(0x9e37_79b9).to_be_bytes()).collect();
+    for server in [SERVER, "fd40::2".parse().unwrap()] {
+        let listener = line.server.within(|| TcpListener::bind((server, PORT)).unwrap()).unwrap();
+        let connect = || TcpStream::connect((server, PORT)).unwrap();
+        let mut client = line.client.within(connect).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        let mut got = Vec::new();
+        std::thread::scope(|scope| {
+            let sent = &sent;
+            scope.spawn(move || server.write_all(sent).unwrap());
+            client.read_to_end(&mut got).unwrap();
+        });
+        assert!(got == sent, "{} of {} bytes, or others", got.len(), sent.len());
+    }
+    let [_, down] = line.close().unwrap();
+    let least = 2 * sent.len() as u64 / 1_448;
+    assert!(down.passed >= least && down.passed < least * 5 / 4, "{down:?}, {least}");
 }
 
 /// Alone on the machine, with optimized code: `STEELYARD_LONG=1 cargo test --profile prove -p lab --test line`.

@@ -94,9 +94,9 @@ impl Queue {
         }
     }
 
-    /// When a packet that comes now will have arrived; `None`: it is lost.
-    pub fn offer(&mut self, now: Moment, bytes: usize) -> Option<Arrival> {
-        let at = self.travel(now, bytes)?;
+    /// When a packet that comes now will have arrived; `None`: it is lost. A train of some frames keeps together.
+    pub fn offer(&mut self, now: Moment, frames: u64, bytes: usize) -> Option<Arrival> {
+        let at = self.travel(now, frames, bytes)?;
         let mut arrival = Arrival { at, twice: false };
         let (reorder, late) = (self.shape.reorder_ppm, self.shape.late);
         if self.happens(reorder) {
@@ -122,7 +122,12 @@ impl Queue {
         (draw ^ (draw >> 31)) % 1_000_000 < u64::from(ppm)
     }
 
-    fn travel(&mut self, now: Moment, bytes: usize) -> Option<Moment> {
+    /// There is no room for these where they would wait for their time.
+    pub fn turn_away(&mut self, frames: u64) {
+        self.counts.overflowed += frames;
+    }
+
+    fn travel(&mut self, now: Moment, frames: u64, bytes: usize) -> Option<Moment> {
         let Shape { delay, bits_per_second, queue_bytes, lose_every, loss_ppm, .. } = self.shape;
         if self.happens(loss_ppm) {
             self.counts.lost += 1;
@@ -136,7 +141,7 @@ impl Queue {
             }
         }
         if bits_per_second == 0 {
-            self.counts.passed += 1;
+            self.counts.passed += frames;
             return Some(now + delay);
         }
         let takes = |bytes: u64| {
@@ -145,11 +150,11 @@ impl Queue {
         };
         let begins = self.free_at.max(now);
         if queue_bytes > 0 && begins.since(now) > takes(queue_bytes) {
-            self.counts.overflowed += 1;
+            self.counts.overflowed += frames;
             return None;
         }
         self.free_at = begins + takes(bytes as u64);
-        self.counts.passed += 1;
+        self.counts.passed += frames;
         Some(self.free_at + delay)
     }
 
@@ -175,7 +180,7 @@ mod tests {
         };
         let mut queue = Queue::new(shape);
         let offer = |queue: &mut Queue, ms: u64| {
-            queue.offer(Moment(ms * MS), 1_000).map(|arrival| arrival.at)
+            queue.offer(Moment(ms * MS), 1, 1_000).map(|arrival| arrival.at)
         };
         assert_eq!(offer(&mut queue, 0), Some(Moment(66 * MS)), "a millisecond on the link");
         assert_eq!(offer(&mut queue, 0), Some(Moment(67 * MS)));
@@ -187,10 +192,21 @@ mod tests {
     }
 
     #[test]
+    fn a_train_is_as_long_as_its_frames_and_finds_room_or_none() {
+        let shape = Shape { bits_per_second: 8_000_000, queue_bytes: 3_000, ..Shape::default() };
+        let mut queue = Queue::new(shape);
+        let mut offer = || queue.offer(Moment(0), 4, 4_000).map(|arrival| arrival.at);
+        assert_eq!(offer(), Some(Moment(4 * MS)));
+        assert_eq!(offer(), None, "4000 bytes wait");
+        queue.turn_away(3);
+        assert_eq!(queue.counts(), Counts { passed: 4, overflowed: 7, ..Counts::default() });
+    }
+
+    #[test]
     fn large_packets_are_lost_as_planned() {
         let mut queue = Queue::new(Shape { lose_every: 3, ..Shape::default() });
         let kept: Vec<bool> =
-            [60, 1500, 1500, 60, 1500, 1500].map(|n| queue.offer(Moment(0), n).is_some()).into();
+            [60, 1500, 1500, 60, 1500, 1500].map(|n| queue.offer(Moment(0), 1, n).is_some()).into();
         assert_eq!(kept, [true, true, true, true, false, true]);
     }
 
@@ -206,7 +222,7 @@ mod tests {
         let run = || {
             let mut queue = Queue::new(shape.clone());
             let seen: Vec<Option<Arrival>> =
-                (0..20_000).map(|_| queue.offer(Moment(0), 100)).collect();
+                (0..20_000).map(|_| queue.offer(Moment(0), 1, 100)).collect();
             (seen, queue.counts())
         };
         let (seen, counts) = run();

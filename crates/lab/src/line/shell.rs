@@ -17,6 +17,7 @@ use model::moment::Moment;
 
 use super::queue::{Counts, Queue, Shape};
 use super::tap::Tap;
+use super::train::{self, HEAD};
 
 /// A line: the sockets at its two ends, and what frames meet.
 #[derive(Debug)]
@@ -36,6 +37,7 @@ struct Frame {
     number: u64,
     way: usize,
     side: usize,
+    /// With the kernel's head.
     bytes: Vec<u8>,
 }
 
@@ -51,10 +53,12 @@ impl PartialOrd for Frame {
     }
 }
 
-/// Frames under way at most, of a line; more are lost as in a full queue.
-const MAX_FRAMES: usize = 100_000;
-/// The longest frame.
-const MAX_BYTES: usize = 65_536;
+/// Bytes under way at most, of a line: 400 ms of 5 Gbit/s; more are lost as in a full queue.
+const MOST_UNDER_WAY: usize = 256 << 20;
+/// What a frame takes beside its bytes.
+const FRAME: usize = size_of::<Frame>();
+/// The longest frame or train, with the kernel's head and Ethernet's.
+const MAX_BYTES: usize = 65_536 + HEAD + 14;
 /// Frames that are taken from a link between two looks at what is due.
 const BATCH: usize = 64;
 /// While frames come, how long they are left to gather: whoever sends one then need not wake this thread, which costs
@@ -87,6 +91,7 @@ struct Road<'w> {
     begun: Instant,
     queues: Vec<[Queue; 2]>,
     under_way: BinaryHeap<Frame>,
+    bytes_under_way: usize,
     number: u64,
     buffer: Vec<u8>,
 }
@@ -98,6 +103,7 @@ impl<'w> Road<'w> {
             begun: Instant::now(),
             queues: ways.iter().map(|way| way.shapes.clone().map(Queue::new)).collect(),
             under_way: BinaryHeap::new(),
+            bytes_under_way: 0,
             number: 0,
             buffer: vec![0; MAX_BYTES],
         }
@@ -111,8 +117,9 @@ impl<'w> Road<'w> {
     fn deliver(&mut self) {
         while self.under_way.peek().is_some_and(|frame| frame.at <= self.now()) {
             if let Some(frame) = self.under_way.pop() {
+                self.bytes_under_way -= frame.bytes.len() + FRAME;
                 let way = &self.ways[frame.way];
-                hears(way, frame.side == 1, &frame.bytes);
+                hears(way, frame.side == 1, &frame.bytes[HEAD..]);
                 // A link that takes no more loses it, as links do.
                 let _ = send(&way.links[1 - frame.side], &frame.bytes, SendFlags::empty());
             }
@@ -145,23 +152,33 @@ impl<'w> Road<'w> {
                 Err(_) => break,
             };
             taken += 1;
-            let now = self.now();
-            let frame = &mut self.buffer[..bytes];
-            hears(&self.ways[way], side == 0, frame);
-            let queue = &mut self.queues[way][side];
-            if !queue.meddle(frame) {
-                continue;
-            }
-            let Some(arrival) = queue.offer(now, bytes) else { continue };
-            for _ in 0..=u8::from(arrival.twice) {
-                if self.under_way.len() < MAX_FRAMES * self.ways.len() {
-                    self.number += 1;
-                    let (at, number, bytes) = (arrival.at, self.number, frame.to_vec());
-                    self.under_way.push(Frame { at, number, way, side, bytes });
-                }
-            }
+            self.pass(way, side, bytes);
         }
         taken
+    }
+
+    /// What has come in by a link, and stands in the buffer: on its way, or lost.
+    fn pass(&mut self, way: usize, side: usize, bytes: usize) {
+        let now = self.now();
+        let whole = &mut self.buffer[..bytes];
+        let Some((head, frame)) = whole.split_first_chunk_mut::<HEAD>() else { return };
+        hears(&self.ways[way], side == 0, frame);
+        let queue = &mut self.queues[way][side];
+        if !queue.meddle(frame) {
+            return;
+        }
+        let (frames, on_wire) = train::on_wire(head, frame);
+        if self.bytes_under_way + bytes + FRAME > MOST_UNDER_WAY * self.ways.len() {
+            queue.turn_away(frames);
+            return;
+        }
+        let Some(arrival) = queue.offer(now, frames, on_wire) else { return };
+        for _ in 0..=u8::from(arrival.twice) {
+            self.number += 1;
+            self.bytes_under_way += bytes + FRAME;
+            let (at, number, bytes) = (arrival.at, self.number, self.buffer[..bytes].to_vec());
+            self.under_way.push(Frame { at, number, way, side, bytes });
+        }
     }
 
     fn counts(&self) -> Vec<[Counts; 2]> {

@@ -1,4 +1,4 @@
-//! The one file of this crate with unsafe code: binding a packet socket, whose address no safe wrapper offers.
+//! The one file of this crate with unsafe code: opening a packet socket, whose option and address no safe wrapper offers.
 //!
 //! It does nothing else with sockets.
 #![allow(unsafe_code)]
@@ -14,12 +14,27 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, eth, socket_with};
 /// which a busy machine may well let it wait.
 const ROOM: usize = 32 << 20;
 
-/// A socket for every frame that comes in by a link of the caller's namespace, and for sending frames out there.
+/// A socket for every frame that comes in by a link of the caller's namespace, and for sending frames out there; each has the
+/// kernel's head before it (`train`).
 pub fn open(link: &str) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, Some(eth::ALL))?;
     // Without the right to it the usual room must do.
     let _ = set_socket_recv_buffer_size_force(&socket, ROOM);
+    let on: libc::c_int = 1;
+    // SAFETY: the pointer and the length describe `on`, which lives until the call returns; the kernel reads it.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_VNET_HDR,
+            std::ptr::from_ref(&on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
     let index = name_to_index(&socket, link)?;
     let address = libc::sockaddr_ll {
         sll_family: libc::AF_PACKET as u16,

@@ -11,6 +11,7 @@ use super::queue::{Counts, Shape};
 use super::shell::{self, Way};
 use super::sys;
 use super::tap::Tap;
+use super::train;
 use crate::net::{Namespace, NamespaceError, ToolError, find, said};
 
 /// Nobody else's work is more urgent; without the right to say so the thread goes on as it is.
@@ -86,7 +87,18 @@ impl Wire {
     }
 }
 
-/// The links of a line, and what it does with packets.
+/// Lets a host hand over trains of so many bytes, and the far end pass them on.
+fn trains(bytes: u64, links: [(&Namespace, &str); 2]) -> Result<(), LineError> {
+    for (namespace, link) in links {
+        let mut ethtool = namespace.command(find("ethtool"));
+        said(ethtool.args(["-K", link, "tx", "on", "tso", "on", "gso", "on"]))?;
+        namespace.ip(&format!("link set dev {link} gso_max_size {bytes}\n"))?;
+    }
+    Ok(())
+}
+
+/// The links of a line, and what it does with packets. What is forwarded is as it is on a wire: no segments put together,
+/// every checksum computed; but for trains, where the line is one for them.
 pub(super) fn way(
     hosts: [(&Namespace, &str); 2],
     between: &Namespace,
@@ -99,13 +111,19 @@ pub(super) fn way(
         host.ip(&format!(
             "link add {link} mtu {mtu} type veth peer name {end} mtu {mtu} netns {name}\n"
         ))?;
-        // What is forwarded must be as it is on a wire: no segments put together, every checksum computed.
         for (namespace, link) in [(host, link), (between, end)] {
             let mut ethtool = namespace.command(find("ethtool"));
             said(
                 ethtool.args(["-K", link, "tx", "off", "tso", "off", "gso", "off", "gro", "off"]),
             )?;
             namespace.ip(&format!("link set dev {link} up\n"))?;
+        }
+    }
+    let tapped = tap.is_some();
+    for (side, shape) in shapes.iter().enumerate() {
+        if let Some(bytes) = train::longest(shape, tapped) {
+            let (host, link) = hosts[side];
+            trains(bytes, [(host, link), (between, ends[1 - side])])?;
         }
     }
     let [left, right] = ends;
