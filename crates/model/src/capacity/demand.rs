@@ -69,7 +69,7 @@ pub struct Machine {
 pub struct Cost {
     /// Microseconds of a request with a small answer on a connection that is there.
     pub request_us: f64,
-    /// Microseconds of opening and closing a client's connection, besides.
+    /// Microseconds of opening a client's connection, and of its end that the client begins, besides.
     pub connection_us: f64,
     /// Microseconds of each KiB of an answer, besides.
     pub kibibyte_us: f64,
