@@ -62,7 +62,7 @@ pub const SPECS: &[Spec] = &[
         name: "span",
         meaning: "how long each run sends",
         kind: Kind::Time,
-        full: "10s",
+        full: "5s",
         quick: "700ms",
         source: "30s",
     },
