@@ -4,3 +4,4 @@ pub mod beside;
 pub mod facts;
 pub mod processors;
 pub mod read;
+pub mod topology;

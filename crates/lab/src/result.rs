@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::machine::beside::Beside;
 use crate::machine::processors::Share;
+use crate::seek::Found;
 
 /// What such a file says it is.
 pub const FORMAT: &str = "steelyard-result";
@@ -30,6 +31,9 @@ pub struct BenchResult {
     pub notes: Vec<Note>,
     /// Where the figures come from.
     pub provenance: Provenance,
+    /// How a search for a rate ended; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Found>,
     /// The runs, in the order in which they were made.
     pub runs: Vec<Run>,
 }
@@ -72,6 +76,9 @@ pub struct Provenance {
     pub processors: String,
     /// Settings of the kernel that matter, by name; those that could not be read are absent.
     pub sysctls: BTreeMap<String, String>,
+    /// How the machine is built: processors, and each interface.
+    #[serde(default)]
+    pub topology: BTreeMap<String, String>,
     /// Descriptors that this process may open.
     pub descriptors: u64,
     /// FNV-1a of the scenario or configuration that was used, 16 digits; absent without one.
@@ -179,6 +186,9 @@ pub struct Second {
     pub p99_us: f64,
     /// Likewise.
     pub max_us: f64,
+    /// Share of a processor that the busiest thread of the generator needed, 0 to 1.
+    #[serde(default)]
+    pub busiest: f64,
 }
 
 /// Why a text is not a result.
@@ -228,6 +238,7 @@ impl BenchResult {
             complete: true,
             notes: Vec::new(),
             provenance,
+            search: None,
             runs: Vec::new(),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Rates go out, verdicts come in; it sends nothing. A rate counts as held only when every confirmation held.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::stats::interval;
 
@@ -92,7 +92,7 @@ pub struct Terms {
 }
 
 /// The end of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     /// The highest rate that held and was confirmed; `None`: none did.
     pub held: Option<f64>,
@@ -105,7 +105,7 @@ pub struct Found {
 }
 
 /// Why a search ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SeekEnd {
     /// The gap is narrow and the rate confirmed.

@@ -8,5 +8,6 @@ pub mod client;
 mod datagrams;
 mod flow;
 pub mod matrix;
+pub mod pace;
 pub mod serve;
 mod socket;

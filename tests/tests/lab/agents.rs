@@ -117,6 +117,19 @@ fn agents_in_namespaces_make_one_result_and_one_that_is_killed_leaves_what_it_ha
     assert_eq!(counted, 601, "histograms are merged");
     assert!(whole.provenance.settings["agents"].contains("10.67.1.3:7009"));
 
+    // Each takes the source addresses that are its own.
+    let file = net.0.join("from.json");
+    let from = ["--from", "10.67.1.2,10.67.1.3", "--close", "reset"];
+    let done = bench(&[&["-n", "40", "-c", "4"], &from[..]].concat(), &file).output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{done:?}");
+    assert_eq!(figure(&result(&file).runs[0], "answered"), 40.0);
+    let done = bench(&["-n", "40", "--from", "10.67.1.2"], &file).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(
+        done.status.code() == Some(2) && said.contains("none of the 1 source addresses"),
+        "{said}"
+    );
+
     let file = net.0.join("killed.json");
     let mut led = Process::start(bench(&["--rate", "400", "-d", "6s"], &file));
     until("a line of progress, and both make load", || two.said().contains("10.67.1.1"));
@@ -124,7 +137,7 @@ fn agents_in_namespaces_make_one_result_and_one_that_is_killed_leaves_what_it_ha
         let text = fs::read_to_string(format!("/proc/{}/net/snmp", serve.pid())).unwrap();
         // Some hundred segments: the second run is on its way.
         let line = text.lines().filter(|line| line.starts_with("Tcp:")).nth(1).unwrap();
-        line.split_whitespace().nth(10).unwrap().parse::<u64>().unwrap() > 1_600
+        line.split_whitespace().nth(10).unwrap().parse::<u64>().unwrap() > 1_900
     });
     two.signal(Signal::KILL);
     assert_eq!(two.wait().code(), None);

@@ -211,6 +211,7 @@ fn capacity_is_searched_up_to_what_may_be_tried() {
     let result = bench(&[&[url.as_str(), "-d", "1s"], &search[..]].concat());
     let capacity = result.runs.iter().find(|run| run.test == "capacity").unwrap();
     assert_eq!(figure(capacity, "capacity"), 80.0);
+    assert_eq!(result.search.unwrap().held, Some(80.0));
     let trials: Vec<f64> = result
         .runs
         .iter()

@@ -81,6 +81,33 @@ fn a_rate_that_cannot_be_reached() {
 }
 
 #[test]
+fn a_rate_that_is_answered_too_late_was_not_reached() {
+    let origin = origin();
+    let at = format!("http://{}/delay/50", origin.address());
+    // Two connections carry forty requests a second: a second later everything is answered, and yet it was too much.
+    let (code, result) = failing(&[&at, "--rate", "60", "-c", "2", "-d", "2s"]);
+    let run = &result.runs[0];
+    assert_eq!((code, run.complete, figure(run, "answered")), (3, false, 120.0));
+    let text = "still waited for a connection";
+    assert!(result.notes.iter().any(|note| note.text.contains(text)), "{:?}", result.notes);
+    assert!(figure(run, "rate") < 45.0, "answers of the second after the last start are no rate");
+    assert!(figure(run, "time") > 2.5);
+}
+
+#[test]
+fn a_search_that_nobody_answers_is_no_answer() {
+    let nobody = Reserved::new([127, 0, 0, 1].into()).unwrap();
+    let url = format!("http://{}/", nobody.address());
+    let search =
+        ["--find-capacity", "--objective", "p50 < 1s", "--search-from", "200", "-d", "100ms"];
+    let (code, result) = failing(&[&[url.as_str()], &search[..]].concat());
+    assert_eq!((code, result.complete), (3, false));
+    let text = "nothing was answered at any rate: connect-refused";
+    assert!(result.notes.iter().any(|note| note.text == text), "{:?}", result.notes);
+    assert_eq!(result.search.unwrap().held, None);
+}
+
+#[test]
 fn an_interrupted_run_keeps_what_it_has() {
     let origin = origin();
     let dir = Dir::new();

@@ -270,7 +270,7 @@ fn add_found(found: &Found, result: &mut BenchResult) {
     let Some(held) = found.held else { return };
     let metric = Metric::new("capacity", "requests/s", Better::More, held);
     let test = "capacity".to_owned();
-    let complete = found.end != SeekEnd::ClientLimit;
+    let complete = matches!(found.end, SeekEnd::Confirmed | SeekEnd::AtMost);
     result.runs.push(Run { test, repeat: 1, complete, metrics: vec![metric], ..Run::default() });
 }
 

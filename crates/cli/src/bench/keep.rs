@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use lab::bench::page::page;
 use lab::machine::facts::Facts;
+use lab::machine::topology::topology;
 use lab::result::{BenchResult, Provenance, Weight};
 
 use crate::end::{Failure, complain};
@@ -87,6 +88,7 @@ pub fn provenance(facts: &Facts) -> Provenance {
         kernel: facts.kernel.clone(),
         processors: format!("{} × {}", facts.processors, facts.processor),
         sysctls: facts.sysctls.clone(),
+        topology: topology(),
         descriptors: facts.descriptors,
         ..Provenance::default()
     }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lab::bench::http::Told;
+use lab::machine::facts::SATURATED;
+use lab::result::Weight;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::end::Failure;
@@ -38,14 +40,23 @@ impl Line {
                 }
             }
             Told::Second(second) if self.terminal => self.say(&format!(
-                "\r\x1b[K{}: {:.0} s, {}/s, p99 {}, {}/s failed",
+                "\r\x1b[K{}: {:.0} s, {}/s, p99 {}, {}/s failed{}",
                 self.test,
                 second.at,
                 rate(second.rate),
                 micros(second.p99_us as u64),
-                rate(second.failed)
+                rate(second.failed),
+                if second.busiest > SATURATED {
+                    "; client limit: a thread is out of time"
+                } else {
+                    ""
+                }
             )),
             Told::Second(_) => {}
+            Told::Foretold(note) => {
+                let word = if note.weight == Weight::ClientLimit { "client limit" } else { "note" };
+                self.say(&format!("{word}: {}\n", note.text));
+            }
         }
     }
 

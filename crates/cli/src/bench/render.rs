@@ -86,7 +86,14 @@ fn one(out: &mut String, run: &Run, connections: &str, paint: Paint) {
     for (cause, n) in &run.failed {
         fact("Failed", format!("{cause}: {}", count(*n)));
     }
-    fact("Connections", whole("connections"));
+    fact(
+        "Connections",
+        format!(
+            "{}; {} answered on one that had answered before",
+            whole("connections"),
+            whole("answered-on-kept")
+        ),
+    );
     fact("Rate", format!("{} requests/s", rate(of("rate"))));
     if of("rate") > 0.0 {
         let across = 1e3 / of("rate");
@@ -98,9 +105,18 @@ fn one(out: &mut String, run: &Run, connections: &str, paint: Paint) {
     }
     fact(
         "Received",
-        format!("{:.3} Mbit/s ({:.2} KiB/s)", of("received") / 1e6, of("received") / 8192.0),
+        format!(
+            "{} B, {} B of bodies; {:.3} Mbit/s ({:.2} KiB/s)",
+            whole("received-bytes"),
+            whole("body-bytes"),
+            of("received") / 1e6,
+            of("received") / 8192.0
+        ),
     );
-    fact("Sent", format!("{:.3} Mbit/s", of("sent") / 1e6));
+    fact("Sent", format!("{} B; {:.3} Mbit/s", whole("sent-bytes"), of("sent") / 1e6));
+    if of("answered") > 0.0 {
+        fact("Body of an answer", format!("{:.0} B, mean", of("body-bytes") / of("answered")));
+    }
     out.push_str(facts.render(100, paint).trim_start_matches('\n'));
     out.push('\n');
     times(out, run, paint);
@@ -260,6 +276,7 @@ fn many(out: &mut String, runs: &[Run], width: usize, paint: Paint) {
         right("p99.9 ms"),
         right("max ms"),
         right("failed"),
+        right("busiest processor"),
     ]);
     for run in runs.iter().filter(|run| run.test != "capacity") {
         let ms = |name: &str| Cell::from(format!("{:.3}", figure(run, name)));
@@ -274,9 +291,17 @@ fn many(out: &mut String, runs: &[Run], width: usize, paint: Paint) {
             ms("latency-p99.9"),
             ms("latency-max"),
             Cell::coloured(count(failed), colour),
+            busiest(run).into(),
         ]);
     }
     out.push_str(&table.render(width, paint));
+}
+
+/// How busy the busiest processor of whoever made the load was.
+fn busiest(run: &Run) -> String {
+    let shares = run.processors.iter().chain(run.parts.iter().flat_map(|part| &part.processors));
+    let most = shares.map(lab::machine::processors::Share::busy).fold(0.0, f64::max);
+    format!("{:.0} %", most * 100.0)
 }
 
 fn verdict(found: &Found) -> String {

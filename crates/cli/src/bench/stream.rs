@@ -11,7 +11,7 @@ use lab::stats::interval::mean_width_percent;
 use lab::stats::sample::mean;
 use lab::stream::ask::{Carrier, Way};
 use lab::stream::matrix::{Matrix, Wanted};
-use model::config::unit::Size;
+use model::config::unit::{Rate, Size};
 
 use super::common::{end, resolve};
 use super::keep::{Keep, provenance};
@@ -33,7 +33,7 @@ use crate::show::table::{Align, Table};
 Examples:
   steelyard bench stream 192.0.2.7:7008
   steelyard bench stream 192.0.2.7:7008 --buffer 32KiB,256KiB,4MiB --message 64,1448,8972,30000 --way to,from
-  steelyard bench stream 192.0.2.7:7008 --carrier udp --message 1448 -d 30s --confidence 99 --html udp.html
+  steelyard bench stream 192.0.2.7:7008 --carrier udp --message 1448 --rate 900Mbit/s -d 30s --confidence 99 --html udp.html
 
 Exit codes: 0 measured, 2 nothing could be measured, 3 a partial result.")]
 pub struct Args {
@@ -61,6 +61,9 @@ pub struct Args {
     /// How long each run sends.
     #[arg(short = 'd', long, value_name = "TIME", value_parser = span, default_value = "10s")]
     duration: Duration,
+    /// Datagrams leave no faster than this, heads on Ethernet included, such as 200Mbit/s.
+    #[arg(long, value_name = "RATE", value_parser = bits)]
+    rate: Option<u64>,
     /// Confidence of the interval of the mean, per cent.
     #[arg(long, value_name = "PERCENT", default_value_t = 95, value_parser = clap::value_parser!(u8).range(50..=99))]
     confidence: u8,
@@ -105,6 +108,13 @@ fn buffer(text: &str) -> Result<u32, String> {
         text.parse::<Size>().map_err(|error| format!("{error}; expected a size such as 256KiB"))?;
     let fits = u32::try_from(found.0).ok().filter(|bytes| (1_024..=1 << 30).contains(bytes));
     fits.ok_or_else(|| "expected 1KiB to 1GiB".to_owned())
+}
+
+fn bits(text: &str) -> Result<u64, String> {
+    let found = text
+        .parse::<Rate>()
+        .map_err(|error| format!("{error}; expected a rate such as 200Mbit/s"))?;
+    Ok(found.0)
 }
 
 /// Carries it out.
@@ -165,8 +175,13 @@ fn matrix(args: &Args) -> Result<Matrix, Failure> {
         buffers,
         messages: args.message.clone(),
         millis: u32::try_from(args.duration.as_millis()).unwrap_or(u32::MAX),
+        rate: args.rate,
         wanted,
     };
+    if args.rate.is_some() && !args.carrier.contains(&Carried::Udp) {
+        let text = "--rate is for datagrams, and a stream has a pace of its own: add --carrier udp";
+        return Err(Failure::Unusable(text.to_owned()));
+    }
     // Every cell is checked before the first is measured.
     for ask in matrix.cells() {
         ask.check().map_err(|error| Failure::Unusable(error.to_string()))?;

@@ -63,13 +63,13 @@ pub fn drive_fleet(
     let (mut series, mut last) = (Vec::new(), None::<Report>);
     let led = lead(plan, fleet, stop, &mut |report| {
         let span = last.as_ref().map_or_else(|| report.clone(), |last| report.since(last));
-        let second = second(&span, report.seconds);
+        let second = second(&span, report.seconds, 0.0);
         told(&second);
         series.push(second);
         last = Some(report.clone());
     })?;
     if series.is_empty() {
-        series.push(second(&led.report, led.report.seconds));
+        series.push(second(&led.report, led.report.seconds, 0.0));
     }
     let seconds = now().since(began).as_secs_f64();
     Ok(Driven {
@@ -109,9 +109,10 @@ pub fn drive(
         if now() >= next {
             next = now() + SECOND;
             let report = load.report();
-            let second = second(&report.since(&last), report.seconds);
             let cpu = load.cpu();
-            busiest = busy(&cpu, &last_cpu, report.seconds - last.seconds).fold(busiest, f64::max);
+            let most = busy(&cpu, &last_cpu, report.seconds - last.seconds).fold(0.0, f64::max);
+            busiest = f64::max(busiest, most);
+            let second = second(&report.since(&last), report.seconds, most);
             let counters = counters();
             let shares = counters.since(&last_counters, report.seconds - last.seconds);
             busy_series.push(shares.iter().map(Share::busy).collect());
@@ -125,7 +126,8 @@ pub fn drive(
     let report = load.wait();
     let tail = report.since(&last);
     if tail.seconds > SHORTEST_TAIL || series.is_empty() {
-        series.push(second(&tail, report.seconds));
+        let most = busy(&cpu, &last_cpu, tail.seconds).fold(0.0, f64::max);
+        series.push(second(&tail, report.seconds, most));
         let shares = counters().since(&last_counters, tail.seconds);
         busy_series.push(shares.iter().map(Share::busy).collect());
     }
@@ -153,7 +155,7 @@ pub fn drive(
     })
 }
 
-fn second(span: &Report, at: f64) -> Second {
+fn second(span: &Report, at: f64, busiest: f64) -> Second {
     let per_second = |count: f64| if span.seconds > 0.0 { count / span.seconds } else { 0.0 };
     Second {
         at,
@@ -163,6 +165,7 @@ fn second(span: &Report, at: f64) -> Second {
         p50_us: span.latency.p50_us,
         p99_us: span.latency.p99_us,
         max_us: span.latency.max_us,
+        busiest,
     }
 }
 

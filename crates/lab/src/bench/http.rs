@@ -12,7 +12,7 @@ use crate::load::{Fail, Pace, Plan, Report};
 use crate::machine::facts::{Facts, forecast, named};
 use crate::machine::processors::skew;
 use crate::result::{BenchResult, Better, Metric, Note, Run, Second, Weight};
-use crate::seek::{Found, Objective, Seek, Terms, Verdict};
+use crate::seek::{Found, Objective, Seek, SeekEnd, Terms, Verdict};
 
 /// An order.
 #[derive(Clone, Debug)]
@@ -63,6 +63,8 @@ pub enum Told<'a> {
     },
     /// A second of it.
     Second(&'a Second),
+    /// What this machine will run out of.
+    Foretold(&'a Note),
 }
 
 /// Carries out an order. `stop` ends it; what was measured until then is kept and marked.
@@ -79,7 +81,7 @@ pub fn run(
     let tests = tests(order);
     // Agents look at themselves.
     for (_, plan) in tests.iter().filter(|_| order.fleet.is_none()) {
-        forecast(facts, plan).into_iter().for_each(|note| result.note(note.weight, note.text));
+        foretell(facts, plan, result, told);
     }
     warm_up(order, &tests, stop, told)?;
     for repeat in 1..=order.repeats {
@@ -105,6 +107,14 @@ pub fn run(
         }
     }
     Ok(())
+}
+
+/// What this machine will run out of is said before it does.
+fn foretell(facts: &Facts, plan: &Plan, result: &mut BenchResult, told: &mut dyn FnMut(Told<'_>)) {
+    for note in forecast(facts, plan) {
+        told(Told::Foretold(&note));
+        result.note(note.weight, note.text);
+    }
 }
 
 fn tests(order: &Order) -> Vec<(String, Plan)> {
@@ -199,32 +209,43 @@ fn shortfalls(driven: &Driven, plan: &Plan) -> Vec<(bool, String)> {
     }
     if let Pace::Open { per_second, .. } = plan.pace
         && !driven.stopped
-        && report.answered_per_second < per_second * REACHED
-        && report.count(Fail::NotSent) + report.count(Fail::Timeout) > 0
+        && falls_short(report, per_second)
     {
-        let reached = report.answered_per_second;
-        out.push((
-            true,
-            format!(
-                "the rate was not reached: {per_second} requests/s were due, {reached:.0} answered"
-            ),
-        ));
+        let (reached, unsent) = (report.answered_per_second, report.unsent_at_end);
+        let mut text = format!(
+            "the rate was not reached: {per_second} requests/s were due, {reached:.0} answered"
+        );
+        if unsent > 0 {
+            text += &format!("; when the last one was due {unsent} still waited for a connection");
+        }
+        out.push((true, text));
     }
     out
+}
+
+/// Whether the target did not keep up with an open loop. A slow answer alone is no sign of that: what tells is that starts found
+/// no connection free, or that requests ran out of time.
+fn falls_short(report: &Report, per_second: f64) -> bool {
+    let late = report.count(Fail::NotSent) + report.count(Fail::Timeout) > 0;
+    let waited = report.unsent_at_end as f64 > report.requests as f64 * (1.0 - REACHED);
+    waited || (late && report.answered_per_second < per_second * REACHED)
 }
 
 fn metrics(report: &Report) -> Vec<Metric> {
     let mut out = Vec::new();
     let mut add =
         |name: &str, unit: &str, better, value| out.push(Metric::new(name, unit, better, value));
-    let seconds = report.seconds.max(1e-9);
     add("requests", "1", Better::Neither, report.requests as f64);
     add("answered", "1", Better::Neither, report.answered as f64);
     add("failed", "1", Better::Less, report.failed as f64);
+    add("answered-on-kept", "1", Better::Neither, report.answered_on_reused as f64);
     add("time", "s", Better::Neither, report.seconds);
     add("rate", "requests/s", Better::More, report.answered_per_second);
-    add("received", "bit/s", Better::More, report.bytes_in as f64 * 8.0 / seconds);
-    add("sent", "bit/s", Better::Neither, report.bytes_out as f64 * 8.0 / seconds);
+    add("received", "bit/s", Better::More, report.received_per_second);
+    add("sent", "bit/s", Better::Neither, report.sent_per_second);
+    add("received-bytes", "B", Better::Neither, report.bytes_in as f64);
+    add("body-bytes", "B", Better::Neither, report.bytes_body as f64);
+    add("sent-bytes", "B", Better::Neither, report.bytes_out as f64);
     add("connections", "1", Better::Neither, report.connects as f64);
     let latency = &report.latency;
     add("latency-mean", "ms", Better::Less, latency.mean_us / 1e3);
@@ -266,8 +287,11 @@ pub fn seek(
 ) -> Result<Option<Found>, DriveError> {
     let mut seek = Seek::new(terms);
     let first = Order { rates: vec![terms.from], ..order.clone() };
+    if order.fleet.is_none() {
+        tests(&first).iter().for_each(|(_, plan)| foretell(facts, plan, result, told));
+    }
     warm_up(&first, &tests(&first), stop, told)?;
-    let mut trial = 0;
+    let (mut trial, mut answered, mut causes) = (0, 0, Vec::new());
     while let Some(rate) = seek.next() {
         trial += 1;
         let pace = Pace::Open { per_second: rate, connections: order.plan.connections() };
@@ -292,6 +316,8 @@ pub fn seek(
         // Trials that miss are what a search is made of: what they lack is no fault of the result.
         let mut aside = BenchResult::new("", Default::default());
         let run = judged(order, &driven, (&plan, facts), (&test, trial), &mut aside);
+        answered += driven.report.answered;
+        causes = driven.report.failed_by_cause.keys().copied().collect();
         result.runs.push(run);
         if verdict == Verdict::ClientLimit {
             limits
@@ -304,7 +330,17 @@ pub fn seek(
         }
         seek.tried(verdict);
     }
-    Ok(seek.found())
+    let found = seek.found();
+    if answered == 0 {
+        let text = format!("nothing was answered at any rate: {}", causes.join(", "));
+        result.note(Weight::Partial, text);
+    } else if found.is_some_and(|found| found.end == SeekEnd::Wavers) {
+        let text =
+            "trials contradict each other, so no rate is confirmed: search again, with a longer -d";
+        result.note(Weight::Partial, text.to_owned());
+    }
+    result.search = found;
+    Ok(found)
 }
 
 fn verdict(objective: &Objective, report: &Report, limited: bool) -> Verdict {
@@ -317,13 +353,14 @@ fn verdict(objective: &Objective, report: &Report, limited: bool) -> Verdict {
 }
 
 /// Percentiles that are told, with their quantiles.
-pub const PERCENTILES: [(&str, f64); 10] = [
+pub const PERCENTILES: [(&str, f64); 11] = [
     ("p50", 0.5),
     ("p66", 0.66),
     ("p75", 0.75),
     ("p80", 0.8),
     ("p90", 0.9),
     ("p95", 0.95),
+    ("p98", 0.98),
     ("p99", 0.99),
     ("p99.9", 0.999),
     ("p99.99", 0.9999),

@@ -52,7 +52,9 @@ pub fn page(result: &BenchResult) -> String {
         );
     }
     page.push_str("<h2>Settings</h2>\n<table>\n");
-    for (name, value) in provenance.settings.iter().chain(&provenance.sysctls) {
+    for (name, value) in
+        provenance.settings.iter().chain(&provenance.topology).chain(&provenance.sysctls)
+    {
         let _ = writeln!(page, "<tr><td>{}</td><td>{}</td></tr>", escaped(name), escaped(value));
     }
     page.push_str("</table>\n</body></html>\n");

@@ -3,7 +3,7 @@
 //! A leader that vanishes ends its load. It resolves no names and keeps nothing.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -75,9 +75,15 @@ fn one(
         channel.say(&ToLeader::Refused("it makes load for somebody else".to_owned()))?;
         return Ok(0);
     };
-    let plan = *plan;
+    let mut plan = *plan;
+    let from = plan.sources.len();
+    // Each agent takes those of the addresses that are its own.
+    plan.sources.retain(|address| is_ours(*address));
     let refused = match plan.check() {
         _ if version != VERSION => Some(format!("it speaks version {VERSION}, not {version}")),
+        _ if from > 0 && plan.sources.is_empty() => Some(format!(
+            "none of the {from} source addresses is one of its own: --from has to name some of each agent"
+        )),
         Err(error) => Some(error.to_string()),
         Ok(()) => None,
     };
@@ -92,6 +98,11 @@ fn one(
         ToAgent::Go => load(&mut channel, plan, facts, stop),
         ToAgent::Stop | ToAgent::Order { .. } => Ok(0),
     }
+}
+
+/// Whether connections can come from this address here.
+fn is_ours(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
 }
 
 fn load(

@@ -11,7 +11,7 @@ use crate::machine::processors::Share;
 use crate::result::Note;
 
 /// The version of this talk; both sides must have the same.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What the leader says.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::net::netdevice::name_to_index;
 use rustix::net::sockopt::set_socket_recv_buffer_size_force;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, eth, socket_with};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 /// Bytes that may wait for the forwarder: what the kernel gives unasked is full after two milliseconds of 500 Mbit/s, for
 /// which a busy machine may well let it wait.
@@ -18,7 +18,8 @@ const ROOM: usize = 32 << 20;
 /// kernel's head before it (`train`).
 pub fn open(link: &str) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, Some(eth::ALL))?;
+    // Without a protocol it hears nothing before it is bound, of other links neither.
+    let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?;
     // Without the right to it the usual room must do.
     let _ = set_socket_recv_buffer_size_force(&socket, ROOM);
     let on: libc::c_int = 1;

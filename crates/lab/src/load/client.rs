@@ -24,7 +24,6 @@ pub struct Client {
     written: usize,
     reading: Reading,
     busy: bool,
-    served: u64,
     which: usize,
 }
 
@@ -52,12 +51,11 @@ impl Client {
     }
 
     fn with(reading: Reading) -> Client {
-        Client { out: Vec::new(), written: 0, reading, busy: false, served: 0, which: 0 }
+        Client { out: Vec::new(), written: 0, reading, busy: false, which: 0 }
     }
 
     /// The connection is a new one.
     pub fn renewed(&mut self) {
-        self.served = 0;
         if let Reading::Http2(http2) = &mut self.reading {
             http2.renewed();
         }
@@ -68,11 +66,6 @@ impl Client {
         if let Reading::Http2(http2) = &mut self.reading {
             http2.closed();
         }
-    }
-
-    /// Whether the connection has answered a request before.
-    pub fn is_reused(&self) -> bool {
-        self.served > 0
     }
 
     /// Begins a request; `write` appends its bytes and says which of the mix it is.
@@ -168,11 +161,7 @@ impl Client {
     pub fn received(&mut self, bytes: &[u8], settled: &mut Vec<(usize, Progress)>) {
         let progress = match &mut self.reading {
             Reading::Http2(http2) => {
-                http2.received(bytes, settled);
-                let is_whole = |progress| matches!(progress, Progress::Whole { .. });
-                self.served +=
-                    settled.iter().filter(|(_, progress)| is_whole(*progress)).count() as u64;
-                return;
+                return http2.received(bytes, settled);
             }
             _ if !self.busy => Progress::Failed(Fail::WrongAnswer),
             Reading::Http(reader) => reader.feed(bytes),
@@ -247,7 +236,6 @@ impl Client {
             }
             Progress::Whole { status, reusable } => {
                 self.busy = false;
-                self.served += 1;
                 // An answer that overtook its request leaves the connection in an unknown state.
                 Progress::Whole { status, reusable: reusable && self.is_sent(0) }
             }
@@ -310,7 +298,6 @@ mod tests {
         let mut client = asked(Client::echo());
         assert_eq!(received(&mut client, b"1234"), Progress::More);
         assert_eq!(received(&mut client, b"5678"), Progress::Whole { status: 0, reusable: true });
-        assert!(client.is_reused());
         assert_eq!(
             received(&mut client, b"x"),
             Progress::Failed(Fail::WrongAnswer),

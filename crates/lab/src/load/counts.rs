@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::fail::Fail;
-use super::tally::Tally;
+use super::tally::{Standing, Tally};
 
 /// A tally in words.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -15,11 +15,14 @@ pub struct Counts {
     requests: u64,
     answered: u64,
     failed: Vec<u64>,
+    answered_on_reused: u64,
     failed_on_reused: u64,
     in_flight: u64,
     statuses: [u64; 6],
     bytes_in: u64,
+    bytes_body: u64,
     bytes_out: u64,
+    at_end: Option<Standing>,
     connects: u64,
     idle_ended: u64,
     never_ended: u64,
@@ -60,11 +63,14 @@ impl Counts {
             requests: tally.requests,
             answered: tally.answered,
             failed: tally.failed.to_vec(),
+            answered_on_reused: tally.answered_on_reused,
             failed_on_reused: tally.failed_on_reused,
             in_flight: tally.in_flight,
             statuses: tally.statuses,
             bytes_in: tally.bytes_in,
+            bytes_body: tally.bytes_body,
             bytes_out: tally.bytes_out,
+            at_end: tally.at_end,
             connects: tally.connects,
             idle_ended: tally.idle_ended,
             never_ended: tally.never_ended,
@@ -84,7 +90,8 @@ impl Counts {
         }
         (tally.requests, tally.answered) = (self.requests, self.answered);
         (tally.failed_on_reused, tally.in_flight) = (self.failed_on_reused, self.in_flight);
-        tally.statuses = self.statuses;
+        (tally.answered_on_reused, tally.bytes_body) = (self.answered_on_reused, self.bytes_body);
+        (tally.statuses, tally.at_end) = (self.statuses, self.at_end);
         (tally.bytes_in, tally.bytes_out) = (self.bytes_in, self.bytes_out);
         tally.connects = self.connects;
         (tally.idle_ended, tally.never_ended) = (self.idle_ended, self.never_ended);

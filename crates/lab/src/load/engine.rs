@@ -45,6 +45,7 @@ pub struct Engine {
     tally: Tally,
     /// Requests that may still begin.
     left: u64,
+    start: Moment,
     ends: Moment,
     gives_up: Moment,
     sweep: Moment,
@@ -82,6 +83,7 @@ impl Engine {
             freed: Vec::new(),
             tally,
             left: plan.requests.map_or(u64::MAX, |all| share(all, thread, threads)),
+            start,
             ends: plan.time.map_or(Moment::NEVER, |time| start + time),
             gives_up: Moment::NEVER,
             sweep: start + sweep_every,
@@ -108,6 +110,8 @@ impl Engine {
 
     /// No request begins any more; answers are waited for during the grace time.
     pub fn stop(&mut self, now: Moment) {
+        let asked = if self.is_asking() { nanos(now.since(self.start)) } else { 0 };
+        self.tally.end(asked, self.backlog.len() as u64);
         self.left = 0;
         self.gives_up = self.gives_up.min(now + self.plan.grace);
     }
@@ -181,6 +185,11 @@ impl Engine {
         }
     }
 
+    /// The program had something to send and let it wait so long.
+    pub fn held_up(&mut self, span: Duration) {
+        self.tally.lag.saturating_record(nanos(span));
+    }
+
     /// So many pending bytes were sent.
     pub fn wrote(&mut self, slot: usize, bytes: usize, now: Moment) {
         self.tally.bytes_out += bytes as u64;
@@ -202,7 +211,7 @@ impl Engine {
             self.slots[slot].paused = true;
             self.wake(now + pause, (slot, 0), What::Read);
         }
-        if self.slots[slot].parting.is_some() {
+        if self.slots[slot].parting.take().is_some() {
             self.tally.never_ended += 1;
             self.close(slot);
             return self.free((slot, 0), self.think((slot, 0)), now);
@@ -247,6 +256,7 @@ impl Engine {
         self.settle(slot, now);
         if self.slots[slot].phase != Phase::Down && !self.slots[slot].is_asked() {
             self.close(slot);
+            self.go_on(slot, now);
         }
     }
 
@@ -300,6 +310,7 @@ impl Engine {
         chosen.phase = Phase::Connecting;
         chosen.since = now;
         chosen.client.renewed();
+        chosen.answers = 0;
         self.tally.connects += 1;
         self.actions.push_back(Action::Connect(slot));
     }
@@ -307,7 +318,11 @@ impl Engine {
     fn close(&mut self, slot: usize) {
         let chosen = &mut self.slots[slot];
         chosen.paused = false;
-        chosen.parting = None;
+        if chosen.parting.take().is_some() {
+            // The end that was waited for has come in another way, and nobody else frees the place.
+            self.freed.push(((slot, 0), self.think((slot, 0))));
+        }
+        let chosen = &mut self.slots[slot];
         chosen.connection = chosen.connection.wrapping_add(1);
         chosen.client.closed();
         if chosen.phase != Phase::Down {

@@ -17,6 +17,8 @@ use super::tally::Tally;
 pub struct Report {
     /// Seconds since the start, or of the span.
     pub seconds: f64,
+    /// Of those, the seconds in which requests began; rates are of them.
+    pub asked_seconds: f64,
     /// Requests whose intended start has come.
     pub requests: u64,
     /// Answered whole with a status below 500.
@@ -25,12 +27,20 @@ pub struct Report {
     pub failed: u64,
     /// Failed by cause; causes that did not occur are absent.
     pub failed_by_cause: BTreeMap<&'static str, u64>,
+    /// Of the answered, those on a connection that had answered before.
+    pub answered_on_reused: u64,
     /// Of the failed, those sent on a connection that had answered before.
     pub failed_on_reused: u64,
     /// Neither answered nor failed yet.
     pub in_flight: u64,
-    /// Answered requests a second.
+    /// Answered requests a second, while requests began.
     pub answered_per_second: f64,
+    /// Bits received a second, likewise.
+    pub received_per_second: f64,
+    /// Bits sent a second, likewise.
+    pub sent_per_second: f64,
+    /// Open loop: starts that still waited for a connection when the last one was due.
+    pub unsent_at_end: u64,
     /// Time from the intended start to the whole answer, of answered requests.
     pub latency: Latency,
     /// Time from when a request could be sent to its whole answer: blind to waiting for a connection.
@@ -45,6 +55,8 @@ pub struct Report {
     pub statuses: [u64; 6],
     /// Bytes received.
     pub bytes_in: u64,
+    /// Of those, of answers' bodies.
+    pub bytes_body: u64,
     /// Bytes sent.
     pub bytes_out: u64,
     /// Connections tried.
@@ -86,16 +98,29 @@ impl Report {
     /// Of a tally after `span`.
     pub(super) fn new(tally: Tally, span: Duration, broken_threads: usize) -> Report {
         let seconds = span.as_secs_f64();
+        let whole = (seconds, tally.answered, tally.bytes_in, tally.bytes_out);
+        let (asked_seconds, answered, bytes_in, bytes_out) = match tally.at_end {
+            Some(end) if end.nanos > 0 => {
+                (end.nanos as f64 / 1e9, end.answered, end.bytes_in, end.bytes_out)
+            }
+            _ => whole,
+        };
+        let each = |n: u64| if asked_seconds > 0.0 { n as f64 / asked_seconds } else { 0.0 };
         let causes = Fail::ALL.iter().map(|fail| (fail.name(), tally.failed[*fail as usize]));
         Report {
             seconds,
+            asked_seconds,
             requests: tally.requests,
             answered: tally.answered,
             failed: tally.failed.iter().sum(),
             failed_by_cause: causes.filter(|(_, count)| *count > 0).collect(),
+            answered_on_reused: tally.answered_on_reused,
             failed_on_reused: tally.failed_on_reused,
             in_flight: tally.in_flight,
-            answered_per_second: if seconds > 0.0 { tally.answered as f64 / seconds } else { 0.0 },
+            answered_per_second: each(answered),
+            received_per_second: each(bytes_in) * 8.0,
+            sent_per_second: each(bytes_out) * 8.0,
+            unsent_at_end: tally.at_end.map_or(0, |end| end.unsent),
             latency: Latency::of(&tally.latency),
             service: Latency::of(&tally.service),
             connect: Latency::of(&tally.connect),
@@ -103,6 +128,7 @@ impl Report {
             lag: Latency::of(&tally.lag),
             statuses: tally.statuses,
             bytes_in: tally.bytes_in,
+            bytes_body: tally.bytes_body,
             bytes_out: tally.bytes_out,
             connects: tally.connects,
             idle_ended: tally.idle_ended,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hdrhistogram::CreationError;
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 use super::fail::Fail;
 
@@ -20,6 +21,21 @@ pub struct Times {
     pub waiting: Duration,
 }
 
+/// How it stood when the last request had begun: what comes later answers what was asked before, in no time of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Nanoseconds since the start; 0: the number of requests was the limit, and the last answer is the end.
+    pub nanos: u64,
+    /// Answered until then.
+    pub answered: u64,
+    /// Bytes received until then.
+    pub bytes_in: u64,
+    /// Bytes sent until then.
+    pub bytes_out: u64,
+    /// Open loop: starts that still waited for a connection.
+    pub unsent: u64,
+}
+
 /// Counts since the start.
 #[derive(Clone, Debug)]
 pub struct Tally {
@@ -29,6 +45,8 @@ pub struct Tally {
     pub answered: u64,
     /// Failed, by cause.
     pub failed: [u64; Fail::COUNT],
+    /// Of the answered, how many on a connection that had answered before.
+    pub answered_on_reused: u64,
     /// Of the failed, how many were sent on a connection that had answered before.
     pub failed_on_reused: u64,
     /// Neither answered nor failed yet; counted where requests are kept, not derived.
@@ -37,8 +55,12 @@ pub struct Tally {
     pub statuses: [u64; 6],
     /// Bytes received.
     pub bytes_in: u64,
+    /// Of those, of answers' bodies.
+    pub bytes_body: u64,
     /// Bytes sent.
     pub bytes_out: u64,
+    /// How it stood when no request was to begin any more; `None`: some are.
+    pub at_end: Option<Standing>,
     /// Connections tried.
     pub connects: u64,
     /// Connections that the peer ended while nothing was asked on them.
@@ -64,11 +86,14 @@ impl Tally {
             requests: 0,
             answered: 0,
             failed: [0; Fail::COUNT],
+            answered_on_reused: 0,
             failed_on_reused: 0,
             in_flight: 0,
             statuses: [0; 6],
             bytes_in: 0,
+            bytes_body: 0,
             bytes_out: 0,
+            at_end: None,
             connects: 0,
             idle_ended: 0,
             never_ended: 0,
@@ -87,6 +112,7 @@ impl Tally {
             Some(fail) => self.fail(fail, reused),
             None => {
                 self.answered += 1;
+                self.answered_on_reused += u64::from(reused);
                 self.latency.saturating_record(nanos(times.latency));
                 self.service.saturating_record(nanos(times.service));
                 self.waiting.saturating_record(nanos(times.waiting));
@@ -100,8 +126,35 @@ impl Tally {
         self.failed_on_reused += u64::from(reused);
     }
 
+    /// No request is to begin any more, so many nanoseconds after the start (0: the last has begun); what is told later counts
+    /// no more for it.
+    pub fn end(&mut self, nanos: u64, unsent: u64) {
+        if self.at_end.is_none() {
+            self.at_end = Some(Standing { nanos, unsent, ..self.standing() });
+        }
+    }
+
+    /// How it stands, or stood at the end.
+    fn standing(&self) -> Standing {
+        let Tally { answered, bytes_in, bytes_out, .. } = *self;
+        self.at_end.unwrap_or(Standing { answered, bytes_in, bytes_out, ..Standing::default() })
+    }
+
     /// Adds another thread's counts.
     pub fn merge(&mut self, other: &Tally) {
+        if self.at_end.is_some() || other.at_end.is_some() {
+            // Whoever was lost before the end has told all that it will.
+            let (ours, theirs) = (self.standing(), other.standing());
+            self.at_end = Some(Standing {
+                nanos: ours.nanos.max(theirs.nanos),
+                answered: ours.answered + theirs.answered,
+                bytes_in: ours.bytes_in + theirs.bytes_in,
+                bytes_out: ours.bytes_out + theirs.bytes_out,
+                unsent: ours.unsent + theirs.unsent,
+            });
+        }
+        self.answered_on_reused += other.answered_on_reused;
+        self.bytes_body += other.bytes_body;
         self.requests += other.requests;
         self.answered += other.answered;
         self.failed.iter_mut().zip(other.failed).for_each(|(sum, n)| *sum += n);
@@ -122,6 +175,9 @@ impl Tally {
     /// What was counted after `earlier`, which must be an earlier state of the same tally. What is in flight stays.
     pub fn since(&self, earlier: &Tally) -> Tally {
         let mut span = self.clone();
+        span.at_end = None;
+        span.answered_on_reused -= earlier.answered_on_reused;
+        span.bytes_body -= earlier.bytes_body;
         span.requests -= earlier.requests;
         span.answered -= earlier.answered;
         span.failed.iter_mut().zip(earlier.failed).for_each(|(left, n)| *left -= n);

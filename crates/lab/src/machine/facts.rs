@@ -135,7 +135,7 @@ fn port_count(facts: &Facts) -> u32 {
 /// Descriptors that a run needs beside its connections.
 const SPARE: u64 = 32;
 /// A thread that used more of a processor had no time left.
-const SATURATED: f64 = 0.92;
+pub const SATURATED: f64 = 0.92;
 /// Starts that are noticed later than this, and later than the usual answer, distort latencies.
 const LATE_US: f64 = 1_000.0;
 

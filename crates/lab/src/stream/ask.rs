@@ -24,6 +24,8 @@ pub struct Ask {
     pub buffer: Option<u32>,
     /// How long is sent, milliseconds.
     pub millis: u32,
+    /// Bits a second at which datagrams leave at most, with all heads on Ethernet; `None`: as fast as the kernel takes them.
+    pub rate: Option<u64>,
 }
 
 /// What is carried.
@@ -97,6 +99,9 @@ pub enum AskError {
     /// A message that is too large or too small.
     #[error("messages of {0} bytes; expected {1} to {2}")]
     Message(u32, u32, u32),
+    /// A stream has a pace of its own.
+    #[error("a rate of {0} bit/s for a stream; expected datagrams, of at least {LEAST_RATE} bit/s")]
+    Rate(u64),
     /// A run that is too long.
     #[error("a run of {0} ms; expected 1 to {LONGEST_MS}")]
     Time(u32),
@@ -114,6 +119,11 @@ impl Ask {
         };
         if !(least..=most).contains(&self.message) {
             return Err(AskError::Message(self.message, least, most));
+        }
+        if let Some(rate) = self.rate
+            && (self.carrier == Carrier::Tcp || rate < LEAST_RATE)
+        {
+            return Err(AskError::Rate(rate));
         }
         if !(1..=LONGEST_MS).contains(&self.millis) {
             return Err(AskError::Time(self.millis));
@@ -165,7 +175,7 @@ impl Order {
 }
 
 /// The version of what is said.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes of a datagram's head.
 pub const HEAD: usize = 16;
 /// Bytes of a line at most.
@@ -173,6 +183,7 @@ pub const LINE: u64 = 4_096;
 /// The number of a datagram that only asks for others.
 pub const HELLO: u64 = u64::MAX;
 const LONGEST_MS: u32 = 600_000;
+const LEAST_RATE: u64 = 1_000;
 
 #[cfg(test)]
 mod tests {
@@ -180,7 +191,7 @@ mod tests {
 
     fn ask() -> Ask {
         let (carrier, way) = (Carrier::Udp, Way::To);
-        Ask { version: VERSION, carrier, way, message: 64, buffer: None, millis: 100 }
+        Ask { version: VERSION, carrier, way, message: 64, buffer: None, millis: 100, rate: None }
     }
 
     #[test]
@@ -193,7 +204,11 @@ mod tests {
             Err(AskError::Message(..))
         ));
         assert!(matches!(read(&text(Ask { millis: 0, ..ask() })), Err(AskError::Time(0))));
-        assert!(matches!(read(&text(Ask { version: 2, ..ask() })), Err(AskError::Version(2))));
+        assert!(matches!(read(&text(Ask { version: 1, ..ask() })), Err(AskError::Version(1))));
+        let paced = Ask { rate: Some(1_000_000), ..ask() };
+        assert_eq!(read(&text(paced)).unwrap(), paced);
+        let stream = Ask { carrier: Carrier::Tcp, ..paced };
+        assert!(matches!(read(&text(stream)), Err(AskError::Rate(_))));
         assert!(matches!(read("GET / HTTP/1.1"), Err(AskError::Form(_))));
     }
 

@@ -7,14 +7,23 @@ use std::time::{Duration, Instant};
 
 use super::ask::{Ask, HEAD, HELLO, Order, Seen, number, put_head};
 use super::flow::{GRACE, nanos};
+use super::pace;
 use super::socket::read_back;
 
-/// Sends datagrams over a connected socket until the time is over.
+/// Sends datagrams over a connected socket until the time is over, no faster than the order says.
 pub fn send(socket: &UdpSocket, ask: &Ask, token: u64) -> Result<Seen> {
     let mut message = vec![0x5a; ask.message as usize];
     let began = Instant::now();
     let mut seen = Seen::default();
     while began.elapsed() < ask.time() {
+        if let Some(rate) = ask.rate {
+            let due = pace::due(seen.messages, ask.message.into(), rate).min(ask.time());
+            while let Some(early) =
+                due.checked_sub(began.elapsed()).filter(|early| !early.is_zero())
+            {
+                std::thread::park_timeout(early);
+            }
+        }
         put_head(&mut message, token, seen.messages);
         match socket.send(&message) {
             Ok(bytes) => {

@@ -21,6 +21,8 @@ pub struct Matrix {
     pub messages: Vec<u32>,
     /// How long each run sends, milliseconds.
     pub millis: u32,
+    /// Bits a second at which datagrams leave at most, with all heads on Ethernet.
+    pub rate: Option<u64>,
     /// How sure the mean must be.
     pub wanted: Wanted,
 }
@@ -58,8 +60,9 @@ impl Matrix {
                 for buffer in &self.buffers {
                     for message in &self.messages {
                         let (carrier, way, buffer, message) = (*carrier, *way, *buffer, *message);
-                        let millis = self.millis;
-                        cells.push(Ask { version: VERSION, carrier, way, message, buffer, millis });
+                        let (version, millis) = (VERSION, self.millis);
+                        let rate = self.rate.filter(|_| carrier == Carrier::Udp);
+                        cells.push(Ask { version, carrier, way, message, buffer, millis, rate });
                     }
                 }
             }
@@ -156,10 +159,12 @@ mod tests {
             buffers: vec![None, Some(32_768), Some(65_536)],
             messages: vec![64, 1_448],
             millis: 100,
+            rate: Some(1_000_000),
             wanted: WANTED,
         };
         let cells = matrix.cells();
         assert_eq!(cells.len(), 24);
+        assert!(cells.iter().all(|ask| ask.check().is_ok()), "streams have no rate");
         let names: std::collections::BTreeSet<String> = cells.iter().map(name).collect();
         assert_eq!(names.len(), 24);
     }
@@ -173,6 +178,7 @@ mod tests {
             message: 1_000,
             buffer: None,
             millis: 1_000,
+            rate: None,
         };
         let second = Seen { nanos: 1_000_000_000, ..Seen::default() };
         let run = Run {

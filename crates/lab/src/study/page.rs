@@ -45,7 +45,7 @@ pub fn page(report: &Report) -> String {
     report.sections.iter().for_each(|section| draw(&mut out, section));
     parameters(&mut out, report);
     out.push_str("<h2>This machine</h2>\n<table>\n");
-    for (name, value) in &provenance.sysctls {
+    for (name, value) in provenance.topology.iter().chain(&provenance.sysctls) {
         let _ = writeln!(out, "<tr><td>{}</td><td>{}</td></tr>", escaped(name), escaped(value));
     }
     out.push_str("</table>\n</body></html>\n");

@@ -26,6 +26,7 @@ impl Engine {
         for slot in 0..self.slots.len() {
             let chosen = &self.slots[slot];
             if chosen.parting.is_some_and(|until| until <= now) {
+                self.slots[slot].parting = None;
                 // The answer was counted; that its server does not end the connection is told by its age alone.
                 self.tally.never_ended += 1;
                 self.close(slot);

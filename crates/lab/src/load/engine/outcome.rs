@@ -69,13 +69,15 @@ impl Engine {
         self.tally.in_flight -= 1;
         let (which, body) = (chosen.client.which(stream), chosen.client.body(stream));
         let wrong = self.plan.protocol.judge(which, status, body);
+        self.tally.bytes_body += body.0;
         let first = asked.first.unwrap_or(now);
         let times = Times {
             latency: now.since(asked.intended),
             service: now.since(asked.ready),
             waiting: first.since(asked.sent.unwrap_or(asked.ready)),
         };
-        self.tally.answer(status, wrong, times, chosen.client.is_reused());
+        self.tally.answer(status, wrong, times, chosen.answers > 0);
+        chosen.answers += 1;
         if self.plan.persist == Persist::ClosedBy(Closer::Server) && chosen.phase == Phase::Ready {
             chosen.parting = Some(asked.deadline);
             return self.actions.push_back(Action::Read(slot));
@@ -88,7 +90,7 @@ impl Engine {
 
     fn failed(&mut self, lane @ (slot, stream): Lane, fail: Fail) {
         let chosen = &mut self.slots[slot];
-        let reused = chosen.client.is_reused();
+        let reused = chosen.answers > 0;
         let goes_on = chosen.client.abandon(stream);
         let asked = chosen.asked[stream].take().is_some();
         if !goes_on {
@@ -103,7 +105,7 @@ impl Engine {
 
     /// What the connection has to send goes out; one that is over is replaced where requests wait for another; then the
     /// next requests are found for what is free.
-    fn go_on(&mut self, slot: usize, now: Moment) {
+    pub(super) fn go_on(&mut self, slot: usize, now: Moment) {
         let chosen = &self.slots[slot];
         if !chosen.client.pending().is_empty() {
             self.actions.push_back(Action::Flush(slot));

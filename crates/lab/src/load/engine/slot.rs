@@ -17,6 +17,8 @@ pub struct Slot {
     pub asked: Vec<Option<Asked>>,
     /// When establishing began, or since when the connection is there.
     pub since: Moment,
+    /// Whole answers that this connection gave.
+    pub answers: u64,
     /// When bytes came last.
     pub heard: Moment,
     /// The answer is whole and the server's end is waited for, until then.
@@ -84,6 +86,7 @@ impl Slot {
             phase: Phase::Down,
             asked: vec![None; streams],
             since: Moment(0),
+            answers: 0,
             heard: Moment(0),
             parting: None,
             paused: false,

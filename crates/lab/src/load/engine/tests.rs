@@ -11,8 +11,9 @@ use proptest::prelude::*;
 use super::{Action, Engine};
 use crate::load::client::End;
 use crate::load::fail::Fail;
-use crate::load::plan::{Closer, Pace, Persist, Plan, Protocol, Reading};
-use crate::load::tally::Tally;
+use crate::load::plan::{Closer, HttpPlan, Pace, Persist, Plan, Protocol, Reading};
+use crate::load::report::Report;
+use crate::load::tally::{Standing, Tally};
 
 const MS: u64 = 1_000_000;
 const ANSWER_AFTER: u64 = MS / 10;
@@ -299,4 +300,75 @@ proptest! {
         let world = world.run();
         prop_assert_eq!(world.engine.tally().in_flight, 0);
     }
+}
+
+/// Likewise, and every answer is waited for.
+fn patient(per_second: f64) -> impl FnOnce(&mut Plan) {
+    move |plan| {
+        open(per_second)(plan);
+        (plan.timeout, plan.grace) = (Duration::from_secs(20), Duration::from_secs(20));
+    }
+}
+
+/// What an answer that only its connection's end completes leaves behind (RFC 9112 §6.3).
+#[test]
+fn a_place_whose_answer_ends_with_the_connection_goes_on() {
+    for pace in [
+        Pace::Closed { connections: 1, think: Duration::ZERO },
+        Pace::Open { per_second: 1_000.0, connections: 1 },
+    ] {
+        let get = Protocol::Http(HttpPlan::get("x", "/"));
+        let mut plan = Plan::new(SocketAddr::from(([127, 0, 0, 1], 1)), get, 1);
+        (plan.persist, plan.pace) = (Persist::ClosedBy(Closer::Server), pace);
+        plan.requests = Some(3);
+        let mut engine = Engine::new(Arc::new(plan), 0, Moment(0), Tally::new().unwrap());
+        for time in 0..3 {
+            let now = Moment(time * 10 * MS);
+            engine.tick(now);
+            let actions: Vec<Action> = std::iter::from_fn(|| engine.action()).collect();
+            assert!(actions.contains(&Action::Connect(0)), "{time}: {actions:?}");
+            engine.connected(0, now);
+            let bytes = engine.pending(0).len();
+            engine.wrote(0, bytes, now);
+            engine.received(0, b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nbody", now);
+            engine.ended(0, End::Closed, now);
+        }
+        assert_eq!(engine.tally().answered, 3);
+        assert!(engine.is_finished(Moment(30 * MS)));
+    }
+}
+
+#[test]
+fn what_is_answered_after_the_last_start_has_no_time_of_its_own() {
+    let mut world = World::new(patient(1_000.0));
+    // The last request is answered eight seconds after it.
+    world.delay = |number| if number == 1_999 { 8_000 * MS } else { ANSWER_AFTER };
+    let world = world.run();
+    let tally = world.engine.tally();
+    assert_eq!((tally.answered, world.now.0 / MS), (2_000, 9_999));
+    let end = tally.at_end.unwrap();
+    assert_eq!((end.nanos / MS, end.answered, end.unsent), (2_000, 1_999, 0));
+    let report = Report::new(tally.clone(), Duration::from_secs(10), 0);
+    assert!((report.answered_per_second - 999.5).abs() < 0.1, "{}", report.answered_per_second);
+    // Another thread was lost: what it had told counts.
+    let mut sum = Tally::new().unwrap();
+    let lost = Tally { answered: 10, ..Tally::new().unwrap() };
+    [&lost, tally, &lost].into_iter().for_each(|other| sum.merge(other));
+    assert_eq!(sum.at_end.unwrap(), Standing { answered: 2_019, ..end });
+}
+
+#[test]
+fn starts_that_found_no_connection_in_time_are_told() {
+    // Four connections that answer in 10 ms carry 400 a second.
+    let mut world = World::new(patient(500.0));
+    world.delay = |_| 10 * MS;
+    let world = world.run();
+    let tally = world.engine.tally();
+    assert_eq!(
+        (tally.answered, tally.failed.iter().sum::<u64>()),
+        (1_000, 0),
+        "all is answered in the end"
+    );
+    let end = tally.at_end.unwrap();
+    assert!((190..=200).contains(&end.unsent), "{end:?}");
 }

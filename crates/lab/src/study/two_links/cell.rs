@@ -113,6 +113,16 @@ impl Policy {
         }
     }
 
+    /// Bits a second that one stream's links carry together: as fast as cards of their rate would take datagrams. A little less,
+    /// so that what waits before a link comes to its end.
+    pub fn carries(self, layout: Layout, parameters: &Parameters) -> u64 {
+        let links = match self {
+            Policy::Naive | Policy::Equalised => layout.lengths(parameters).len() as u64,
+            Policy::Alone | Policy::Failover | Policy::Hash | Policy::Flowlet => 1,
+        };
+        parameters.rate("rate") * links / 100 * 98
+    }
+
     /// In a bundle's configuration.
     pub fn lines(self) -> &'static str {
         match self {

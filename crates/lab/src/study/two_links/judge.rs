@@ -231,6 +231,9 @@ fn figures(cells: &[Cell]) -> Section {
     });
     Section {
         title: "Every run".to_owned(),
+        text: vec![
+            "Datagrams are sent at 98 % of the rate of the links that a stream can use, as a network card would take them.".to_owned(),
+        ],
         table: Some(Table { columns: columns.map(str::to_owned).into(), rows: rows.collect() }),
         ..Section::default()
     }

@@ -141,8 +141,9 @@ fn every(
                 return Ok(false);
             }
             let asked = buffer.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
-            let ask =
-                Ask { version: VERSION, carrier, way: Way::To, message, buffer: asked, millis };
+            let rate = (carrier == Carrier::Udp).then(|| policy.carries(layout, parameters));
+            let (version, way, buffer) = (VERSION, Way::To, asked);
+            let ask = Ask { version, carrier, way, message, buffer, millis, rate };
             let run = client.within(|| client::run(to, &ask))??;
             let cell = Cell::new(layout, policy, &ask, &run);
             (stage.told)(&format!("{}: {:.1} Mbit/s", cell.name(), cell.mbit));

@@ -82,6 +82,7 @@ fn what_is_received_counts() {
         message: 1_000,
         buffer: None,
         millis: 1_000,
+        rate: None,
     };
     let second = Seen { nanos: 1_000_000_000, ..Seen::default() };
     let sent = Seen { bytes: 2_000_000, messages: 2_000, send_buffer: 7, ..second };
