@@ -12,7 +12,7 @@ mod stream;
 
 use std::process::ExitCode;
 
-pub use self::keep::provenance;
+pub use self::keep::{provenance, put, writable};
 pub use self::progress::stop_on_interrupt;
 
 /// Measure: make load and say what came of it.

@@ -10,13 +10,14 @@ use std::process::ExitCode;
 
 use lab::machine::read::{facts, raise_descriptors};
 use lab::net::sweep;
+use lab::result::{Note, Weight};
 use lab::study::name::{STUDIES, Study, find};
 use lab::study::page::{number, page};
 use lab::study::parameter::Parameters;
 use lab::study::report::{Report, Verdict};
 use lab::study::stage::Stage;
 
-use crate::bench::{provenance, stop_on_interrupt};
+use crate::bench::{provenance, put, stop_on_interrupt, writable};
 use crate::end::{End, Failure, finish, note, print_json, sentence};
 use crate::show::screen;
 
@@ -77,26 +78,36 @@ fn carry_out(args: &Args) -> Result<End, Failure> {
     if args.list {
         return list(&parameters, args.json);
     }
-    let report = measure(args, study, &parameters)?;
-    let written = args.out.as_deref().map(|file| (file, fs::write(file, page(&report))));
-    if args.json {
+    if let Some(file) = &args.out {
+        writable(file)?;
+    }
+    let mut report = measure(args, study, &parameters)?;
+    let kept = args.out.as_deref().is_none_or(|file| keep(file, &mut report));
+    if args.json || !kept {
+        // All of it; the text leaves tables to the page.
         print_json(&report)?;
     } else {
         screen::print(&text(&report))?;
     }
-    if let Some((file, written)) = written {
-        match written {
-            Ok(()) => note(&format!("the report is in {}\n", file.display())),
-            Err(error) => {
-                note(&format!(
-                    "steelyard: the report could not be written to {}: {error}\n",
-                    file.display()
-                ));
-                return Ok(End::Partial);
-            }
-        }
-    }
     Ok(if report.complete { End::Done } else { End::Partial })
+}
+
+/// Writes the page; false: it could not be, and the report must be shown in another way.
+fn keep(file: &Path, report: &mut Report) -> bool {
+    let error = match put(file, &page(report)) {
+        Ok(()) => {
+            note(&format!("the report is in {}\n", file.display()));
+            return true;
+        }
+        Err(error) => error,
+    };
+    let text = format!(
+        "the report could not be written to {}: {error}; it follows on standard output",
+        file.display()
+    );
+    note(&format!("steelyard: {text}\n"));
+    report.note(Weight::Partial, text);
+    false
 }
 
 fn measure(args: &Args, study: &Study, parameters: &Parameters) -> Result<Report, Failure> {
@@ -176,6 +187,11 @@ fn list(parameters: &Parameters, json: bool) -> Result<End, Failure> {
 /// What people read without a browser: verdicts, and the figures beside each other.
 fn text(report: &Report) -> String {
     let mut out = format!("{}\n\n", report.title);
+    let (missing, notes): (Vec<&Note>, Vec<&Note>) =
+        report.notes.iter().partition(|note| note.weight == Weight::Partial);
+    for note in &missing {
+        let _ = writeln!(out, "PARTIAL: {}\n", note.text);
+    }
     for Verdict { claim, holds, because } in &report.verdicts {
         let word = match holds {
             Some(true) => "yes",
@@ -196,7 +212,7 @@ fn text(report: &Report) -> String {
             told(row.ours)
         );
     }
-    for note in &report.notes {
+    for note in notes {
         let _ = writeln!(out, "note: {}", note.text);
     }
     out

@@ -17,4 +17,5 @@ mod host;
 mod measured;
 mod stream;
 mod study;
+mod study_broken;
 mod topology;

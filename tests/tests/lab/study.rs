@@ -2,12 +2,18 @@
 //! in the figures and in the verdicts.
 
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use tests::e2e::balancer::program;
 use tests::e2e::dir::Dir;
 use tests::skip::skip;
+
+/// Holds others off: two studies at once would measure each other.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What a quick run of a study with these settings came to. None without root.
 fn study(name: &str, settings: &[&str], more: &[&str]) -> Option<Value> {
@@ -15,9 +21,7 @@ fn study(name: &str, settings: &[&str], more: &[&str]) -> Option<Value> {
         skip("namespaces need root");
         return None;
     }
-    // Two at once would measure each other.
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one = alone();
     let mut command = Command::new(program());
     command.args(["study", name, "--quick", "--json"]).args(more);
     for setting in settings {

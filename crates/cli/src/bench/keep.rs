@@ -21,17 +21,7 @@ pub struct Keep {
 impl Keep {
     /// Looks whether they can be written before anything is measured.
     pub fn prepare(result: Option<&Path>, page: Option<&Path>) -> Result<Keep, Failure> {
-        for path in [result, page].into_iter().flatten() {
-            let there = path.exists();
-            let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-            opened.map_err(|error| {
-                Failure::Unusable(format!("cannot write {}: {error}", path.display()))
-            })?;
-            if !there {
-                // An empty file would look like a result. When it cannot be removed it is written over anyway.
-                let _ = fs::remove_file(path);
-            }
-        }
+        [result, page].into_iter().flatten().try_for_each(writable)?;
         Ok(Keep { result: result.map(Path::to_owned), page: page.map(Path::to_owned) })
     }
 
@@ -62,13 +52,41 @@ impl Keep {
     }
 }
 
-/// Writes beside the file and renames, so that an older one survives a full disk; what is no file is written to.
-fn put(path: &Path, text: &str) -> io::Result<()> {
-    if path.exists() && !path.is_file() {
-        return fs::write(path, text);
-    }
+/// Whether `put` can write there, as far as can be told before there is anything to write.
+pub fn writable(path: &Path) -> Result<(), Failure> {
+    let new = beside(path);
+    let tried = if is_other(path) { [path].to_vec() } else { [path, new.as_path()].to_vec() };
+    tried.into_iter().try_for_each(|path| {
+        let there = path.exists();
+        let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+        opened.map_err(|error| {
+            Failure::Unusable(format!("cannot write {}: {error}", path.display()))
+        })?;
+        if !there {
+            // An empty file would look like a result. When it cannot be removed it is written over anyway.
+            let _ = fs::remove_file(path);
+        }
+        Ok(())
+    })
+}
+
+/// What is there and no file: a device or a pipe.
+fn is_other(path: &Path) -> bool {
+    path.exists() && !path.is_file()
+}
+
+fn beside(path: &Path) -> PathBuf {
     let mut beside = path.as_os_str().to_owned();
     beside.push(".new");
+    beside.into()
+}
+
+/// Writes beside the file and renames, so that an older one survives a full disk; what is no file is written to.
+pub fn put(path: &Path, text: &str) -> io::Result<()> {
+    if is_other(path) {
+        return fs::write(path, text);
+    }
+    let beside = beside(path);
     let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
         // It holds half a result; that it cannot be removed changes nothing about the error.
@@ -103,6 +121,23 @@ pub fn digest(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cannot_be_written_is_found_before_and_leaves_what_was_there() {
+        let dir = std::env::temp_dir().join(format!("steelyard-keep-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let file = dir.join("page.html");
+        assert!(writable(&file).is_ok() && !file.exists() && !beside(&file).exists());
+        put(&file, "old").unwrap();
+        assert!(writable(&file).is_ok() && put(&file, "new").is_ok());
+        // Nothing can be written beside it.
+        fs::create_dir(beside(&file)).unwrap();
+        assert!(writable(&file).is_err() && put(&file, "newer").is_err());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert!(writable(&dir.join("none/page.html")).is_err());
+        assert!(writable(Path::new("/dev/full")).is_ok());
+        fs::remove_dir_all(&dir).unwrap();
+    }
 
     #[test]
     fn digests_are_fnv() {

@@ -147,6 +147,17 @@ impl Balancer {
         self.child.id()
     }
 
+    /// Whether it still runs.
+    ///
+    /// # Errors
+    /// It has ended: what was measured of it meanwhile is no measurement of it.
+    pub fn still_runs(&mut self) -> Result<(), BalancerError> {
+        match self.child.try_wait() {
+            Ok(Some(_)) => Err(BalancerError::Ended(self.log())),
+            _ => Ok(()),
+        }
+    }
+
     /// What it says of itself; `None`: it does not answer yet.
     pub fn status(&self) -> Option<Value> {
         let mut command = Command::new(&self.program);
@@ -158,9 +169,7 @@ impl Balancer {
     fn ready(&mut self) -> Result<(), BalancerError> {
         let begun = Instant::now();
         loop {
-            if let Ok(Some(_)) = self.child.try_wait() {
-                return Err(BalancerError::Ended(self.log()));
-            }
+            self.still_runs()?;
             let why = match self.status() {
                 None => "it does not answer".to_owned(),
                 Some(status) => match waits_for(&status, &self.wanted) {

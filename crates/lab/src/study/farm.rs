@@ -10,7 +10,7 @@ pub use self::judge::ASKS;
 use self::judge::{Case, report};
 use super::parameter::{Kind, Parameters, Spec};
 use super::report::Report;
-use super::stage::{Stage, StudyError};
+use super::stage::{Stage, StudyError, conclude};
 use crate::result::Weight;
 
 /// Its parameters.
@@ -60,11 +60,8 @@ pub const SPECS: &[Spec] = &[
 /// Carries it out.
 pub fn run(stage: &Stage<'_>, parameters: &Parameters) -> Result<Report, StudyError> {
     let mut cases: Vec<Case> = Vec::new();
-    let whole = measure::all(stage, parameters, &mut cases)?;
-    let mut report = report(parameters, &cases);
-    if !whole {
-        report.note(Weight::Partial, format!("stopped: {} cases are measured", cases.len()));
-    }
+    let ended = measure::all(stage, parameters, &mut cases);
+    let mut report = conclude(ended, (cases.len(), "cases"), || report(parameters, &cases))?;
     if !cases
         .iter()
         .any(|case| case.allocator.is_some_and(|allocator| allocator != measure::SYSTEM))

@@ -8,11 +8,10 @@ mod measure;
 mod resolve;
 
 pub use self::judge::ASKS;
-use self::judge::report;
+use self::judge::{Sides, report};
 use super::parameter::{Kind, Parameters, Spec};
 use super::report::Report;
-use super::stage::{Stage, StudyError};
-use crate::result::Weight;
+use super::stage::{Stage, StudyError, conclude};
 
 /// Its parameters.
 pub const SPECS: &[Spec] = &[
@@ -68,12 +67,8 @@ pub const SPECS: &[Spec] = &[
 
 /// Carries it out.
 pub fn run(stage: &Stage<'_>, parameters: &Parameters) -> Result<Report, StudyError> {
-    let mut pairs = Vec::new();
-    let whole = measure::all(stage, parameters, &mut pairs)?;
-    let mut report = report(parameters, &pairs);
-    if !whole {
-        report
-            .note(Weight::Partial, format!("stopped: {} pairs of runs are measured", pairs.len()));
-    }
-    Ok(report)
+    let mut sides = Sides::default();
+    let ended = measure::all(stage, parameters, &mut sides);
+    let runs = sides.before.len() + sides.after.len();
+    conclude(ended, (runs, "runs"), || report(parameters, &sides))
 }

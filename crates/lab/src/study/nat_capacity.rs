@@ -11,11 +11,10 @@ use std::time::Duration;
 
 pub use self::judge::ASKS;
 use self::judge::report;
-use self::row::{Method, Row, Way};
+use self::row::{Measured, Way};
 use super::parameter::{Kind, Parameters, Spec};
 use super::report::Report;
-use super::stage::{Stage, StudyError};
-use crate::result::Weight;
+use super::stage::{Stage, StudyError, conclude};
 
 /// Its parameters.
 pub const SPECS: &[Spec] = &[
@@ -98,42 +97,43 @@ const ADDRESSES: u32 = crate::net::RETURNS as u32;
 
 /// Carries it out.
 pub fn run(stage: &Stage<'_>, parameters: &Parameters) -> Result<Report, StudyError> {
-    let pairs = pairs(parameters)?;
-    let mut rows: Vec<Row> = Vec::new();
-    for (addresses, closing) in pairs.iter().copied() {
+    let mut measured = Measured::default();
+    let ended = all(stage, parameters, &mut measured);
+    let count = measured.rows.len() + measured.methods.len();
+    conclude(ended, (count, "rows"), || report(parameters, &measured))
+}
+
+/// Everything; false: stopped before its end.
+fn all(
+    stage: &Stage<'_>,
+    parameters: &Parameters,
+    measured: &mut Measured,
+) -> Result<bool, StudyError> {
+    for (addresses, closing) in pairs(parameters)? {
         if stage.stops() {
-            break;
+            return Ok(false);
         }
         let row = measure::row(stage, parameters, addresses, closing)?;
         if stage.stops() {
             // It ended before its time.
-            break;
+            return Ok(false);
         }
         let told = format!(
             "{addresses} return addresses, {closing:?}: {:.1} of {:.1} a second",
             row.rate, row.allowed
         );
         (stage.told)(&told);
-        rows.push(row);
+        measured.rows.push(row);
     }
-    let mut methods: Vec<Method> = Vec::new();
     for way in ways(parameters) {
-        if stage.stops() {
-            break;
-        }
         let method = measure::method(stage, parameters, way)?;
         if stage.stops() {
-            break;
+            return Ok(false);
         }
         (stage.told)(&format!("{}: {:.0} connections a second", way.name(), method.rate));
-        methods.push(method);
+        measured.methods.push(method);
     }
-    let whole = rows.len() == pairs.len() && methods.len() == ways(parameters).len();
-    let mut report = report(parameters, &rows, &methods);
-    if !whole {
-        report.note(Weight::Partial, "stopped before all was measured".to_owned());
-    }
-    Ok(report)
+    Ok(true)
 }
 
 /// Return addresses and closing time of each row.

@@ -1,4 +1,4 @@
-//! What a study needs of whoever orders it, and why one may not come to an end.
+//! What a study needs of whoever orders it, why one may not come to an end, and what then becomes of what it measured.
 
 use std::io;
 use std::path::Path;
@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 use super::balancer::BalancerError;
+use super::report::Report;
 use crate::line::LineError;
 use crate::load;
 use crate::net::{BpfFsError, LinkError, NamespaceError, SiteError, ToolError};
+use crate::result::Weight;
 use crate::stream::client::RunError;
 
 /// What is given.
@@ -70,4 +72,73 @@ pub enum StudyError {
     /// Nothing could be told from what was measured.
     #[error("{0}")]
     Nothing(String),
+}
+
+/// The report of a study whose measuring ended so. `ended`: true, with everything; false, it was told to stop; else what it
+/// broke off at. `measured`: how many of what there are by then; without any there is nothing to report.
+///
+/// # Errors
+/// Nothing was measured.
+pub fn conclude(
+    ended: Result<bool, StudyError>,
+    (count, things): (usize, &str),
+    report: impl FnOnce() -> Report,
+) -> Result<Report, StudyError> {
+    let why = match ended {
+        Ok(true) => return Ok(report()),
+        Ok(false) if count == 0 => {
+            return Err(StudyError::Nothing("stopped before anything was measured".to_owned()));
+        }
+        Err(error) if count == 0 => return Err(error),
+        Ok(false) => "stopped".to_owned(),
+        Err(error) => format!("broken off: {}", with_causes(&error)),
+    };
+    let mut report = report();
+    report.note(Weight::Partial, format!("{why}; {things} measured until then: {count}"));
+    Ok(report)
+}
+
+/// An error and what it came from, as far as it does not tell of that itself.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| {
+        let cause = cause.to_string();
+        if text.contains(&cause) { text } else { format!("{text}: {cause}") }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::parameter::Parameters;
+
+    fn concluded(ended: Result<bool, StudyError>, count: usize) -> Result<Report, StudyError> {
+        let parameters = Parameters::new(&[], true);
+        conclude(ended, (count, "cells"), || Report::new("x", "asks", "a study", &parameters))
+    }
+
+    fn broken() -> StudyError {
+        let (command, said) = ("ip".to_owned(), "no such device".to_owned());
+        StudyError::Cable(LinkError::from(ToolError::Failed { command, said }))
+    }
+
+    #[test]
+    fn what_was_measured_becomes_a_report_whatever_ended_it() {
+        let whole = concluded(Ok(true), 3).unwrap();
+        assert!(whole.complete && whole.notes.is_empty());
+        for (ended, says) in [
+            (Ok(false), "stopped; cells measured until then: 3"),
+            (
+                Err(broken()),
+                "broken off: a cable: a cable could not be laid: `ip` failed: no such device; cells",
+            ),
+        ] {
+            let report = concluded(ended, 3).unwrap();
+            let [note] = &report.notes[..] else { panic!("{:?}", report.notes) };
+            assert!(!report.complete && note.weight == Weight::Partial);
+            assert!(note.text.contains(says), "{}", note.text);
+        }
+        assert!(matches!(concluded(Err(broken()), 0), Err(StudyError::Cable(_))));
+        assert!(matches!(concluded(Ok(false), 0), Err(StudyError::Nothing(_))));
+    }
 }

@@ -21,9 +21,8 @@ use self::seen::seen;
 use super::balancer::Balancer;
 use super::parameter::{Kind, Parameters, Spec};
 use super::report::Report;
-use super::stage::{Stage, StudyError};
+use super::stage::{Stage, StudyError, conclude};
 use crate::line::{Course, Fault, Line, SERVER, Shape, Tap};
-use crate::result::Weight;
 
 /// Its parameters.
 pub const SPECS: &[Spec] = &[
@@ -92,33 +91,41 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Carries it out.
 pub fn run(stage: &Stage<'_>, parameters: &Parameters) -> Result<Report, StudyError> {
+    let mut cases = Vec::new();
+    let ended = all(stage, parameters, &mut cases);
+    conclude(ended, (cases.len(), "cases"), || report(parameters, &cases))
+}
+
+/// Everything; false: stopped before its end.
+fn all(
+    stage: &Stage<'_>,
+    parameters: &Parameters,
+    cases: &mut Vec<Case>,
+) -> Result<bool, StudyError> {
     let buffers = parameters.buffers("buffers");
     let first = buffers.first().copied().flatten();
     let plain = buffers.iter().map(|buffer| (*buffer, false));
-    let mut cases = Vec::new();
-    let mut stopped = false;
     for (buffer, broken) in plain.chain([(first, true)]) {
-        stopped = stage.stops();
-        if stopped {
-            break;
+        if stage.stops() {
+            return Ok(false);
         }
-        let case = one(stage, parameters, buffer, broken)?;
+        let (case, capture) = one(stage, parameters, buffer, broken)?;
         (stage.told)(&format!("{}: {:.2} s", case.name, case.seen.total));
+        let name = format!("two-balancers {}", case.name);
+        // It counts as measured also where its packets cannot be kept.
         cases.push(case);
+        (stage.captured)(&name, &capture)?;
     }
-    let mut report = report(parameters, &cases);
-    if stopped {
-        report.note(Weight::Partial, format!("stopped: {} cases are measured", cases.len()));
-    }
-    Ok(report)
+    Ok(true)
 }
 
+/// A transaction through one balancer, with the packets of it.
 fn one(
     stage: &Stage<'_>,
     parameters: &Parameters,
     buffer: Option<u64>,
     broken: bool,
-) -> Result<Case, StudyError> {
+) -> Result<(Case, Vec<u8>), StudyError> {
     let name = name_of(buffer, broken);
     let shape = Shape {
         delay: parameters.time("delay"),
@@ -158,9 +165,8 @@ fn one(
     });
     let took = asked???;
     let capture = tap.take(&name);
-    (stage.captured)(&format!("two-balancers {name}"), &capture)?;
     let seen = seen(&name, capture.as_slice())?;
-    Ok(Case { name, buffer, broken, took: took.as_secs_f64(), seen })
+    Ok((Case { name, buffer, broken, took: took.as_secs_f64(), seen }, capture))
 }
 
 /// Bytes that wait before the path.

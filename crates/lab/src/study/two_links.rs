@@ -8,13 +8,12 @@ mod cell;
 mod judge;
 mod measure;
 
-use self::cell::{Cell, Layout};
+use self::cell::Cell;
 pub use self::judge::ASKS;
 use self::judge::report;
 use super::parameter::{Kind, Parameters, Spec};
 use super::report::Report;
-use super::stage::{Stage, StudyError};
-use crate::result::Weight;
+use super::stage::{Stage, StudyError, conclude};
 
 /// Its parameters.
 pub const SPECS: &[Spec] = &[
@@ -71,16 +70,6 @@ pub const SPECS: &[Spec] = &[
 /// Carries it out.
 pub fn run(stage: &Stage<'_>, parameters: &Parameters) -> Result<Report, StudyError> {
     let mut cells: Vec<Cell> = Vec::new();
-    let mut whole = true;
-    for layout in Layout::ALL {
-        whole = measure::layout(stage, parameters, layout, &mut cells)?;
-        if !whole {
-            break;
-        }
-    }
-    let mut report = report(parameters, &cells);
-    if !whole {
-        report.note(Weight::Partial, format!("stopped: {} cells are measured", cells.len()));
-    }
-    Ok(report)
+    let ended = measure::all(stage, parameters, &mut cells);
+    conclude(ended, (cells.len(), "streams"), || report(parameters, &cells))
 }

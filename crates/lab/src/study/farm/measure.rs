@@ -82,11 +82,11 @@ pub fn all(
     let certificate = Certificate::new()?;
     for (name, environment) in allocators() {
         let body = configuration(&site, &certificate);
-        let balancer = Balancer::start(&site.balancer, stage.program, &body, &environment)?;
+        let mut balancer = Balancer::start(&site.balancer, stage.program, &body, &environment)?;
         for (through, port) in [Through::Plain, Through::Tls].into_iter().zip(PORTS) {
             for connections in parameters.numbers("connections") {
                 let target = (through, SocketAddr::from((SERVICE_V4, port)));
-                let by = Some((name, balancer.process()));
+                let by = Some((name, &mut balancer));
                 let Some(case) = case(stage, parameters, &site, target, connections, by)? else {
                     return Ok(false);
                 };
@@ -117,7 +117,7 @@ fn case(
     site: &Site,
     (through, at): (Through, SocketAddr),
     connections: u32,
-    by: Option<(&'static str, u32)>,
+    mut by: Option<(&'static str, &mut Balancer)>,
 ) -> Result<Option<Case>, StudyError> {
     let (mut runs, connections) = (Vec::new(), connections as usize);
     for _ in 0..parameters.number("repeats") {
@@ -136,7 +136,12 @@ fn case(
             secure: secure.map(Secure::whole_handshakes),
             ..Plan::new(at, Protocol::Http(HttpPlan::get(NAME, "/")), connections)
         };
-        runs.push(watched(stage, site, plan, by.map(|(_, process)| process))?);
+        let process = by.as_ref().map(|(_, balancer)| balancer.process());
+        let run = watched(stage, site, plan, process)?;
+        if let Some((_, balancer)) = &mut by {
+            balancer.still_runs()?;
+        }
+        runs.push(run);
     }
     if stage.stops() {
         // The last run ended before its time.

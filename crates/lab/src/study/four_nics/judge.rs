@@ -20,13 +20,24 @@ pub struct Side {
     pub failed: u64,
 }
 
-/// Two runs, one after the other.
+/// Runs of both sides, which took turns.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pair {
+pub struct Sides {
     /// As it was.
-    pub before: Side,
-    /// As it is better.
-    pub after: Side,
+    pub before: Vec<Side>,
+    /// As it is better; one fewer where it broke off in between.
+    pub after: Vec<Side>,
+}
+
+impl Sides {
+    fn all(&self) -> impl Iterator<Item = &Side> {
+        self.before.iter().chain(&self.after)
+    }
+
+    /// Processors of this machine.
+    fn processors(&self) -> usize {
+        self.all().next().map_or(0, |side| side.processors.len())
+    }
 }
 
 impl Side {
@@ -73,50 +84,41 @@ const TEST: &str = "hello";
 pub const ASKS: &str = "What is gained when a server's interfaces are used evenly and their packets are spread over processors?";
 
 /// The report.
-pub fn report(parameters: &Parameters, pairs: &[Pair]) -> Report {
+pub fn report(parameters: &Parameters, sides: &Sides) -> Report {
     let source = "Load Balancing Your Web Server (ASP.NET performance laboratory): four interfaces, a name with four addresses, \
                   one processor that took most of the work";
     let mut report = Report::new("four-nics", ASKS, source, parameters);
-    let table = compared(pairs);
-    report.verdicts = verdicts(parameters, pairs, &table);
-    report.beside = beside(parameters, pairs);
-    report.sections = vec![comparison(&table), processors(pairs), interfaces(pairs)];
+    let table = compared(sides);
+    report.verdicts = verdicts(parameters, sides, &table);
+    report.beside = beside(parameters, sides);
+    report.sections = vec![comparison(&table), processors(sides), interfaces(sides)];
     report
 }
 
-fn compared(pairs: &[Pair]) -> Comparison {
-    let result = |side: fn(&Pair) -> &Side| {
+fn compared(sides: &Sides) -> Comparison {
+    let result = |runs: &[Side]| {
         let mut result = BenchResult::new("four-nics", Provenance::default());
         result.runs = (1..)
-            .zip(pairs)
-            .map(|(repeat, pair)| {
-                let metrics = side(pair).metrics();
+            .zip(runs)
+            .map(|(repeat, side)| {
+                let metrics = side.metrics();
                 Run { test: TEST.to_owned(), repeat, complete: true, metrics, ..Run::default() }
             })
             .collect();
         result
     };
     let rule = Rule { alpha: ALPHA, threshold_percent: 0.0 };
-    compare(&result(|pair| &pair.before), &result(|pair| &pair.after), rule)
+    compare(&result(&sides.before), &result(&sides.after), rule)
 }
 
 /// The median of a figure over the runs of a side.
-fn of(pairs: &[Pair], side: fn(&Pair) -> &Side, figure: fn(&Side) -> f64) -> Option<f64> {
-    let values: Vec<f64> =
-        pairs.iter().map(|pair| figure(side(pair))).filter(|value| value.is_finite()).collect();
+fn of(runs: &[Side], figure: fn(&Side) -> f64) -> Option<f64> {
+    let values: Vec<f64> = runs.iter().map(figure).filter(|value| value.is_finite()).collect();
     (!values.is_empty()).then(|| median(&values))
 }
 
-fn before(pair: &Pair) -> &Side {
-    &pair.before
-}
-
-fn after(pair: &Pair) -> &Side {
-    &pair.after
-}
-
-fn verdicts(parameters: &Parameters, pairs: &[Pair], table: &Comparison) -> Vec<Verdict> {
-    let processors = pairs.first().map_or(0, |pair| pair.before.processors.len());
+fn verdicts(parameters: &Parameters, sides: &Sides, table: &Comparison) -> Vec<Verdict> {
+    let processors = sides.processors();
     let even = 1.0 / processors.max(1) as f64;
     let told = |share: Option<f64>| {
         share.map_or_else(
@@ -131,7 +133,7 @@ fn verdicts(parameters: &Parameters, pairs: &[Pair], table: &Comparison) -> Vec<
         )
     };
     let many = processors > 1;
-    let (hot, spread) = (of(pairs, before, Side::hottest), of(pairs, after, Side::hottest));
+    let (hot, spread) = (of(&sides.before, Side::hottest), of(&sides.after, Side::hottest));
     let mut out = vec![
         Verdict::new(
             "Before, one processor takes most of the packets",
@@ -145,7 +147,7 @@ fn verdicts(parameters: &Parameters, pairs: &[Pair], table: &Comparison) -> Vec<
         ),
     ];
     let fair = 1.0 / f64::from(parameters.number("interfaces").max(1));
-    let full = of(pairs, before, Side::fullest);
+    let full = of(&sides.before, Side::fullest);
     out.push(Verdict::new(
         "Clients that ask a name use the interfaces unevenly",
         full.map(|share| share > fair * 1.2),
@@ -161,7 +163,7 @@ fn verdicts(parameters: &Parameters, pairs: &[Pair], table: &Comparison) -> Vec<
         ),
     ));
     out.push(gained(table));
-    let failed: u64 = pairs.iter().map(|pair| pair.before.failed + pair.after.failed).sum();
+    let failed: u64 = sides.all().map(|side| side.failed).sum();
     if failed > 0 {
         out.push(Verdict::new("Every request is answered", false, format!("{failed} failed")));
     }
@@ -198,14 +200,14 @@ fn percent(row: &Row) -> String {
     row.difference_percent.map_or_else(|| "–".to_owned(), |percent| format!("{percent:+.2} %"))
 }
 
-fn beside(parameters: &Parameters, pairs: &[Pair]) -> Vec<Beside> {
+fn beside(parameters: &Parameters, sides: &Sides) -> Vec<Beside> {
     let told = parameters.told();
     let words: Vec<String> = told
         .iter()
         .filter(|told| told.differs)
         .map(|told| format!("{} {} here, {} there", told.name, told.here, told.source))
         .collect();
-    let here = pairs.first().map_or(0, |pair| pair.before.processors.len());
+    let here = sides.processors();
     let differs = [format!("{here} processors here, 16 there"), words.join("; ")].join("; ");
     let differs = differs.trim_end_matches("; ").to_owned();
     let rate: fn(&Side) -> f64 = |side| side.rate;
@@ -219,13 +221,14 @@ fn beside(parameters: &Parameters, pairs: &[Pair]) -> Vec<Beside> {
         differs: differs.clone(),
     };
     let gain = |pair: (f64, f64)| (pair.1 / pair.0 - 1.0) * 100.0;
-    let ours = of(pairs, before, rate).zip(of(pairs, after, rate)).map(gain);
+    let Sides { before, after } = sides;
+    let ours = of(before, rate).zip(of(after, rate)).map(gain);
     vec![
-        row("throughput before", "requests/s", source::THROUGHPUT.0, of(pairs, before, rate)),
-        row("throughput after", "requests/s", source::THROUGHPUT.1, of(pairs, after, rate)),
+        row("throughput before", "requests/s", source::THROUGHPUT.0, of(before, rate)),
+        row("throughput after", "requests/s", source::THROUGHPUT.1, of(after, rate)),
         row("gain", "%", gain(source::THROUGHPUT), ours),
-        row("processor time before", "%", source::PROCESSOR.0, of(pairs, before, busy)),
-        row("processor time after", "%", source::PROCESSOR.1, of(pairs, after, busy)),
+        row("processor time before", "%", source::PROCESSOR.0, of(before, busy)),
+        row("processor time after", "%", source::PROCESSOR.1, of(after, busy)),
     ]
 }
 
@@ -273,7 +276,7 @@ fn comparison(table: &Comparison) -> Section {
     }
 }
 
-fn processors(pairs: &[Pair]) -> Section {
+fn processors(sides: &Sides) -> Section {
     let columns = [
         "processor",
         "before: busy, %",
@@ -283,35 +286,29 @@ fn processors(pairs: &[Pair]) -> Section {
         "softirq, %",
         "NET_RX/s",
     ];
-    let count = pairs.first().map_or(0, |pair| pair.before.processors.len());
-    let figure = |side: fn(&Pair) -> &Side, at: usize, of: fn(&Share) -> f64| -> f64 {
-        median(
-            &pairs
-                .iter()
-                .filter_map(|pair| side(pair).processors.get(at))
-                .map(of)
-                .collect::<Vec<_>>(),
-        )
+    let count = sides.processors();
+    let figure = |runs: &[Side], at: usize, of: fn(&Share) -> f64| -> Option<f64> {
+        let shares = runs.iter().filter_map(|side| side.processors.get(at));
+        let values: Vec<f64> = shares.map(of).collect();
+        (!values.is_empty()).then(|| median(&values))
     };
     let each: [fn(&Share) -> f64; 3] =
         [|share| share.busy() * 100.0, |share| share.softirq * 100.0, |share| share.net_rx];
     let rows = (0..count).map(|at| -> Vec<Cell> {
-        let number = pairs
-            .first()
-            .and_then(|pair| pair.before.processors.get(at))
-            .map_or(0, |share| share.number);
-        let sides: [fn(&Pair) -> &Side; 2] = [before, after];
-        let figures = sides.into_iter().flat_map(|side| each.into_iter().map(move |of| (side, of)));
+        let first = sides.all().next().and_then(|side| side.processors.get(at));
+        let number = first.map_or(0, |share| share.number);
+        let both = [&sides.before, &sides.after];
+        let figures = both.into_iter().flat_map(|runs| each.into_iter().map(move |of| (runs, of)));
         std::iter::once(Cell::from(f64::from(number)))
-            .chain(figures.map(|(side, of)| figure(side, at, of).into()))
+            .chain(figures.map(|(runs, of)| figure(runs, at, of).into()))
             .collect()
     });
     let bars = (0..count).flat_map(|at| {
-        [("before", before as fn(&Pair) -> &Side), ("after", after as fn(&Pair) -> &Side)].map(
-            |(word, side)| {
-                (format!("processor {at}, {word}"), figure(side, at, |share| share.net_rx))
-            },
-        )
+        let both = [("before", &sides.before), ("after", &sides.after)].into_iter();
+        both.filter_map(move |(word, runs)| {
+            let rate = figure(runs, at, |share| share.net_rx)?;
+            Some((format!("processor {at}, {word}"), rate))
+        })
     });
     Section {
         title: "Processors".to_owned(),
@@ -325,15 +322,16 @@ fn processors(pairs: &[Pair]) -> Section {
     }
 }
 
-fn interfaces(pairs: &[Pair]) -> Section {
+fn interfaces(sides: &Sides) -> Section {
     let columns = ["run", "before, by the name: share of each interface, %", "after, by addresses"];
     let words = |side: &Side| {
         let shares: Vec<String> =
             side.interfaces.iter().map(|share| format!("{:.0}", share * 100.0)).collect();
         shares.join(" / ")
     };
-    let rows = (1..).zip(pairs).map(|(number, pair)| -> Vec<Cell> {
-        vec![f64::from(number).into(), words(&pair.before).into(), words(&pair.after).into()]
+    let rows = sides.before.iter().enumerate().map(|(at, before)| -> Vec<Cell> {
+        let after = sides.after.get(at).map_or(Cell::Nothing, |side| words(side).into());
+        vec![(at as f64 + 1.0).into(), words(before).into(), after]
     });
     Section {
         title: "Interfaces".to_owned(),

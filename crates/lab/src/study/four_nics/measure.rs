@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use links::steer::mask::Mask;
 
-use super::judge::{Pair, Side};
+use super::judge::{Side, Sides};
 use super::resolve;
 use crate::load::{HttpPlan, Load, Pace, Plan, Protocol};
 use crate::machine::read::counters;
@@ -36,7 +36,7 @@ fn addresses(number: u32) -> [Ipv4Addr; 2] {
 pub fn all(
     stage: &Stage<'_>,
     parameters: &Parameters,
-    pairs: &mut Vec<Pair>,
+    sides: &mut Sides,
 ) -> Result<bool, StudyError> {
     let count = parameters.number("interfaces");
     if count > MOST {
@@ -69,6 +69,8 @@ pub fn all(
             steer(host, count, |_| first(parameters.number("processors")))?;
         }
         let before = run(parameters, &client, count, &asked(parameters, &client)?)?;
+        let slower = before.rate;
+        sides.before.push(before);
         let processors = processors();
         for host in [&client, &server] {
             steer(host, count, |number| alone(number % processors))?;
@@ -76,11 +78,8 @@ pub fn all(
         let clients = parameters.number("clients");
         let each: Vec<u32> = (0..clients).map(|number| number % count).collect();
         let after = run(parameters, &client, count, &each)?;
-        (stage.told)(&format!(
-            "{repeat}: {:.0} and {:.0} requests a second",
-            before.rate, after.rate
-        ));
-        pairs.push(Pair { before, after });
+        (stage.told)(&format!("{repeat}: {slower:.0} and {:.0} requests a second", after.rate));
+        sides.after.push(after);
     }
     Ok(true)
 }

@@ -7,7 +7,7 @@ use model::capacity::ports::{LINUX_TIME_WAIT, TRANSLATED_PORTS, of_range, sustai
 use model::capacity::quantity::{Bytes, PerSecond};
 use model::capacity::replication::Framing;
 
-use super::row::{Method, Row};
+use super::row::{Measured, Method, Row};
 use crate::study::parameter::Parameters;
 use crate::study::report::{Beside, Cell, Drawn, Plot, Report, Section, Table, Verdict};
 
@@ -23,7 +23,8 @@ const BUSY: f64 = 0.95;
 pub const ASKS: &str = "How many connections a second does translation carry with one or two return addresses and short or long closing times?";
 
 /// The report.
-pub fn report(parameters: &Parameters, rows: &[Row], methods: &[Method]) -> Report {
+pub fn report(parameters: &Parameters, measured: &Measured) -> Report {
+    let Measured { rows, methods } = measured;
     let source = "Performance study for Load Balancer, NAT forwarding (version 6.0.2): Table 1, tuning of stress tools, \
                   high availability";
     let mut report = Report::new("nat-capacity", ASKS, source, parameters);

@@ -72,6 +72,11 @@ impl Bench {
         Ok(())
     }
 
+    /// Whether what was measured was the balancer.
+    fn still_balances(&mut self) -> Result<(), StudyError> {
+        Ok(self.balancer.as_mut().map_or(Ok(()), Balancer::still_runs)?)
+    }
+
     /// Addresses of the client for so many connections: each has ports for a minute.
     fn sources(&self, connections: f64) -> Result<Vec<IpAddr>, StudyError> {
         let count = (connections / CLIENT_PORTS).ceil().clamp(1.0, 120.0) as u8;
@@ -155,6 +160,7 @@ pub fn row(
         / counted.seconds.max(1e-9);
     load.stopper().stop();
     load.wait();
+    bench.still_balances()?;
     Ok(Row {
         addresses,
         closing: closing.as_secs_f64(),
@@ -211,6 +217,7 @@ pub fn method(stage: &Stage<'_>, parameters: &Parameters, way: Way) -> Result<Me
     let ended = process.and_then(used_by);
     let shares = counters().since(&before.0, before.1.elapsed().as_secs_f64());
     load.wait();
+    bench.still_balances()?;
     let busy: f64 = shares.iter().map(|share| share.busy()).sum();
     let answered = done.answered.max(1) as f64;
     let words: Vec<String> =

@@ -23,6 +23,15 @@ pub struct Row {
     pub generator_busy: f64,
 }
 
+/// Everything.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// The rows of Table 1.
+    pub rows: Vec<Row>,
+    /// The methods compared.
+    pub methods: Vec<Method>,
+}
+
 /// How a connection is forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {

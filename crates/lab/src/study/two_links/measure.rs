@@ -19,8 +19,22 @@ const ENDS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 50, 0, 1), Ipv4Addr::new(10, 50, 
 /// Where streams are served.
 const PORT: u16 = 7_008;
 
+/// Everything; false: stopped before its end.
+pub fn all(
+    stage: &Stage<'_>,
+    parameters: &Parameters,
+    cells: &mut Vec<Cell>,
+) -> Result<bool, StudyError> {
+    for layout in Layout::ALL {
+        if !over(stage, parameters, layout, cells)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// A layout with every policy that it can have; false: it was stopped before its end.
-pub fn layout(
+fn over(
     stage: &Stage<'_>,
     parameters: &Parameters,
     layout: Layout,
@@ -69,7 +83,9 @@ pub fn layout(
                 None => ends.push(Balancer::start(host, stage.program, &body, &[])?),
             }
         }
-        if !streams(stage, parameters, &lines, ENDS[1].into(), (layout, *policy), cells)? {
+        let whole = streams(stage, parameters, &lines, ENDS[1].into(), (layout, *policy), cells)?;
+        ends.iter_mut().try_for_each(Balancer::still_runs)?;
+        if !whole {
             return Ok(false);
         }
     }

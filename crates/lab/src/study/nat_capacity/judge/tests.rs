@@ -19,7 +19,8 @@ fn row(addresses: u32, closing: f64, ports: u32, share: f64) -> Row {
 }
 
 fn holds(rows: &[Row]) -> Vec<Option<bool>> {
-    let report = report(&Parameters::new(SPECS, true), rows, &[]);
+    let measured = Measured { rows: rows.to_vec(), methods: Vec::new() };
+    let report = report(&Parameters::new(SPECS, true), &measured);
     let others = |verdict: &&Verdict| !verdict.claim.starts_with("As much");
     report.verdicts.iter().filter(others).map(|verdict| verdict.holds).collect()
 }
@@ -41,11 +42,9 @@ fn a_rate_is_the_ports_or_it_is_said_what_else() {
 
 #[test]
 fn figures_follow_from_ports_and_their_rest() {
-    let report = report(
-        &Parameters::new(SPECS, false),
-        &[row(1, 15.0, 64_510, 1.0), row(2, 15.0, 300, 1.0)],
-        &[],
-    );
+    let rows = vec![row(1, 15.0, 64_510, 1.0), row(2, 15.0, 300, 1.0)];
+    let measured = Measured { rows, methods: Vec::new() };
+    let report = report(&Parameters::new(SPECS, false), &measured);
     let first = &report.beside[0];
     assert_eq!((first.source, first.differs.as_str()), (Some(4_000.0), ""));
     assert!((first.forecast.unwrap() - 4300.67).abs() < 0.01);
