@@ -53,6 +53,8 @@ pub struct Note {
 pub enum Weight {
     /// To be known.
     Hint,
+    /// A figure is not as certain as was asked for.
+    Warning,
     /// The generator, not the target, was the limit: the figure is a lower bound.
     ClientLimit,
     /// Something that was planned is missing.

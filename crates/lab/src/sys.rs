@@ -1,5 +1,5 @@
 //! Socket options that no safe wrapper offers: a port that is chosen late, the segment size of a connection, and what of it
-//! is not acknowledged.
+//! is not acknowledged or was sent again.
 //!
 //! It does nothing else with sockets.
 #![allow(unsafe_code)]
@@ -45,9 +45,22 @@ pub fn segment_size(socket: impl AsFd) -> Option<u32> {
 
 /// Segments of a connection of TCP that are sent and not acknowledged; `None` of what is none (TCP_INFO, tcp(7)).
 pub fn unacknowledged(socket: impl AsFd) -> Option<u32> {
-    // Eight bytes of state and options, then numbers of four: the fifth is `tcpi_unacked`.
-    const AT: usize = 8 + 4 * 4;
-    let mut info = [0_u8; AT + 4];
+    number(socket, UNACKED)
+}
+
+/// Segments of a connection of TCP that were sent again, all of them; `None` of what is none (TCP_INFO, tcp(7)).
+pub fn retransmitted(socket: impl AsFd) -> Option<u32> {
+    number(socket, TOTAL_RETRANS)
+}
+
+/// Where `tcpi_unacked` lies: after eight bytes of state and options come numbers of four, of which it is the fifth.
+const UNACKED: usize = 8 + 4 * 4;
+/// Where `tcpi_total_retrans` lies, the 24th.
+const TOTAL_RETRANS: usize = 8 + 4 * 23;
+
+/// A number of the kernel's account of a connection of TCP.
+fn number(socket: impl AsFd, at: usize) -> Option<u32> {
+    let mut info = [0_u8; TOTAL_RETRANS + 4];
     let mut length = info.len() as libc::socklen_t;
     // SAFETY: the pointers describe `info` and `length`, which live until the call returns; the kernel writes at most
     // `length` bytes of what it has.
@@ -60,7 +73,6 @@ pub fn unacknowledged(socket: impl AsFd) -> Option<u32> {
             &raw mut length,
         )
     };
-    let whole = result == 0 && length as usize == info.len();
-    let number = info.last_chunk::<4>().map(|bytes| u32::from_ne_bytes(*bytes));
-    number.filter(|_| whole)
+    let told = info.get(..length as usize).filter(|_| result == 0)?;
+    told.get(at..)?.first_chunk::<4>().map(|bytes| u32::from_ne_bytes(*bytes))
 }

@@ -1,12 +1,14 @@
 //! `bench stream` against `bench serve --stream`: what is sent is received, what is lost is said, and others are refused.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 
 use lab::result::{BenchResult, Weight, read};
+use lab::stream::ask::Answer;
 use rustix::process::Signal;
 use tests::e2e::balancer::program;
+use tests::e2e::dir::Dir;
 use tests::e2e::process::Process;
 use tests::e2e::wait::{some, until};
 
@@ -53,6 +55,7 @@ fn the_matrix_is_measured_in_both_directions() {
             assert!((0.0..=100.0).contains(&figure(run, "loss")));
         } else {
             assert!(figure(run, "segment") > 500.0);
+            assert!(figure(run, "retransmitted") >= 0.0);
         }
     }
     serve.signal(Signal::INT);
@@ -66,9 +69,76 @@ fn a_mean_that_is_not_known_is_said_loudly() {
     let arguments = ["-d", "50ms", "--least", "2", "--most", "3", "--width", "0.000001"];
     let (code, result) = stream(&end, &arguments);
     assert_eq!((code, result.runs.len()), (0, 3));
-    let loud =
-        |note: &lab::result::Note| note.weight == Weight::Hint && note.text.contains("NOT known");
+    let loud = |note: &lab::result::Note| {
+        note.weight == Weight::Warning
+            && note.text.contains("`tcp to, buffer auto, message 16384 B`: the mean is NOT known")
+            && note.text.contains("% wide, 0.000001 % was wanted")
+    };
     assert!(result.notes.iter().any(loud), "{:?}", result.notes);
+    let output =
+        Command::new(program()).args(["bench", "stream", &end]).args(arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("WARNING: `tcp to") && said.contains(" % !"), "{said}");
+}
+
+/// An end that carries out one order until it has taken or given a megabyte, and is gone.
+fn dying_end() -> String {
+    let control = TcpListener::bind("127.0.0.1:0").unwrap();
+    let end = control.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        let (mut order, _) = control.accept().unwrap();
+        let mut line = String::new();
+        BufReader::new(&order).read_line(&mut line).unwrap();
+        let data = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = data.local_addr().unwrap().port();
+        let answer = serde_json::to_string(&Answer::Ready { port, token: 0 }).unwrap();
+        order.write_all(format!("{answer}\n").as_bytes()).unwrap();
+        let (mut data, mut megabyte) = (data.accept().unwrap().0, vec![0; 1 << 20]);
+        if line.contains("\"from\"") {
+            data.write_all(&megabyte).unwrap();
+        } else {
+            data.read_exact(&mut megabyte).unwrap();
+        }
+    });
+    end
+}
+
+#[test]
+fn an_end_that_dies_leaves_what_had_passed() {
+    let dir = Dir::new();
+    let page = dir.join("page.html").display().to_string();
+    let matrix = ["--message", "1000,2000", "--buffer", "64KiB,1MiB", "-d", "5s"];
+    let more = [&matrix[..], &["--html", &page]].concat();
+    let (code, result) = stream(&dying_end(), &more);
+    assert_eq!((code, result.complete, result.runs.len()), (3, false, 4), "{:?}", result.notes);
+    let [first, never @ ..] = &result.runs[..] else { unreachable!() };
+    assert!(!first.complete && figure(first, "sent") > 0.0, "{first:?}");
+    assert!(first.metrics.iter().all(|metric| metric.name != "throughput"), "{first:?}");
+    assert!(never.iter().all(|run| !run.complete && run.metrics.is_empty()), "{never:?}");
+    let says = |begins: &str, word: &str| {
+        let mut notes = result.notes.iter().filter(|note| note.weight == Weight::Partial);
+        notes.any(|note| note.text.starts_with(begins) && note.text.contains(word))
+    };
+    assert!(says("`tcp to, buffer 65536 B, message 1000 B`", " bytes: the run broke off"), "{result:?}");
+    assert!(says("`tcp to, buffer 1048576 B, message 2000 B`", "cannot be reached"), "{result:?}");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert_eq!(page.matches(">not measured<").count(), 4, "{page}");
+    assert_eq!(page.matches("<polygon").count(), 0);
+
+    let (code, result) = stream(&dying_end(), &["--way", "from", "-d", "5s"]);
+    let [run] = &result.runs[..] else { panic!("{result:?}") };
+    assert!(code == 3 && !run.complete && figure(run, "throughput") > 0.0, "{run:?}");
+    assert!(result.notes[0].text.contains("after 1048576 bytes"), "{:?}", result.notes);
+
+    let output = Command::new(program())
+        .args(["bench", "stream", &dying_end()])
+        .args(matrix)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert_eq!(said.matches("not measured").count(), 4, "{said}");
 }
 
 #[test]

@@ -47,6 +47,7 @@ pub fn notes(result: &BenchResult, width: usize, paint: Paint) -> String {
     for note in &result.notes {
         let (word, colour) = match note.weight {
             Weight::Hint => ("note", Colour::Quiet),
+            Weight::Warning => ("WARNING", Colour::Bad),
             Weight::ClientLimit => ("client limit", Colour::Doubt),
             Weight::Partial => ("partial", Colour::Bad),
         };

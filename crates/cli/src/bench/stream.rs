@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lab::bench::stream::run as carry_out_matrix;
 use lab::machine::read::facts;
-use lab::result::{BenchResult, Run};
+use lab::result::{BenchResult, Run, Weight};
 use lab::stats::interval::mean_width_percent;
 use lab::stats::sample::mean;
 use lab::stream::ask::{Carrier, Way};
@@ -19,14 +19,14 @@ use super::progress::{say_line, stop_on_interrupt};
 use super::render::notes;
 use crate::ask::span;
 use crate::end::{End, Failure, finish, print_json};
-use crate::show::paint::Paint;
+use crate::show::paint::{Colour, Paint};
 use crate::show::screen;
-use crate::show::table::{Align, Table};
+use crate::show::table::{Align, Cell, Table};
 
 /// Measure the throughput of TCP and UDP to or from `steelyard bench serve --stream`, over socket buffers and message
 /// sizes.
 ///
-/// Every cell is repeated until the interval of its mean is narrow enough; where it never is, that is said. Of UDP what was
+/// Every cell is repeated until the interval of its mean is narrow enough; where it never is, a warning says so. Of UDP what was
 /// received counts; what was sent stands beside it.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
@@ -35,7 +35,7 @@ Examples:
   steelyard bench stream 192.0.2.7:7008 --buffer 32KiB,256KiB,4MiB --message 64,1448,8972,30000 --way to,from
   steelyard bench stream 192.0.2.7:7008 --carrier udp --message 1448 --rate 900Mbit/s -d 30s --confidence 99 --html udp.html
 
-Exit codes: 0 measured, 2 nothing could be measured, 3 a partial result.")]
+Exit codes: 0 measured, with warnings or without; 2 nothing could be measured; 3 a partial result.")]
 pub struct Args {
     /// Where `steelyard bench serve --stream` listens.
     #[arg(value_name = "HOST:PORT", value_parser = end)]
@@ -142,10 +142,13 @@ fn carry_out(args: &Args) -> Result<End, Failure> {
         .map_err(|error| Failure::Unusable(error.to_string()))?;
     let kept = keep.write(&mut result);
     if args.json || !kept {
+        // Whoever only keeps it hears of what is not certain all the same.
+        for note in result.notes.iter().filter(|note| note.weight == Weight::Warning) {
+            say_line(&format!("WARNING: {}\n", note.text));
+        }
         print_json(&result)?;
     } else {
-        let confidence = matrix.wanted.confidence;
-        screen::print(&text(&result, confidence, screen::width(), Paint::for_stdout()))?;
+        screen::print(&text(&result, matrix.wanted, screen::width(), Paint::for_stdout()))?;
     }
     Ok(if result.complete { End::Done } else { End::Partial })
 }
@@ -189,7 +192,7 @@ fn matrix(args: &Args) -> Result<Matrix, Failure> {
     Ok(matrix)
 }
 
-fn text(result: &BenchResult, confidence: f64, width: usize, paint: Paint) -> String {
+fn text(result: &BenchResult, wanted: Wanted, width: usize, paint: Paint) -> String {
     let right = |name| (name, Align::Right);
     let mut table = Table::new(&[
         ("test", Align::Left),
@@ -202,31 +205,52 @@ fn text(result: &BenchResult, confidence: f64, width: usize, paint: Paint) -> St
         right("send buffer"),
         right("receive buffer"),
         right("segment"),
+        right("sent again"),
     ]);
-    for runs in result.runs.chunk_by(|a, b| a.test == b.test) {
-        let values =
-            |name: &str| -> Vec<f64> { runs.iter().filter_map(|run| figure(run, name)).collect() };
-        let throughputs = values("throughput");
-        let half = mean_width_percent(&throughputs, confidence);
-        let whole = |name: &str| {
-            let found = values(name);
-            if found.is_empty() { "-".to_owned() } else { format!("{:.0}", mean(&found)) }
-        };
-        let loss = values("loss");
-        table.row(vec![
-            runs[0].test.clone().into(),
-            runs.len().to_string().into(),
-            format!("{:.2}", mean(&throughputs) / 1e6).into(),
-            half.map_or("-".to_owned(), |half| format!("{half:.1} %")).into(),
-            format!("{:.2}", mean(&values("sent")) / 1e6).into(),
-            if loss.is_empty() { "-".to_owned() } else { format!("{:.2} %", mean(&loss)) }.into(),
-            whole("reordered").into(),
-            whole("send-buffer").into(),
-            whole("receive-buffer").into(),
-            whole("segment").into(),
-        ]);
-    }
+    result.runs.chunk_by(|a, b| a.test == b.test).for_each(|runs| table.row(row(runs, wanted)));
     format!("{}{}", table.render(width, paint), notes(result, width, paint))
+}
+
+/// A cell of the matrix, from its runs; those that broke off are counted and nothing else.
+fn row(runs: &[Run], wanted: Wanted) -> Vec<Cell> {
+    let whole = || runs.iter().filter(|run| run.complete);
+    let values = |name: &str| -> Vec<f64> { whole().filter_map(|run| figure(run, name)).collect() };
+    let told = |name: &str, unit: &str, scale: f64, digits: usize| {
+        let found = values(name);
+        if found.is_empty() {
+            return Cell::from("-");
+        }
+        format!("{:.digits$}{unit}", mean(&found) / scale).into()
+    };
+    let (count, throughputs) = (whole().count(), values("throughput"));
+    let counted = match runs.len() - count {
+        0 => Cell::from(count.to_string()),
+        broken => Cell::coloured(format!("{count}, {broken} not whole"), Colour::Bad),
+    };
+    let throughput = match count {
+        0 => Cell::coloured("not measured", Colour::Bad),
+        _ => told("throughput", "", 1e6, 2),
+    };
+    let interval = match mean_width_percent(&throughputs, wanted.confidence) {
+        None => Cell::from("-"),
+        Some(half) if half * 2.0 > wanted.width_percent => {
+            Cell::coloured(format!("{half:.1} % !"), Colour::Bad)
+        }
+        Some(half) => format!("{half:.1} %").into(),
+    };
+    vec![
+        runs[0].test.clone().into(),
+        counted,
+        throughput,
+        interval,
+        told("sent", "", 1e6, 2),
+        told("loss", " %", 1.0, 2),
+        told("reordered", "", 1.0, 0),
+        told("send-buffer", "", 1.0, 0),
+        told("receive-buffer", "", 1.0, 0),
+        told("segment", "", 1.0, 0),
+        told("retransmitted", "", 1.0, 0),
+    ]
 }
 
 fn figure(run: &Run, name: &str) -> Option<f64> {

@@ -18,21 +18,21 @@ pub struct Grid<'a> {
     pub buffers: Vec<&'a str>,
     /// Messages, a column each.
     pub messages: Vec<&'a str>,
-    /// The median of the repeats, bits a second; 0 where nothing was measured.
-    pub rows: Vec<Vec<f64>>,
+    /// The median of the repeats, bits a second; `None` where nothing was measured to its end.
+    pub rows: Vec<Vec<Option<f64>>>,
 }
 
 /// A grid for each carrier and way; none without runs of streams.
 pub fn grids(runs: &[Run]) -> Vec<Grid<'_>> {
-    let cells: Vec<(&str, &str, &str, f64)> = runs.iter().filter_map(cell).collect();
+    let cells: Vec<(&str, &str, &str, Option<f64>)> = runs.iter().filter_map(cell).collect();
     let grid = |way| {
         let here: Vec<_> = cells.iter().filter(|cell| cell.0 == way).collect();
         let messages = distinct(here.iter().map(|cell| cell.2));
         let buffers = distinct(here.iter().map(|cell| cell.1));
         let median_of = |buffer: &str, message: &str| {
             let of = here.iter().filter(|cell| cell.1 == buffer && cell.2 == message);
-            let values: Vec<f64> = of.map(|cell| cell.3).collect();
-            if values.is_empty() { 0.0 } else { median(&values) }
+            let values: Vec<f64> = of.filter_map(|cell| cell.3).collect();
+            (!values.is_empty()).then(|| median(&values))
         };
         let row =
             |buffer: &&str| messages.iter().map(|message| median_of(buffer, message)).collect();
@@ -44,7 +44,7 @@ pub fn grids(runs: &[Run]) -> Vec<Grid<'_>> {
 
 /// A table for each grid.
 pub fn maps(grids: &[Grid<'_>]) -> String {
-    let all = grids.iter().flat_map(|grid| grid.rows.iter().flatten());
+    let all = grids.iter().flat_map(|grid| grid.rows.iter().flatten().flatten());
     let most = all.copied().fold(0.0, f64::max).max(1.0);
     let mut out = String::new();
     for Grid { way, buffers, messages, rows } in grids {
@@ -56,7 +56,11 @@ pub fn maps(grids: &[Grid<'_>]) -> String {
         out.push_str("</tr>\n");
         for (buffer, row) in buffers.iter().zip(rows) {
             let _ = write!(out, "<tr><th>{}</th>", escaped(buffer));
-            for bits in row {
+            for cell in row {
+                let Some(bits) = cell else {
+                    out.push_str("<td class=\"gap\">not measured</td>");
+                    continue;
+                };
                 let heat = bits / most * 0.8;
                 let _ = write!(
                     out,
@@ -71,14 +75,15 @@ pub fn maps(grids: &[Grid<'_>]) -> String {
     out
 }
 
-/// Carrier and way, buffer, message, and throughput in bits a second.
-fn cell(run: &Run) -> Option<(&str, &str, &str, f64)> {
+/// Carrier and way, buffer, message, and throughput in bits a second of a run that came to its end.
+fn cell(run: &Run) -> Option<(&str, &str, &str, Option<f64>)> {
     let mut parts = run.test.split(", ");
     let way = parts.next()?;
     let (buffer, message) =
         (parts.next()?.strip_prefix("buffer")?, parts.next()?.strip_prefix("message")?);
-    let throughput = run.metrics.iter().find(|metric| metric.name == "throughput")?;
-    Some((way, buffer.trim(), message.trim(), throughput.value))
+    let throughput = run.metrics.iter().find(|metric| metric.name == "throughput");
+    let whole = throughput.filter(|_| run.complete).map(|metric| metric.value);
+    Some((way, buffer.trim(), message.trim(), whole))
 }
 
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
@@ -100,7 +105,7 @@ mod tests {
     fn every_cell_has_its_place() {
         let run = |test: &str, bits: f64| {
             let metrics = vec![Metric::new("throughput", "bit/s", Better::More, bits)];
-            Run { test: test.to_owned(), metrics, ..Run::default() }
+            Run { test: test.to_owned(), complete: true, metrics, ..Run::default() }
         };
         let runs = [
             run("tcp to, buffer auto, message 64 B", 1e6),
@@ -114,6 +119,28 @@ mod tests {
         for word in ["tcp to, Mbit/s", ">2.0<", ">8.0<", "udp from", "65536 B"] {
             assert!(maps.contains(word), "no `{word}` in {maps}");
         }
-        assert_eq!(maps.matches("<td").count(), 3);
+        assert_eq!((maps.matches("<td").count(), maps.matches("gap").count()), (3, 0));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_a_gap_and_not_zero() {
+        let metrics = vec![Metric::new("throughput", "bit/s", Better::More, 6e6)];
+        let run = |test: &str, complete: bool| Run {
+            test: test.to_owned(),
+            complete,
+            metrics: metrics.clone(),
+            ..Run::default()
+        };
+        let never = Run { metrics: Vec::new(), ..run("tcp to, buffer auto, message 64 B", false) };
+        let runs = [
+            run("tcp to, buffer 65536 B, message 64 B", true),
+            // It broke off.
+            run("tcp to, buffer auto, message 1448 B", false),
+            never,
+        ];
+        let grids = grids(&runs);
+        assert_eq!(grids[0].rows, [[Some(6e6), None], [None, None]]);
+        let maps = maps(&grids);
+        assert_eq!((maps.matches(">not measured<").count(), maps.matches(">0.0<").count()), (3, 0));
     }
 }

@@ -33,6 +33,7 @@ pub fn page(result: &BenchResult) -> String {
     for note in &result.notes {
         let class = match note.weight {
             Weight::Hint => "hint",
+            Weight::Warning => "warning",
             Weight::ClientLimit => "limit",
             Weight::Partial => "partial",
         };

@@ -1,5 +1,5 @@
 for (const svg of document.querySelectorAll("svg.surface")) {
-  const rows = svg.dataset.grid.split(";").map(row => row.split(",").map(Number));
+  const rows = svg.dataset.grid.split(";").map(row => row.split(",").map(z => z === "" ? NaN : Number(z)));
   const group = svg.querySelector("g"), last = [rows.length - 1, rows[0].length - 1];
   const labels = [...group.querySelectorAll("text")];
   let turn = 0.7, tilt = 0.5, from = null;
@@ -13,6 +13,8 @@ for (const svg of document.querySelectorAll("svg.surface")) {
     const faces = [];
     for (let r = 0; r < last[0]; r++) for (let c = 0; c < last[1]; c++) {
       const at = [[r, c], [r, c + 1], [r + 1, c + 1], [r + 1, c]];
+      // Where nothing was measured there is no face, here and in what was drawn before.
+      if (at.some(([r, c]) => Number.isNaN(rows[r][c]))) continue;
       const corners = at.map(([r, c]) => seen(c, r, rows[r][c]));
       faces.push([corners.reduce((sum, p) => sum + p[2], 0), at.reduce((sum, [r, c]) => sum + rows[r][c], 0) / 4, corners]);
     }

@@ -16,10 +16,11 @@ pub fn surfaces(grids: &[Grid<'_>]) -> String {
             out,
             "<div class=\"plot\"><svg class=\"surface\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"100%\" data-grid=\"{}\">\n\
              <g class=\"surface\">{}</g></svg><small>{}: throughput over buffers (to the left) and messages (to the right); \
-             drag to turn</small></div>",
+             drag to turn{}</small></div>",
             escaped(&numbers(grid)),
             drawn(grid, TURN, TILT),
             escaped(grid.way),
+            if grid.rows.iter().flatten().all(Option::is_some) { "" } else { GAPS },
         );
     }
     if !out.is_empty() {
@@ -28,17 +29,18 @@ pub fn surfaces(grids: &[Grid<'_>]) -> String {
     out
 }
 
-/// Heights of the points from 0 to 1, rows by `;`.
+/// Heights of the points from 0 to 1, rows by `;`; nothing where nothing was measured.
 fn numbers(grid: &Grid<'_>) -> String {
-    let row = |row: Vec<f64>| {
-        row.iter().map(|height| format!("{height:.4}")).collect::<Vec<_>>().join(",")
-    };
+    let point = |height: &Option<f64>| height.map_or_else(String::new, |z| format!("{z:.4}"));
+    let row = |row: Vec<Option<f64>>| row.iter().map(point).collect::<Vec<_>>().join(",");
     heights(grid).into_iter().map(row).collect::<Vec<_>>().join(";")
 }
 
-fn heights(grid: &Grid<'_>) -> Vec<Vec<f64>> {
-    let most = grid.rows.iter().flatten().copied().fold(0.0, f64::max).max(1.0);
-    grid.rows.iter().map(|row| row.iter().map(|bits| bits / most).collect()).collect()
+fn heights(grid: &Grid<'_>) -> Vec<Vec<Option<f64>>> {
+    let most = grid.rows.iter().flatten().flatten().copied().fold(0.0, f64::max).max(1.0);
+    let row =
+        |row: &Vec<Option<f64>>| row.iter().map(|cell| cell.map(|bits| bits / most)).collect();
+    grid.rows.iter().map(row).collect()
 }
 
 /// Where a point of the unit cube is seen, and how far away it is.
@@ -53,14 +55,17 @@ fn drawn(grid: &Grid<'_>, turn: f64, tilt: f64) -> String {
     let heights = heights(grid);
     let (rows, columns) = (grid.buffers.len(), grid.messages.len());
     let point = |row: usize, column: usize| {
-        let height = heights[row][column];
+        let height = heights[row][column]?;
         let at = (column as f64 / (columns - 1) as f64, row as f64 / (rows - 1) as f64, height);
-        (seen(at, turn, tilt), height)
+        Some((seen(at, turn, tilt), height))
     };
     let mut faces = Vec::new();
     for row in 0..rows - 1 {
         for column in 0..columns - 1 {
             let corners = [(0, 0), (0, 1), (1, 1), (1, 0)].map(|(r, c)| point(row + r, column + c));
+            // A face needs all four.
+            let [Some(a), Some(b), Some(c), Some(d)] = corners else { continue };
+            let corners = [a, b, c, d];
             let depth: f64 = corners.iter().map(|((_, depth), _)| depth).sum();
             let height = corners.iter().map(|(_, height)| height).sum::<f64>() / 4.0;
             let points = corners.map(|(((x, y), _), _)| format!("{x:.1},{y:.1}")).join(" ");
@@ -93,6 +98,7 @@ fn colour(height: f64) -> String {
     format!("rgb({},{},{})", part(226.0, 28.0), part(236.0, 84.0), part(248.0, 150.0))
 }
 
+const GAPS: &str = "; where it has a hole nothing was measured";
 const SCRIPT: &str = include_str!("surface.js");
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 420.0;
@@ -110,7 +116,18 @@ mod tests {
     fn grid(rows: Vec<Vec<f64>>) -> Grid<'static> {
         let buffers = ["32 KiB", "<b>", "auto"][..rows.len()].to_vec();
         let messages = ["64 B", "1448 B"][..rows[0].len()].to_vec();
+        let rows = rows.into_iter().map(|row| row.into_iter().map(Some).collect()).collect();
         Grid { way: "tcp to", buffers, messages, rows }
+    }
+
+    #[test]
+    fn a_surface_has_a_hole_where_nothing_was_measured() {
+        let mut grid = grid(vec![vec![1e6, 2e6], vec![2e6, 4e6], vec![1e6, 8e6]]);
+        grid.rows[2][0] = None;
+        let out = surfaces(&[grid]);
+        assert_eq!(out.matches("<polygon").count(), 1, "{out}");
+        assert!(out.contains("data-grid=\"0.1250,0.2500;0.2500,0.5000;,1.0000\""), "{out}");
+        assert!(out.contains(GAPS));
     }
 
     #[test]
@@ -118,7 +135,7 @@ mod tests {
         let out = surfaces(&[grid(vec![vec![1e6, 2e6], vec![2e6, 4e6], vec![1e6, 8e6]])]);
         assert_eq!((out.matches("<polygon").count(), out.matches("<script>").count()), (2, 1));
         assert!(out.contains("data-grid=\"0.1250,0.2500;0.2500,0.5000;0.1250,1.0000\""), "{out}");
-        assert!(out.contains("&lt;b&gt;") && !out.contains("<b>"));
+        assert!(out.contains("&lt;b&gt;") && !out.contains("<b>") && !out.contains(GAPS));
         for word in ["src=", "href=", "@import", "url("] {
             assert!(!out.contains(word), "`{word}`");
         }

@@ -83,6 +83,8 @@ pub struct Seen {
     pub receive_buffer: u64,
     /// The largest segment of TCP, bytes.
     pub segment: Option<u32>,
+    /// Segments of TCP that were sent again.
+    pub retransmitted: Option<u32>,
 }
 
 /// Why a line is no order.

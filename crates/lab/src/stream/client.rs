@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::ask::{Answer, Ask, Carrier, LINE, Seen, Way};
 use super::datagrams;
-use super::flow::{self, GRACE};
+use super::flow::{self, Cut, GRACE};
 use super::socket;
 
 /// Both ends of a run.
@@ -39,6 +39,31 @@ pub enum RunError {
     /// A connection or the run broke off.
     #[error("the run broke off: {0}")]
     Broke(#[from] io::Error),
+    /// It broke off after something had passed.
+    #[error("after {} bytes: {source}", .seen.bytes)]
+    Cut {
+        /// What this end had seen.
+        seen: Box<Seen>,
+        /// Why.
+        #[source]
+        source: Box<RunError>,
+    },
+}
+
+impl From<Cut> for RunError {
+    fn from(cut: Cut) -> RunError {
+        RunError::Broke(cut.source).after(cut.seen)
+    }
+}
+
+impl RunError {
+    /// With what this end had seen, if anything.
+    fn after(self, seen: Seen) -> RunError {
+        if seen.bytes == 0 {
+            return self;
+        }
+        RunError::Cut { seen: Box::new(seen), source: Box::new(self) }
+    }
 }
 
 /// Carries out one run against the end that serves at `to`.
@@ -68,14 +93,14 @@ pub fn run(to: SocketAddr, ask: &Ask) -> Result<Run, RunError> {
             match ask.way {
                 Way::To => {
                     let sent = datagrams::send(&socket, ask, token)?;
-                    say(&control, "{}")?;
+                    say(&control, "{}").map_err(|error| RunError::Broke(error).after(sent))?;
                     sent
                 }
                 Way::From => return from(&socket, ask, token, &mut lines),
             }
         }
     };
-    let theirs: Seen = hear(&mut lines)?;
+    let theirs: Seen = hear(&mut lines).map_err(|error| error.after(mine))?;
     Ok(match ask.way {
         Way::To => Run { sent: mine, received: theirs },
         Way::From => Run { sent: theirs, received: mine },
@@ -97,7 +122,7 @@ fn from(
         over.store(true, std::sync::atomic::Ordering::Release);
         let received =
             receiver.join().map_err(|_| io::Error::other("the receiver broke down"))??;
-        Ok(Run { sent: sent?, received })
+        Ok(Run { sent: sent.map_err(|error: RunError| error.after(received))?, received })
     })
 }
 

@@ -6,15 +6,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::ask::{Ask, HEAD, HELLO, Order, Seen, number, put_head};
-use super::flow::{GRACE, nanos};
+use super::flow::{Cut, GRACE, ended, nanos};
 use super::pace;
 use super::socket::read_back;
 
 /// Sends datagrams over a connected socket until the time is over, no faster than the order says.
-pub fn send(socket: &UdpSocket, ask: &Ask, token: u64) -> Result<Seen> {
+pub fn send(socket: &UdpSocket, ask: &Ask, token: u64) -> std::result::Result<Seen, Cut> {
+    let (began, mut seen) = (Instant::now(), Seen::default());
+    let sent = send_all(socket, ask, token, (began, &mut seen));
+    seen.nanos = nanos(began.elapsed());
+    read_back(socket, &mut seen);
+    ended(seen, sent)
+}
+
+fn send_all(
+    socket: &UdpSocket,
+    ask: &Ask,
+    token: u64,
+    (began, seen): (Instant, &mut Seen),
+) -> Result<()> {
     let mut message = vec![0x5a; ask.message as usize];
-    let began = Instant::now();
-    let mut seen = Seen::default();
     while began.elapsed() < ask.time() {
         if let Some(rate) = ask.rate {
             let due = pace::due(seen.messages, ask.message.into(), rate).min(ask.time());
@@ -36,18 +47,43 @@ pub fn send(socket: &UdpSocket, ask: &Ask, token: u64) -> Result<Seen> {
             Err(error) => return Err(error),
         }
     }
-    seen.nanos = nanos(began.elapsed());
-    read_back(socket, &mut seen);
-    Ok(seen)
+    Ok(())
 }
 
 /// Receives datagrams with this token until `over`, and then until nothing has come for a while.
-pub fn receive(socket: &UdpSocket, ask: &Ask, token: u64, over: &AtomicBool) -> Result<Seen> {
+pub fn receive(
+    socket: &UdpSocket,
+    ask: &Ask,
+    token: u64,
+    over: &AtomicBool,
+) -> std::result::Result<Seen, Cut> {
+    let (mut seen, mut order, mut span) = (Seen::default(), Order::default(), None);
+    let came = |number: u64, bytes: usize| {
+        let now = Instant::now();
+        span.get_or_insert((now, now)).1 = now;
+        order.came(number);
+        seen.bytes += bytes as u64;
+        seen.messages += 1;
+    };
+    let received = receive_all(socket, ask, token, over, came);
+    seen.reordered = order.reordered;
+    seen.nanos = span.map_or(0, |(first, last): (Instant, Instant)| nanos(last - first));
+    read_back(socket, &mut seen);
+    ended(seen, received)
+}
+
+/// `came` takes the number and the size of each datagram.
+fn receive_all(
+    socket: &UdpSocket,
+    ask: &Ask,
+    token: u64,
+    over: &AtomicBool,
+    mut came: impl FnMut(u64, usize),
+) -> Result<()> {
     let mut scratch = vec![0; 65_536];
     socket.set_read_timeout(Some(LOOK))?;
-    let (mut seen, mut order) = (Seen::default(), Order::default());
     let until = Instant::now() + ask.time() + GRACE;
-    let (mut first, mut last) = (None, Instant::now());
+    let mut last = Instant::now();
     while Instant::now() < until {
         match socket.recv(&mut scratch) {
             Ok(bytes) => {
@@ -55,10 +91,7 @@ pub fn receive(socket: &UdpSocket, ask: &Ask, token: u64, over: &AtomicBool) -> 
                     continue;
                 };
                 last = Instant::now();
-                first.get_or_insert(last);
-                order.came(number);
-                seen.bytes += bytes as u64;
-                seen.messages += 1;
+                came(number, bytes);
             }
             Err(error) if is_pause(&error) => {
                 if over.load(Ordering::Acquire) && last.elapsed() > QUIET {
@@ -68,10 +101,7 @@ pub fn receive(socket: &UdpSocket, ask: &Ask, token: u64, over: &AtomicBool) -> 
             Err(error) => return Err(error),
         }
     }
-    seen.reordered = order.reordered;
-    seen.nanos = first.map_or(0, |first| nanos(last.duration_since(first)));
-    read_back(socket, &mut seen);
-    Ok(seen)
+    Ok(())
 }
 
 /// Waits for a datagram with this token from the address that ordered, and connects to where it came from.

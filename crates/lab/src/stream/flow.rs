@@ -1,8 +1,10 @@
 //! Sends and receives a stream of TCP for a time. Both ends use it. It opens nothing.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
+
+use thiserror::Error;
 
 use super::ask::{Ask, Seen};
 use super::socket::read_back;
@@ -10,49 +12,86 @@ use super::socket::read_back;
 /// Longer than its time a run may take by so much, for what is under way.
 pub const GRACE: Duration = Duration::from_secs(20);
 
+/// A run that broke off, and what this end had seen of it.
+#[derive(Debug, Error)]
+#[error("{source}")]
+pub struct Cut {
+    /// Until then.
+    pub seen: Seen,
+    /// Why.
+    #[source]
+    pub source: io::Error,
+}
+
+impl From<Cut> for io::Error {
+    fn from(cut: Cut) -> io::Error {
+        cut.source
+    }
+}
+
+/// What was seen, whole or not, by how the run ended.
+pub fn ended(seen: Seen, end: io::Result<()>) -> Result<Seen, Cut> {
+    match end {
+        Ok(()) => Ok(seen),
+        Err(source) => Err(Cut { seen, source }),
+    }
+}
+
 /// Sends messages until the time is over, then ends this direction.
-pub fn send(mut stream: &TcpStream, ask: &Ask) -> std::io::Result<Seen> {
+pub fn send(stream: &TcpStream, ask: &Ask) -> Result<Seen, Cut> {
+    let (began, mut seen) = (Instant::now(), Seen::default());
+    let sent = send_all(stream, ask, began, &mut seen);
+    seen.nanos = nanos(began.elapsed());
+    // While it is open the kernel knows what became of the buffers.
+    read_back(stream, &mut seen);
+    ended(seen, sent.and_then(|()| stream.shutdown(Shutdown::Write)))
+}
+
+fn send_all(mut stream: &TcpStream, ask: &Ask, began: Instant, seen: &mut Seen) -> io::Result<()> {
     let message = vec![0x5a; ask.message as usize];
     stream.set_write_timeout(Some(GRACE))?;
-    let began = Instant::now();
-    let mut seen = Seen::default();
     while began.elapsed() < ask.time() {
         stream.write_all(&message)?;
         seen.bytes += message.len() as u64;
         seen.messages += 1;
     }
-    seen.nanos = nanos(began.elapsed());
-    // While it is open the kernel knows what became of the buffers.
-    read_back(stream, &mut seen);
-    stream.shutdown(Shutdown::Write)?;
-    Ok(seen)
+    Ok(())
 }
 
 /// Receives until the peer ends its direction.
-pub fn receive(mut stream: &TcpStream, ask: &Ask) -> std::io::Result<Seen> {
+pub fn receive(stream: &TcpStream, ask: &Ask) -> Result<Seen, Cut> {
+    let (mut seen, mut span) = (Seen::default(), None);
+    let received = receive_all(stream, ask, &mut seen, &mut span);
+    seen.nanos = span.map_or(0, |(first, last): (Instant, Instant)| nanos(last - first));
+    read_back(stream, &mut seen);
+    ended(seen, received)
+}
+
+/// `span`: when the first bytes came, and the last.
+fn receive_all(
+    mut stream: &TcpStream,
+    ask: &Ask,
+    seen: &mut Seen,
+    span: &mut Option<(Instant, Instant)>,
+) -> io::Result<()> {
     let mut scratch = vec![0; SCRATCH];
     stream.set_read_timeout(Some(GRACE))?;
-    let mut seen = Seen::default();
-    let (mut first, mut last) = (None, Instant::now());
     let until = Instant::now() + ask.time() + GRACE;
     loop {
         match stream.read(&mut scratch) {
-            Ok(0) => break,
+            Ok(0) => return Ok(()),
             Ok(bytes) => {
-                last = Instant::now();
-                first.get_or_insert(last);
+                let now = Instant::now();
+                span.get_or_insert((now, now)).1 = now;
                 seen.bytes += bytes as u64;
+                if now > until {
+                    return Err(io::Error::new(ErrorKind::TimedOut, "the sender does not stop"));
+                }
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        if last > until {
-            return Err(std::io::Error::new(ErrorKind::TimedOut, "the sender does not stop"));
-        }
     }
-    seen.nanos = first.map_or(0, |first| nanos(last.duration_since(first)));
-    read_back(stream, &mut seen);
-    Ok(seen)
 }
 
 /// As reports count.

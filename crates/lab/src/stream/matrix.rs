@@ -3,7 +3,7 @@
 //!
 //! It carries out nothing: cells go out, runs come in.
 
-use super::ask::{Ask, Carrier, VERSION, Way};
+use super::ask::{Ask, Carrier, Seen, VERSION, Way};
 use super::client::Run;
 use crate::result::{Better, Metric};
 use crate::stats::interval::mean_width_percent;
@@ -104,38 +104,57 @@ pub fn name(ask: &Ask) -> String {
 
 /// The figures of a run. What was received counts as throughput: what was sent may be lost.
 pub fn metrics(ask: &Ask, run: &Run) -> Vec<Metric> {
+    figures(ask, Some(&run.sent), Some(&run.received))
+}
+
+/// The figures of a run that broke off: those of the end that ordered it, which is the only one that tells.
+pub fn metrics_of_cut(ask: &Ask, seen: &Seen) -> Vec<Metric> {
+    match ask.way {
+        Way::To => figures(ask, Some(seen), None),
+        Way::From => figures(ask, None, Some(seen)),
+    }
+}
+
+fn figures(ask: &Ask, sent: Option<&Seen>, received: Option<&Seen>) -> Vec<Metric> {
     let rate = |bytes: u64, nanos: u64| {
         if nanos > 0 { bytes as f64 * 8.0 / (nanos as f64 / 1e9) } else { 0.0 }
     };
-    let (sent, received) = (&run.sent, &run.received);
     let mut out = Vec::new();
-    let mut add =
-        |name: &str, unit: &str, better, value| out.push(Metric::new(name, unit, better, value));
+    let mut add = |name: &str, unit: &str, better, value: Option<f64>| {
+        out.extend(value.map(|value| Metric::new(name, unit, better, value)));
+    };
+    let of_sent = |of: fn(&Seen) -> u64| sent.map(|seen| of(seen) as f64);
+    let of_received = |of: fn(&Seen) -> u64| received.map(|seen| of(seen) as f64);
     // The receiver's clock ends with the last byte; a single read has no duration of its own.
-    let nanos = if received.nanos > 0 { received.nanos } else { sent.nanos };
-    add("throughput", "bit/s", Better::More, rate(received.bytes, nanos));
-    add("sent", "bit/s", Better::Neither, rate(sent.bytes, sent.nanos));
+    let throughput = received.map(|seen| {
+        let others = sent.map_or(0, |sent| sent.nanos);
+        rate(seen.bytes, if seen.nanos > 0 { seen.nanos } else { others })
+    });
+    add("throughput", "bit/s", Better::More, throughput);
+    add("sent", "bit/s", Better::Neither, sent.map(|seen| rate(seen.bytes, seen.nanos)));
     if ask.carrier == Carrier::Udp {
-        let lost = sent.messages.saturating_sub(received.messages) as f64;
-        add("messages-sent", "1", Better::Neither, sent.messages as f64);
-        add("messages-received", "1", Better::Neither, received.messages as f64);
-        add("loss", "%", Better::Less, lost / (sent.messages.max(1) as f64) * 100.0);
-        add("reordered", "1", Better::Less, received.reordered as f64);
-        add("refused-by-sender", "1", Better::Neither, sent.refused as f64);
+        let loss = sent.zip(received).map(|(sent, received)| {
+            let lost = sent.messages.saturating_sub(received.messages) as f64;
+            lost / (sent.messages.max(1) as f64) * 100.0
+        });
+        add("messages-sent", "1", Better::Neither, of_sent(|seen| seen.messages));
+        add("messages-received", "1", Better::Neither, of_received(|seen| seen.messages));
+        add("loss", "%", Better::Less, loss);
+        add("reordered", "1", Better::Less, of_received(|seen| seen.reordered));
+        add("refused-by-sender", "1", Better::Neither, of_sent(|seen| seen.refused));
     }
-    add("message", "B", Better::Neither, f64::from(ask.message));
-    add("send-buffer", "B", Better::Neither, sent.send_buffer as f64);
-    add("receive-buffer", "B", Better::Neither, received.receive_buffer as f64);
-    if let Some(segment) = sent.segment {
-        add("segment", "B", Better::Neither, f64::from(segment));
-    }
+    add("message", "B", Better::Neither, Some(f64::from(ask.message)));
+    add("send-buffer", "B", Better::Neither, of_sent(|seen| seen.send_buffer));
+    add("receive-buffer", "B", Better::Neither, of_received(|seen| seen.receive_buffer));
+    add("segment", "B", Better::Neither, sent.and_then(|seen| seen.segment).map(f64::from));
+    let again = sent.and_then(|seen| seen.retransmitted).map(f64::from);
+    add("retransmitted", "1", Better::Less, again);
     out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::ask::Seen;
 
     const WANTED: Wanted = Wanted { confidence: 0.95, width_percent: 5.0, least: 3, most: 5 };
 
@@ -191,5 +210,25 @@ mod tests {
             (of("throughput"), of("sent"), of("loss"), of("reordered")),
             (6e6, 8e6, 25.0, 3.0)
         );
+        let names = |metrics: &[Metric]| -> Vec<String> {
+            metrics.iter().map(|metric| metric.name.clone()).collect()
+        };
+        // Each end knows its own half.
+        let to = names(&metrics_of_cut(&ask, &run.sent));
+        let from = names(&metrics_of_cut(&Ask { way: Way::From, ..ask }, &run.received));
+        let has = |names: &[String], name: &str| names.iter().any(|one| one == name);
+        assert!(has(&to, "sent") && !has(&to, "throughput") && !has(&to, "loss"), "{to:?}");
+        assert!(has(&from, "throughput") && !has(&from, "sent") && !has(&from, "loss"), "{from:?}");
+    }
+
+    #[test]
+    fn segments_that_were_sent_again_are_the_senders() {
+        let (carrier, way) = (Carrier::Tcp, Way::To);
+        let ask = Ask { version: VERSION, carrier, way, message: 1, buffer: None, millis: 1 };
+        let sent = Seen { retransmitted: Some(7), ..Seen::default() };
+        let received = Seen { retransmitted: Some(1), ..Seen::default() };
+        let metrics = metrics(&ask, &Run { sent, received });
+        let again = metrics.iter().find(|metric| metric.name == "retransmitted").unwrap();
+        assert_eq!((again.value, again.better), (7.0, Better::Less));
     }
 }

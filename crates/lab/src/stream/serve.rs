@@ -138,7 +138,7 @@ fn collect(
         let said = lines.take(LINE).read_line(&mut line);
         over.store(true, Ordering::Release);
         let seen = receiver.join().map_err(|_| std::io::Error::other("the receiver broke down"))?;
-        said.and(seen)
+        said.and(seen.map_err(std::io::Error::from))
     })
 }
 

@@ -10,7 +10,7 @@ use rustix::net::{
 };
 
 use super::ask::Seen;
-use crate::sys::segment_size;
+use crate::sys::{retransmitted, segment_size};
 
 /// A listener on a port that the kernel chooses.
 pub fn listener(ip: IpAddr, buffer: Option<u32>) -> io::Result<TcpListener> {
@@ -40,6 +40,7 @@ pub fn read_back(socket: impl AsFd, seen: &mut Seen) {
     seen.send_buffer = sockopt::socket_send_buffer_size(socket).unwrap_or(0) as u64;
     seen.receive_buffer = sockopt::socket_recv_buffer_size(socket).unwrap_or(0) as u64;
     seen.segment = segment_size(socket);
+    seen.retransmitted = retransmitted(socket);
 }
 
 fn open(ip: IpAddr, kind: SocketType, buffer: Option<u32>) -> io::Result<OwnedFd> {

@@ -35,6 +35,7 @@ pub fn page(report: &Report) -> String {
     for note in &report.notes {
         let class = match note.weight {
             Weight::Hint => "hint",
+            Weight::Warning => "warning",
             Weight::ClientLimit => "limit",
             Weight::Partial => "partial",
         };
