@@ -120,7 +120,10 @@ fn an_end_that_dies_leaves_what_had_passed() {
         let mut notes = result.notes.iter().filter(|note| note.weight == Weight::Partial);
         notes.any(|note| note.text.starts_with(begins) && note.text.contains(word))
     };
-    assert!(says("`tcp to, buffer 65536 B, message 1000 B`", " bytes: the run broke off"), "{result:?}");
+    assert!(
+        says("`tcp to, buffer 65536 B, message 1000 B`", " bytes: the run broke off"),
+        "{result:?}"
+    );
     assert!(says("`tcp to, buffer 1048576 B, message 2000 B`", "cannot be reached"), "{result:?}");
     let page = std::fs::read_to_string(page).unwrap();
     assert_eq!(page.matches(">not measured<").count(), 4, "{page}");

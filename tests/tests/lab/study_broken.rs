@@ -1,10 +1,14 @@
-//! Studies whose page cannot be written: what was measured is there, marked as partial.
+//! Studies whose balancer dies and whose page cannot be written: what was measured is there, marked as partial.
 
+use std::fs;
 use std::process::Command;
 
-use rustix::process::geteuid;
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 use serde_json::Value;
 use tests::e2e::balancer::program;
+use tests::e2e::dir::Dir;
+use tests::e2e::process::Process;
+use tests::e2e::wait::until;
 use tests::skip::skip;
 
 use crate::study::alone;
@@ -16,6 +20,53 @@ fn study(name: &str, settings: &[&str], more: &[&str]) -> Command {
         command.args(["--set", setting]);
     }
     command
+}
+
+/// Processes that this one has started.
+fn children(of: u32) -> Vec<Pid> {
+    let about = |entry: fs::DirEntry| {
+        let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
+        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+        let parent = stat[stat.rfind(')')? + 1..].split_whitespace().nth(1)?.parse::<u32>().ok()?;
+        Pid::from_raw(pid).filter(|_| parent == of)
+    };
+    fs::read_dir("/proc").unwrap().flatten().filter_map(about).collect()
+}
+
+#[test]
+fn a_balancer_that_dies_leaves_what_was_measured() {
+    if !geteuid().is_root() {
+        return skip("namespaces need root");
+    }
+    let _one = alone();
+    let dir = Dir::new();
+    let page = dir.join("farm.html");
+    let settings = ["requests=20", "repeats=1000", "connections=2", "page=20kB"];
+    let command = study("farm", &settings, &["--out", page.to_str().unwrap()]);
+    let mut farm = Process::start(command);
+    until("pages pass the balancer", || {
+        assert_eq!(farm.ended(), None, "{}", farm.said());
+        farm.said().contains("balanced, TLS")
+    });
+    let balancers = children(farm.pid());
+    assert!(!balancers.is_empty());
+    for balancer in balancers {
+        kill_process(balancer, Signal::KILL).unwrap();
+    }
+    assert_eq!(farm.wait().code(), Some(3), "{}", farm.said());
+    until("it says what is missing", || {
+        let said = farm.said();
+        said.contains("PARTIAL: broken off: the balancer has ended")
+            && said.contains("balanced, 2 connections")
+    });
+    let page = fs::read_to_string(page).unwrap();
+    for says in [
+        "This report is partial",
+        "broken off: the balancer has ended",
+        "<td>direct, 2 connections</td>",
+    ] {
+        assert!(page.contains(says), "`{says}` is not in the page");
+    }
 }
 
 #[test]

@@ -3,11 +3,13 @@
 //!
 //! Source: "Zen Load Balancer Performance Tests Part 1", ab against one web server behind a balancer.
 
+mod allocator;
 mod judge;
 mod measure;
 
 pub use self::judge::ASKS;
-use self::judge::{Case, report};
+use self::judge::report;
+use self::measure::Measured;
 use super::parameter::{Kind, Parameters, Spec};
 use super::report::Report;
 use super::stage::{Stage, StudyError, conclude};
@@ -41,7 +43,7 @@ pub const SPECS: &[Spec] = &[
     },
     Spec {
         name: "repeats",
-        meaning: "runs of each case; medians are compared",
+        meaning: "runs of each case, in turns; medians are compared",
         kind: Kind::Number,
         full: "5",
         quick: "3",
@@ -59,14 +61,11 @@ pub const SPECS: &[Spec] = &[
 
 /// Carries it out.
 pub fn run(stage: &Stage<'_>, parameters: &Parameters) -> Result<Report, StudyError> {
-    let mut cases: Vec<Case> = Vec::new();
-    let ended = measure::all(stage, parameters, &mut cases);
-    let mut report = conclude(ended, (cases.len(), "cases"), || report(parameters, &cases))?;
-    if !cases
-        .iter()
-        .any(|case| case.allocator.is_some_and(|allocator| allocator != measure::SYSTEM))
-    {
-        report.note(Weight::Hint, "no second allocator was measured".to_owned());
-    }
+    let mut measured = Measured::default();
+    let ended = measure::all(stage, parameters, &mut measured);
+    let Measured { cases, missing } = measured;
+    let runs = cases.iter().map(|case| case.runs.len()).sum();
+    let mut report = conclude(ended, (runs, "runs"), || report(parameters, &cases))?;
+    missing.into_iter().for_each(|why| report.note(Weight::Partial, why));
     Ok(report)
 }

@@ -1,9 +1,10 @@
-//! Measures: a client, the balancer with each allocator, servers, and pages through and past the balancer.
+//! Measures: a client, a balancer with each allocator, servers, and pages through and past the balancers, in turns.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::allocator::{SYSTEM, both};
 use super::judge::{Case, Run, Through};
 use crate::load::{HttpPlan, Load, Pace, Persist, Plan, Protocol, Secure};
 use crate::machine::read::used_by;
@@ -13,7 +14,7 @@ use crate::study::balancer::Balancer;
 use crate::study::parameter::Parameters;
 use crate::study::stage::{Stage, StudyError};
 
-/// The ports of the service, plain and over TLS.
+/// The ports of the service, plain and over TLS; a second balancer has the next ones.
 const PORTS: [u16; 2] = [80, 443];
 /// A name in the balancer's certificate.
 const NAME: &str = "farm.example";
@@ -21,45 +22,54 @@ const NAME: &str = "farm.example";
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two looks at the balancer's processor time.
 const LOOK: Duration = Duration::from_millis(50);
-/// The system's own allocator.
-pub const SYSTEM: &str = "the system's";
-/// Other allocators by their libraries, the most usual first.
-const LIBRARIES: [(&str, &str); 3] = [
-    ("jemalloc", "libjemalloc.so.2"),
-    ("tcmalloc", "libtcmalloc_minimal.so.4"),
-    ("mimalloc", "libmimalloc.so.2"),
-];
-/// Where libraries lie.
-const PLACES: [&str; 5] = [
-    "/usr/lib/x86_64-linux-gnu",
-    "/usr/lib/aarch64-linux-gnu",
-    "/usr/lib64",
-    "/usr/lib",
-    "/usr/local/lib",
-];
 
-/// An allocator: what it is called and what makes the balancer use it.
-type Allocator = (&'static str, Vec<(String, String)>);
+/// What was measured.
+#[derive(Debug, Default)]
+pub struct Measured {
+    /// Cases with at least one run.
+    pub cases: Vec<Case>,
+    /// What could not be measured, and why.
+    pub missing: Vec<String>,
+}
 
-/// The system's allocator and another one: a library that is installed, else the system's with a single arena.
-fn allocators() -> [Allocator; 2] {
-    let installed = LIBRARIES.iter().find_map(|(name, file)| {
-        let path =
-            PLACES.iter().map(|place| Path::new(place).join(file)).find(|path| path.is_file())?;
-        Some((*name, vec![("LD_PRELOAD".to_owned(), path.display().to_string())]))
-    });
-    let one_arena = || {
-        let tunable = "glibc.malloc.arena_max=1".to_owned();
-        ("the system's with one arena", vec![("GLIBC_TUNABLES".to_owned(), tunable)])
-    };
-    [(SYSTEM, Vec::new()), installed.unwrap_or_else(one_arena)]
+impl Measured {
+    /// Adds a run to its case, and returns the case.
+    fn add(&mut self, of: &Planned, allocator: Option<&'static str>, run: Run) -> &Case {
+        let is = |case: &Case| {
+            (case.through, case.allocator, case.connections)
+                == (of.through, allocator, of.connections)
+        };
+        let at = self.cases.iter().position(is).unwrap_or_else(|| {
+            let Planned { through, connections, .. } = *of;
+            self.cases.push(Case { through, allocator, connections, runs: Vec::new() });
+            self.cases.len() - 1
+        });
+        self.cases[at].runs.push(run);
+        &self.cases[at]
+    }
+}
+
+/// A balancer that runs with an allocator.
+struct Balanced {
+    allocator: &'static str,
+    ports: [u16; 2],
+    balancer: Balancer,
+}
+
+/// Runs that are to be made.
+struct Planned {
+    through: Through,
+    at: SocketAddr,
+    connections: usize,
+    /// The balancer's place.
+    by: Option<usize>,
 }
 
 /// Everything; false: stopped before its end.
 pub fn all(
     stage: &Stage<'_>,
     parameters: &Parameters,
-    cases: &mut Vec<Case>,
+    measured: &mut Measured,
 ) -> Result<bool, StudyError> {
     let servers = u8::try_from(parameters.number("servers")).unwrap_or(u8::MAX).min(16);
     let layout = Layout { near: servers, checksums: Checksums::Offloaded, ..Layout::default() };
@@ -71,36 +81,88 @@ pub fn all(
         let options = Options { listen, ..Options::new("server", Kind::Http { body }) };
         origins.push(node.within(|| Origin::start(options))??);
     }
-    let first = site.servers.first().map_or(Ipv4Addr::LOCALHOST, |server| server.host.v4);
-    for connections in parameters.numbers("connections") {
-        let target = (Through::Nothing, SocketAddr::from((first, PORTS[0])));
-        let Some(case) = case(stage, parameters, &site, target, connections, None)? else {
-            return Ok(false);
-        };
-        cases.push(case);
-    }
     let certificate = Certificate::new()?;
-    for (name, environment) in allocators() {
-        let body = configuration(&site, &certificate);
-        let mut balancer = Balancer::start(&site.balancer, stage.program, &body, &environment)?;
-        for (through, port) in [Through::Plain, Through::Tls].into_iter().zip(PORTS) {
-            for connections in parameters.numbers("connections") {
-                let target = (through, SocketAddr::from((SERVICE_V4, port)));
-                let by = Some((name, &mut balancer));
-                let Some(case) = case(stage, parameters, &site, target, connections, by)? else {
-                    return Ok(false);
-                };
-                cases.push(case);
+    // All run all the time, so that each can have its turn.
+    let mut balancers = start(stage, &site, &certificate, &mut measured.missing)?;
+    let plan = plan(parameters, &site, &balancers);
+    for round in 0..parameters.number("repeats") {
+        // There and back, so that nobody always comes first.
+        let turns: Vec<&Planned> =
+            if round % 2 == 0 { plan.iter().collect() } else { plan.iter().rev().collect() };
+        for planned in turns {
+            if stage.stops() {
+                return Ok(false);
             }
+            let mut by = planned.by.map(|place| &mut balancers[place]);
+            let process = by.as_ref().map(|by| by.balancer.process());
+            let run = watched(stage, &site, load(parameters, planned)?, process)?;
+            if stage.stops() {
+                // It ended before its time.
+                return Ok(false);
+            }
+            if let Some(by) = &mut by {
+                by.balancer.still_runs()?;
+            }
+            let rate = run.rate;
+            let case = measured.add(planned, by.map(|by| by.allocator), run);
+            let told =
+                format!("{}: run {}: {rate:.1} pages a second", case.name(), case.runs.len());
+            (stage.told)(&told);
         }
     }
     Ok(true)
 }
 
-fn configuration(site: &Site, certificate: &Certificate) -> String {
+/// A balancer for each allocator, on ports of its own; what another one than the system's does not come to is missing.
+fn start(
+    stage: &Stage<'_>,
+    site: &Site,
+    certificate: &Certificate,
+    missing: &mut Vec<String>,
+) -> Result<Vec<Balanced>, StudyError> {
+    let mut balancers: Vec<Balanced> = Vec::new();
+    for (number, allocator) in (0..).zip(both()) {
+        let ports = PORTS.map(|port| port + number);
+        let body = configuration(site, certificate, ports);
+        let started = Balancer::start(&site.balancer, stage.program, &body, &allocator.environment);
+        let balancer = match started {
+            Ok(balancer) => balancer,
+            Err(error) if allocator.name != SYSTEM => {
+                missing.push(format!("the allocator {}: {error}", allocator.name));
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        match allocator.missing(balancer.process()) {
+            Some(why) => missing.push(why),
+            None => balancers.push(Balanced { allocator: allocator.name, ports, balancer }),
+        }
+    }
+    Ok(balancers)
+}
+
+/// A round: what is compared with each other stands together.
+fn plan(parameters: &Parameters, site: &Site, balancers: &[Balanced]) -> Vec<Planned> {
+    let connections: Vec<usize> =
+        parameters.numbers("connections").into_iter().map(|number| number as usize).collect();
+    let first = site.servers.first().map_or(Ipv4Addr::LOCALHOST, |server| server.host.v4);
+    let (through, at) = (Through::Nothing, SocketAddr::from((first, PORTS[0])));
+    let direct = |connections: &usize| Planned { through, at, connections: *connections, by: None };
+    let mut out: Vec<Planned> = connections.iter().map(direct).collect();
+    for (port, through) in [Through::Plain, Through::Tls].into_iter().enumerate() {
+        for connections in &connections {
+            out.extend(balancers.iter().enumerate().map(|(place, by)| {
+                let at = SocketAddr::from((SERVICE_V4, by.ports[port]));
+                Planned { through, at, connections: *connections, by: Some(place) }
+            }));
+        }
+    }
+    out
+}
+
+fn configuration(site: &Site, certificate: &Certificate, [plain, tls]: [u16; 2]) -> String {
     let servers: Vec<String> =
         site.servers.iter().map(|server| format!("\"{}:{}\"", server.host.v4, PORTS[0])).collect();
-    let [plain, tls] = PORTS;
     format!(
         "[service.plain]\nlisten = \"{SERVICE_V4}:{plain}\"\nforward = \"http\"\npool = \"farm\"\n\
          [service.secure]\nlisten = \"{SERVICE_V4}:{tls}\"\nforward = \"http\"\npool = \"farm\"\ntls = \"{}\"\n\
@@ -110,46 +172,21 @@ fn configuration(site: &Site, certificate: &Certificate) -> String {
     )
 }
 
-/// A case with all its runs; none when told to stop.
-fn case(
-    stage: &Stage<'_>,
-    parameters: &Parameters,
-    site: &Site,
-    (through, at): (Through, SocketAddr),
-    connections: u32,
-    mut by: Option<(&'static str, &mut Balancer)>,
-) -> Result<Option<Case>, StudyError> {
-    let (mut runs, connections) = (Vec::new(), connections as usize);
-    for _ in 0..parameters.number("repeats") {
-        if stage.stops() {
-            return Ok(None);
-        }
-        let secure = (through == Through::Tls).then(|| Secure::unverified(NAME, &[b"http/1.1"]));
-        let secure = secure.transpose().map_err(|error| StudyError::Nothing(error.to_string()))?;
-        let plan = Plan {
-            persist: Persist::PerRequest,
-            pace: Pace::Closed { connections, think: Duration::ZERO },
-            requests: Some(parameters.number("requests").into()),
-            timeout: PATIENCE,
-            grace: PATIENCE,
-            // As ab does: a whole handshake each time.
-            secure: secure.map(Secure::whole_handshakes),
-            ..Plan::new(at, Protocol::Http(HttpPlan::get(NAME, "/")), connections)
-        };
-        let process = by.as_ref().map(|(_, balancer)| balancer.process());
-        let run = watched(stage, site, plan, process)?;
-        if let Some((_, balancer)) = &mut by {
-            balancer.still_runs()?;
-        }
-        runs.push(run);
-    }
-    if stage.stops() {
-        // The last run ended before its time.
-        return Ok(None);
-    }
-    let case = Case { through, allocator: by.map(|(name, _)| name), connections, runs };
-    (stage.told)(&format!("{}: {:.1} pages a second", case.name(), case.rate()));
-    Ok(Some(case))
+/// The load of a run.
+fn load(parameters: &Parameters, planned: &Planned) -> Result<Plan, StudyError> {
+    let Planned { through, at, connections, .. } = *planned;
+    let secure = (through == Through::Tls).then(|| Secure::unverified(NAME, &[b"http/1.1"]));
+    let secure = secure.transpose().map_err(|error| StudyError::Nothing(error.to_string()))?;
+    Ok(Plan {
+        persist: Persist::PerRequest,
+        pace: Pace::Closed { connections, think: Duration::ZERO },
+        requests: Some(parameters.number("requests").into()),
+        timeout: PATIENCE,
+        grace: PATIENCE,
+        // As ab does: a whole handshake each time.
+        secure: secure.map(Secure::whole_handshakes),
+        ..Plan::new(at, Protocol::Http(HttpPlan::get(NAME, "/")), connections)
+    })
 }
 
 /// A run, with the processor time of the balancer meanwhile.
