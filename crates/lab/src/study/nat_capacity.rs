@@ -6,6 +6,7 @@
 mod judge;
 mod measure;
 mod row;
+mod turns;
 
 use std::time::Duration;
 
@@ -76,10 +77,18 @@ pub const SPECS: &[Spec] = &[
     },
     Spec {
         name: "span",
-        meaning: "how long each forwarding method is under load",
+        meaning: "how long a forwarding method is under load in each of its turns",
         kind: Kind::Time,
-        full: "20s",
-        quick: "1500ms",
+        full: "10s",
+        quick: "500ms",
+        source: "",
+    },
+    Spec {
+        name: "rounds",
+        meaning: "turns of each forwarding method; medians are compared",
+        kind: Kind::Number,
+        full: "5",
+        quick: "3",
         source: "",
     },
     Spec {
@@ -99,8 +108,8 @@ const ADDRESSES: u32 = crate::net::RETURNS as u32;
 pub fn run(stage: &Stage<'_>, parameters: &Parameters) -> Result<Report, StudyError> {
     let mut measured = Measured::default();
     let ended = all(stage, parameters, &mut measured);
-    let count = measured.rows.len() + measured.methods.len();
-    conclude(ended, (count, "rows"), || report(parameters, &measured))
+    let turns: usize = measured.methods.iter().map(|method| method.turns.len()).sum();
+    conclude(ended, (measured.rows.len() + turns, "runs"), || report(parameters, &measured))
 }
 
 /// Everything; false: stopped before its end.
@@ -125,15 +134,7 @@ fn all(
         (stage.told)(&told);
         measured.rows.push(row);
     }
-    for way in ways(parameters) {
-        let method = measure::method(stage, parameters, way)?;
-        if stage.stops() {
-            return Ok(false);
-        }
-        (stage.told)(&format!("{}: {:.0} connections a second", way.name(), method.rate));
-        measured.methods.push(method);
-    }
-    Ok(true)
+    turns::all(stage, parameters, &ways(parameters), &mut measured.methods)
 }
 
 /// Return addresses and closing time of each row.

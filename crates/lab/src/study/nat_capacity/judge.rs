@@ -7,7 +7,9 @@ use model::capacity::ports::{LINUX_TIME_WAIT, TRANSLATED_PORTS, of_range, sustai
 use model::capacity::quantity::{Bytes, PerSecond};
 use model::capacity::replication::Framing;
 
-use super::row::{Measured, Method, Row};
+use super::row::{Measured, Method, Row, Turn};
+use crate::stats::rank::{compare, runs_needed, smallest_p};
+use crate::stats::sample::{deviation_percent, median};
 use crate::study::parameter::Parameters;
 use crate::study::report::{Beside, Cell, Drawn, Plot, Report, Section, Table, Verdict};
 
@@ -16,6 +18,8 @@ const TABLE: [(u32, u64, f64, f64); 3] =
     [(1, 15, 4300.7, 4000.0), (1, 30, 2150.3, 1800.0), (2, 15, 8601.3, 7000.0)];
 /// How far a measured rate may be from its forecast.
 const WITHIN: f64 = 0.05;
+/// How probable a difference of methods may be by chance that is called one.
+const ALPHA: f64 = 0.1;
 /// A thread of the generator that used more of a processor was the limit.
 const BUSY: f64 = 0.95;
 
@@ -130,21 +134,33 @@ fn costs(methods: &[Method]) -> Vec<Verdict> {
     let mut out = Vec::new();
     for pair in methods.windows(2) {
         let [cheap, dear] = pair else { continue };
+        let of = |method: &Method| method.each(|turn| turn.machine_us);
+        let (first, second) = (of(cheap), of(dear));
+        let told = compare(&first, &second, ALPHA);
         let claim = format!(
             "A connection costs less with {} than with {}",
             cheap.way.name(),
             dear.way.name()
         );
+        let rate = |method: &Method| median(&method.each(|turn| turn.rate));
         let because = format!(
-            "{:.0} µs of the machine's processors a connection against {:.0} µs; {:.0} against {:.0} connections a second",
-            cheap.machine_us, dear.machine_us, cheap.rate, dear.rate
+            "{:.0} µs of the machine's processors a connection against {:.0} µs, p {:.3}; {:.0} against {:.0} connections a second",
+            median(&first),
+            median(&second),
+            told.p,
+            rate(cheap),
+            rate(dear)
         );
-        let bad =
-            cheap.failed + dear.failed > 0 || !(cheap.machine_us > 0.0 && dear.machine_us > 0.0);
-        // The machine's time has whatever else runs in it: close calls are not told.
-        let close = (cheap.machine_us / dear.machine_us - 1.0).abs() < WITHIN;
-        let holds = (!bad && !close).then_some(cheap.machine_us < dear.machine_us);
-        out.push(Verdict::new(&claim, holds, because));
+        let failed = !(cheap.failed().is_empty() && dear.failed().is_empty());
+        let unanswered = !first.iter().chain(&second).all(|micros| *micros > 0.0);
+        let (holds, why) = if failed || unanswered {
+            (None, "; connections failed, or none was answered".to_owned())
+        } else if smallest_p(first.len(), second.len()) > ALPHA {
+            (None, format!("; too few turns to tell, it takes {}", runs_needed(ALPHA)))
+        } else {
+            ((told.p <= ALPHA).then_some(told.shift > 0.0), String::new())
+        };
+        out.push(Verdict::new(&claim, holds, because + &why));
     }
     out
 }
@@ -306,42 +322,53 @@ fn replication(rows: &[Row]) -> Section {
 fn compared(methods: &[Method]) -> Section {
     let columns = [
         "method",
+        "turns",
         "connections a second",
         "half answered within, µs",
         "machine's processor time each, µs",
+        "its standard deviation, %",
         "balancer's process each, µs",
         "failed",
         "by cause",
     ];
     let cells = methods.iter().map(|method| -> Vec<Cell> {
+        let of = |of: fn(&Turn) -> f64| Cell::from(median(&method.each(of)));
+        let failed = method.failed();
+        let causes: Vec<String> =
+            failed.iter().map(|(cause, count)| format!("{cause} {count}")).collect();
         vec![
             method.way.name().into(),
-            method.rate.into(),
-            method.latency_us.into(),
-            method.machine_us.into(),
-            method.process_us.into(),
-            (method.failed as f64).into(),
-            method.causes.clone().into(),
+            (method.turns.len() as f64).into(),
+            of(|turn| turn.rate),
+            of(|turn| turn.latency_us),
+            of(|turn| turn.machine_us),
+            deviation_percent(&method.each(|turn| turn.machine_us)).into(),
+            of(|turn| turn.process_us),
+            (failed.values().sum::<u64>() as f64).into(),
+            causes.join(", ").into(),
         ]
     });
-    let bars = |title: &str, unit: &str, of: fn(&Method) -> f64| Plot {
+    let bars = |title: &str, unit: &str, of: fn(&Turn) -> f64| Plot {
         title: title.to_owned(),
         unit: unit.to_owned(),
         drawn: Drawn::Bars {
-            bars: methods.iter().map(|method| (method.way.name(), of(method))).collect(),
+            bars: methods
+                .iter()
+                .map(|method| (method.way.name(), median(&method.each(of))))
+                .collect(),
         },
     };
     Section {
         title: "Forwarding by address, translation and content".to_owned(),
         text: vec![
-            "A connection with one request each, as many at a time as the parameter says. The machine's time holds client and \
-             server too, which are the same for all."
+            "A connection with one request each, as many at a time as the parameter says; medians of the turns. The machine's \
+             time holds client and server too, which are the same for all."
                 .to_owned(),
         ],
         table: Some(Table { columns: columns.map(str::to_owned).into(), rows: cells.collect() }),
         plots: vec![
-            bars("Connections a second", "1/s", |method| method.rate),
-            bars("Processor time of the machine for each", "µs", |method| method.machine_us),
+            bars("Connections a second", "1/s", |turn| turn.rate),
+            bars("Processor time of the machine for each", "µs", |turn| turn.machine_us),
         ],
     }
 }

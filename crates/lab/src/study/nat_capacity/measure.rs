@@ -1,4 +1,4 @@
-//! Measures: a site, its server, the balancer with the return addresses wanted, and load from the client.
+//! Measures rows of Table 1: a site, its server, the balancer with the return addresses wanted, and load from the client.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use l4::plan::ports_of;
 use model::capacity::ports::sustained;
 
-use super::row::{Method, Row, Way};
+use super::row::Row;
 use crate::load::{Closer, Fail, HttpPlan, Load, Pace, Persist, Plan, Protocol, Report};
-use crate::machine::read::{counters, facts, used_by};
+use crate::machine::read::facts;
 use crate::net::{BpfFs, Layout, SERVICE_V4, Site};
 use crate::origin::{Kind, Options, Origin};
 use crate::study::balancer::Balancer;
@@ -18,7 +18,7 @@ use crate::study::stage::{Stage, StudyError};
 /// The port of the service and of the server.
 const PORT: u16 = 80;
 /// Less than a client waits before it sends a SYN again: what finds no port fails once.
-const PATIENCE: Duration = Duration::from_millis(900);
+pub const PATIENCE: Duration = Duration::from_millis(900);
 /// Ports of one client address that are used in a minute, so that none comes again while it rests. Linux gives every
 /// second port first, and once those are used up looks through all of them for each connection.
 const CLIENT_PORTS: f64 = 20_000.0;
@@ -28,16 +28,19 @@ const MOST_RESTING: &str = "8000000";
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A site with a server, and what the balancer needs.
-struct Bench {
+pub struct Bench {
     // In the order in which it goes: what runs, what is mounted, where.
-    balancer: Option<Balancer>,
+    /// The balancer, once it is started.
+    pub balancer: Option<Balancer>,
     _origin: Origin,
     pins: BpfFs,
-    site: Site,
+    /// Where all of it is.
+    pub site: Site,
 }
 
 impl Bench {
-    fn open(parameters: &Parameters) -> Result<Bench, StudyError> {
+    /// Without a balancer.
+    pub fn open(parameters: &Parameters) -> Result<Bench, StudyError> {
         let site = Site::open(&Layout { near: 1, ..Layout::default() })?;
         // A port of the client's that rests is not taken again: it would meet the translation that rests with it.
         // So all of them must rest: beyond this number they are forgotten at once.
@@ -54,7 +57,8 @@ impl Bench {
         Ok(Bench { balancer: None, _origin: origin, pins: BpfFs::mount()?, site })
     }
 
-    fn balance(
+    /// Starts the balancer; `more` belongs to its service, `packets` to the packet plane.
+    pub fn balance(
         &mut self,
         stage: &Stage<'_>,
         forward: &str,
@@ -73,12 +77,12 @@ impl Bench {
     }
 
     /// Whether what was measured was the balancer.
-    fn still_balances(&mut self) -> Result<(), StudyError> {
+    pub fn still_balances(&mut self) -> Result<(), StudyError> {
         Ok(self.balancer.as_mut().map_or(Ok(()), Balancer::still_runs)?)
     }
 
     /// Addresses of the client for so many connections: each has ports for a minute.
-    fn sources(&self, connections: f64) -> Result<Vec<IpAddr>, StudyError> {
+    pub fn sources(&self, connections: f64) -> Result<Vec<IpAddr>, StudyError> {
         let count = (connections / CLIENT_PORTS).ceil().clamp(1.0, 120.0) as u8;
         let [a, b, c, _] = self.site.client.host.v4.octets();
         let more: Vec<Ipv4Addr> =
@@ -90,7 +94,8 @@ impl Bench {
     }
 }
 
-fn plan(pace: Pace, sources: Vec<IpAddr>) -> Plan {
+/// Connections with one request each.
+pub fn plan(pace: Pace, sources: Vec<IpAddr>) -> Plan {
     let at = SocketAddr::from((SERVICE_V4, PORT));
     let connections = match pace {
         Pace::Open { connections, .. } | Pace::Closed { connections, .. } => connections,
@@ -181,62 +186,12 @@ pub fn row(
 }
 
 /// Waits until then, or until told to stop; what the load has come to.
-fn until(stage: &Stage<'_>, load: &Load, end: Instant) -> Report {
+pub fn until(stage: &Stage<'_>, load: &Load, end: Instant) -> Report {
     while Instant::now() < end && !stage.stops() && !load.is_finished() {
         std::thread::park_timeout(LOOK);
     }
     load.report()
 }
-
-/// One forwarding method under load.
-pub fn method(stage: &Stage<'_>, parameters: &Parameters, way: Way) -> Result<Method, StudyError> {
-    let mut bench = Bench::open(parameters)?;
-    let returns: Vec<String> =
-        bench.site.returns().iter().map(|host| format!("\"{}\"", host.v4)).collect();
-    let packets = format!("return = [{}]", returns.join(", "));
-    match way {
-        Way::Mac => bench.balance(stage, "mac", "", &packets)?,
-        Way::Nat => bench.balance(stage, "nat", "", &packets)?,
-        Way::Content(rules) => {
-            // Globs are held against the path one after the other; an index would hide what a rule costs.
-            let rules: String = (0..rules)
-                .map(|n| format!("[[service.shop.rule]]\nwhen = {{ path = \"/*/of-rule-{n}\" }}\npool = \"web\"\n"))
-                .collect();
-            bench.balance(stage, "http", &rules, &packets)?;
-        }
-    }
-    let (span, connections) = (parameters.time("span"), parameters.number("connections") as usize);
-    let sources = bench.sources(GUESSED_RATE * span.as_secs_f64())?;
-    let pace = Pace::Closed { connections, think: Duration::ZERO };
-    let load_plan = Plan { time: Some(span), timeout: span + PATIENCE * 5, ..plan(pace, sources) };
-    let before = (counters(), Instant::now());
-    let load = bench.site.client.within(|| Load::start(load_plan))??;
-    let process = bench.balancer.as_ref().map(Balancer::process);
-    let began = process.and_then(used_by);
-    let done = until(stage, &load, Instant::now() + span);
-    let ended = process.and_then(used_by);
-    let shares = counters().since(&before.0, before.1.elapsed().as_secs_f64());
-    load.wait();
-    bench.still_balances()?;
-    let busy: f64 = shares.iter().map(|share| share.busy()).sum();
-    let answered = done.answered.max(1) as f64;
-    let words: Vec<String> =
-        done.failed_by_cause.iter().map(|(cause, count)| format!("{cause} {count}")).collect();
-    Ok(Method {
-        way,
-        rate: done.answered_per_second,
-        latency_us: done.latency.p50_us,
-        machine_us: busy * done.seconds * 1e6 / answered,
-        process_us: ended
-            .zip(began)
-            .map_or(f64::NAN, |(after, before)| (after - before) * 1e6 / answered),
-        failed: done.failed,
-        causes: words.join(", "),
-    })
-}
-
-/// Connections a second that no method exceeds, for the number of client addresses.
-const GUESSED_RATE: f64 = 30_000.0;
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! What was measured: connections a second for return addresses and a closing time, and forwarding methods under load.
 
+use std::collections::BTreeMap;
+
 /// A row of Table 1 as it was measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
@@ -43,11 +45,18 @@ pub enum Way {
     Content(u32),
 }
 
-/// A forwarding method under load.
+/// A forwarding method and its turns, of which there is at least one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Method {
     /// Which.
     pub way: Way,
+    /// One after the other.
+    pub turns: Vec<Turn>,
+}
+
+/// A forwarding method under load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Turn {
     /// Connections a second, each with one request.
     pub rate: f64,
     /// Half were answered within this, microseconds.
@@ -56,10 +65,24 @@ pub struct Method {
     pub machine_us: f64,
     /// Of the balancer's process for each, microseconds.
     pub process_us: f64,
-    /// Connections that failed.
-    pub failed: u64,
-    /// By cause, in words.
-    pub causes: String,
+    /// Connections that failed, by cause.
+    pub failed: BTreeMap<String, u64>,
+}
+
+impl Method {
+    /// A figure of each turn.
+    pub fn each(&self, of: fn(&Turn) -> f64) -> Vec<f64> {
+        self.turns.iter().map(of).collect()
+    }
+
+    /// Connections that failed in all turns, by cause.
+    pub fn failed(&self) -> BTreeMap<&str, u64> {
+        let mut out = BTreeMap::new();
+        for (cause, count) in self.turns.iter().flat_map(|turn| &turn.failed) {
+            *out.entry(cause.as_str()).or_default() += count;
+        }
+        out
+    }
 }
 
 impl Way {

@@ -54,25 +54,37 @@ fn figures_follow_from_ports_and_their_rest() {
 }
 
 #[test]
-fn methods_are_told_apart_only_where_they_are() {
-    let method = |way, machine_us, failed| Method {
-        way,
-        rate: 10.0,
-        latency_us: 1.0,
-        machine_us,
-        process_us: 1.0,
-        causes: String::new(),
-        failed,
+fn methods_are_told_apart_only_where_their_turns_are() {
+    let failing = |way, micros: &[f64], failed: u64| {
+        let turn = |machine_us: &f64| Turn {
+            machine_us: *machine_us,
+            rate: 10.0,
+            failed: (0..failed).map(|_| ("timeout".to_owned(), failed)).collect(),
+            ..Turn::default()
+        };
+        Method { way, turns: micros.iter().map(turn).collect() }
     };
+    let method = |way, micros: &[f64]| failing(way, micros, 0);
     let verdicts = |methods: &[Method]| -> Vec<Option<bool>> {
         costs(methods).iter().map(|verdict| verdict.holds).collect()
     };
-    let methods =
-        [method(Way::Mac, 100.0, 0), method(Way::Nat, 102.0, 0), method(Way::Content(1), 300.0, 0)];
-    assert_eq!(verdicts(&methods), [None, Some(true)]);
-    assert_eq!(
-        verdicts(&[method(Way::Nat, 300.0, 0), method(Way::Content(1), 200.0, 0)]),
-        [Some(false)]
-    );
-    assert_eq!(verdicts(&[method(Way::Mac, 100.0, 1), method(Way::Nat, 200.0, 0)]), [None]);
+    let methods = [
+        method(Way::Mac, &[100.0, 104.0, 102.0]),
+        method(Way::Nat, &[103.0, 101.0, 105.0]),
+        method(Way::Content(1), &[106.0, 107.0, 300.0]),
+        method(Way::Content(9), &[90.0, 80.0, 105.0]),
+    ];
+    assert_eq!(verdicts(&methods), [None, Some(true), Some(false)]);
+    assert!(costs(&methods)[1].because.starts_with("103 µs"), "the median counts");
+    let two = [method(Way::Mac, &[1.0, 2.0]), method(Way::Nat, &[8.0, 9.0])];
+    assert_eq!(verdicts(&two), [None]);
+    assert!(costs(&two)[0].because.ends_with("too few turns to tell, it takes 3"));
+    let three = [1.0, 2.0, 3.0];
+    let bad = [failing(Way::Mac, &three, 1), method(Way::Nat, &[7.0, 8.0, 9.0])];
+    assert_eq!(verdicts(&bad), [None]);
+    assert_eq!(bad[0].failed(), [("timeout", 3)].into());
+    let measured = Measured { rows: Vec::new(), methods: methods.to_vec() };
+    let report = report(&Parameters::new(SPECS, true), &measured);
+    let rows = &report.sections[2].table.as_ref().unwrap().rows;
+    assert_eq!((&rows[0][1], &rows[0][4]), (&Cell::Figure(3.0), &Cell::Figure(102.0)));
 }
