@@ -44,6 +44,10 @@ fn holds(report: &Value, begins: &str) -> Option<bool> {
     verdict["holds"].as_bool()
 }
 
+fn claims(report: &Value) -> impl Iterator<Item = &str> {
+    report["verdicts"].as_array().unwrap().iter().map(|verdict| verdict["claim"].as_str().unwrap())
+}
+
 /// Our figure of a row, and its forecast.
 fn beside(report: &Value, what: &str) -> (f64, Option<f64>) {
     let mut rows = report["beside"].as_array().unwrap().iter();
@@ -114,6 +118,8 @@ fn nat_capacity_tells_planted_ports_and_closing_times() {
     assert_eq!(forecast, Some(260.0), "{report:#}");
     // It cannot be more than the ports allow; a busy machine carries less.
     assert!(few <= 260.0 * 1.1 && few > 50.0, "{few} a second");
+    let methods = report["sections"][2]["table"]["rows"].as_array().unwrap();
+    assert!(methods.len() == 3 && methods.iter().all(|row| row[1] == 3.0), "three turns each");
     let report = of("ports=1040", "closing=2s").unwrap();
     let (many, forecast) = beside(&report, "connections a second, 1 return address, 2 s");
     assert_eq!(forecast, Some(520.0));
@@ -129,18 +135,25 @@ fn nat_capacity_tells_planted_ports_and_closing_times() {
 }
 
 #[test]
-fn two_links_tells_a_planted_length() {
-    let quick = ["rate=30Mbit/s", "buffers=16KiB", "span=400ms"];
-    let of = |longer: &str| study("two-links", &[&quick[..], &[longer]].concat(), &[]);
+fn two_links_tells_a_planted_length_and_buffer() {
+    let quick = ["rate=30Mbit/s", "span=400ms"];
+    let of = |more: &[&str]| study("two-links", &[&quick[..], more].concat(), &[]);
+    let ruins = "A longer second link ruins a stream of TCP by round robin";
+    let starves = "On the long link a small socket buffer holds TCP below the link's rate";
     // A small buffer holds a stream to itself once a round trip: what it gets tells how long the link is.
     let far = |report: &Value| {
         let mut rows = report["sections"][1]["table"]["rows"].as_array().unwrap().iter();
         let row = rows.find(|row| row[0] == "one long link" && row[2] == "TCP");
         row.unwrap_or_else(|| panic!("{report:#}"))[6].as_f64().unwrap()
     };
-    let Some(report) = of("longer=10ms") else { return };
+    // As good as no longer: nothing is ruined, and the buffer holds more than the path.
+    let Some(report) = of(&["longer=1us", "buffers=16KiB"]) else { return };
+    assert_eq!(holds(&report, ruins), Some(false), "{:#}", report["verdicts"]);
+    assert_eq!(holds(&report, starves), None, "{:#}", report["verdicts"]);
     let near = far(&report);
-    let report = of("longer=60ms").unwrap();
+    let report = of(&["longer=60ms", "buffers=16KiB,auto"]).unwrap();
+    assert_eq!(holds(&report, ruins), Some(true), "{:#}", report["verdicts"]);
+    assert_eq!(holds(&report, starves), Some(true), "{:#}", report["verdicts"]);
     let far = far(&report);
     assert!(far > 0.0 && far < near * 0.6, "{near} and {far} Mbit/s");
     let (one, _) = beside(&report, "TCP, one link");
@@ -160,9 +173,15 @@ fn farm_tells_a_planted_page() {
         |report: &Value| cell(report, 0, "Mbit/s") * 1e6 / 8.0 / cell(report, 0, "pages a second");
     let page = bytes(&report);
     assert!((20_000.0..21_000.0).contains(&page), "{page} B a page");
-    let report = study("farm", &[&quick[..], &["page=60kB"]].concat(), &[]).unwrap();
+    let (more, changes) =
+        ("6 connections get as many pages as 3", "Another allocator changes the rate (balanced, 3");
+    assert!(claims(&report).all(|claim| !claim.starts_with(more)), "{:#}", report["verdicts"]);
+    assert_eq!(holds(&report, changes), None, "one run proves nothing: {:#}", report["verdicts"]);
+    let few = ["page=60kB", "repeats=4", "connections=3,6"];
+    let report = study("farm", &[&quick[..], &few].concat(), &[]).unwrap();
     let page = bytes(&report);
     assert!((60_000.0..61_000.0).contains(&page), "{page} B a page");
+    assert!(holds(&report, more).is_some() && holds(&report, changes).is_some(), "{report:#}");
 }
 
 #[test]
@@ -178,11 +197,26 @@ fn four_nics_tells_planted_processors() {
         table["rows"][2][3].as_f64().unwrap()
     };
     let Some(report) = of("processors=1") else { return };
-    let (one, two) = (busiest(&report), busiest(&of("processors=2").unwrap()));
+    let other = of("processors=2").unwrap();
+    let (one, two) = (busiest(&report), busiest(&other));
     assert!(
         one > two,
         "the busiest of all took {one} % of the packets when one was to, {two} % when two were"
     );
+}
+
+#[test]
+fn four_nics_judges_by_the_planted_interfaces_and_processors() {
+    let quick = ["span=200ms", "connections=4"];
+    let of = |more: &[&str]| study("four-nics", &[&quick[..], more].concat(), &[]);
+    let uneven = "Clients that ask a name use the interfaces unevenly";
+    let gained = "Evenly used interfaces and processors answer more requests";
+    // One client has one of the interfaces.
+    let Some(report) = of(&["repeats=1", "clients=1"]) else { return };
+    assert_eq!(holds(&report, uneven), Some(true), "{:#}", report["verdicts"]);
+    assert_eq!(holds(&report, gained), None, "one run proves nothing: {:#}", report["verdicts"]);
+    let report = of(&["repeats=1", "interfaces=1"]).unwrap();
+    assert_eq!(holds(&report, uneven), Some(false), "{:#}", report["verdicts"]);
 }
 
 #[test]
