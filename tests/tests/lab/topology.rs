@@ -159,6 +159,73 @@ fn what_a_killed_keeper_left_is_found_and_removed() {
     assert_eq!(order(&dir, &["down"]).0, Some(0));
 }
 
+const FAULTY: &str = r#"
+[host.client]
+[host.server]
+
+[[link]]
+ends = ["client", "server"]
+addresses = ["10.67.1.1/24", "10.67.1.2/24"]
+there = { loss = "20%" }
+
+[[link]]
+ends = ["client", "server"]
+addresses = ["10.67.2.1/24", "10.67.2.2/24"]
+rate = "8Mbit/s"
+
+[[link]]
+ends = ["client", "server"]
+addresses = ["10.67.3.1/24", "10.67.3.2/24"]
+reorder = "10%"
+reorder-by = "5ms"
+"#;
+
+#[test]
+fn packets_are_lost_slowed_and_overtaken_as_the_file_says() {
+    let dir = Dir::new();
+    if up(&dir, FAULTY, &[]).is_none() {
+        return;
+    }
+    let own = program().display().to_string();
+    let serve = |arguments: &[&str]| {
+        let mut serve = Command::new(program());
+        serve.args(["lab", "exec", "server", "--", &own, "bench", "serve"]).args(arguments);
+        serve.env("STEELYARD_LAB", dir.join("records"));
+        let serve = Process::start(serve);
+        wait::until("it listens", || serve.said().contains(" on 0.0.0.0:"));
+        serve
+    };
+    let _ends = [serve(&["0.0.0.0:7007"]), serve(&["0.0.0.0:7008", "--stream"])];
+    let bench = |arguments: &[&str]| {
+        let words = [&["exec", "client", "--", &own, "bench"], arguments, &["--json"]].concat();
+        let (code, out, err) = order(&dir, &words);
+        (code, read(&out).unwrap_or_else(|error| panic!("{error}: {out}{err}")))
+    };
+    // Nobody sends a lost datagram again.
+    let udp = ["--udp", "-n", "500", "-c", "20", "--timeout", "300ms"];
+    let (code, result) = bench(&[&["connect", "10.67.1.2:7007"], &udp[..]].concat());
+    let run = &result.runs[0];
+    let lost = run.failed["timeout"];
+    assert!(
+        code == Some(3) && (50..=150).contains(&lost),
+        "{lost} of 500 were lost, not about 100"
+    );
+    assert!(figure(run, "answered") > 300.0, "{:?}", run.metrics);
+
+    let once = ["-d", "1s", "--least", "1", "--most", "1"];
+    let stream = |to: &str, more: &[&str]| {
+        let (_, result) = bench(&[&["stream", to], &once[..], more].concat());
+        result.runs[0].clone()
+    };
+    // What waits in the sender's buffer is carried after its time.
+    let slowed = stream("10.67.2.2:7008", &["--buffer", "64KiB"]);
+    let slowed = figure(&slowed, "throughput") / 1e6;
+    assert!(slowed > 0.0 && slowed < 9.0, "{slowed} Mbit/s over a link of 8");
+    let overtaken = stream("10.67.3.2:7008", &["--carrier", "udp", "--message", "1000"]);
+    assert!(figure(&overtaken, "reordered") > 0.0, "{:?}", overtaken.metrics);
+    assert_eq!(order(&dir, &["down"]).0, Some(0));
+}
+
 #[test]
 fn a_file_that_is_no_network_makes_nothing() {
     let dir = Dir::new();
