@@ -18,5 +18,5 @@ mod shares;
 mod state;
 mod vips;
 
-pub use shares::ports_of;
+pub use model::capacity::shares::ports_of;
 pub use state::{Change, Planner};

@@ -23,6 +23,8 @@ pub struct Census {
     pub closing: HashMap<u32, u32>,
     /// Those that no side has closed yet, by index of server.
     pub active: HashMap<u32, u32>,
+    /// Records in use, by index of share; those whose closing time runs are.
+    pub shares: HashMap<u32, u32>,
 }
 
 /// The tables, laid into memory.
@@ -36,6 +38,8 @@ pub struct Sweeper {
     crowd: Mapped,
     /// How many servers fit.
     servers: usize,
+    /// How many shares fit.
+    shares: usize,
 }
 
 /// Words of a bucket: as many hashes as words.
@@ -64,12 +68,14 @@ impl Sweeper {
             sticky: buckets(&plane.sticky)?,
             crowd: buckets(&plane.crowd)?,
             servers: plane.servers.capacity() as usize,
+            shares: plane.shares.capacity() as usize,
         })
     }
 
     /// Counts what is under way at this tick, and writes down how many connections each client has.
     pub fn census(&self, tick: u32) -> Census {
         let mut tally = Tally(vec![[0; 4]; self.servers]);
+        let mut shares = vec![0; self.shares];
         let mut crowd = Crowd::read(&self.crowd);
         for bucket in (0..self.flows.words()).step_by(BUCKET) {
             for at in bucket..bucket + BUCKET / 2 {
@@ -92,12 +98,19 @@ impl Sweeper {
             }
             // The share and the server stand in the sixth and seventh word.
             let server = (self.records.load(at + 6) & 0xffff_ffff) as u32;
-            if tally.record(word, server, tick) && word >> 16 & u64::from(abi::RECORD_OWNED) != 0 {
+            if !tally.record(word, server, tick) {
+                continue;
+            }
+            if let Some(used) = shares.get_mut((self.records.load(at + 5) >> 32) as usize) {
+                *used += 1;
+            }
+            if word >> 16 & u64::from(abi::RECORD_OWNED) != 0 {
                 crowd.add(note(&self.record_owners, at / RECORD));
             }
         }
         crowd.write(&self.crowd, tick);
-        tally.census(tick)
+        let shares = (0..).zip(shares).filter(|(_, used)| *used > 0).collect();
+        Census { shares, ..tally.census(tick) }
     }
 
     /// Clients that stick to each of these servers and whose time is not over.

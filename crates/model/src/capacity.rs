@@ -12,4 +12,6 @@ pub mod path;
 pub mod ports;
 pub mod quantity;
 pub mod replication;
+pub mod shares;
+pub mod towards;
 pub mod wire;

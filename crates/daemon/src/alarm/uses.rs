@@ -1,10 +1,9 @@
 //! What has a limit, and how much of it is in use now. It judges nothing.
 
-use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::collections::HashSet;
 
-use model::capacity::ports::TRANSLATED_PORTS;
-use model::config::{Forward, Host, Pool, Service};
+use model::capacity::shares::UDP;
+use model::config::{Forward, Service};
 
 use crate::control::Picture;
 use crate::headroom::Use;
@@ -46,7 +45,7 @@ pub(super) fn uses(facts: &Facts, picture: &Picture) -> Vec<Use> {
         }
     }
     uses.extend(flows(facts, picture));
-    uses.extend(translated_ports(facts, picture));
+    uses.extend(translated_ports(facts));
     uses
 }
 
@@ -68,29 +67,30 @@ fn flows(facts: &Facts, picture: &Picture) -> Vec<Use> {
     out
 }
 
-/// Ports of return addresses towards each server: connections of all `nat` services to it share them.
-fn translated_ports(facts: &Facts, picture: &Picture) -> Vec<Use> {
-    let ours = picture.config.services.values().filter(|service| is_nat(service));
-    let found = ours.filter_map(|service| facts.packets.flows.get(&service.name));
-    let mut used = BTreeMap::<(&str, &str), u64>::new();
-    for server in found.flat_map(|service| &service.servers) {
-        *used.entry((&server.pool, &server.name)).or_default() += u64::from(server.flows);
+/// Ports of return addresses towards each server, as the packet plane has made them: connections of all services to it
+/// share them, and each protocol has its own. With clients' own addresses they are places in the same table.
+fn translated_ports(facts: &Facts) -> Vec<Use> {
+    let (mut seen, mut names) = (HashSet::new(), HashSet::new());
+    let mut out = Vec::new();
+    let services = facts.packets.flows.iter();
+    for (service, ports) in
+        services.flat_map(|(name, all)| all.ports.iter().map(move |one| (name, one)))
+    {
+        if !seen.insert(ports.shares.as_slice()) {
+            continue;
+        }
+        let mut of = format!("{}/{}", ports.pool, ports.name);
+        if ports.protocol == UDP {
+            of.push_str(" (udp)");
+        }
+        if !names.insert(of.clone()) {
+            // Where one service keeps clients' ports and another does not, their ports are not the same.
+            of.push_str(&format!(" of {service}"));
+        }
+        let what = if ports.kept { "translated connections" } else { "return ports" };
+        out.push(Use { what, of, used: ports.used, limit: ports.all });
     }
-    let towards = |((pool, name), used): ((&str, &str), u64)| {
-        let config = picture.config.pools.get(pool).filter(|pool| !pool.source_client)?;
-        let server = config.servers.iter().find(|server| server.name == name)?;
-        let Host::Ip(ip) = server.address.host else { return None };
-        let sources = sources(config, &picture.config.packets.returns, ip);
-        let limit = u64::from(TRANSLATED_PORTS) * sources;
-        Some(Use { what: "return ports", of: format!("{pool}/{name}"), used, limit })
-    };
-    used.into_iter().filter_map(towards).collect()
-}
-
-/// How many addresses answers of this server may be sent to.
-fn sources(pool: &Pool, returns: &[IpAddr], server: IpAddr) -> u64 {
-    let own = if pool.source.is_empty() { returns } else { &pool.source };
-    own.iter().filter(|ip| ip.is_ipv4() == server.is_ipv4()).count() as u64
+    out
 }
 
 fn is_nat(service: &Service) -> bool {
@@ -101,8 +101,10 @@ fn is_nat(service: &Service) -> bool {
 mod tests {
     use std::sync::Arc;
 
+    use model::capacity::shares::TCP;
+
     use super::*;
-    use crate::packets::view::{ServerFlows, ServiceFlows, View};
+    use crate::packets::view::{Ports, ServiceFlows, View};
     use crate::report::fixture;
 
     #[test]
@@ -127,20 +129,39 @@ mod tests {
             ]
         );
     }
+
+    fn ports(name: &str, protocol: u8, shares: &[u32], used: u64) -> Ports {
+        let all = 16_384 * shares.len() as u64;
+        let (pool, name, kept) = ("web".to_owned(), name.to_owned(), false);
+        Ports { pool, name, protocol, kept, shares: shares.to_vec(), used, all }
+    }
+
     #[test]
-    fn ports_of_return_addresses_are_shared_by_services_and_belong_to_a_family() {
-        let text = "[packets]\nreturn = [\"192.0.2.9\", \"192.0.2.10\", \"2001:db8::9\"]\n\
-                    [service.one]\nlisten = \"192.0.2.1:80\"\nforward = \"nat\"\npool = \"web\"\n\
-                    [service.two]\nlisten = \"192.0.2.1:81\"\nforward = \"nat\"\npool = \"web\"\n\
-                    [pool.web]\nservers = [{ name = \"a\", address = \"10.0.0.2:80\" }]\n";
-        let server = |flows| ServerFlows { pool: "web".into(), name: "a".into(), index: 0, flows };
-        let service = |flows| ServiceFlows { servers: vec![server(flows)], ..Default::default() };
-        let flows = [("one".to_owned(), service(300)), ("two".to_owned(), service(11))];
+    fn ports_of_return_addresses_are_those_that_were_made_and_services_share_them() {
+        let service = |name: &str, ports: &[Ports]| {
+            (name.to_owned(), ServiceFlows { ports: ports.to_vec(), ..Default::default() })
+        };
+        let a = ports("a", TCP, &[0, 1, 2, 3], 65_000);
+        let flows = [
+            service("one", &[a.clone(), ports("b", TCP, &[4], 7)]),
+            service("two", &[a, ports("a", UDP, &[9], 1)]),
+            service(
+                "wide",
+                &[ports("a", TCP, &[12], 2), Ports { kept: true, ..ports("c", TCP, &[5], 3) }],
+            ),
+        ];
         let view = View { flows: flows.into(), ..View::default() };
-        let facts = Facts { packets: Arc::new(view), ..Facts::default() };
-        let found = translated_ports(&facts, &fixture::picture(text, 1));
-        let wanted =
-            Use { what: "return ports", of: "web/a".to_owned(), used: 311, limit: 2 * 64_510 };
-        assert_eq!(found, [wanted]);
+        let found = translated_ports(&Facts { packets: Arc::new(view), ..Facts::default() });
+        let found: Vec<(&str, &str, u64, u64)> =
+            found.iter().map(|one| (one.what, one.of.as_str(), one.used, one.limit)).collect();
+        // Nearly all of `web/a` are in use, where four times 64,510 would say a quarter.
+        let wanted = [
+            ("return ports", "web/a", 65_000, 4 * 16_384),
+            ("return ports", "web/b", 7, 16_384),
+            ("return ports", "web/a (udp)", 1, 16_384),
+            ("return ports", "web/a of wide", 2, 16_384),
+            ("translated connections", "web/c", 3, 16_384),
+        ];
+        assert_eq!(found, wanted);
     }
 }

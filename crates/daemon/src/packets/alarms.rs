@@ -50,7 +50,7 @@ impl Scarce {
     fn sentence(self, of: &str) -> String {
         match self {
             Scarce::Ports => format!(
-                "no port is free towards {of}: add addresses to `return` in `[packets]`, or shorten `fin-timeout`"
+                "no port is free towards {of}: add addresses to `return` in `[packets]`, raise `flows` where they have too few ports of it, or shorten `fin-timeout`"
             ),
             Scarce::Records => format!(
                 "{of} has no room for another translated connection: raise `flows` in `[packets]`"

@@ -1,12 +1,12 @@
 //! Fills the view from the open plane. It changes nothing.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use model::snapshot::{PoolView, ServiceView};
 
 use super::site::Site;
-use super::view::{Sample, ServerFlows, ServiceFlows, View};
+use super::view::{Ports, Sample, ServerFlows, ServiceFlows, View};
 use crate::control::Picture;
 
 /// Rates are measured over at least so long.
@@ -84,7 +84,7 @@ fn flows(
         indexes.iter().filter_map(|server| counts.get(server)).sum::<u32>()
     };
     let (flows, half_open) = (of(&site.census.servers), of(&site.census.half_open));
-    let mut servers = Vec::new();
+    let (mut servers, mut ports) = (Vec::new(), Vec::new());
     let rules = service.config.packets.iter().flat_map(|packets| &packets.rules);
     let names: BTreeSet<&str> =
         rules.map(|rule| rule.pool.as_str()).chain([service.config.pool.as_str()]).collect();
@@ -100,12 +100,32 @@ fn flows(
             if let Some(stuck) = site.stuck.get(&index) {
                 load.kept = Some(load.kept.unwrap_or(0).saturating_add(*stuck));
             }
+            ports.extend(ports_of(site, service, index, (&pool.config.name, &server.config.name)));
             let (pool, name) = (pool.config.name.clone(), server.config.name.clone());
             servers.push(ServerFlows { pool, name, index, flows });
         }
     }
     servers.sort();
-    ServiceFlows { flows, half_open, alarm: false, servers, indexes }
+    ServiceFlows { flows, half_open, alarm: false, servers, ports, indexes }
+}
+
+/// Ports of the return addresses of a server, of each protocol; none of a server that is not translated for.
+fn ports_of(
+    site: &Site,
+    service: &ServiceView,
+    index: u32,
+    (pool, name): (&str, &str),
+) -> Vec<Ports> {
+    let mut by_protocol: BTreeMap<u8, Ports> = BTreeMap::new();
+    for (key, share, all) in site.planner.shares_of(&service.config.name, index) {
+        let ports = by_protocol.entry(key.protocol).or_default();
+        (ports.pool, ports.name) = (pool.to_owned(), name.to_owned());
+        (ports.protocol, ports.kept) = (key.protocol, key.back.is_none());
+        ports.shares.push(share);
+        ports.used += site.census.shares.get(&share).copied().map_or(0, u64::from);
+        ports.all += u64::from(all);
+    }
+    by_protocol.into_values().collect()
 }
 
 /// Connections that chose the server of an index since this process began.

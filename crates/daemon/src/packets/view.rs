@@ -87,6 +87,8 @@ pub struct ServiceFlows {
     pub alarm: bool,
     /// By server.
     pub servers: Vec<ServerFlows>,
+    /// Ports of return addresses by server and protocol.
+    pub ports: Vec<Ports>,
     /// Indexes of all servers that have packets of this service, those that are leaving included.
     pub indexes: BTreeSet<u32>,
 }
@@ -102,6 +104,25 @@ pub struct ServerFlows {
     pub index: u32,
     /// Under way.
     pub flows: u32,
+}
+
+/// Ports of a server's return addresses; with clients' own addresses, places for their connections.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ports {
+    /// Its pool.
+    pub pool: String,
+    /// Its name.
+    pub name: String,
+    /// 6 or 17.
+    pub protocol: u8,
+    /// Servers see the client's own address.
+    pub kept: bool,
+    /// Indexes of their shares in the maps: who has the same ones has the same ports.
+    pub shares: Vec<u32>,
+    /// In use, those that rest included.
+    pub used: u64,
+    /// All.
+    pub all: u64,
 }
 
 /// What a server carries.

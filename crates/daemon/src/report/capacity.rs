@@ -11,6 +11,7 @@ use api::types::{
 use model::capacity::demand::{Cost, Demand, Machine};
 use model::capacity::forecast::of_service;
 use model::capacity::quantity::Bytes;
+use model::capacity::shares::Made;
 use model::config::{Config, Service};
 
 /// Fewer requests do not tell what one costs: what the daemon does besides would count for them.
@@ -30,7 +31,8 @@ pub fn capacity(
     let request_us = (requests >= ENOUGH).then_some(each);
     let cost = |request_us| Cost { request_us, connection_us: 0.0, kibibyte_us: 0.0 };
     machine.cost = request_us.map(cost);
-    let one = |service: &Service| of(config, service, report, &machine);
+    let made = Made::of(config);
+    let one = |service: &Service| of(&made, service, report, &machine);
     Capacity {
         now_unix_ms: report.now_unix_ms,
         interval_ms: report.interval_ms,
@@ -44,7 +46,7 @@ pub fn capacity(
     }
 }
 
-fn of(config: &Config, service: &Service, report: &Report, machine: &Machine) -> CapacityService {
+fn of(made: &Made<'_>, service: &Service, report: &Report, machine: &Machine) -> CapacityService {
     let uptime = Duration::from_millis(report.uptime_ms);
     let counts = report.services.iter().find(|one| one.name == service.name);
     let packets = report.packets.as_ref();
@@ -54,7 +56,7 @@ fn of(config: &Config, service: &Service, report: &Report, machine: &Machine) ->
         (None, Some(counts)) => of_requests(counts, reuse(report, &service.pool), uptime),
         (None, None) => Carried::default(),
     };
-    let forecast = of_service(config, service, &carried.demand, machine);
+    let forecast = of_service(made, service, &carried.demand, machine);
     let used = |limit: f64| {
         if limit > 0.0 { 100.0 * carried.connections_per_second / limit } else { 100.0 }
     };

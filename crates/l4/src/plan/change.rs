@@ -45,7 +45,11 @@ impl Planner {
         let mut change = Change::default();
         let mut wanted: BTreeSet<&str> = BTreeSet::new();
         let mut touched = false;
-        for view in snapshot.services.values().filter(|view| view.config.packets.is_some()) {
+        let views = snapshot.services.values().filter(|view| view.config.packets.is_some());
+        // By name, so that what they take of the same room does not depend on chance.
+        let views: BTreeMap<&str, _> =
+            views.map(|view| (view.config.name.as_str(), view)).collect();
+        for view in views.into_values() {
             let name = view.config.name.as_str();
             wanted.insert(name);
             let pools = pools_of(snapshot, view);

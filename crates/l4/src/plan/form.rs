@@ -62,11 +62,6 @@ pub struct VipKey {
     pub protocol: u8,
 }
 
-/// The number of TCP.
-pub const TCP: u8 = 6;
-/// The number of UDP.
-pub const UDP: u8 = 17;
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use model::capacity::shares;
 use model::config::{Balance, Forward, PacketService, Packets, Service, TunnelKind};
 use model::pick::{self, maglev};
 use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
 
 use super::facts::Facts;
-use super::form::{TCP, UDP, address, byte_cost, cost, scope, ticks, told};
+use super::form::{address, byte_cost, cost, scope, ticks, told};
 use super::guards::guards;
 use super::rules::rules;
 use super::schedule::{Member, SOURCE_TABLE, level, turns};
@@ -248,15 +249,13 @@ fn servers(
             continue;
         };
         let nat = source.view.config.forward == Forward::Nat;
-        let one = source.packets.listen.iter().all(|span| span.single().is_some())
-            && source.packets.listen.windows(2).all(|two| two[0].first == two[1].first);
-        let port = if nat && one { at.port() } else { 0 };
+        let port = if nat { shares::port(source.packets, at.port()) } else { 0 };
         let key = ServerKey { service: part.index, address: at.ip(), port };
         let index = layout.servers.take(&key)?;
         let mut server = server((view, eligible.contains(&place)), &key, source);
         server.way = layout.ways.take(&at.ip())?;
         if nat {
-            part.shares.insert(index, shares(&key, source, pool)?);
+            part.shares.insert(index, shares_of(&key, source, pool)?);
         }
         part.servers.insert(index, (key, server));
         indexes.push(Some(index));
@@ -315,30 +314,17 @@ fn server(
 }
 
 /// The shares of a server: one for each return address of its family.
-fn shares(
+fn shares_of(
     key: &ServerKey,
     source: &Source<'_>,
     pool: &PoolView,
 ) -> Result<Vec<ShareKey>, Obstacle> {
-    let protocols = source.packets.protocols;
-    let protocols = [(protocols.tcp, TCP), (protocols.udp, UDP)];
-    let each = |back| {
-        let share =
-            move |protocol| ShareKey { server: key.address, port: key.port, back, protocol };
-        protocols.into_iter().filter(|(has, _)| *has).map(move |(_, protocol)| share(protocol))
-    };
-    if pool.config.source_client {
-        return Ok(each(None).collect());
-    }
-    let backs =
-        if pool.config.source.is_empty() { &source.plane.returns } else { &pool.config.source };
-    let ours: Vec<IpAddr> =
-        backs.iter().copied().filter(|back| back.is_ipv4() == key.address.is_ipv4()).collect();
+    let ours = shares::backs(&pool.config, source.plane, key.address.is_ipv4());
     if ours.is_empty() {
         let family = if key.address.is_ipv4() { 4 } else { 6 };
         return Err(Obstacle::NoReturn { pool: pool.config.name.clone(), family });
     }
-    for back in &ours {
+    for back in ours.iter().flatten() {
         if !source.facts.local.contains(back) && !source.facts.shared.contains(back) {
             return Err(Obstacle::NotOurs(*back));
         }
@@ -346,7 +332,16 @@ fn shares(
             return Err(Obstacle::Busy { address: *back, user: user.clone() });
         }
     }
-    Ok(ours.into_iter().flat_map(|back| each(Some(back))).collect())
+    let each = |back| {
+        let numbers = shares::protocols(source.packets.protocols);
+        numbers.map(move |protocol| ShareKey {
+            server: key.address,
+            port: key.port,
+            back,
+            protocol,
+        })
+    };
+    Ok(ours.into_iter().flat_map(each).collect())
 }
 
 /// The value of a pool and the entries of its schedule.

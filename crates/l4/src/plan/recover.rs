@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use model::capacity::shares::protocols;
 use model::config::PacketService;
 
-use super::form::{TCP, UDP, VipKey, from_address};
+use super::form::{VipKey, from_address};
 use super::state::{Leaving, Planner, Recovered, placeholder};
 use crate::abi;
 use crate::layout::{Region, ServerKey, ShareKey};
@@ -84,9 +85,8 @@ impl Planner {
         if self.recovered.is_none() || self.layout.services.find(&name.to_owned()).is_some() {
             return;
         }
-        let protocols = [(packets.protocols.tcp, TCP), (packets.protocols.udp, UDP)];
         for span in &packets.listen {
-            for protocol in protocols.iter().filter(|(has, _)| *has).map(|(_, number)| *number) {
+            for protocol in protocols(packets.protocols) {
                 let key = |port| VipKey { address: span.address, port, protocol };
                 let exact = self.vips.get(&key(span.first)).map(|vip| vip.service);
                 let ranged = self.vips.get(&key(0)).and_then(|vip| {

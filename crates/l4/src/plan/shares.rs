@@ -1,6 +1,10 @@
-//! Ports of return addresses: which shares there are, how many ports each has, and which server uses which. Pure.
+//! Ports of return addresses: which shares there are, and which server uses which. Pure; how many ports each gets is
+//! the model's arithmetic, with which forecasts reckon too.
 
 use std::net::IpAddr;
+
+use model::capacity::ports::TRANSLATED_PORTS;
+use model::capacity::shares::ports;
 
 use super::form::address;
 use super::merge::place_for;
@@ -9,29 +13,6 @@ use super::state::{Change, Planner};
 use crate::abi;
 use crate::layout::{Full, ShareKey};
 use crate::write::Write;
-
-/// The fewest ports a share is made with.
-const FEWEST: u32 = 256;
-
-/// Ports of each of so many new shares: all there are, unless these would take more than half of the free ones. The other
-/// half is for services that come later.
-fn ports(free: u32, shares: u32) -> u32 {
-    let shares = shares.max(1);
-    let half = free / 2 / shares;
-    let most = if half >= FEWEST { half } else { free / shares };
-    abi::SHARE_PORTS.min(most).max(FEWEST)
-}
-
-/// Ports of each of so many shares that are made at once, where this many translated connections fit and none is there.
-pub fn ports_of(room: u32, shares: u32) -> Vec<u32> {
-    let mut free = room;
-    let made = (0..shares).map(|made| {
-        let ports = ports(free, shares - made).min(free);
-        free -= ports;
-        ports
-    });
-    made.collect()
-}
 
 /// The key of a share of either family.
 enum Key {
@@ -51,11 +32,11 @@ impl Planner {
             part.shares.iter().map(|(index, keys)| (*index, keys.clone())).collect();
         let new = wanted.iter().flat_map(|(_, keys)| keys);
         let new = new.filter(|key| self.layout.shares.find(key).is_none()).count();
-        let mut left = u32::try_from(new).unwrap_or(u32::MAX);
+        let each = ports(self.layout.record_room.room(), u32::try_from(new).unwrap_or(u32::MAX));
         for (index, keys) in wanted {
             let mut list = Vec::with_capacity(keys.len());
             for key in &keys {
-                list.push(self.share(*key, &mut left, change)?);
+                list.push(self.share(*key, each, change)?);
             }
             let same = old.shares.get(&index) == Some(&keys);
             let kept = old.lists.get(&index).copied().filter(|_| same);
@@ -112,17 +93,15 @@ impl Planner {
         }
     }
 
-    /// The index of a share, which is made when it is new; `left` is how many are still to be made.
-    fn share(&mut self, share: ShareKey, left: &mut u32, change: &mut Change) -> Result<u32, Full> {
+    /// The index of a share, which is made with so many ports when it is new.
+    fn share(&mut self, share: ShareKey, ports: u32, change: &mut Change) -> Result<u32, Full> {
         if let Some(index) = self.layout.shares.find(&share) {
             return Ok(index);
         }
         let index = self.layout.shares.take(&share)?;
-        let ports = ports(self.layout.record_room.room(), *left);
         let region = self.layout.record_room.take(ports).inspect_err(|_| {
             self.layout.shares.release(&share);
         })?;
-        *left = left.saturating_sub(1);
         self.layout.records.insert(share, region);
         let flags = if share.back.is_none() { abi::SHARE_CLIENT } else { 0 };
         let value = abi::Share {
@@ -162,34 +141,5 @@ fn key(share: &ShareKey) -> Key {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_service_does_not_take_every_port() {
-        // Free ports, shares to make, ports of the first of them.
-        let rows = [
-            (1 << 20, 1, abi::SHARE_PORTS),
-            (1 << 20, 8, abi::SHARE_PORTS),
-            (1 << 20, 100, 5_242),
-            (1 << 17, 1, abi::SHARE_PORTS),
-            (1 << 16, 1, 32_768),
-            (1_000, 2, 500),
-            (1_000, 4, 256),
-            (100, 1, 256),
-        ];
-        for (free, shares, first) in rows {
-            assert_eq!(ports(free, shares), first, "{free} for {shares}");
-        }
-    }
-
-    #[test]
-    fn shares_that_are_made_together_leave_half() {
-        assert_eq!(ports_of(1_200, 1), [600]);
-        assert_eq!(ports_of(1_200, 2), [300, 450]);
-        assert_eq!(ports_of(1 << 20, 2), [abi::SHARE_PORTS; 2]);
-        assert_eq!(ports_of(300, 2), [256, 44], "there is no more");
-        assert!(ports_of(1_024, 0).is_empty());
-    }
-}
+/// A share has as many ports as forecasts reckon with.
+const _: () = assert!(abi::SHARE_PORTS == TRANSLATED_PORTS);

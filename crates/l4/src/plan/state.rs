@@ -171,6 +171,16 @@ impl Planner {
         shares.filter_map(|(key, index)| Some((*key, index, *self.layout.records.get(key)?)))
     }
 
+    /// Shares of a server of a service in force, with their indexes and how many ports each has.
+    pub fn shares_of(&self, service: &str, server: u32) -> Vec<(ShareKey, u32, u32)> {
+        let keys = self.standing.get(service).and_then(|one| one.part.shares.get(&server));
+        let at = |key: &ShareKey| {
+            let ports = self.layout.records.get(key)?.length;
+            Some((*key, self.layout.shares.find(key)?, ports))
+        };
+        keys.into_iter().flatten().filter_map(at).collect()
+    }
+
     /// The service of every server in the maps, by the server's index.
     pub fn owners(&self) -> HashMap<u32, u32> {
         let standing = self

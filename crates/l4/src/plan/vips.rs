@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use model::capacity::shares::protocols;
 use model::config::{Protocols, Span};
 
-use super::form::{TCP, UDP, VipKey};
+use super::form::VipKey;
 use super::part::Obstacle;
 use crate::abi;
 
@@ -30,8 +31,7 @@ pub fn vips(all: &[Listening]) -> (BTreeMap<VipKey, abi::Vip>, Vec<(String, Obst
     let mut vips = BTreeMap::new();
     let mut refused = Vec::new();
     for one in all {
-        let protocols = [(one.protocols.tcp, TCP), (one.protocols.udp, UDP)];
-        for protocol in protocols.into_iter().filter(|(has, _)| *has).map(|(_, number)| number) {
+        for protocol in protocols(one.protocols) {
             for span in &one.spans {
                 if !enter(&mut vips, one.service, *span, protocol) {
                     let obstacle = Obstacle::Ranges { address: span.address };
@@ -86,6 +86,8 @@ pub fn split(key: VipKey) -> Result<abi::Vip4, abi::Vip6> {
 
 #[cfg(test)]
 mod tests {
+    use model::capacity::shares::TCP;
+
     use super::*;
 
     fn listening(service: u32, first: u16, last: u16) -> Listening {

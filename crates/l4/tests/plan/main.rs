@@ -7,5 +7,6 @@ mod maps;
 mod pictures;
 mod property;
 mod restart;
+mod shares;
 mod words;
 mod writes;

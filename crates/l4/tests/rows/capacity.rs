@@ -2,6 +2,7 @@
 
 use l4::Sizes;
 use l4::abi::{self, Method, Outcome};
+use l4::sweep::Sweeper;
 
 use super::packet::{ACK, FIN, Packet, RST, SYN, TCP, read_ip, tcp};
 use super::world::{DROP, TX, World};
@@ -54,6 +55,34 @@ fn every_port_of_a_share_is_given_out() {
     assert_eq!(given, abi::SHARE_PORTS);
     assert_eq!(world.count(Outcome::NoPort), 1);
     assert!(!seen[1024] && seen[1025] && seen[65534] && !seen[65535]);
+}
+
+#[test]
+fn ports_in_use_are_counted_by_share_until_their_closing_time_is_over() {
+    let Some(mut world) = world(&["10.0.0.254", "10.0.0.253"]) else { return };
+    let sweeper = Sweeper::new(&world.plane).unwrap();
+    let used = |world: &World| {
+        let census = sweeper.census((world.now >> abi::TICK_SHIFT) as u32);
+        let mut used: Vec<u32> = census.shares.into_values().collect();
+        used.sort_unstable();
+        used
+    };
+    assert!(used(&world).is_empty());
+    let (mut open, mut reset) =
+        (tcp("192.0.2.7:1", VIP4, SYN).bytes(), tcp("192.0.2.7:1", VIP4, RST).bytes());
+    let program = world.plane.program().unwrap();
+    for n in 0..101 {
+        syn(&mut open, n);
+        assert_eq!(program.trial(&open, 0, 1).unwrap().verdict, TX);
+    }
+    assert_eq!(used(&world), [50, 51], "in turns");
+    for n in 0..101 {
+        syn(&mut reset, n);
+        assert_eq!(program.trial(&reset, 0, 1).unwrap().verdict, TX);
+    }
+    assert_eq!(used(&world), [50, 51], "they rest");
+    world.pass_ticks(1 << 10);
+    assert!(used(&world).is_empty());
 }
 
 #[test]

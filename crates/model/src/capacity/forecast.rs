@@ -9,9 +9,10 @@ use serde::Serialize;
 
 use super::demand::{Demand, Machine};
 use super::path;
-use super::ports::{self, TRANSLATED_PORTS};
 use super::quantity::{BitRate, Bytes, PerSecond};
 use super::replication::Framing;
+use super::shares::Made;
+use super::towards::{self, First, rounded};
 use super::wire::{self, Duplex};
 use crate::config::{Config, Forward, PacketService, Pool, Service};
 
@@ -114,18 +115,20 @@ pub struct PathForecast {
 
 /// Forecasts every service.
 pub fn forecast(config: &Config, demand: &Demand, machine: &Machine) -> Vec<Forecast> {
-    config.services.values().map(|service| of_service(config, service, demand, machine)).collect()
+    let made = Made::of(config);
+    config.services.values().map(|service| of_service(&made, service, demand, machine)).collect()
 }
 
-/// Forecasts one of them.
+/// Forecasts one of them, with the ports of return addresses of all.
 pub fn of_service(
-    config: &Config,
+    made: &Made<'_>,
     service: &Service,
     demand: &Demand,
     machine: &Machine,
 ) -> Forecast {
+    let config = made.config;
     let pool = config.pools.get(&service.pool).map(AsRef::as_ref);
-    let scene = Scene { config, service, pool, demand, machine };
+    let scene = Scene { config, made, service, pool, demand, machine };
     let mut limits = match &service.packets {
         Some(packets) => scene.of_packets(packets),
         None => scene.of_proxy(),
@@ -148,11 +151,6 @@ fn replication_of(first: &Limit) -> ReplicationForecast {
     }
 }
 
-/// To be read: thousandths are enough.
-fn rounded(number: f64) -> f64 {
-    (number * 1e3).round() / 1e3
-}
-
 fn path_of(machine: &Machine, round_trip: Duration) -> PathForecast {
     let window = Bytes(machine.send_buffer.0 / 2.0);
     PathForecast {
@@ -166,6 +164,7 @@ fn path_of(machine: &Machine, round_trip: Duration) -> PathForecast {
 
 struct Scene<'a> {
     config: &'a Config,
+    made: &'a Made<'a>,
     service: &'a Service,
     pool: Option<&'a Pool>,
     demand: &'a Demand,
@@ -173,10 +172,6 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    fn servers(&self) -> u32 {
-        self.pool.map_or(0, |pool| pool.servers.len() as u32)
-    }
-
     /// A limit of clients' connections a second.
     fn by_connections(&self, kind: Kind, rate: PerSecond, because: String, change: &str) -> Limit {
         let requests_per_second = PerSecond(rate.0 * self.demand.per_connection);
@@ -248,43 +243,26 @@ impl Scene<'_> {
     }
 
     fn ports_towards_servers(&self) -> Option<Limit> {
-        let servers = self.servers();
-        if servers == 0 {
-            return None;
-        }
-        let sources = self.pool.map_or(0, |pool| pool.source.len() as u32).max(1);
-        let (ports, rest) = (self.machine.ports, self.machine.time_wait);
         let proxied = self.service.forward == Forward::Tcp;
-        let each =
-            if proxied { self.demand.per_connection } else { self.demand.per_server_connection };
-        let life = if proxied { self.demand.life } else { Duration::ZERO };
-        let rate = ports::sustained(ports, sources * servers, life, rest);
-        let because = format!(
-            "{ports} ports × {sources} source addresses × {servers} servers, each port held for {} s, {} requests a connection",
-            rounded((life + rest).as_secs_f64()),
-            rounded(each)
-        );
-        let change = "widen net.ipv4.ip_local_port_range, add addresses to `source` of the pool, or keep connections to servers longer; Linux rests a port 60 s and has no setting for that";
+        let (each, life) = if proxied {
+            (self.demand.per_connection, self.demand.life)
+        } else {
+            (self.demand.per_server_connection, Duration::ZERO)
+        };
+        let First { rate, because, change } = towards::own(self.pool?, self.machine, life)?;
+        let because = format!("{because}, {} requests a connection", rounded(each));
         Some(self.by_requests(Kind::Ports, PerSecond(rate.0 * each), because, change))
     }
 
     fn of_packets(&self, packets: &PacketService) -> Vec<Limit> {
         let mut limits = Vec::new();
         let rest = packets.timers.fin;
-        if self.service.forward == Forward::Nat && !self.pool.is_some_and(|pool| pool.source_client)
-        {
-            limits.extend(self.translated_ports(rest));
-        } else {
-            let flows = u64::from(self.config.packets.flows);
-            let change = "raise packets.flows, or lower timers.fin";
-            limits.push(self.by_places(
-                Kind::Flows,
-                flows,
-                rest,
-                "entries of the flow table",
-                change,
-            ));
+        if self.service.forward == Forward::Nat {
+            limits.extend(self.translated_ports(packets, rest));
         }
+        let flows = u64::from(self.config.packets.flows);
+        let change = "raise `flows` of [packets], or lower `fin-timeout` of the service";
+        limits.push(self.by_places(Kind::Flows, flows, rest, "entries of the flow table", change));
         let caps = &packets.guard.all;
         if let Some(most) = caps.connections {
             let places = u64::from(most);
@@ -314,18 +292,10 @@ impl Scene<'_> {
         limits
     }
 
-    fn translated_ports(&self, rest: Duration) -> Option<Limit> {
-        let (returns, servers) = (self.config.packets.returns.len() as u32, self.servers());
-        if returns == 0 || servers == 0 {
-            return None;
-        }
-        let rate = ports::sustained(TRANSLATED_PORTS, returns * servers, self.demand.life, rest);
-        let because = format!(
-            "{TRANSLATED_PORTS} ports × {returns} return addresses × {servers} servers, each held for {} s",
-            (self.demand.life + rest).as_secs_f64()
-        );
-        let change =
-            "add addresses to packets.returns, add servers, or lower timers.fin of the service";
+    fn translated_ports(&self, packets: &PacketService, rest: Duration) -> Option<Limit> {
+        let held = self.demand.life + rest;
+        let First { rate, because, change } =
+            towards::translated(self.made, packets, self.pool?, held)?;
         Some(self.by_connections(Kind::Ports, rate, because, change))
     }
 

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use serde::Serialize;
 
 use super::forecast::{Forecast, Kind};
-use crate::config::{Config, Service, Vrrp};
+use crate::config::{Config, Forward, Service, Vrrp};
 
 /// Groups that different members may hold at a time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -104,7 +104,8 @@ fn uses(
     forecasts: &[Forecast],
     rates: &BTreeMap<String, f64>,
 ) -> Vec<Use> {
-    let mut uses: Vec<Use> = Vec::new();
+    // Translated connections have a table of their own.
+    let mut uses: Vec<(bool, Use)> = Vec::new();
     for (place, name) in groups
         .iter()
         .enumerate()
@@ -117,14 +118,17 @@ fn uses(
         };
         for limit in &found.limits {
             let own = own(config, name, limit.kind).then(|| name.clone());
-            let same = |one: &&mut Use| one.kind == limit.kind && one.service == own;
+            let table = limit.kind == Kind::Flows && found.forward == Forward::Nat;
+            let same = |(other, one): &&mut (bool, Use)| {
+                *other == table && one.kind == limit.kind && one.service == own
+            };
             let used = rate / limit.requests_per_second.0;
-            let one = match uses.iter_mut().find(same) {
+            let (_, one) = match uses.iter_mut().find(same) {
                 Some(one) => one,
                 None => {
                     let none = vec![0.0; groups.len()];
                     let (kind, service) = (limit.kind, own);
-                    uses.push(Use { kind, service, groups: none, together: 0.0 });
+                    uses.push((table, Use { kind, service, groups: none, together: 0.0 }));
                     let Some(last) = uses.last_mut() else { continue };
                     last
                 }
@@ -135,6 +139,7 @@ fn uses(
             one.together += used;
         }
     }
+    let mut uses: Vec<Use> = uses.into_iter().map(|(_, one)| one).collect();
     uses.sort_by(|a, b| b.together.total_cmp(&a.together));
     uses
 }
@@ -222,6 +227,21 @@ mod tests {
         assert_eq!((found.one_carries_all, found.unstated), (None, vec!["b-shop".to_owned()]));
         let found = judge([150, 100], &[("a-shop", 21_000.0)]).unwrap();
         assert_eq!(found.one_carries_all, Some(false));
+    }
+
+    #[test]
+    fn translated_connections_are_in_a_table_of_their_own() {
+        let plane = "[packets]\nflows = 4096\nreturn = \"192.0.2.99\"\n";
+        let tables = |forwards: [&str; 2]| {
+            let text = text([150, 100]).replacen("http", forwards[0], 1);
+            let text = plane.to_owned() + &text.replacen("http", forwards[1], 1);
+            let config = crate::config::load(&text, "test.toml").unwrap().config;
+            let forecasts = forecast(&config, &Demand::default(), &machine());
+            let rates = ["a-shop", "b-shop"].map(|name| (name.to_owned(), 10.0)).into();
+            let found = mutual(&config, &forecasts, &rates).unwrap();
+            found.uses.iter().filter(|one| one.kind == Kind::Flows).count()
+        };
+        assert_eq!([tables(["nat", "nat"]), tables(["nat", "tunnel"])], [1, 2]);
     }
 
     #[test]

@@ -267,6 +267,7 @@ fn packets_are_shown_by_outcome_and_only_what_happened() {
         alarm: true,
         servers: vec![mine],
         indexes: [4].into(),
+        ..ServiceFlows::default()
     };
     let view = View {
         wanted: true,

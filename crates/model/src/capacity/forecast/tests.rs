@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::capacity::demand::Cost;
+use crate::capacity::ports::{self, TRANSLATED_PORTS};
 use crate::config::load;
 
 fn machine() -> Machine {
@@ -107,4 +108,77 @@ fn replication_follows_the_first_limit() {
     // Alone in its packet an update of 43 bytes takes 97.
     assert!((told.at_once.0 / (first.0.ceil() * 2.0 * 97.0 * 8.0) - 1.0).abs() < 0.01);
     assert_eq!(of(&WEB.replace("FORWARD", "tcp"), &demand(), &slow).replication, None);
+}
+
+/// A service that translates, with 4 return addresses and 8 servers that rest for a minute; `more` ends the plane's keys.
+fn translating(more: &str, servers: &str) -> String {
+    let returns: Vec<String> = (1..5).map(|n| format!("\"192.0.2.{n}\"")).collect();
+    format!(
+        "[packets]\ninterfaces = [\"eth0\"]\nreturn = [{}]\n{more}\n\
+         [service.web]\nlisten = \"192.0.2.100:80\"\nforward = \"nat\"\npool = \"p\"\nfin-timeout = \"60s\"\n\
+         [pool.p]\nservers = [{servers}]\n",
+        returns.join(", ")
+    )
+}
+
+fn eight() -> String {
+    (1..9).map(|n| format!("\"10.0.0.{n}:80\"")).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn ports_of_return_addresses_are_those_that_the_plane_makes() {
+    let quick = Demand { life: Duration::ZERO, ..demand() };
+    let rate =
+        |text: &str, kind| limit(&of(text, &quick, &machine()), kind).connections_per_second.0;
+    // 4 x 8 shares of 16,384 ports: half of the usual table, not 64,510 each.
+    let usual = translating("", &eight());
+    assert!((rate(&usual, Kind::Ports) - 32.0 * 16_384.0 / 60.0).abs() < 1e-6);
+    assert!((rate(&usual, Kind::Flows) - 1_048_576.0 / 60.0).abs() < 1e-6);
+    let found = of(&usual, &quick, &machine());
+    assert!(limit(&found, Kind::Ports).change.contains("`flows`"), "{found:#?}");
+    // With room for all of them the addresses are the limit.
+    let roomy = translating("flows = 8388608", &eight());
+    let full = f64::from(TRANSLATED_PORTS);
+    assert!((rate(&roomy, Kind::Ports) - 32.0 * full / 60.0).abs() < 1e-6);
+    let found = of(&roomy, &quick, &machine());
+    assert!(limit(&found, Kind::Ports).change.contains("`return`"), "{found:#?}");
+    // Without room for any, nothing is carried.
+    let servers: Vec<String> = (1..30).map(|n| format!("\"10.0.0.{n}:80\"")).collect();
+    let full = translating("flows = 4096", &servers.join(", "));
+    assert!(rate(&full, Kind::Ports).abs() < 1e-9);
+}
+
+#[test]
+fn a_server_has_the_return_addresses_of_its_family_and_its_pool() {
+    let quick = Demand { life: Duration::ZERO, ..demand() };
+    let rate = |text: &str| {
+        limit(&of(text, &quick, &machine()), Kind::Ports).connections_per_second.0 * 60.0
+    };
+    let full = f64::from(TRANSLATED_PORTS);
+    let one = translating("", "\"10.0.0.1:80\"");
+    let both = one.replace("return = [", "return = [\"2001:db8::8\", \"2001:db8::9\", ");
+    assert!((rate(&both) - 4.0 * full).abs() < 1e-3, "{}", rate(&both));
+    let own = format!("{both}source = [\"192.0.2.50\"]\n");
+    assert!((rate(&own) - full).abs() < 1e-3);
+    let kept = format!("{both}source = \"client\"\n");
+    assert!((rate(&kept) - full).abs() < 1e-3, "places of connections are made the same way");
+    let weighted = "{ address = \"10.0.0.1:80\", weight = 3 }, \"10.0.0.2:80\"";
+    let weighted = translating("", weighted);
+    assert!((rate(&weighted) - 4.0 * full / 0.75).abs() < 1e-3, "three in four go to one");
+}
+
+#[test]
+fn a_proxys_source_addresses_count_for_servers_of_their_family() {
+    let text = WEB.replace("FORWARD", "tcp");
+    let rate = |source: &str, more: &str| {
+        let text = text.replace("probe =", &format!("source = [{source}]\nprobe =")) + more;
+        limit(&of(&text, &demand(), &machine()), Kind::Ports).requests_per_second.0 * 60.1
+    };
+    let two = "\"127.0.0.2\", \"127.0.0.3\"";
+    assert!((rate(two, "") - 2.0 * 28_232.0).abs() < 1e-3);
+    // The second server has one address for its half, and the kernel's choice where there is none.
+    let six = "[[pool.p.servers]]\nname = \"b\"\naddress = \"[::1]:9001\"\n";
+    for sources in [format!("{two}, \"::1\""), two.to_owned()] {
+        assert!((rate(&sources, six) - 2.0 * 28_232.0).abs() < 1e-3, "{sources}");
+    }
 }
