@@ -10,7 +10,7 @@ use lab::machine::read::facts;
 use model::capacity::demand::{Cost, Demand, Machine};
 use model::capacity::forecast::{Forecast, forecast};
 use model::capacity::mutual::{Mutual, mutual};
-use model::capacity::ports::{LINUX_TIME_WAIT, of_range};
+use model::capacity::ports::of_range;
 use model::capacity::quantity::{BitRate, Bytes};
 use model::capacity::wire::Duplex;
 use model::config::unit::Size;
@@ -215,7 +215,7 @@ fn machine(args: &Args, cost: Option<Cost>) -> Machine {
         processors: facts.processors,
         descriptors: facts.descriptors,
         ports: of_range(facts.ports.0, facts.ports.1),
-        time_wait: LINUX_TIME_WAIT,
+        time_wait: facts.ports_rest(),
         link: args.link,
         duplex: if args.half_duplex { Duplex::Half } else { Duplex::Full },
         receive_buffer: Bytes(facts.receive_buffer as f64),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use model::capacity::demand::Machine;
-use model::capacity::ports::{LINUX_TIME_WAIT, of_range};
+use model::capacity::ports::{TimeWait, of_range};
 use model::capacity::quantity::Bytes;
 use model::capacity::wire::Duplex;
 use rustix::time::{ClockId, clock_gettime};
@@ -18,13 +18,18 @@ pub fn machine(descriptors: u64) -> Machine {
     let ports = numbers("ip_local_port_range");
     let port =
         |at: usize, usual| ports.get(at).and_then(|n| u16::try_from(*n).ok()).unwrap_or(usual);
+    let first = |name| numbers(name).first().copied();
     let largest = |name, usual: u64| Bytes(numbers(name).get(2).copied().unwrap_or(usual) as f64);
     Machine {
         processors: std::thread::available_parallelism()
             .map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
         descriptors,
         ports: of_range(port(0, PORTS.0), port(1, PORTS.1)),
-        time_wait: LINUX_TIME_WAIT,
+        time_wait: TimeWait::of(
+            first("tcp_tw_reuse"),
+            first("tcp_timestamps"),
+            first("tcp_tw_reuse_delay"),
+        ),
         link: None,
         duplex: Duplex::Full,
         receive_buffer: largest("tcp_rmem", BUFFERS.1),

@@ -15,6 +15,7 @@ mod comparing;
 mod connect;
 mod host;
 mod measured;
+mod resting;
 mod stream;
 mod study;
 mod study_broken;

@@ -248,9 +248,11 @@ fn text(findings: &[Finding], changed: &[Changed], width: usize, paint: Paint) -
 }
 
 const INDENT: usize = 9;
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 15] = [
     "net.ipv4.ip_local_port_range",
     "net.ipv4.tcp_max_tw_buckets",
+    "net.ipv4.tcp_tw_reuse",
+    "net.ipv4.tcp_tw_reuse_delay",
     "net.core.somaxconn",
     "net.ipv4.tcp_max_syn_backlog",
     "net.core.netdev_max_backlog",

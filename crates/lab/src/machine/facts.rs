@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use model::capacity::ports::{LINUX_TIME_WAIT, of_range, sustained};
+use model::capacity::ports::{LINUX_TIME_WAIT, TimeWait, is_loopback, of_range, sustained};
 use serde::Serialize;
 
 use crate::load::{Closer, Fail, Pace, Persist, Plan, Report};
@@ -36,6 +36,18 @@ pub struct Facts {
     pub receive_buffer: u64,
     /// Settings that matter, by name.
     pub sysctls: BTreeMap<String, String>,
+}
+
+impl Facts {
+    /// How long ports rest of connections that are closed from here.
+    pub fn ports_rest(&self) -> TimeWait {
+        let number = |name: &str| self.sysctls.get(name)?.parse().ok();
+        TimeWait::of(
+            number("net.ipv4.tcp_tw_reuse"),
+            number("net.ipv4.tcp_timestamps"),
+            number("net.ipv4.tcp_tw_reuse_delay"),
+        )
+    }
 }
 
 /// What a plan will run out of here.
@@ -74,20 +86,28 @@ fn ports_over_time(facts: &Facts, plan: &Plan, ports: u32, sources: u32) -> Opti
     if !ours {
         return None;
     }
-    let rate = sustained(ports, sources, Duration::ZERO, LINUX_TIME_WAIT).0;
+    let rest = facts.ports_rest().rest(is_loopback(plan.target.ip()));
+    let rate = sustained(ports, sources, Duration::ZERO, rest).0;
     let stock = u64::from(ports) * u64::from(sources);
     let wanted = match (plan.pace, plan.requests) {
         (Pace::Open { per_second, .. }, None) => {
-            plan.time.map_or(f64::INFINITY, |time| per_second * time.as_secs_f64().min(60.0))
+            let time = plan.time.unwrap_or(Duration::MAX).min(rest);
+            per_second * time.as_secs_f64()
         }
-        (_, Some(requests)) => requests as f64,
+        (Pace::Open { per_second, .. }, Some(requests)) => {
+            (requests as f64).min(per_second * rest.as_secs_f64())
+        }
+        (Pace::Closed { .. }, Some(requests)) => requests as f64,
         (Pace::Closed { .. }, None) => f64::INFINITY,
     };
-    let enough = wanted + facts.time_wait as f64 <= stock as f64;
+    // What rests already counts where it rests whole: which of it leads to this target is not known.
+    let resting = if rest < LINUX_TIME_WAIT { 0 } else { facts.time_wait };
+    let enough = wanted + resting as f64 <= stock as f64;
     let text = format!(
-        "connections that are closed from here rest 60 s in TIME_WAIT: {ports} ports × {sources} source addresses \
+        "ports of connections that are closed from here rest {} s in TIME_WAIT: {ports} ports × {sources} source addresses \
          sustain {rate:.0} connections a second to one address (a burst of {stock} before); use --close reset or \
-         --close server, more addresses with --from, or a wider net.ipv4.ip_local_port_range"
+         --close server, more addresses with --from, or a wider net.ipv4.ip_local_port_range",
+        rest.as_secs_f64()
     );
     (!enough).then_some(Note { weight: Weight::Hint, text })
 }
@@ -188,5 +208,36 @@ mod tests {
         many.persist = Persist::ClosedBy(Closer::Client);
         many.requests = Some(10_000);
         assert!(words(&busy, &many).contains("TIME_WAIT"));
+    }
+
+    #[test]
+    fn ports_that_the_kernel_gives_again_are_reckoned_with() {
+        let of = |reuse: &str| {
+            let settings =
+                [("tcp_tw_reuse", reuse), ("tcp_timestamps", "1"), ("tcp_tw_reuse_delay", "1000")];
+            let named =
+                |(name, value): (&str, &str)| (format!("net.ipv4.{name}"), value.to_owned());
+            Facts { sysctls: settings.map(named).into(), time_wait: 20_000, ..facts() }
+        };
+        let rate = |target: [u8; 4], reuse, per_second| {
+            let mut many = plan(10);
+            many.target = SocketAddr::from((target, 80));
+            many.persist = Persist::ClosedBy(Closer::Client);
+            many.pace = Pace::Open { per_second, connections: 10 };
+            many.time = Some(Duration::from_secs(600));
+            words(&of(reuse), &many)
+        };
+        let (here, there) = ([127, 0, 0, 1], [192, 0, 2, 1]);
+        for (target, reuse) in [(here, "2"), (here, "1"), (there, "1")] {
+            assert_eq!(rate(target, reuse, 28_000.0), "");
+            let words = rate(target, reuse, 29_000.0);
+            assert!(words.contains("rest 1 s") && words.contains("sustain 28232 "), "{words}");
+        }
+        for (target, reuse) in [(here, "0"), (there, "0"), (there, "2")] {
+            // Of 28,232 ports 20,000 rest already.
+            assert_eq!(rate(target, reuse, 130.0), "");
+            let words = rate(target, reuse, 140.0);
+            assert!(words.contains("rest 60 s") && words.contains("sustain 471 "), "{words}");
+        }
     }
 }

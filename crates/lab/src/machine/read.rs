@@ -129,7 +129,7 @@ fn text(path: &str) -> String {
 }
 
 /// Settings that change what a measurement of networks comes to.
-const SYSCTLS: [&str; 20] = [
+const SYSCTLS: [&str; 21] = [
     "net.core.somaxconn",
     "net.core.netdev_max_backlog",
     "net.core.rmem_max",
@@ -147,6 +147,7 @@ const SYSCTLS: [&str; 20] = [
     "net.ipv4.tcp_syncookies",
     "net.ipv4.tcp_timestamps",
     "net.ipv4.tcp_tw_reuse",
+    "net.ipv4.tcp_tw_reuse_delay",
     "net.ipv4.tcp_window_scaling",
     "net.ipv4.tcp_wmem",
     "net.ipv4.udp_mem",

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::ports::TimeWait;
 use super::quantity::{BitRate, Bytes};
 use super::wire::Duplex;
 
@@ -50,7 +51,7 @@ pub struct Machine {
     /// Ports that the kernel gives connections towards servers, for each address.
     pub ports: u32,
     /// How long a port rests after a connection that was closed from here.
-    pub time_wait: Duration,
+    pub time_wait: TimeWait,
     /// Rate of the link; `None`: not stated.
     pub link: Option<BitRate>,
     /// Whether its directions share it.

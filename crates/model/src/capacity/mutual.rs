@@ -160,7 +160,7 @@ fn own(config: &Config, service: &str, kind: Kind) -> bool {
 mod tests {
     use super::super::demand::{Cost, Demand, Machine};
     use super::super::forecast::forecast;
-    use super::super::ports::LINUX_TIME_WAIT;
+    use super::super::ports::TimeWait;
     use super::super::quantity::Bytes;
     use super::super::wire::Duplex;
     use super::*;
@@ -183,7 +183,7 @@ mod tests {
             processors: 2,
             descriptors: 1_000_000,
             ports: 60_000,
-            time_wait: LINUX_TIME_WAIT,
+            time_wait: TimeWait::WHOLE,
             link: None,
             duplex: Duplex::Full,
             receive_buffer: Bytes(6e6),

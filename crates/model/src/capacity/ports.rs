@@ -3,15 +3,82 @@
 //! A port is taken for one pair of addresses and the other side's port, not for an address alone: two servers share
 //! nothing. The rate is the one that can be sustained; a rested stock lets more through in a burst.
 
+use std::net::IpAddr;
 use std::time::Duration;
+
+use serde::Serialize;
 
 use super::quantity::PerSecond;
 
 /// Ports that a translating balancer uses of each return address: all above the reserved 1,024, less two.
 pub const TRANSLATED_PORTS: u32 = 64_510;
 
-/// How long Linux keeps a connection in TIME_WAIT. It is compiled in: no sysctl changes it.
+/// How long Linux keeps a connection in TIME_WAIT. It is compiled in: no sysctl changes it. What may be changed is how
+/// soon a new connection to the same place may take its port (`TimeWait`).
 pub const LINUX_TIME_WAIT: Duration = Duration::from_secs(60);
+
+/// What the kernel does with ports of connections that were closed from here and are in TIME_WAIT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct TimeWait {
+    /// Where a new connection may take the port of one.
+    pub reuse: Reuse,
+    /// Connections have time stamps (RFC 7323), without which none may.
+    pub timestamps: bool,
+    /// How long a port rests before.
+    pub delay: Duration,
+}
+
+/// `net.ipv4.tcp_tw_reuse`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reuse {
+    /// 0: nowhere.
+    Never,
+    /// 1: everywhere.
+    Everywhere,
+    /// 2: towards loopback addresses. What Linux has unless it is set.
+    Loopback,
+}
+
+impl TimeWait {
+    /// No port is taken before its time is over.
+    pub const WHOLE: TimeWait =
+        TimeWait { reuse: Reuse::Never, timestamps: true, delay: Duration::from_secs(1) };
+
+    /// By the kernel's settings `tcp_tw_reuse`, `tcp_timestamps` and `tcp_tw_reuse_delay` (milliseconds; younger than the
+    /// others, and a second before it was there). What cannot be read, or is not known here, lets no port be taken.
+    pub fn of(reuse: Option<u64>, timestamps: Option<u64>, delay: Option<u64>) -> TimeWait {
+        let reuse = match reuse {
+            Some(1) => Reuse::Everywhere,
+            Some(2) => Reuse::Loopback,
+            _ => Reuse::Never,
+        };
+        let timestamps = timestamps.is_some_and(|on| on > 0);
+        TimeWait {
+            reuse,
+            timestamps,
+            delay: delay.map_or(Self::WHOLE.delay, Duration::from_millis),
+        }
+    }
+
+    /// How long a port rests after a connection that was closed from here, before the next one to the same address and port
+    /// may have it. That the other side has time stamps too is taken for granted.
+    pub fn rest(self, to_loopback: bool) -> Duration {
+        let taken = match self.reuse {
+            Reuse::Never => false,
+            Reuse::Everywhere => true,
+            Reuse::Loopback => to_loopback,
+        };
+        if taken && self.timestamps { self.delay.min(LINUX_TIME_WAIT) } else { LINUX_TIME_WAIT }
+    }
+}
+
+/// Whether the kernel takes connections to an address for such that stay on this machine: addresses of 127.0.0.0/8 and ::1,
+/// not every address that the machine has.
+pub fn is_loopback(ip: IpAddr) -> bool {
+    ip.to_canonical().is_loopback()
+}
 
 /// Connections a second that can be sustained over `sources` addresses with `ports` each towards one server's port.
 ///
@@ -65,6 +132,34 @@ mod tests {
         assert!((rest(60, of_range(5_000, 65_535), 1) - 1008.9).abs() < 0.05);
         assert!((rest(240, of_range(1_025, 5_000), 1) - 16.6).abs() < 0.05);
         assert_eq!((of_range(0, u16::MAX), of_range(2, 1)), (65_536, 0));
+    }
+
+    #[test]
+    fn a_port_rests_until_the_kernel_gives_it_again() {
+        let (second, minute) = (Duration::from_secs(1), LINUX_TIME_WAIT);
+        // Settings (reuse, timestamps, delay), to loopback, elsewhere; the kernel is asked in tests/tests/lab/resting.rs.
+        let rows = [
+            ((Some(0), Some(1), Some(1_000)), minute, minute),
+            ((Some(1), Some(1), Some(1_000)), second, second),
+            ((Some(2), Some(1), Some(1_000)), second, minute),
+            ((Some(1), Some(0), Some(1_000)), minute, minute),
+            ((Some(2), Some(0), Some(1_000)), minute, minute),
+            ((Some(2), Some(2), None), second, minute),
+            ((Some(2), None, None), minute, minute),
+            ((None, Some(1), None), minute, minute),
+            ((Some(7), Some(1), None), minute, minute),
+            ((Some(1), Some(1), Some(250)), Duration::from_millis(250), Duration::from_millis(250)),
+            ((Some(1), Some(1), Some(90_000)), minute, minute),
+        ];
+        for ((reuse, timestamps, delay), near, far) in rows {
+            let found = TimeWait::of(reuse, timestamps, delay);
+            assert_eq!((found.rest(true), found.rest(false)), (near, far), "{found:?}");
+        }
+        for (text, near) in
+            [("127.0.0.9", true), ("::1", true), ("::ffff:127.0.0.1", true), ("10.0.0.1", false)]
+        {
+            assert_eq!(is_loopback(text.parse().unwrap()), near, "{text}");
+        }
     }
 
     #[test]

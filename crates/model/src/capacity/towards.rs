@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::demand::Machine;
-use super::ports::{TRANSLATED_PORTS, sustained};
+use super::ports::{LINUX_TIME_WAIT, TRANSLATED_PORTS, is_loopback, sustained};
 use super::quantity::PerSecond;
 use super::shares::{Made, TCP, UDP};
 use crate::config::{Host, PacketService, Pool, Server};
@@ -24,8 +24,11 @@ pub struct First {
 
 /// Of connections that this machine opens itself; `life`: how long each lasts.
 pub fn own(pool: &Pool, machine: &Machine, life: Duration) -> Option<First> {
-    let (ports, rest) = (machine.ports, machine.time_wait);
+    let ports = machine.ports;
     let towards = |(server, part): (&Server, f64)| {
+        // What a name comes to is not known here.
+        let near = matches!(server.address.host, Host::Ip(ip) if is_loopback(ip));
+        let rest = machine.time_wait.rest(near);
         let sources = sources(pool, &server.address.host);
         let rate = PerSecond(sustained(ports, sources, life, rest).0 / part);
         let because = format!(
@@ -33,7 +36,7 @@ pub fn own(pool: &Pool, machine: &Machine, life: Duration) -> Option<First> {
             getting(server, part),
             rounded((life + rest).as_secs_f64())
         );
-        First { rate, because, change: OWN }
+        First { rate, because, change: if rest < LINUX_TIME_WAIT { REUSED } else { OWN } }
     };
     takers(pool).into_iter().map(towards).min_by(sooner)
 }
@@ -103,8 +106,11 @@ fn sources(pool: &Pool, host: &Host) -> u32 {
     fit.max(1)
 }
 
-const OWN: &str = "widen net.ipv4.ip_local_port_range, add addresses to `source` of the pool, or keep connections to \
-                   servers longer; Linux rests a port 60 s and has no setting for that";
+const REUSED: &str = "widen net.ipv4.ip_local_port_range, add addresses to `source` of the pool, or keep connections to \
+                      servers longer";
+const OWN: &str = "widen net.ipv4.ip_local_port_range, add addresses to `source` of the pool, keep connections to servers \
+                   longer, or let ports be taken again after a second (net.ipv4.tcp_tw_reuse=1, which needs time stamps at \
+                   both ends)";
 const ROOM: &str = "raise `flows` of [packets], of which ports of return addresses are made, or lower `fin-timeout` of \
                     the service";
 const SERVERS: &str = "add servers, or lower `fin-timeout` of the service";

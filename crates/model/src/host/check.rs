@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::picture::{Goal, Interface, Picture};
 use crate::capacity::path::product;
-use crate::capacity::ports::{LINUX_TIME_WAIT, of_range, sustained};
+use crate::capacity::ports::{TimeWait, of_range, sustained};
 
 /// What was found about one setting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -90,12 +90,20 @@ fn ports(picture: &Picture, goal: &Goal) -> Finding {
     };
     let port = |number: u64| u16::try_from(number).unwrap_or(u16::MAX);
     let many = of_range(port(first), port(last));
-    let rate = sustained(many, 1, Duration::ZERO, LINUX_TIME_WAIT).0;
+    let rest = TimeWait::of(
+        picture.number("net.ipv4.tcp_tw_reuse"),
+        picture.number("net.ipv4.tcp_timestamps"),
+        picture.number("net.ipv4.tcp_tw_reuse_delay"),
+    );
+    let rest = rest.rest(false);
+    let rate = sustained(many, 1, Duration::ZERO, rest).0;
     let good = rate >= goal.per_second && u64::from(many) >= goal.connections;
     let why = format!(
         "{many} ports carry {rate:.0} connections a second from one address to one server when this side closes, because each \
-         rests 60 s: {} a second and {} at a time are wanted; more than the widest range needs several `source` addresses",
-        goal.per_second, goal.connections
+         rests {} s: {} a second and {} at a time are wanted; more than the widest range needs several `source` addresses",
+        rest.as_secs_f64(),
+        goal.per_second,
+        goal.connections
     );
     let change = set(name, "1024 65535");
     finding(
@@ -115,7 +123,8 @@ fn time_wait(picture: &Picture) -> Finding {
     let good = most >= WIDEST_RANGE && picture.time_wait < most;
     let found = format!("{} of at most {most}", picture.time_wait);
     let why = "beyond that closed connections are forgotten at once, and late packets may reach new ones; the 60 s are \
-               compiled in, tcp_fin_timeout is something else, and tcp_tw_recycle is gone since Linux 4.12";
+               compiled in, tcp_tw_reuse says where a port may be taken before, tcp_fin_timeout is something else, and \
+               tcp_tw_recycle is gone since Linux 4.12";
     finding("TIME_WAIT", good, found, why.to_owned(), set(name, WIDEST_RANGE * 4))
 }
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use model::capacity::demand::Machine;
+use model::capacity::ports::TimeWait;
 use model::capacity::quantity::Bytes;
 use model::capacity::wire::Duplex;
 
@@ -30,7 +31,7 @@ fn machine() -> Machine {
         processors: 4,
         descriptors: 65_536,
         ports: 28_232,
-        time_wait: Duration::from_secs(60),
+        time_wait: TimeWait::WHOLE,
         link: None,
         duplex: Duplex::Full,
         receive_buffer: Bytes(6e6),

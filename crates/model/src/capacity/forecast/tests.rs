@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::capacity::demand::Cost;
-use crate::capacity::ports::{self, TRANSLATED_PORTS};
+use crate::capacity::ports::{TRANSLATED_PORTS, TimeWait};
 use crate::config::load;
 
 fn machine() -> Machine {
@@ -10,7 +10,7 @@ fn machine() -> Machine {
         processors: 2,
         descriptors: 1_024,
         ports: 28_232,
-        time_wait: ports::LINUX_TIME_WAIT,
+        time_wait: TimeWait::WHOLE,
         link: Some(BitRate(1e9)),
         duplex: Duplex::Full,
         receive_buffer: Bytes(6_291_456.0),
@@ -180,5 +180,28 @@ fn a_proxys_source_addresses_count_for_servers_of_their_family() {
     let six = "[[pool.p.servers]]\nname = \"b\"\naddress = \"[::1]:9001\"\n";
     for sources in [format!("{two}, \"::1\""), two.to_owned()] {
         assert!((rate(&sources, six) - 2.0 * 28_232.0).abs() < 1e-3, "{sources}");
+    }
+}
+
+#[test]
+fn ports_that_are_taken_again_carry_more() {
+    let text = WEB.replace("FORWARD", "tcp");
+    let rate = |address: &str, reuse| {
+        let text = text.replace("127.0.0.1:9001", address);
+        let time_wait = TimeWait::of(Some(reuse), Some(1), Some(1_000));
+        let found = of(&text, &demand(), &Machine { time_wait, ..machine() });
+        let ports = limit(&found, Kind::Ports);
+        assert_eq!(ports.change.contains("tcp_tw_reuse"), ports.because.contains("60.1 s"));
+        28_232.0 / ports.requests_per_second.0
+    };
+    for (address, reuse, held) in [
+        ("127.0.0.1:9001", 0, 60.1),
+        ("127.0.0.1:9001", 1, 1.1),
+        ("127.0.0.1:9001", 2, 1.1),
+        ("10.0.0.1:9001", 2, 60.1),
+        ("10.0.0.1:9001", 1, 1.1),
+        ("server.example:9001", 2, 60.1),
+    ] {
+        assert!((rate(address, reuse) - held).abs() < 1e-9, "{address} {reuse}");
     }
 }

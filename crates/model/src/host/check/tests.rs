@@ -110,6 +110,23 @@ fn the_goal_decides() {
 }
 
 #[test]
+fn ports_that_the_kernel_gives_again_carry_more() {
+    let busy = Goal { per_second: 5_000.0, ..goal() };
+    let of = |reuse: &str| {
+        let mut picture = picture();
+        picture.settings.insert("net.ipv4.tcp_tw_reuse".to_owned(), reuse.to_owned());
+        let found = examine(&picture, &busy).remove(0);
+        (found.verdict, found.why)
+    };
+    for (reuse, verdict, rest) in
+        [("0", Verdict::Poor, "60 s"), ("2", Verdict::Poor, "60 s"), ("1", Verdict::Good, "1 s")]
+    {
+        let (found, why) = of(reuse);
+        assert!(found == verdict && why.contains(&format!("rests {rest}")), "{reuse}: {why}");
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_unknown_and_not_good() {
     let found =
         examine(&Picture { descriptors: (1 << 20, 1 << 20), ..Picture::default() }, &goal());
