@@ -105,10 +105,12 @@ fn ports(picture: &Picture, goal: &Goal) -> Finding {
         goal.per_second,
         goal.connections
     );
-    let change = set(name, "1024 65535");
+    // A range that is wider already stays so.
+    let (least, most) = (first.min(1_024), last.max(u64::from(u16::MAX)));
+    let change = set(name, format!("{least} {most}"));
     finding(
         "source ports",
-        good || (first, last) == (1_024, 65_535),
+        good || (first, last) == (least, most),
         format!("{first} to {last}"),
         why,
         change,
@@ -125,7 +127,9 @@ fn time_wait(picture: &Picture) -> Finding {
     let why = "beyond that closed connections are forgotten at once, and late packets may reach new ones; the 60 s are \
                compiled in, tcp_tw_reuse says where a port may be taken before, tcp_fin_timeout is something else, and \
                tcp_tw_recycle is gone since Linux 4.12";
-    finding("TIME_WAIT", good, found, why.to_owned(), set(name, WIDEST_RANGE * 4))
+    // Where all places are taken there must be more of them, however many there are.
+    let more = most.saturating_mul(2).min(MOST_BUCKETS).max(most);
+    finding("TIME_WAIT", good, found, why.to_owned(), set(name, more.max(WIDEST_RANGE * 4)))
 }
 
 fn files(picture: &Picture, goal: &Goal) -> Finding {
@@ -307,6 +311,8 @@ const WANTED_ON: [&str; 5] = [
 const LRO: &str = "large-receive-offload";
 /// Ports of the widest range; as many connections may rest towards each server.
 const WIDEST_RANGE: u64 = 64_512;
+/// The largest number that the kernel takes there.
+const MOST_BUCKETS: u64 = i32::MAX as u64;
 /// Descriptors beside connections: listeners, logs, probes.
 const SPARE_FILES: u64 = 256;
 const TEN_GIGABIT: f64 = 1e10;

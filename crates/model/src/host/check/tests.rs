@@ -109,6 +109,68 @@ fn the_goal_decides() {
     );
 }
 
+/// A goal that nothing fits.
+fn vast() -> Goal {
+    Goal {
+        connections: 10_000_000,
+        per_second: 1e6,
+        link: BitRate(1e11),
+        round_trip: Duration::from_millis(300),
+    }
+}
+
+#[test]
+fn no_setting_is_ever_lowered() {
+    let names: Vec<String> = picture().settings.into_keys().collect();
+    let values = ["0", "1", "2", "258048", "262144", "524288", "1000000", "2147483647"];
+    let ranges = ["1 65535", "1024 65535", "1023 65000", "32768 60999", "60000 60010"];
+    let sizes = ["4096 131072 2000000", "4096 131072 90000000", "1 2 3"];
+    let conntrack = "net.netfilter.nf_conntrack_max".to_owned();
+    for name in names.into_iter().chain([conntrack]) {
+        let list = match name.as_str() {
+            "net.ipv4.ip_local_port_range" => &ranges[..],
+            "net.ipv4.tcp_rmem" | "net.ipv4.tcp_wmem" => &sizes[..],
+            _ => &values[..],
+        };
+        for ((value, time_wait), goal) in list
+            .iter()
+            .flat_map(|value| [0, 262_144, u64::MAX].map(|used| (value, used)))
+            .flat_map(|row| [goal(), vast()].map(|goal| (row, goal)))
+        {
+            let mut planted = Picture { time_wait, ..picture() };
+            planted.settings.insert(name.clone(), (*value).to_owned());
+            for finding in examine(&planted, &goal) {
+                let Some(Change::Setting(setting, wanted)) = finding.change else { continue };
+                let (before, after) = (planted.numbers(&setting), numbers(&wanted));
+                assert_eq!(before.len(), after.len(), "{setting} {wanted}");
+                // The first port of a range is the one that grows downwards.
+                let down = usize::from(setting == "net.ipv4.ip_local_port_range");
+                let pairs = || before.iter().zip(&after).skip(down);
+                let kept = pairs().all(|(before, after)| after >= before)
+                    && (down == 0 || after[0] <= before[0]);
+                assert!(kept, "{setting}: {before:?} becomes {after:?}");
+            }
+        }
+    }
+}
+
+fn numbers(text: &str) -> Vec<u64> {
+    text.split(' ').map(|word| word.parse().unwrap()).collect()
+}
+
+#[test]
+fn a_full_table_of_closed_connections_grows() {
+    for (most, wanted) in [("262144", "=524288"), ("65000", "=258048"), ("200000", "=400000")] {
+        let mut full = Picture { time_wait: 262_144, ..picture() };
+        full.settings.insert("net.ipv4.tcp_max_tw_buckets".to_owned(), most.to_owned());
+        let found = poor(&full, &goal());
+        assert!(
+            matches!(found.as_slice(), [("TIME_WAIT", with)] if with.contains(wanted)),
+            "{most}: {found:?}"
+        );
+    }
+}
+
 #[test]
 fn ports_that_the_kernel_gives_again_carry_more() {
     let busy = Goal { per_second: 5_000.0, ..goal() };
