@@ -148,6 +148,11 @@ fn text(comparison: &Comparison, rule: Rule, width: usize, paint: Paint) -> Stri
         "\n~: nothing proven at alpha {} in each row (not: equal). Intervals of the difference hold with {confidence} %.\n",
         rule.alpha
     ));
+    if !comparison.differences.is_empty() {
+        let text =
+            "the two were not measured alike: figures may differ for what is named below alone";
+        out.push_str(&format!("{}: {text}\n", paint.text(Colour::Doubt, "warning")));
+    }
     for warning in &comparison.warnings {
         out.push_str(&format!("{}: {warning}\n", paint.text(Colour::Doubt, "warning")));
     }

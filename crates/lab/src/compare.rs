@@ -2,9 +2,11 @@
 //!
 //! "Not proven" is never shown as "equal". It reads no files.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
-use crate::result::{BenchResult, Better, Metric};
+use crate::result::{BenchResult, Better, Metric, Weight};
 use crate::stats::rank::{compare as ranked, runs_needed, smallest_p};
 use crate::stats::sample::{deviation_percent, median};
 
@@ -64,12 +66,25 @@ pub struct Row {
     pub interval_percent: Option<(f64, f64)>,
 }
 
+/// Something that was not the same when the two sides were measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// What: a setting of the benchmark or of the kernel, a version, a machine.
+    pub what: String,
+    /// As the baseline had it; `None`: it had none.
+    pub baseline: Option<String>,
+    /// As the result had it.
+    pub result: Option<String>,
+}
+
 /// A comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The rows, in the order of the baseline.
     pub rows: Vec<Row>,
-    /// What only one side has, and what differs in how they were made.
+    /// What differs in how the two were made: figures may differ for that alone.
+    pub differences: Vec<Difference>,
+    /// The same in words, and what only one side has.
     pub warnings: Vec<String>,
     /// Whether something is proven to be worse.
     pub worse: bool,
@@ -78,7 +93,9 @@ pub struct Comparison {
 /// Compares a result with its baseline.
 pub fn compare(baseline: &BenchResult, result: &BenchResult, rule: Rule) -> Comparison {
     let (left, right) = (samples(baseline), samples(result));
-    let mut warnings = differences(baseline, result);
+    let differences = differences(baseline, result);
+    let mut warnings = shortcomings(baseline, result);
+    warnings.extend(differences.iter().map(Difference::told));
     let mut rows = Vec::new();
     for sample in &left {
         match right.iter().find(|other| other.is_like(sample)) {
@@ -101,7 +118,7 @@ pub fn compare(baseline: &BenchResult, result: &BenchResult, rule: Rule) -> Comp
         ));
     }
     let worse = rows.iter().any(|row| row.status == Status::Worse);
-    Comparison { rows, warnings, worse }
+    Comparison { rows, differences, warnings, worse }
 }
 
 /// A figure's values over the repeats of a test.
@@ -173,33 +190,54 @@ fn row(left: &Sample<'_>, right: &Sample<'_>, rule: Rule) -> Row {
     }
 }
 
-/// What must be known before figures of two results are held against each other.
-fn differences(baseline: &BenchResult, result: &BenchResult) -> Vec<String> {
+/// What is wrong with one of the sides alone.
+fn shortcomings(baseline: &BenchResult, result: &BenchResult) -> Vec<String> {
     let mut out = Vec::new();
     for (name, side) in [("baseline", baseline), ("result", result)] {
         if !side.complete {
             out.push(format!("the {name} is partial; only its complete runs count"));
         }
-        if side.notes.iter().any(|note| note.weight == crate::result::Weight::ClientLimit) {
+        if side.notes.iter().any(|note| note.weight == Weight::ClientLimit) {
             out.push(format!("in the {name} the generator was the limit: see its notes"));
         }
     }
-    let (left, right) = (&baseline.provenance, &result.provenance);
-    let mut differ = |what: &str, left: &str, right: &str| {
+    out
+}
+
+/// What must be known before figures of two results are held against each other.
+fn differences(baseline: &BenchResult, result: &BenchResult) -> Vec<Difference> {
+    let mut out = Vec::new();
+    let mut hold = |what: &str, left: Option<&String>, right: Option<&String>| {
         if left != right {
-            out.push(format!("{what} differs: {left} and {right}"));
+            let (what, baseline, result) = (what.to_owned(), left.cloned(), right.cloned());
+            out.push(Difference { what, baseline, result });
         }
     };
-    differ("the kind of benchmark", &baseline.kind, &result.kind);
-    differ("the host", &left.host, &right.host);
-    differ("the kernel", &left.kernel, &right.kernel);
-    differ("the processor", &left.processors, &right.processors);
-    for (key, value) in &left.sysctls {
-        if let Some(other) = right.sysctls.get(key) {
-            differ(key, value, other);
+    let (left, right) = (&baseline.provenance, &result.provenance);
+    hold("the kind of benchmark", Some(&baseline.kind), Some(&result.kind));
+    hold("the version of this program", Some(&left.steelyard), Some(&right.steelyard));
+    hold("the host", Some(&left.host), Some(&right.host));
+    hold("the kernel", Some(&left.kernel), Some(&right.kernel));
+    hold("the processor", Some(&left.processors), Some(&right.processors));
+    hold("the digest of what was read", left.digest.as_ref(), right.digest.as_ref());
+    let names: BTreeSet<&String> = left.settings.keys().chain(right.settings.keys()).collect();
+    for name in names {
+        hold(&format!("setting `{name}`"), left.settings.get(name), right.settings.get(name));
+    }
+    // A kernel may not tell one that another does: that is no difference.
+    for (name, value) in &left.sysctls {
+        if let Some(other) = right.sysctls.get(name) {
+            hold(name, Some(value), Some(other));
         }
     }
     out
+}
+
+impl Difference {
+    fn told(&self) -> String {
+        let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "not set".to_owned());
+        format!("{} differs: {} and {}", self.what, side(&self.baseline), side(&self.result))
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,11 @@ use tests::e2e::balancer::program;
 use tests::e2e::dir::Dir;
 
 fn write(dir: &Dir, name: &str, values: &[f64]) -> String {
-    let mut result = BenchResult::new("http", Provenance::default());
+    write_made(dir, name, values, Provenance::default())
+}
+
+fn write_made(dir: &Dir, name: &str, values: &[f64], made: Provenance) -> String {
+    let mut result = BenchResult::new("http", made);
     for (at, value) in values.iter().enumerate() {
         let metrics = vec![Metric::new("rate", "requests/s", Better::More, *value)];
         let (test, repeat) = ("10 connections".to_owned(), at as u32 + 1);
@@ -44,6 +48,32 @@ fn regressions_are_told_by_the_exit_code() {
     let (code, said) = compare(&[&base, &few, "--alpha", "0.001"]);
     assert_eq!(code, 3, "{said}");
     assert!(said.contains("too few runs"), "{said}");
+}
+
+#[test]
+fn what_was_not_measured_alike_is_named_beside_the_verdict() {
+    let dir = Dir::new();
+    let values = [5.0, 5.1, 5.2, 5.3, 5.4, 5.5];
+    let made = |close: &str, protocol: &str| {
+        let settings = [("close", close), ("protocol", protocol)];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        Provenance { settings, ..Provenance::default() }
+    };
+    let base = write_made(&dir, "base", &values, made("client", "HTTP/1.1"));
+    let other = write_made(&dir, "other", &values.map(|v| v * 2.0), made("server", "HTTP/2"));
+    let (code, said) = compare(&[&base, &other]);
+    assert_eq!(code, 0, "{said}");
+    for words in [
+        "setting `close` differs: client and server",
+        "setting `protocol` differs: HTTP/1.1 and HTTP/2",
+        "not measured alike",
+    ] {
+        assert!(said.contains(words), "no `{words}` in:\n{said}");
+    }
+    let (_, said) = compare(&[&base, &other, "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(found["differences"][1]["result"], "HTTP/2");
+    assert!(!compare(&[&base, &base]).1.contains("not measured alike"));
 }
 
 #[test]

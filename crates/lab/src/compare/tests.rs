@@ -130,6 +130,52 @@ fn partial_runs_do_not_count_and_differences_are_named() {
 }
 
 #[test]
+fn each_difference_in_how_they_were_made_is_named_with_both_values() {
+    let left = result(Better::More, &[1.0, 2.0, 3.0]);
+    type Plant = fn(&mut Provenance, &str);
+    let set = |name: &'static str| {
+        move |of: &mut Provenance, value: &str| {
+            drop(of.settings.insert(name.to_owned(), value.to_owned()))
+        }
+    };
+    let plain: [(&str, Plant); 6] = [
+        ("the version of this program", |of, value| value.clone_into(&mut of.steelyard)),
+        ("the host", |of, value| value.clone_into(&mut of.host)),
+        ("the kernel", |of, value| value.clone_into(&mut of.kernel)),
+        ("the processor", |of, value| value.clone_into(&mut of.processors)),
+        ("the digest of what was read", |of, value| of.digest = Some(value.to_owned())),
+        ("net.ipv4.tcp_sack", |of, value| {
+            of.sysctls.insert("net.ipv4.tcp_sack".to_owned(), value.to_owned());
+        }),
+    ];
+    let check = |what: &str, plant: &dyn Fn(&mut Provenance, &str)| {
+        let (mut base, mut other) = (left.clone(), left.clone());
+        plant(&mut base.provenance, "this");
+        plant(&mut other.provenance, "that");
+        let found = compare(&base, &other, RULE);
+        let (baseline, result) = (Some("this".to_owned()), Some("that".to_owned()));
+        assert_eq!(found.differences, [Difference { what: what.to_owned(), baseline, result }]);
+        let told = format!("{what} differs: this and that");
+        assert!(found.warnings.contains(&told), "{:?}", found.warnings);
+        assert_eq!(compare(&base, &base, RULE).differences, []);
+    };
+    for (what, plant) in plain {
+        check(what, &plant);
+    }
+    for name in ["target", "protocol", "close", "threads", "streams", "agents"] {
+        check(&format!("setting `{name}`"), &set(name));
+    }
+    // What only one of them has differs, but a setting of the kernel that one of them could not read.
+    let mut other = left.clone();
+    set("streams")(&mut other.provenance, "8");
+    plain[5].1(&mut other.provenance, "1");
+    let found = compare(&left, &other, RULE);
+    assert_eq!(found.differences.len(), 1);
+    let told = "setting `streams` differs: not set and 8".to_owned();
+    assert!(found.warnings.contains(&told), "{:?}", found.warnings);
+}
+
+#[test]
 fn a_baseline_of_zero_has_no_per_cent() {
     let (left, right) = (result(Better::Less, &[0.0; 6]), result(Better::Less, &[5.0; 6]));
     let found = compare(&left, &right, RULE);
