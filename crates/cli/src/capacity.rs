@@ -249,12 +249,11 @@ fn render(of: &Forecast, width: usize, paint: Paint) -> String {
     }
     if let Some(told) = &of.replication {
         out.push_str(&format!(
-            "a second balancer that keeps these flows: {:.3} Mbit/s when each of {} connections a second is told once, {:.3} \
-             when its end is told too, {:.3} when no update waits for a full packet\n",
-            told.opened.megabits(),
+            "another member that is told of them: {:.3} Mbit/s for beginnings and ends of {} connections a second, and {:.3} \
+             for what stands, which is told anew\n",
+            told.changes.megabits(),
             rate(told.connections.0),
-            told.opened_and_closed.megabits(),
-            told.at_once.megabits()
+            told.anew.megabits()
         ));
     }
     if let Some(path) = &of.path {

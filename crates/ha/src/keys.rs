@@ -12,7 +12,7 @@ pub const MOST: usize = 2;
 /// Characters of a secret: as many as 32 random bytes have bits for in any usual writing, and no more than a line.
 pub const LENGTH: std::ops::RangeInclusive<usize> = 32..=512;
 /// Bytes of a signature (HMAC-SHA256, RFC 2104).
-pub const TAG: usize = 32;
+pub const TAG: usize = model::capacity::telling::TAG;
 
 /// The keys of a member. Their secrets cannot be read back.
 #[derive(Clone)]

@@ -13,5 +13,6 @@ pub mod ports;
 pub mod quantity;
 pub mod replication;
 pub mod shares;
+pub mod telling;
 pub mod towards;
 pub mod wire;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use model::capacity::telling::HEADERS;
 use tests::e2e::balancer::is_long;
 use tests::skip::skip;
 
@@ -11,8 +12,6 @@ use super::clients::{Clients, EACH, hush};
 use super::replicated::{MAC, NAT, Pair, TUNNEL, begin, replication, until_follows, wire};
 use super::world::{First, Second, V4, V6, Version, Who, World};
 
-/// Bytes of Ethernet, IPv4 and UDP before what `bytes` counts: members speak IPv4, whatever their clients do.
-const HEADERS: u64 = 42;
 /// What a connection may take: two notices as study S0 has them, of 43 bytes and a part of 54 for headers.
 const BYTES: f64 = 90.0;
 /// Steps of a run. Those of `nat` take as long as it takes to tell everything anew, of which its records are a third in
@@ -53,7 +52,7 @@ fn at_a_rate(pair: &Pair, (name, version, port): (&str, Version, u16), steps: u3
     let spent = Measured::of(world, First).since(&before);
     let connections = f64::from(steps * EACH);
     let count = |name: &str| spent.counts[name];
-    let bytes = (count("bytes") + HEADERS * count("packets")) as f64 / connections;
+    let bytes = (count("bytes") + HEADERS as u64 * count("packets")) as f64 / connections;
     println!(
         "proof: {name} {version:?}: {:.0} connections/s for {:.1} s ({late} of {steps} steps late), {}; {bytes:.1} bytes a \
          connection on the wire, headers included; of a core {:.1} % for telling, {:.1} % for entering",

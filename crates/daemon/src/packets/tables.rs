@@ -9,6 +9,7 @@ use std::time::Duration;
 use l4::layout::{Region, ServerKey, ShareKey};
 use l4::plan::Planner;
 use l4::replica::{Replica, Secret};
+use model::capacity::telling::shortest;
 use model::config::{Config, Forward};
 use tokio::sync::watch;
 
@@ -85,12 +86,9 @@ impl Tables {
         let named = |name: &str| services.get_key_value(name).map(|(name, _)| Arc::clone(name));
         let servers = planner.all_servers();
         let servers = servers.filter_map(|(at, service, key)| Some((at, named(service)?, key)));
-        let times = services.keys().filter_map(|name| {
-            let packets = config.services.get(&**name)?.packets.as_ref()?;
-            let sticky = packets.sticky.as_ref().map_or(Duration::MAX, |sticky| sticky.time);
-            let timers = &packets.timers;
-            Some(sticky.min(timers.stale).min(timers.half_closed).min(timers.udp))
-        });
+        let times = services
+            .keys()
+            .filter_map(|name| Some(shortest(config.services.get(&**name)?.packets.as_ref()?)));
         Tables {
             replica: Arc::clone(replica),
             secret,

@@ -8,7 +8,9 @@
 //! either began is of no use. Within a session numbers of records rise. What an own signature does not cover is not
 //! looked at, but what names the key.
 
-use super::record::{LONGEST, Record};
+use model::capacity::telling::{HEAD, LARGEST, LONGEST, ROOM};
+
+use super::record::Record;
 use super::taken::{Heard, SEEN};
 use super::wrong::Defect;
 use crate::keys::{Keys, TAG};
@@ -18,12 +20,6 @@ pub const VERSION: u8 = 1;
 /// The oldest version that understands what we write.
 const LEAST: u8 = 1;
 const MAGIC: [u8; 4] = *b"SYRP";
-/// Bytes before the body.
-pub const HEAD: usize = 32;
-/// The largest packet: it passes a link of 1,500 bytes in either family, unfragmented.
-pub const LARGEST: usize = 1452;
-/// Bytes of records in one packet.
-pub const ROOM: usize = LARGEST - HEAD - TAG;
 
 /// How a member stands that the other one may bring its tables over from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

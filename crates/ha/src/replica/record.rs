@@ -18,9 +18,6 @@ use std::net::IpAddr;
 
 use super::wrong::Defect;
 
-/// The longest record.
-pub const LONGEST: usize = 66;
-
 /// Where a connection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {

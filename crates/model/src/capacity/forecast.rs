@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::demand::{Demand, Machine};
 use super::path;
 use super::quantity::{BitRate, Bytes, PerSecond};
-use super::replication::Framing;
 use super::shares::Made;
+use super::telling::{Telling, Told, anew, shortest, telling};
 use super::towards::{self, First, rounded};
 use super::wire::{self, Duplex};
 use crate::config::{Config, Forward, PacketService, Pool, Service};
@@ -28,22 +28,8 @@ pub struct Forecast {
     pub limits: Vec<Limit>,
     /// What one connection gets over the stated round trip.
     pub path: Option<PathForecast>,
-    /// What keeping a second balancer's flow table up to date takes; of services that forward packets.
-    pub replication: Option<ReplicationForecast>,
-}
-
-/// Replication of flows to a second balancer, at the rate of connections of the first limit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct ReplicationForecast {
-    /// Connections a second.
-    pub connections: PerSecond,
-    /// When each is told once, as it opens, in full packets.
-    pub opened: BitRate,
-    /// When its end is told as well.
-    pub opened_and_closed: BitRate,
-    /// When it is told twice and nothing waits for a full packet.
-    pub at_once: BitRate,
+    /// What telling another member of its connections takes at the first limit; of services that forward packets and do.
+    pub replication: Option<Telling>,
 }
 
 /// A limit.
@@ -136,19 +122,8 @@ pub fn of_service(
     limits.extend(scene.bandwidth());
     limits.sort_by(|a, b| a.requests_per_second.0.total_cmp(&b.requests_per_second.0));
     let path = demand.round_trip.filter(|time| !time.is_zero()).map(|time| path_of(machine, time));
-    let replication = service.packets.as_ref().and(limits.first()).map(replication_of);
+    let replication = limits.first().and_then(|first| scene.replication(first));
     Forecast { service: service.name.clone(), forward: service.forward, limits, path, replication }
-}
-
-fn replication_of(first: &Limit) -> ReplicationForecast {
-    let connections = first.connections_per_second;
-    let single = Framing { batch: 1, ..Framing::STUDY };
-    ReplicationForecast {
-        connections,
-        opened: Framing::STUDY.rate(connections, 1),
-        opened_and_closed: Framing::STUDY.rate(connections, 2),
-        at_once: single.rate(connections, 2),
-    }
 }
 
 fn path_of(machine: &Machine, round_trip: Duration) -> PathForecast {
@@ -297,6 +272,17 @@ impl Scene<'_> {
         let First { rate, because, change } =
             towards::translated(self.made, packets, self.pool?, held)?;
         Some(self.by_connections(Kind::Ports, rate, because, change))
+    }
+
+    fn replication(&self, first: &Limit) -> Option<Telling> {
+        let packets = self.service.packets.as_ref().filter(|one| one.replicate.flows())?;
+        let v6 = packets.listen.iter().any(|span| span.address.is_ipv6());
+        let told = match self.service.forward {
+            Forward::Nat => Told::translated(v6, self.pool.is_some_and(|pool| pool.source_client)),
+            _ => Told::FLOW,
+        };
+        let held = self.demand.life + packets.timers.fin;
+        Some(telling(told, first.connections_per_second, held, anew(shortest(packets))))
     }
 
     /// What crosses this machine's one link: requests only where servers answer clients directly.

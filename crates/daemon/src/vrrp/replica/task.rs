@@ -9,6 +9,7 @@ use ha::keys::Keys;
 use ha::replica::partner::{Partner, Said};
 use ha::replica::seal::Secret;
 use l4::replica::Table;
+use model::capacity::telling::{ROUND, anew};
 use model::moment::Moment;
 use tokio::sync::{mpsc, watch};
 use tokio::time::MissedTickBehavior;
@@ -19,20 +20,16 @@ use super::telling::Telling;
 use super::view::{State, View};
 use super::walk::Walk;
 use crate::packets::facts::tick;
-use crate::packets::tables::{Source, Tables};
+use crate::packets::tables::Source;
 use crate::vrrp::alive::now;
 use crate::vrrp::heartbeat::wire::Wire;
 use crate::vrrp::heartbeat::word::{Packet, Word};
 
-/// Between two rounds: what changes more often within one is told once.
-const ROUND: Duration = Duration::from_millis(20);
 /// Rounds between two hellos, and between two looks at sockets.
 const HELLO: u32 = 5;
 const LOOK: u32 = 25;
 /// Packets that may wait to be taken; more stay in the sockets, and are lost there.
 const WAITING: usize = 512;
-/// The longest and the shortest time in which everything is told anew, so that what is idle here is not forgotten there.
-const ANEW: (Duration, Duration) = (Duration::from_secs(30), Duration::from_millis(400));
 /// How long a member that gave an address up tells of what it forwarded last.
 const LATELY: Duration = Duration::from_secs(1);
 /// How long a member that joins waits for what the other one has before it may take an address from it by priority.
@@ -230,7 +227,7 @@ impl Life {
     /// Tells what is noted, and what the walk comes to, as much as may be under way.
     fn tell(&mut self, keys: &Keys) {
         let Some(carrier) = &mut self.carrier else { return };
-        let rounds = anew(carrier.tables()).as_secs_f64() / ROUND.as_secs_f64();
+        let rounds = anew(carrier.tables().shortest).as_secs_f64() / ROUND.as_secs_f64();
         let telling = Telling::new(&mut self.partner, carrier, keys, (now(), tick()));
         let packets = telling.told(&mut self.walk, rounds);
         packets.into_iter().for_each(|packet| self.send(Some(packet)));
@@ -261,11 +258,6 @@ impl Life {
             untold: carrier.untold.clone(),
         }
     }
-}
-
-/// In which time everything is told anew.
-fn anew(tables: &Tables) -> Duration {
-    (tables.shortest / 3).clamp(ANEW.1, ANEW.0)
 }
 
 /// Notes places that are to be told of again.

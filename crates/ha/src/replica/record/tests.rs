@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::super::datagram::{HEAD, LARGEST, ROOM};
+use model::capacity::telling::{self, LARGEST, LONGEST, Told};
+
 use super::*;
-use crate::keys::TAG;
 
 fn opened(v6: bool, stamp: Option<u32>, kept: bool) -> Opened {
     let ip = |last: u8| -> IpAddr {
@@ -35,16 +35,22 @@ fn records_are_as_long_as_the_form_says() {
     let stuck = Record::Stuck { print: 2, server: 1, left: 9 };
     let phase = Record::Phase { print: 2, phase: Phase::Closing, left: 9 };
     let rows = [
-        (flow, 16),
-        (stuck, 15),
-        (phase, 12),
-        (Record::Opened(opened(false, None, false)), 26),
-        (Record::Opened(opened(false, Some(7), false)), 30),
-        (Record::Opened(opened(false, None, true)), 22),
-        (Record::Opened(opened(true, None, false)), 62),
-        (Record::Opened(opened(true, Some(7), false)), LONGEST),
+        (flow, 16, telling::FLOW),
+        (stuck, 15, telling::STUCK),
+        (phase, 12, telling::PHASE),
+        (Record::Opened(opened(false, None, false)), 26, telling::opened(false, false)),
+        (
+            Record::Opened(opened(false, Some(7), false)),
+            30,
+            telling::opened(false, false) + telling::STAMP,
+        ),
+        (Record::Opened(opened(false, None, true)), 22, telling::opened(false, true)),
+        (Record::Opened(opened(true, None, false)), 62, telling::opened(true, false)),
+        (Record::Opened(opened(true, None, true)), 46, telling::opened(true, true)),
+        (Record::Opened(opened(true, Some(7), false)), 66, LONGEST),
     ];
-    for (record, bytes) in rows {
+    for (record, bytes, reckoned) in rows {
+        assert_eq!(bytes, reckoned, "{record:?}");
         let out = emitted(&record);
         assert_eq!(out.len(), bytes, "{record:?}");
         assert_eq!(Record::take(&mut &out[..]), Ok(Some(record)));
@@ -75,17 +81,6 @@ fn what_is_no_record() {
     assert_eq!(Record::take(&mut &[][..]), Ok(None));
 }
 
-/// Headers of Ethernet, IP and UDP.
-fn headers(v6: bool) -> f64 {
-    f64::from(14 + if v6 { 40 } else { 20 } + 8)
-}
-
-/// Bytes on the wire of these records, in full packets.
-fn cost(v6: bool, records: &[usize]) -> f64 {
-    let share = 1.0 + (headers(v6) + (HEAD + TAG) as f64) / (ROOM - LONGEST) as f64;
-    records.iter().sum::<usize>() as f64 * share
-}
-
 #[test]
 fn opening_and_closing_a_connection_cost_less_than_ninety_bytes() {
     const _: () = assert!(LARGEST + 40 + 8 <= 1_500);
@@ -94,13 +89,12 @@ fn opening_and_closing_a_connection_cost_less_than_ninety_bytes() {
     let at_3500 = |bytes: f64| bytes * 8.0 * 3_500.0 / 1e6;
     assert_eq!((at_3500(study) * 1e3).round() / 1e3, 1.262);
     let rows = [
-        ("mac, tunnel, IPv4", false, [16, 16]),
-        ("mac, tunnel, IPv6", true, [16, 16]),
-        ("nat, IPv4", false, [26, 12]),
-        ("nat, IPv6", true, [62, 12]),
+        ("mac, tunnel", Told::FLOW),
+        ("nat, IPv4", Told::translated(false, false)),
+        ("nat, IPv6", Told::translated(true, false)),
     ];
-    for (name, v6, records) in rows {
-        let bytes = cost(v6, &records);
+    for (name, told) in rows {
+        let bytes = told.changes().0;
         println!(
             "{name}: open and close {bytes:.1} bytes, {:.3} Mbit/s at 3,500 connections/s; the study's {:.1}, {:.3}",
             at_3500(bytes),

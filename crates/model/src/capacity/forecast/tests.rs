@@ -104,10 +104,20 @@ fn replication_follows_the_first_limit() {
     assert_eq!(found.limits[0].kind, Kind::Ports, "{found:#?}");
     let told = found.replication.unwrap();
     assert_eq!(told.connections, first);
-    assert!((told.opened_and_closed.0 / told.opened.0 - 2.0).abs() < 0.01);
-    // Alone in its packet an update of 43 bytes takes 97.
-    assert!((told.at_once.0 / (first.0.ceil() * 2.0 * 97.0 * 8.0) - 1.0).abs() < 0.01);
+    // Records of 26 and 12 bytes, in packets that have 106 beside some 1,322 of them; 50 rounds end with one that is not full.
+    let each = 38.0 * (1.0 + 106.0 / 1_322.0);
+    assert!((told.changes.0 / 8.0 - first.0 * each - 50.0 * 106.0).abs() < 1e-3, "{told:?}");
+    // What rests for 30 s is told anew once in that time.
+    let again = 26.0 * (1.0 + 106.0 / 1_322.0);
+    assert!((told.anew.0 / 8.0 - first.0 * again).abs() < 1e-3, "{told:?}");
     assert_eq!(of(&WEB.replace("FORWARD", "tcp"), &demand(), &slow).replication, None);
+    let silent = text.replace("forward =", "replicate = \"none\"\nforward =");
+    assert_eq!(of(&silent, &demand(), &slow).replication, None);
+    let direct = text.replace("\"nat\"", "\"mac\"");
+    let direct = of(&direct, &Demand { life: Duration::ZERO, ..demand() }, &slow);
+    let (told, first) = (direct.replication.unwrap(), direct.limits[0].connections_per_second);
+    let each = 32.0 * (1.0 + 106.0 / 1_322.0);
+    assert!((told.changes.0 / 8.0 - first.0 * each - 50.0 * 106.0).abs() < 1e-3, "{told:?}");
 }
 
 /// A service that translates, with 4 return addresses and 8 servers that rest for a minute; `more` ends the plane's keys.
