@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lab::compare::{Comparison, Rule, Status, compare};
+use lab::compare::{Comparison, Rule, Status, compare_together};
 use lab::result::{BenchResult, read};
 
 use crate::end::{End, Failure, finish, print_json};
@@ -33,7 +33,7 @@ pub struct Args {
     /// The result in question.
     #[arg(value_name = "RESULT")]
     result: PathBuf,
-    /// How often a thing may be called different from itself, in each row.
+    /// How often a thing may be called different from itself, in any of the rows.
     #[arg(long, value_name = "PROBABILITY", default_value_t = 0.01, value_parser = probability)]
     alpha: f64,
     /// Count a difference only when its whole interval is beyond so many per cent.
@@ -73,7 +73,7 @@ fn carry_out(args: &Args) -> Result<End, Failure> {
         }
     }
     let rule = Rule { alpha: args.alpha, threshold_percent: args.threshold };
-    let comparison = compare(&baseline, &result, rule);
+    let comparison = compare_together(&baseline, &result, rule);
     if args.json {
         print_json(&comparison)?;
     } else {
@@ -137,7 +137,7 @@ fn text(comparison: &Comparison, rule: Rule, width: usize, paint: Paint) -> Stri
             Cell::coloured(status, colour),
             format!("{:.2} %", row.baseline_deviation_percent).into(),
             format!("{:.2} %", row.result_deviation_percent).into(),
-            format!("{:.4}", row.p).into(),
+            format!("{:.4}", row.p_together).into(),
             interval.unwrap_or_else(|| "-".to_owned()).into(),
             format!("{}/{}", row.runs.0, row.runs.1).into(),
         ]);
@@ -145,7 +145,8 @@ fn text(comparison: &Comparison, rule: Rule, width: usize, paint: Paint) -> Stri
     let mut out = table.render(width, paint);
     let confidence = (1.0 - rule.alpha) * 100.0;
     out.push_str(&format!(
-        "\n~: nothing proven at alpha {} in each row (not: equal). Intervals of the difference hold with {confidence} %.\n",
+        "\n~: nothing proven at alpha {} for all rows together (not: equal); p is corrected for their number (Holm). Each \
+         interval of the difference holds with {confidence} %.\n",
         rule.alpha
     ));
     if !comparison.differences.is_empty() {
@@ -167,5 +168,5 @@ fn figure(value: f64) -> String {
     }
 }
 
-/// The figures that are compared unless others are named: more rows make more false alarms.
+/// The figures that are compared unless others are named: the more rows, the clearer each difference must be.
 const USUAL: [&str; 6] = ["rate", "latency-p50", "latency-p99", "capacity", "throughput", "loss"];

@@ -7,13 +7,14 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::result::{BenchResult, Better, Metric, Weight};
-use crate::stats::rank::{compare as ranked, runs_needed, smallest_p};
+use crate::stats::family::holm;
+use crate::stats::rank::{Verdict, compare as ranked, runs_needed, smallest_p};
 use crate::stats::sample::{deviation_percent, median};
 
 /// How strict a comparison is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// Probability of calling a thing different from itself, for each row.
+    /// Probability of calling a thing different from itself: in each row, or in any of those that are judged together.
     pub alpha: f64,
     /// A difference counts when its whole interval lies beyond so many per cent of the baseline's median.
     pub threshold_percent: f64,
@@ -60,6 +61,8 @@ pub struct Row {
     pub runs: (usize, usize),
     /// How probable so clear a difference would be of a thing with itself (Mann–Whitney, two-sided).
     pub p: f64,
+    /// The same, corrected for all rows that are judged together (Holm): at or below alpha it is proven.
+    pub p_together: f64,
     /// Probability that a run of the result exceeds one of the baseline, less the opposite: −1 to 1.
     pub effect: f64,
     /// Interval of the difference in per cent of the baseline's median, at confidence 1 − alpha.
@@ -90,16 +93,25 @@ pub struct Comparison {
     pub worse: bool,
 }
 
-/// Compares a result with its baseline.
+/// Compares a result with its baseline, each row by itself: of many rows some are called different by chance.
 pub fn compare(baseline: &BenchResult, result: &BenchResult, rule: Rule) -> Comparison {
+    judged(baseline, result, rule, false)
+}
+
+/// Compares them as one question: a thing is called different from itself, in any row, as seldom as alpha says.
+pub fn compare_together(baseline: &BenchResult, result: &BenchResult, rule: Rule) -> Comparison {
+    judged(baseline, result, rule, true)
+}
+
+fn judged(baseline: &BenchResult, result: &BenchResult, rule: Rule, together: bool) -> Comparison {
     let (left, right) = (samples(baseline), samples(result));
     let differences = differences(baseline, result);
     let mut warnings = shortcomings(baseline, result);
     warnings.extend(differences.iter().map(Difference::told));
-    let mut rows = Vec::new();
+    let mut pairs = Vec::new();
     for sample in &left {
         match right.iter().find(|other| other.is_like(sample)) {
-            Some(other) => rows.push(row(sample, other, rule)),
+            Some(other) => pairs.push((sample, other)),
             None => warnings.push(format!(
                 "{} of `{}` is only in the baseline",
                 sample.metric.name, sample.test
@@ -109,8 +121,9 @@ pub fn compare(baseline: &BenchResult, result: &BenchResult, rule: Rule) -> Comp
     for sample in right.iter().filter(|sample| !left.iter().any(|other| other.is_like(sample))) {
         warnings.push(format!("{} of `{}` is only in the result", sample.metric.name, sample.test));
     }
+    let (rows, alone) = rows(&pairs, rule, together);
     if rows.iter().any(|row| row.status == Status::TooFewRuns) {
-        let needed = runs_needed(rule.alpha);
+        let needed = runs_needed(alone);
         warnings.push(format!(
             "at alpha {} each side needs {needed} runs so that anything can be proven: use --repeat {}",
             rule.alpha,
@@ -153,21 +166,51 @@ fn samples(of: &BenchResult) -> Vec<Sample<'_>> {
     out
 }
 
-fn row(left: &Sample<'_>, right: &Sample<'_>, rule: Rule) -> Row {
+/// A figure of both sides.
+type Pair<'a> = (&'a Sample<'a>, &'a Sample<'a>);
+
+/// The rows, and the alpha at which one of them alone is proven while no other is.
+fn rows(pairs: &[Pair<'_>], rule: Rule, together: bool) -> (Vec<Row>, f64) {
+    let verdict = |(left, right): &Pair<'_>| ranked(&left.values, &right.values, rule.alpha);
+    let verdicts: Vec<Verdict> = pairs.iter().map(verdict).collect();
+    // What so few runs can never prove is no further chance of being wrong.
+    let asked: Vec<usize> =
+        (0..pairs.len()).filter(|at| together && smallest_of(pairs[*at]) <= rule.alpha).collect();
+    let mut ps: Vec<f64> = verdicts.iter().map(|verdict| verdict.p).collect();
+    let corrected = holm(&asked.iter().map(|at| ps[*at]).collect::<Vec<_>>());
+    asked.iter().zip(corrected).for_each(|(at, p)| ps[*at] = p);
+    let alone = rule.alpha / asked.len().max(1) as f64;
+    let each = pairs.iter().zip(verdicts).zip(ps);
+    (each.map(|((pair, verdict), p)| row(*pair, (verdict, p), rule, alone)).collect(), alone)
+}
+
+fn smallest_of((left, right): Pair<'_>) -> f64 {
+    smallest_p(left.values.len(), right.values.len())
+}
+
+/// `p`: the verdict's, corrected for the rows that are asked together; `alone`: at which one of them is proven alone.
+fn row((left, right): Pair<'_>, (verdict, p): (Verdict, f64), rule: Rule, alone: f64) -> Row {
     let (baseline, result) = (median(&left.values), median(&right.values));
     let percent = |value: f64| value / baseline.abs() * 100.0;
-    let verdict = ranked(&left.values, &right.values, rule.alpha);
     let known = baseline != 0.0;
-    let interval =
-        verdict.interval.filter(|_| known).map(|(low, high)| (percent(low), percent(high)));
-    let few = smallest_p(left.values.len(), right.values.len()) > rule.alpha;
-    let beyond = match interval {
+    let told = |interval: Option<(f64, f64)>| {
+        interval.filter(|_| known).map(|(low, high)| (percent(low), percent(high)))
+    };
+    let interval = told(verdict.interval);
+    let few = smallest_of((left, right)) > alone && p > rule.alpha;
+    // All intervals together hold as surely as one would.
+    let wide = if rule.threshold_percent > 0.0 && alone < rule.alpha {
+        told(ranked(&left.values, &right.values, alone).interval)
+    } else {
+        interval
+    };
+    let beyond = match wide {
         Some((low, high)) => low > rule.threshold_percent || high < -rule.threshold_percent,
         None => rule.threshold_percent <= 0.0,
     };
     let status = match left.metric.better {
         _ if few => Status::TooFewRuns,
-        _ if verdict.p > rule.alpha || !beyond => Status::Unproven,
+        _ if p > rule.alpha || !beyond => Status::Unproven,
         Better::Neither => Status::Differs,
         Better::More if verdict.shift > 0.0 => Status::Better,
         Better::Less if verdict.shift < 0.0 => Status::Better,
@@ -185,6 +228,7 @@ fn row(left: &Sample<'_>, right: &Sample<'_>, rule: Rule) -> Row {
         result_deviation_percent: deviation_percent(&right.values),
         runs: (left.values.len(), right.values.len()),
         p: verdict.p,
+        p_together: p,
         effect: verdict.effect,
         interval_percent: interval,
     }

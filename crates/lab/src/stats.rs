@@ -2,6 +2,7 @@
 //!
 //! It knows nothing of what was measured.
 
+pub mod family;
 pub mod interval;
 pub mod normal;
 pub mod rank;

@@ -67,6 +67,90 @@ fn a_thing_seldom_differs_from_itself() {
     assert!(cried <= 20, "{cried} of 1,000 false alarms at alpha 0.01");
 }
 
+/// What the command judges: three figures at each of two rates, ten interleaved pairs. In a run its figures waver together
+/// by half of their noise, which is 1 %. `change` is what becomes of the first of them.
+fn whole(noise: &mut Noise, change: f64) -> (BenchResult, BenchResult) {
+    let figures =
+        [("rate", Better::More), ("latency-p50", Better::Less), ("latency-p99", Better::Less)];
+    let mut sides = [1.0, change].map(|_| result(Better::More, &[]));
+    for repeat in 1..=10 {
+        for (side, change) in sides.iter_mut().zip([1.0, change]) {
+            for step in 1..=2 {
+                let shared = noise.normal();
+                let metrics = figures.map(|(name, better)| {
+                    let first = step == 1 && name == "rate";
+                    let wavers = (shared + noise.normal()) / 2_f64.sqrt();
+                    let value = 1_000.0 * if first { change } else { 1.0 } * (1.0 + 0.01 * wavers);
+                    Metric::new(name, "unit", better, value)
+                });
+                let (test, metrics) = (format!("{step} requests/s"), metrics.into());
+                side.runs.push(Run { test, repeat, complete: true, metrics, ..Run::default() });
+            }
+        }
+    }
+    let [left, right] = sides;
+    (left, right)
+}
+
+#[test]
+fn the_whole_command_seldom_finds_a_thing_different_from_itself() {
+    let mut noise = Noise(4);
+    let (mut cried, mut would) = (0, 0);
+    for _ in 0..1_000 {
+        let (left, right) = whole(&mut noise, 1.0);
+        let found = compare_together(&left, &right, RULE);
+        assert_eq!(found.rows.len(), 6);
+        cried += u32::from(found.rows.iter().any(|row| row.status != Status::Unproven));
+        would += u32::from(found.rows.iter().any(|row| row.p <= RULE.alpha));
+    }
+    println!(
+        "of 1,000 comparisons of a thing with itself {cried} find a difference; each row by itself {would}"
+    );
+    assert!(cried <= 20, "{cried} of 1,000 false alarms at alpha 0.01");
+    assert!(would > 20, "{would}: the correction is needed");
+}
+
+#[test]
+fn the_whole_command_finds_planted_regressions_of_three_per_cent_in_one_row() {
+    let mut noise = Noise(5);
+    let found = (0..300)
+        .filter(|_| {
+            let (left, right) = whole(&mut noise, 0.97);
+            compare_together(&left, &right, RULE).rows[0].status == Status::Worse
+        })
+        .count();
+    println!("of 300 regressions of 3 % in one of six rows {found} are found");
+    assert!(found >= 270, "{found} of 300");
+}
+
+#[test]
+fn rows_that_are_judged_together_need_more_runs_each() {
+    let of = |values: &[f64]| {
+        let mut all = result(Better::More, values);
+        let more = |run: &Run| Run { test: "u".to_owned(), ..run.clone() };
+        let other: Vec<Run> = all.runs.iter().map(more).collect();
+        all.runs.extend(other);
+        all
+    };
+    // Five runs of each side can come to 0.0079 at least: enough for one row, and for none of two.
+    let (low, high) = ([1.0, 2.0, 3.0, 4.0, 5.0], [6.0, 7.0, 8.0, 9.0, 10.0]);
+    let found = compare_together(&of(&low), &of(&high), RULE);
+    assert!(found.rows.iter().all(|row| row.status == Status::TooFewRuns), "{found:?}");
+    assert!(found.warnings[0].contains("needs 6 runs"), "{:?}", found.warnings);
+    let alone = compare(&of(&low), &of(&high), RULE);
+    assert!(alone.rows.iter().all(|row| row.status == Status::Better), "{alone:?}");
+    // What a test with too few runs says does not count against the others.
+    let mut left = result(Better::More, &low);
+    let mut right = result(Better::More, &high);
+    for side in [&mut left, &mut right] {
+        let (test, metrics) = ("few".to_owned(), side.runs[0].metrics.clone());
+        side.runs.push(Run { test, repeat: 1, complete: true, metrics, ..Run::default() });
+    }
+    let found = compare_together(&left, &right, RULE);
+    let statuses: Vec<Status> = found.rows.iter().map(|row| row.status).collect();
+    assert_eq!(statuses, [Status::Better, Status::TooFewRuns]);
+}
+
 #[test]
 fn intervals_hold_the_planted_difference() {
     let mut noise = Noise(3);
