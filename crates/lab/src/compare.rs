@@ -206,14 +206,17 @@ fn row((left, right): Pair<'_>, (verdict, p): (Verdict, f64), rule: Rule, alone:
     };
     let beyond = match wide {
         Some((low, high)) => low > rule.threshold_percent || high < -rule.threshold_percent,
-        None => rule.threshold_percent <= 0.0,
+        // Of nothing, whatever is proven is more than any share.
+        None => rule.threshold_percent <= 0.0 || !known,
     };
+    // Most pairs may be equal: then the others tell the direction.
+    let grows = if verdict.shift == 0.0 { verdict.effect } else { verdict.shift };
     let status = match left.metric.better {
         _ if few => Status::TooFewRuns,
         _ if p > rule.alpha || !beyond => Status::Unproven,
         Better::Neither => Status::Differs,
-        Better::More if verdict.shift > 0.0 => Status::Better,
-        Better::Less if verdict.shift < 0.0 => Status::Better,
+        Better::More if grows > 0.0 => Status::Better,
+        Better::Less if grows < 0.0 => Status::Better,
         Better::More | Better::Less => Status::Worse,
     };
     Row {
@@ -269,8 +272,8 @@ fn differences(baseline: &BenchResult, result: &BenchResult) -> Vec<Difference> 
         hold(&format!("setting `{name}`"), left.settings.get(name), right.settings.get(name));
     }
     // A kernel may not tell one that another does: that is no difference.
-    for (name, value) in &left.sysctls {
-        if let Some(other) = right.sysctls.get(name) {
+    for (name, value) in left.topology.iter().chain(&left.sysctls) {
+        if let Some(other) = right.topology.get(name).or_else(|| right.sysctls.get(name)) {
             hold(name, Some(value), Some(other));
         }
     }

@@ -266,3 +266,26 @@ fn a_baseline_of_zero_has_no_per_cent() {
     assert_eq!(found.rows[0].difference_percent, None);
     assert_eq!(found.rows[0].status, Status::Worse);
 }
+
+#[test]
+fn a_baseline_of_nothing_has_a_direction() {
+    let some = |many: usize, all: usize| -> Vec<f64> {
+        (0..all).map(|at| if at < many { 5.0 } else { 0.0 }).collect()
+    };
+    let status = |left: &[f64], right: &[f64], threshold_percent: f64| {
+        let rule = Rule { threshold_percent, ..RULE };
+        compare(&result(Better::Less, left), &result(Better::Less, right), rule).rows[0].status
+    };
+    assert_eq!(
+        status(&some(0, 10), &some(10, 10), 2.0),
+        Status::Worse,
+        "of 0 any loss is more than 2 %"
+    );
+    assert_eq!(
+        status(&some(7, 16), &some(0, 16), 0.0),
+        Status::Better,
+        "fewer runs lose something"
+    );
+    assert_eq!(status(&some(0, 16), &some(7, 16), 0.0), Status::Worse);
+    assert_eq!(status(&some(0, 10), &some(0, 10), 0.0), Status::Unproven);
+}

@@ -224,7 +224,8 @@ mod tests {
     #[test]
     fn segments_that_were_sent_again_are_the_senders() {
         let (carrier, way) = (Carrier::Tcp, Way::To);
-        let ask = Ask { version: VERSION, carrier, way, message: 1, buffer: None, millis: 1 };
+        let ask =
+            Ask { version: VERSION, carrier, way, message: 1, buffer: None, millis: 1, rate: None };
         let sent = Seen { retransmitted: Some(7), ..Seen::default() };
         let received = Seen { retransmitted: Some(1), ..Seen::default() };
         let metrics = metrics(&ask, &Run { sent, received });
