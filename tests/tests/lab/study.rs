@@ -110,26 +110,26 @@ fn two_balancers_tells_a_planted_buffer_delay_and_fault() {
 #[test]
 fn nat_capacity_tells_planted_ports_and_closing_times() {
     let quick = ["addresses=1", "span=200ms", "rules=1", "periods=2"];
-    let of = |ports: &str, closing: &str| {
-        study("nat-capacity", &[&quick[..], &[ports, closing]].concat(), &[])
+    let of = |ports: &str, closing: &str, rounds: &str| {
+        study("nat-capacity", &[&quick[..], &[ports, closing, rounds]].concat(), &[])
     };
-    let Some(report) = of("ports=520", "closing=2s") else { return };
+    let Some(report) = of("ports=520", "closing=2s", "rounds=3") else { return };
     let (few, forecast) = beside(&report, "connections a second, 1 return address, 2 s");
     assert_eq!(forecast, Some(260.0), "{report:#}");
     // It cannot be more than the ports allow; a busy machine carries less.
     assert!(few <= 260.0 * 1.1 && few > 50.0, "{few} a second");
     let methods = report["sections"][2]["table"]["rows"].as_array().unwrap();
     assert!(methods.len() == 3 && methods.iter().all(|row| row[1] == 3.0), "three turns each");
-    let report = of("ports=1040", "closing=2s").unwrap();
+    let report = of("ports=1040", "closing=2s", "rounds=1").unwrap();
     let (many, forecast) = beside(&report, "connections a second, 1 return address, 2 s");
     assert_eq!(forecast, Some(520.0));
     assert!(many > few * 1.4, "twice the ports: {few} and {many} a second");
-    let report = of("ports=1040", "closing=4s").unwrap();
+    let report = of("ports=1040", "closing=4s", "rounds=1").unwrap();
     let (slow, forecast) = beside(&report, "connections a second, 1 return address, 4 s");
     assert_eq!(forecast, Some(260.0));
     assert!(slow < many * 0.7, "twice the rest: {many} and {slow} a second");
     // Fewer are tried than the ports allow: nothing can be said of the ports.
-    let few = [&quick[..], &["ports=520", "closing=1s", "offered=40"]].concat();
+    let few = [&quick[..], &["ports=520", "closing=1s", "offered=40", "rounds=1"]].concat();
     let report = study("nat-capacity", &few, &[]).unwrap();
     assert_eq!(holds(&report, "Ports limit the rate as forecast"), None, "{report:#}");
 }
