@@ -81,7 +81,7 @@ impl Thread {
                 self.engine.stop(time);
             }
             self.engine.tick(time);
-            self.act();
+            let acted = self.act();
             if time >= publish_at {
                 self.publish();
                 publish_at = time + PUBLISH_EVERY;
@@ -97,7 +97,7 @@ impl Thread {
                 false => time,
             };
             self.poller.wait(until, &mut ready)?;
-            if until <= time && due > time && ready.is_empty() && self.outgoing.is_empty() {
+            if until <= time && due > time && !acted && ready.is_empty() {
                 self.looked += nanos(now().since(time)).min(SPIN);
             }
             for event in &ready {
@@ -119,15 +119,17 @@ impl Thread {
         shared.clone_from(self.engine.tally());
     }
 
-    /// Carries out what the engine says. An open loop sends only so much at a time, and looks for answers again.
-    fn act(&mut self) {
-        let mut left = AT_ONCE;
+    /// Carries out what the engine says; whether that was anything. An open loop sends only so much at a time, and looks for
+    /// answers again.
+    fn act(&mut self) -> bool {
+        let (mut left, mut acted) = (AT_ONCE, false);
         loop {
             while let Some(action) = self.engine.action() {
                 self.carry_out(action);
+                acted = true;
             }
             if left == 0 || !self.send_next() {
-                return;
+                return acted || left < AT_ONCE;
             }
             left -= 1;
         }
