@@ -33,7 +33,7 @@ fn result(better: Better, values: &[f64]) -> BenchResult {
     result
 }
 
-/// Ten interleaved pairs under noise of 1 % and a drift that both share; the second of each is changed.
+/// Ten pairs under noise of 1 %; the second of each is changed.
 fn pairs(noise: &mut Noise, change: f64) -> (BenchResult, BenchResult) {
     let (mut left, mut right) = (Vec::new(), Vec::new());
     for _ in 0..10 {
