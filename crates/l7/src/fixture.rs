@@ -128,6 +128,7 @@ fn service() -> Service {
             connection_bytes: 64 << 10,
         },
         socket: SocketOptions::default(),
+        trust: Default::default(),
         forwarded: Forwarded { x_forwarded: Fanout::Append, forwarded: Fanout::Keep, via: true },
         tls: None,
         rules: Vec::new(),

@@ -144,6 +144,7 @@ pub fn read<N: Net>(
         client: caller.peer,
         local: caller.local,
         scheme: if client.is_sealed() { "https" } else { "http" },
+        trusted: service.trust.contains(caller.peer.ip()),
         x_forwarded: treatment(service.forwarded.x_forwarded),
         forwarded: treatment(service.forwarded.forwarded),
         via: service.forwarded.via.then_some(worker.options.node.as_str()),

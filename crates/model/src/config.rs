@@ -21,6 +21,7 @@ pub mod load;
 pub mod matching;
 pub mod mptcp;
 pub mod names;
+pub mod network_set;
 pub mod objective;
 pub mod operate;
 pub mod packets;
@@ -83,6 +84,7 @@ pub use mptcp::{Endpoint, Mptcp, Purpose};
 pub use names::{
     NameFallback, NamePolicy, NameServer, NameSource, Named, NamedAddress, Region, Zone,
 };
+pub use network_set::NetworkSet;
 pub use objective::Objective;
 pub use operate::{
     Control, Discovery, HistoryKeep, Hook, Place, Records, Remote, Scheduled, WriteBack,

@@ -21,10 +21,52 @@ fn passed(service: &str, fields: &str) -> (Message, Message) {
     (recorder.take().requests.remove(0), answer)
 }
 
+/// The tests' clients are proxies in front of it.
+const TRUSTED: &str = "trust = [\"127.0.0.0/8\"]\n";
+
 #[test]
-fn by_default_the_client_is_named_and_what_came_is_kept() {
-    let fields = "X-Forwarded-For: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\nVia: 1.0 edge\r\n";
-    let (got, answer) = passed("", fields);
+fn by_default_no_client_is_believed_about_earlier_hops() {
+    let fields = "X-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n\
+                  X-Forwarded-Host: evil.example\r\nX-Forwarded-Port: 1\r\n\
+                  Forwarded: for=192.0.2.1\r\nX-Real-IP: 192.0.2.1\r\nVia: 1.0 edge\r\n";
+    for service in
+        ["", "forwarded = { x-forwarded = \"keep\" }", "trust = [\"10.0.0.0/8\", \"::/0\"]"]
+    {
+        let (got, _) = passed(service, fields);
+        assert_eq!(got.field("x-forwarded-for").as_deref(), Some("127.0.0.1"), "{service}");
+        assert_eq!(got.field("x-forwarded-proto").as_deref(), Some("http"), "{service}");
+        assert_eq!(got.field("x-real-ip").as_deref(), Some("127.0.0.1"), "{service}");
+        assert_eq!(
+            got.field("forwarded").as_deref(),
+            Some("for=127.0.0.1;proto=http"),
+            "{service}"
+        );
+        assert_eq!((got.field("x-forwarded-host"), got.field("x-forwarded-port")), (None, None));
+        assert_eq!(got.field("via").as_deref(), Some("1.0 edge, 1.1 steelyard"));
+    }
+    let (got, _) = passed("", "X-Other: 1\r\n");
+    assert_eq!((got.field("x-real-ip"), got.field("forwarded")), (None, None), "none came");
+}
+
+#[test]
+fn a_rule_that_asks_for_the_scheme_sees_ours() {
+    let rule = "rule = [{ when = { header = \"x-forwarded-proto: http\" }, answer = 418 }]\n";
+    for (trust, status) in [("", 418), (TRUSTED, 200)] {
+        let recorder = Recorder::start();
+        let setup = Setup::http(&[recorder.address()]).service(&format!("{trust}{rule}"));
+        let balancer = Balancer::start(&setup);
+        let mut client = balancer.client();
+        client.send("GET / HTTP/1.1\r\nHost: shop.example\r\nX-Forwarded-Proto: https\r\n\r\n");
+        assert_eq!(client.answer().status(), status, "{trust}");
+    }
+}
+
+#[test]
+fn a_trusted_proxy_is_named_and_what_came_is_kept() {
+    let fields = "X-Forwarded-For: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\nVia: 1.0 edge\r\n\
+                  X-Real-IP: 192.0.2.1\r\n";
+    let (got, answer) = passed(TRUSTED, fields);
+    assert_eq!(got.field("x-real-ip").as_deref(), Some("192.0.2.1"));
     assert_eq!(got.start, "GET /x?y=1 HTTP/1.1");
     assert_eq!(got.field("host").as_deref(), Some("shop.example"));
     assert_eq!(got.field("x-forwarded-for").as_deref(), Some("192.0.2.1, 127.0.0.1"));
@@ -45,7 +87,7 @@ fn each_treatment_does_what_it_says() {
     ];
     for (treatment, x_forwarded_for, forwarded) in rows {
         let service = format!(
-            "forwarded = {{ x-forwarded = \"{treatment}\", forwarded = \"{treatment}\", via = false }}"
+            "{TRUSTED}forwarded = {{ x-forwarded = \"{treatment}\", forwarded = \"{treatment}\", via = false }}"
         );
         let (got, answer) = passed(&service, came);
         assert_eq!(got.field("x-forwarded-for").as_deref(), x_forwarded_for, "{treatment}");

@@ -33,6 +33,7 @@ use super::checked::{
     Initial, Limits, Pool, PoolLimits, PoolTimeouts, Server, Service, ServiceTimeouts, Weight,
 };
 use super::forward::Forward;
+use super::network_set::NetworkSet;
 use super::operate::Control;
 use super::resolve::Effective;
 use super::section::Section;
@@ -160,6 +161,7 @@ fn service(section: &Section) -> Service {
             connection_bytes: limit.number("connection-bytes"),
         }),
         socket: inner(section, "socket", socket),
+        trust: NetworkSet::new(section.prefixes("trust")),
         forwarded: inner(section, "forwarded", |forwarded| Forwarded {
             x_forwarded: fanout(forwarded.text("x-forwarded")),
             forwarded: fanout(forwarded.text("forwarded")),

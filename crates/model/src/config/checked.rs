@@ -17,6 +17,7 @@ use super::balance::{Balance, HashOn, Judge, Priority};
 use super::forward::Forward;
 use super::heartbeat::Heartbeat;
 use super::names::{NameServer, Named, Zone};
+use super::network_set::NetworkSet;
 use super::objective::Objective;
 pub use super::operate::Admin;
 use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
@@ -150,6 +151,8 @@ pub struct Service {
     pub limit: Limits,
     /// Listener and client socket settings.
     pub socket: SocketOptions,
+    /// Proxies in front whose forwarding fields are believed.
+    pub trust: NetworkSet,
     /// Which headers tell the server about the client (`http`).
     pub forwarded: Forwarded,
     /// What it has where packets are forwarded.

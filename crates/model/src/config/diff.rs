@@ -155,6 +155,7 @@ keys! {
     Timeout = "timeout" => timeout,
     Limit = "limit" => limit,
     Socket = "socket" => socket,
+    Trust = "trust" => trust,
     Forwarded = "forwarded" => forwarded,
     Packets = "packets" => packets,
     Tls = "tls" => tls,

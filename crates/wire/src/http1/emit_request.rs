@@ -4,7 +4,7 @@
 
 use super::bits::Marks;
 use super::facts::offset;
-use super::forwarded::{self, passes};
+use super::forwarded::{self, Treatments, passes};
 use super::name::{Field, classify};
 use super::number;
 use super::request::{BodyKind, Request};
@@ -23,7 +23,9 @@ pub struct RequestEdits<'a> {
     pub local: SocketAddr,
     /// `http` or `https`, as the client came.
     pub scheme: &'a str,
-    /// X-Forwarded-For, -Proto and every other `X-Forwarded-` field.
+    /// Whether what the sender says of earlier hops is believed; else none of it passes.
+    pub trusted: bool,
+    /// X-Forwarded-For, -Proto, every other `X-Forwarded-` field, and X-Real-IP.
     pub x_forwarded: Treatment,
     /// Forwarded (RFC 7239).
     pub forwarded: Treatment,
@@ -66,9 +68,13 @@ pub fn emit_request(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) 
     if request.rewrites_host {
         host(request, edits, out);
     }
+    let mut treatments = Treatments { x_forwarded: edits.x_forwarded, forwarded: edits.forwarded };
+    if !edits.trusted {
+        treatments = treatments.of_untrusted(request);
+    }
     let mut skipped = request.dropped;
     for at in request.conditional.iter() {
-        if !stays(request, edits, at) {
+        if !stays(request, treatments, at) {
             skipped.set(at);
         }
     }
@@ -93,8 +99,8 @@ pub fn emit_request(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) 
         out.extend_from_slice(b"Expect: 100-continue\r\n");
     }
     connection(request, edits, out);
-    forwarded::x_forwarded(request, edits.x_forwarded, edits.client, edits.scheme, out);
-    forwarded::forwarded(request, edits.forwarded, edits.client, edits.scheme, out);
+    forwarded::x_forwarded(request, treatments.x_forwarded, edits.client, edits.scheme, out);
+    forwarded::forwarded(request, treatments.forwarded, edits.client, edits.scheme, out);
     if let Some(name) = edits.via {
         for part in ["Via: ", request.received, " ", name, "\r\n"] {
             out.extend_from_slice(part.as_bytes());
@@ -153,11 +159,11 @@ fn host(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
-fn stays(request: &Request, edits: &RequestEdits, at: usize) -> bool {
+fn stays(request: &Request, treatments: Treatments, at: usize) -> bool {
     let Some(header) = request.headers.get(at) else { return false };
     match classify(header.name.as_bytes()) {
         Field::Trailer => request.body == BodyKind::Chunked,
-        field => passes(field, edits.x_forwarded, edits.forwarded),
+        field => passes(field, treatments),
     }
 }
 

@@ -87,7 +87,8 @@ impl<'b> Facts<'b> {
             Field::Forwarded
             | Field::XForwardedFor
             | Field::XForwardedProto
-            | Field::XForwardedOther => return self.decide_later(at),
+            | Field::XForwardedOther
+            | Field::XRealIp => return self.decide_later(at),
             Field::Other | Field::Via => return Ok(()),
         }
         self.dropped.set(at);

@@ -1,7 +1,7 @@
-//! Forwarding fields of a request: X-Forwarded-For, X-Forwarded-Proto, Forwarded (RFC 7239).
+//! Forwarding fields of a request: X-Forwarded-*, X-Real-IP, Forwarded (RFC 7239).
 //!
-//! It writes; which existing lines stay is answered here too, since the two belong together. It does not judge what a
-//! client wrote into them: `Append` trusts it, `Replace` does not.
+//! It writes; which existing lines stay is answered here too, since the two belong together. Whether the sender is
+//! trusted the caller knows; what an untrusted one wrote never passes. It does not walk back through several hops.
 
 use super::name::{Field, classify};
 use super::number;
@@ -12,9 +12,10 @@ use std::net::{IpAddr, SocketAddr};
 /// What happens to forwarding fields of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
-    /// They pass as they are; nothing is added.
+    /// They pass as they are; nothing is added. Of a client that is not trusted: replaced where any came.
     Keep,
-    /// The client is added at the end of the list that came, which becomes one line.
+    /// The client is added at the end of the list that came, which becomes one line. Of a client that is not trusted:
+    /// replaced.
     Append,
     /// What came is dropped; the client alone is told.
     Replace,
@@ -22,13 +23,46 @@ pub enum Treatment {
     Remove,
 }
 
+/// What happens to the fields of one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Treatments {
+    /// X-Forwarded-* and X-Real-IP.
+    pub(crate) x_forwarded: Treatment,
+    /// Forwarded.
+    pub(crate) forwarded: Treatment,
+}
+
+impl Treatments {
+    /// The same for a sender that is not trusted: nothing that it wrote is kept.
+    pub(crate) fn of_untrusted(self, request: &Request) -> Treatments {
+        let came =
+            |own: fn(Field) -> bool| request.conditional.iter().any(|at| own(kind(request, at)));
+        let replaced = |treatment, own| match treatment {
+            Treatment::Append => Treatment::Replace,
+            Treatment::Keep if came(own) => Treatment::Replace,
+            Treatment::Keep => Treatment::Remove,
+            other => other,
+        };
+        Treatments {
+            x_forwarded: replaced(self.x_forwarded, is_x_forwarded),
+            forwarded: replaced(self.forwarded, |field| field == Field::Forwarded),
+        }
+    }
+}
+
+fn is_x_forwarded(field: Field) -> bool {
+    use Field::{XForwardedFor, XForwardedOther, XForwardedProto, XRealIp};
+    matches!(field, XForwardedFor | XForwardedOther | XForwardedProto | XRealIp)
+}
+
 /// Whether the line of a field passes as it is.
-pub(crate) fn passes(field: Field, x_forwarded: Treatment, forwarded: Treatment) -> bool {
+pub(crate) fn passes(field: Field, treatments: Treatments) -> bool {
+    let Treatments { x_forwarded, forwarded } = treatments;
     match field {
         // Append joins the lists into a line of its own.
         Field::XForwardedFor => x_forwarded == Treatment::Keep,
-        // Append keeps what an earlier proxy told of the scheme.
-        Field::XForwardedProto | Field::XForwardedOther => {
+        // Append keeps what an earlier proxy told of the scheme and the rest.
+        Field::XForwardedProto | Field::XForwardedOther | Field::XRealIp => {
             matches!(x_forwarded, Treatment::Keep | Treatment::Append)
         }
         Field::Forwarded => forwarded == Treatment::Keep,
@@ -36,7 +70,7 @@ pub(crate) fn passes(field: Field, x_forwarded: Treatment, forwarded: Treatment)
     }
 }
 
-/// Appends X-Forwarded-For and -Proto.
+/// Appends X-Forwarded-For and -Proto, and X-Real-IP where one is replaced.
 pub(crate) fn x_forwarded(
     request: &Request,
     treatment: Treatment,
@@ -59,6 +93,12 @@ pub(crate) fn x_forwarded(
     if !has_proto {
         out.extend_from_slice(b"X-Forwarded-Proto: ");
         out.extend_from_slice(scheme.as_bytes());
+        out.extend_from_slice(b"\r\n");
+    }
+    let had_real_ip = || request.conditional.iter().any(|at| kind(request, at) == Field::XRealIp);
+    if treatment == Treatment::Replace && had_real_ip() {
+        out.extend_from_slice(b"X-Real-IP: ");
+        number::address(client.ip(), out);
         out.extend_from_slice(b"\r\n");
     }
 }

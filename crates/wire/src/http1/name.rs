@@ -24,6 +24,8 @@ pub(crate) enum Field {
     XForwardedProto,
     /// Any other name that begins with `x-forwarded-`.
     XForwardedOther,
+    /// `x-real-ip`: the client's address as nginx's users name it.
+    XRealIp,
     /// A protected name with `_` in place of `-`.
     Alias,
 }
@@ -32,9 +34,9 @@ impl Field {
     /// Whether a Connection list may never remove it: framing, Host and what tells of the way so far.
     pub(crate) fn is_protected(self) -> bool {
         use Field::{Alias, ContentLength, Expect, Forwarded, Host, TransferEncoding, Via};
-        use Field::{XForwardedFor, XForwardedOther, XForwardedProto};
+        use Field::{XForwardedFor, XForwardedOther, XForwardedProto, XRealIp};
         matches!(self, Alias | ContentLength | Expect | Forwarded | Host | TransferEncoding | Via)
-            || matches!(self, XForwardedFor | XForwardedOther | XForwardedProto)
+            || matches!(self, XForwardedFor | XForwardedOther | XForwardedProto | XRealIp)
     }
 }
 
@@ -50,6 +52,7 @@ pub(crate) fn classify(name: &[u8]) -> Field {
         (7, b't') => plain(name, b"trailer", Field::Trailer),
         (7, b'u') => plain(name, b"upgrade", Field::Upgrade),
         (9, b'f') => plain(name, b"forwarded", Field::Forwarded),
+        (9, b'x') => aliased(name, b"x-real-ip", Field::XRealIp),
         (10, b'c') => plain(name, b"connection", Field::Connection),
         (10, b'k') => plain(name, b"keep-alive", Field::KeepAlive),
         (14, b'c') => aliased(name, b"content-length", Field::ContentLength),
@@ -103,7 +106,7 @@ mod tests {
 
     #[test]
     fn names_are_known_in_any_case() {
-        let rows: [(&str, Field); 22] = [
+        let rows: [(&str, Field); 24] = [
             ("te", Field::Te),
             ("VIA", Field::Via),
             ("Host", Field::Host),
@@ -123,6 +126,8 @@ mod tests {
             ("x-forwarded-proto", Field::XForwardedProto),
             ("X-Forwarded-Host", Field::XForwardedOther),
             ("X_Forwarded-For", Field::Alias),
+            ("x-real-IP", Field::XRealIp),
+            ("X_Real_IP", Field::Alias),
             ("User-Agent", Field::Other),
             ("Content-Length2", Field::Other),
             ("", Field::Other),

@@ -23,6 +23,7 @@ pub fn request_edits() -> RequestEdits<'static> {
         client: "192.0.2.7:5555".parse().unwrap(),
         local: "192.0.2.1:80".parse().unwrap(),
         scheme: "http",
+        trusted: true,
         x_forwarded: Treatment::Append,
         forwarded: Treatment::Keep,
         via: Some("steelyard"),

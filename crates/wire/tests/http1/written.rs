@@ -59,12 +59,53 @@ fn forwarding_fields_are_treated_as_told() {
     }
 }
 
+/// Every treatment: of what an untrusted sender wrote not one byte passes, whatever field it stood in.
+#[test]
+fn what_an_untrusted_sender_says_of_earlier_hops_never_passes() {
+    const FIELDS: [&str; 9] = [
+        "X-Forwarded-For: evil.1",
+        "x-forwarded-proto: evil.2",
+        "X-Forwarded-Host: evil.3",
+        "X-Forwarded-Port: evil.4",
+        "X-FORWARDED-Prefix: evil.5",
+        "X-Forwarded-Ssl: evil.6",
+        "Forwarded: for=evil.7",
+        "X-Real-IP: evil.8",
+        "x-forwarded-for: evil.9",
+    ];
+    let ours_x = "X-Forwarded-For: 2001:db8::7\r\nX-Forwarded-Proto: http\r\n";
+    let ours_ip = "X-Real-IP: 2001:db8::7\r\n";
+    let ours_forwarded = "Forwarded: for=\"[2001:db8::7]\";proto=http\r\n";
+    let all = format!("GET / HTTP/1.1\r\nHost: h\r\n{}\r\n\r\n", FIELDS.join("\r\n"));
+    let none = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+    for (treatment, came, wanted) in [
+        (Treatment::Keep, all.as_str(), [ours_x, ours_ip, ours_forwarded].concat()),
+        (Treatment::Append, &all, [ours_x, ours_ip, ours_forwarded].concat()),
+        (Treatment::Replace, &all, [ours_x, ours_ip, ours_forwarded].concat()),
+        (Treatment::Remove, &all, String::new()),
+        (Treatment::Keep, none, String::new()),
+        (Treatment::Append, none, [ours_x, ours_forwarded].concat()),
+    ] {
+        let edits = RequestEdits {
+            client: "[2001:db8::7]:5555".parse().unwrap(),
+            trusted: false,
+            x_forwarded: treatment,
+            forwarded: treatment,
+            via: None,
+            ..request_edits()
+        };
+        let wanted = format!("GET / HTTP/1.1\r\nHost: h\r\n{wanted}\r\n");
+        assert_eq!(request(came, &edits), wanted, "{treatment:?}");
+    }
+}
+
 #[test]
 fn an_ipv4_client_on_an_ipv6_socket_is_told_as_ipv4() {
     let edits = RequestEdits {
         client: "[::ffff:192.0.2.7]:5555".parse().unwrap(),
         local: "[2001:db8::1]:8080".parse().unwrap(),
         scheme: "https",
+        trusted: true,
         x_forwarded: Treatment::Replace,
         forwarded: Treatment::Replace,
         via: None,

@@ -66,6 +66,7 @@ pub static GLOBAL: Table = Table {
             Fallback::Inner,
             "Default socket settings of services and pools.",
         ),
+        service::TRUST,
         Key::new(
             "sample",
             Kind::count_or(1, 1_000_000, "off"),

@@ -53,6 +53,7 @@ pub static SERVICE: Table = Table {
         )
         .inherited()
         .proxy(),
+        TRUST.inherited().proxy(),
         Key::new(
             "forwarded",
             Kind::table(&FORWARDED),
@@ -149,13 +150,15 @@ static FORWARDED: Table = Table {
             "x-forwarded",
             Kind::Words(TREATMENTS),
             Fallback::word("append"),
-            "X-Forwarded-For and X-Forwarded-Proto: passed as they came, appended to, replaced by ours, or removed.",
+            "X-Forwarded-For and X-Forwarded-Proto: passed as they came, appended to, replaced by ours, or removed. Other \
+             `X-Forwarded-` fields and X-Real-IP pass with `keep` and `append`. What a client sends that is not in `trust` \
+             never passes: `keep` and `append` then replace it, X-Real-IP too.",
         ),
         Key::new(
             "forwarded",
             Kind::Words(TREATMENTS),
             Fallback::word("keep"),
-            "Forwarded (RFC 7239): likewise.",
+            "Forwarded (RFC 7239): likewise. With `keep` nothing is added where none came.",
         ),
         Key::new("via", Kind::Flag, Fallback::Is(Value::Flag(true)), "Add Via (RFC 9110 §7.6.3)."),
     ],
@@ -163,6 +166,15 @@ static FORWARDED: Table = Table {
 
 const TREATMENTS: &[Word] =
     &[Word::of("keep"), Word::of("append"), Word::of("replace"), Word::of("remove")];
+
+/// Whose word about earlier hops is believed.
+pub const TRUST: Key = Key::new(
+    "trust",
+    Kind::Prefixes,
+    Fallback::Is(Value::Prefixes(Vec::new())),
+    "Networks of proxies in front, such as a CDN's. Forwarding fields (X-Forwarded-*, Forwarded, X-Real-IP) are believed \
+     from these addresses alone; by default from none.",
+);
 
 /// A request's head.
 pub const HEADER: Key = Key::new(
