@@ -8,6 +8,7 @@
 pub mod endpoint;
 pub mod id;
 pub mod link;
+mod path;
 pub mod relay;
 mod setup;
 pub mod udp;

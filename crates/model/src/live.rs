@@ -152,12 +152,16 @@ counters! {
         http3_resets = "http3-resets";
         /// Clients of HTTP/3 that had to prove their address first.
         http3_proven = "http3-address-proofs";
-        /// Connections in HTTP/3 whose client has moved to another address or port.
+        /// Connections in HTTP/3 whose client has moved to another address or port, which is validated.
         http3_moved = "http3-moved";
         /// Packets of QUIC that came where their connection is not, and were handed on.
         quic_forwarded = "quic-forwarded";
         /// Packets of QUIC that could not be handed on, or not be sent.
         quic_lost = "quic-lost";
+        /// Packets of QUIC that were not sent: their address is not validated, and has three times as much already.
+        quic_withheld = "quic-withheld";
+        /// Packets that a process of another user wanted to hand to us.
+        quic_refused = "quic-refused";
     }
 }
 

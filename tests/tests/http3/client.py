@@ -6,7 +6,8 @@
 {"do": "begin", "path": P}                    a POST whose body is still to come; answers with its stream
 {"do": "finish", "stream": S, "body": TEXT}   the rest of it; answers as "ask" does
 {"do": "cancel", "path": P, "times": N}       requests that are taken back at once
-{"do": "move"}                                goes on from another port
+{"do": "move"}                                goes on from another port; which one
+{"do": "forge", "from": ADDRESS, "path": P}   asks with another source, at which nobody receives; the stream
 {"do": "raw", "way": "one" or "both", "hex": BYTES, "end": bool}
 {"do": "wait-answer", "stream": S}            for what was sent raw
 {"do": "websocket", "path": P}                opens one (RFC 9220); its stream and status
@@ -187,7 +188,18 @@ class Client(QuicConnectionProtocol):
         loop = asyncio.get_running_loop()
         await loop.create_datagram_endpoint(lambda: self, sock=sock)
         before.close()
-        return True
+        return sock.getsockname()[1]
+
+    async def forge(self, order):
+        stream, home = self.send(order), self._transport
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            sock.bind((order["from"], 0))
+            for data, _ in self._quic.datagrams_to_send(asyncio.get_running_loop().time()):
+                sock.sendto(data, (HOST, PORT))
+        assert self._transport is home
+        # What is sent again by itself goes out from home.
+        self.transmit()
+        return stream
 
     async def raw(self, order):
         one = order["way"] == "one"
@@ -226,6 +238,7 @@ async def main(host, port, authority, certificate=None):
             "finish": client.finish,
             "cancel": client.cancel,
             "move": client.move,
+            "forge": client.forge,
             "raw": client.raw,
             "wait-answer": lambda order: client.answered(order["stream"]),
             "websocket": client.websocket,
@@ -241,7 +254,7 @@ async def main(host, port, authority, certificate=None):
             print(json.dumps(await do[order["do"]](order)), flush=True)
 
 
-NAME = sys.argv[4]
+HOST, PORT, NAME = sys.argv[1], int(sys.argv[2]), sys.argv[4]
 # The first stream of the server that goes one way; the only one of ours.
 CONTROL = 3
 try:

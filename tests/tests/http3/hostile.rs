@@ -99,3 +99,24 @@ fn packets_of_noise_are_answered_with_little() {
     }
     assert!(came <= sent, "{came} bytes were sent for {sent}");
 }
+
+#[test]
+fn other_versions_are_answered_whatever_the_length_of_their_ids() {
+    let (ours, origins) = (Ours::new(), [servers::origin("a")]);
+    let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(balancer.front()).unwrap();
+    socket.set_read_timeout(Some(tests::e2e::wait::DEADLINE)).unwrap();
+    for length in [8, 20, 21, 255] {
+        let mut packet = vec![0xc0, 0x1a, 0x2a, 0x3a, 0x4a, length];
+        packet.resize(6 + usize::from(length), 7);
+        packet.push(4);
+        packet.resize(1_200, 9);
+        socket.send(&packet).unwrap();
+        let mut answer = [0; 2_000];
+        let came = socket.recv(&mut answer).unwrap();
+        let ids = [&[4, 9, 9, 9, 9, length][..], &vec![7; length.into()]].concat();
+        assert!(answer[1..5] == [0; 4] && answer[5..came].starts_with(&ids), "{length}");
+        assert!(answer[5 + ids.len()..came].chunks(4).any(|version| version == [0, 0, 0, 1]));
+    }
+}

@@ -9,6 +9,7 @@
 mod clients;
 mod ends;
 mod hostile;
+mod moving;
 mod ours;
 mod sessions;
 mod slow;

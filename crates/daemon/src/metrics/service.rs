@@ -206,9 +206,15 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
     labelled(
         "quic_packets",
-        "Reads of packets of QUIC that were another endpoint's, and packets that were lost here.",
+        "Reads of packets of QUIC that were another endpoint's, packets that were lost here, packets withheld from an \
+         address that is not validated, and packets refused since another user's process handed them to us.",
         "result",
-        &[("forwarded", |c| &c.quic_forwarded), ("lost", |c| &c.quic_lost)],
+        &[
+            ("forwarded", |c| &c.quic_forwarded),
+            ("lost", |c| &c.quic_lost),
+            ("withheld", |c| &c.quic_withheld),
+            ("refused", |c| &c.quic_refused),
+        ],
     ),
 ];
 

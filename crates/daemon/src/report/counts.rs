@@ -87,6 +87,8 @@ fn limits(count: &dyn Fn(fn(&ServiceCounters) -> &Count) -> Counter) -> Vec<Name
         ("http3-resets", count(|c| &c.http3_resets)),
         ("http3-address-proofs", count(|c| &c.http3_proven)),
         ("quic-lost", count(|c| &c.quic_lost)),
+        ("quic-withheld", count(|c| &c.quic_withheld)),
+        ("quic-refused", count(|c| &c.quic_refused)),
     ]
     .into_iter()
     .filter(|(_, count)| count.total > 0)

@@ -136,6 +136,7 @@ impl Serving {
         let now = self.endpoint.worker.rt.now();
         let instant = self.endpoint.instant(now);
         self.link.begin_turn();
+        self.follow();
         self.link.with(|conn| {
             if conn.poll_timeout().is_some_and(|at| at <= instant) {
                 conn.handle_timeout(instant);
@@ -150,6 +151,7 @@ impl Serving {
         }
         self.care(now);
         let more = self.send();
+        self.follow();
         self.tell_endpoint();
         self.link.end_turn();
         if self.drained {
@@ -253,18 +255,19 @@ impl Serving {
             self.refused(Cause::Http3Flood, Some(flood.name()));
             return self.close(now, code::EXCESSIVE_LOAD);
         }
-        self.follow(now);
         self.leave_in_time(now);
         self.rest(now);
     }
 
-    /// A client that has moved is known by its new address from the next request on.
-    fn follow(&mut self, _: Moment) {
-        let peer = self.link.with(|conn| conn.remote_address());
+    /// A client that has moved is known by its new address, once that is validated, from the next request on.
+    fn follow(&mut self) {
+        let peer = self.link.peer();
         if peer != self.caller.peer {
-            let view = self.endpoint.service.view.borrow().clone();
-            view.live.slots[self.endpoint.worker.index].counters.http3_moved.add(1);
+            self.endpoint.count(|counters| &counters.http3_moved);
             self.caller = Rc::new(Caller { peer, local: self.caller.local });
+        }
+        for _ in 0..self.link.withheld.take() {
+            self.endpoint.count(|counters| &counters.quic_withheld);
         }
     }
 
@@ -302,8 +305,7 @@ impl Serving {
         };
         let at_once = self.endpoint.at_once();
         for _ in 0..ROUNDS {
-            buffer.clear();
-            let next = self.link.with(|conn| conn.poll_transmit(now, at_once, &mut buffer));
+            let next = self.link.next_packets(now, at_once, &mut buffer);
             let Some(transmit) = next else { return false };
             let contents = &buffer[..transmit.size];
             if self.endpoint.send(&transmit, contents, &self.waker) == Sent::Later {

@@ -20,7 +20,7 @@ use quinn_proto::{ServerConfig, Transmit};
 
 use super::id::{self, Tag};
 use super::link::Link;
-use super::relay::{Came, Passed, Relay};
+use super::relay::{Came, Passed, Relay, Relayed};
 use super::setup::{self, Keys};
 use super::udp::{self, Sent, Udp};
 use crate::accept::Wanted;
@@ -219,7 +219,11 @@ impl Endpoint {
         let _ = self.config(&view);
         for _ in 0..BATCH {
             let relayed = self.relay.as_ref().and_then(|relay| relay.receive(buffer));
-            if let Some(came) = relayed {
+            if let Some(relayed) = relayed {
+                let Relayed::Came(came) = relayed else {
+                    self.count(|counters| &counters.quic_refused);
+                    continue;
+                };
                 let ecn = EcnCodepoint::from_bits(came.ecn);
                 for packet in came.packets.chunks(came.stride) {
                     self.take(now, came.from, came.to, ecn, packet);
@@ -278,6 +282,13 @@ impl Endpoint {
         packet: &[u8],
     ) {
         let mut out = Vec::new();
+        if id::wants_other_version(packet, &mut out) {
+            let (destination, size) = (from, out.len());
+            let transmit =
+                Transmit { destination, ecn: None, size, segment_size: None, src_ip: to };
+            return self.answer(&transmit, &out);
+        }
+        let bytes = packet.len();
         let packet = BytesMut::from(packet);
         let event = self.machine.borrow_mut().handle(now, from, to, ecn, packet, &mut out);
         match event {
@@ -285,7 +296,7 @@ impl Endpoint {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 let link = self.links.borrow().get(&handle).cloned();
                 if let Some(link) = link {
-                    link.came(event);
+                    link.came(event, from, bytes);
                 }
             }
             Some(DatagramEvent::NewConnection(incoming)) => self.admit(incoming),
@@ -315,7 +326,8 @@ impl Endpoint {
         Some(config)
     }
 
-    fn count(&self, of: fn(&model::live::ServiceCounters) -> &model::live::Count) {
+    /// Counts one of something.
+    pub fn count(&self, of: fn(&model::live::ServiceCounters) -> &model::live::Count) {
         let view = self.service.view.borrow().clone();
         of(&view.live.slots[self.worker.index].counters).add(1);
     }

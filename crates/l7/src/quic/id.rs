@@ -70,6 +70,48 @@ pub fn may_begin(packet: &[u8]) -> bool {
     packet.len() > 5 && packet[0] & 0xf0 == 0xc0 && packet[1..5] == [0, 0, 0, 1]
 }
 
+/// The longest id in version 1 (RFC 9000 §17.2).
+const LONGEST: usize = 20;
+
+/// The smallest datagram that begins a connection (RFC 9000 §14.1); a smaller one is not answered.
+const SMALLEST: usize = 1_200;
+
+/// Versions that are named to clients of others: one that nobody has (RFC 9000 §15), so that they learn to pass over
+/// what they do not know, and ours.
+const VERSIONS: [u32; 2] = [0x0a1a_2a3a, 1];
+
+/// Whether a packet is of another version whose ids are longer than those of version 1, which the machine cannot read;
+/// then the answer is written to `out` (RFC 9000 §5.2.2, §17.2.1).
+pub fn wants_other_version(packet: &[u8], out: &mut Vec<u8>) -> bool {
+    if packet.first().is_none_or(|first| first & 0x80 == 0) || packet.len() < SMALLEST {
+        return false;
+    }
+    let Some((version, rest)) = packet[1..].split_first_chunk() else { return false };
+    let Some((destination, rest)) = long_id(rest) else { return false };
+    let Some((source, _)) = long_id(rest) else { return false };
+    let version = u32::from_be_bytes(*version);
+    let long = destination.len() > LONGEST || source.len() > LONGEST;
+    if !long || version == 0 || VERSIONS[1..].contains(&version) {
+        return false;
+    }
+    let mut first = [0];
+    random(&mut first);
+    out.push(first[0] | 0xc0);
+    out.extend_from_slice(&[0; 4]);
+    for id in [source, destination] {
+        out.push(id.len() as u8);
+        out.extend_from_slice(id);
+    }
+    VERSIONS.iter().for_each(|version| out.extend_from_slice(&version.to_be_bytes()));
+    true
+}
+
+/// An id behind its length, as all versions write it (RFC 8999 §5.1), and what follows.
+fn long_id(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first()?;
+    rest.split_at_checked(usize::from(*length))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,5 +134,45 @@ mod tests {
             }
         }
         assert_eq!(tag_of(&short[..LENGTH]), None);
+    }
+
+    #[test]
+    fn a_version_that_is_not_ours_is_answered_whatever_the_length_of_its_ids() {
+        let packet = |version: u32, ids: [usize; 2], length: usize| {
+            let mut bytes = vec![0xc0];
+            bytes.extend_from_slice(&version.to_be_bytes());
+            for (length, byte) in ids.into_iter().zip([0xaa, 0xbb]) {
+                bytes.push(length as u8);
+                bytes.extend(std::iter::repeat_n(byte, length));
+            }
+            bytes.resize(length, 0);
+            bytes
+        };
+        let mut out = Vec::new();
+        for ids in [[21, 0], [255, 255], [0, 21], [20, 200]] {
+            out.clear();
+            assert!(wants_other_version(&packet(0x1a2a_3a4a, ids, 1_200), &mut out), "{ids:?}");
+            assert!(out[0] & 0x80 != 0 && out[1..5] == [0; 4] && out.len() < 1_200);
+            let (destination, rest) = long_id(&out[5..]).unwrap();
+            let (source, versions) = long_id(rest).unwrap();
+            assert_eq!(
+                (destination, source),
+                (&[0xbb].repeat(ids[1])[..], &[0xaa].repeat(ids[0])[..])
+            );
+            assert_eq!(versions, [0x0a, 0x1a, 0x2a, 0x3a, 0, 0, 0, 1]);
+        }
+        for (version, ids, length) in [
+            // Too small to be answered, ours, an answer of this kind itself, and what the machine answers.
+            (0x1a2a_3a4a, [21, 8], 1_199),
+            (1, [21, 8], 1_200),
+            (0, [21, 8], 1_200),
+            (0x1a2a_3a4a, [20, 20], 1_200),
+        ] {
+            assert!(!wants_other_version(&packet(version, ids, length), &mut Vec::new()));
+        }
+        for cut in 0..600 {
+            let whole = packet(0x1a2a_3a4a, [255, 255], 1_200);
+            let _ = wants_other_version(&whole[..cut], &mut Vec::new());
+        }
     }
 }

@@ -5,13 +5,15 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::task::Waker;
 use std::time::Instant;
 
 use bytes::Bytes;
 use quinn_proto::{Connection, ConnectionEvent, ConnectionHandle, Dir, ReadError, StreamId};
-use quinn_proto::{VarInt, WriteError};
+use quinn_proto::{Transmit, VarInt, WriteError};
 
+use super::path::{Outgoing, Path};
 use crate::tls::aside::{self, Aside};
 
 /// Bytes of one stream that may wait here.
@@ -52,6 +54,9 @@ pub struct Link {
     lost: Cell<bool>,
     failed: Cell<Option<u64>>,
     seen: RefCell<Aside>,
+    path: RefCell<Path>,
+    /// Packets that were not sent, since their addresses are not validated.
+    pub withheld: Cell<u64>,
     /// Requests that were taken back since the driver last asked.
     pub taken_back: Cell<u32>,
     /// Requests under way.
@@ -61,8 +66,11 @@ pub struct Link {
 impl Link {
     /// A connection that was just accepted.
     pub fn new(handle: ConnectionHandle, conn: Connection, seen: Aside) -> Link {
+        let path = RefCell::new(Path::new(conn.remote_address()));
         Link {
             handle,
+            path,
+            withheld: Cell::default(),
             conn: RefCell::new(conn),
             slots: RefCell::default(),
             driver: OnceCell::new(),
@@ -105,8 +113,9 @@ impl Link {
         look(&mut self.conn.borrow_mut())
     }
 
-    /// Something came for it.
-    pub fn came(&self, event: ConnectionEvent) {
+    /// A datagram came for it.
+    pub fn came(&self, event: ConnectionEvent, from: SocketAddr, bytes: usize) {
+        self.path.borrow_mut().came(from, bytes);
         let mut conn = self.conn.borrow_mut();
         let shaking = conn.is_handshaking();
         if shaking {
@@ -118,6 +127,46 @@ impl Link {
         }
         drop(conn);
         self.nudge();
+    }
+
+    /// The client's address, once its path was validated: a packet alone moves nobody.
+    pub fn peer(&self) -> SocketAddr {
+        self.path.borrow().validated()
+    }
+
+    /// The next packets to be sent; `buffer` is cleared for them.
+    pub fn next_packets(
+        &self,
+        now: Instant,
+        at_once: usize,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Transmit> {
+        let (mut conn, mut path) = (self.conn.borrow_mut(), self.path.borrow_mut());
+        loop {
+            buffer.clear();
+            // What is counted is asked for only while the client may be moving.
+            let current = conn.remote_address();
+            let before = (current != path.validated()).then(|| conn.stats());
+            let transmit = conn.poll_transmit(now, at_once, buffer)?;
+            let changed = before.map(|before| (before, conn.stats()));
+            let packets = Outgoing {
+                to: transmit.destination,
+                bytes: transmit.size,
+                current: transmit.destination == current,
+                challenges: changed.is_none_or(|(before, after)| {
+                    after.frame_tx.path_challenge != before.frame_tx.path_challenge
+                }),
+                ordinary: !conn.is_handshaking()
+                    && !conn.is_closed()
+                    && changed.is_some_and(|(before, after)| {
+                        after.path.sent_plpmtud_probes == before.path.sent_plpmtud_probes
+                    }),
+            };
+            if path.allows(&packets) {
+                return Some(transmit);
+            }
+            self.withheld.set(self.withheld.get() + 1);
+        }
     }
 
     /// Which TLS session it is, over all connections that resume it.

@@ -1,19 +1,22 @@
 //! Packets handed from one endpoint to another: of this worker, of another one, or of another process.
 //!
 //! Each endpoint has a socket whose abstract name says its tag, so that nothing has to be known of an endpoint but the
-//! ids of its connections. Who else writes to it can do no more than whoever writes to our port: QUIC believes no packet
-//! that is not sealed. What does not fit is lost as packets are, and sent again.
+//! ids of its connections. Everybody on the machine can find and write to it, and what is handed on says by itself from
+//! which address it came. So the kernel tells with each message whose process has sent it: those of our own user and of
+//! root are taken, as for a takeover, and all others refused. What does not fit is lost as packets are, and sent again.
 
-use std::io;
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, bind, recv,
-    sendto, socket_with,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, SocketAddrUnix,
+    SocketFlags, SocketType, bind, recvmsg, sendto, socket_with, sockopt,
 };
+use rustix::process::{Uid, getuid};
 
 use super::id::Tag;
 use crate::rt::epoll::Epoll;
@@ -51,6 +54,15 @@ pub enum Passed {
     Nobody,
 }
 
+/// What was handed to an endpoint.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Relayed<'a> {
+    /// Packets.
+    Came(Came<'a>),
+    /// Something of a process that is not ours, or that makes no sense.
+    Refused,
+}
+
 /// An endpoint's end.
 pub struct Relay {
     rt: Rc<Rt<Epoll>>,
@@ -67,6 +79,8 @@ impl Relay {
     pub fn new(rt: &Rc<Rt<Epoll>>, tag: Tag) -> io::Result<Relay> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
+        // Before it has a name: no message may come without its sender.
+        sockopt::set_socket_passcred(&socket, true)?;
         bind(&socket, &name(tag)?)?;
         let (source, token) = rt.register(&socket, Readiness::READ)?;
         Ok(Relay { rt: rt.clone(), socket, source, token })
@@ -90,20 +104,36 @@ impl Relay {
     }
 
     /// Reads what was handed to this one; `None`: nothing was.
-    pub fn receive<'b>(&self, into: &'b mut [u8]) -> Option<Came<'b>> {
+    pub fn receive<'b>(&self, into: &'b mut [u8]) -> Option<Relayed<'b>> {
         while self.source.has(Readiness::READ) {
-            match recv(&self.socket, &mut *into, RecvFlags::DONTWAIT) {
-                Ok((length, _)) => {
-                    // What nobody of ours has written is left out.
-                    if read(&into[..length]).is_some() {
-                        return read(&into[..length]);
-                    }
+            match receive(&self.socket, into) {
+                Ok((length, user)) => {
+                    let came = read(&into[..length]).filter(|_| user.is_some_and(is_ours));
+                    return Some(came.map_or(Relayed::Refused, Relayed::Came));
                 }
                 Err(_) => self.source.clear(Readiness::READ),
             }
         }
         None
     }
+}
+
+/// Whose processes are believed.
+fn is_ours(user: Uid) -> bool {
+    user == getuid() || user.is_root()
+}
+
+/// One message: its length, and whose process has sent it.
+fn receive(socket: &OwnedFd, into: &mut [u8]) -> rustix::io::Result<(usize, Option<Uid>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut parts = [IoSliceMut::new(into)];
+    let received = recvmsg(socket, &mut parts, &mut control, RecvFlags::DONTWAIT)?;
+    let user = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmCredentials(sender) => Some(sender.uid),
+        _ => None,
+    });
+    Ok((received.bytes, user))
 }
 
 impl Drop for Relay {

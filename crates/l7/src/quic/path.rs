@@ -1,0 +1,82 @@
+//! Which address of a client is believed: the one whose path was validated last (RFC 9000 §8.2, §9.3).
+//!
+//! The machine of QUIC sends to a new address as soon as an authentic packet came from there, which also whoever holds
+//! the connection can forge, and it does not report that the path is validated. But as long as it waits for the
+//! PATH_RESPONSE, every packet of application data to that address carries a PATH_CHALLENGE. So the first one that carries
+//! none tells. Counting PATH_RESPONSE frames would not: a client can send any number of wrong ones.
+//!
+//! It also bounds what is sent to addresses that are not validated, over all of them. It has no socket.
+
+use std::net::SocketAddr;
+
+/// Bytes sent for each byte that came, while an address is not validated (RFC 9000 §8.1).
+const AMPLIFICATION: u64 = 3;
+
+/// Bytes of one packet that is padded as a PATH_CHALLENGE has to be (RFC 9000 §8.2.1). A client whose first packet from a
+/// new address is small could otherwise never be asked.
+const ONE_PACKET: u64 = 1_200;
+
+/// The validated address of one connection.
+#[derive(Debug)]
+pub struct Path {
+    validated: SocketAddr,
+    /// Bytes that came from other addresses since it was validated.
+    received: u64,
+    /// Bytes that went to other addresses since.
+    sent: u64,
+}
+
+/// Packets that the machine wants to have sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing {
+    /// Where to.
+    pub to: SocketAddr,
+    /// All of them together.
+    pub bytes: usize,
+    /// It is the machine's current path, not an answer to somebody who only probes another one.
+    pub current: bool,
+    /// Any of them carries a PATH_CHALLENGE.
+    pub challenges: bool,
+    /// They carry application data: no probe of the path's size, no close, and the handshake is over.
+    pub ordinary: bool,
+}
+
+impl Path {
+    /// A connection begins; the handshake validates its address.
+    pub fn new(peer: SocketAddr) -> Path {
+        Path { validated: peer, received: 0, sent: 0 }
+    }
+
+    /// The address that is believed.
+    pub fn validated(&self) -> SocketAddr {
+        self.validated
+    }
+
+    /// Bytes came for the connection.
+    pub fn came(&mut self, from: SocketAddr, bytes: usize) {
+        if from != self.validated {
+            self.received = self.received.saturating_add(bytes as u64);
+        }
+    }
+
+    /// Whether packets may be sent; they may also tell that their path is validated.
+    pub fn allows(&mut self, packets: &Outgoing) -> bool {
+        if packets.to == self.validated {
+            return true;
+        }
+        if packets.current && packets.ordinary && !packets.challenges {
+            *self = Path::new(packets.to);
+            return true;
+        }
+        let sent = self.sent.saturating_add(packets.bytes as u64);
+        let most = self.received.saturating_mul(AMPLIFICATION).saturating_add(ONE_PACKET);
+        if sent > most {
+            return false;
+        }
+        self.sent = sent;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! The machines of a client and of a server, and a network between them in which sources can be forged.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use model::pick::Rng;
+use quinn_proto::{
+    ClientConfig, Connection, ConnectionHandle, DatagramEvent, Endpoint, EndpointConfig,
+    ServerConfig,
+};
+use rustls::RootCertStore;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::super::link::Link;
+use super::*;
+use crate::tls::aside::Aside;
+
+const SERVER: &str = "198.51.100.1:443";
+const HOME: &str = "192.0.2.1:1000";
+
+fn address(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+/// Victims: another network, the same network, another port of the same machine, IPv6.
+fn forged(at: u64) -> SocketAddr {
+    let all = ["203.0.113.9:443", "192.0.2.77:1000", "192.0.2.1:9999", "[2001:db8::9]:443"];
+    address(all[at as usize % all.len()])
+}
+
+struct World {
+    now: Instant,
+    client: (Endpoint, Connection, ConnectionHandle),
+    server: Endpoint,
+    link: Option<Link>,
+    /// Where the client receives.
+    here: Vec<SocketAddr>,
+    received: HashMap<SocketAddr, u64>,
+    sent: HashMap<SocketAddr, u64>,
+}
+
+impl World {
+    /// A connection whose handshake is over.
+    fn new() -> World {
+        let cert = rcgen::generate_simple_self_signed(vec!["shop.example".to_owned()]).unwrap();
+        let der = CertificateDer::from(cert.cert.der().to_vec());
+        let key = PrivateKeyDer::Pkcs8(cert.signing_key.serialize_der().into());
+        let config = ServerConfig::with_single_cert(vec![der.clone()], key).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(der).unwrap();
+        let trust = ClientConfig::with_root_certificates(Arc::new(roots)).unwrap();
+        let settings = || Arc::new(EndpointConfig::default());
+        let server = Endpoint::new(settings(), Some(Arc::new(config)), true, None);
+        let mut client = Endpoint::new(settings(), None, true, None);
+        let now = Instant::now();
+        let (handle, conn) = client.connect(now, trust, address(SERVER), "shop.example").unwrap();
+        let mut world = World {
+            now,
+            client: (client, conn, handle),
+            server,
+            link: None,
+            here: vec![address(HOME)],
+            received: HashMap::new(),
+            sent: HashMap::new(),
+        };
+        for _ in 0..20 {
+            world.round(|_| address(HOME));
+        }
+        assert!(!world.client.1.is_handshaking() && world.peer() == address(HOME));
+        world.received.clear();
+        world.sent.clear();
+        world
+    }
+
+    fn peer(&self) -> SocketAddr {
+        self.link.as_ref().unwrap().peer()
+    }
+
+    /// Lets both send what they have; the source of each of the client's packets is what `source` says.
+    fn round(&mut self, mut source: impl FnMut(u64) -> SocketAddr) {
+        self.now += Duration::from_millis(30);
+        let mut buffer = Vec::new();
+        let mut number = 0;
+        self.client.1.handle_timeout(self.now);
+        while let Some(transmit) = self.client.1.poll_transmit(self.now, 1, &mut buffer) {
+            self.to_server(source(number), &buffer[..transmit.size]);
+            number += 1;
+            buffer.clear();
+        }
+        while let Some(event) = self.client.1.poll_endpoint_events() {
+            if let Some(answer) = self.client.0.handle_event(self.client.2, event) {
+                self.client.1.handle_event(answer);
+            }
+        }
+        while self.client.1.poll().is_some() {}
+        self.from_server();
+    }
+
+    fn to_server(&mut self, from: SocketAddr, packet: &[u8]) {
+        *self.received.entry(from).or_default() += packet.len() as u64;
+        let (bytes, mut out) = (BytesMut::from(packet), Vec::new());
+        match self.server.handle(self.now, from, None, None, bytes, &mut out) {
+            Some(DatagramEvent::NewConnection(incoming)) => {
+                let accepted = self.server.accept(incoming, self.now, &mut out, None);
+                let Ok((handle, conn)) = accepted else { panic!("it was refused") };
+                self.link = Some(Link::new(handle, conn, Aside::default()));
+            }
+            Some(DatagramEvent::ConnectionEvent(_, event)) => {
+                self.link.as_ref().unwrap().came(event, from, packet.len());
+            }
+            Some(DatagramEvent::Response(_)) | None => {}
+        }
+    }
+
+    fn from_server(&mut self) {
+        let Some(link) = &self.link else { return };
+        link.with(|conn| {
+            conn.handle_timeout(self.now);
+            while let Some(event) = conn.poll_endpoint_events() {
+                if let Some(answer) = self.server.handle_event(link.handle, event) {
+                    conn.handle_event(answer);
+                }
+            }
+            while conn.poll().is_some() {}
+        });
+        let mut buffer = Vec::new();
+        while let Some(transmit) = link.next_packets(self.now, 1, &mut buffer) {
+            *self.sent.entry(transmit.destination).or_default() += transmit.size as u64;
+            if !self.here.contains(&transmit.destination) {
+                continue;
+            }
+            let (bytes, mut out) = (BytesMut::from(&buffer[..transmit.size]), Vec::new());
+            let (client, conn, _) = &mut self.client;
+            let event = client.handle(self.now, address(SERVER), None, None, bytes, &mut out);
+            if let Some(DatagramEvent::ConnectionEvent(_, event)) = event {
+                conn.handle_event(event);
+            }
+        }
+    }
+
+    /// The server has a lot to say.
+    fn answers(&mut self, bytes: usize) {
+        let link = self.link.as_ref().unwrap();
+        link.with(|conn| {
+            let id = conn.streams().open(quinn_proto::Dir::Uni).unwrap();
+            let _ = conn.send_stream(id).write(&vec![7; bytes]);
+        });
+    }
+
+    /// What went to addresses that are not the client's is bounded by what came from there.
+    fn is_bounded(&self) {
+        let of = |counts: &HashMap<SocketAddr, u64>| {
+            let others = counts.iter().filter(|(at, _)| !self.here.contains(at));
+            others.map(|(_, bytes)| bytes).sum::<u64>()
+        };
+        let (received, sent) = (of(&self.received), of(&self.sent));
+        assert!(sent <= 3 * received + 1_200, "{sent} bytes for {received}");
+    }
+}
+
+#[test]
+fn packets_with_a_forged_source_never_change_the_address() {
+    for seed in 0..60 {
+        let (mut world, mut rng) = (World::new(), Rng::new(seed));
+        let mut followed = false;
+        for _ in 0..80 {
+            if rng.below(3) == 0 {
+                world.client.1.ping();
+            }
+            if rng.below(5) == 0 {
+                world.answers(1 + rng.below(40_000) as usize);
+            }
+            let (share, victim) = (1 + rng.below(4), rng.below(4));
+            // Also answers of the client to challenges that came home go out under another name.
+            world.round(|_| if rng.below(4) < share { forged(victim) } else { address(HOME) });
+            followed |=
+                world.link.as_ref().unwrap().with(|conn| conn.remote_address()) != address(HOME);
+            assert_eq!(world.peer(), address(HOME), "seed {seed}");
+            world.is_bounded();
+        }
+        assert!(followed, "the machine itself was never moved: nothing was tried");
+    }
+}
+
+#[test]
+fn many_small_packets_from_many_addresses_get_no_more_than_three_times_as_much() {
+    let mut world = World::new();
+    for at in 0..200u8 {
+        world.client.1.ping();
+        world.round(|_| SocketAddr::from(([203, 0, 113, at], 53)));
+        world.is_bounded();
+    }
+    assert_eq!(world.peer(), address(HOME));
+    assert!(world.link.as_ref().unwrap().withheld.get() > 0);
+}
+
+#[test]
+fn a_client_that_receives_at_its_new_address_is_known_by_it() {
+    for to in ["203.0.113.9:443", "192.0.2.1:9999", "[2001:db8::9]:443"] {
+        let (mut world, to) = (World::new(), address(to));
+        world.here.push(to);
+        world.client.1.local_address_changed();
+        world.round(|_| to);
+        assert_eq!(world.peer(), address(HOME), "one packet has proven nothing");
+        let rounds = (1..50).find(|_| {
+            world.round(|_| to);
+            world.peer() == to
+        });
+        assert!(rounds.is_some_and(|rounds| rounds < 10), "{rounds:?}");
+        // And home again, after somebody has forged a packet in between.
+        world.client.1.ping();
+        world.round(|_| address("203.0.113.80:1"));
+        for _ in 0..200 {
+            world.client.1.ping();
+            world.round(|_| address(HOME));
+        }
+        assert_eq!(world.peer(), address(HOME));
+    }
+}
+
+#[test]
+fn no_frame_but_a_missing_challenge_tells_and_only_on_the_current_path() {
+    let (home, new) = (address(HOME), forged(0));
+    let plain = Outgoing { to: new, bytes: 100, current: true, challenges: false, ordinary: true };
+    for doubtful in [
+        Outgoing { challenges: true, ..plain },
+        Outgoing { current: false, ..plain },
+        Outgoing { ordinary: false, ..plain },
+    ] {
+        let mut path = Path::new(home);
+        assert!(path.allows(&doubtful) && path.validated() == home, "{doubtful:?}");
+    }
+    let mut path = Path::new(home);
+    assert!(path.allows(&plain) && path.validated() == new);
+    let mut path = Path::new(home);
+    let large = Outgoing { bytes: 1_200, challenges: true, ..plain };
+    assert!(path.allows(&large) && !path.allows(&large));
+    path.came(new, 399);
+    assert!(!path.allows(&large));
+    path.came(new, 1);
+    assert!(path.allows(&large));
+}
