@@ -229,11 +229,13 @@ impl<N: Net> Exchange<'_, N> {
         let ended = std::future::poll_fn(|_| relay.poll()).await;
         self.rest = matches!(ended, Ok(Ending::Ahead { .. })).then(|| relay.take_rest());
         relay.release();
+        let dropped = u64::from(relay.trailers_dropped());
         held.extend_from_slice(&relay.take_excess());
         let (moved, replayable) = (relay.moved(), relay.replayable());
         let learned = (relay.keep_alive_timeout(), relay.reported());
         let second = relay.take_second();
         drop(relay);
+        self.counters().trailers_dropped.add(dropped);
         learn::learn(worker, &server, learned);
         self.record.add(&moved);
         lent.connection.sent += moved.to_server;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use model::config::{
     Admin, AllDown, Balance, Buffer, ClientHttp2, ClientHttp3, Fanout, Forward, Forwarded, HashOn,
-    Host, Initial, Limits, Pool, PoolLimits, PoolTimeouts, Precedence, Priority, Retry, Server,
-    ServerAddress, ServerHttp2, Service, ServiceTimeouts, SocketOptions, Weight,
+    Host, Initial, Limits, Pool, PoolLimits, PoolTimeouts, Precedence, Priority, Reserved, Retry,
+    Server, ServerAddress, ServerHttp2, Service, ServiceTimeouts, SocketOptions, Weight,
 };
 use model::id::{PoolId, ServerId, ServiceId};
 use model::live::pool::PoolLive;
@@ -140,5 +140,6 @@ fn service() -> Service {
         compress: None,
         priority: Precedence { class: 5, header: None },
         objective: None,
+        reserved: Reserved::default(),
     }
 }

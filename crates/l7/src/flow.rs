@@ -61,6 +61,8 @@ pub struct Flow<N: Net> {
     failed: bool,
     /// Lines behind a body of chunks, where it is compressed.
     trailers: Vec<u8>,
+    /// How many such lines were dropped.
+    pub trailers_dropped: u8,
     /// What the census knows of us: bytes kept, bytes in the pipe.
     reported: (usize, usize),
 }
@@ -86,6 +88,7 @@ impl<N: Net> Flow<N> {
             coded: (0, 0),
             failed: false,
             trailers: Vec::new(),
+            trailers_dropped: 0,
             reported: (0, 0),
         }
     }
@@ -145,6 +148,7 @@ impl<N: Net> Flow<N> {
                 let fed = decoder.feed(input, out)?;
                 if fed.finished {
                     self.trailers = decoder.take_trailers();
+                    self.trailers_dropped = decoder.dropped();
                     self.framing = Framing::Done;
                 }
                 fed.consumed

@@ -10,8 +10,8 @@ use model::config::{Fanout, Precedence, Service};
 use model::head::{Head, fields};
 use model::line::Class;
 use wire::http1::{
-    self, BodyKind, Chunked, Defect, Emit, Identity, Limits, Request, RequestEdits, Slots,
-    Treatment, Version,
+    self, BodyKind, Chunked, Defect, Emit, Identity, Limits, Request, RequestEdits, Reserved,
+    Slots, Treatment, Version,
 };
 
 use crate::account::Protocol;
@@ -154,7 +154,7 @@ pub fn read<N: Net>(
     };
     http1::emit_request(&request, &edits, &mut head);
     // An upload keeps less than its answer, so that both together stay within the limit.
-    let mut body = Flow::new(framing(&request), service.limit.connection_bytes / 4);
+    let mut body = Flow::new(framing(&request, service), service.limit.connection_bytes / 4);
     let after = &bytes[request.head_len..];
     let used = body.decode(after, &mut head)?;
     let upgrade = request.upgrade.is_some();
@@ -182,10 +182,10 @@ pub fn read<N: Net>(
     Ok(Some(incoming))
 }
 
-/// What servers are told of the client's certificate, where clients are asked for one.
+/// What servers are told of the client's certificate, where any service tells them such a thing.
 fn identity<'a, N: Net>(service: &'a Service, client: &'a Stream<N>) -> Option<Identity<'a>> {
-    let asked = service.tls.as_ref()?.client.as_ref()?;
-    Some(Identity { prefix: &asked.headers, lines: client.identity() })
+    let prefixes = &*service.reserved.prefixes;
+    (!prefixes.is_empty()).then(|| Identity { prefixes, lines: client.identity() })
 }
 
 /// The limits of a service's heads, as the codec wants them.
@@ -197,11 +197,18 @@ pub fn limits(service: &Service) -> Limits {
     }
 }
 
-fn framing(request: &Request) -> Framing {
+fn framing(request: &Request, service: &Service) -> Framing {
     match request.body {
         BodyKind::None | BodyKind::Length(0) => Framing::Done,
         BodyKind::Length(n) => Framing::Length(n),
-        BodyKind::Chunked => Framing::Chunked(Box::new(Chunked::new(Emit::Chunked))),
+        BodyKind::Chunked => {
+            let (chunked, ours) = (Chunked::new(Emit::Chunked), &service.reserved);
+            let with = || Reserved { prefixes: ours.prefixes.clone(), names: ours.request.clone() };
+            Framing::Chunked(Box::new(match ours.in_requests() {
+                true => chunked.without(with()),
+                false => chunked,
+            }))
+        }
     }
 }
 

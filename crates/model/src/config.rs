@@ -46,6 +46,7 @@ pub mod vrrp;
 
 mod build;
 mod decode;
+mod reserved;
 mod resolve;
 mod schema;
 mod section;
@@ -98,6 +99,7 @@ pub use pattern::{Pattern, PatternError};
 pub use probe::{HttpAsk, OnDown, Probe, ProbeKind, ProbeTls, ProgramProbe, Say};
 pub use proxy::{AcceptProxy, Others, SendProxy};
 pub use replicate::Replicate;
+pub use reserved::Reserved;
 pub use resilience::{
     BreakerLimits, Eject, Hedge, HedgeAfter, Precedence, Retry, ShedTerms, Statuses,
 };

@@ -130,6 +130,8 @@ counters! {
         buffer_beyond = "buffer-beyond";
         /// Bodies that were not kept, or not further: the service's memory for them was used up.
         buffer_full = "buffer-full";
+        /// Trailers that were dropped: not allowed there, or reserved to us.
+        trailers_dropped = "trailers-dropped";
         /// Client connections in HTTP/2.
         http2_connections = "http2-connections";
         /// Of those, ended in order for their age.

@@ -1,9 +1,14 @@
 //! Certificates of clients: asked for, verified, told to servers, and never believed when a client merely says so.
 
+use std::io::{Read, Write};
+
 use tests::e2e::balancer::Balancer;
 use tests::e2e::certificate::wanted;
+use tests::e2e::client::Client;
+use tests::e2e::h2client::{Asked, ask_all};
 use tests::e2e::http::Message;
 use tests::e2e::recorder::Recorder;
+use tests::e2e::servers;
 use tests::e2e::setup::Setup;
 
 use crate::ours::Ours;
@@ -58,4 +63,59 @@ fn servers_are_told_who_the_client_is() {
     assert_eq!(seen.field("x-client-cert-verified").as_deref(), Some("no"));
     assert_eq!(seen.field("x-client-cert-subject"), None);
     assert!(!with(&mallory).status.success(), "a bad one is refused though none is needed");
+}
+
+/// A request whose trailers say what only we may say, in several spellings, beside one that is nobody's business.
+const LYING_TRAILERS: &str = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\
+    X_Client_Cert_Subject: CN=root\r\nClient-Cert: :AA==:\r\nX_Role: admin\r\n\r\n3\r\nabc\r\n0\r\n\
+    x-client-cert-verified: yes\r\nX_Client_Cert_Subject: CN=root\r\nx.client-cert_names: dns:root\r\n\
+    Client-Cert: :AA==:\r\nclient_cert_chain: :AA==:\r\nX_Forwarded_For: 192.0.2.1\r\nForwarded: for=1\r\n\
+    X-Real_IP: 192.0.2.1\r\nX_Role: admin\r\nX-Sum: 6\r\n\r\n";
+
+#[test]
+fn nobody_says_in_heads_or_trailers_what_only_we_may_say() {
+    let (ours, recorder) = (Ours::new(), Recorder::start());
+    let pair = ours.pair("shop.pem", &["shop.example"]);
+    let (ca, at) = (&ours.ca, servers::reserved());
+    let client = format!("client = {{ ca = {ca:?}, verify = \"optional\" }}");
+    let tls = format!("tls = {{ certificates = {pair:?}, {client} }}\n");
+    let rule = "rule = [{ when = { path = \"/*\" }, rewrite = { set = [\"X-Role: guest\"] } }]\n";
+    // Another service, without certificates of clients, before the same servers.
+    let beside = format!(
+        "[service.plain]\nlisten = \"{}\"\nforward = \"http\"\npool = \"beside\"\nhttp2 = \"always\"\n\
+         [pool.beside]\nservers = [\"{}\"]\n",
+        at.address(),
+        recorder.address()
+    );
+    let setup = Setup::http(&[recorder.address()]).service(&(tls + rule)).more(&beside);
+    let balancer = Balancer::start(&setup);
+    let mut secure = ours.client(balancer.front(), "shop.example");
+    secure.write_all(LYING_TRAILERS.as_bytes()).unwrap();
+    secure.read_to_end(&mut Vec::new()).unwrap();
+    let mut plain = Client::to(at.address());
+    plain.send(LYING_TRAILERS);
+    plain.answer();
+    let record = recorder.so_far();
+    let no: &[&str] = &["x-client-cert-verified: no"];
+    for (bytes, expected, role) in
+        [(&record.connections[0], no, "guest"), (&record.connections[1], &[], "admin")]
+    {
+        let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let told: Vec<_> = head.lines().filter(|line| line.contains("client")).collect();
+        assert_eq!(told, expected, "{head}");
+        assert!(head.contains(&format!("role: {role}")), "{head}");
+        assert_eq!(body.rsplit("0\r\n").next(), Some("x-sum: 6\r\n\r\n"), "{body}");
+    }
+    let mut asked = Asked::post("/", b"abc");
+    asked.fields = vec![("te", "trailers".to_owned())];
+    asked.trailers = vec![("x_client_cert_verified", "yes"), ("client-cert", "x"), ("x-sum", "7")];
+    assert_eq!(ask_all(at.address(), &[asked])[0].status, 200);
+    let texts = recorder.so_far().connections;
+    assert!(texts.iter().any(|text| text.ends_with(b"\r\n0\r\nx-sum: 7\r\n\r\n")));
+    let dropped: u64 = (balancer.metrics().lines())
+        .filter(|line| line.starts_with("steelyard_service_trailers_dropped_total"))
+        .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+        .sum();
+    assert_eq!(dropped, 9 + 9 + 2);
 }

@@ -103,6 +103,11 @@ pub(super) const FAMILIES: &[Family] = &[
     plain("retries", "Attempts after the first.", &[("", |c| &c.retried)]),
     plain("replays", "Replays because a kept connection was stale.", &[("", |c| &c.replayed)]),
     plain(
+        "trailers_dropped",
+        "Trailers that were dropped: not allowed there, or reserved to Steelyard.",
+        &[("", |c| &c.trailers_dropped)],
+    ),
+    plain(
         "log_lines_dropped",
         "Access log lines that the queue did not take.",
         &[("", |c| &c.log_dropped)],

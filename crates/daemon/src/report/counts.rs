@@ -75,6 +75,7 @@ fn limits(count: &dyn Fn(fn(&ServiceCounters) -> &Count) -> Counter) -> Vec<Name
     [
         ("idle-closed", count(|c| &c.idle_closed)),
         ("log-lines-dropped", count(|c| &c.log_dropped)),
+        ("trailers-dropped", count(|c| &c.trailers_dropped)),
         ("accept-no-descriptor", count(|c| &c.accept_no_descriptor)),
         ("accept-failed", count(|c| &c.accept_failed)),
         ("http2-aged", count(|c| &c.http2_aged)),

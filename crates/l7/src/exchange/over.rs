@@ -50,6 +50,10 @@ impl<N: Net> Exchange<'_, N> {
     pub(super) fn close(&mut self, server: Option<&LocalServer<N>>) {
         let worker = self.parties.worker;
         self.saw();
+        if self.incoming.body.trailers_dropped > 0 {
+            let dropped = u64::from(self.incoming.body.trailers_dropped);
+            self.counters().trailers_dropped.add(dropped);
+        }
         let said = self.incoming.said(self.parties.caller.peer);
         worker.close(&self.view, server, &mut self.record, &said);
         if let Some(server) = server {

@@ -2,11 +2,13 @@
 //!
 //! Reads, rewrites and writes heads of an attempt; the body's bytes are `flow`'s.
 
+use std::sync::Arc;
+
 use model::cause::Cause;
 use model::moment::Moment;
 use wire::http1::{
-    self, AnswerBody, Asked, Chunked, Emit, Limits, Persist, Response, ResponseEdits, Slots,
-    Version,
+    self, AnswerBody, Asked, Chunked, Emit, Limits, Persist, Reserved, Response, ResponseEdits,
+    Slots, Version,
 };
 
 use super::coded::Recoded;
@@ -192,7 +194,14 @@ impl<'a, N: Net> Relay<'a, N> {
                     (false, true) => Emit::Plain,
                     (false, false) => Emit::Chunked,
                 };
-                Framing::Chunked(Box::new(Chunked::new(emit)))
+                let chunked = Chunked::new(emit);
+                let names = &self.ends.service.config.reserved.answer;
+                Framing::Chunked(Box::new(match names.is_empty() {
+                    true => chunked,
+                    false => {
+                        chunked.without(Reserved { prefixes: Arc::default(), names: names.clone() })
+                    }
+                }))
             }
             AnswerBody::UntilClose => Framing::UntilEnd,
         };
@@ -223,6 +232,11 @@ impl<'a, N: Net> Relay<'a, N> {
             self.down.code(coder);
         }
         self.runs_ahead();
+    }
+
+    /// Trailers of the answer that were dropped.
+    pub fn trailers_dropped(&self) -> u8 {
+        self.down.trailers_dropped
     }
 
     /// The line that tells a client that HTTP/3 is spoken where it is (RFC 7838 §3), if it does not speak it.

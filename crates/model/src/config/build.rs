@@ -35,6 +35,7 @@ use super::checked::{
 use super::forward::Forward;
 use super::network_set::NetworkSet;
 use super::operate::Control;
+use super::reserved::{Reserved, reserve};
 use super::resolve::Effective;
 use super::section::Section;
 use super::sight::Metrics;
@@ -76,7 +77,7 @@ pub fn build(effective: &Effective) -> Config {
         let named = names::named(section, &effective.zones);
         (named.name.clone(), Arc::new(named))
     });
-    Config {
+    let mut config = Config {
         global: global(&effective.global),
         packets: packets::packets(&effective.packets),
         services: services.collect::<BTreeMap<_, _>>(),
@@ -91,7 +92,9 @@ pub fn build(effective: &Effective) -> Config {
         name_server: names::server(&effective.names),
         zones: zones.collect::<BTreeMap<_, _>>(),
         names: hosts.collect::<BTreeMap<_, _>>(),
-    }
+    };
+    reserve(&mut config);
+    config
 }
 
 fn global(section: &Section) -> Global {
@@ -185,6 +188,7 @@ fn service(section: &Section) -> Service {
         compress: section.table("compress").map(compress::compress),
         priority: inner(section, "priority", resilience::precedence),
         objective: section.table("objective").map(objective::objective),
+        reserved: Reserved::default(),
     }
 }
 

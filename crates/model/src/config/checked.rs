@@ -25,7 +25,6 @@ use super::packets::{PacketService, Packets};
 use super::probe::Probe;
 use super::proxy::{AcceptProxy, SendProxy};
 use super::resilience::{BreakerLimits, Eject, Hedge, Precedence, Retry, ShedTerms};
-use super::rules::Rule;
 use super::sight::{Metrics, Telemetry};
 use super::socket::SocketOptions;
 use super::sticky::Affinity;
@@ -34,6 +33,7 @@ use super::vrrp::Vrrp;
 use super::{buffer::Buffer, capture::Capture, compress::Compress};
 use super::{http2::ClientHttp2, http2::ServerHttp2, http3::ClientHttp3};
 use super::{link::Bundle, mptcp::Mptcp, uplink::Uplink, uplink::Uplinks};
+use super::{reserved::Reserved, rules::Rule};
 
 /// A whole configuration. Objects are shared so that an unchanged one is the same allocation after a reload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -177,6 +177,9 @@ pub struct Service {
     pub priority: Precedence,
     /// What users are promised; `None`: nothing.
     pub objective: Option<Objective>,
+    /// Fields that its clients may not write.
+    #[serde(skip)]
+    pub reserved: Reserved,
 }
 
 /// Times on the client's side. `None` is off.

@@ -148,7 +148,7 @@ keys! {
 }
 keys! {
     /// A key of a service.
-    ServiceKey of Service besides (name):
+    ServiceKey of Service besides (name, reserved):
     Listen = "listen" => listen,
     Forward = "forward" => forward,
     Pool = "pool" => pool,
@@ -294,10 +294,13 @@ keys! {
 
 /// What has to be done to get from `old` to `new`; empty exactly when they are equal.
 pub fn diff(old: &Config, new: &Config) -> Diff {
+    let mut services = changes(&old.services, &new.services, ServiceKey::between);
+    // What follows from other services is no change of this one.
+    services.changed.retain(|_, keys| !keys.is_empty());
     Diff {
         global: GlobalKey::between(&old.global, &new.global),
         packets: PacketsKey::between(&old.packets, &new.packets),
-        services: changes(&old.services, &new.services, ServiceKey::between),
+        services,
         pools: changes(&old.pools, &new.pools, pool_change),
         vrrp: changes(&old.vrrp, &new.vrrp, VrrpKey::between),
         heartbeats: changes(&old.heartbeats, &new.heartbeats, HeartbeatKey::between),

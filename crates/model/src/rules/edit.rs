@@ -73,7 +73,7 @@ impl Edits {
                 break;
             }
             let name = line.split(|b| *b == b':').next().unwrap_or_default();
-            if !self.gone.iter().any(|gone| gone.eq_ignore_ascii_case(name)) {
+            if !self.gone.iter().any(|gone| same_name(gone, name)) {
                 out.extend_from_slice(line);
             }
             at += line.len();
@@ -140,6 +140,13 @@ fn name_of(field: &str) -> String {
     field.split(':').next().unwrap_or_default().to_ascii_lowercase()
 }
 
+/// Whether a server may take the two names for one: gateways turn `-` into `_`.
+fn same_name(wanted: &[u8], name: &[u8]) -> bool {
+    let separator = |byte: u8| !byte.is_ascii_alphanumeric();
+    let same = |(&a, &b): (&u8, &u8)| a.eq_ignore_ascii_case(&b) || separator(a) && separator(b);
+    wanted.len() == name.len() && wanted.iter().zip(name).all(same)
+}
+
 /// A field as a line.
 fn line(field: &str, out: &mut Vec<u8>) {
     let (name, value) = field.split_once(':').unwrap_or((field, ""));
@@ -199,5 +206,20 @@ mod tests {
             applied(&rewrite),
             "POST /api/v1/x?q=1 HTTP/1.1\r\nX-C: 3\r\nx-a: 9\r\nX-C: 4\r\nHost: inner\r\n\r\nbody"
         );
+    }
+
+    #[test]
+    fn a_field_is_replaced_and_removed_under_every_spelling() {
+        let message =
+            b"GET / HTTP/1.1\r\nX_Remote_User: eve\r\nx-Remote_user: eve\r\nX.Role: a\r\n\r\n";
+        let rewrite = Rewrite {
+            set: vec!["X-Remote-User: anonymous".into()],
+            remove: vec!["x-role".into()],
+            ..Rewrite::default()
+        };
+        let mut out = Vec::new();
+        let head = Head::new(message, 3, (4, 5));
+        Edits::new(&rewrite).apply(message, &head, (b"", [b""; 9]), &mut out);
+        assert_eq!(out, b"GET / HTTP/1.1\r\nX-Remote-User: anonymous\r\n\r\n");
     }
 }

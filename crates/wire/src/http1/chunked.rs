@@ -5,6 +5,7 @@
 
 use super::defect::Defect;
 use super::number;
+use super::reserved::Reserved;
 use super::trailer;
 
 /// Digits of a chunk size; leading zeros count.
@@ -56,6 +57,9 @@ pub struct Chunked {
     line: Vec<u8>,
     /// Those that passed, each with its line end; at most `TRAILER_BYTES` and their ends.
     trailers: Vec<u8>,
+    /// Names that do not pass, beside those that never do.
+    reserved: Option<Reserved>,
+    dropped: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +90,20 @@ impl Chunked {
             trailer_bytes: 0,
             line: Vec::new(),
             trailers: Vec::new(),
+            reserved: None,
+            dropped: 0,
         }
+    }
+
+    /// Has trailers of these names dropped too.
+    #[must_use]
+    pub fn without(self, reserved: Reserved) -> Chunked {
+        Chunked { reserved: Some(reserved), ..self }
+    }
+
+    /// Trailer lines that were dropped.
+    pub fn dropped(&self) -> u8 {
+        self.dropped
     }
 
     /// Whether the body is complete.
@@ -245,7 +262,7 @@ impl Chunked {
             return Err(Defect::TrailersTooLarge);
         }
         self.trailer_lines += 1;
-        if trailer::passes(&self.line)? {
+        if trailer::passes(&self.line, self.reserved.as_ref())? {
             let to = match self.emit {
                 Emit::Chunked => Some(out),
                 Emit::Apart => Some(&mut self.trailers),
@@ -255,6 +272,8 @@ impl Chunked {
                 to.extend_from_slice(&self.line);
                 to.extend_from_slice(b"\r\n");
             }
+        } else {
+            self.dropped += 1;
         }
         self.line.clear();
         self.state = State::Trailer;

@@ -8,6 +8,7 @@ use super::forwarded::{self, Treatments, passes};
 use super::name::{Field, classify};
 use super::number;
 use super::request::{BodyKind, Request};
+use super::reserved::{begins, is_client_certificate};
 use super::trace_context::{TRACEPARENT, TRACESTATE, TraceContext};
 use httparse::Header;
 use std::net::SocketAddr;
@@ -33,7 +34,7 @@ pub struct RequestEdits<'a> {
     pub via: Option<&'a str>,
     /// Whether an upgrade that the client asks for is passed on.
     pub keep_upgrade: bool,
-    /// What the client has proven of itself; `None`: it was not asked.
+    /// What the client has proven of itself; `None`: no server is told of such a thing.
     pub identity: Option<Identity<'a>>,
     /// Our place in a trace; `None`: what the client says of one passes as it is.
     pub tracing: Option<Tracing>,
@@ -51,9 +52,9 @@ pub struct Tracing {
 /// What a client has proven of itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity<'a> {
-    /// Fields whose names begin so are ours alone: what came under them is dropped. Lower case.
-    pub prefix: &'a str,
-    /// Our lines, each with its end.
+    /// Fields whose names begin so are ours alone: what came under them is dropped. Lower case. So are those of RFC 9440.
+    pub prefixes: &'a [String],
+    /// Our lines, each with its end; none where the client was not asked.
     pub lines: &'a [u8],
 }
 
@@ -80,7 +81,9 @@ pub fn emit_request(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) 
     }
     if let Some(identity) = edits.identity {
         for (at, header) in request.headers.iter().enumerate() {
-            if begins(header.name.as_bytes(), identity.prefix.as_bytes()) {
+            let name = header.name.as_bytes();
+            let ours = |prefix: &String| begins(name, prefix.as_bytes());
+            if is_client_certificate(name) || identity.prefixes.iter().any(ours) {
                 skipped.set(at);
             }
         }
@@ -115,12 +118,6 @@ pub fn emit_request(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) 
         }
     }
     out.extend_from_slice(b"\r\n");
-}
-
-/// Whether a name begins so; `_` counts as `-`, since servers behind gateways cannot tell them apart.
-fn begins(name: &[u8], prefix: &[u8]) -> bool {
-    let same = |(&a, &b): (&u8, &u8)| a.eq_ignore_ascii_case(&b) || (a == b'_' && b == b'-');
-    name.len() >= prefix.len() && name.iter().zip(prefix).all(same)
 }
 
 /// Appends every field line that is not `skipped`, unchanged, in runs.
