@@ -16,6 +16,7 @@ mod operate;
 mod packets;
 mod probe;
 mod proxy;
+mod reserved;
 mod resilience;
 mod rules;
 mod tls;
@@ -35,12 +36,13 @@ use super::checked::{
 use super::forward::Forward;
 use super::network_set::NetworkSet;
 use super::operate::Control;
-use super::reserved::{Reserved, reserve};
+use super::reserved::Reserved;
 use super::resolve::Effective;
 use super::section::Section;
 use super::sight::Metrics;
 use super::socket::{KeepAlive, PathHint, SocketOptions};
 use inner::inner;
+use reserved::reserve;
 
 /// Build what `verify` has approved.
 pub fn build(effective: &Effective) -> Config {

@@ -22,7 +22,6 @@ use super::objective::Objective;
 pub use super::operate::Admin;
 use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
-use super::probe::Probe;
 use super::proxy::{AcceptProxy, SendProxy};
 use super::resilience::{BreakerLimits, Eject, Hedge, Precedence, Retry, ShedTerms};
 use super::sight::{Metrics, Telemetry};
@@ -33,7 +32,7 @@ use super::vrrp::Vrrp;
 use super::{buffer::Buffer, capture::Capture, compress::Compress};
 use super::{http2::ClientHttp2, http2::ServerHttp2, http3::ClientHttp3};
 use super::{link::Bundle, mptcp::Mptcp, uplink::Uplink, uplink::Uplinks};
-use super::{reserved::Reserved, rules::Rule};
+use super::{probe::Probe, reserved::Reserved, rules::Rule};
 
 /// A whole configuration. Objects are shared so that an unchanged one is the same allocation after a reload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
