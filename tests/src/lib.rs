@@ -13,6 +13,7 @@ pub mod lexer;
 pub mod licences;
 pub mod links;
 pub mod monitoring;
+pub mod places;
 pub mod purity;
 pub mod shown;
 pub mod sizes;

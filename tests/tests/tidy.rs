@@ -9,7 +9,7 @@ use std::process::Command;
 
 use tests::tree::{Offence, Tree, top};
 use tests::{
-    counters, floors, heads, imports, licences, links, purity, sizes, skip, unsafety, words,
+    counters, floors, heads, imports, licences, links, places, purity, sizes, skip, unsafety, words,
 };
 
 type Rule = fn(&Tree) -> Vec<Offence>;
@@ -157,6 +157,41 @@ fn a_clock_in_a_pure_crate_is_found() {
     ];
     finds(purity::offences, &[(path, "use std::time::Instant;")], "`Instant`", &good);
     finds(purity::offences, &[(path, "fn f() { std::fs::read(x) }")], "`fs`", &good);
+}
+
+#[test]
+fn files_are_made_where_nobody_else_can_have_put_them() {
+    holds(places::offences);
+}
+
+#[test]
+fn a_name_that_can_be_foreseen_and_a_file_that_is_followed_are_found() {
+    let path = "crates/x/src/a.rs";
+    let good = [
+        (
+            path,
+            "fn f() { make_dir(p, 0o700); fs::read(p); } #[cfg(test)] mod t { fn f() { fs::write(p, t) } }",
+        ),
+        ("crates/files/src/a.rs", "fn f() { std::env::temp_dir(); OpenOptions::new(); }"),
+        ("crates/x/tests/a.rs", "fn f() { File::create(p); }"),
+        (places::KERNELS[0], "fn f() { fs::write(p, t) }"),
+    ];
+    let found = |bad: &[(&str, &str)], says| finds(places::offences, bad, says, &good);
+    found(&[(path, "fn f() { std::env::temp_dir().join(format!(\"x-{pid}\")); }")], "foreseen");
+    found(&[("crates/x/tests/a.rs", "fn f() { temp_dir(); }")], "foreseen");
+    found(&[(path, "fn f() { let p = \"/tmp/x\"; }")], "everybody may make files");
+    for makes in [
+        "fs::create_dir_all(p)",
+        "fs::create_dir(p)",
+        "File::create(p)",
+        "fs::write(p, t)",
+        "OpenOptions::new()",
+        "DirBuilder::new()",
+        "open(p, OFlags::CREATE)",
+    ] {
+        found(&[(path, &format!("fn f() {{ {makes}; }}"))], "use `files::make`");
+    }
+    found(&[(places::KERNELS[0], "fn f() {}")], "off the list");
 }
 
 #[test]

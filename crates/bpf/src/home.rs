@@ -109,7 +109,7 @@ impl Home {
     }
 
     fn make(&self, path: &Path) -> Result<(), HomeError> {
-        std::fs::create_dir_all(path).map_err(|source| HomeError::Directory {
+        files::make::make_dir(path, 0o755).map_err(|source| HomeError::Directory {
             act: "make",
             path: path.to_owned(),
             source,

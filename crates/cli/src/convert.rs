@@ -1,7 +1,6 @@
 //! `steelyard convert`: the configuration of another balancer as one of ours. The crate `convert` does it; this reads
 //! the file, prints, and writes nothing that exists.
 
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,6 +9,7 @@ use ::convert::dialect::Dialect;
 use ::convert::notes::{Kind, Note};
 use ::convert::run::{Converted, convert};
 use clap::ValueEnum;
+use files::make::create;
 
 use crate::ask::{file_name, read_config};
 use crate::end::{End, Failure, finish, note, print_json};
@@ -106,10 +106,7 @@ fn carried_over(args: &Args) -> Result<End, Failure> {
 
 /// What exists stays.
 fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
+    let written = create(path, 0o644)
         .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
     written.map_err(|error| Failure::Unusable(format!("cannot write {}: {error}", path.display())))
 }

@@ -3,11 +3,11 @@
 //! The lab measures and judges; this orders, prints and keeps files.
 
 use std::fmt::Write;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use files::make::{make_dir, write};
 use lab::machine::read::{facts, raise_descriptors};
 use lab::net::sweep;
 use lab::result::{Note, Weight};
@@ -114,7 +114,7 @@ fn measure(args: &Args, study: &Study, parameters: &Parameters) -> Result<Report
     let cannot = |error: io::Error| Failure::Unusable(error.to_string());
     let program = std::env::current_exe().map_err(cannot)?;
     if let Some(folder) = &args.captures {
-        fs::create_dir_all(folder).map_err(|error| {
+        make_dir(folder, 0o755).map_err(|error| {
             Failure::Unusable(format!("cannot make the folder {}: {error}", folder.display()))
         })?;
     }
@@ -131,7 +131,7 @@ fn measure(args: &Args, study: &Study, parameters: &Parameters) -> Result<Report
             }
         },
         captured: &|name, bytes| match &args.captures {
-            Some(folder) => fs::write(capture_file(folder, name), bytes),
+            Some(folder) => write(&capture_file(folder, name), bytes, 0o644),
             None => Ok(()),
         },
     };

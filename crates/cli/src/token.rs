@@ -2,7 +2,6 @@
 //! to a file.
 
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -77,8 +76,7 @@ fn make(args: &Args) -> Result<End, Failure> {
 }
 
 fn add(file: &Path, line: &str) -> std::io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    let mut file = options.append(true).create(true).mode(0o600).open(file)?;
+    let mut file = files::make::append(file, 0o600)?;
     file.write_all(format!("{line}\n").as_bytes())?;
     file.sync_all()
 }

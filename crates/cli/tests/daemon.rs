@@ -7,13 +7,12 @@
 )]
 
 use std::cell::RefCell;
-use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use files::TemporaryDir;
 use serde_json::Value;
 
 /// How long anything may take.
@@ -21,7 +20,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A daemon with a directory of its own; both are gone at the end.
 struct Daemon {
-    dir: PathBuf,
+    dir: TemporaryDir,
     process: RefCell<Child>,
     service: SocketAddr,
     server: SocketAddr,
@@ -29,18 +28,18 @@ struct Daemon {
 
 impl Daemon {
     fn start(name: &str) -> Self {
-        let dir = std::env::temp_dir().join(format!("steelyard-run-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
+        let dir = TemporaryDir::new(name).unwrap();
         let origin = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = origin.local_addr().unwrap();
         std::thread::spawn(move || answer(&origin));
         let service = free();
-        std::fs::write(dir.join("steelyard.toml"), config(&dir, service, server, 1)).unwrap();
+        let text = config(dir.path(), service, server, 1);
+        let file = dir.write("steelyard.toml", text).unwrap();
         let process = Command::new(env!("CARGO_BIN_EXE_steelyard"))
             .args(["run", "-c"])
-            .arg(dir.join("steelyard.toml"))
+            .arg(file)
             .stdout(Stdio::null())
-            .stderr(File::create(dir.join("log")).unwrap())
+            .stderr(dir.create("log").unwrap())
             .spawn()
             .unwrap();
         let daemon = Daemon { dir, process: RefCell::new(process), service, server };
@@ -53,7 +52,7 @@ impl Daemon {
     fn call(&self, words: &[&str]) -> Output {
         Command::new(env!("CARGO_BIN_EXE_steelyard"))
             .args(words)
-            .env("STEELYARD_SOCKET", self.dir.join("control.sock"))
+            .env("STEELYARD_SOCKET", self.dir.path().join("control.sock"))
             .output()
             .unwrap()
     }
@@ -86,14 +85,14 @@ impl Daemon {
                 !gone && start.elapsed() < DEADLINE,
                 "{words:?} stays at {}; the daemon said: {}",
                 String::from_utf8_lossy(&output.stdout),
-                std::fs::read_to_string(self.dir.join("log")).unwrap_or_default()
+                std::fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
             );
         }
     }
 
     fn write(&self, name: &str, weight: u16) -> String {
-        let path = self.dir.join(name);
-        std::fs::write(&path, config(&self.dir, self.service, self.server, weight)).unwrap();
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, config(self.dir.path(), self.service, self.server, weight)).unwrap();
         path.to_str().unwrap().to_owned()
     }
 }
@@ -104,7 +103,6 @@ impl Drop for Daemon {
         let mut process = self.process.borrow_mut();
         let _ = process.kill();
         let _ = process.wait();
-        let _ = std::fs::remove_dir_all(&self.dir);
     }
 }
 

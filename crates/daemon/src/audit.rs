@@ -5,9 +5,8 @@
 //! back: `control::undo` does.
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use api::types::AuditRecord;
@@ -202,7 +201,7 @@ impl Audit {
         let mut file = match open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if let Some(directory) = path.parent() {
-                    std::fs::create_dir_all(directory)?;
+                    files::make::make_dir(directory, 0o750)?;
                 }
                 open(&path)?
             }
@@ -250,7 +249,7 @@ impl Audit {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).mode(0o640).open(path)
+    files::make::append(path, 0o640)
 }
 
 #[cfg(test)]

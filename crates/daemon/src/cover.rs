@@ -70,7 +70,7 @@ impl Cover {
     /// The disk does not take it; what was kept before stands.
     pub fn write(&self, state: &Path) -> io::Result<()> {
         let json = serde_json::to_vec(self).map_err(io::Error::other)?;
-        std::fs::create_dir_all(state)?;
+        files::make::make_dir(state, 0o750)?;
         keep::replace(&place(state), &json)
     }
 

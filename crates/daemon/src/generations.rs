@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use files::make::make_dir;
 use serde::{Deserialize, Serialize};
 use siphasher::sip128::{Hasher128, SipHasher13};
 
@@ -72,7 +73,7 @@ impl Generations {
         let all = BTreeMap::new();
         let mut it = Generations { directory, keep, all, highest: 0, failed: 0, events };
         if let Some(directory) = it.directory.clone() {
-            match std::fs::create_dir_all(&directory).and_then(|()| it.load(&directory)) {
+            match make_dir(&directory, 0o750).and_then(|()| it.load(&directory)) {
                 Ok(()) => {}
                 Err(error) => it.trouble("read", &error),
             }
@@ -199,7 +200,7 @@ pub fn digest(text: &str) -> String {
 
 /// The text first: a description is only found where its text is.
 fn write(directory: &Path, kept: &Kept) -> io::Result<()> {
-    std::fs::create_dir_all(directory)?;
+    make_dir(directory, 0o750)?;
     keep::replace(&text(directory, kept.record.number), kept.text.as_bytes())?;
     let described = Described { version: 1, record: kept.record.clone() };
     let json = serde_json::to_vec_pretty(&described).map_err(io::Error::other)?;

@@ -2,8 +2,8 @@
 //!
 //! It knows nothing of what is in them.
 
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Replaces `path` by `bytes`: written beside it, synced, renamed over it.
@@ -29,26 +29,7 @@ fn replace_with(
     bytes: &[u8],
     dress: impl FnOnce(&std::fs::File) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = Path::new(&beside);
-    let write = || -> io::Result<()> {
-        let mut options = std::fs::OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o640).open(beside)?;
-        dress(&file)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(beside, path)?;
-        // So that the rename outlives a power cut; a file system that cannot do that is no reason to fail.
-        if let Some(directory) = path.parent().and_then(|it| std::fs::File::open(it).ok()) {
-            let _ = directory.sync_all();
-        }
-        Ok(())
-    };
-    write().inspect_err(|_| {
-        // Half a file is of no use; it may not be there at all.
-        let _ = std::fs::remove_file(beside);
-    })
+    files::make::replace(path, bytes, 0o640, dress)
 }
 
 /// The same for a file of somebody else's: its mode and owner stay. The new text stands beside it for a moment.

@@ -102,7 +102,7 @@ fn an_upgrade_that_fails_changes_nothing() {
     systemd.start();
     systemd.wait_ready();
     let load = Load::start(systemd.address);
-    let broken = systemd.directory.join("broken");
+    let broken = systemd.directory.path().join("broken");
     std::fs::write(&broken, "#!/bin/sh\nexit 3\n").unwrap();
     std::fs::set_permissions(&broken, std::fs::Permissions::from_mode(0o755)).unwrap();
     std::fs::rename(&broken, systemd.program()).unwrap();

@@ -8,11 +8,11 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bpf::Home;
 use bpf::home::mount_at;
+use files::TemporaryDir;
 use l4::abi::{self, Method, Pool, Server, Service, Share, Share4, Vip, Vip4, Way};
 use l4::{Plane, Sizes};
 
@@ -26,7 +26,7 @@ const SYNS: u32 = 80_000;
 fn main() -> Result<(), Box<dyn Error>> {
     let rounds: u32 = std::env::args().nth(1).map_or(Ok(3), |text| text.parse())?;
     let place = Place::new()?;
-    let home = Home::open(&place.0.join("home"))?;
+    let home = Home::open(&place.0.path().join("home"))?;
     let sizes = Sizes { flows: 1 << 21, records: 1 << 20, ..Sizes::default() };
     let plane = Plane::open(&home, &sizes, false)?;
     fill(&plane)?;
@@ -207,20 +207,18 @@ fn nothing(plane: &Plane) -> Result<f64, Box<dyn Error>> {
 }
 
 /// A private BPF file system.
-struct Place(PathBuf);
+struct Place(TemporaryDir);
 
 impl Place {
     fn new() -> Result<Place, Box<dyn Error>> {
-        let place = std::env::temp_dir().join(format!("steelyard-cost-{}", std::process::id()));
-        std::fs::create_dir_all(&place)?;
-        mount_at(Path::new(&place))?;
+        let place = TemporaryDir::new("cost")?;
+        mount_at(place.path())?;
         Ok(Place(place))
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let _ = rustix::mount::unmount(&self.0, rustix::mount::UnmountFlags::DETACH);
-        let _ = std::fs::remove_dir(&self.0);
+        let _ = rustix::mount::unmount(self.0.path(), rustix::mount::UnmountFlags::DETACH);
     }
 }

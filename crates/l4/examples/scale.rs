@@ -16,13 +16,13 @@ mod pictures;
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bpf::Home;
 use bpf::home::mount_at;
+use files::TemporaryDir;
 use l4::hops::Hops;
 use l4::plan::Planner;
 use l4::sweep::Sweeper;
@@ -73,7 +73,7 @@ fn config(method: &str, own: bool, less: bool) -> Result<Checked, Box<dyn Error>
 
 fn measure(method: &str, own: bool) -> Result<bool, Box<dyn Error>> {
     let place = Place::new()?;
-    let home = Home::open(&place.0.join("home"))?;
+    let home = Home::open(&place.0.path().join("home"))?;
     let (whole, less) = (config(method, own, false)?, config(method, own, true)?);
     let sizes = Sizes::of(&whole.config);
     let plane = Plane::open(&home, &sizes, false)?;
@@ -170,20 +170,18 @@ fn read(bench: &Bench, plane: &Plane) -> Result<Duration, Box<dyn Error>> {
 }
 
 /// A private BPF file system.
-struct Place(PathBuf);
+struct Place(TemporaryDir);
 
 impl Place {
     fn new() -> Result<Place, Box<dyn Error>> {
-        let place = std::env::temp_dir().join(format!("steelyard-scale-{}", std::process::id()));
-        std::fs::create_dir_all(&place)?;
-        mount_at(&place)?;
+        let place = TemporaryDir::new("scale")?;
+        mount_at(place.path())?;
         Ok(Place(place))
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let _ = rustix::mount::unmount(&self.0, rustix::mount::UnmountFlags::DETACH);
-        let _ = std::fs::remove_dir(&self.0);
+        let _ = rustix::mount::unmount(self.0.path(), rustix::mount::UnmountFlags::DETACH);
     }
 }

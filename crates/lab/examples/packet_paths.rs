@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::process::{Child, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use files::TemporaryDir;
 use lab::net::{BpfFs, Namespace, find, said, sweep};
 use serde_json::json;
 
@@ -149,7 +150,7 @@ fn translating() -> Result<Path, Box<dyn Error>> {
 /// A daemon that forwards packets; killed when dropped.
 struct Daemon {
     child: Child,
-    dir: PathBuf,
+    _dir: TemporaryDir,
     _pins: BpfFs,
 }
 
@@ -160,17 +161,15 @@ impl Daemon {
         program: &std::path::Path,
     ) -> Result<Daemon, Box<dyn Error>> {
         let pins = BpfFs::mount()?;
-        let dir =
-            std::env::temp_dir().join(format!("steelyard-paths-{}-{forward}", std::process::id()));
-        std::fs::create_dir_all(&dir)?;
-        let (file, log) = (dir.join("steelyard.toml"), dir.join("log"));
-        std::fs::write(&file, config(forward, &dir, pins.path()))?;
+        let dir = TemporaryDir::new("paths")?;
+        let log = dir.path().join("log");
+        let file = dir.write("steelyard.toml", config(forward, dir.path(), pins.path()))?;
         // It ends with this process, however that ends.
         let mut command = balancer.command(find("setpriv"));
         command.args(["--pdeathsig", "KILL"]).arg(program).args(["run", "-c"]).arg(file);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(std::fs::File::create(&log)?);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(dir.create("log")?);
         let child = command.spawn()?;
-        let mut daemon = Daemon { child, dir, _pins: pins };
+        let mut daemon = Daemon { child, _dir: dir, _pins: pins };
         let begun = Instant::now();
         // Ready is told when packets are forwarded.
         while !std::fs::read_to_string(&log)?.contains("info ready:") {
@@ -188,7 +187,6 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.dir);
     }
 }
 

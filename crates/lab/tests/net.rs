@@ -9,13 +9,18 @@
     reason = "a test that fails is told best by panicking"
 )]
 
+use std::fs::DirBuilder;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::{DirBuilderExt, chown, symlink};
 use std::time::Duration;
 
+use files::TemporaryDir;
+use files::temporary::temporary_place;
 use lab::net::{
     Arms, BpfFs, Checksums, Layout, Namespace, Node, SERVICE_V4, Site, find, said, sweep,
 };
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 fn is_root() -> bool {
     if rustix::process::geteuid().is_root() {
@@ -97,4 +102,39 @@ fn pins_are_kept_while_the_file_system_is_and_a_killed_run_is_swept_up() {
     sweep();
     assert!(!std::path::Path::new("/run/netns").join(&name).exists());
     assert!(living.file().exists());
+}
+
+#[test]
+fn what_another_user_planted_under_a_name_of_a_dead_run_is_neither_unmounted_nor_removed() {
+    if !is_root() {
+        return;
+    }
+    let room = TemporaryDir::new("mounted").unwrap();
+    let disk = room.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    mount("tmpfs", &disk, "tmpfs", MountFlags::empty(), None).unwrap();
+    std::fs::write(disk.join("data"), "kept").unwrap();
+
+    let place = temporary_place().unwrap();
+    let planted = |role: &str| place.join(format!("sylab-4194305-1-{}-{role}", std::process::id()));
+    let (link, dir, mine) = (planted("bpf"), planted("study"), planted("pass"));
+    symlink(&disk, &link).unwrap();
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::write(dir.join("data"), "kept").unwrap();
+    chown(&dir, Some(12_345), None).unwrap();
+    DirBuilder::new().mode(0o700).create(&mine).unwrap();
+    symlink(&disk, mine.join("theirs")).unwrap();
+    // A bpf file system of a dead run, under its name.
+    let pins = planted("old");
+    DirBuilder::new().mode(0o700).create(&pins).unwrap();
+    mount("bpf", &pins, "bpf", MountFlags::empty(), None).unwrap();
+
+    let swept = sweep().file_systems;
+    let (followed, kept) = (disk.join("data").exists(), dir.join("data").exists());
+    let (left, gone) = (link.is_symlink(), !mine.exists() && !pins.exists());
+    std::fs::remove_file(&link).unwrap();
+    std::fs::remove_dir_all(&dir).unwrap();
+    unmount(&disk, UnmountFlags::DETACH).unwrap();
+    assert!(followed && kept && left, "{swept:?}");
+    assert!(gone, "what the dead run made is swept up: {swept:?}");
 }

@@ -4,32 +4,28 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
-static NUMBER: AtomicU32 = AtomicU32::new(0);
+use files::TemporaryDir;
 
 /// The directory.
 #[derive(Debug)]
-pub struct Dir(PathBuf);
+pub struct Dir(TemporaryDir);
 
 impl Dir {
     /// A new one, empty.
     pub fn new() -> Dir {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("steelyard-e2e-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir(&path).unwrap_or_else(|error| panic!("cannot make {path:?}: {error}"));
-        Dir(path)
+        let made = TemporaryDir::new("e2e");
+        Dir(made.unwrap_or_else(|error| panic!("cannot make a directory: {error}")))
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     /// A path in it.
     pub fn join(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.path().join(name)
     }
 
     /// Writes a file in it.
@@ -43,11 +39,5 @@ impl Dir {
 impl Default for Dir {
     fn default() -> Self {
         Dir::new()
-    }
-}
-
-impl Drop for Dir {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -15,6 +15,7 @@ use api::routes;
 use api::types::Role;
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use tests::e2e::balancer::{Balancer, figure};
+use tests::e2e::dir::Dir;
 use tests::e2e::servers::{addresses, origin};
 use tests::e2e::setup::Setup;
 use tests::e2e::target::tool;
@@ -68,7 +69,8 @@ fn found(at: SocketAddr, more: &[&str]) {
     // The same requests each time.
     command.args(["--phases", "coverage", "--generation-deterministic", "--continue-on-failure"]);
     command.args(["--no-color", "--request-timeout", "20"]).args(more);
-    let done = command.current_dir(std::env::temp_dir()).output().unwrap();
+    let dir = Dir::new();
+    let done = command.current_dir(dir.path()).output().unwrap();
     let said = String::from_utf8_lossy(&done.stdout);
     assert!(done.status.success(), "{said}{}", String::from_utf8_lossy(&done.stderr));
     let counted =

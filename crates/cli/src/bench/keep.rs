@@ -1,10 +1,11 @@
 //! Keeps results: in the file and on the page that were asked for, or, when a disk is full, wherever they still fit.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use files::make::{append, beside, replace, write};
 use lab::bench::page::page;
 use lab::machine::facts::Facts;
 use lab::machine::topology::topology;
@@ -58,8 +59,7 @@ pub fn writable(path: &Path) -> Result<(), Failure> {
     let tried = if is_other(path) { [path].to_vec() } else { [path, new.as_path()].to_vec() };
     tried.into_iter().try_for_each(|path| {
         let there = path.exists();
-        let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-        opened.map_err(|error| {
+        append(path, 0o644).map_err(|error| {
             Failure::Unusable(format!("cannot write {}: {error}", path.display()))
         })?;
         if !there {
@@ -75,24 +75,12 @@ fn is_other(path: &Path) -> bool {
     path.exists() && !path.is_file()
 }
 
-fn beside(path: &Path) -> PathBuf {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    beside.into()
-}
-
 /// Writes beside the file and renames, so that an older one survives a full disk; what is no file is written to.
 pub fn put(path: &Path, text: &str) -> io::Result<()> {
     if is_other(path) {
-        return fs::write(path, text);
+        return write(path, text, 0o644);
     }
-    let beside = beside(path);
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        // It holds half a result; that it cannot be removed changes nothing about the error.
-        let _ = fs::remove_file(&beside);
-    }
-    written
+    replace(path, text.as_bytes(), 0o644, |_| Ok(()))
 }
 
 /// Where figures of this process come from.
@@ -124,8 +112,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_is_found_before_and_leaves_what_was_there() {
-        let dir = std::env::temp_dir().join(format!("steelyard-keep-{}", std::process::id()));
-        fs::create_dir_all(&dir).unwrap();
+        let room = files::TemporaryDir::new("keep").unwrap();
+        let dir = room.path();
         let file = dir.join("page.html");
         assert!(writable(&file).is_ok() && !file.exists() && !beside(&file).exists());
         put(&file, "old").unwrap();
@@ -136,7 +124,6 @@ mod tests {
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
         assert!(writable(&dir.join("none/page.html")).is_err());
         assert!(writable(Path::new("/dev/full")).is_ok());
-        fs::remove_dir_all(&dir).unwrap();
     }
 
     #[test]

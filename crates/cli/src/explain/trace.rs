@@ -135,7 +135,7 @@ fn draw(args: &Args, reading: &Reading<'_>, report: &Report) -> Result<(), Failu
     };
     let picture = reading.picture(&args.files, number, report)?;
     let write = |path: &PathBuf, text: &str| {
-        let written = std::fs::write(path, text);
+        let written = files::make::write(path, text, 0o644);
         written
             .map_err(|error| Failure::Unusable(format!("cannot write {}: {error}", path.display())))
     };
@@ -143,7 +143,7 @@ fn draw(args: &Args, reading: &Reading<'_>, report: &Report) -> Result<(), Failu
         write(path, &picture.page)?;
     }
     if let Some(folder) = &args.svg {
-        let made = std::fs::create_dir_all(folder);
+        let made = files::make::make_dir(folder, 0o755);
         made.map_err(|error| {
             Failure::Unusable(format!("cannot make the folder {}: {error}", folder.display()))
         })?;

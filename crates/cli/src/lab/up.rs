@@ -58,7 +58,7 @@ pub fn up(args: &UpArgs) -> Result<End, Failure> {
     if args.foreground {
         command.stderr(Stdio::inherit());
     } else {
-        command.stderr(std::fs::File::create(&log).map_err(cannot)?);
+        command.stderr(files::make::overwrite(&log, 0o644).map_err(cannot)?);
         // Ctrl-C here is not for it.
         command.process_group(0);
     }

@@ -1,9 +1,7 @@
 //! The archive: files in tar's form (POSIX.1-1988, ustar), compressed with gzip, bounded in size. Every text passes
 //! `redact` on its way in.
 
-use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use flate2::Compression;
@@ -107,7 +105,7 @@ impl Archive {
     /// Into a new file that only its owner may read; its bytes.
     pub fn write(self, path: &Path) -> io::Result<u64> {
         let bytes = self.finish()?;
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        let mut file = files::make::create(path, 0o600)?;
         file.write_all(&bytes)?;
         file.sync_all()?;
         Ok(bytes.len() as u64)
@@ -153,15 +151,13 @@ mod tests {
 
     #[test]
     fn tar_reads_it() {
-        let dir = std::env::temp_dir().join(format!("steelyard-support-{}", std::process::id()));
-        std::fs::create_dir(&dir).unwrap();
-        let file = dir.join("a.tar.gz");
+        let dir = files::TemporaryDir::new("support").unwrap();
+        let file = dir.path().join("a.tar.gz");
         let mut archive = Archive::new(1_700_000_000);
         archive.add("status.json", "{}");
         archive.write(&file).unwrap();
         let listed = std::process::Command::new("tar").arg("-tzf").arg(&file).output().unwrap();
         let again = Archive::new(1).write(&file).unwrap_err();
-        std::fs::remove_dir_all(&dir).unwrap();
         assert_eq!(String::from_utf8_lossy(&listed.stdout), "steelyard-support/status.json\n");
         assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
     }

@@ -4,11 +4,10 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
 
 use model::config::AccessTarget;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::FileType;
 
 /// A poll that says "writable" of a pipe promises room for this much (POSIX PIPE_BUF on Linux).
 const PIECE: usize = 4096;
@@ -29,7 +28,7 @@ impl Sink {
             AccessTarget::Off => return Ok(None),
             AccessTarget::Stderr => rustix::io::fcntl_dupfd_cloexec(io::stderr(), 3)?,
             AccessTarget::Stdout => rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3)?,
-            AccessTarget::File(path) => open_file(path)?,
+            AccessTarget::File(path) => files::make::append_log(path, 0o640)?.into(),
         };
         let regular =
             FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) == FileType::RegularFile;
@@ -50,16 +49,4 @@ impl Sink {
         }
         self.file.write(&bytes[..bytes.len().min(PIECE)])
     }
-}
-
-/// O_NONBLOCK keeps a FIFO without reader from holding the open itself.
-fn open_file(path: &std::path::Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::WRONLY
-        | OFlags::APPEND
-        | OFlags::CREATE
-        | OFlags::CLOEXEC
-        | OFlags::NONBLOCK
-        | OFlags::NOCTTY;
-    let fd = rustix::fs::open(path, flags, Mode::from_raw_mode(0o640))?;
-    Ok(fd)
 }

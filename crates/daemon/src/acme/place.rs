@@ -2,7 +2,6 @@
 //! user. It knows no protocol.
 
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use model::config::Acme;
@@ -34,7 +33,7 @@ pub fn account(state: &Path, acme: &Acme) -> PathBuf {
 /// # Errors
 /// The disk is full or read-only; the old file stands.
 pub fn write(state: &Path, file: &Path, text: &str) -> io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory(state))?;
+    files::make::make_dir(&directory(state), 0o700)?;
     keep::replace_secret(file, text.as_bytes())
 }
 

@@ -2,12 +2,12 @@
 //!
 //! What a file is stands in its own first comment, so that a list needs nothing but the files.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Read};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use files::make::{create, make_dir};
 use trace::output::{self, COMMENT_BYTES, Packet, Pcapng};
 
 use super::ring::Kept;
@@ -44,10 +44,10 @@ pub fn store(
     packets: &[(Arc<Kept>, String)],
     keep: usize,
 ) -> io::Result<Stored> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(place)?;
+    make_dir(place, 0o700)?;
     let name = format!("{rule}-{at_unix_ms}");
     let file = place.join(format!("{name}{ENDING}"));
-    let to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file)?;
+    let to = create(&file, 0o600)?;
     let bytes = write(to, about, drops, packets).inspect_err(|_| {
         // Half a file is of no use.
         let _ = fs::remove_file(&file);

@@ -53,7 +53,7 @@ impl Words {
         let write = || -> io::Result<()> {
             let json = serde_json::to_vec_pretty(&memory).map_err(io::Error::other)?;
             if let Some(directory) = path.parent() {
-                std::fs::create_dir_all(directory)?;
+                files::make::make_dir(directory, 0o750)?;
             }
             keep::replace(&path, &json)
         };

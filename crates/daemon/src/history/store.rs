@@ -3,11 +3,11 @@
 //! A process never appends to a file of another one: a torn end stays where a crash left it, and readers stop there.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use files::make::{create, make_dir};
 use model::config::HistoryKeep;
 use model::history::{MAGIC, Record, frame, merge, read};
 
@@ -89,11 +89,11 @@ impl Store {
     }
 
     fn begin(&self, at: u64) -> io::Result<Open> {
-        std::fs::create_dir_all(&self.directory)?;
+        make_dir(&self.directory, 0o750)?;
         for number in 0..1_000 {
             let name = format!("fine-{at:012}-{}-{number}.hist", std::process::id());
             let path = self.directory.join(name);
-            let made = OpenOptions::new().append(true).create_new(true).mode(0o640).open(&path);
+            let made = create(&path, 0o640);
             match made {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),

@@ -45,7 +45,7 @@ impl Kept {
             };
         }
         let json = serde_json::to_vec(&Kept { version: VERSION, ..self.clone() });
-        std::fs::create_dir_all(state)?;
+        files::make::make_dir(state, 0o750)?;
         keep::replace(&place(state), &json.map_err(io::Error::other)?)
     }
 

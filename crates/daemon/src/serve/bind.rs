@@ -4,7 +4,7 @@
 //! old daemon or the new one, never nothing. It accepts nothing itself.
 
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener as StdListener, UnixStream as StdStream};
 use std::path::{Path, PathBuf};
 
@@ -133,12 +133,12 @@ fn make_room(path: &Path) -> Result<(), BindError> {
     let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else {
         return Ok(());
     };
-    match std::fs::DirBuilder::new().mode(0o755).create(parent) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            Err(failed("cannot make", parent, error))
-        }
-        _ => Ok(()),
-    }
+    let above = parent.parent().filter(|above| !above.as_os_str().is_empty());
+    let made = match above.map(std::fs::metadata) {
+        Some(Err(error)) => Err(error),
+        _ => files::make::make_dir(parent, 0o755),
+    };
+    made.map_err(|error| failed("cannot make", parent, error))
 }
 
 fn refuse_living(path: &Path) -> Result<(), BindError> {

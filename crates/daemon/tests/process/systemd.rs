@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use files::TemporaryDir;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use crate::traffic::{Origin, WAIT};
@@ -23,7 +24,7 @@ pub struct Systemd {
     /// Where the service listens.
     pub address: SocketAddr,
     /// Where everything is.
-    pub directory: PathBuf,
+    pub directory: TemporaryDir,
     notify: UnixDatagram,
     stored: BTreeMap<String, Vec<OwnedFd>>,
     child: Option<Child>,
@@ -34,15 +35,13 @@ pub struct Systemd {
 impl Systemd {
     /// With a daemon that forwards lines to `origin`.
     pub fn new(origin: &Origin) -> Systemd {
-        let name = format!("steelyard-process-{}-{}", std::process::id(), origin.address.port());
-        let directory = std::env::temp_dir().join(name);
-        std::fs::create_dir(&directory).unwrap();
+        let directory = TemporaryDir::new("process").unwrap();
         let this = std::env::current_exe().unwrap();
-        let program = directory.join("daemon");
+        let program = directory.path().join("daemon");
         std::fs::hard_link(&this, &program)
             .or_else(|_| std::fs::copy(&this, &program).map(drop))
             .unwrap();
-        let notify = UnixDatagram::bind(directory.join("notify")).unwrap();
+        let notify = UnixDatagram::bind(directory.path().join("notify")).unwrap();
         notify.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         // Free a moment ago; nothing else of this test takes ports.
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -58,17 +57,17 @@ impl Systemd {
 
     /// Writes the configuration file.
     pub fn write(&self, text: &str) {
-        let at = self.directory.display();
+        let at = self.directory.path().display();
         let global = format!(
             "[global]\nworkers = 2\naccess-log = {{ target = \"off\" }}\n\
              control = {{ socket = \"{at}/control\", state = \"{at}/state\" }}\n"
         );
-        std::fs::write(self.directory.join("file.toml"), global + text).unwrap();
+        std::fs::write(self.directory.path().join("file.toml"), global + text).unwrap();
     }
 
     /// The daemon's binary.
     pub fn program(&self) -> PathBuf {
-        self.directory.join("daemon")
+        self.directory.path().join("daemon")
     }
 
     /// Starts the daemon, with the sockets that were kept.
@@ -88,8 +87,8 @@ impl Systemd {
             .arg(START)
             .arg(self.program())
             .arg("run")
-            .arg(self.directory.join("file.toml"));
-        command.env("NOTIFY_SOCKET", self.directory.join("notify"));
+            .arg(self.directory.path().join("file.toml"));
+        command.env("NOTIFY_SOCKET", self.directory.path().join("notify"));
         command.env("LISTEN_FDS", kept.len().to_string()).env("LISTEN_FDNAMES", names.join(":"));
         let mut sockets = kept.into_iter().map(|(_, socket)| Stdio::from(socket));
         command.stdin(sockets.next().unwrap_or_else(Stdio::null));
@@ -248,6 +247,5 @@ impl Drop for Systemd {
             let _ = child.kill();
             let _ = child.wait();
         }
-        let _ = std::fs::remove_dir_all(&self.directory);
     }
 }

@@ -51,9 +51,9 @@ fn another_abi_is_refused_or_replaced() {
 
 #[test]
 fn a_place_for_pins_must_be_one() {
-    let plain = std::env::temp_dir().join(format!("steelyard-plain-{}", std::process::id()));
+    let room = files::TemporaryDir::new("plain").unwrap();
+    let plain = room.path().join("pins");
     let refused = Home::open(&plain).unwrap_err().to_string();
-    let _ = std::fs::remove_dir(&plain);
     let says = ["BPF file system", "CAP_BPF", "CAP_NET_ADMIN", "type information"];
     assert!(says.iter().any(|words| refused.contains(words)), "{refused}");
 }

@@ -1,12 +1,11 @@
 //! A plane to try packets on: its maps filled by hand, its clock stopped, its pins in a private place.
 
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
 
 use bpf::Home;
 use bpf::home::mount_at;
+use files::TemporaryDir;
 use l4::abi::{self, Outcome, Pool, Server, Service, Vip, Vip4, Vip6, Way};
 use l4::{Plane, Sizes};
 
@@ -41,8 +40,6 @@ pub struct World {
     pub now: u64,
 }
 
-static NUMBER: AtomicU32 = AtomicU32::new(0);
-
 impl World {
     /// A plane with small tables, or none where the test may not load programs.
     pub fn new() -> Option<World> {
@@ -57,16 +54,13 @@ impl World {
     }
 
     pub fn sized(sizes: &Sizes) -> Option<World> {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("steelyard-rows-{}-{number}", process::id());
-        let place = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&place).unwrap();
-        if let Err(error) = mount_at(&place) {
+        let place = TemporaryDir::new("rows").unwrap();
+        if let Err(error) = mount_at(place.path()) {
             tests::skip::skip(&format!("loading packet programs needs root: {error}"));
             return None;
         }
         let place = Place(place);
-        let home = match Home::open(&place.0.join("home")) {
+        let home = match Home::open(&place.0.path().join("home")) {
             Ok(home) => home,
             Err(error) => {
                 tests::skip::skip(&error.to_string());
@@ -281,7 +275,7 @@ impl World {
 
     /// Where the pins' file system is mounted.
     pub fn place(&self) -> &Path {
-        &self.place.0
+        self.place.0.path()
     }
 
     pub fn received(&self) -> u64 {
@@ -308,11 +302,10 @@ fn add(sums: &mut [u64], rows: &[&[u64]]) {
 }
 
 /// A private BPF file system; gone with the test, whether it passes or panics.
-struct Place(PathBuf);
+struct Place(TemporaryDir);
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let _ = rustix::mount::unmount(&self.0, rustix::mount::UnmountFlags::DETACH);
-        let _ = std::fs::remove_dir(&self.0);
+        let _ = rustix::mount::unmount(self.0.path(), rustix::mount::UnmountFlags::DETACH);
     }
 }

@@ -3,9 +3,11 @@
 //! Mounted in a directory below the temporary one, so that no other run's pins are near.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
+use files::TemporaryDir;
+use rustix::mount::{UnmountFlags, unmount as detach};
 use thiserror::Error;
 
 use super::name::fresh;
@@ -15,14 +17,8 @@ use super::tool::{ToolError, find, said};
 #[derive(Debug, Error)]
 pub enum BpfFsError {
     /// No directory for it.
-    #[error("no directory {dir} for a bpf file system")]
-    Dir {
-        /// The directory.
-        dir: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
+    #[error("no directory for a bpf file system: {0}")]
+    Dir(#[source] io::Error),
     /// It cannot be mounted.
     #[error("a bpf file system cannot be mounted; that needs root and a kernel with BPF")]
     Mount(#[from] ToolError),
@@ -31,35 +27,33 @@ pub enum BpfFsError {
 /// The file system.
 #[derive(Debug)]
 pub struct BpfFs {
-    dir: PathBuf,
+    dir: TemporaryDir,
 }
 
 impl BpfFs {
     /// A new one, empty.
     pub fn mount() -> Result<BpfFs, BpfFsError> {
-        let dir = std::env::temp_dir().join(fresh("bpf"));
-        let made = std::fs::create_dir(&dir);
-        made.map_err(|source| BpfFsError::Dir { dir: dir.clone(), source })?;
+        let dir = TemporaryDir::named(&fresh("bpf")).map_err(BpfFsError::Dir)?;
         let fs = BpfFs { dir };
         let mut mount = Command::new(find("mount"));
-        said(mount.args(["-t", "bpf", "bpf"]).arg(&fs.dir))?;
+        said(mount.args(["-t", "bpf", "bpf"]).arg(fs.path()))?;
         Ok(fs)
     }
 
     /// Where it is mounted.
     pub fn path(&self) -> &Path {
-        &self.dir
+        self.dir.path()
     }
 }
 
 impl Drop for BpfFs {
     fn drop(&mut self) {
-        unmount(&self.dir);
+        unmount(self.path());
     }
 }
 
-/// Detaches what is mounted here and removes the directory, which must be empty then.
+/// Detaches what is mounted here; a symbolic link here is not followed.
 pub(super) fn unmount(dir: &Path) {
-    let _ = said(Command::new(find("umount")).arg("-l").arg(dir));
-    let _ = std::fs::remove_dir(dir);
+    // Nothing is mounted when mounting failed; what cannot be detached is found by a later sweep.
+    let _ = detach(dir, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW);
 }

@@ -6,6 +6,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use files::TemporaryDir;
 use thiserror::Error;
 
 use super::bpffs::BpfFsError;
@@ -34,14 +35,8 @@ pub enum LinkError {
     #[error("a host could not be set up")]
     Namespace(#[from] NamespaceError),
     /// The program for the ends could not be written to a file.
-    #[error("the program for the ends of cables cannot be written to {file}")]
-    Program {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
+    #[error("the program for the ends of cables cannot be written: {0}")]
+    Program(#[source] io::Error),
     /// No bpf file system.
     #[error(transparent)]
     BpfFs(#[from] BpfFsError),
@@ -79,15 +74,15 @@ pub fn lay(a: End, b: End, mtu: u32, checksums: Checksums) -> Result<(), LinkErr
 #[derive(Debug)]
 pub struct Pass {
     file: PathBuf,
+    _dir: TemporaryDir,
 }
 
 impl Pass {
     /// Writes it.
     pub fn new() -> Result<Pass, LinkError> {
-        let file = std::env::temp_dir().join(fresh("pass"));
-        let written = std::fs::write(&file, PASS);
-        written.map_err(|source| LinkError::Program { file: file.clone(), source })?;
-        Ok(Pass { file })
+        let dir = TemporaryDir::named(&fresh("pass")).map_err(LinkError::Program)?;
+        let file = dir.write("pass.bpf.o", PASS).map_err(LinkError::Program)?;
+        Ok(Pass { file, _dir: dir })
     }
 
     /// Loads it into the driver of this end.
@@ -96,11 +91,5 @@ impl Pass {
         end.namespace
             .ip(&format!("link set dev {} xdpdrv obj {file} sec xdp.frags\n", end.link))?;
         Ok(())
-    }
-}
-
-impl Drop for Pass {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.file);
     }
 }

@@ -1,10 +1,16 @@
 //! Removes what runs left that were killed: namespaces with their links, bpf file systems, directories of studies.
 //!
-//! Only names that tell of an ended process are touched; processes are left alone.
+//! Only names that tell of an ended process are touched, and in the temporary place, where anybody can use such a name,
+//! only what we made: mounted bpf file systems, and directories that are ours alone. Processes are left alone.
 
+use std::ffi::OsString;
 use std::fs;
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::process::Command;
+
+use files::make::is_private_dir;
+use files::temporary::temporary_place;
 
 use super::bpffs::unmount;
 use super::name::is_orphan;
@@ -16,12 +22,12 @@ use super::tool::{find, said};
 pub struct Swept {
     /// Namespaces.
     pub namespaces: Vec<String>,
-    /// Directories of bpf file systems.
+    /// Directories in the temporary place, of bpf file systems and of studies.
     pub file_systems: Vec<String>,
 }
 
-/// The role of directories with files of their own: nothing is mounted in them.
-const WORKSHOP: &str = "-study";
+/// What is mounted here.
+const MOUNTS: &str = "/proc/self/mountinfo";
 
 /// Removes the leavings of dead runs; what cannot be removed stays and is not named.
 pub fn sweep() -> Swept {
@@ -31,23 +37,74 @@ pub fn sweep() -> Swept {
             swept.namespaces.push(name);
         }
     }
-    let temporary = std::env::temp_dir();
+    let Ok(temporary) = temporary_place() else { return swept };
     for name in orphans(&temporary) {
         let dir = temporary.join(&name);
-        unmount(&dir);
-        if name.ends_with(WORKSHOP) {
-            // What stays is found again next time.
-            let _ = fs::remove_dir_all(&dir);
+        if holds_bpf(&fs::read_to_string(MOUNTS).unwrap_or_default(), &dir) {
+            unmount(&dir);
         }
-        if !dir.exists() {
+        // What is still mounted is root's and open, so it is none; what stays is found again next time.
+        if is_private_dir(&dir) && fs::remove_dir_all(&dir).is_ok() {
             swept.file_systems.push(name);
         }
     }
     swept
 }
 
+/// Whether a bpf file system is mounted exactly here, and nothing else (proc(5), mountinfo, fields 5 and 9). Only root
+/// can mount one, and the kernel names the place itself, so that no symbolic link stands for it.
+fn holds_bpf(mounts: &str, dir: &Path) -> bool {
+    let kind = |line: &str| {
+        let (before, after) = line.split_once(" - ")?;
+        let here = before.split(' ').nth(4).is_some_and(|at| unescaped(at) == dir.as_os_str());
+        here.then(|| after.starts_with("bpf "))
+    };
+    let kinds: Vec<bool> = mounts.lines().filter_map(kind).collect();
+    !kinds.is_empty() && kinds.into_iter().all(|is_bpf| is_bpf)
+}
+
+/// A path with the kernel's escapes (`\\040` for a space) taken back.
+fn unescaped(text: &str) -> OsString {
+    let mut out = Vec::new();
+    let mut bytes = text.as_bytes();
+    while let Some((first, rest)) = bytes.split_first() {
+        let octal = rest.get(..3).filter(|_| *first == b'\\');
+        let number = octal.and_then(|digits| std::str::from_utf8(digits).ok());
+        match number.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) => {
+                out.push(byte);
+                bytes = &rest[3..];
+            }
+            None => {
+                out.push(*first);
+                bytes = rest;
+            }
+        }
+    }
+    OsString::from_vec(out)
+}
+
 fn orphans(dir: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| is_orphan(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_bpf_file_system_at_exactly_this_place_is_ours() {
+        let bpf = "36 25 0:32 / /tmp/sylab-9-1-0-bpf rw - bpf bpf rw,mode=700";
+        let disk = "37 25 8:1 / /tmp/sylab-9-1-0-bpf rw shared:1 - ext4 /dev/sda1 rw";
+        let below = "38 25 0:33 / /tmp/sylab-9-1-0-bpf/in rw - bpf bpf rw";
+        let spaced = "39 25 0:34 / /tmp/a\\040b rw - bpf bpf rw";
+        let place = Path::new("/tmp/sylab-9-1-0-bpf");
+        assert!(holds_bpf(bpf, place));
+        for other in ["", disk, below, "nonsense", &format!("{bpf}\n{disk}")] {
+            assert!(!holds_bpf(other, place), "{other}");
+        }
+        assert!(holds_bpf(spaced, Path::new("/tmp/a b")));
+    }
 }

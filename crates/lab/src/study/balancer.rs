@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use files::TemporaryDir;
 use serde_json::Value;
 use thiserror::Error;
 
@@ -46,7 +47,7 @@ const LOOK: Duration = Duration::from_millis(30);
 #[derive(Debug)]
 pub struct Balancer {
     program: PathBuf,
-    dir: PathBuf,
+    dir: TemporaryDir,
     child: Child,
     wanted: Wanted,
 }
@@ -102,13 +103,13 @@ impl Balancer {
         environment: &[(String, String)],
     ) -> Result<Balancer, BalancerError> {
         let io = |what| move |source| BalancerError::Io { what, source };
-        let dir = std::env::temp_dir().join(crate::net::fresh("study"));
-        fs::create_dir_all(&dir).map_err(io("cannot make a directory"))?;
-        let file = dir.join("steelyard.toml");
-        let text = whole(&dir, body);
+        let dir = TemporaryDir::named(&crate::net::fresh("study"));
+        let dir = dir.map_err(io("cannot make a directory"))?;
+        let text = whole(dir.path(), body);
         let wanted = Wanted::of(&text);
-        fs::write(&file, text).map_err(io("cannot write a configuration"))?;
-        let log = fs::File::create(dir.join("log")).map_err(io("cannot write a log"))?;
+        let file = dir.write("steelyard.toml", text);
+        let file = file.map_err(io("cannot write a configuration"))?;
+        let log = dir.create("log").map_err(io("cannot write a log"))?;
         // It ends with this process, however that ends.
         let mut command = namespace.command(find("setpriv"));
         command.args(["--pdeathsig", "KILL"]).arg(program).args(["run", "-c"]).arg(&file);
@@ -128,12 +129,12 @@ impl Balancer {
     /// Another configuration, waited for.
     pub fn apply(&mut self, body: &str) -> Result<(), BalancerError> {
         let io = |what| move |source| BalancerError::Io { what, source };
-        let file = self.dir.join("next.toml");
-        let text = whole(&self.dir, body);
+        let file = self.dir.path().join("next.toml");
+        let text = whole(self.dir.path(), body);
         self.wanted = Wanted::of(&text);
-        fs::write(&file, text).map_err(io("cannot write a configuration"))?;
+        files::make::write(&file, text, 0o600).map_err(io("cannot write a configuration"))?;
         let mut command = Command::new(&self.program);
-        command.arg("apply").arg(&file).arg("--socket").arg(self.dir.join("sock"));
+        command.arg("apply").arg(&file).arg("--socket").arg(self.dir.path().join("sock"));
         let said = command.stdin(Stdio::null()).output().map_err(io("cannot run apply"))?;
         if !said.status.success() {
             let why = String::from_utf8_lossy(&said.stderr).trim().to_owned();
@@ -161,7 +162,7 @@ impl Balancer {
     /// What it says of itself; `None`: it does not answer yet.
     pub fn status(&self) -> Option<Value> {
         let mut command = Command::new(&self.program);
-        command.args(["status", "--json", "--socket"]).arg(self.dir.join("sock"));
+        command.args(["status", "--json", "--socket"]).arg(self.dir.path().join("sock"));
         let said = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
         serde_json::from_slice(&said.stdout).ok().filter(|_| said.status.success())
     }
@@ -185,7 +186,7 @@ impl Balancer {
     }
 
     fn log(&self) -> String {
-        let log = fs::read_to_string(self.dir.join("log")).unwrap_or_default();
+        let log = fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
         let lines: Vec<&str> = log.trim().lines().collect();
         lines[lines.len().saturating_sub(LOG_LINES)..].join("; ")
     }
@@ -207,7 +208,6 @@ impl Drop for Balancer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.dir);
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use files::make::{create, make_dir};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -137,7 +138,7 @@ impl Records {
 
     /// Makes the directory; removes what a dead keeper of this name left. Of a living one: an error.
     pub fn prepare(&self, name: &str) -> Result<(), RecordError> {
-        let made = fs::create_dir_all(&self.dir);
+        let made = make_dir(&self.dir, 0o755);
         made.map_err(|source| RecordError::File {
             what: "cannot make",
             path: self.dir.clone(),
@@ -159,7 +160,9 @@ impl Records {
         // Under another name until it is whole; a link takes no name that is taken.
         let beside = self.dir.join(format!("{}.{}.new", record.name, record.process));
         let write = |text: String| {
-            fs::File::create(&beside)?.write_all(text.as_bytes())?;
+            // Left by a keeper with our number that was killed.
+            let _ = fs::remove_file(&beside);
+            create(&beside, 0o644)?.write_all(text.as_bytes())?;
             let linked = fs::hard_link(&beside, &path);
             fs::remove_file(&beside)?;
             linked
@@ -245,7 +248,8 @@ mod tests {
 
     #[test]
     fn a_name_is_taken_while_its_keeper_lives() {
-        let dir = std::env::temp_dir().join(format!("steelyard-records-{}", std::process::id()));
+        let room = files::TemporaryDir::new("records").unwrap();
+        let dir = room.path().join("records");
         let records = Records::new(&dir);
         assert_eq!(records.all().unwrap(), Vec::new(), "no directory");
         records.prepare("wan").unwrap();
@@ -268,6 +272,5 @@ mod tests {
         assert_eq!(records.all().unwrap(), [living]);
         records.remove("wan").unwrap();
         records.remove("wan").unwrap();
-        fs::remove_dir_all(dir).unwrap();
     }
 }

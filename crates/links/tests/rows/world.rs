@@ -1,14 +1,12 @@
 //! A bundle whose device is the loopback, where trial runs leave: nothing is sent. Its pins are in a private place.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
-use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use bpf::home::mount_at;
 use bpf::load::{Program, load};
 use bpf::{Home, Loaded};
+use files::TemporaryDir;
 use links::choose::Packet;
 use links::plane::{Counts, Ends, Plane};
 use links::schedule::{Schedule, Turn};
@@ -26,8 +24,6 @@ pub const NEXT: u32 = u32::MAX;
 /// The loopback's number in every namespace, and one that is no interface's.
 const ENDS: Ends = Ends { device: 1, other: 4_000_000 };
 
-static NUMBER: AtomicU32 = AtomicU32::new(0);
-
 pub struct World {
     pub plane: Plane,
     home: Home,
@@ -37,16 +33,13 @@ pub struct World {
 impl World {
     /// None where the test may not load programs.
     pub fn new() -> Option<World> {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let place =
-            std::env::temp_dir().join(format!("steelyard-links-{}-{number}", process::id()));
-        std::fs::create_dir_all(&place).unwrap();
-        if let Err(error) = mount_at(&place) {
+        let place = TemporaryDir::new("links").unwrap();
+        if let Err(error) = mount_at(place.path()) {
             skip(&format!("loading programs needs root: {error}"));
             return None;
         }
         let place = Place(place);
-        let home = Home::open(&place.0.join("home")).unwrap();
+        let home = Home::open(&place.0.path().join("home")).unwrap();
         let plane = Plane::open(&home).unwrap_or_else(|error| panic!("{error:?}"));
         plane.prepare(ENDS).unwrap();
         Some(World { plane, home, _place: place })
@@ -168,11 +161,10 @@ pub fn frame(packet: &Packet, more: usize) -> Vec<u8> {
 }
 
 /// A private BPF file system; gone with the test, whether it passes or panics.
-struct Place(PathBuf);
+struct Place(TemporaryDir);
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let _ = rustix::mount::unmount(&self.0, rustix::mount::UnmountFlags::DETACH);
-        let _ = std::fs::remove_dir(&self.0);
+        let _ = rustix::mount::unmount(self.0.path(), rustix::mount::UnmountFlags::DETACH);
     }
 }

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use files::make::{make_dir, replace};
 use lab::net::{find, said};
 use links::steer::plan::Change;
 use serde::{Deserialize, Serialize};
@@ -94,13 +95,9 @@ impl Kept {
             };
         }
         let dir = self.file.parent().filter(|dir| !dir.as_os_str().is_empty());
-        let made = dir.map_or(Ok(()), fs::create_dir_all);
-        let new = self.file.with_extension("new");
+        let made = dir.map_or(Ok(()), |dir| make_dir(dir, 0o755));
         let text = serde_json::to_vec_pretty(&self.entries).map_err(io::Error::from);
-        let written = made
-            .and(text)
-            .and_then(|text| fs::write(&new, text))
-            .and_then(|()| fs::rename(&new, &self.file));
+        let written = made.and(text).and_then(|text| replace(&self.file, &text, 0o644, |_| Ok(())));
         written.map_err(|error| unusable("write", &self.file, &error))
     }
 }
@@ -157,8 +154,8 @@ mod tests {
 
     #[test]
     fn what_was_there_first_comes_back() {
-        let dir = std::env::temp_dir().join(format!("steelyard-kept-{}", std::process::id()));
-        fs::create_dir_all(&dir).expect("a directory");
+        let room = files::TemporaryDir::new("kept").expect("a directory");
+        let dir = room.path();
         let (mask, kept) = (dir.join("mask"), dir.join("state/kept.json"));
         for (from, to) in [("0", "3"), ("3", "f")] {
             let change = write(&mask, from, to);
@@ -178,6 +175,5 @@ mod tests {
         assert_eq!(Kept::open(&kept).expect("readable").entries.len(), 1);
         fs::write(&kept, "{}").expect("written");
         assert!(Kept::open(&kept).is_err_and(|error| error.to_string().contains("move it away")));
-        let _ = fs::remove_dir_all(&dir);
     }
 }

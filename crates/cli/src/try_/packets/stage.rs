@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use api::Client;
 use api::types::{PacketEnd, Status};
+use files::TemporaryDir;
 use lab::load::{HttpPlan, Load, Pace, Persist, Plan, Protocol};
 use lab::net::{BpfFs, Layout, Namespace, SERVICE_V4, Site, find, said, sweep};
 use lab::origin::{Kind, Options, Origin};
@@ -43,7 +44,7 @@ pub struct Stage {
     api: Client,
     origins: Vec<Origin>,
     pins: BpfFs,
-    dir: Dir,
+    dir: TemporaryDir,
     unpacking: bool,
     site: Site,
 }
@@ -55,7 +56,7 @@ impl Stage {
         let site = Site::open(&Layout { near: SERVERS, ..Layout::default() })
             .map_err(|error| unusable("a network of namespaces", &error))?;
         let pins = BpfFs::mount().map_err(|error| unusable("a bpf file system", &error))?;
-        let dir = Dir::new()?;
+        let dir = TemporaryDir::new("try").map_err(|error| unusable("a directory", &error))?;
         let mut origins = Vec::new();
         for (number, node) in site.servers.iter().enumerate() {
             let options = Options {
@@ -66,7 +67,7 @@ impl Stage {
             let origin = started.map_err(|error| unusable("a server", &error))?;
             origins.push(origin.map_err(|error| unusable("a server", &error))?);
         }
-        let api = Client::new(dir.0.join("sock"));
+        let api = Client::new(dir.path().join("sock"));
         let text = config(&site, &dir, &pins, Method::Http);
         let daemon = Daemon::start(&site.balancer, &dir, &text)?;
         let mut stage = Stage { daemon, api, origins, pins, dir, unpacking: false, site };
@@ -207,11 +208,12 @@ struct Daemon {
 }
 
 impl Daemon {
-    fn start(balancer: &Namespace, dir: &Dir, text: &str) -> Result<Daemon, Failure> {
+    fn start(balancer: &Namespace, dir: &TemporaryDir, text: &str) -> Result<Daemon, Failure> {
         let io = |what: &str, error: std::io::Error| unusable(what, &error);
-        let (file, log) = (dir.0.join("steelyard.toml"), dir.0.join("log"));
-        std::fs::write(&file, text).map_err(|error| io("a configuration", error))?;
-        let said = std::fs::File::create(&log).map_err(|error| io("a log", error))?;
+        let log = dir.path().join("log");
+        let file =
+            dir.write("steelyard.toml", text).map_err(|error| io("a configuration", error))?;
+        let said = dir.create("log").map_err(|error| io("a log", error))?;
         // It ends with this process, however that ends.
         let mut command: Command = balancer.command(find("setpriv"));
         command.args(["--pdeathsig", "KILL"]).arg(program()?).args(["run", "-c"]).arg(file);
@@ -241,29 +243,11 @@ impl Drop for Daemon {
     }
 }
 
-/// A directory of this run's own, removed at the end.
-#[derive(Debug)]
-struct Dir(PathBuf);
-
-impl Dir {
-    fn new() -> Result<Dir, Failure> {
-        let path = std::env::temp_dir().join(format!("steelyard-try-{}", std::process::id()));
-        std::fs::create_dir_all(&path).map_err(|error| unusable("a directory", &error))?;
-        Ok(Dir(path))
-    }
-}
-
-impl Drop for Dir {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn program() -> Result<PathBuf, Failure> {
     std::env::current_exe().map_err(|error| unusable("this program's own file", &error))
 }
 
-fn config(site: &Site, dir: &Dir, pins: &BpfFs, method: Method) -> String {
+fn config(site: &Site, dir: &TemporaryDir, pins: &BpfFs, method: Method) -> String {
     let servers = site.servers.iter().enumerate();
     let servers = servers.map(|(number, node)| {
         format!("  {{ name = \"server{number}\", address = \"{}:{PORT}\" }},\n", node.host.v4)
@@ -290,7 +274,7 @@ probe = {{ tcp = true, every = "500ms", timeout = "400ms" }}
 servers = [
 {servers}]
 "#,
-        dir = dir.0.display(),
+        dir = dir.path().display(),
         pins = pins.path().display(),
         returns = returns.join(", "),
         forward = method.name(),

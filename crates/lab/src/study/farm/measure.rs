@@ -1,8 +1,10 @@
 //! Measures: a client, a balancer with each allocator, servers, and pages through and past the balancers, in turns.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
+
+use files::TemporaryDir;
 
 use super::allocator::{SYSTEM, both};
 use super::judge::{Case, Run, Through};
@@ -167,7 +169,7 @@ fn configuration(site: &Site, certificate: &Certificate, [plain, tls]: [u16; 2])
         "[service.plain]\nlisten = \"{SERVICE_V4}:{plain}\"\nforward = \"http\"\npool = \"farm\"\n\
          [service.secure]\nlisten = \"{SERVICE_V4}:{tls}\"\nforward = \"http\"\npool = \"farm\"\ntls = \"{}\"\n\
          [pool.farm]\nservers = [{}]\n",
-        certificate.file().display(),
+        certificate.file.display(),
         servers.join(", "),
     )
 }
@@ -232,34 +234,17 @@ fn watched(
 const STEP: f64 = 0.2;
 
 /// A certificate that nobody trusts, in a directory of its own; removed when dropped.
-struct Certificate(PathBuf);
+struct Certificate {
+    file: PathBuf,
+    _dir: TemporaryDir,
+}
 
 impl Certificate {
     fn new() -> Result<Certificate, StudyError> {
         let made = rcgen::generate_simple_self_signed(vec![NAME.to_owned()]);
         let made = made.map_err(|error| StudyError::Nothing(format!("a certificate: {error}")))?;
-        let certificate = Certificate(std::env::temp_dir().join(fresh("study")));
-        std::fs::create_dir(&certificate.0)?;
+        let dir = TemporaryDir::named(&fresh("study"))?;
         let text = made.cert.pem() + &made.signing_key.serialize_pem();
-        write_private(&certificate.file(), &text)?;
-        Ok(certificate)
-    }
-
-    fn file(&self) -> PathBuf {
-        self.0.join("pair.pem")
-    }
-}
-
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut options = std::fs::OpenOptions::new();
-    let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())
-}
-
-impl Drop for Certificate {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        Ok(Certificate { file: dir.write("pair.pem", text)?, _dir: dir })
     }
 }

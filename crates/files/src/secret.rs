@@ -1,0 +1,225 @@
+//! Files that hold secrets, and files that are believed: read only when nobody else could have read or written them.
+//!
+//! Root owns a file, or we do. Nobody else may write it. What is secret nobody else may read either, but for one case, as
+//! in PostgreSQL: the group of a file that is root's, so that a daemon with a user of its own can read what it cannot
+//! change.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use thiserror::Error;
+
+use crate::place::{ours, us};
+
+/// From whom a file is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Nobody but its owner may write it: what is in it is believed, and is no secret.
+    Unwritten,
+    /// It holds a secret.
+    Unread,
+}
+
+/// Why a file is not read.
+#[derive(Debug, Error)]
+pub enum SecretError {
+    /// The system.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A directory, a pipe or a device.
+    #[error("{} is not a file", path.display())]
+    NotAFile {
+        /// What was found.
+        path: PathBuf,
+    },
+    /// Somebody else's.
+    #[error("{} belongs to uid {owner}: expected root or uid {}; chown {} {}", path.display(), us(), us(), path.display())]
+    Owner {
+        /// The file.
+        path: PathBuf,
+        /// Whose it is.
+        owner: u32,
+    },
+    /// Others may use it.
+    #[error(
+        "{} has the mode {mode:04o}, so others can {use_it} it: expected {expected}; {mend} {}",
+        path.display(), path.display()
+    )]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+        /// What others can do.
+        use_it: &'static str,
+        /// The modes that are good.
+        expected: &'static str,
+        /// The command that mends it.
+        mend: &'static str,
+    },
+}
+
+/// Reads a file of at most `limit` bytes that nobody else could have used.
+///
+/// # Errors
+/// See `SecretError`; what is in the file is never said.
+pub fn read(path: &Path, limit: u64, kept: Kept) -> Result<Vec<u8>, SecretError> {
+    let failed = |source| SecretError::Read { path: path.to_owned(), source };
+    // Opening a pipe would wait for whoever writes to it.
+    let mut options = File::options();
+    let open = options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
+    let file = open.map_err(failed)?;
+    // The open file is judged: its name may be another's by now.
+    let about = file.metadata().map_err(failed)?;
+    judge(path, &about, kept)?;
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > limit {
+        let why = format!("larger than {limit} bytes");
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidData, why)));
+    }
+    Ok(bytes)
+}
+
+/// The same for text.
+///
+/// # Errors
+/// See `SecretError`.
+pub fn read_text(path: &Path, limit: u64, kept: Kept) -> Result<String, SecretError> {
+    let bytes = read(path, limit, kept)?;
+    String::from_utf8(bytes).map_err(|_| SecretError::Read {
+        path: path.to_owned(),
+        source: io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"),
+    })
+}
+
+/// Judges a file by what is known of it.
+///
+/// # Errors
+/// Others could have read or written it.
+pub fn judge(path: &Path, about: &Metadata, kept: Kept) -> Result<(), SecretError> {
+    let path = || path.to_owned();
+    if !about.is_file() {
+        return Err(SecretError::NotAFile { path: path() });
+    }
+    let owner = about.uid();
+    if !ours(owner) {
+        return Err(SecretError::Owner { path: path(), owner });
+    }
+    match fault(about.mode() & 0o777, owner == 0, kept) {
+        None => Ok(()),
+        Some(Fault { use_it, expected, mend }) => {
+            let mode = about.mode() & 0o777;
+            Err(SecretError::Open { path: path(), mode, use_it, expected, mend })
+        }
+    }
+}
+
+/// What is wrong with a mode.
+#[derive(Debug, PartialEq, Eq)]
+struct Fault {
+    use_it: &'static str,
+    expected: &'static str,
+    mend: &'static str,
+}
+
+fn fault(mode: u32, roots: bool, kept: Kept) -> Option<Fault> {
+    let (allowed, expected, mend) = match (kept, roots) {
+        (Kept::Unwritten, _) => (0o755, "that its owner alone may write it", "chmod go-w"),
+        (Kept::Unread, true) => {
+            (0o750, "0600, or 0640 for a group that may read it", "chmod g-w,o=")
+        }
+        (Kept::Unread, false) => (0o700, "0600", "chmod go="),
+    };
+    let loose = mode & !allowed & 0o077;
+    let reads = loose & 0o055 != 0;
+    let use_it = match (reads, loose & 0o022 != 0) {
+        (false, false) => return None,
+        (true, false) => "read",
+        (false, true) => "write",
+        (true, true) => "read and write",
+    };
+    Some(Fault { use_it, expected, mend })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::temporary::TemporaryDir;
+
+    #[test]
+    fn modes_that_others_can_use_are_refused() {
+        let verdict = |mode, roots, kept| fault(mode, roots, kept).map(|fault| fault.use_it);
+        for roots in [true, false] {
+            for good in [0o600, 0o400, 0o700] {
+                assert_eq!(verdict(good, roots, Kept::Unread), None, "{good:o}");
+            }
+            for (mode, does) in [
+                (0o644, "read"),
+                (0o604, "read"),
+                (0o666, "read and write"),
+                (0o602, "write"),
+                (0o620, "write"),
+                (0o660, if roots { "write" } else { "read and write" }),
+                (0o601, "read"),
+                (0o444, "read"),
+                (0o777, "read and write"),
+            ] {
+                assert_eq!(verdict(mode, roots, Kept::Unread), Some(does), "{mode:o}");
+            }
+            for good in [0o644, 0o600, 0o755, 0o444] {
+                assert_eq!(verdict(good, roots, Kept::Unwritten), None, "{good:o}");
+            }
+            for bad in [0o666, 0o620, 0o602, 0o664] {
+                assert_eq!(verdict(bad, roots, Kept::Unwritten), Some("write"), "{bad:o}");
+            }
+        }
+        // The group of a file that is root's is root's choice.
+        assert_eq!(verdict(0o640, true, Kept::Unread), None);
+        assert_eq!(verdict(0o640, false, Kept::Unread), Some("read"));
+    }
+
+    #[test]
+    fn a_refusal_says_the_path_both_modes_and_the_command() {
+        let room = TemporaryDir::new("secret").unwrap();
+        let file = room.write("key", "hidden").unwrap();
+        assert_eq!(read_text(&file, 6, Kept::Unread).unwrap(), "hidden");
+        assert!(read(&file, 5, Kept::Unread).unwrap_err().to_string().contains("larger than 5"));
+        fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
+        let said = read(&file, 10, Kept::Unread).unwrap_err().to_string();
+        for part in [file.to_str().unwrap(), "0644", "0600", "chmod", "read"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert!(!said.contains("hidden"));
+        assert!(matches!(read(room.path(), 9, Kept::Unread), Err(SecretError::NotAFile { .. })));
+        let none = read(&room.path().join("none"), 9, Kept::Unread).unwrap_err().to_string();
+        assert!(none.contains("none") && none.contains("No such file"), "{none}");
+        if us() == 0 {
+            fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+            std::os::unix::fs::chown(&file, Some(12_345), None).unwrap();
+            let said = read(&file, 10, Kept::Unread).unwrap_err().to_string();
+            assert!(said.contains("uid 12345") && said.contains("chown"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_pipe_is_refused_and_not_waited_for() {
+        let room = TemporaryDir::new("pipe").unwrap();
+        let pipe = room.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o600))
+            .unwrap();
+        assert!(matches!(read(&pipe, 9, Kept::Unread), Err(SecretError::NotAFile { .. })));
+    }
+}
