@@ -162,6 +162,11 @@ impl<N: Net> Flow<N> {
         Ok(consumed)
     }
 
+    /// Whether its bytes go through a pipe between these two.
+    pub fn is_spliced(&self, from: &Stream<N>, to: &Stream<N>) -> bool {
+        self.wants_splice() && from.is_plain() && to.is_plain()
+    }
+
     /// Moves what can be moved now.
     pub fn step(
         &mut self,
@@ -270,11 +275,7 @@ impl<N: Net> Flow<N> {
             self.may_splice = false;
             return None;
         };
-        let most = match self.framing {
-            Framing::Length(left) => usize::try_from(left).unwrap_or(usize::MAX).min(SPLICE),
-            _ => SPLICE,
-        };
-        match from.try_fill(pipe, most) {
+        match from.try_fill(pipe, self.framing.wanted(SPLICE)) {
             Read::Data(n) => {
                 self.in_pipe += n;
                 self.taken += n as u64;
@@ -304,10 +305,7 @@ impl<N: Net> Flow<N> {
         excess: &mut Vec<u8>,
     ) -> Option<Step> {
         let mut scratch = worker.scratch.borrow_mut();
-        let room = match self.framing {
-            Framing::Length(left) => usize::try_from(left).unwrap_or(usize::MAX).min(self.most),
-            _ => self.most,
-        };
+        let room = self.framing.wanted(self.most);
         let n = match from.try_read(&mut scratch.input[..room]) {
             Read::Data(n) => n,
             Read::Later => return if self.pauses(worker) { None } else { Some(Step::Sender) },

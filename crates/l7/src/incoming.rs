@@ -17,6 +17,7 @@ use wire::http1::{
 use crate::account::Protocol;
 use crate::caller::Caller;
 use crate::flow::{Flow, Framing};
+use crate::resend::ResendBody;
 use crate::rt::Net;
 use crate::said::Said;
 use crate::stream::Stream;
@@ -31,6 +32,8 @@ pub struct Incoming<N: Net> {
     pub received: u64,
     /// The rest of the body.
     pub body: Flow<N>,
+    /// Bytes of the body that were read later and are held behind the head.
+    pub resend: ResendBody,
     /// The client's version; HTTP/1.1 for HTTP/2, whose requests have its form.
     pub version: Version,
     /// What the client spoke.
@@ -165,6 +168,7 @@ pub fn read<N: Net>(
     let incoming = Incoming {
         received: request.head_len as u64,
         body,
+        resend: ResendBody::default(),
         version: request.version,
         protocol,
         keep_alive: request.keep_alive,

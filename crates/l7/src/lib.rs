@@ -46,6 +46,7 @@ mod quic;
 mod refuse;
 mod relay;
 mod reported;
+mod resend;
 mod rt;
 mod ruled;
 mod said;

@@ -8,6 +8,7 @@ mod answer;
 mod coded;
 mod ending;
 mod faults;
+mod upload;
 mod whom;
 
 use std::cell::Cell;
@@ -30,7 +31,7 @@ use crate::measured;
 use crate::meter::{Meter, Moved};
 use crate::reported::Reported;
 use crate::rt::Net;
-use crate::stream::{Stream, Wrote};
+use crate::stream::Stream;
 use crate::worker::Worker;
 pub use ending::{Ending, Fault};
 
@@ -196,7 +197,8 @@ impl<'a, N: Net> Relay<'a, N> {
 
     /// Whether every byte of the request that was taken from the client is still in `incoming.head`.
     pub fn replayable(&self) -> bool {
-        self.incoming.body.given == 0 && !self.incoming.body.holds()
+        let body = &self.incoming.body;
+        !self.incoming.resend.is_released() && body.given == 0 && !body.holds()
     }
 
     /// Moves what can be moved.
@@ -241,72 +243,12 @@ impl<'a, N: Net> Relay<'a, N> {
         self.deadline()
     }
 
-    /// Sends the head and what follows; says whether there is more to do at once.
-    fn upload(&mut self) -> Result<bool, Fault> {
-        if self.server_deaf {
-            return Ok(false);
-        }
-        while self.sent < self.incoming.head.len() {
-            match self.ends.server.try_write(&self.incoming.head[self.sent..]) {
-                Wrote::Bytes(n) => {
-                    self.sent += n;
-                    self.up_moved.1 = self.ends.worker.rt.now();
-                }
-                Wrote::Later => {
-                    self.up_waits = Waits::Server;
-                    return Ok(false);
-                }
-                Wrote::Failed(_) => return self.deaf(),
-            }
-        }
-        let step = self.incoming.body.step(
-            self.ends.worker,
-            self.ends.client,
-            self.ends.server,
-            &mut self.excess,
-        );
-        let total = self.sent as u64 + self.incoming.body.given + self.incoming.body.taken;
-        if total != self.up_moved.0 {
-            self.up_moved = (total, self.ends.worker.rt.now());
-        }
-        self.up_waits = match step {
-            Step::Finished => {
-                self.uploaded = true;
-                let now = self.ends.worker.rt.look();
-                self.record.request_sent = Some(self.before.unwrap_or(now));
-                self.down_moved.1 = now;
-                Waits::Nobody
-            }
-            Step::Again => {
-                self.up_waits = Waits::Nobody;
-                return Ok(true);
-            }
-            Step::Sender => Waits::Client,
-            Step::Receiver => Waits::Server,
-            Step::Cut => return Err(self.lost_client(Cause::ClientClosedRequest)),
-            Step::SenderFailed => return Err(self.lost_client(Cause::ClientReset)),
-            Step::ReceiverFailed => return self.deaf(),
-            Step::Malformed(defect) => {
-                return Err(Fault { defect: Some(defect), ..self.fault(Cause::BadRequest) });
-            }
-            Step::Failed => return Err(self.fault(Cause::Internal)),
-        };
-        Ok(false)
-    }
-
-    /// The server takes no more of the request; it may have answered already.
-    fn deaf(&mut self) -> Result<bool, Fault> {
-        self.server_deaf = true;
-        self.up_waits = Waits::Nobody;
-        self.ends.server.source().set(crate::rt::Readiness::READ);
-        Ok(false)
-    }
-
     fn download(&mut self) -> Result<Option<Ending>, Fault> {
         if self.answer.is_none() {
             self.read_head()?;
         }
         let Some(answer) = self.answer else { return Ok(None) };
+        self.release_body();
         if answer == Ending::Upgraded && !self.down.holds() {
             return Ok(Some(answer));
         }

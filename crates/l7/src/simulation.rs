@@ -21,6 +21,7 @@ mod stories;
 mod streams;
 mod talk;
 mod tunnels;
+mod unprocessed;
 mod waiting;
 mod world;
 

@@ -19,6 +19,14 @@ impl Framing {
     pub fn done(&self) -> bool {
         matches!(self, Framing::Done)
     }
+
+    /// Bytes to read at a time, at most `room`: no more than the body has left.
+    pub fn wanted(&self, room: usize) -> usize {
+        match self {
+            Framing::Length(left) => usize::try_from(*left).unwrap_or(usize::MAX).min(room),
+            _ => room,
+        }
+    }
 }
 
 /// How far a step came.

@@ -1,0 +1,249 @@
+//! Scenes of HTTP/2 servers that refuse streams or go away, at every moment of a request's body: what a server has
+//! said that it did not process is sent again, whole and once, whatever its method.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use model::config::{Offer, Pool, Speak};
+use model::id::ServiceId;
+
+use super::client::{Client, Notes, Planned, Saw};
+use super::server::body;
+use super::stage::{Stage, addresses, seeds, setting};
+use super::streams::Streams;
+use super::world::{Io, Peer, What};
+
+/// Frame types, flags and codes of RFC 9113.
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const PING: u8 = 6;
+const GOAWAY: u8 = 7;
+const WINDOW_UPDATE: u8 = 8;
+const END_STREAM: u8 = 1;
+const ACK: u8 = 1;
+const END_HEADERS: u8 = 4;
+const REFUSED_STREAM: u32 = 7;
+const PREFACE: usize = 24;
+/// `:status: 200` of the static table (RFC 7541, appendix A).
+const STATUS_200: u8 = 0x88;
+
+/// What servers have processed: the bodies of whole requests.
+type Processed = Rc<RefCell<Vec<Vec<u8>>>>;
+
+/// What a server does with a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Served,
+    /// Refused once so many bytes of its body have come, or its end.
+    Refused(usize),
+    /// As above, by a GOAWAY that names the stream before it as the last one.
+    Excluded(usize),
+}
+
+struct Got {
+    body: Vec<u8>,
+    fate: Fate,
+}
+
+/// One connection to a server.
+struct Refusing {
+    processed: Processed,
+    /// Streams that may still be refused over all connections.
+    refusals: Rc<Cell<u32>>,
+    inbox: Vec<u8>,
+    out: Vec<u8>,
+    greeted: bool,
+    streams: BTreeMap<u32, Got>,
+    /// The last stream that is processed, once a GOAWAY was sent.
+    last: Option<u32>,
+    over: bool,
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&(payload.len() as u32).to_be_bytes()[1..]);
+    out.extend_from_slice(&[kind, flags]);
+    out.extend_from_slice(&stream.to_be_bytes());
+    out.extend_from_slice(payload);
+}
+
+impl Refusing {
+    fn new(processed: Processed, refusals: Rc<Cell<u32>>) -> Refusing {
+        Refusing {
+            processed,
+            refusals,
+            inbox: Vec::new(),
+            out: Vec::new(),
+            greeted: false,
+            streams: BTreeMap::new(),
+            last: None,
+            over: false,
+        }
+    }
+
+    fn frames(&mut self, io: &mut Io) {
+        if !self.greeted && self.inbox.len() >= PREFACE {
+            self.greeted = true;
+            self.inbox.drain(..PREFACE);
+            frame(SETTINGS, 0, 0, &[], &mut self.out);
+        }
+        while self.greeted && self.inbox.len() >= 9 {
+            let length = u32::from_be_bytes([0, self.inbox[0], self.inbox[1], self.inbox[2]]);
+            let whole = 9 + length as usize;
+            if self.inbox.len() < whole {
+                return;
+            }
+            let bytes: Vec<u8> = self.inbox.drain(..whole).collect();
+            let stream = u32::from_be_bytes([bytes[5], bytes[6], bytes[7], bytes[8]]);
+            self.came(bytes[3], bytes[4], stream, &bytes[9..], io);
+        }
+    }
+
+    fn came(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8], io: &mut Io) {
+        match kind {
+            SETTINGS if flags & ACK == 0 => frame(SETTINGS, ACK, 0, &[], &mut self.out),
+            PING if flags & ACK == 0 => frame(PING, ACK, 0, payload, &mut self.out),
+            RST_STREAM => drop(self.streams.remove(&stream)),
+            HEADERS if self.last.is_some_and(|last| stream > last) => {}
+            HEADERS => {
+                let fate = self.fate(io);
+                self.streams.insert(stream, Got { body: Vec::new(), fate });
+                self.look(stream, flags & END_STREAM != 0, io);
+            }
+            DATA => {
+                let more = (payload.len() as u32).to_be_bytes();
+                if !payload.is_empty() {
+                    frame(WINDOW_UPDATE, 0, 0, &more, &mut self.out);
+                }
+                if let Some(got) = self.streams.get_mut(&stream) {
+                    got.body.extend_from_slice(payload);
+                    self.look(stream, flags & END_STREAM != 0, io);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn fate(&mut self, io: &mut Io) -> Fate {
+        let left = self.refusals.get();
+        if left == 0 || io.below(2) == 0 {
+            return Fate::Served;
+        }
+        self.refusals.set(left - 1);
+        // At once, somewhere in the body, or at its end.
+        let after = [0, io.below(70_000) as usize, usize::MAX][io.below(3) as usize];
+        match io.below(3) {
+            0 if self.last.is_none() => Fate::Excluded(after),
+            _ => Fate::Refused(after),
+        }
+    }
+
+    /// Does with a stream what is to be done at this moment.
+    fn look(&mut self, stream: u32, ended: bool, io: &mut Io) {
+        let Some(got) = self.streams.get(&stream) else { return };
+        let now = |after: usize| ended || got.body.len() >= after;
+        match got.fate {
+            Fate::Served if ended => {
+                if let Some(got) = self.streams.remove(&stream) {
+                    self.processed.borrow_mut().push(got.body);
+                }
+                frame(HEADERS, END_HEADERS | END_STREAM, stream, &[STATUS_200], &mut self.out);
+            }
+            Fate::Refused(after) if now(after) => {
+                self.streams.remove(&stream);
+                let code = REFUSED_STREAM.to_be_bytes();
+                frame(RST_STREAM, 0, stream, &code, &mut self.out);
+            }
+            Fate::Excluded(after) if now(after) => {
+                let last = stream.saturating_sub(2);
+                self.streams.retain(|stream, _| *stream <= last);
+                self.last = Some(self.last.map_or(last, |before| before.min(last)));
+                let payload = [last.to_be_bytes(), [0; 4]].concat();
+                frame(GOAWAY, 0, 0, &payload, &mut self.out);
+                // It ends a moment later, or when its peer does.
+                if io.below(2) == 0 {
+                    let delay = Duration::from_micros(io.below(2000));
+                    io.after(delay);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Peer for Refusing {
+    fn on(&mut self, what: What, io: &mut Io) {
+        if self.over {
+            return;
+        }
+        self.inbox.extend(io.take());
+        self.frames(io);
+        io.write(&mut self.out);
+        let parts = self.last.is_some() && self.streams.is_empty() && self.out.is_empty();
+        if matches!(what, What::End | What::Broken) || (what == What::Timer && parts) {
+            self.over = true;
+            io.close(what == What::Broken);
+        }
+    }
+}
+
+fn pool(pool: &mut Pool) {
+    (pool.http2.speak, pool.retries, pool.retry.budget) = (Speak::Only, 20, None);
+}
+
+/// Requests with bodies of every kind, one after the other.
+fn plan(seed: u64, client: u64, count: u64) -> Vec<Planned> {
+    let sizes = [0, 1, 700, 5_000, 40_000, 60_000];
+    let planned = |n: u64| {
+        let id = client * 100 + n;
+        let upload = sizes[((seed + id) % 6) as usize];
+        let chunked = upload > 0 && (seed + n).is_multiple_of(3);
+        Planned { method: "POST", size: 0, upload, chunked, ..Planned::get(id, "plain") }
+    };
+    (0..count).map(planned).collect()
+}
+
+fn run(seed: u64, of_http2: bool) {
+    let served = |service: &mut model::config::Service| {
+        service.http2.offer = if of_http2 { Offer::Always } else { Offer::Off };
+    };
+    let stage = Stage::new(seed, 30_000, setting(&addresses(2), served, pool, |_| ()));
+    let (processed, refusals) = (Processed::default(), Rc::new(Cell::new(12)));
+    for address in addresses(2) {
+        let (processed, refusals) = (processed.clone(), refusals.clone());
+        stage.serve(address, move || Refusing::new(processed.clone(), refusals.clone()));
+    }
+    let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+    let mut wanted = Vec::new();
+    for client in 0..4 {
+        let plan = plan(seed, client, 6);
+        wanted.extend(plan.iter().map(|one| body(one.id + 1, one.upload)));
+        let delay = Duration::from_millis(client);
+        match of_http2 {
+            true => stage.client(&door, client, delay, Streams::new(notes.clone(), plan)),
+            false => stage.client(&door, client, delay, Client::new(notes.clone(), plan, false)),
+        }
+    }
+    stage.until(|| notes.borrow().len() == wanted.len() && stage.connections() == 0);
+    for (planned, saw) in notes.borrow().iter() {
+        assert_eq!(*saw, Saw::Answer(200, None), "seed {seed}: {planned:?}");
+    }
+    let mut processed = processed.borrow().clone();
+    processed.sort();
+    wanted.sort();
+    assert!(processed == wanted, "seed {seed}: {} processed", processed.len());
+    stage.leave();
+}
+
+#[test]
+fn what_servers_of_http_2_did_not_process_is_sent_again_for_clients_of_http_1() {
+    seeds(30).for_each(|seed| run(seed, false));
+}
+
+#[test]
+fn what_servers_of_http_2_did_not_process_is_sent_again_for_clients_of_http_2() {
+    seeds(30).for_each(|seed| run(seed, true));
+}
