@@ -1,6 +1,6 @@
 //! A server that speaks HTTP/2 without TLS, by the library, in a thread of its own: for a balancer in front of it.
 //!
-//! `/` answers its name; `/echo` sends the request's body back as it comes, with its trailers; `/refuse` refuses the
+//! Every answer says in `x-host` which field `host` came. `/` answers its name; `/echo` sends the request's body back as it comes, with its trailers; `/refuse` refuses the
 //! stream until it was asked `refusals` times; `/goaway` answers and then ends its connection in order; `/leave` drops
 //! the connection in the middle of an answer; `CONNECT` with `:protocol` is a tunnel that echoes.
 
@@ -167,10 +167,9 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let head = |status: u16| {
         let builder = Response::builder().status(status).header("x-origin", manner.name);
-        builder.header(
-            "x-te",
-            parts.headers.get("te").cloned().unwrap_or(HeaderValue::from_static("-")),
-        )
+        let field =
+            |name: &str| parts.headers.get(name).cloned().unwrap_or(HeaderValue::from_static("-"));
+        builder.header("x-te", field("te")).header("x-host", field("host"))
     };
     if parts.extensions.get::<h2::ext::Protocol>().is_some() || parts.uri.path() == "/echo" {
         let Ok(send) = respond.send_response(head(200).body(()).unwrap(), false) else { return };

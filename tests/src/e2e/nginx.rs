@@ -51,6 +51,11 @@ impl Nginx {
         Nginx::listening(name, directives, "ssl http2")
     }
 
+    /// The same with HTTP/2 and without TLS.
+    pub fn prior_knowledge(name: &str, directives: &str) -> Nginx {
+        Nginx::listening(name, directives, "http2")
+    }
+
     /// The same behind TLS, whose connections begin with a header of the PROXY protocol.
     pub fn tls_proxied(name: &str, directives: &str) -> Nginx {
         Nginx::listening(name, directives, "ssl proxy_protocol")

@@ -7,6 +7,7 @@ mod clients;
 mod ends;
 mod grpc;
 mod h2spec;
+mod peers;
 mod refused;
 mod servers;
 mod websockets;

@@ -87,6 +87,21 @@ fn both_directions_stream_at_once() {
 }
 
 #[test]
+fn the_authority_is_said_once() {
+    let (one, two) = (H2Origin::start(PLAIN), H2Origin::start(Manner { name: "two", ..PLAIN }));
+    let at = [one.address(), two.address()];
+    let pool = "http2 = \"only\"\nhedge = \"1ms\"\n";
+    let setup = Setup::http(&at).global("workers = 1\n").service("http2 = \"always\"\n").pool(pool);
+    let balancer = Balancer::start(&setup);
+    let asked = [Asked::get("/"), Asked::post("/echo", b"body"), Asked::get("/echo")];
+    for answer in h2client::ask_all(balancer.front(), &asked) {
+        assert_eq!((answer.status, answer.field("x-host").as_deref()), (200, Some("-")));
+    }
+    let answer = balancer.client().get("/");
+    assert_eq!(answer.field("x-host").as_deref(), Some("-"));
+}
+
+#[test]
 fn what_was_not_processed_is_sent_again() {
     let origin = H2Origin::start(Manner { refusals: 2, ..PLAIN });
     let balancer = before(&[&origin], "\"only\"");

@@ -1,6 +1,7 @@
 //! WebSockets in HTTP/2 (RFC 8441) at either end, at both, and beside HTTP/1.1 at the other.
 
 use tests::e2e::balancer::Balancer;
+use tests::e2e::client::Client;
 use tests::e2e::frames::{END, Frames, WHOLE, fields, kind};
 use tests::e2e::h2client::{self, Asked};
 use tests::e2e::h2origin::{H2Origin, Manner};
@@ -68,7 +69,11 @@ fn from_http_1_to_http_2() {
     let setup = Setup::http(&[origin.address()]).global("workers = 1\n").pool("http2 = \"only\"\n");
     let balancer = Balancer::start(&setup);
     assert_eq!(balancer.client().get("/").status(), 200);
-    let mut client = websocket::open(balancer.front());
+    let mut client = Client::to(balancer.front());
+    client.send(websocket::REQUEST);
+    let answer = client.answer_head();
+    // `:authority` says the host, and says it alone.
+    assert_eq!((answer.status(), answer.field("x-host").as_deref()), (101, Some("-")));
     client.send(HELLO);
     assert_eq!(client.exactly(HELLO.len()), HELLO);
 }

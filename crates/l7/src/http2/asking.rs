@@ -338,7 +338,8 @@ fn head_of(request: &Request<'_, '_>, websocket: bool, secure: bool) -> Option<h
     let fields = head.headers_mut();
     fields.reserve(request.headers.len() + 2);
     for field in request.passing() {
-        if websocket && is_key(field.name) {
+        // `:authority` says it (RFC 9113 §8.3.1); some servers refuse a request that has both.
+        if field.name.eq_ignore_ascii_case("host") || (websocket && is_key(field.name)) {
             continue;
         }
         let name = HeaderName::from_bytes(field.name.as_bytes()).ok()?;

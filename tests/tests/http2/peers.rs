@@ -1,0 +1,209 @@
+//! HTTP/2 towards the servers that people run: nginx, Apache httpd, Go, Node and hypercorn, in TLS and by prior
+//! knowledge. Envoy is not among them: no distribution that the tests run on has a package of it.
+
+use std::fs::Permissions;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::certificate::{Authority, wanted};
+use tests::e2e::dir::Dir;
+use tests::e2e::h2client::{self, Answered, Asked};
+use tests::e2e::nginx::Nginx;
+use tests::e2e::process::Process;
+use tests::e2e::servers;
+use tests::e2e::setup::Setup;
+use tests::e2e::target::tool;
+use tests::e2e::tools::program;
+use tests::e2e::wait;
+
+/// Bytes of `/large`.
+const LARGE: usize = 1_000_000;
+
+/// A server, and what it can be asked for.
+struct Peer {
+    address: SocketAddr,
+    /// It sends a request's body back.
+    echoes: bool,
+    /// It sends trailers.
+    trails: bool,
+    _process: Box<dyn std::any::Any>,
+}
+
+/// Where certificate and key are; `None`: it is asked by prior knowledge.
+type Pair<'a> = Option<&'a Path>;
+
+fn nginx(pair: Pair) -> Peer {
+    let directives = "add_header X-Host $host always; add_header X-Protocol $server_protocol always;\n\
+        location = /hello { return 200 hello; }\n\
+        location = /echo { return 200; }\n\
+        location = /large { alias ROOT; }";
+    let large = Dir::new();
+    let root = large.write("large", "x".repeat(LARGE));
+    let mut directives = directives.replace("ROOT", &root.display().to_string());
+    let server = match pair {
+        None => Nginx::prior_knowledge("nginx", &directives),
+        Some(pair) => {
+            let pair = pair.display();
+            directives += &format!("\nssl_certificate {pair}; ssl_certificate_key {pair};");
+            Nginx::http2("nginx", &directives)
+        }
+    };
+    let address = server.address();
+    Peer { address, echoes: false, trails: false, _process: Box::new((server, large)) }
+}
+
+fn apache(pair: Pair) -> Peer {
+    let (dir, port) = (Dir::new(), servers::reserved());
+    std::fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
+    dir.write("large", "x".repeat(LARGE));
+    dir.write("hello", "hello");
+    let echo =
+        dir.write("echo", "#!/bin/sh\nprintf 'Content-Type: text/plain\\r\\n\\r\\n'\nexec cat\n");
+    std::fs::set_permissions(echo, Permissions::from_mode(0o755)).unwrap();
+    let mut modules = vec!["mpm_event", "authz_core", "headers", "http2", "cgid"];
+    let tls = match pair {
+        None => "Protocols h2c http/1.1\n".to_owned(),
+        Some(pair) => {
+            modules.extend(["socache_shmcb", "ssl"]);
+            let pair = pair.display();
+            format!(
+                "Protocols h2 http/1.1\nSSLEngine on\nSSLCertificateFile {pair}\nSSLCertificateKeyFile {pair}\n"
+            )
+        }
+    };
+    let load: String = modules
+        .iter()
+        .map(|name| format!("LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n"))
+        .collect();
+    let at = dir.path().display();
+    let text = format!(
+        "ServerRoot {at}\nServerName shop.example\nPidFile {at}/pid\nListen {}\nErrorLog {at}/error\n{load}\
+         User nobody\nGroup nogroup\nServerLimit 1\nStartServers 1\nThreadsPerChild 16\nMaxRequestWorkers 16\n\
+         ScriptSock {at}/cgi\nDocumentRoot {at}\n{tls}\
+         <Directory {at}>\nRequire all granted\n</Directory>\n\
+         <Files echo>\nSetHandler cgi-script\nOptions +ExecCGI\n</Files>\n\
+         Header always set X-Host expr=%{{HTTP_HOST}}\nHeader always set X-Protocol expr=%{{SERVER_PROTOCOL}}\n",
+        port.address(),
+    );
+    let mut command = Command::new(program("apache2"));
+    command.args(["-DFOREGROUND", "-f"]).arg(dir.write("httpd.conf", text));
+    let mut process = Process::start(command);
+    let address = port.address();
+    wait::until("apache2 accepts", || {
+        assert!(process.ended().is_none(), "apache2 ended: {}", process.said());
+        std::net::TcpStream::connect(address).is_ok()
+    });
+    Peer { address, echoes: true, trails: false, _process: Box::new((process, port, dir)) }
+}
+
+/// A program of ours on a library: it says where it listens.
+fn program_of_ours(mut command: Command, pair: Pair) -> Peer {
+    command.args(pair);
+    let mut process = Process::start(command);
+    let port = wait::some("a server that listens", || {
+        assert!(process.ended().is_none(), "{}", process.said());
+        process.said().lines().find_map(|line| line.strip_prefix("listens ")?.parse().ok())
+    });
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    wait::until("it accepts", || std::net::TcpStream::connect(address).is_ok());
+    Peer { address, echoes: true, trails: true, _process: Box::new(process) }
+}
+
+fn script(interpreter: PathBuf, name: &str) -> Command {
+    let mut command = Command::new(interpreter);
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http2/peers").join(name));
+    command
+}
+
+fn go(pair: Pair) -> Peer {
+    program_of_ours(Command::new(tool("http2-of-go")), pair)
+}
+
+fn node(pair: Pair) -> Peer {
+    program_of_ours(script(program("node"), "server.js"), pair)
+}
+
+fn hypercorn(pair: Pair) -> Peer {
+    program_of_ours(script(tool("venv/bin/python3"), "server.py"), pair)
+}
+
+/// Asks a server by both ways for everything that it can.
+fn both_ways(start: fn(Pair) -> Peer) {
+    let (authority, dir) = (Authority::new("test authority"), Dir::new());
+    let ca = authority.write(dir.join("ca.pem"));
+    let pair = authority.pair(dir.join("server.pem"), &wanted(&["backend.example"]));
+    std::fs::set_permissions(&pair, Permissions::from_mode(0o644)).unwrap();
+    let tls = format!("tls = {{ name = \"backend.example\", ca = {ca:?} }}\n");
+    for (pair, lines) in [(None, ""), (Some(&*pair), tls.as_str())] {
+        let peer = start(pair);
+        let setup = Setup::http(&[peer.address]).service("http2 = \"always\"\n");
+        asks(&peer, &Balancer::start(&setup.pool(&format!("http2 = \"only\"\n{lines}"))));
+    }
+}
+
+fn asks(peer: &Peer, balancer: &Balancer) {
+    let ask = |asked: Asked| -> Answered {
+        let answer = h2client::ask_all(balancer.front(), &[asked]).remove(0);
+        assert_eq!(answer.error, None);
+        answer
+    };
+    let hello = ask(Asked::get("/hello"));
+    assert_eq!((hello.status, hello.body.as_slice()), (200, &b"hello"[..]), "{hello:?}");
+    assert_eq!(hello.field("x-host").as_deref(), Some("shop.example"));
+    let protocol = hello.field("x-protocol").unwrap_or_default();
+    assert!(protocol.starts_with("HTTP/2"), "{protocol}");
+    let head = ask(Asked { method: "HEAD", ..Asked::get("/hello") });
+    assert_eq!((head.status, head.body.len()), (200, 0), "{head:?}");
+    assert_eq!(ask(Asked::get("/nothing")).status, 404);
+    let large = ask(Asked::get("/large"));
+    assert!(
+        large.status == 200 && large.body == "x".repeat(LARGE).into_bytes(),
+        "{}",
+        large.status
+    );
+    for size in [5, 300_000] {
+        let body = vec![b'y'; size];
+        let te = vec![("te", "trailers".to_owned())];
+        let echo = ask(Asked { fields: te, ..Asked::post("/echo", &body) });
+        assert_eq!(echo.status, 200, "{size}: {:?}", echo.fields);
+        assert!(!peer.echoes || echo.body == body, "{size}: {}", echo.body.len());
+        let trailer = echo.trailers.get("x-length").and_then(|value| value.to_str().ok());
+        assert_eq!(trailer, peer.trails.then_some(size.to_string().as_str()));
+    }
+    let empty = ask(Asked { body: None, ..Asked::post("/echo", b"") });
+    assert_eq!((empty.status, empty.body.len()), (200, 0));
+    // Clients of HTTP/1.1 too, whose requests have a Host.
+    let mut client = balancer.client();
+    assert_eq!(client.get("/hello").body, b"hello");
+    assert_eq!(client.post("/echo", b"body").status(), 200);
+    drop(client);
+    assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+}
+
+#[test]
+fn nginx_answers() {
+    both_ways(nginx);
+}
+
+#[test]
+fn apache_answers() {
+    both_ways(apache);
+}
+
+#[test]
+fn go_answers() {
+    both_ways(go);
+}
+
+#[test]
+fn node_answers() {
+    both_ways(node);
+}
+
+#[test]
+fn hypercorn_answers() {
+    both_ways(hypercorn);
+}
