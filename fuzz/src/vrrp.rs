@@ -85,5 +85,7 @@ fn settings() -> Settings {
         addresses: vec![[192, 0, 2, 10].into()],
         source: [192, 0, 2, 2].into(),
         dead_man: Duration::from_millis(250),
+        refresh: None,
+        virtual_link: false,
     }
 }

@@ -108,15 +108,16 @@ impl Gate {
         Ok(Gate { home: home.clone(), loaded, holds })
     }
 
-    /// Stands at an interface, both sides.
+    /// Stands at an interface, both sides; `false`: it stood there already.
     ///
     /// # Errors
     /// The interface is missing, or the kernel refuses.
-    pub fn attach(&self, name: &str) -> Result<(), GateError> {
+    pub fn attach(&self, name: &str) -> Result<bool, GateError> {
+        let mut new = false;
         for (side, program, ending) in PROGRAMS {
-            HOOKS.attach(&self.home, &self.loaded, (program, ending), (name, side))?;
+            new |= HOOKS.attach(&self.home, &self.loaded, (program, ending), (name, side))?;
         }
-        Ok(())
+        Ok(new)
     }
 
     /// Leaves an interface, which may be gone.

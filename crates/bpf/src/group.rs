@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use rustix::io::Errno;
 use thiserror::Error;
 
 use crate::home::{Home, HomeError};
@@ -65,9 +66,13 @@ impl Groups {
             move |source| GroupError::Link { act, what, group, source }
         };
         match sys::pinned(&path) {
-            Ok(link) => {
-                return sys::link_update(link.as_fd(), program.as_fd()).map_err(failed("renew"));
-            }
+            // A link that somebody detached is of no use: another one is made.
+            Ok(link) => match sys::link_update(link.as_fd(), program.as_fd()) {
+                Err(error) if error.raw_os_error() == Some(Errno::NOLINK.raw_os_error()) => {
+                    fs::remove_file(&path).map_err(failed("renew"))?;
+                }
+                done => return done.map_err(failed("renew")),
+            },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed("open")(error)),
         }

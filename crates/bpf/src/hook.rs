@@ -52,6 +52,7 @@ pub struct Hooks {
 
 impl Hooks {
     /// Has a program of an object stand at one side of an interface; another one of the same ending is replaced at once.
+    /// `false`: it stood there already.
     ///
     /// # Errors
     /// The interface is missing, or the kernel refuses.
@@ -61,7 +62,7 @@ impl Hooks {
         loaded: &Loaded,
         (program, ending): (&str, &str),
         (name, side): (&str, Side),
-    ) -> Result<(), HookError> {
+    ) -> Result<bool, HookError> {
         let interface = Interface::find(name)?;
         let program = loaded.program(program)?;
         let path = self.pin(home, name, ending)?;
@@ -72,7 +73,8 @@ impl Hooks {
         match sys::pinned(&path) {
             // An interface that was removed and made anew has another number: its old link is of no use.
             Ok(link) if sys::tcx_ifindex(link.as_fd()).ok() == Some(interface.index) => {
-                return sys::link_update(link.as_fd(), program.as_fd()).map_err(failed("renew"));
+                let renewed = sys::link_update(link.as_fd(), program.as_fd());
+                return renewed.map(|()| false).map_err(failed("renew"));
             }
             Ok(_) => fs::remove_file(&path).map_err(failed("renew"))?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -80,7 +82,7 @@ impl Hooks {
         }
         let link = sys::link_tcx(program.as_fd(), interface.index, side);
         let link = link.map_err(failed("attach"))?;
-        sys::pin(link.as_fd(), &path).map_err(failed("pin"))
+        sys::pin(link.as_fd(), &path).map(|()| true).map_err(failed("pin"))
     }
 
     /// Leaves an interface, which may be gone.

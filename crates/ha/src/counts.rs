@@ -11,12 +11,18 @@ pub struct Counts {
     pub resigned: u64,
     /// Of another version than ours: not followed.
     pub other_version: u64,
-    /// With other addresses than ours: followed, but somebody's configuration is wrong.
+    /// With other addresses than ours: somebody's configuration is wrong.
     pub other_addresses: u64,
+    /// Those of them with none of ours: another group with the same number, not followed.
+    pub foreign: u64,
     /// With another interval than ours; version 2 does not follow them (RFC 3768 §7.1).
     pub other_interval: u64,
     /// Of somebody who is active beside us.
     pub rivals: u64,
+    /// Times that the active member was told that this one had been active too.
+    pub notices: u64,
+    /// Addresses that were set again because another program had taken them away.
+    pub restored: u64,
     /// Times that the address was announced.
     pub announced: u64,
     /// Changes to active.

@@ -10,11 +10,14 @@
 //!
 //! Beyond the document: an active member that could not send for the dead man's time stands by, for the others do not
 //! know of it any more; a lower priority is borne for a set time; an order (`order`) makes active, or stands by;
-//! what the heartbeat says of the other member (`peer`) keeps from becoming active, or calls for giving up.
+//! what the heartbeat says of the other member (`peer`) keeps from becoming active, or calls for giving up; whoever gave
+//! up tells the active member so (`rival`), and another group with the same number is not followed.
 
+mod conflict;
 mod leave;
 mod order;
 mod peer;
+mod rival;
 mod said;
 
 use std::net::IpAddr;
@@ -26,6 +29,7 @@ use crate::advert::{Advert, OWNER, RESIGNED, Version};
 use crate::announce::Announcements;
 use crate::counts::Counts;
 use crate::settings::Settings;
+use conflict::Conflict;
 pub use said::{Action, Peer, Refused, State, Why, Withheld};
 
 /// A member of a group.
@@ -51,6 +55,9 @@ pub struct Machine {
     ordered: bool,
     /// Standing by by order: nothing is taken from a lower priority, until we were active again.
     lent: bool,
+    /// It was active since it heard an active member last: that one may not know, and neither do all neighbours.
+    notice_due: bool,
+    conflict: Conflict,
     peer: Peer,
     withheld: Option<Withheld>,
     /// Until when it may be active; `None`: nobody has to agree.
@@ -76,6 +83,8 @@ impl Machine {
             raised: None,
             ordered: false,
             lent: false,
+            notice_due: false,
+            conflict: Conflict::default(),
             peer: Peer::default(),
             withheld: None,
             leave: None,
@@ -117,7 +126,11 @@ impl Machine {
             State::Active => self.leave.unwrap_or(Moment::NEVER),
             _ => Moment::NEVER,
         };
-        self.timer.min(self.announcements.due()).min(over)
+        let announcement = match self.state {
+            State::Active => self.announcements.due(self.settings.refresh),
+            _ => Moment::NEVER,
+        };
+        self.timer.min(announcement).min(over)
     }
 
     /// Until when the address may be answered for: the dead man's time after the last advertisement, and no longer than
@@ -154,6 +167,12 @@ impl Machine {
         }
     }
 
+    /// The addresses were found on this machine, and their hold is over: a process before this one was active and did not
+    /// end well. Called before `begin`.
+    pub fn found_addresses(&mut self) {
+        self.notice_due = true;
+    }
+
     /// Takes no part any more; an active one says so.
     pub fn end(&mut self, now: Moment, why: Why, out: &mut Vec<Action>) {
         if self.state == State::Active {
@@ -185,7 +204,7 @@ impl Machine {
                 State::Active => self.send(now, out),
             }
         }
-        if self.state == State::Active && self.announcements.take(now) {
+        if self.state == State::Active && self.announcements.take(now, self.settings.refresh) {
             self.announce(out);
         }
     }
@@ -205,8 +224,9 @@ impl Machine {
         if !same_interval && advert.version == Version::Two {
             return;
         }
-        self.counts.other_addresses +=
-            u64::from(!same(&advert.addresses, &self.settings.addresses));
+        if self.conflicts(now, source, advert, out) {
+            return;
+        }
         self.counts.resigned += u64::from(advert.priority == RESIGNED);
         if self.stalled(now, out) {
             return;
@@ -221,6 +241,10 @@ impl Machine {
     /// Standing by: somebody is active (RFC 9568 §6.4.2).
     fn heed(&mut self, now: Moment, source: IpAddr, advert: &Advert, out: &mut Vec<Action>) {
         if advert.priority == RESIGNED {
+            // Somebody else is active: whoever gives up here was its rival.
+            if self.heard.is_some_and(|(active, _)| active != source) {
+                return;
+            }
             self.release(out);
             self.resigning = true;
             self.heard = None;
@@ -240,31 +264,9 @@ impl Machine {
         } else {
             self.borne = None;
         }
+        self.give_notice((advert.priority, source), out);
         self.release(out);
         self.wait(now, advert.interval);
-    }
-
-    /// Active: somebody else is too (RFC 9568 §6.4.3).
-    fn contend(&mut self, now: Moment, source: IpAddr, advert: &Advert, out: &mut Vec<Action>) {
-        if advert.priority == RESIGNED {
-            self.send(now, out);
-            return;
-        }
-        self.counts.rivals += 1;
-        let ours = (self.priority(), self.settings.source);
-        if (advert.priority, source) > ours {
-            self.heard = Some((source, advert.priority));
-            self.stand_by(now, Why::Better(source, advert.priority), out);
-            self.wait(now, advert.interval);
-            return;
-        }
-        // Say at once that the place is taken, but do not let a flood of rivals make a flood of answers. Neighbours
-        // that heard the rival must hear us after it.
-        if now.since(self.last_asserted) >= self.settings.interval / 2 {
-            self.last_asserted = now;
-            self.send(now, out);
-            self.announcements.begin(now);
-        }
     }
 
     /// Whether we were silent so long that others hold the address by now.
@@ -285,7 +287,7 @@ impl Machine {
         self.send(now, out);
         out.push(Action::Take);
         self.announcements.begin(now);
-        if self.announcements.take(now) {
+        if self.announcements.take(now, self.settings.refresh) {
             self.announce(out);
         }
     }
@@ -301,11 +303,14 @@ impl Machine {
         (self.borne, self.withheld) = (None, None);
         self.resigning = false;
         self.lent &= to == State::Standby;
-        if to != State::Active {
+        if to == State::Active {
+            self.notice_due = false;
+        } else {
             (self.raised, self.ordered) = (None, false);
         }
         if from == State::Active && to != State::Active {
             self.announcements = Announcements::default();
+            self.notice_due = true;
             self.counts.given += 1;
             out.push(Action::Give);
         }
@@ -331,11 +336,6 @@ impl Machine {
         self.counts.announced += 1;
         out.push(Action::Announce);
     }
-}
-
-/// The same addresses, in whatever order.
-fn same(one: &[IpAddr], other: &[IpAddr]) -> bool {
-    one.len() == other.len() && one.iter().all(|ip| other.contains(ip))
 }
 
 #[cfg(test)]

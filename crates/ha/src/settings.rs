@@ -26,6 +26,10 @@ pub struct Settings {
     pub source: IpAddr,
     /// An active member that has sent nothing for so long has lost the address; shorter than three intervals.
     pub dead_man: Duration,
+    /// While active the addresses are announced again so often; `None`: only after a change.
+    pub refresh: Option<Duration>,
+    /// The addresses have the virtual router's link address, which moves with them.
+    pub virtual_link: bool,
 }
 
 impl Settings {
@@ -70,6 +74,8 @@ impl Settings {
             addresses: vec![[192, 0, 2, 10].into()],
             source: [192, 0, 2, 2].into(),
             dead_man: Duration::from_millis(250),
+            refresh: None,
+            virtual_link: false,
         }
     }
 }

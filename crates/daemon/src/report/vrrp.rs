@@ -62,15 +62,17 @@ fn dropped(view: &GroupView) -> BTreeMap<String, u64> {
 }
 
 /// What a machine counted, by name.
-pub fn counts(counts: &Counts) -> [(&'static str, u64); 16] {
+pub fn counts(counts: &Counts) -> [(&'static str, u64); 19] {
     [
         ("advertisements-sent", counts.sent),
         ("advertisements-received", counts.received),
         ("resignations-received", counts.resigned),
         ("other-version", counts.other_version),
         ("other-addresses", counts.other_addresses),
+        ("foreign-addresses", counts.foreign),
         ("other-interval", counts.other_interval),
         ("rivals", counts.rivals),
+        ("notices", counts.notices),
         ("announcements", counts.announced),
         ("became-active", counts.taken),
         ("gave-up", counts.given),
@@ -80,5 +82,6 @@ pub fn counts(counts: &Counts) -> [(&'static str, u64); 16] {
         ("asked-elsewhere", counts.asked_elsewhere),
         ("doubled", counts.doubled),
         ("defended", counts.defended),
+        ("restored", counts.restored),
     ]
 }

@@ -19,6 +19,8 @@ pub struct Gates {
     plane: Option<Holds>,
     /// Until when packets of each shared address are forwarded: 0 for those that are another member's.
     until: BTreeMap<IpAddr, Moment>,
+    /// Interfaces where it stood.
+    attached: BTreeSet<String>,
     /// Why it does not stand, for people.
     pub broken: Option<String>,
 }
@@ -86,12 +88,24 @@ impl Gates {
         }
     }
 
-    /// Stands at these interfaces.
-    pub fn attach<'a>(&mut self, interfaces: impl IntoIterator<Item = &'a str>) {
-        let Some((gate, _)) = &self.open else { return };
-        let failed: Vec<_> =
-            interfaces.into_iter().filter_map(|name| gate.attach(name).err()).collect();
-        self.broken = failed.first().map(|error| chain(error));
+    /// Stands at these interfaces; those from which it had been taken off.
+    pub fn attach<'a>(&mut self, interfaces: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+        let Some((gate, _)) = &self.open else { return Vec::new() };
+        let (mut failed, mut taken_off) = (None, Vec::new());
+        for name in interfaces {
+            match gate.attach(name) {
+                // One that is new to this process may have been there before, or not.
+                Ok(new) => {
+                    let known = !self.attached.insert(name.to_owned());
+                    if new && known {
+                        taken_off.push(name.to_owned());
+                    }
+                }
+                Err(error) => failed = failed.or_else(|| Some(chain(&error))),
+            }
+        }
+        self.broken = failed;
+        taken_off
     }
 
     /// The addresses may be answered for until then.
@@ -129,6 +143,7 @@ impl Gates {
     /// Removes every trace of it.
     pub fn remove(&mut self, interfaces: impl Iterator<Item = String>) {
         let Some((gate, home)) = self.open.take() else { return };
+        self.attached.clear();
         for interface in interfaces {
             // The links go with their pins below.
             let _ = gate.detach(&interface);

@@ -124,6 +124,7 @@ mod tests {
             link_address: LinkAddress::Own,
             dead_man: None,
             self_check: None,
+            announce_every: None,
         }
     }
 

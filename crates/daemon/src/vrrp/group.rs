@@ -3,17 +3,17 @@
 mod elsewhere;
 mod hold;
 mod pair;
+mod restore;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use ha::advert::{Advert, Defect, Envelope, GROUP_V4, GROUP_V6, Version, emit};
+use ha::advert::{Advert, Defect, Envelope, GROUP_V4, GROUP_V6, emit};
 use ha::double::Doubles;
 use ha::frame::advertisement;
 use ha::machine::{Action, Machine, Refused, State, Why};
-use ha::settings::Settings;
 use model::config::Vrrp;
 use model::moment::Moment;
 use tokio::sync::mpsc;
@@ -24,6 +24,8 @@ use super::ground::{Ground, Place};
 use super::heartbeat::said::Pair;
 use super::mouth::Mouth;
 use super::order::Move;
+use super::restored::{Here, Restored};
+use super::settings::settings;
 use super::view::GroupView;
 use super::{alive, tell};
 use crate::event::{Events, Level};
@@ -31,8 +33,6 @@ use crate::packets::netlink::{Address, Kernel};
 
 /// Changes that are kept for `status`.
 const KEPT: usize = 8;
-/// Without a dead man's time an active member never loses the address by silence.
-const NEVER: std::time::Duration = std::time::Duration::from_secs(u32::MAX as u64);
 
 /// What a group works with: shared by all of them.
 pub struct Tools<'a> {
@@ -71,6 +71,8 @@ pub struct Group {
     /// Whether the addresses are elsewhere too, and what hears of it.
     doubles: Doubles,
     scouts: Vec<Ear>,
+    /// What another program took away, and what cannot be set.
+    restored: Restored,
     since: SystemTime,
     reason: String,
     dropped: BTreeMap<&'static str, u64>,
@@ -95,6 +97,7 @@ impl Group {
             witnessed: false,
             doubles: Doubles::default(),
             scouts: Vec::new(),
+            restored: Restored::default(),
             since: SystemTime::now(),
             reason: "it has not begun".to_owned(),
             dropped: BTreeMap::new(),
@@ -129,14 +132,14 @@ impl Group {
         same
     }
 
-    /// Stands on this ground from now on, or is at fault. `addresses` are those of this machine.
+    /// Stands on this ground from now on, or is at fault. `here`: what this machine has.
     pub async fn stand(
         &mut self,
         ground: Result<Ground, String>,
-        addresses: &[Address],
+        here: Here<'_>,
         tools: &mut Tools<'_>,
     ) {
-        let ground = match ground {
+        let ground = match self.restored.refusal().map_or(ground, Err) {
             Ok(ground) => ground,
             Err(problem) => return self.fail(problem, tools).await,
         };
@@ -145,7 +148,7 @@ impl Group {
             return self.fail(text, tools).await;
         }
         if self.state() != State::Idle && self.ground.as_ref() == Some(&ground) {
-            return;
+            return self.restore(here, tools).await;
         }
         if self.state() != State::Idle {
             self.fail("its interface or address changed".to_owned(), tools).await;
@@ -160,7 +163,7 @@ impl Group {
         if ground.places.iter().any(|place| !tools.ears.contains_key(&place.port)) {
             return self.fail("no socket for frames".to_owned(), tools).await;
         }
-        self.begin(ground, addresses, tools).await;
+        self.begin(ground, here.addresses, tools).await;
     }
 
     async fn begin(&mut self, ground: Ground, addresses: &[Address], tools: &mut Tools<'_>) {
@@ -183,6 +186,9 @@ impl Group {
         let left: Vec<Place> = places.iter().filter(|place| here(place)).copied().collect();
         self.foreign = owner && present;
         if !held && !self.foreign {
+            if !left.is_empty() {
+                self.machine.found_addresses();
+            }
             self.give(&left, tools).await;
         }
         let mut actions = Vec::new();
@@ -298,6 +304,9 @@ impl Group {
                     self.give(&places, tools).await;
                 }
                 Action::Announce => self.announce(tools),
+                Action::OtherAddresses { source, addresses, foreign } => {
+                    self.report_conflict(source, &addresses, foreign, tools);
+                }
                 Action::Withheld(why) => self.kept_back(why, tools),
                 Action::Changed { from, to, why } => self.changed(from, to, why, tools),
             }
@@ -360,19 +369,5 @@ impl Group {
         ];
         let level = if from == "idle" && to == "standby" { Level::Info } else { level };
         tools.events.tell(level, kind, text, &about);
-    }
-}
-
-fn settings(config: &Vrrp, source: IpAddr) -> Settings {
-    Settings {
-        version: if config.version == 2 { Version::Two } else { Version::Three },
-        group: config.id,
-        priority: config.priority,
-        interval: config.advertise,
-        preempt: config.preempt,
-        preempt_delay: config.preempt_delay,
-        addresses: config.addresses.clone(),
-        source,
-        dead_man: config.dead_man.unwrap_or(NEVER),
     }
 }

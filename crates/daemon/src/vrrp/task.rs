@@ -28,6 +28,7 @@ use super::heartbeat::Heartbeat;
 use super::heartbeat::word::{self, Word};
 use super::order::Order;
 use super::replica::Replication;
+use super::restored::Here;
 use super::view::View;
 use crate::control::{Control, Picture};
 use crate::event::Events;
@@ -205,10 +206,12 @@ impl Life {
                 self.listen(place.port);
             }
             let addresses = std::mem::take(&mut self.addresses);
+            let links = std::mem::take(&mut self.links);
             if let Some(mut tools) = self.tools() {
-                group.stand(stands, &addresses, &mut tools).await;
+                let here = Here { addresses: &addresses, links: &links };
+                group.stand(stands, here, &mut tools).await;
             }
-            self.addresses = addresses;
+            (self.addresses, self.links) = (addresses, links);
             self.groups.insert(name, group);
         }
         if config.vrrp.is_empty() {

@@ -57,6 +57,15 @@ pub enum Action {
     Give,
     /// Tell the neighbours where the addresses are.
     Announce,
+    /// Somebody advertises the group's number with other addresses: some of them are not ours, or ours not among them.
+    OtherAddresses {
+        /// Who.
+        source: IpAddr,
+        /// Which.
+        addresses: Vec<IpAddr>,
+        /// None of them is ours: it is another group, and is not followed.
+        foreign: bool,
+    },
     /// It would be active by VRRP, and the heartbeat keeps it from that; `None`: not any more.
     Withheld(Option<Withheld>),
     /// It changed.

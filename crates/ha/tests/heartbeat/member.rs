@@ -110,7 +110,10 @@ impl Member {
                     let bytes = emit(&advert, self.settings.source, GROUP_V4.into());
                     self.out.push(Packet::Advert(bytes));
                 }
-                Action::Announce | Action::Changed { .. } | Action::Withheld(_) => {}
+                Action::Announce
+                | Action::OtherAddresses { .. }
+                | Action::Changed { .. }
+                | Action::Withheld(_) => {}
             }
         }
         self.hold = self.machine.hold();
@@ -203,5 +206,7 @@ pub fn settings(at: usize, priority: u8, interval: Duration, preempt: bool) -> S
         addresses: vec![[192, 0, 2, 10].into()],
         source: [192, 0, 2, u8::try_from(at + 1).unwrap()].into(),
         dead_man: interval * 5 / 2,
+        refresh: None,
+        virtual_link: false,
     }
 }

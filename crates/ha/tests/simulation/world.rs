@@ -1,15 +1,18 @@
 //! Members, their clocks and the network between them, in steps of a millisecond.
 
+mod announced;
+
 use std::net::IpAddr;
 use std::time::Duration;
 
-use ha::advert::{Envelope, GROUP_V4, GROUP_V6, HOPS, Version, emit, parse};
+use ha::advert::{Envelope, GROUP_V4, GROUP_V6, HOPS, emit, parse};
 use ha::counts::Counts;
 use ha::machine::{Action, Machine, State, Why};
-use ha::settings::Settings;
 use model::moment::Moment;
 
 use super::dice::Dice;
+use super::member::Member;
+use super::neighbours::Neighbours;
 
 const MS: Duration = Duration::from_millis(1);
 /// Makes another run of the same seed where members alone fail.
@@ -18,24 +21,12 @@ pub const MEMBERS_FAIL: u64 = 0x5eed;
 const TROUBLE: u64 = 20_000;
 /// How long it is watched afterwards.
 const CALM: u64 = 8_000;
+/// The second announcement comes a tenth of a second after the first: by then what was under way from a rival is over.
+const SECOND: u64 = 200;
 /// The longest way of a packet while the network is well.
 const WAY: u64 = 10;
 /// The longest way while it is not.
 const LONG_WAY: u64 = 400;
-
-struct Member {
-    machine: Machine,
-    settings: Settings,
-    /// This member's clock ahead of the world's, in milliseconds. A process that starts again keeps it.
-    ahead: u64,
-    alive: bool,
-    /// Stopped by a signal until then.
-    stopped: u64,
-    /// What the kernel holds, whoever lives: the address, and until when (own clock) it may answer.
-    address: bool,
-    hold: Moment,
-    counts: Vec<Counts>,
-}
 
 struct Packet {
     at: u64,
@@ -59,6 +50,7 @@ pub struct World {
     dice: Dice,
     now: u64,
     network_fails: bool,
+    refresh: Option<Duration>,
     members: Vec<Member>,
     lines: Vec<Vec<Line>>,
     packets: Vec<Packet>,
@@ -67,27 +59,31 @@ pub struct World {
     /// Members of each pair that were killed or stopped meanwhile: each may be what keeps the other from hearing.
     blows: Vec<Vec<u64>>,
     splits: u64,
+    neighbours: Neighbours,
 }
 
 impl World {
-    /// Members by the dice.
-    pub fn new(mut dice: Dice, network_fails: bool) -> World {
+    /// Members by the dice. `refresh`: how often an active one announces in any case.
+    pub fn new(mut dice: Dice, network_fails: bool, refresh: Option<Duration>) -> World {
         let count = if dice.percent(60) { 2 } else { 3 };
         let v6 = dice.percent(30);
         let interval = MS * u32::try_from(10 * dice.between(5, 60)).unwrap();
         let preempt = dice.percent(70);
         let members =
-            (0..count).map(|at| Member::new(at, v6, interval, preempt, &mut dice)).collect();
+            (0..count).map(|at| Member::new(at, v6, (interval, refresh), preempt, &mut dice));
+        let members = Vec::from_iter(members);
         let mut world = World {
             dice,
             now: 0,
             network_fails,
+            refresh,
             members,
             lines: vec![vec![WELL; count]; count],
             packets: Vec::new(),
             together: vec![vec![0; count]; count],
             blows: vec![vec![0; count]; count],
             splits: 0,
+            neighbours: Neighbours::new(count),
         };
         for at in 0..count {
             world.act(at, |machine, now, out| machine.begin(now, false, out));
@@ -112,8 +108,34 @@ impl World {
             self.trouble();
             self.step();
         }
+        self.settle();
+    }
+
+    /// All are apart, so that each is active; then they hear each other again, at any point of their intervals.
+    pub fn run_split(&mut self) {
+        let apart = self.settling();
+        let healed = apart * 2 + self.dice.between(0, 2_000);
+        while self.now < healed {
+            if self.now == apart {
+                self.lines.iter_mut().for_each(|from| from.fill(Line { loss: 100, ..WELL }));
+                self.splits += 1;
+            }
+            if self.now > apart && self.dice.between(0, 5_000) == 0 {
+                let at = self.member();
+                self.blow(at);
+                self.members[at].stopped = self.now + self.dice.between(10, 5_000);
+            }
+            self.step();
+        }
+        self.settle();
+    }
+
+    /// The network heals. From a time on one member holds the address, and a little later all neighbours believe it.
+    fn settle(&mut self) {
         self.heal();
         let settled = self.now + self.settling();
+        let refresh = self.refresh.map_or(0, |every| u64::try_from(every.as_millis()).unwrap());
+        let believed = settled + refresh + SECOND;
         let mut holder = None;
         while self.now < settled + CALM {
             self.step();
@@ -128,6 +150,13 @@ impl World {
                 );
                 let first = *holder.get_or_insert(holders[0]);
                 assert_eq!(first, holders[0], "{}: it moved in calm at {}", self.place(), self.now);
+                let astray = self.neighbours.astray(first);
+                assert!(
+                    self.now < believed || astray.is_empty(),
+                    "{}: {first} holds at {}, and it is not believed: {astray:?}",
+                    self.place(),
+                    self.now
+                );
             }
         }
         self.best(holder.unwrap());
@@ -164,8 +193,7 @@ impl World {
         if self.dice.percent(99) || self.dice.percent(50) {
             return;
         }
-        let count = self.members.len() as u64;
-        let at = usize::try_from(self.dice.between(0, count)).unwrap();
+        let at = self.member();
         match self.dice.between(0, 10) {
             0 => {
                 self.blow(at);
@@ -190,6 +218,10 @@ impl World {
         }
     }
 
+    fn member(&mut self) -> usize {
+        usize::try_from(self.dice.between(0, self.members.len() as u64)).unwrap()
+    }
+
     fn blow(&mut self, at: usize) {
         for one in 0..self.members.len() {
             self.blows[one.max(at)][one.min(at)] += 1;
@@ -204,7 +236,7 @@ impl World {
             _ => WELL,
         };
         self.splits += u64::from(line.loss == 100);
-        let other = usize::try_from(self.dice.between(0, self.members.len() as u64)).unwrap();
+        let other = self.member();
         match self.dice.between(0, 3) {
             0 => self.lines[at][other] = line,
             1 => self.lines[at].fill(line),
@@ -239,6 +271,9 @@ impl World {
         }
         (member.alive, member.stopped) = (true, 0);
         let held = member.address && now < member.hold;
+        if member.address && !held {
+            member.machine.found_addresses();
+        }
         member.address &= held;
         self.act(at, |machine, now, out| machine.begin(now, held, out));
     }
@@ -265,7 +300,9 @@ impl World {
                     let source = self.members[at].settings.source;
                     self.send(at, &emit(&advert, source, group(source)));
                 }
-                Action::Announce | Action::Changed { .. } | Action::Withheld(_) => {}
+                Action::Announce => self.announce(at),
+                Action::OtherAddresses { .. } => unreachable!("all have the same"),
+                Action::Changed { .. } | Action::Withheld(_) => {}
             }
         }
         self.members[at].hold = self.members[at].machine.hold();
@@ -297,6 +334,8 @@ impl World {
                 self.act(at, Machine::tick);
             }
         }
+        self.ask();
+        self.neighbours.hear(self.now);
         self.judge();
         self.now += 1;
     }
@@ -340,38 +379,6 @@ impl World {
         let calm = self.runs(one) && self.runs(other);
         let interval = u64::try_from(settings.interval.as_millis()).unwrap();
         if calm && self.network_fails { interval + hold + 2 * WAY } else { hold + 2 * WAY }
-    }
-}
-
-impl Member {
-    fn new(at: usize, v6: bool, interval: Duration, preempt: bool, dice: &mut Dice) -> Member {
-        let last = u8::try_from(at + 1).unwrap();
-        let (source, shared): (IpAddr, IpAddr) = if v6 {
-            (format!("fe80::{last}").parse().unwrap(), "2001:db8::10".parse().unwrap())
-        } else {
-            ([192, 0, 2, last].into(), [192, 0, 2, 10].into())
-        };
-        let settings = Settings {
-            version: Version::Three,
-            group: 7,
-            priority: u8::try_from(dice.between(1, 255)).unwrap(),
-            interval,
-            preempt,
-            preempt_delay: if dice.percent(30) { MS * 500 } else { Duration::ZERO },
-            addresses: vec![shared],
-            source,
-            dead_man: interval * 5 / 2,
-        };
-        Member {
-            machine: Machine::new(settings.clone()),
-            settings,
-            ahead: dice.between(0, 100_000),
-            alive: true,
-            stopped: 0,
-            address: false,
-            hold: Moment::default(),
-            counts: Vec::new(),
-        }
     }
 }
 

@@ -216,6 +216,7 @@ keys! {
     LinkAddress = "link-address" => link_address,
     DeadMan = "dead-man" => dead_man,
     SelfCheck = "self-check" => self_check,
+    AnnounceEvery = "announce-every" => announce_every,
 }
 keys! {
     /// A key of a heartbeat.

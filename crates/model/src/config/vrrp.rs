@@ -43,6 +43,8 @@ pub struct Vrrp {
     pub dead_man: Option<Duration>,
     /// While active, so often it is asked whether the addresses answer elsewhere; `None`: never.
     pub self_check: Option<Duration>,
+    /// While active, so often the addresses are announced although nothing changed; `None`: never.
+    pub announce_every: Option<Duration>,
 }
 
 /// Which link address the shared addresses of a group have.

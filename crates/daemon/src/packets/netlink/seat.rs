@@ -50,10 +50,34 @@ impl Kernel {
         let quiet = LinkUnspec::new_with_name(name).append_extra_attribute(quiet);
         let asked = self.handle.link().set(quiet.build()).execute();
         unless(tokio::time::timeout(ANSWER, asked).await, Errno::AFNOSUPPORT)?;
+        self.answer_apart(below).await
+    }
+
+    /// The interface answers for its own addresses alone.
+    async fn answer_apart(&self, below: u32) -> io::Result<()> {
         let (mut conf, had) = (InetDevConf::default(), self.conf(below).await?);
         conf.arp_ignore = had.arp_ignore.max(OF_THE_LINK);
         conf.arp_announce = had.arp_announce.max(BEST);
         self.configure(LinkUnspec::new_with_index(below), conf).await
+    }
+
+    /// Has a link and the interface below answer for addresses as when it was made; `false`: they do.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn renew_seat(&self, seat: u32, below: u32) -> io::Result<bool> {
+        let (own, under) = (self.conf(seat).await?, self.conf(below).await?);
+        let own = own.arp_ignore == OF_THE_LINK && own.rp_filter == LOOSE;
+        let under = under.arp_ignore >= OF_THE_LINK && under.arp_announce >= BEST;
+        if !own {
+            let mut conf = InetDevConf::default();
+            (conf.arp_ignore, conf.rp_filter) = (OF_THE_LINK, LOOSE);
+            self.configure(LinkUnspec::new_with_index(seat), conf).await?;
+        }
+        if !under {
+            self.answer_apart(below).await?;
+        }
+        Ok(!own || !under)
     }
 
     /// How an interface behaves with IPv4.

@@ -1,4 +1,5 @@
 //! Whether a group's addresses answer elsewhere while they are here: asked at an interval, and heard of at any time.
+//! And who advertises the group's number with other addresses.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -16,6 +17,9 @@ use crate::event::Level;
 
 /// Somebody that is taking over is heard of by its advertisement, an interval and this after its announcement.
 const LATE: Duration = Duration::from_millis(100);
+
+/// Addresses of another one's advertisement that are shown.
+const SHOWN: usize = 4;
 
 impl Group {
     /// The addresses are here from now on.
@@ -96,12 +100,46 @@ impl Group {
         }
     }
 
+    /// Somebody advertises the group's number with other addresses.
+    pub(super) fn report_conflict(
+        &self,
+        source: IpAddr,
+        addresses: &[IpAddr],
+        foreign: bool,
+        tools: &Tools<'_>,
+    ) {
+        let (group, id) = (&self.config.name, self.config.id);
+        let list =
+            addresses.iter().take(SHOWN).map(IpAddr::to_string).collect::<Vec<_>>().join(" ");
+        let more = addresses.len().saturating_sub(SHOWN);
+        let list = if more > 0 { format!("{list} and {more} more") } else { list };
+        let text = if foreign {
+            format!(
+                "group {group}: {source} advertises id {id} with other addresses ({list}): it is another group, and is \
+                 not followed; give one of them another id"
+            )
+        } else {
+            format!(
+                "group {group}: {source} advertises id {id} with addresses that are not the same ({list}): those that \
+                 only one member has are at no machine while the other one is active"
+            )
+        };
+        let about = [
+            ("group", group.clone()),
+            ("interface", self.config.interface.clone()),
+            ("source", source.to_string()),
+            ("addresses", list),
+        ];
+        tools.events.tell(Level::Warning, "member-conflict", text, &about);
+    }
+
     /// What was counted of it.
     pub(super) fn counts(&self) -> Counts {
         Counts {
             asked_elsewhere: self.doubles.asked,
             doubled: self.doubles.found,
             defended: self.doubles.defended,
+            restored: self.restored.count,
             ..self.machine.counts().clone()
         }
     }

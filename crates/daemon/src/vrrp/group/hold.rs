@@ -9,6 +9,7 @@ use model::moment::Moment;
 use super::super::ground::Place;
 use super::super::seat;
 use super::{Group, Tools};
+use crate::event::Level;
 use crate::packets::netlink::Address;
 
 impl Group {
@@ -33,20 +34,20 @@ impl Group {
         self.ground.as_ref().map_or(&[], |ground| ground.places.as_slice())
     }
 
-    /// The gate stands at every interface where something is.
+    /// The gate stands at every interface where something is; it is back where another program had taken it off.
     pub(super) fn guard(&self, tools: &mut Tools<'_>) {
         let names: BTreeSet<&str> = self.config.moves().map(|(_, name)| name).collect();
-        tools.gates.attach(names);
+        for name in tools.gates.attach(names) {
+            let text = format!("the dead man's gate was taken off {name}; it is back");
+            let about = [("group", self.config.name.clone()), ("interface", name)];
+            tools.events.tell(Level::Warning, "kernel-restored", text, &about);
+        }
     }
 
-    pub(super) async fn take(&self, tools: &mut Tools<'_>) {
+    pub(super) async fn take(&mut self, tools: &mut Tools<'_>) {
         self.run(true, tools).await;
-        for place in self.places() {
-            if let Err(error) = tools.kernel.add_address(place.ifindex, place.ip).await {
-                let text = format!("{} cannot be set on {}: {error}", place.ip, self.at(place));
-                tools.events.error("member-refused", text);
-            }
-        }
+        let places = self.places().to_vec();
+        self.set(&places, tools).await;
     }
 
     /// Shut at once, then taken away; only then is it no business of the gate any more.
@@ -83,7 +84,7 @@ impl Group {
     }
 
     /// The group's own link runs, or does not; whether that is so, and it has one.
-    async fn run(&self, up: bool, tools: &Tools<'_>) -> bool {
+    pub(super) async fn run(&self, up: bool, tools: &Tools<'_>) -> bool {
         let Some(seat) = self.ground.as_ref().and_then(|ground| ground.seat) else { return false };
         let set = tools.kernel.set_link(seat, up).await;
         if let Err(error) = &set {
@@ -115,7 +116,7 @@ impl Group {
     }
 
     /// The name of the interface where an address is.
-    fn at(&self, place: &Place) -> &str {
+    pub(super) fn at(&self, place: &Place) -> &str {
         let found = self.config.moves().find(|(ip, _)| *ip == place.ip);
         found.map_or(self.config.interface.as_str(), |(_, name)| name)
     }

@@ -30,5 +30,6 @@ pub(super) fn vrrp(section: &Section) -> Vrrp {
         },
         dead_man: section.time("dead-man"),
         self_check: section.time("self-check"),
+        announce_every: section.time("announce-every"),
     }
 }

@@ -112,6 +112,13 @@ pub static VRRP: Table = Table {
             "While active, so often it is asked whether an address answers elsewhere; who announces one is heard at any time. \
              `off`: neither.",
         ),
+        Key::new(
+            "announce-every",
+            Kind::time_or(1_000, 3_600_000, "off"),
+            Fallback::millis(60_000),
+            "While active, so often the addresses are announced to neighbours although nothing changed, for those that \
+             missed the announcements of a change. `off`: only after a change.",
+        ),
     ],
 };
 

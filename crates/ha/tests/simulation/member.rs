@@ -1,0 +1,75 @@
+//! One member: its machine, its clock, and what its kernel holds whoever lives.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use ha::advert::Version;
+use ha::counts::Counts;
+use ha::machine::Machine;
+use ha::settings::Settings;
+use model::moment::Moment;
+
+use super::dice::Dice;
+
+const MS: Duration = Duration::from_millis(1);
+
+/// A member.
+pub struct Member {
+    /// Its machine.
+    pub machine: Machine,
+    /// What it runs with.
+    pub settings: Settings,
+    /// This member's clock ahead of the world's, in milliseconds. A process that starts again keeps it.
+    pub ahead: u64,
+    /// Its process runs.
+    pub alive: bool,
+    /// Stopped by a signal until then.
+    pub stopped: u64,
+    /// What the kernel holds, whoever lives: the address, and until when (own clock) it may answer.
+    pub address: bool,
+    /// See `address`.
+    pub hold: Moment,
+    /// Of processes that are gone.
+    pub counts: Vec<Counts>,
+}
+
+impl Member {
+    /// The member with this number; `refresh`: see the settings.
+    pub fn new(
+        at: usize,
+        v6: bool,
+        (interval, refresh): (Duration, Option<Duration>),
+        preempt: bool,
+        dice: &mut Dice,
+    ) -> Member {
+        let last = u8::try_from(at + 1).unwrap();
+        let (source, shared): (IpAddr, IpAddr) = if v6 {
+            (format!("fe80::{last}").parse().unwrap(), "2001:db8::10".parse().unwrap())
+        } else {
+            ([192, 0, 2, last].into(), [192, 0, 2, 10].into())
+        };
+        let settings = Settings {
+            version: Version::Three,
+            group: 7,
+            priority: u8::try_from(dice.between(1, 255)).unwrap(),
+            interval,
+            preempt,
+            preempt_delay: if dice.percent(30) { MS * 500 } else { Duration::ZERO },
+            addresses: vec![shared],
+            source,
+            dead_man: interval * 5 / 2,
+            refresh,
+            virtual_link: false,
+        };
+        Member {
+            machine: Machine::new(settings.clone()),
+            settings,
+            ahead: dice.between(0, 100_000),
+            alive: true,
+            stopped: 0,
+            address: false,
+            hold: Moment::default(),
+            counts: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What members say to their neighbours: announcements, and answers.
+
+use super::{WAY, WELL, World};
+
+impl World {
+    pub(super) fn announce(&mut self, from: usize) {
+        for (to, beside) in self.neighbours.places() {
+            let line = if beside == from { WELL } else { self.lines[from][beside] };
+            if !self.dice.percent(line.loss) {
+                self.neighbours.tell(self.now + self.dice.between(0, line.way), to, from);
+            }
+        }
+    }
+
+    /// Hosts whose entry is old ask everybody; whoever holds the address answers.
+    pub(super) fn ask(&mut self) {
+        for (to, beside) in self.neighbours.ask(self.now) {
+            for from in self.holders() {
+                let lines = [self.lines[from][beside], self.lines[beside][from]];
+                let lost = from != beside && lines.iter().any(|line| self.dice.percent(line.loss));
+                if !lost {
+                    self.neighbours.tell(self.now + self.dice.between(0, WAY), to, from);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What neighbours believe after members could not hear each other: a router's entry stays until it is told better.
+
+use tests::e2e::process::Process;
+use tests::e2e::{tools, wait};
+
+use super::keepalived::{Keepalived, until_has};
+use super::world::{First, Second, V4, V6, Version, Who, World, rootless};
+
+/// Nothing but the end of a split makes a member announce.
+const GROUP: &str = "advertise = \"300ms\"\nself-check = \"off\"\nannounce-every = \"off\"";
+/// Each ends at another point of the members' intervals.
+const SPLITS: u64 = 4;
+
+fn link(who: Who) -> String {
+    format!("02:00:00:00:00:{:02x}", who.number())
+}
+
+/// The members' ports reach everybody but each other, or each other too.
+fn apart(world: &World, apart: bool) {
+    for who in [First, Second] {
+        let word = if apart { "on" } else { "off" };
+        world
+            .hub
+            .ip(&format!("link set {} type bridge_slave isolated {word}\n", who.port()))
+            .unwrap();
+    }
+}
+
+/// The client has learned this link address, and asks for no other one by itself.
+fn believe(world: &World, version: Version, link: &str) {
+    let shared = version.shared();
+    world.client.ip(&format!("neigh replace {shared} lladdr {link} nud stale dev eth0\n")).unwrap();
+}
+
+fn until_believed(world: &World, version: Version, who: Who) {
+    wait::until(&format!("the client believes {who:?} of {version:?}"), || {
+        world.known(version).as_deref() == Some(&link(who))
+    });
+}
+
+fn count(world: &World, who: Who, version: Version, what: &str) -> u64 {
+    world.status(who, version).map_or(0, |one| one.counts[what])
+}
+
+#[test]
+fn after_each_split_neighbours_that_learned_the_loser_believe_the_active_member() {
+    if rootless() {
+        return;
+    }
+    let world = World::open(GROUP);
+    for split in 1..=SPLITS {
+        apart(&world, true);
+        for version in [V4, V6] {
+            world.until(Second, version, "active");
+            believe(&world, version, &link(Second));
+        }
+        let before = [V4, V6].map(|version| count(&world, First, version, "announcements"));
+        apart(&world, false);
+        for (version, before) in [V4, V6].into_iter().zip(before) {
+            world.until(Second, version, "standby");
+            until_believed(&world, version, First);
+            wait::until("the loser has said that it was active", || {
+                count(&world, Second, version, "notices") == split
+            });
+            assert!(count(&world, First, version, "announcements") > before);
+            assert_eq!(world.status(First, version).unwrap().state, "active");
+        }
+    }
+}
+
+#[test]
+fn keepalived_announces_the_addresses_when_ours_gave_up() {
+    if rootless() {
+        return;
+    }
+    let mut world = World::new(GROUP);
+    let theirs = Keepalived::with(&world, First, |_| " version 3\n advert_int 0.3\n".to_owned());
+    world.start(Second);
+    for version in [V4, V6] {
+        until_has(&world, First, version, true);
+        world.until(Second, version, "standby");
+    }
+    for _ in 0..SPLITS {
+        apart(&world, true);
+        for version in [V4, V6] {
+            world.until(Second, version, "active");
+            believe(&world, version, &link(Second));
+        }
+        apart(&world, false);
+        for version in [V4, V6] {
+            world.until(Second, version, "standby");
+            until_believed(&world, version, First);
+        }
+    }
+    theirs.stop();
+}
+
+#[test]
+fn an_active_member_announces_at_an_interval_although_nothing_changed() {
+    if rootless() {
+        return;
+    }
+    let world = World::open("advertise = \"300ms\"\nself-check = \"off\"\nannounce-every = \"1s\"");
+    for version in [V4, V6] {
+        // Those of its taking, of which one is still to come by itself.
+        wait::until("its taking was announced", || {
+            count(&world, First, version, "announcements") > 6
+        });
+        for _ in 0..2 {
+            believe(&world, version, "02:00:00:00:00:77");
+            until_believed(&world, version, First);
+        }
+    }
+}
+
+#[test]
+fn another_group_with_the_same_id_takes_nothing_away() {
+    if rootless() {
+        return;
+    }
+    let mut world = World::open(GROUP);
+    let mut text = "global_defs {\n vrrp_version 3\n}\n".to_owned();
+    let other = |version: Version| version.host(77);
+    for version in [V4, V6] {
+        text.push_str(&format!(
+            "vrrp_instance {} {{\n state BACKUP\n interface eth0\n virtual_router_id 51\n priority 200\n version 3\n \
+             advert_int 0.3\n virtual_ipaddress {{\n  {}\n }}\n}}\n",
+            version.group(),
+            other(version),
+        ));
+    }
+    let dir = world.dir(First);
+    let file = dir.write("other.conf", text);
+    let mut command = world.server.command(tools::program("keepalived"));
+    command.args(["--vrrp", "--dont-fork", "--log-console", "-f"]).arg(file);
+    command.arg("-p").arg(dir.join("o.pid")).arg("-r").arg(dir.join("o.v.pid"));
+    let mut theirs = Process::start(command);
+    for version in [V4, V6] {
+        wait::until("the other group is heard by both", || {
+            [First, Second].iter().all(|who| count(&world, *who, version, "foreign-addresses") > 3)
+        });
+        assert_eq!(world.status(First, version).unwrap().state, "active");
+        assert_eq!(world.status(Second, version).unwrap().state, "standby");
+        world.until_answers(version, &[First]);
+        for who in [First, Second] {
+            let needle = format!(
+                "member-conflict: group {}: {} advertises id 51 with other addresses ({})",
+                version.group(),
+                if version == V4 { "10.9.0.50" } else { "fe80::ff:fe00:32" },
+                other(version)
+            );
+            let told = world.told(who);
+            assert_eq!(told.matches(&needle).count(), 1, "{needle}: {told}");
+        }
+    }
+    theirs.signal(rustix::process::Signal::TERM);
+    theirs.wait();
+}

@@ -1,0 +1,114 @@
+//! What another program takes away from an active member is set again.
+
+use tests::e2e::wait;
+
+use super::world::{First, Second, V4, V6, Version, Who, World, rootless};
+
+const GROUP: &str = "advertise = \"300ms\"\nself-check = \"off\"\nannounce-every = \"off\"";
+
+fn count(world: &World, who: Who, version: Version, what: &str) -> u64 {
+    world.status(who, version).map_or(0, |one| one.counts[what])
+}
+
+fn shown(world: &World) -> String {
+    world.namespace(First).ip("addr show\n").unwrap()
+}
+
+#[test]
+fn an_address_that_is_taken_off_its_interface_is_set_again_and_announced() {
+    if rootless() {
+        return;
+    }
+    let mut world = World::open(GROUP);
+    for version in [V4, V6] {
+        let bits = if version == V4 { 32 } else { 128 };
+        for times in 1..=3 {
+            let before = count(&world, First, version, "announcements");
+            let gone = format!("addr del {}/{bits} dev eth0\n", version.shared());
+            world.namespace(First).ip(&gone).unwrap();
+            wait::until("it is set again", || world.has(First, version));
+            wait::until("that is counted", || count(&world, First, version, "restored") == times);
+            wait::until("it is announced", || {
+                count(&world, First, version, "announcements") > before
+            });
+        }
+        assert_eq!(world.status(First, version).unwrap().state, "active");
+        assert_eq!(count(&world, Second, version, "became-active"), 0);
+        world.until_answers(version, &[First]);
+        world.serves(version);
+        let told = world.told(First);
+        let needle = format!(
+            "kernel-restored: group {}: another program had taken {} away",
+            version.group(),
+            version.shared()
+        );
+        assert!(told.contains(&needle), "{told}");
+    }
+}
+
+#[test]
+fn all_addresses_of_an_interface_flushed_at_once_come_back_or_move() {
+    if rootless() {
+        return;
+    }
+    let world = World::open(GROUP);
+    // As `netplan apply` does: everything goes, and its own addresses come back.
+    world.namespace(First).ip("addr flush dev eth0\n").unwrap();
+    for version in [V4, V6] {
+        wait::until("one answers", || {
+            let states = [First, Second].map(|who| world.status(who, version).unwrap().state);
+            states.iter().filter(|state| *state == "active").count() == 1
+                && [First, Second].iter().any(|who| world.has(*who, version))
+        });
+    }
+    let own = "addr add 10.9.0.1/24 dev eth0\naddr add fd09::1/64 dev eth0 nodad\n\
+               link set eth0 down\nlink set eth0 up\n";
+    world.namespace(First).ip(own).unwrap();
+    for version in [V4, V6] {
+        world.until(First, version, "active");
+        world.until(Second, version, "standby");
+        world.until_answers(version, &[First]);
+        world.serves(version);
+    }
+}
+
+#[test]
+fn a_link_of_its_own_that_is_set_down_or_removed_comes_back() {
+    if rootless() {
+        return;
+    }
+    let mut world = World::new(&format!("{GROUP}\nlink-address = \"virtual\""));
+    for who in [First, Second] {
+        world.start(who);
+        for version in [V4, V6] {
+            world.until(who, version, if who == First { "active" } else { "standby" });
+        }
+    }
+    let names = || -> Vec<String> {
+        let shown = world.namespace(First).ip("link show type macvlan\n").unwrap();
+        let names = shown.lines().filter_map(|line| line.split(": ").nth(1));
+        names.filter_map(|name| name.split('@').next()).map(str::to_owned).collect()
+    };
+    let whole = || {
+        let shown = shown(&world);
+        [V4, V6].iter().all(|version| shown.contains(&format!(" {}/", version.shared())))
+    };
+    assert!(whole() && names().len() == 2, "{:?}", names());
+    for how in ["link set {} down\n", "link del {}\n"] {
+        for name in names() {
+            world.namespace(First).ip(&how.replace("{}", &name)).unwrap();
+        }
+        wait::until("the addresses are back, on links that run", || {
+            let shown = world.namespace(First).ip("link show up type macvlan\n").unwrap();
+            whole() && shown.matches("vrrp").count() >= 2
+        });
+        for version in [V4, V6] {
+            wait::until("one is active", || {
+                let states = [First, Second].map(|who| world.status(who, version).unwrap().state);
+                states.iter().filter(|state| *state == "active").count() == 1
+            });
+            world.until(First, version, "active");
+            world.serves(version);
+        }
+    }
+}
