@@ -11,7 +11,7 @@ use api::client::pair::{self, Order};
 use api::types::Applied;
 
 use crate::ask::{Contact, Saving, file_name, read_config, wait};
-use crate::end::{End, Failure, finish, print_findings, print_json};
+use crate::end::{End, Failure, finish, kept, print_findings, print_json};
 use crate::show::screen;
 
 /// Put a configuration in force; what did not change is not touched.
@@ -30,7 +30,8 @@ With --pair the other member gets what both have in common (services, pools, zon
 addresses of shared groups) and keeps what is its own. --ca, --pin, --token-file and so on are then about it; with
 --remote as well, what is known of it stands in the client's file.
 
-Exit codes: 0 done, 1 refused, 2 unreadable, or no daemon, 3 with --pair: one of both may have it alone.")]
+Exit codes: 0 done, 1 refused, 2 unreadable, or no daemon, 3 with --pair: one of both may have it alone, 4 done, and the
+daemon could not keep it on its disk.")]
 pub struct Args {
     /// The configuration, or - for standard input.
     pub file: PathBuf,
@@ -74,9 +75,9 @@ pub fn run(args: &Args) -> ExitCode {
 pub fn show(applied: &Applied, json: bool) -> Result<End, Failure> {
     if json {
         print_json(applied)?;
-        return Ok(End::Done);
+    } else {
+        print_findings(&applied.warnings, 0);
+        screen::print(&told::render(applied))?;
     }
-    print_findings(&applied.warnings, 0);
-    screen::print(&told::render(applied))?;
-    Ok(End::Done)
+    Ok(kept(&applied.unkept))
 }

@@ -1,6 +1,7 @@
 //! How the program ends: exit codes, and errors as people and scripts read them.
 //!
-//! 0: done. 1: the answer is no. 2: wrong usage, or something could not be read or asked. 3: done in part.
+//! 0: done. 1: the answer is no. 2: wrong usage, or something could not be read or asked. 3: done in part. 4: done, and
+//! the daemon could not keep it on its disk.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -24,6 +25,8 @@ pub enum End {
     Unusable,
     /// Some of it is done.
     Partial,
+    /// It is done, and a restart of the daemon forgets it.
+    Unkept,
 }
 
 impl End {
@@ -34,8 +37,17 @@ impl End {
             End::No => 1,
             End::Unusable => 2,
             End::Partial => 3,
+            End::Unkept => 4,
         })
     }
+}
+
+/// Done; what the daemon could not keep goes to standard error.
+pub fn kept(unkept: &[String]) -> End {
+    for what in unkept {
+        say(&format!("warning: {what}\n"));
+    }
+    if unkept.is_empty() { End::Done } else { End::Unkept }
 }
 
 /// Why a verb could not do its work.

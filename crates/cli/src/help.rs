@@ -3,7 +3,7 @@
 
 /// What the help of verbs ends with that do not say it in words of their own.
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 the answer is no, 2 wrong usage, unreadable input or no daemon to ask, 3 done in part.";
+Exit codes: 0 done, 1 the answer is no, 2 wrong usage, unreadable input or no daemon to ask, 3 done in part, 4 done and\nnot kept on disk.";
 
 /// The verbs of `command`, which is called by these words, with their examples and exit codes.
 pub fn complete(command: clap::Command, words: &str) -> clap::Command {

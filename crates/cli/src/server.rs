@@ -8,7 +8,7 @@ use api::types::{ServerAction, ServerChange, ServerChanged, ServerOrder};
 use api::{CallError, Client};
 
 use crate::ask::{Contact, Saving, span, wait};
-use crate::end::{End, Failure, finish, print_json};
+use crate::end::{End, Failure, finish, kept, print_json};
 use crate::pattern::fits;
 use crate::show::paint::Paint;
 use crate::show::screen;
@@ -173,7 +173,8 @@ async fn order(target: &Target, order: &ServerOrder) -> Result<End, Failure> {
             screen::print(&render(&changed, screen::width(), Paint::for_stdout()))?;
         }
     }
-    let Some(last) = failures.pop() else { return Ok(End::Done) };
+    let end = kept(&changed.unkept);
+    let Some(last) = failures.pop() else { return Ok(end) };
     for failure in failures {
         finish(json, Err(failure.into()));
     }
@@ -227,6 +228,9 @@ async fn give(
             Ok(changed) => {
                 done.servers.extend(changed.servers);
                 done.saved = changed.saved.or(done.saved);
+                let new: Vec<String> =
+                    changed.unkept.into_iter().filter(|it| !done.unkept.contains(it)).collect();
+                done.unkept.extend(new);
             }
             Err(error) => {
                 let refused = error.is_refusal();
@@ -303,7 +307,10 @@ mod tests {
             removed: false,
         };
         let text = render(
-            &ServerChanged { servers: vec![one("a", true), one("b", false)], saved: None },
+            &ServerChanged {
+                servers: vec![one("a", true), one("b", false)],
+                ..ServerChanged::default()
+            },
             100,
             Paint::fixed(false),
         );

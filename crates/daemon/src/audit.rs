@@ -88,6 +88,7 @@ pub struct Audit {
     torn: bool,
     unreadable: u64,
     failures: u64,
+    why: String,
     events: Events,
 }
 
@@ -103,13 +104,17 @@ impl Audit {
             torn: false,
             unreadable: 0,
             failures: 0,
+            why: String::new(),
             events,
         };
         if let Some(path) = audit.path.clone() {
             match std::fs::read(&path) {
                 Ok(bytes) => audit.adopt(&bytes),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => audit.trouble("read", &error),
+                Err(error) => {
+                    audit.trouble("read", &error);
+                    keep::set_aside(&path, &error, &audit.events);
+                }
             }
         }
         audit
@@ -193,6 +198,11 @@ impl Audit {
         self.entries.push_back(entry);
     }
 
+    /// Why the last one could not.
+    pub fn why(&self) -> &str {
+        &self.why
+    }
+
     fn write(&mut self, line: &[u8]) -> io::Result<()> {
         let Some(path) = self.path.clone() else { return Ok(()) };
         if self.bytes + line.len() as u64 > self.limit {
@@ -242,6 +252,7 @@ impl Audit {
 
     fn trouble(&mut self, what: &str, error: &io::Error) {
         self.failures += 1;
+        self.why = error.to_string();
         let path = self.path.as_deref().unwrap_or(Path::new("")).display();
         let text = format!("cannot {what} {path}: {error}; the record of orders has a gap there");
         self.events.warn("audit-not-kept", text);

@@ -21,6 +21,7 @@ mod tell;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod unkept;
 pub mod word;
 mod words;
 mod write_back;

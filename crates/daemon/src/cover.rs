@@ -114,7 +114,10 @@ pub fn laid(text: &str, file: &str, events: &Events) -> String {
     let cover = match Cover::read(&control.state) {
         Ok(Some(cover)) => cover,
         Ok(None) => return text.to_owned(),
-        Err(error) => return refused(error.to_string()),
+        Err(error) => {
+            keep::set_aside(&place(&control.state), &error, events);
+            return refused(error.to_string());
+        }
     };
     let covered = match cover.over(text) {
         Ok(covered) => covered,

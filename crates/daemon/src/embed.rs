@@ -119,7 +119,7 @@ impl Embedded {
             events,
         };
         let mut house = House::build(plan).await?;
-        house.serve(bound);
+        house.serve(Some(bound));
         Ok(Embedded { house, socket, scratch })
     }
 

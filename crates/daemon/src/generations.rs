@@ -32,6 +32,7 @@ pub struct Generations {
     all: BTreeMap<u64, Kept>,
     highest: u64,
     failed: u64,
+    why: String,
     events: Events,
 }
 
@@ -71,11 +72,18 @@ impl Generations {
         let directory = state.map(|state| state.join("generations"));
         let keep = usize::try_from(keep).unwrap_or(usize::MAX).max(1);
         let all = BTreeMap::new();
-        let mut it = Generations { directory, keep, all, highest: 0, failed: 0, events };
+        let (highest, failed, why) = (0, 0, String::new());
+        let mut it = Generations { directory, keep, all, highest, failed, why, events };
         if let Some(directory) = it.directory.clone() {
             match make_dir(&directory, 0o750).and_then(|()| it.load(&directory)) {
                 Ok(()) => {}
-                Err(error) => it.trouble("read", &error),
+                Err(error) => {
+                    it.trouble("read", &error);
+                    // Something else where the directory is to be; it is made with the next generation.
+                    if !directory.is_dir() {
+                        keep::set_aside(&directory, &error, &it.events);
+                    }
+                }
             }
         }
         it.forget_old();
@@ -147,6 +155,11 @@ impl Generations {
         self.failed
     }
 
+    /// Why the last one did.
+    pub fn why(&self) -> &str {
+        &self.why
+    }
+
     fn load(&mut self, directory: &Path) -> io::Result<()> {
         for entry in std::fs::read_dir(directory)?.take(FILES) {
             let path = entry?.path();
@@ -162,6 +175,8 @@ impl Generations {
                 Err(error) => {
                     let named = format!("{}: {error}", path.display());
                     self.trouble("read", &io::Error::new(error.kind(), named));
+                    self.highest = self.highest.max(numbered(&path));
+                    keep::set_aside(&path, &error, &self.events);
                 }
             }
         }
@@ -181,6 +196,7 @@ impl Generations {
 
     fn trouble(&mut self, what: &str, error: &io::Error) {
         self.failed += 1;
+        self.why = error.to_string();
         let place = self.directory.as_deref().unwrap_or(Path::new("")).display();
         self.events.warn(
             "generations-not-kept",
@@ -220,6 +236,13 @@ fn read(path: &Path) -> io::Result<Option<Kept>> {
         return Err(io::Error::other("its text was changed since"));
     }
     Ok(Some(Kept { record, text }))
+}
+
+/// The number that a file's name says; 0: none.
+fn numbered(path: &Path) -> u64 {
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    // A number from nowhere may not use up all that are to come.
+    stem.and_then(|stem| stem.parse().ok()).filter(|number| *number < u64::MAX / 2).unwrap_or(0)
 }
 
 fn description(directory: &Path, number: u64) -> PathBuf {

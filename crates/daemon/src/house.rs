@@ -38,7 +38,7 @@ use crate::reconcile::memory::Memory;
 use crate::report::sample::Samples;
 use crate::report::vitals::Vitals;
 use crate::resolve;
-use crate::serve::{self, Asked, Context, bind::Bound, live::Live};
+use crate::serve::{self, Asked, Context, bind::Bound, live::Live, ports::AdminSockets};
 use crate::slow::{self, Slow};
 use crate::source;
 use crate::telemetry;
@@ -122,14 +122,13 @@ impl House {
     pub async fn build(plan: Plan) -> Result<House, BuildError> {
         let Plan { change, global, inherited, before, keeper, state, file, events } = plan;
         let workers = size::workers(&global);
-        let notice = events.clone();
-        let notice = Box::new(move |text: String| notice.warn("access-log", text));
-        let access = Arc::new(AccessLog::start(&global.access_log.target, notice)?);
+        let access = access_log(&global, &events)?;
         let (prober, observer) = probe::prober().map_err(BuildError::Probes)?;
         let ears = Ears::new(observer, Arc::clone(&access), events.clone());
         let plane = Arc::new(Plane::start(size::options(&global, workers), Arc::new(ears))?);
 
         let mut listeners = Listeners::new(Box::new(Kernel), keeper, workers);
+        let (admin, inherited) = apart(inherited, &global);
         listeners.inherit(inherited);
         let annals = Arc::new(Annals::new(state.clone()));
         let (captures, place) = (state.clone(), state.clone());
@@ -171,6 +170,7 @@ impl House {
             headroom: Arc::default(),
             samples: Samples::default(),
             served: Arc::default(),
+            admin: Arc::new(AdminSockets::new(admin)),
         });
         let mut tasks = begin(&control, (actor, pulse, prober), &vitals);
         follow(&mut tasks, &control, (&vitals, place), &annals);
@@ -190,8 +190,8 @@ impl House {
         })
     }
 
-    /// Opens the API to whoever may use the socket, over TCP where configured, and the metrics.
-    pub fn serve(&mut self, bound: Bound) {
+    /// Opens the API to whoever may use the socket, if there is one, over TCP where configured, and the metrics.
+    pub fn serve(&mut self, bound: Option<Bound>) {
         let asked = self.asked.0.clone();
         let live = Arc::new(Live::new(Arc::clone(&self.vitals)));
         self.tasks.spawn(Arc::clone(&live).run());
@@ -208,6 +208,8 @@ impl House {
             }),
         });
         self.tasks.spawn(serve::remote::run(Arc::clone(&context)));
+        self.tasks.spawn(metrics::listen::run(Arc::clone(&self.vitals)));
+        let Some(bound) = bound else { return };
         let (end, ended) = oneshot::channel::<()>();
         let events = self.control.events().clone();
         let until = async {
@@ -219,7 +221,6 @@ impl House {
             }
         });
         self.api = Some((end, api));
-        self.tasks.spawn(metrics::listen::run(Arc::clone(&self.vitals)));
     }
 
     /// Waits until somebody asks, by the API, that the process leave.
@@ -238,6 +239,11 @@ impl House {
         self.vitals.probes.read()
     }
 
+    /// The sockets of the API over TCP and of the metrics.
+    pub fn admin(&self) -> Arc<AdminSockets> {
+        Arc::clone(&self.vitals.admin)
+    }
+
     /// What is open now.
     pub fn open(&self) -> Open {
         self.plane.open()
@@ -248,6 +254,9 @@ impl House {
     pub async fn leave(mut self, how: Leave, cut: impl Future<Output = ()>) -> Open {
         let control = self.control.clone();
         let detached = how.detach || how.handed;
+        if how.handed {
+            self.vitals.admin.close();
+        }
         // The process that takes over holds shared addresses on; otherwise another machine may have them at once.
         self.vrrp.end(!how.handed).await;
         self.names.end().await;
@@ -331,6 +340,22 @@ fn follow(
     tasks.spawn(kept::run(Arc::clone(vitals)));
     tasks.spawn(users::gather::run(Arc::clone(vitals), Arc::clone(annals)));
     tasks.spawn(Arc::clone(vitals).run_samples());
+}
+
+fn access_log(global: &Global, events: &Events) -> Result<Arc<AccessLog>, access::OpenError> {
+    let notice = events.clone();
+    let notice = Box::new(move |text: String| notice.warn("access-log", text));
+    Ok(Arc::new(AccessLog::start(&global.access_log.target, notice)?))
+}
+
+/// Sockets of a process before: those of the API over TCP and of the metrics, and those of services.
+fn apart(
+    inherited: Vec<(SocketAddr, OwnedFd)>,
+    global: &Global,
+) -> (Vec<(SocketAddr, OwnedFd)>, Vec<(SocketAddr, OwnedFd)>) {
+    let metrics = global.metrics.as_ref().map(|metrics| metrics.listen);
+    let api = global.control.remote.as_ref().map(|remote| remote.listen);
+    inherited.into_iter().partition(|(at, _)| Some(*at) == metrics || Some(*at) == api)
 }
 
 fn ports_of(plane: &Weak<Plane>) -> Vec<PortUse> {

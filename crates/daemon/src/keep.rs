@@ -1,10 +1,13 @@
 //! Small files of the state directory, written so that a reader finds the old text or the new one, whole.
 //!
-//! It knows nothing of what is in them.
+//! It knows nothing of what is in them. One that cannot be read is set aside.
 
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::event::Events;
 
 /// Replaces `path` by `bytes`: written beside it, synced, renamed over it.
 ///
@@ -43,6 +46,25 @@ pub fn replace_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
         rustix::fs::fchown(file, Some(owner.0), Some(owner.1))?;
         file.set_permissions(old.permissions())
     })
+}
+
+/// Puts what cannot be read out of the way, so that its place can be written to again and nobody's text is lost. What
+/// this user may not read is left where it is.
+pub fn set_aside(path: &Path, why: &io::Error, events: &Events) {
+    if why.kind() == io::ErrorKind::PermissionDenied {
+        return;
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(format!(".damaged-{now}"));
+    let (from, to) = (path.display(), Path::new(&aside).display());
+    let text = match std::fs::rename(path, &aside) {
+        Ok(()) => {
+            format!("{from} cannot be read ({why}) and was renamed to {to}; it is begun anew")
+        }
+        Err(error) => format!("{from} cannot be read ({why}), nor renamed to {to}: {error}"),
+    };
+    events.warn("state-set-aside", text);
 }
 
 /// Reads a file of at most `limit` bytes; `None`: there is none.

@@ -50,7 +50,8 @@ pub mod upgrade;
 pub mod uplinks;
 pub mod users;
 pub mod vrrp;
-pub mod ways;
+pub mod wall_clock;
+mod ways;
 pub mod workers_time;
 
 pub use embed::{EmbedError, Embedded};

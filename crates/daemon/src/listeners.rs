@@ -306,9 +306,14 @@ impl Listeners {
     /// Whether a refusal may be due to a listener of ours on that port that workers were about to close when the
     /// attempt began. It may have ended long after: who has the port is looked up among all processes.
     pub fn was_closing(&self, refused: &ListenError, began: Instant) -> bool {
-        let ListenError::Taken { address, .. } = refused else { return false };
-        let mut same = self.closed.iter().filter(|(closed, _)| closed.port() == address.port());
-        same.any(|(_, at)| began.saturating_duration_since(*at) < CLOSING)
+        let closing = |address: SocketAddr| {
+            let mut same = self.closed.iter().filter(|(closed, _)| closed.port() == address.port());
+            same.any(|(_, at)| began.saturating_duration_since(*at) < CLOSING)
+        };
+        refused
+            .each()
+            .iter()
+            .any(|one| matches!(one, ListenError::Taken { address, .. } if closing(*address)))
     }
 
     /// Closes what was inherited and is not wanted; says which addresses.

@@ -5,6 +5,7 @@
 
 mod capture;
 mod certificates;
+mod encoding;
 mod family;
 mod heartbeat;
 mod insight;

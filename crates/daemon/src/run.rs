@@ -5,6 +5,7 @@
 mod limit;
 mod process;
 mod signals;
+mod successor;
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,7 +13,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use model::config::{Checked, Control, Findings, load};
+use model::config::{Checked, Control, Findings, SOCKET, load};
 
 use crate::control::{Change, Leave, Origin, Way};
 use crate::cover::{Cover, laid};
@@ -168,17 +169,18 @@ impl Start {
         &self,
         written: Written,
         kept: Vec<(SocketAddr, OwnedFd)>,
-    ) -> Result<(House, Doors), RunError> {
-        let doors = doors(&written.checked.config.global.control, Over::Dead)?;
+    ) -> Result<(House, Option<Doors>), RunError> {
+        let doors = self.doors(&written.checked.config.global.control, Over::Dead)?;
         let house = House::build(self.plan(written, kept)).await.inspect_err(|_| {
-            doors.control.place().remove();
-            doors.upgrade.place().remove();
+            for bound in doors.iter().flat_map(|doors| [&doors.control, &doors.upgrade]) {
+                bound.place().remove();
+            }
         })?;
         Ok((house, doors))
     }
 
     /// From the daemon that is running: the doors last, so that it keeps them if we fail.
-    async fn take_over(&self, written: Written) -> Result<(House, Doors), RunError> {
+    async fn take_over(&self, written: Written) -> Result<(House, Option<Doors>), RunError> {
         let running = written.checked.config.global.control.socket.clone();
         let mut taken = take(&socket_beside(&running)).await?;
         let written = self.in_force(&taken, written);
@@ -194,7 +196,22 @@ impl Start {
                 .await;
             return Err(error.into());
         }
-        Ok((house, doors(&control, Over::Living)?))
+        Ok((house, self.doors(&control, Over::Living)?))
+    }
+
+    /// The sockets; `None`: nobody has chosen a path, and there can be none at the usual one. Traffic needs none.
+    fn doors(&self, control: &Control, over: Over) -> Result<Option<Doors>, BindError> {
+        match doors(control, over) {
+            Err(error) if control.socket == Path::new(SOCKET) && error.is_no_room() => {
+                let text = format!(
+                    "{error}; the API is served by no socket, and this process can be asked for nothing but by signals \
+                     and over TCP: set `socket` in `global.control` to a path that can be written"
+                );
+                self.events.warn("api-socket", text);
+                Ok(None)
+            }
+            done => done.map(Some),
+        }
     }
 
     /// What is in force in the process before, if this one understands it; the file may say something else by now.

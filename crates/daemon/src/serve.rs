@@ -24,6 +24,7 @@ pub mod once;
 mod orders;
 mod peer;
 mod policy;
+pub mod ports;
 mod precondition;
 mod quota;
 mod refusal;

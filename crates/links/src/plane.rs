@@ -135,13 +135,13 @@ impl Plane {
         Ok(self.loaded.program(OUT.0)?)
     }
 
-    /// Has the programs stand at both ends of a device.
+    /// Has the programs stand at both ends of a device; `false`: they did already.
     ///
     /// # Errors
     /// An end is missing, or the kernel refuses.
-    pub fn attach(&self, device: &str, other: &str) -> Result<(), PlaneError> {
-        HOOKS.attach(&self.home, &self.loaded, DUE, (other, Side::Egress))?;
-        Ok(HOOKS.attach(&self.home, &self.loaded, OUT, (device, Side::Egress))?)
+    pub fn attach(&self, device: &str, other: &str) -> Result<bool, PlaneError> {
+        let due = HOOKS.attach(&self.home, &self.loaded, DUE, (other, Side::Egress))?;
+        Ok(HOOKS.attach(&self.home, &self.loaded, OUT, (device, Side::Egress))? || due)
     }
 
     /// Leaves a device, which may be gone.

@@ -88,7 +88,7 @@ pub use names::{
 pub use network_set::NetworkSet;
 pub use objective::Objective;
 pub use operate::{
-    Control, Discovery, HistoryKeep, Hook, Place, Records, Remote, Scheduled, WriteBack,
+    Control, Discovery, HistoryKeep, Hook, Place, Records, Remote, SOCKET, Scheduled, WriteBack,
 };
 pub use packets::{
     AttachMode, Caps, FlowTimers, Guard, Hours, PacketRule, PacketService, Packets, Prefix,

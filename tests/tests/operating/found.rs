@@ -42,6 +42,26 @@ fn a_file_is_watched_and_rubbish_in_it_changes_nothing() {
     assert_eq!(names(&place), listed(&at), "the last good list stands");
 }
 
+#[test]
+fn the_files_servers_stay_until_a_source_that_replaces_them_has_answered() {
+    let origins = [origin("a"), origin("b")];
+    let at = addresses(&origins);
+    let place = Place::new(&Setup::http(&at[..1]));
+    let _process = place.start();
+    let file = place.dir().join("later");
+    let text = std::fs::read_to_string(place.file()).unwrap();
+    let start = text.find("servers = [").unwrap();
+    let end = start + text[start..].find(']').unwrap() + 1;
+    let source = format!("servers-from = {{ file = \"{}\" }}", file.display());
+    let next = format!("{}{source}{}", &text[..start], &text[end..]);
+    place.dir().write("next.toml", &next);
+    let next = place.dir().join("next.toml");
+    place.done(&["apply", next.to_str().unwrap()]);
+    assert_eq!(names(&place), listed(&at[..1]), "nothing was found yet");
+    place.dir().write("later", format!("{}\n", at[1]));
+    wait::until("what is found takes their place", || names(&place) == listed(&at[1..]));
+}
+
 /// Answers every question with A records, as long as it lives.
 struct Resolver {
     at: SocketAddr,

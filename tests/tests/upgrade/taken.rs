@@ -5,7 +5,7 @@ use tests::e2e::balancer::{figure, is_long};
 use tests::e2e::listening::listening_at;
 use tests::e2e::place::{Place, Stranger};
 use tests::e2e::process::Process;
-use tests::e2e::servers::{addresses, origin};
+use tests::e2e::servers::{addresses, origin, reserved};
 use tests::e2e::setup::Setup;
 use tests::e2e::steady::Steady;
 use tests::e2e::{wait, websocket};
@@ -83,6 +83,35 @@ fn what_lasts_longer_than_the_drain_limit_is_cut_in_the_old_process() {
     websocket::echo(&mut next, 1).unwrap();
     drop(next);
     new.end();
+}
+
+#[test]
+fn metrics_are_the_new_processs_as_soon_as_it_has_taken_over() {
+    let origins = [origin("a")];
+    let metrics = reserved();
+    let at = metrics.address();
+    let global = format!("drain = \"10m\"\nmetrics = \"{at}\"");
+    let setup = Setup::http(&addresses(&origins)).global(&global).quiet();
+    let place = Place::new(&setup);
+    let mut old = place.start();
+    wait::until("metrics are served", || !listening_at(old.pid(), at).is_empty());
+    let before = listening_at(old.pid(), at);
+    // It keeps the old process draining.
+    let mut lasting = websocket::open(setup.fronts()[0]);
+    websocket::echo(&mut lasting, 1).unwrap();
+    let mut new = take_over(&place);
+    wait::until("it answers", || place.pid() == Some(new.pid()));
+    wait::until("the old one listens no more", || listening_at(old.pid(), at).is_empty());
+    assert_eq!(listening_at(new.pid(), at), before, "the same socket");
+    assert_eq!(old.ended(), None, "it drains");
+    wait::until("the new one has said so", || new.said().contains("metrics-listening"));
+    assert!(!new.said().contains("metrics-listen:"), "{}", new.said());
+    assert!(!new.said().contains("in use"), "{}", new.said());
+    websocket::echo(&mut lasting, 2).unwrap();
+    drop(lasting);
+    assert!(old.wait().success(), "{}", old.said());
+    new.signal(Signal::TERM);
+    assert!(new.wait().success());
 }
 
 fn take_over(place: &Place) -> Process {

@@ -174,6 +174,9 @@ pub struct Applied {
     /// The file that has it now; absent: none has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<String>,
+    /// What the daemon could not keep on its disk of this, each a whole sentence; absent: everything is kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unkept: Vec<String>,
 }
 
 /// A change of both members of a pair, as the program prints it.

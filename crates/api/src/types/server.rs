@@ -79,6 +79,9 @@ pub struct ServerChanged {
     /// The file that the order was written to; absent: to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<String>,
+    /// What the daemon could not keep on its disk of this, each a whole sentence; absent: everything is kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unkept: Vec<String>,
 }
 
 /// What became of a selected server.

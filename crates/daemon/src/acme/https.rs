@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::HOST;
-use http::{HeaderValue, Request, Uri};
+use http::header::{CONTENT_TYPE, HOST};
+use http::{HeaderValue, Request, StatusCode, Uri};
 use http_body_util::Limited;
 use hyper_util::rt::TokioIo;
 use instant_acme::{BodyWrapper, BytesResponse, Error, HttpClient};
@@ -78,6 +78,22 @@ async fn ask(
     }
 }
 
+/// An answer that is no success says why as a problem (RFC 8555 §6.7); one that does not is not the authority's own, but a
+/// proxy's before it, or says that it is out of service. Its status is all that there is to be told.
+fn refused(status: StatusCode, kind: Option<&HeaderValue>) -> Result<(), Fault> {
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let json = kind.rsplit(['/', '+']).next().is_some_and(|it| it.eq_ignore_ascii_case("json"));
+    if status.is_client_error() || status.is_server_error() {
+        let found = if kind.is_empty() { "nothing" } else { kind };
+        return match json {
+            true => Ok(()),
+            false => Err(format!("it answers {status} with {found} instead of why").into()),
+        };
+    }
+    Ok(())
+}
+
 async fn over<S>(stream: S, request: Request<Body>) -> Result<BytesResponse, Fault>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -87,5 +103,26 @@ where
     // It ends with its one answer, or when nobody waits for that any more.
     tokio::spawn(connection);
     let answer = send.send_request(request).await?;
+    refused(answer.status(), answer.headers().get(CONTENT_TYPE))?;
     Ok(BytesResponse::from(answer.map(|body| Limited::new(body, BYTES))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_without_a_reason_is_reported_by_its_status() {
+        let of = |status: u16, kind: Option<&'static str>| {
+            let status = StatusCode::from_u16(status).unwrap();
+            let kind = kind.map(HeaderValue::from_static);
+            refused(status, kind.as_ref()).err().map(|why| why.to_string())
+        };
+        assert_eq!(of(200, Some("text/html")), None);
+        assert_eq!(of(400, Some("application/problem+json")), None, "its reason is read");
+        assert_eq!(of(429, Some("Application/Problem+JSON; charset=utf-8")), None);
+        let why = of(503, Some("text/html; charset=utf-8")).unwrap();
+        assert_eq!(why, "it answers 503 Service Unavailable with text/html instead of why");
+        assert!(of(502, None).unwrap().contains("502 Bad Gateway with nothing"));
+    }
 }

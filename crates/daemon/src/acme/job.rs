@@ -43,9 +43,16 @@ impl Job {
         let mut held = self.held();
         let good = held.as_ref().and_then(life);
         let mut renewal = Renewal::new(self.acme.retry.as_secs().max(1), good, draw());
-        let (mut ask_at, mut id) = (0, None);
+        let (mut ask_at, mut id, mut before) = (0, None, 0);
         loop {
             let now = now();
+            if now < before {
+                // What is due by a clock that was ahead may be years away by this one.
+                let good = held.as_ref().and_then(life);
+                renewal = Renewal::new(self.acme.retry.as_secs().max(1), good, draw());
+                ask_at = 0;
+            }
+            before = now;
             if let Some(identity) = held.as_ref().filter(|_| now >= ask_at) {
                 id = identifier(identity);
                 let (window, again) = self.suggestion(id.as_ref()).await;

@@ -38,6 +38,7 @@ use crate::reconcile::overlay::Overlay;
 use crate::reconcile::secure::secured;
 use crate::reconcile::step;
 use crate::tls::vault::Vault;
+use crate::wall_clock::WallClock;
 
 /// What the actor works with.
 pub struct Parts {
@@ -62,7 +63,7 @@ pub struct Actor {
     pub(super) engine: Arc<dyn Engine>,
     listeners: Listeners,
     pub(super) book: Book,
-    generations: Generations,
+    pub(super) generations: Generations,
     pub(super) words: Words,
     pub(super) events: Events,
     pub(super) force: Force,
@@ -72,6 +73,7 @@ pub struct Actor {
     pub(super) audit: Audit,
     pub(super) sources: BTreeMap<String, String>,
     pub(super) keeping: Keeping,
+    pub(super) clock: WallClock,
     publish: watch::Sender<Arc<Picture>>,
     inbox: mpsc::Receiver<Order>,
     pub(super) handing: bool,
@@ -137,6 +139,7 @@ impl Actor {
             audit,
             sources: BTreeMap::new(),
             keeping: Keeping::new(file, state, None),
+            clock: WallClock::new(now, crate::vrrp::now()),
             publish,
             inbox,
             handing,
@@ -218,13 +221,13 @@ impl Actor {
         let warnings = checked.warnings.clone();
         if change.text == *self.force.text {
             let needs_restart = needs_restart(&self.force.first, &checked.config);
-            let (generation, diff) = (self.force.generation, differs);
-            let (confirmed, saved) = (true, None);
-            return Ok(Applied { generation, diff, warnings, needs_restart, confirmed, saved });
+            let generation = self.force.generation;
+            let same = Applied { generation, warnings, needs_restart, ..Applied::default() };
+            return Ok(Applied { diff: differs, confirmed: true, ..same });
         }
         let now = SystemTime::now();
         let number = self.generations.number_for(&change.text);
-        let overlay = self.overlay.under(&checked);
+        let overlay = self.laid_over(&checked);
         let (vault, troubles) = self.vault.prepare(&checked.config, now)?;
         let book = self.book.under(overlay.over(&checked), &Memory::default(), now);
         let book = secured(book, &vault.materials());
@@ -255,7 +258,7 @@ impl Actor {
             warnings,
             needs_restart: needs_restart(&self.force.first, &self.force.config),
             confirmed: done.confirmed,
-            saved: None,
+            ..Applied::default()
         })
     }
 
@@ -271,7 +274,7 @@ impl Actor {
         let checked = load(text, file)?;
         let diff: Diff = diff(&self.force.checked.config, &checked.config);
         let needs_restart = needs_restart(&self.force.first, &checked.config);
-        let config = self.overlay.under(&checked).over(&checked);
+        let config = self.laid_over(&checked).over(&checked);
         let mut book = self.book.under(config, &Memory::default(), SystemTime::now());
         let steps = step::steps(&self.book, &mut book);
         Ok(Planned {
@@ -352,8 +355,7 @@ impl Actor {
     }
 
     pub(super) fn publish(&mut self) {
-        let failures = self.generations.failed() + self.words.failures() + self.audit.failures();
-        let failures = failures + self.keeping.failures();
+        let failures = self.failures().iter().sum();
         let picture = self.force.picture(&self.book, &self.listeners, failures, self.leaving);
         let (sources, drift) = (self.sources.clone(), self.keeping.drift());
         let picture = Picture { sources, drift, ..picture };

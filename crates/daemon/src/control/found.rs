@@ -1,15 +1,23 @@
 //! What sources of servers say, put in force: an answer that says the same changes nothing, one that is not believed
 //! leaves the last good one.
 
+use model::config::Checked;
+
 use super::actor::Actor;
 use super::origin::{Origin, Way};
 use super::sighting::Found;
 use crate::event::Level;
+use crate::reconcile::overlay::Overlay;
 
 /// Servers that a message names.
 const NAMED: usize = 5;
 
 impl Actor {
+    /// What differs from the file under a configuration that is to be in force.
+    pub(super) fn laid_over(&self, checked: &Checked) -> Overlay {
+        self.overlay.under(checked).until_found(&self.force.checked.config, checked)
+    }
+
     /// Takes in what a source said.
     pub(super) async fn found(&mut self, found: Found) {
         let Found { pool, place, servers, left_out } = found;

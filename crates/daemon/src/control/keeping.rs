@@ -33,6 +33,7 @@ pub(super) struct Keeping {
     looked: Option<(Marks, Arc<str>)>,
     drift: Option<Arc<Drift>>,
     failures: u64,
+    why: String,
 }
 
 impl Keeping {
@@ -48,6 +49,11 @@ impl Keeping {
     /// Attempts to keep something that failed.
     pub fn failures(&self) -> u64 {
         self.failures
+    }
+
+    /// Why the last one did.
+    pub fn why(&self) -> &str {
+        &self.why
     }
 
     /// The file says what is in force from now on.
@@ -89,6 +95,7 @@ impl Keeping {
 
     pub fn trouble(&mut self, events: &Events, error: &io::Error) {
         self.failures += 1;
+        self.why = error.to_string();
         let text = format!(
             "what was changed over the file cannot be kept: {error}; it is lost at the next start"
         );

@@ -45,14 +45,16 @@ impl Actor {
         if order.save == Some(true) && !order.word.in_file() {
             return Err(SaveError::NoWord(order.word.name()).into());
         }
-        match &order.word {
+        let failures = self.failures();
+        let done = match &order.word {
             ServerWord::Add { address, weight } => {
                 let (address, weight) = (address.clone(), *weight);
                 self.add(order, &address, weight).await
             }
             ServerWord::Remove => self.remove(order).await,
             _ => self.tell(order).await,
-        }
+        }?;
+        Ok(Operated { unkept: self.unkept(failures), ..done })
     }
 
     /// A word about a server that is there.
@@ -99,7 +101,7 @@ impl Actor {
         let what = (what.0.as_str(), what.1.as_str());
         let (action, reversal) = (word.to_string(), Some(reversal));
         let audit = self.note(&origin, (&action, &target), what, saved.clone(), reversal);
-        Ok(Operated { facts: new, saved, audit })
+        Ok(Operated { facts: new, saved, audit, unkept: Vec::new() })
     }
 
     async fn add(
@@ -153,7 +155,7 @@ impl Actor {
         let what = ("not there", summary(&facts));
         let action = (word.name(), target.as_str());
         let audit = self.note(&origin, action, (what.0, &what.1), saved.clone(), Some(reversal));
-        Ok(Operated { facts, saved, audit })
+        Ok(Operated { facts, saved, audit, unkept: Vec::new() })
     }
 
     async fn remove(&mut self, order: Operate) -> Result<Operated, SetServerError> {
@@ -185,7 +187,7 @@ impl Actor {
         let what = (summary(&facts), "not there");
         let action = (word.name(), target.as_str());
         let audit = self.note(&origin, action, (&what.0, what.1), saved.clone(), Some(reversal));
-        Ok(Operated { facts, saved, audit })
+        Ok(Operated { facts, saved, audit, unkept: Vec::new() })
     }
 
     /// How an order about which servers there are is taken back.

@@ -56,7 +56,7 @@ pub struct Patch {
 }
 
 /// What a change did.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Applied {
     /// The generation in force afterwards.
     pub generation: u64,
@@ -70,6 +70,8 @@ pub struct Applied {
     pub confirmed: bool,
     /// The file that has it now.
     pub saved: Option<String>,
+    /// What the disk did not take, each a whole sentence.
+    pub unkept: Vec<String>,
 }
 
 /// What a change would do.

@@ -14,11 +14,15 @@ use super::record::words;
 use crate::local_time::offset_seconds;
 use crate::reconcile::server::{self, summary};
 use crate::report::vitals::unix_ms;
+use crate::wall_clock::Step;
 
 impl Actor {
     /// Time has passed.
     pub(super) fn tick(&mut self) {
         let now = SystemTime::now();
+        if let Some(step) = self.clock.look(now, crate::vrrp::now()) {
+            self.clock_was_set(step, now);
+        }
         let utc = i64::try_from(unix_ms(now) / 1000).unwrap_or(0);
         let local = utc + offset_seconds(utc);
         let entries = self.book.servers.iter();
@@ -34,6 +38,28 @@ impl Actor {
             // What probes found out meanwhile is to outlive a kill, too.
             self.keep_words();
         }
+    }
+
+    /// What was to last for a time lasts so long, whatever the clock says; what was to end at a time of day ends then.
+    fn clock_was_set(&mut self, step: Step, now: SystemTime) {
+        let (how, by) = match step {
+            Step::Ahead(by) => ("ahead", by),
+            Step::Back(by) => ("back", by),
+        };
+        let text = format!("the clock was set {how} by {} s", by.as_secs());
+        self.events.warn("clock-set", text);
+        let entries = self.book.servers.iter();
+        let timed: Vec<ServerId> = entries
+            .filter(|(_, entry)| {
+                entry.facts.hand.quiesce.is_some() || entry.facts.ejected.is_some()
+            })
+            .map(|(id, _)| *id)
+            .collect();
+        let before = self.book.clone();
+        for id in timed {
+            self.server(id, |facts| server::shifted(facts, step, now));
+        }
+        self.show(&before);
     }
 
     /// The last clients of these servers have gone.

@@ -16,7 +16,7 @@ impl Actor {
     /// Puts a configuration in force and records who wanted it.
     pub(super) async fn ordered(&mut self, change: Change) -> Result<Applied, ApplyError> {
         let (origin, file) = (change.origin.clone(), change.file.clone());
-        let before = self.force.generation;
+        let (before, failures) = (self.force.generation, self.failures());
         let (room, base) = (self.room(&change)?, change.base.clone());
         let applied = self.apply(change, None).await?;
         if base.is_some() {
@@ -26,7 +26,7 @@ impl Actor {
         let into = saved.as_ref().ok().cloned().flatten();
         self.note_generation(&origin, ("apply", &file), before, into);
         self.publish();
-        Ok(Applied { saved: saved?, ..applied })
+        Ok(Applied { saved: saved?, unkept: self.unkept(failures), ..applied })
     }
 
     /// Puts an older generation in force and records who wanted it.
@@ -36,7 +36,7 @@ impl Actor {
         save: Option<bool>,
         origin: Origin,
     ) -> Result<Applied, RollbackError> {
-        let before = self.force.generation;
+        let (before, failures) = (self.force.generation, self.failures());
         let (change, repeats) = self.kept(to, origin.clone())?;
         let change = Change { save, ..change };
         let room = self.room(&change)?;
@@ -45,7 +45,7 @@ impl Actor {
         let into = saved.as_ref().ok().cloned().flatten();
         self.note_generation(&origin, ("rollback", "an older generation"), before, into);
         self.publish();
-        Ok(Applied { saved: saved?, ..applied })
+        Ok(Applied { saved: saved?, unkept: self.unkept(failures), ..applied })
     }
 
     /// Records a change; its number.

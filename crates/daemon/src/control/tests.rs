@@ -251,13 +251,54 @@ async fn words_outlive_the_process_until_the_file_says_otherwise() {
 }
 
 #[tokio::test]
+async fn state_that_cannot_be_read_is_set_aside_and_keeping_goes_on() {
+    let scratch = Scratch::new("garbage").unwrap();
+    let state = scratch.path();
+    {
+        let world = World::start(TEXT, Some(state)).await;
+        assert!(world.order("a", ServerWord::Drain).await.unwrap().unkept.is_empty());
+    }
+    let garbage = b"\xff\x00 neither JSON nor text {";
+    for name in ["servers.json", "generations/00000001.json"] {
+        std::fs::write(state.join(name), garbage).unwrap();
+    }
+    // A directory where a file is to be, and the other way round.
+    std::fs::remove_file(state.join("audit.jsonl")).unwrap();
+    std::fs::create_dir(state.join("audit.jsonl")).unwrap();
+    let names = |of: &std::path::Path| -> Vec<String> {
+        let entries = std::fs::read_dir(of).unwrap().map(|it| it.unwrap().file_name());
+        entries.map(|name| name.into_string().unwrap()).collect()
+    };
+    {
+        let world = World::start(TEXT, Some(state)).await;
+        let whats = world.whats();
+        let aside = whats.iter().filter(|what| **what == "state-set-aside").count();
+        assert_eq!(aside, 3, "{whats:?}");
+        let done = world.order("b", ServerWord::Drain).await.unwrap();
+        assert_eq!(done.unkept, Vec::<String>::new());
+        assert!(world.apply(&drained()).await.unwrap().unkept.is_empty());
+    }
+    let found = [names(state), names(&state.join("generations"))].concat();
+    for name in ["servers.json", "audit.jsonl", "00000001.json"] {
+        let damaged = format!("{name}.damaged-");
+        assert!(found.iter().any(|it| it.starts_with(&damaged)), "{name}: {found:?}");
+    }
+    let world = World::start(TEXT, Some(state)).await;
+    assert_eq!(world.state("b"), ServerState::Drain, "what was ordered since is kept");
+    assert!(world.control.picture().generation > 2, "no number is given twice");
+}
+
+#[tokio::test]
 async fn a_state_directory_that_cannot_be_written_is_told_and_counted() {
     let scratch = Scratch::new("words").unwrap();
     let file = scratch.path().join("file");
     std::fs::write(&file, "").unwrap();
     let world = World::start(TEXT, Some(&file)).await;
-    world.say("a", ServerWord::Drain).await;
-    world.apply(&drained()).await.unwrap();
+    let done = world.order("a", ServerWord::Drain).await.unwrap();
+    assert_eq!(done.unkept.len(), 2, "the order, and its record: {:?}", done.unkept);
+    assert!(done.unkept[0].contains("a restart forgets it: Not a directory"), "{:?}", done.unkept);
+    let applied = world.apply(&drained()).await.unwrap();
+    assert!(applied.unkept[0].contains("no restart can go back to it"), "{:?}", applied.unkept);
     assert_eq!(world.control.rollback(None, None, by()).await.unwrap().generation, 3);
     assert!(world.control.picture().state_failures >= 4);
     let whats = world.whats();

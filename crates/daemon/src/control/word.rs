@@ -37,6 +37,8 @@ pub struct Operated {
     pub saved: Option<String>,
     /// Its number in the record of orders.
     pub audit: u64,
+    /// What the disk did not take, each a whole sentence.
+    pub unkept: Vec<String>,
 }
 
 /// What is ordered of a server.

@@ -21,6 +21,7 @@ pub(super) struct Words {
     written: Memory,
     looked: SystemTime,
     failures: u64,
+    why: String,
     events: Events,
 }
 
@@ -29,11 +30,15 @@ impl Words {
     pub fn open(state: Option<&Path>, events: Events) -> Words {
         let path = state.map(|state| state.join("servers.json"));
         let (written, looked) = (Memory::default(), SystemTime::now());
-        let mut words = Words { path, written, looked, failures: 0, events };
+        let (failures, why) = (0, String::new());
+        let mut words = Words { path, written, looked, failures, why, events };
         if let Some(path) = words.path.clone() {
             match read(&path) {
                 Ok(memory) => words.written = memory,
-                Err(error) => words.trouble("read", &path, &error),
+                Err(error) => {
+                    words.trouble("read", &path, &error);
+                    keep::set_aside(&path, &error, &words.events);
+                }
             }
         }
         words
@@ -79,8 +84,14 @@ impl Words {
         self.failures
     }
 
+    /// Why the last one did.
+    pub fn why(&self) -> &str {
+        &self.why
+    }
+
     fn trouble(&mut self, what: &str, path: &Path, error: &io::Error) {
         self.failures += 1;
+        self.why = error.to_string();
         // The first is told, then ever fewer; all are counted.
         if !self.failures.is_power_of_two() {
             return;

@@ -34,6 +34,8 @@ struct Open {
     file: File,
     path: PathBuf,
     since: u64,
+    /// The last record in it.
+    last: u64,
     bytes: u64,
 }
 
@@ -68,7 +70,10 @@ impl Store {
     pub fn add(&mut self, record: &Record, keep: &HistoryKeep) -> io::Result<()> {
         let bytes = frame(record).ok_or_else(|| io::Error::other("the record is too large"))?;
         let full = self.open.as_ref().is_some_and(|open| {
-            record.at.saturating_sub(open.since) >= TURN || open.bytes >= keep.size / SHARE
+            // A file's name says from when on its records are: a clock that was set back begins another one.
+            record.at < open.last
+                || record.at.saturating_sub(open.since) >= TURN
+                || open.bytes >= keep.size / SHARE
         });
         if full {
             self.open = None;
@@ -84,6 +89,7 @@ impl Store {
         open.file.write_all(&bytes)?;
         open.file.sync_data()?;
         open.bytes += bytes.len() as u64;
+        open.last = record.at;
         self.open = Some(open);
         Ok(())
     }
@@ -99,7 +105,8 @@ impl Store {
                 Err(error) => return Err(error),
                 Ok(mut file) => {
                     file.write_all(&MAGIC).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
-                    return Ok(Open { file, path, since: at, bytes: MAGIC.len() as u64 });
+                    let bytes = MAGIC.len() as u64;
+                    return Ok(Open { file, path, since: at, last: at, bytes });
                 }
             }
         }
@@ -126,11 +133,14 @@ impl Store {
         // Room for the file that is about to begin.
         let most = keep.size - keep.size / SHARE * 2;
         let old = now.saturating_sub(keep.keep.as_secs());
-        for (at, file) in files.iter().enumerate() {
-            let ends = end(&files, at, now);
-            if ends < old || bytes > most {
-                std::fs::remove_file(&file.path)?;
-                bytes = bytes.saturating_sub(file.bytes);
+        let ends = |at| end(&files, at, now);
+        let mut order: Vec<usize> = (0..files.len()).collect();
+        // What was written by a clock that was ahead says of no time that can be asked for: it goes before the rest.
+        order.sort_by_key(|at| files[*at].since <= now);
+        for at in order {
+            if ends(at) < old || bytes > most {
+                std::fs::remove_file(&files[at].path)?;
+                bytes = bytes.saturating_sub(files[at].bytes);
             }
         }
         Ok(())
@@ -276,108 +286,4 @@ fn coarser(records: &[Record]) -> Vec<Record> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use model::history::Row;
-
-    use super::*;
-    use crate::scratch::Scratch;
-
-    const KEEP: HistoryKeep = HistoryKeep {
-        size: 256 * 1024,
-        keep: Duration::from_secs(30 * 86_400),
-        step: Duration::from_secs(60),
-    };
-
-    fn record(at: u64) -> Record {
-        let numbers = vec![1, 0, 5, 0, 0, 100, 100, at % 7, 9];
-        Record { at, span: 60, rows: vec![Row { name: "service/shop".into(), numbers }] }
-    }
-
-    fn bytes(directory: &Path) -> u64 {
-        files(directory).unwrap().iter().map(|file| file.bytes).sum()
-    }
-
-    #[test]
-    fn a_month_fits_and_adds_up() {
-        let scratch = Scratch::new("history").unwrap();
-        let mut store = Store::new(scratch.path().join("h"));
-        let minutes = 10 * 24 * 60;
-        for minute in 1..=minutes {
-            store.add(&record(minute * 60), &KEEP).unwrap();
-            assert!(bytes(&scratch.path().join("h")) <= KEEP.size, "minute {minute}");
-        }
-        let found = store.reader().read(0, u64::MAX / 2).unwrap();
-        assert_eq!(found.unreadable, 0);
-        let requests: u64 = found.records.iter().map(|it| it.rows[0].numbers[2]).sum();
-        let covered: u64 = found.records.iter().map(|it| u64::from(it.span)).sum();
-        assert_eq!(requests * 60, covered * 5, "nothing that is kept is counted twice or lost");
-        let fine = found.records.iter().filter(|it| it.span == 60).count() as u64;
-        assert!(fine >= FINE / 60 && (found.records.len() as u64) < minutes / 2);
-        let last = store.reader().read(minutes * 60, minutes * 60).unwrap();
-        assert_eq!(last.records, [record(minutes * 60)]);
-    }
-
-    #[test]
-    fn a_crash_while_a_file_becomes_coarser_counts_nothing_twice() {
-        let scratch = Scratch::new("history").unwrap();
-        let mut store = Store::new(scratch.path().into());
-        for minute in 1..=30 {
-            store.add(&record(minute * 60), &KEEP).unwrap();
-        }
-        let fine = store.path().unwrap().to_owned();
-        let bytes = std::fs::read(&fine).unwrap();
-        coarsen(&fine).unwrap();
-        std::fs::write(&fine, bytes).unwrap();
-        let requests = |store: &Store| -> u64 {
-            let found = store.reader().read(0, 10_000).unwrap();
-            found.records.iter().map(|it| it.rows[0].numbers[2]).sum()
-        };
-        assert_eq!(requests(&store), 30 * 5);
-        let mut next = Store::new(scratch.path().into());
-        next.add(&record(31 * 60), &KEEP).unwrap();
-        assert!(!fine.exists(), "what is left of the crash is removed");
-        assert_eq!(requests(&next), 31 * 5);
-    }
-
-    #[test]
-    fn what_is_too_old_goes() {
-        let scratch = Scratch::new("history").unwrap();
-        let keep = HistoryKeep { keep: Duration::from_secs(3600), ..KEEP };
-        for at in [1_000, 1_000_000] {
-            // Each process begins a file of its own.
-            Store::new(scratch.path().into()).add(&record(at), &keep).unwrap();
-        }
-        let mut store = Store::new(scratch.path().into());
-        store.add(&record(1_000_060), &keep).unwrap();
-        let found = store.reader().read(0, 2_000_000).unwrap().records;
-        assert_eq!(found, [record(1_000_000), record(1_000_060)]);
-    }
-
-    #[test]
-    fn a_crash_costs_the_last_record_and_a_full_disk_nothing_before() {
-        let scratch = Scratch::new("history").unwrap();
-        let mut store = Store::new(scratch.path().into());
-        store.add(&record(60), &KEEP).unwrap();
-        store.add(&record(120), &KEEP).unwrap();
-        let path = store.path().unwrap().to_owned();
-        let whole = std::fs::read(&path).unwrap();
-        let first = whole.len() - frame(&record(120)).unwrap().len();
-        let mut next = Store::new(scratch.path().into());
-        next.add(&record(180), &KEEP).unwrap();
-        for cut in 0..whole.len() {
-            std::fs::write(&path, &whole[..cut]).unwrap();
-            let found = next.reader().read(0, 1_000).unwrap();
-            let before = [record(60)];
-            let want = [if cut < first { &[] } else { &before[..] }, &[record(180)]].concat();
-            assert_eq!(found.records, want, "cut at {cut}");
-            let good = if cut < first { MAGIC.len() } else { first };
-            let torn = if cut < MAGIC.len() { cut } else { cut - good };
-            assert_eq!(found.unreadable, torn as u64, "cut at {cut}");
-        }
-        let blocked = scratch.path().join("file");
-        std::fs::write(&blocked, "").unwrap();
-        assert!(Store::new(blocked.join("h")).add(&record(1), &KEEP).is_err());
-    }
-}
+mod tests;

@@ -25,7 +25,7 @@ use super::device::{Netlink, other};
 use super::holder::Holder;
 use super::track::Track;
 use crate::event::Events;
-use crate::packets::netlink::Kernel;
+use crate::packets::netlink::{Address, Kernel};
 use crate::packets::site::chain;
 use crate::probe::seed::seed;
 
@@ -115,7 +115,9 @@ impl Bundle {
         }
         let mtu = self.room(tools);
         let stood = match self.found(tools).await {
-            Ok(ends) if self.settled && self.ends == Some(ends) && self.mtu == mtu => Ok(()),
+            Ok(ends) if self.settled && self.ends == Some(ends) && self.mtu == mtu => {
+                self.restore(ends, tools).await
+            }
             Ok(ends) => self.set_up(ends, mtu, tools).await,
             Err(why) => Err(why),
         };
@@ -228,6 +230,41 @@ impl Bundle {
         tools.netlink.make(name).await.map_err(|error| format!("no device {name}: {error}"))?;
         let (device, other) = ends().ok_or_else(|| format!("the device {name} is gone again"))?;
         Ok(Ends { device, other })
+    }
+
+    /// Sets again what another program took away from the device.
+    async fn restore(&mut self, ends: Ends, tools: &Tools<'_>) -> Result<(), String> {
+        let Ok(addresses) = tools.kernel.addresses().await else { return Ok(()) };
+        let (config, mtu) = (Arc::clone(&self.config), self.mtu);
+        let has = |ip: &IpAddr| addresses.contains(&Address { ifindex: ends.device, ip: *ip });
+        let mut gone: Vec<String> =
+            config.addresses.iter().filter(|ip| !has(ip)).map(IpAddr::to_string).collect();
+        let up = [ends.device, ends.other].iter().all(|at| {
+            // One that is not known yet was made just now.
+            tools.links.get(at).is_none_or(|link| link.up)
+        });
+        if !up {
+            gone.push("the device's being up".to_owned());
+        }
+        let name = &config.name;
+        if !gone.is_empty() {
+            self.set_up(ends, mtu, tools).await.map_err(|why| {
+                format!("another program took {} from {name}: {why}", gone.join(", "))
+            })?;
+        }
+        for to in &config.routes {
+            let done = tools.netlink.add_route(ends.device, *to).await;
+            if done.map_err(|error| format!("{to} cannot be sent over {name}: {error}"))? {
+                gone.push(format!("the route to {to}"));
+            }
+        }
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let gone = gone.join(", ");
+        let text = format!("bundle {name}: another program took {gone} away; it is set again");
+        tools.events.warn("kernel-restored", text);
+        Ok(())
     }
 
     async fn set_up(&mut self, ends: Ends, mtu: u32, tools: &Tools<'_>) -> Result<(), String> {

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use model::breaker::clock;
 use tokio::net::TcpListener;
 
+use super::encoding::{gzip, takes_gzip};
 use super::{CONTENT_TYPE, Scrape, text};
 use crate::report::vitals::Vitals;
 use crate::serve::guard::{Guarded, Terms};
@@ -63,6 +64,10 @@ pub async fn run(vitals: Arc<Vitals>) {
         tokio::select! {
             goes_on = changed => if !goes_on { return },
             () = serve => {}
+            () = vitals.admin.closed() => return,
+        }
+        if let Some(address) = wanted {
+            vitals.admin.forget(address);
         }
     }
 }
@@ -78,7 +83,7 @@ async fn serve(address: SocketAddr, vitals: &Arc<Vitals>) {
 async fn open(address: SocketAddr, vitals: &Vitals) -> TcpListener {
     let mut told = false;
     loop {
-        let error: io::Error = match TcpListener::bind(address).await {
+        let error: io::Error = match vitals.admin.listen(address).await {
             Ok(listener) => {
                 vitals.control.events().info(
                     "metrics-listening",
@@ -101,20 +106,26 @@ async fn open(address: SocketAddr, vitals: &Vitals) -> TcpListener {
     }
 }
 
-async fn scrape(State(vitals): State<Arc<Vitals>>) -> Response {
-    let mut answer = answer(&vitals);
+async fn scrape(State(vitals): State<Arc<Vitals>>, headers: HeaderMap) -> Response {
+    let mut answer = answer(&vitals, &headers);
     answer.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
     answer
 }
 
 /// One scrape, for this endpoint and for the local API.
-pub fn answer(vitals: &Vitals) -> Response {
+pub fn answer(vitals: &Vitals, headers: &HeaderMap) -> Response {
     let picture = vitals.control.picture();
     let facts = vitals.facts(&picture);
     let now = clock(facts.open.now);
     let scrape = Scrape { snapshot: Arc::clone(&picture.snapshot), facts, now };
-    match text(scrape) {
-        Ok(text) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    let Ok(text) = text(scrape) else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let accepted = headers.get_all(header::ACCEPT_ENCODING).iter();
+    let takes = accepted.filter_map(|value| value.to_str().ok()).any(takes_gzip);
+    let varies = [(header::CONTENT_TYPE, CONTENT_TYPE), (header::VARY, "accept-encoding")];
+    if takes && let Ok(small) = gzip(text.as_bytes()) {
+        return (varies, [(header::CONTENT_ENCODING, "gzip")], small).into_response();
     }
+    (varies, text).into_response()
 }

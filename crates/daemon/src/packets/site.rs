@@ -58,6 +58,8 @@ pub struct Site {
     pub obstacles: BTreeMap<String, String>,
     known: BTreeMap<IpAddr, abi::Way>,
     attached: BTreeMap<String, (Mode, u32)>,
+    /// Interfaces from which another program had taken ours.
+    pub taken_off: Vec<String>,
     written: HashMap<u32, abi::Interface>,
     /// Held as long as this process writes to the maps.
     _lock: File,
@@ -131,6 +133,7 @@ impl Site {
             obstacles: BTreeMap::new(),
             known,
             attached: BTreeMap::new(),
+            taken_off: Vec::new(),
             written: HashMap::new(),
             _lock: lock,
         })
@@ -212,6 +215,10 @@ impl Site {
             match self.dispatcher.attach(name, mode) {
                 Ok(attached) => {
                     let native = attached.native;
+                    let stood = self.attached.get(name).map(|(_, index)| *index);
+                    if !attached.adopted && stood == Some(attached.index) {
+                        self.taken_off.push(name.clone());
+                    }
                     let mut value = interface(attached.index);
                     value.flags |= if native { abi::INTERFACE_NATIVE } else { 0 };
                     self.attached.insert(name.clone(), (mode, attached.index));

@@ -137,13 +137,16 @@ fn prepare(
     new: &Book,
 ) -> Result<Vec<(SocketAddr, Ready)>, ListenError> {
     let mut ready = Vec::new();
-    let mut bound = Vec::new();
+    let (mut bound, mut refused) = (Vec::new(), Vec::new());
     for step in steps {
         let address = step.address();
         let Some(listener) = new.listeners.get(&address) else { continue };
         match step {
             Step::Open { .. } | Step::Reopen { .. } => {
-                bound.push((address, listeners.open(address, &listener.options, listener.quic)?));
+                match listeners.open(address, &listener.options, listener.quic) {
+                    Ok(sockets) => bound.push((address, sockets)),
+                    Err(error) => refused.push(error),
+                }
             }
             Step::Rebind { .. } => {
                 ready.push((address, Ready::Same(listeners.duplicates(address)?)))
@@ -151,9 +154,18 @@ fn prepare(
             Step::Alter { .. } | Step::Close { .. } => {}
         }
     }
+    // Whoever has to give addresses up, or to wait for them, hears of all at once.
+    let opened = refused.is_empty();
+    for (address, sockets) in &bound {
+        let Some(listener) = new.listeners.get(address) else { continue };
+        if opened && let Err(error) = listeners.listen(*address, sockets, &listener.options) {
+            refused.push(error);
+        }
+    }
+    if let Some(refused) = ListenError::all(refused) {
+        return Err(refused);
+    }
     for (address, sockets) in bound {
-        let Some(listener) = new.listeners.get(&address) else { continue };
-        listeners.listen(address, &sockets, &listener.options)?;
         ready.push((address, Ready::New(listeners.pair(address, sockets)?)));
     }
     alter(listeners, steps, new)?;

@@ -164,6 +164,27 @@ impl Overlay {
         next
     }
 
+    /// With the servers that pools had in the file before, where they are looked up from now on and no answer has come:
+    /// they stay until the first one. Servers that the file had taken out stay out.
+    pub fn until_found(&self, before: &Config, checked: &Checked) -> Overlay {
+        let mut next = self.clone();
+        for (name, pool) in &checked.config.pools {
+            let answered = self.found.iter().any(|it| it.pool == *name);
+            let Some(old) = before.pools.get(name).filter(|_| !answered) else { continue };
+            if pool.discovery.is_none() || !pool.servers.is_empty() {
+                continue;
+            }
+            let enabled = old.servers.iter().filter(|server| server.admin == Admin::Enabled);
+            let known = |server: &Arc<Server>| FoundServer {
+                address: address_text(&server.address),
+                name: Some(server.name.clone()),
+                weight: Some(server.weight.get()),
+            };
+            next = next.with_found(name, enabled.map(known).collect());
+        }
+        next
+    }
+
     /// The servers of a pool where they differ from the file.
     fn servers(&self, pool: &Pool, checked: &Checked) -> Option<Vec<Arc<Server>>> {
         let found = self.found.iter().filter(|it| it.pool == pool.name);
@@ -244,6 +265,29 @@ mod tests {
         let gone = Manual { removed: Some(removed("10-0-0-4-80", "10.0.0.4:80")), added: None };
         let overlay = overlay.with_manual("web", "10-0-0-4-80", gone);
         assert_eq!(names(&overlay, TEXT), ["a", "10-0-0-2-80"]);
+    }
+
+    #[test]
+    fn servers_of_the_file_stay_until_a_source_has_answered_and_those_taken_out_do_not_come_back() {
+        let before = TEXT.replace(
+            "\"10.0.0.2:80\"",
+            "\"10.0.0.2:80\", { address = \"10.0.0.3:80\", state = \"disabled\" }",
+        );
+        let before = load(&before, "x").unwrap().config;
+        let start = TEXT.find("servers = ").unwrap();
+        let source = format!("{}servers-from = {{ file = \"/run/web\" }}\n", &TEXT[..start]);
+        let checked = load(&source, "x").unwrap();
+        let kept = Overlay::default().under(&checked).until_found(&before, &checked);
+        assert_eq!(names(&kept, &source), ["a", "10-0-0-2-80"]);
+        assert_eq!(kept.over(&checked).pools["web"].servers[0].weight.get(), 2);
+        let one = FoundServer { address: "10.0.0.9:80".into(), name: None, weight: None };
+        let found = kept.with_found("web", vec![one]);
+        assert_eq!(names(&found, &source), ["10-0-0-9-80"]);
+        // Another change of the file does not bring back what a source has replaced.
+        let again = found.under(&checked).until_found(&before, &checked);
+        assert_eq!(names(&again, &source), ["10-0-0-9-80"]);
+        let back = load(TEXT, "x").unwrap();
+        assert!(kept.under(&back).until_found(&before, &back).is_empty(), "the file has them");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::control::picture::{
     Ejected, Hand, Judged, Judgement, Maintain, Quiesce, Resolved, ServerFacts, Word,
 };
 use crate::control::word::ServerWord;
+use crate::wall_clock::Step;
 
 /// A server that was not there before.
 pub fn new(
@@ -89,12 +90,13 @@ pub fn told(old: &ServerFacts, word: ServerWord, by: Origin, now: SystemTime) ->
             facts.hand.admin = admin(Admin::Drain);
             facts.hand.quiesce = None;
         }
-        ServerWord::Cut if wanted(old) != Admin::Enabled => {}
         ServerWord::Disable | ServerWord::Cut => {
             facts.hand.admin = admin(Admin::Disabled);
             facts.hand.quiesce = None;
         }
         ServerWord::Quiesce(limit) => {
+            // The last order counts: one that drained it, or took it out, is over.
+            facts.hand.admin = admin(Admin::Enabled);
             facts.hand.quiesce = Some(Quiesce { until: now + limit, by, at: now });
         }
         ServerWord::Maintain { from, until, reason } => {
@@ -127,6 +129,19 @@ pub fn ticked(old: &ServerFacts, now: SystemTime, local_seconds: i64) -> Option<
     end_quiesce(&mut facts, now, |quiesce| quiesce.until <= now);
     settle(&mut facts, now);
     (facts != *old).then_some(facts)
+}
+
+/// After the clock was set: what lasts for a time lasts so long.
+pub fn shifted(old: &ServerFacts, step: Step, now: SystemTime) -> ServerFacts {
+    let mut facts = old.clone();
+    if let Some(quiesce) = &mut facts.hand.quiesce {
+        (quiesce.until, quiesce.at) = (step.shift(quiesce.until), step.shift(quiesce.at));
+    }
+    if let Some(ejected) = &mut facts.ejected {
+        ejected.until = step.shift(ejected.until);
+    }
+    settle(&mut facts, now);
+    facts
 }
 
 /// After the last of its clients has gone: a quiesce becomes a drain. `None`: it is not quiesced.

@@ -1,7 +1,9 @@
 //! What a change touches, and that it touches nothing else.
 
+mod orders;
 mod property;
 mod quiesce;
+mod refused;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -28,6 +28,7 @@ use crate::packets::view::View;
 use crate::probe::board::Board;
 use crate::probe::counts::{ProbeCounts, ProbeSums};
 use crate::serve::counts::{Counts, Read};
+use crate::serve::ports::AdminSockets;
 use crate::slow::{Slow, Totals};
 use crate::telemetry::{self, Outbox};
 use crate::uplinks::view as uplinks;
@@ -86,6 +87,8 @@ pub struct Vitals {
     pub samples: Samples,
     /// The API.
     pub served: Arc<Counts>,
+    /// Where the API and the metrics are listened for over TCP.
+    pub admin: Arc<AdminSockets>,
 }
 
 /// What was seen.

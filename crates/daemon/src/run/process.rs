@@ -1,16 +1,18 @@
 //! The running process: what it does on signals, and how it leaves.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use l7::Open;
 use tokio::net::UnixListener;
-use tokio::process::Child;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::signals::{Signal, Signals};
+use super::successor::{ASKS_WITHIN, Successor};
 use crate::control::{Change, Leave, Origin, Way};
 use crate::cover::laid;
 use crate::event::Events;
@@ -33,10 +35,12 @@ pub(super) struct Process {
     notify: Notify,
     watchdog: Option<Duration>,
     program: Option<Program>,
-    child: Option<Child>,
+    child: Option<Successor>,
+    /// Somebody takes over at this moment.
+    takes_over: Arc<AtomicBool>,
     handed: mpsc::Receiver<u32>,
-    giver: JoinHandle<()>,
-    upgrade_place: Place,
+    giver: Option<JoinHandle<()>>,
+    upgrade_place: Option<Place>,
 }
 
 /// The sockets by which others speak to this process.
@@ -66,12 +70,20 @@ impl Process {
     ///
     /// # Errors
     /// A socket cannot be handed to the runtime.
-    pub fn open(mut house: House, doors: Doors, around: Around) -> std::io::Result<Process> {
-        let upgrade_place = doors.upgrade.place();
-        let listener = UnixListener::from_std(doors.upgrade.listener)?;
-        house.serve(doors.control);
+    pub fn open(
+        mut house: House,
+        doors: Option<Doors>,
+        around: Around,
+    ) -> std::io::Result<Process> {
+        let (control, upgrade) = doors.map(|doors| (doors.control, doors.upgrade)).unzip();
+        let upgrade_place = upgrade.as_ref().map(Bound::place);
+        let listener = upgrade.map(|bound| UnixListener::from_std(bound.listener)).transpose()?;
+        house.serve(control);
         let (tell, handed) = mpsc::channel(1);
-        let giver = tokio::spawn(give::serve(listener, house.control.clone(), tell));
+        let takes_over = Arc::new(AtomicBool::new(false));
+        let ours = (house.control.clone(), house.admin());
+        let give = |listener| give::serve(listener, ours, Arc::clone(&takes_over), tell);
+        let giver = listener.map(|listener| tokio::spawn(give(listener)));
         let Around { config, events, notify, watchdog, program } = around;
         let child = None;
         Ok(Process {
@@ -82,6 +94,7 @@ impl Process {
             watchdog,
             program,
             child,
+            takes_over,
             handed,
             giver,
             upgrade_place,
@@ -120,9 +133,9 @@ impl Process {
                     self.events.info("handed-over", format!("process {pid} has taken over; we finish what we have"));
                     return Leave { handed: true, limit: None, detach: true };
                 }
-                ended = ended(&mut self.child) => {
+                why = failed(&mut self.child, &self.takes_over) => {
                     self.child = None;
-                    self.events.error("upgrade-failed", format!("the new process ended before it took over ({ended}); we go on"));
+                    self.events.error("upgrade-failed", format!("the new process did not take over: {why}; we go on"));
                 }
                 () = life.tick() => self.notify.alive(),
             }
@@ -140,7 +153,9 @@ impl Process {
             notify.stopping(&text, drain);
         }
         events.info("leaving", text);
-        giver.abort();
+        if let Some(giver) = giver {
+            giver.abort();
+        }
         let again = async {
             let mut life = interval(watchdog);
             loop {
@@ -151,7 +166,9 @@ impl Process {
             }
         };
         let left = house.leave(how, again).await;
-        upgrade_place.remove();
+        if let Some(place) = upgrade_place {
+            place.remove();
+        }
         events.info("left", cut(&left));
     }
 
@@ -202,7 +219,7 @@ impl Process {
             Ok(child) => {
                 let pid = child.id().unwrap_or_default();
                 self.events.info("upgrading", format!("{path} was started as process {pid}"));
-                self.child = Some(child);
+                self.child = Some(Successor::new(child, ASKS_WITHIN));
             }
             Err(error) => {
                 self.events.error("upgrade-failed", format!("{path} cannot be started: {error}"));
@@ -229,13 +246,10 @@ fn cut(left: &Open) -> String {
     )
 }
 
-/// How a child ended; never when there is none.
-async fn ended(child: &mut Option<Child>) -> String {
+/// How an upgrade failed; never when there is none.
+async fn failed(child: &mut Option<Successor>, takes_over: &AtomicBool) -> String {
     match child {
-        Some(child) => match child.wait().await {
-            Ok(status) => status.to_string(),
-            Err(error) => error.to_string(),
-        },
+        Some(child) => child.failed(takes_over).await,
         None => std::future::pending().await,
     }
 }

@@ -43,6 +43,7 @@ fn applied(done: crate::control::Applied) -> Applied {
         needs_restart: done.needs_restart,
         warnings: done.warnings,
         saved: done.saved,
+        unkept: done.unkept,
     }
 }
 

@@ -40,7 +40,7 @@ pub enum Over {
 pub enum BindError {
     /// Another daemon listens there.
     #[error(
-        "control.socket: a daemon{} is already listening on {}: stop it, let this one take over, or choose another \
+        "global.control.socket: a daemon{} is already listening on {}: stop it, let this one take over, or choose another \
          path", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(), path.display()
     )]
     Living {
@@ -50,19 +50,19 @@ pub enum BindError {
         pid: Option<i32>,
     },
     /// Something else than a socket is there.
-    #[error("control.socket: {} exists and is not a socket: remove it or choose another path", path.display())]
+    #[error("global.control.socket: {} exists and is not a socket: remove it or choose another path", path.display())]
     NotASocket {
         /// The path.
         path: PathBuf,
     },
     /// The path is too long for a unix socket.
-    #[error("control.socket: {} is {} bytes long, at most {PATH_BYTES_MAX} are possible", path.display(), path.as_os_str().len())]
+    #[error("global.control.socket: {} is {} bytes long, at most {PATH_BYTES_MAX} are possible", path.display(), path.as_os_str().len())]
     TooLong {
         /// The path.
         path: PathBuf,
     },
     /// The system refused.
-    #[error("control.socket: {attempt} {}: {source}", path.display())]
+    #[error("global.control.socket: {attempt} {}: {source}{}", path.display(), room(.source))]
     System {
         /// What was attempted.
         attempt: &'static str,
@@ -72,6 +72,23 @@ pub enum BindError {
         #[source]
         source: io::Error,
     },
+}
+
+impl BindError {
+    /// Whether its directory cannot be made or written to: a read-only root, or another user's.
+    pub fn is_no_room(&self) -> bool {
+        matches!(self, BindError::System { source, .. } if unwritable(source))
+    }
+}
+
+fn unwritable(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
+    matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem)
+}
+
+/// What to do where a directory cannot be written.
+fn room(error: &io::Error) -> &'static str {
+    if unwritable(error) { "; choose a path whose directory this user may write to" } else { "" }
 }
 
 /// Opens the socket at `path` with `mode`.
@@ -193,13 +210,13 @@ mod tests {
     use crate::scratch::Scratch;
     use std::os::unix::fs::PermissionsExt;
 
-    fn room() -> Scratch {
+    fn scratch() -> Scratch {
         Scratch::new("bind").unwrap()
     }
 
     #[test]
     fn it_has_its_mode_makes_its_directory_and_goes_again() {
-        let room = room();
+        let room = scratch();
         let path = room.path().join("run/control.sock");
         let bound = bind(&path, 0o640, Over::Dead).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
@@ -211,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_dead_socket_is_replaced_and_a_living_one_named() {
-        let room = room();
+        let room = scratch();
         let path = room.path().join("control.sock");
         drop(bind(&path, 0o600, Over::Dead).unwrap());
         assert!(path.exists(), "nobody removed it");
@@ -227,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_takeover_leaves_no_gap_and_the_old_one_does_not_remove_the_new_ones_file() {
-        let room = room();
+        let room = scratch();
         let path = room.path().join("control.sock");
         let old = bind(&path, 0o600, Over::Dead).unwrap();
         let new = bind(&path, 0o600, Over::Living).unwrap();
@@ -239,8 +256,19 @@ mod tests {
     }
 
     #[test]
+    fn a_place_that_cannot_be_written_is_told_from_other_trouble() {
+        let room = scratch();
+        let deep = bind(&room.path().join("a/b/control.sock"), 0o600, Over::Dead).unwrap_err();
+        assert!(deep.is_no_room(), "{deep}");
+        assert!(deep.to_string().starts_with("global.control.socket: cannot make"), "{deep}");
+        std::fs::write(room.path().join("data"), "").unwrap();
+        let other = bind(&room.path().join("data"), 0o600, Over::Dead).unwrap_err();
+        assert!(!other.is_no_room(), "{other}");
+    }
+
+    #[test]
     fn what_is_no_socket_stays_and_paths_have_a_limit() {
-        let room = room();
+        let room = scratch();
         let path = room.path().join("precious");
         std::fs::write(&path, "data").unwrap();
         assert!(matches!(bind(&path, 0o600, Over::Dead), Err(BindError::NotASocket { .. })));

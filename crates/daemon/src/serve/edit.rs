@@ -143,7 +143,9 @@ async fn patch(
     let (Query(query), body) = (query?, body?);
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
-    if ![api::routes::MERGE_PATCH, api::routes::JSON].contains(&kind) {
+    // A media type is the same in any case (RFC 9110 §8.3.1).
+    let known = [api::routes::MERGE_PATCH, api::routes::JSON];
+    if !known.iter().any(|known| known.eq_ignore_ascii_case(kind)) {
         let detail = format!("a patch is {}, found '{kind}'", api::routes::MERGE_PATCH);
         return Err(Refusal::new(415, "body", detail));
     }

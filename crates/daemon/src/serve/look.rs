@@ -12,7 +12,7 @@ use api::types::{
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{ConnectInfo, Path, Query, State};
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 
 use super::context::Context;
@@ -155,8 +155,8 @@ pub(super) async fn capacity(State(context): Held) -> Json<Capacity> {
     Json(report::capacity::capacity(&picture.config, &passed, here, machine::spent()))
 }
 
-pub(super) async fn metrics(State(context): Held) -> Response {
-    crate::metrics::listen::answer(&context.vitals)
+pub(super) async fn metrics(State(context): Held, headers: HeaderMap) -> Response {
+    crate::metrics::listen::answer(&context.vitals, &headers)
 }
 
 pub(super) async fn config(

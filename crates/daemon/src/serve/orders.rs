@@ -56,6 +56,11 @@ pub(super) async fn server(
         let order = Operate { pool: pool.clone(), name, word, save: order.save, origin };
         let done = control.operate(order).await?;
         answer.saved = done.saved.or(answer.saved);
+        for unkept in done.unkept {
+            if !answer.unkept.contains(&unkept) {
+                answer.unkept.push(unkept);
+            }
+        }
         answer.servers.push(changed(&control.picture(), old, &done.facts, removed));
     }
     Ok(Json(answer))

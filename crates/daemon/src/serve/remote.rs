@@ -24,6 +24,7 @@ use super::door::Door;
 use super::gate::{Gate, enter};
 use super::guard::{Guarded, Terms};
 use super::peer::Peer;
+use super::ports::AdminSockets;
 use super::router::router;
 use crate::event::Events;
 use crate::tls::files::{marks, pair, read as read_file};
@@ -56,6 +57,10 @@ pub async fn run(context: Arc<Context>) {
         tokio::select! {
             goes_on = changed => if !goes_on { return },
             () = serve => {}
+            () = context.vitals.admin.closed() => return,
+        }
+        if let Some(remote) = &wanted {
+            context.vitals.admin.forget(remote.listen);
         }
     }
 }
@@ -68,7 +73,7 @@ async fn serve(remote: &Remote, context: &Arc<Context>) {
         Some(file) => Some(watch::channel(first(&Files::of(remote, file), events).await)),
     };
     let (show, shown) = shown.unzip();
-    let listener = open(remote, events).await;
+    let listener = open(remote, &context.vitals.admin, events).await;
     let gate = Arc::new(Gate::new(Arc::clone(context), remote.clone()));
     let router = with_page(router(Arc::clone(context))).layer(from_fn_with_state(gate, enter));
     let service = router.into_make_service_with_connect_info::<Peer>();
@@ -99,11 +104,11 @@ fn with_page(mut router: Router) -> Router {
     router
 }
 
-async fn open(remote: &Remote, events: &Events) -> TcpListener {
+async fn open(remote: &Remote, admin: &AdminSockets, events: &Events) -> TcpListener {
     let address = remote.listen;
     let mut told = false;
     loop {
-        let error = match TcpListener::bind(address).await {
+        let error = match admin.listen(address).await {
             Ok(listener) => {
                 let scheme = if remote.certificate.is_some() { "https" } else { "http" };
                 let text = format!("the API and its page are served on {scheme}://{address}/");

@@ -70,6 +70,7 @@ async fn daemon() -> Daemon {
         headroom: Arc::default(),
         samples: Samples::default(),
         served: Arc::default(),
+        admin: Arc::new(crate::serve::ports::AdminSockets::new([])),
     };
     let stopped = Arc::<Mutex<Vec<_>>>::default();
     let stops = stopped.clone();
@@ -155,12 +156,14 @@ async fn an_order_carries_who_gave_it_and_its_answer_comes_back() {
         needs_restart: Vec::new(),
         confirmed: true,
         saved: None,
+        unkept: vec!["the disk is full".into()],
     };
     back.send(Ok(done)).unwrap();
     let (code, _, body) = asked.await.unwrap();
     let applied: api::types::Applied = serde_json::from_str(&body).unwrap();
     assert_eq!((code, applied.generation, applied.changed), (200, 2, true));
     assert_eq!(applied.effects, ["service blog added"]);
+    assert_eq!(applied.unkept, ["the disk is full"]);
 }
 
 #[tokio::test]
@@ -219,7 +222,7 @@ async fn a_star_selects_every_server_of_the_pool() {
         assert!(order.word == crate::control::ServerWord::Drain && order.save.is_none());
         assert!(order.origin.who.starts_with("uid "));
         let facts = picture.server("web", expected).unwrap().clone();
-        let done = crate::control::Operated { facts, saved: None, audit: 1 };
+        let done = crate::control::Operated { facts, saved: None, audit: 1, unkept: Vec::new() };
         back.send(Ok(done)).unwrap();
     }
     let (code, _, body) = asked.await.unwrap();

@@ -3,6 +3,8 @@
 //! Until the new one is ready nothing of ours changes: we go on accepting and may take everything back.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::net::{UnixListener, UnixStream};
@@ -10,6 +12,7 @@ use tokio::sync::mpsc;
 
 use super::frame::{self, Offer, VERSION, Word};
 use crate::control::Control;
+use crate::serve::ports::AdminSockets;
 
 /// For the first word, and for an offer to be read.
 const PROMPT: Duration = Duration::from_secs(10);
@@ -18,14 +21,23 @@ pub const READY_WITHIN: Duration = Duration::from_secs(60);
 /// After a failed accept: descriptors may be short for a moment.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Answers whoever asks, one after the other, until one has taken over; tells so on `handed`.
-pub async fn serve(listener: UnixListener, control: Control, handed: mpsc::Sender<u32>) {
+/// Answers whoever asks, one after the other, until one has taken over; tells so on `handed`. `takes_over` is true while
+/// one does, and stays so when it has.
+pub async fn serve(
+    listener: UnixListener,
+    (control, admin): (Control, Arc<AdminSockets>),
+    takes_over: Arc<AtomicBool>,
+    handed: mpsc::Sender<u32>,
+) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        if let Some(pid) = answer(stream, &control, READY_WITHIN).await {
+        takes_over.store(true, Ordering::Relaxed);
+        let taken = answer(stream, (&control, &admin), READY_WITHIN).await;
+        takes_over.store(taken.is_some(), Ordering::Relaxed);
+        if let Some(pid) = taken {
             // Nobody listens any more only when we are leaving anyway.
             let _ = handed.send(pid).await;
             return;
@@ -36,7 +48,7 @@ pub async fn serve(listener: UnixListener, control: Control, handed: mpsc::Sende
 /// One attempt; `Some`: the process that has taken over.
 pub(super) async fn answer(
     mut stream: UnixStream,
-    control: &Control,
+    (control, admin): (&Control, &AdminSockets),
     ready_within: Duration,
 ) -> Option<u32> {
     let events = control.events();
@@ -59,7 +71,8 @@ pub(super) async fn answer(
         "handing-over",
         format!("process {pid} is taking over; nothing is changed until then"),
     );
-    let (addresses, sockets): (Vec<_>, Vec<_>) = handed.sockets.into_iter().unzip();
+    let sockets = handed.sockets.into_iter().chain(admin.copies());
+    let (addresses, sockets): (Vec<_>, Vec<_>) = sockets.unzip();
     let offer = Offer {
         pid: std::process::id(),
         generation: handed.generation,

@@ -19,6 +19,7 @@ use crate::event::Events;
 use crate::listeners::{Kernel, Listeners, NoKeeper};
 use crate::reconcile::fake::Fake;
 use crate::scratch::Scratch;
+use crate::serve::ports::AdminSockets;
 
 fn text(at: SocketAddr) -> String {
     format!(
@@ -78,6 +79,10 @@ async fn may_change(control: &Control) -> bool {
     false
 }
 
+fn ours(control: &Control) -> (Control, Arc<AdminSockets>) {
+    (control.clone(), Arc::new(AdminSockets::new([])))
+}
+
 #[tokio::test]
 async fn sockets_words_and_health_change_hands() {
     let scratch = Scratch::new("upgrade").unwrap();
@@ -87,7 +92,8 @@ async fn sockets_words_and_health_change_hands() {
     let by = Origin::new("tester", Way::Api);
     control.set_server("web", "a", ServerWord::Drain, by).await.unwrap();
     let (tell, mut handed) = mpsc::channel(1);
-    let giver = give::serve(UnixListener::bind(&path).unwrap(), control.clone(), tell);
+    let giver =
+        give::serve(UnixListener::bind(&path).unwrap(), ours(&control), Arc::default(), tell);
     let giver = tokio::spawn(giver);
 
     let taken = take(&path).await.unwrap();
@@ -111,7 +117,12 @@ async fn a_process_that_dies_before_it_is_ready_leaves_the_old_one_as_it_was() {
     let path = scratch.path().join("u");
     let control = old(2).await;
     let (tell, mut handed) = mpsc::channel(1);
-    tokio::spawn(give::serve(UnixListener::bind(&path).unwrap(), control.clone(), tell));
+    tokio::spawn(give::serve(
+        UnixListener::bind(&path).unwrap(),
+        ours(&control),
+        Arc::default(),
+        tell,
+    ));
     let taken = take(&path).await.unwrap();
     let second = take(&path);
     assert!(matches!(control.apply(change("x")).await, Err(ApplyError::HandingOver)));
@@ -137,7 +148,9 @@ async fn a_process_that_is_not_ready_in_time_is_told_so() {
         frame::receive_sockets(&theirs, 1).await.unwrap();
         frame::hear(&mut theirs).await.unwrap()
     };
-    let (taken, heard) = tokio::join!(answer(ours, &control, Duration::from_millis(50)), new);
+    let none = AdminSockets::new([]);
+    let (taken, heard) =
+        tokio::join!(answer(ours, (&control, &none), Duration::from_millis(50)), new);
     assert_eq!((taken, heard), (None, Some(Word::TooLate)));
     assert!(may_change(&control).await);
 }
@@ -151,7 +164,9 @@ async fn nonsense_is_refused_and_leaves_no_trace() {
             frame::say(&mut theirs, &word).await.unwrap();
             frame::hear(&mut theirs).await.unwrap()
         };
-        let (taken, heard) = tokio::join!(answer(ours, &control, Duration::from_secs(60)), speak);
+        let none = AdminSockets::new([]);
+        let (taken, heard) =
+            tokio::join!(answer(ours, (&control, &none), Duration::from_secs(60)), speak);
         assert_eq!(taken, None);
         assert_eq!(matches!(heard, Some(Word::Refused(_))), word != Word::Ready, "{heard:?}");
         assert!(may_change(&control).await);
@@ -164,7 +179,9 @@ async fn nonsense_is_refused_and_leaves_no_trace() {
         tokio::io::AsyncWriteExt::write_all(&mut theirs, &[0xff; 4]).await.unwrap();
         frame::hear(&mut theirs).await.unwrap()
     };
-    let (taken, heard) = tokio::join!(answer(ours, &control, Duration::from_secs(60)), speak);
+    let none = AdminSockets::new([]);
+    let (taken, heard) =
+        tokio::join!(answer(ours, (&control, &none), Duration::from_secs(60)), speak);
     assert_eq!((taken, heard), (None, None));
 }
 

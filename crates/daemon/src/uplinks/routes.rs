@@ -39,10 +39,19 @@ pub struct Interface {
     pub carrier: bool,
 }
 
+/// What changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Interfaces or addresses.
+    Ground,
+    /// Rules, or routes in our tables: written by us, or removed by another program.
+    Ours,
+}
+
 /// A connection to the kernel.
 pub struct Netlink {
     handle: Handle,
-    news: BoxStream<'static, ()>,
+    news: BoxStream<'static, Change>,
     pump: JoinHandle<()>,
 }
 
@@ -64,6 +73,8 @@ impl Netlink {
             MulticastGroup::Ipv6Ifaddr,
             MulticastGroup::Ipv4Rule,
             MulticastGroup::Ipv6Rule,
+            MulticastGroup::Ipv4Route,
+            MulticastGroup::Ipv6Route,
         ];
         let (connection, handle, messages) = new_multicast_connection(&groups)?;
         let pump = tokio::spawn(connection);
@@ -73,18 +84,21 @@ impl Netlink {
                     RouteNetlinkMessage::NewLink(_)
                     | RouteNetlinkMessage::DelLink(_)
                     | RouteNetlinkMessage::NewAddress(_)
-                    | RouteNetlinkMessage::DelAddress(_)
-                    | RouteNetlinkMessage::DelRule(_),
-                ) => Some(()),
+                    | RouteNetlinkMessage::DelAddress(_),
+                ) => Some(Change::Ground),
+                NetlinkPayload::InnerMessage(RouteNetlinkMessage::DelRule(_)) => Some(Change::Ours),
+                NetlinkPayload::InnerMessage(RouteNetlinkMessage::DelRoute(message)) => {
+                    is_ours(&message).then_some(Change::Ours)
+                }
                 _ => None,
             }
         });
         Ok(Netlink { handle, news: news.boxed(), pump })
     }
 
-    /// Interfaces, addresses or rules changed; `false` when the connection is lost.
-    pub async fn changed(&mut self) -> bool {
-        self.news.next().await.is_some()
+    /// What changed; `None` when the connection is lost.
+    pub async fn changed(&mut self) -> Option<Change> {
+        self.news.next().await
     }
 
     /// All interfaces by name.
@@ -131,8 +145,7 @@ impl Netlink {
             let mut question = RouteMessage::default();
             question.header.address_family = family(v6);
             let all = self.handle.route().get(question).execute().try_collect::<Vec<_>>();
-            let ours = |one: &RouteMessage| one.header.protocol == RouteProtocol::Other(OURS);
-            let found = within(all).await?.into_iter().filter(ours);
+            let found = within(all).await?.into_iter().filter(is_ours);
             places.extend(found.map(|one| (v6, table(one.header.table, &one))));
         }
         places.sort_unstable();
@@ -176,6 +189,10 @@ impl Netlink {
             }
         }
     }
+}
+
+fn is_ours(message: &RouteMessage) -> bool {
+    message.header.protocol == RouteProtocol::Other(OURS)
 }
 
 fn interface(message: LinkMessage) -> Option<(String, Interface)> {

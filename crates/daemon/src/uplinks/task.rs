@@ -12,7 +12,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::asker::Heard;
 use super::path::Path;
-use super::routes::Netlink;
+use super::routes::{Change, Netlink};
 use super::view::{PathView, View};
 use super::write::{Written, marks, wheel};
 use crate::control::Control;
@@ -125,11 +125,11 @@ impl Life {
     /// Interfaces or addresses changed, or the connection was lost and another one is to be made.
     async fn changed(&mut self) {
         match &mut self.netlink {
-            Some(netlink) => {
-                if !netlink.changed().await {
-                    self.netlink = None;
-                }
-            }
+            Some(netlink) => match netlink.changed().await {
+                Some(Change::Ground) => {}
+                Some(Change::Ours) => self.written.doubt_routes(),
+                None => self.netlink = None,
+            },
             None => std::future::pending().await,
         }
     }
@@ -232,6 +232,19 @@ impl Life {
             self.written.routes(&all, &self.paths, netlink).await;
         }
         self.written.translations(&all, &self.paths);
+        let lost = std::mem::take(&mut self.written.lost);
+        if lost > 0 {
+            let text = format!(
+                "{lost} rules or routes of uplinks were gone, which another program removes; they are set again"
+            );
+            self.events.warn("kernel-restored", text);
+        }
+        for name in std::mem::take(&mut self.written.taken_off) {
+            let text = format!(
+                "the program that shares what comes in by {name} among uplinks was taken off; it is back"
+            );
+            self.events.warn("kernel-restored", text);
+        }
         let troubles = std::mem::take(&mut self.written.troubles);
         self.say(troubles);
     }

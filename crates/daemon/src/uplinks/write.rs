@@ -32,6 +32,12 @@ pub(super) struct Written {
     inside: Vec<String>,
     own: bool,
     plan: Option<Plan>,
+    /// What stood when that came to be doubted.
+    stood: Option<Plan>,
+    /// Rules and routes that stood and were gone.
+    pub lost: usize,
+    /// Interfaces from which another program had taken ours.
+    pub taken_off: Vec<String>,
     translated: [Option<Vec<Translation>>; 2],
     /// What does not stand, in sentences.
     pub troubles: Vec<String>,
@@ -55,8 +61,14 @@ impl Written {
 
     /// Everything is to be written again: somebody else may have changed it.
     pub fn doubt(&mut self) {
-        (self.plan, self.settings, self.wheels) = (None, None, [None, None]);
-        self.translated = [None, None];
+        self.doubt_routes();
+        (self.settings, self.wheels) = (None, [None, None]);
+        (self.translated, self.own) = ([None, None], false);
+    }
+
+    /// Rules and routes are to be compared with the kernel's.
+    pub fn doubt_routes(&mut self) {
+        self.stood = self.plan.take().or(self.stood.take());
     }
 
     /// What the programs go by.
@@ -103,10 +115,15 @@ impl Written {
                 self.troubles.push(chain(&error));
             }
         }
-        self.inside.clear();
+        let before = std::mem::take(&mut self.inside);
         for name in &config.inside {
             match plane.inside(name) {
-                Ok(()) => self.inside.push(name.clone()),
+                Ok(new) => {
+                    if new && before.contains(name) {
+                        self.taken_off.push(name.clone());
+                    }
+                    self.inside.push(name.clone());
+                }
                 Err(error) => self.troubles.push(format!(
                     "what comes in by {name} is not shared for single connections: {}",
                     chain(&error)
@@ -128,6 +145,9 @@ impl Written {
             Ok(there) => there,
             Err(error) => return self.troubles.push(format!("no route is written: {error}")),
         };
+        if let Some(stood) = self.stood.take() {
+            self.lost += to.lost(&stood, &there);
+        }
         let mut whole = true;
         for step in to.steps(&there) {
             match netlink.carry(&step).await {

@@ -57,6 +57,9 @@ pub enum ListenError {
     /// A socket that came from elsewhere is not a listening TCP socket.
     #[error("the socket that was handed to us does not listen")]
     NotListening,
+    /// Several addresses cannot be had.
+    #[error("{}", several(.0))]
+    Several(Vec<ListenError>),
     /// The system refused otherwise.
     #[error("cannot {action} a socket for {address}: {source}{advice}")]
     System {
@@ -72,7 +75,33 @@ pub enum ListenError {
     },
 }
 
+/// Refusals of a message; more are only counted.
+const NAMED: usize = 16;
+
+fn several(all: &[ListenError]) -> String {
+    let named: Vec<String> = all.iter().take(NAMED).map(ToString::to_string).collect();
+    let more = all.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{more}", named.join("; "))
+}
+
 impl ListenError {
+    /// All of these; `None`: nothing was refused.
+    pub fn all(mut refused: Vec<ListenError>) -> Option<ListenError> {
+        match refused.len() {
+            0 | 1 => refused.pop(),
+            _ => Some(ListenError::Several(refused)),
+        }
+    }
+
+    /// Each of them by itself.
+    pub fn each(&self) -> &[ListenError] {
+        match self {
+            ListenError::Several(all) => all,
+            one => std::slice::from_ref(one),
+        }
+    }
+
     /// What a failed bind(2) or listen(2) means.
     pub(super) fn address(
         address: SocketAddr,

@@ -3,11 +3,9 @@
 //! They live in memory alone: the next process makes its own, and its clients shake hands in full once.
 
 use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
-use rustls::TicketRotator;
-use rustls::crypto::GetRandomFailed;
 use rustls::crypto::aws_lc_rs::Ticketer;
 use rustls::server::ProducesTickets;
 
@@ -27,9 +25,9 @@ impl Tickets {
     /// # Errors
     /// The system has no randomness to give.
     pub fn new(period: Duration) -> Result<Tickets, rustls::Error> {
-        let seconds = u32::try_from(period.as_secs()).unwrap_or(u32::MAX).max(1);
-        let rotator = Arc::new(TicketRotator::new(seconds, key)?);
-        Ok(Tickets { rotator, period })
+        let seal = Ticketer::new()?;
+        let keys = Keys { seal, before: None, since: Instant::now() };
+        Ok(Tickets { rotator: Arc::new(Rotator { period, keys: RwLock::new(keys) }), period })
     }
 
     pub(super) fn producer(&self) -> Arc<dyn ProducesTickets> {
@@ -73,25 +71,86 @@ fn drawn() -> u64 {
     u64::from_be_bytes(bytes)
 }
 
-fn key() -> Result<Box<dyn ProducesTickets>, GetRandomFailed> {
-    Ok(Box::new(Key(Ticketer::new().map_err(|_| GetRandomFailed)?)))
+/// Keys that follow each other. It goes by a clock that nobody sets: the wall clock, set back, would keep one for long.
+#[derive(Debug)]
+struct Rotator {
+    period: Duration,
+    keys: RwLock<Keys>,
 }
 
-/// One key, as the rotator wants it.
 #[derive(Debug)]
-struct Key(Arc<dyn ProducesTickets>);
+struct Keys {
+    seal: Arc<dyn ProducesTickets>,
+    /// The one that sealed before it.
+    before: Option<Arc<dyn ProducesTickets>>,
+    since: Instant,
+}
 
-impl ProducesTickets for Key {
+impl Keys {
+    fn rotate(&mut self, now: Instant, period: Duration, new: Arc<dyn ProducesTickets>) {
+        let old = std::mem::replace(&mut self.seal, new);
+        self.before = (now.duration_since(self.since) < period * 2).then_some(old);
+        self.since = now;
+    }
+}
+
+impl Rotator {
+    /// The key that seals now, and the one before it.
+    fn keys(&self, now: Instant) -> (Arc<dyn ProducesTickets>, Option<Arc<dyn ProducesTickets>>) {
+        let due = |keys: &Keys| now.duration_since(keys.since) >= self.period;
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        if !due(&keys) {
+            return (Arc::clone(&keys.seal), keys.before.clone());
+        }
+        drop(keys);
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        // Without randomness the old one seals on; another worker may have been here first.
+        if due(&keys)
+            && let Ok(new) = Ticketer::new()
+        {
+            keys.rotate(now, self.period, new);
+        }
+        (Arc::clone(&keys.seal), keys.before.clone())
+    }
+}
+
+impl ProducesTickets for Rotator {
     fn enabled(&self) -> bool {
-        self.0.enabled()
+        true
     }
     fn lifetime(&self) -> u32 {
-        self.0.lifetime()
+        u32::try_from(self.period.as_secs()).unwrap_or(u32::MAX).max(1)
     }
     fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-        self.0.encrypt(plain)
+        self.keys(Instant::now()).0.encrypt(plain)
     }
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
-        self.0.decrypt(cipher)
+        let (seal, before) = self.keys(Instant::now());
+        seal.decrypt(cipher).or_else(|| before?.decrypt(cipher))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ticket_opens_for_one_period_after_that_of_its_key() {
+        let period = Duration::from_secs(60);
+        let begun = Instant::now();
+        let keys = Keys { seal: Ticketer::new().unwrap(), before: None, since: begun };
+        let rotator = Rotator { period, keys: RwLock::new(keys) };
+        let ticket = rotator.keys(begun).0.encrypt(b"session").unwrap();
+        let opens = |at: Duration| {
+            let (seal, before) = rotator.keys(begun + at);
+            let opened = seal.decrypt(&ticket).or_else(|| before?.decrypt(&ticket));
+            opened.is_some_and(|plain| plain == b"session")
+        };
+        let second = Duration::from_secs(1);
+        assert!(opens(period - second) && opens(period) && opens(period * 2 - second));
+        assert!(!opens(period * 2), "two keys later");
+        let ticket = rotator.keys(begun + period * 2).0.encrypt(b"session").unwrap();
+        let (seal, before) = rotator.keys(begun + period * 9);
+        assert!(seal.decrypt(&ticket).is_none() && before.is_none(), "nobody came for long");
     }
 }

@@ -194,6 +194,14 @@ impl Plan {
         steps
     }
 
+    /// What stood and is wanted still, and is not there any more.
+    pub fn lost(&self, stood: &Plan, there: &Plan) -> usize {
+        let rules = stood.rules.iter().filter(|rule| self.rules.contains(rule));
+        let rules = rules.filter(|rule| !there.rules.contains(rule)).count();
+        let places = stood.routes.keys().filter(|place| self.routes.contains_key(place));
+        rules + places.filter(|place| !there.routes.contains_key(place)).count()
+    }
+
     /// What is there after a step.
     pub fn take(&mut self, step: &Step) {
         match step {
@@ -251,6 +259,19 @@ mod tests {
             };
             all.into_iter().zip(1..).map(made).collect()
         })
+    }
+
+    #[test]
+    fn what_another_program_removed_is_told_from_what_is_to_change() {
+        let (a, b) = (path(1, true, 1, 1, false), path(2, true, 1, 1, false));
+        let (both, one) = (Plan::of(GROUND, &[a, b]), Plan::of(GROUND, &[a]));
+        assert_eq!(both.lost(&both, &both), 0);
+        assert_eq!(one.lost(&both, &one), 0, "what is not wanted any more is no loss");
+        assert_eq!(both.lost(&one, &one), 0, "what did not stand yet is none");
+        let mut there = both.clone();
+        there.rules.remove(0);
+        there.routes.remove(&(false, 7_801));
+        assert_eq!(both.lost(&both, &there), 2);
     }
 
     proptest! {

@@ -108,11 +108,11 @@ impl Plane {
         Ok(())
     }
 
-    /// Has the program of forwarded packets stand at an interface.
+    /// Has the program of forwarded packets stand at an interface; `false`: it did already.
     ///
     /// # Errors
     /// It is missing, or the kernel refuses.
-    pub fn inside(&self, interface: &str) -> Result<(), PlaneError> {
+    pub fn inside(&self, interface: &str) -> Result<bool, PlaneError> {
         Ok(HOOKS.attach(&self.home, &self.loaded, INSIDE, (interface, Side::Ingress))?)
     }
 

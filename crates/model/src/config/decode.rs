@@ -7,6 +7,7 @@ pub mod address;
 mod form;
 mod name;
 pub mod packets;
+mod punycode;
 pub mod scalar;
 
 use toml::Spanned;

@@ -8,6 +8,9 @@ use serde::Serialize;
 
 use super::packets::Hours;
 
+/// Where the local API's socket is unless a path is written.
+pub const SOCKET: &str = "/run/steelyard/control.sock";
+
 /// The local API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -182,6 +182,18 @@ const VALUES: &[Row] = &[
 ];
 
 const ADDRESSES: &[Row] = &[
+    near(
+        service!("rule = [{ name = \"a\", host = \"b\u{fc}cher.example\", pool = \"web\" }]\n"),
+        "service.s.rule[0].host",
+        "not a text that fits here",
+        "\"xn--bcher-kva.example\"",
+    ),
+    near(
+        "[pool.p]\nservers = [\"b\u{fc}cher.example:80\"]\n",
+        "pool.p.servers[0]",
+        "is neither an address nor a name",
+        "\"xn--bcher-kva.example:80\"",
+    ),
     near("[service.s]\nlisten = 80\n", "service.s.listen", "not an address", "\":80\""),
     near("[service.s]\nlisten = \"80\"\n", "service.s.listen", "port is missing", "\":80\""),
     near("[service.s]\nlisten = \"*:80\"\n", "service.s.listen", "`*` is not", "\":80\""),

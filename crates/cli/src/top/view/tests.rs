@@ -132,7 +132,7 @@ fn answers_and_refusals_are_shown_until_the_next_key() {
         in_flight: 1200,
         removed: false,
     };
-    let done = ServerChanged { servers: vec![change], saved: None };
+    let done = ServerChanged { servers: vec![change], ..ServerChanged::default() };
     let refused = Problem { detail: "it is the last".into(), ..Problem::default() };
     let rows = [
         (Ok(done), "drain web/a: web/a is drain, 1,200 in flight"),

@@ -124,9 +124,21 @@ async fn a_cut_takes_the_server_out_and_ends_what_it_has() {
     world.order("a", ServerWord::Cut).await.unwrap();
     assert!(world.fake.take().contains(&Asked::Cut(id)));
     assert_eq!(world.state("a"), ServerState::Disabled);
-    world.order("a", ServerWord::Drain).await.unwrap();
-    world.order("a", ServerWord::Cut).await.unwrap();
-    assert_eq!(world.state("a"), ServerState::Drain, "what an operator said before stands");
+    for before in
+        [ServerWord::Drain, ServerWord::Quiesce(Duration::from_secs(60)), ServerWord::Disable]
+    {
+        world.order("a", ServerWord::Enable).await.unwrap();
+        world.order("a", before.clone()).await.unwrap();
+        let state = world.state("a");
+        world.fake.take();
+        let cut = world.order("a", ServerWord::Cut).await.unwrap().audit;
+        assert!(world.fake.take().contains(&Asked::Cut(id)), "{before:?}");
+        assert_eq!(world.state("a"), ServerState::Disabled, "after {before:?}");
+        if before != ServerWord::Disable {
+            world.control.undo(Some(cut), by()).await.unwrap();
+            assert_eq!(world.state("a"), state, "what was ordered before stands again");
+        }
+    }
 }
 
 #[tokio::test]

@@ -39,6 +39,10 @@ impl Life {
         for view in views.iter().filter(|view| !self.view.interfaces.contains(view)) {
             self.events.info("packets-interface", sentence(view));
         }
+        for name in std::mem::take(&mut site.taken_off) {
+            let text = format!("the packet plane's program was taken off {name}; it is back");
+            self.events.warn("kernel-restored", text);
+        }
         let none = views.iter().all(|view| view.mode.is_none());
         self.view.interfaces = views;
         self.view.settled = true;

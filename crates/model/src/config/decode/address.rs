@@ -8,6 +8,7 @@ use super::super::address::{Host, ServerAddress};
 use super::super::finding::Trouble;
 use super::super::value::Value;
 use super::packets;
+use super::punycode::ascii;
 
 /// Addresses that one service may listen on, and sources that one pool may use.
 const MOST: usize = 1_024;
@@ -96,8 +97,10 @@ pub fn server(node: &DeValue<'_>) -> Result<Value, Trouble> {
         }
         Some(address) => Host::Ip(address),
         None => Host::Name(dns_name(host).ok_or_else(|| {
+            let near = ascii(host).map(|name| format!("\"{name}:{port}\""));
             Trouble::new(format!("`{}` is neither an address nor a name", clipped(host)))
                 .expected(SERVER)
+                .suggest(near)
         })?),
     };
     Ok(Value::Server(ServerAddress { host, port }))

@@ -10,6 +10,7 @@ use super::super::suggest::nearest;
 use super::super::template::Template;
 use super::super::value::Value;
 use super::name::name;
+use super::punycode::ascii;
 
 /// The longest text of a free form.
 const LONGEST: usize = 4_096;
@@ -74,6 +75,7 @@ pub fn read(form: Form, text: &str) -> Result<Value, Trouble> {
         Form::RequestPath if visible(text) && !text.is_empty() => {
             Some(format!("\"/{text}\"")).filter(|_| !text.starts_with('/'))
         }
+        Form::HostPattern | Form::Host => ascii(text).map(|name| format!("\"{name}\"")),
         _ => None,
     };
     Err(Trouble::new("not a text that fits here").expected(expected(form)).suggest(near))

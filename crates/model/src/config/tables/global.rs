@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::super::operate::SOCKET;
 use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
 use super::super::value::Value;
 use super::{balance, operate, pool, service, socket};
@@ -21,7 +22,8 @@ pub static GLOBAL: Table = Table {
             "connections",
             Kind::count_or(1, 100_000_000, "auto"),
             Fallback::unset("auto"),
-            "Client connections over all services; `auto`: from the file descriptor limit.",
+            "Client connections over all services; `auto`: half of what the file descriptor limit leaves after 128 of our own, for each \
+             client may need a second one towards a server; 16 at least, 1,000,000 at most.",
         ),
         Key::new(
             "drain",
@@ -112,8 +114,9 @@ static CONTROL: Table = Table {
         Key::new(
             "socket",
             Kind::Text { form: Form::File, unset: None },
-            Fallback::Is(Value::Text(Cow::Borrowed("/run/steelyard/control.sock"))),
-            "Unix socket of the local API.",
+            Fallback::Is(Value::Text(Cow::Borrowed(SOCKET))),
+            "Unix socket of the local API. Where there can be none at the usual path, as with a read-only root, the daemon runs \
+             without, with a warning; a path that is written here must be writable.",
         ),
         Key::new(
             "mode",

@@ -116,7 +116,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 74] = [
+pub static EVENTS: [Word; 78] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -163,6 +163,10 @@ pub static EVENTS: [Word; 74] = [
     Word::of("witness-back"),
     Word::of("member-doubled"),
     Word::of("member-sole"),
+    Word::of("member-conflict"),
+    Word::of("kernel-restored"),
+    Word::of("clock-set"),
+    Word::of("state-set-aside"),
     Word::of("peer-heard"),
     Word::of("peer-lost"),
     Word::of("path-up"),

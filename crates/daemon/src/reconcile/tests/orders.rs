@@ -1,0 +1,79 @@
+//! Every order about a server after every other one: the last one counts. And a clock that is set in between.
+
+use std::time::{Duration, SystemTime};
+
+use model::config::load;
+use model::id::{PoolId, ServerId};
+use model::snapshot::ServerState;
+
+use crate::control::origin::{Origin, Way};
+use crate::control::picture::ServerFacts;
+use crate::control::word::ServerWord;
+use crate::reconcile::server::{new, shifted, told};
+use crate::wall_clock::Step;
+
+const LIMIT: Duration = Duration::from_secs(3_600);
+
+fn at(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_212_000 + seconds)
+}
+
+fn server(state: &str) -> ServerFacts {
+    let text = format!(
+        "[service.shop]\nlisten = \"127.0.0.1:80\"\nforward = \"http\"\npool = \"web\"\n\
+         [pool.web]\nservers = [{{ address = \"10.0.0.1:80\"{state} }}, \"10.0.0.2:80\"]\n"
+    );
+    let config = load(&text, "test.toml").unwrap_or_else(|findings| panic!("{findings}")).config;
+    let pool = &config.pools["web"];
+    new(ServerId(0), PoolId(0), pool, &pool.servers[0], at(0))
+}
+
+fn order(facts: &ServerFacts, word: &ServerWord, seconds: u64) -> ServerFacts {
+    told(facts, word.clone(), Origin::new("tester", Way::Api), at(seconds))
+}
+
+/// Orders that set a state, and the state.
+fn words() -> Vec<(ServerWord, ServerState)> {
+    let window = ServerWord::Maintain { from: None, until: Some(at(3_600)), reason: String::new() };
+    vec![
+        (ServerWord::Enable, ServerState::Up),
+        (ServerWord::Drain, ServerState::Drain),
+        (ServerWord::Disable, ServerState::Disabled),
+        (ServerWord::Cut, ServerState::Disabled),
+        (ServerWord::Quiesce(LIMIT), ServerState::Drain),
+        (window, ServerState::Disabled),
+    ]
+}
+
+#[test]
+fn of_two_orders_the_second_counts_whatever_the_first_was() {
+    for file in ["", ", state = \"drain\"", ", state = \"disabled\""] {
+        for (first, _) in words() {
+            for (second, state) in words() {
+                let facts = order(&order(&server(file), &first, 1), &second, 2);
+                // A window disables until it is over, or the server is enabled.
+                let window = matches!(first, ServerWord::Maintain { .. });
+                let state = match second {
+                    ServerWord::Enable => state,
+                    _ if window => ServerState::Disabled,
+                    _ => state,
+                };
+                assert_eq!(facts.state, state, "{file} {first:?} {second:?}: {}", facts.reason);
+                let keeps = matches!(second, ServerWord::Quiesce(_)) && !window;
+                assert_eq!(facts.keeps.is_some(), keeps, "{file} {first:?} {second:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_limit_lasts_as_long_whichever_way_the_clock_is_set() {
+    let day = Duration::from_secs(86_400);
+    for (step, now) in [(Step::Back(day), at(60) - day), (Step::Ahead(day), at(60) + day)] {
+        let quiesced = order(&server(""), &ServerWord::Quiesce(LIMIT), 0);
+        let facts = shifted(&quiesced, step, now);
+        assert_eq!(facts.state, ServerState::Drain, "{step:?}");
+        let left = facts.keeps.and_then(|until| until.duration_since(now).ok());
+        assert_eq!(left, Some(LIMIT - Duration::from_secs(60)), "{step:?}");
+    }
+}

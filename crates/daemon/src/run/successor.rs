@@ -1,0 +1,86 @@
+//! The process that an upgrade started: it takes over, it ends, or it hangs and is ended after a time.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::process::Child;
+use tokio::time::Instant;
+
+/// From its start until it must have asked to take over; from then on the takeover has a limit of its own.
+pub const ASKS_WITHIN: Duration = Duration::from_secs(60);
+/// Between two looks at one that takes over when its time has come.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// A process that was started for an upgrade.
+#[derive(Debug)]
+pub struct Successor {
+    child: Child,
+    limit: Duration,
+    until: Instant,
+    killed: bool,
+}
+
+impl Successor {
+    /// It was started just now.
+    pub fn new(child: Child, limit: Duration) -> Successor {
+        Successor { child, limit, until: Instant::now() + limit, killed: false }
+    }
+
+    /// Waits until it will not take over; how it ended. `takes_over`: somebody is taking over now, maybe this one.
+    pub async fn failed(&mut self, takes_over: &AtomicBool) -> String {
+        loop {
+            tokio::select! {
+                ended = self.child.wait() => return match ended {
+                    _ if self.killed => {
+                        format!("it did not ask to take over within {:?}, and was killed", self.limit)
+                    }
+                    Ok(status) => format!("it ended before it took over ({status})"),
+                    Err(error) => format!("it is not known how it ended ({error})"),
+                },
+                () = tokio::time::sleep_until(self.until), if !self.killed => {
+                    if takes_over.load(Ordering::Relaxed) {
+                        self.until = Instant::now() + AGAIN;
+                    } else {
+                        // One that is gone by now is waited for all the same.
+                        self.killed = self.child.start_kill().is_ok();
+                        self.until = Instant::now() + AGAIN;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::process::Command;
+
+    use super::*;
+
+    fn started(program: &str, argument: &str, limit: u64) -> Successor {
+        let child = Command::new(program).arg(argument).spawn().unwrap();
+        Successor::new(child, Duration::from_millis(limit))
+    }
+
+    #[tokio::test]
+    async fn one_that_hangs_is_killed_after_its_time() {
+        let why = started("sleep", "600", 50).failed(&AtomicBool::new(false)).await;
+        assert_eq!(why, "it did not ask to take over within 50ms, and was killed");
+    }
+
+    #[tokio::test]
+    async fn one_that_ends_says_how() {
+        let why = started("sh", "-cexit 3", 60_000).failed(&AtomicBool::new(false)).await;
+        assert!(why.starts_with("it ended before it took over (exit status"), "{why}");
+    }
+
+    #[tokio::test]
+    async fn one_that_takes_over_is_not_killed_until_that_has_failed() {
+        let (mut successor, busy) = (started("sleep", "600", 10), AtomicBool::new(true));
+        let waited =
+            tokio::time::timeout(Duration::from_millis(200), successor.failed(&busy)).await;
+        assert!(waited.is_err(), "{waited:?}");
+        busy.store(false, Ordering::Relaxed);
+        assert!(successor.failed(&busy).await.contains("was killed"));
+    }
+}
