@@ -315,8 +315,9 @@ mod tests {
     #[test]
     fn a_disk_that_takes_nothing_is_told_and_the_record_goes_on_in_memory() {
         let scratch = Scratch::new("audit").unwrap();
-        std::fs::create_dir(scratch.path().join("audit.jsonl")).unwrap();
-        let mut audit = open_in(&scratch);
+        let state = scratch.path().join("file");
+        std::fs::write(&state, "not a directory").unwrap();
+        let mut audit = Audit::open(Some(&state), 1 << 20, Events::quiet());
         audit.add(record("a"), reversal());
         assert!(audit.failures() >= 2);
         assert_eq!(audit.kept(0).records.len(), 1);

@@ -198,6 +198,8 @@ mod tests {
         assert_eq!(events.recent().last().unwrap().what, "overlay-refused");
         let off = base.replace("\"overlay\"", "\"off\"");
         assert_eq!(laid(&off, "f", &events), off);
+        assert!(!Cover::remove(state).unwrap(), "what cannot be read was set aside");
+        Cover::new(&base, &ours, &by).write(state).unwrap();
         assert!(Cover::remove(state).unwrap() && !Cover::remove(state).unwrap());
         assert_eq!(laid("nonsense", "f", &events), "nonsense");
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use l7::{Open, Plane, PortUse};
 use model::config::Global;
+use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
@@ -131,7 +132,6 @@ impl House {
         let (admin, inherited) = apart(inherited, &global);
         listeners.inherit(inherited);
         let annals = Arc::new(Annals::new(state.clone()));
-        let (captures, place) = (state.clone(), state.clone());
         let (orders, inbox) = packets::order::orders();
         let carrier = Carrier { plane: Arc::clone(&plane), packets: orders.clone() };
         let engine: Arc<dyn Engine> = Arc::new(carrier);
@@ -165,15 +165,16 @@ impl House {
             users: Arc::default(),
             ordered: Arc::default(),
             kept: Arc::default(),
-            captures: Captures::new(captures, control.events().clone()),
+            captures: Captures::new(annals.state(), control.events().clone()),
             told: Arc::default(),
             headroom: Arc::default(),
             samples: Samples::default(),
             served: Arc::default(),
             admin: Arc::new(AdminSockets::new(admin)),
+            before: Arc::default(),
         });
         let mut tasks = begin(&control, (actor, pulse, prober), &vitals);
-        follow(&mut tasks, &control, (&vitals, place), &annals);
+        follow(&mut tasks, &control, (&vitals, annals.state()), &annals);
         Ok(House {
             control,
             access,
@@ -237,6 +238,18 @@ impl House {
     /// Probes by result.
     pub fn probes(&self) -> ProbeSums {
         self.vitals.probes.read()
+    }
+
+    /// Shows what the process has still that handed over to this one.
+    pub fn follow_predecessor(&mut self, pid: u32, line: UnixStream) {
+        let (shown, events) = (Arc::clone(&self.vitals.before), self.control.events().clone());
+        self.tasks.spawn(async move { shown.follow(pid, line, events).await });
+    }
+
+    /// What is open, for who looks while it leaves.
+    pub fn counter(&self) -> impl Fn() -> Open + use<> {
+        let plane = Arc::downgrade(&self.plane);
+        move || plane.upgrade().map(|plane| plane.open()).unwrap_or_default()
     }
 
     /// The sockets of the API over TCP and of the metrics.

@@ -49,9 +49,10 @@ pub fn replace_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Puts what cannot be read out of the way, so that its place can be written to again and nobody's text is lost. What
-/// this user may not read is left where it is.
+/// this user may not read is left where it is, and so is what is not there at all.
 pub fn set_aside(path: &Path, why: &io::Error, events: &Events) {
-    if why.kind() == io::ErrorKind::PermissionDenied {
+    let there = std::fs::symlink_metadata(path).is_ok();
+    if why.kind() == io::ErrorKind::PermissionDenied || !there {
         return;
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();

@@ -188,13 +188,16 @@ impl Start {
         let sockets = std::mem::take(&mut taken.sockets);
         let before = (taken.offer.generation, taken.offer.memory.clone());
         let plan = Plan { before: Some(before), ..self.plan(written, sockets) };
-        let house = House::build(plan).await?;
-        if let Err(error) = taken.ready().await {
-            // What we have accepted meanwhile is finished.
-            house
-                .leave(Leave { handed: true, limit: None, detach: true }, std::future::pending())
-                .await;
-            return Err(error.into());
+        let mut house = House::build(plan).await?;
+        let before = taken.offer.pid;
+        match taken.ready().await {
+            Ok(line) => house.follow_predecessor(before, line),
+            Err(error) => {
+                // What we have accepted meanwhile is finished.
+                let how = Leave { handed: true, limit: None, detach: true };
+                house.leave(how, std::future::pending()).await;
+                return Err(error.into());
+            }
         }
         Ok((house, self.doors(&control, Over::Living)?))
     }

@@ -7,6 +7,7 @@
 //!  │ (opens everything, accepts)      │  (accepts too: the sockets are shared)
 //!  │ ready ─────────────────────────▶ │
 //!  │ ◀─────────────────────── leaving │  stops accepting, drains, exits
+//!  │ ◀─────────────────────── remains │  each second, until it is gone
 //! ```
 //!
 //! If the new one dies before it is ready the old one goes on as if nothing had happened; if the old one dies the
@@ -14,6 +15,7 @@
 
 pub mod frame;
 pub mod give;
+pub mod remains;
 pub mod spawn;
 pub mod take;
 #[cfg(test)]

@@ -164,3 +164,34 @@ fn packets_flow_without_a_daemon_and_a_stop_leaves_no_trace() {
     let shown = world.lines.client.ip("link show\n").unwrap();
     assert!(!shown.contains(" up@") && !shown.contains(" up~"), "{shown}");
 }
+
+#[test]
+fn what_another_program_takes_from_a_bundles_device_is_set_again() {
+    let Some(mut world) = World::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
+    let state = |world: &World| {
+        let show = ["-4 addr show dev up\n", "-6 addr show dev up\n"];
+        let show = show.map(|words| {
+            let (family, words) = words.split_at(3);
+            let mut ip = world.lines.client.command(tests::e2e::tools::program("ip"));
+            let words = words.split_whitespace();
+            let said = ip.arg(family.trim()).args(words).output().unwrap().stdout;
+            let text = String::from_utf8_lossy(&said).into_owned();
+            let global = text.lines().filter(|line| line.contains("scope global"));
+            let mut global: Vec<String> = global.map(|line| line.trim().to_owned()).collect();
+            global.sort();
+            global
+        });
+        let routes = world.lines.client.ip("route show dev up\n").unwrap();
+        (show, routes)
+    };
+    let whole = state(&world);
+    assert!(whole.0.iter().all(|family| !family.is_empty()) && !whole.1.is_empty(), "{whole:?}");
+    for gone in ["addr flush dev up scope global\n", "route flush dev up\n", "link set up down\n"] {
+        world.lines.client.ip(gone).unwrap();
+        wait::until(&format!("all is there again after {gone}"), || state(&world) == whole);
+    }
+    let told = world.told(Client);
+    assert!(told.contains("kernel-restored: bundle up: another program took"), "{told}");
+    wait::until("the bundle is up", || world.status(Client).state == "up");
+    stream(&world, "cubic", Duration::from_millis(100), || ());
+}

@@ -108,8 +108,14 @@ fn metrics_are_the_new_processs_as_soon_as_it_has_taken_over() {
     assert!(!new.said().contains("metrics-listen:"), "{}", new.said());
     assert!(!new.said().contains("in use"), "{}", new.said());
     websocket::echo(&mut lasting, 2).unwrap();
+    let rest = |place: &Place| place.status().draining.into_iter().next();
+    wait::until("what the old one has is shown", || {
+        rest(&place)
+            .is_some_and(|it| it.what == format!("process {}", old.pid()) && it.connections > 0)
+    });
     drop(lasting);
     assert!(old.wait().success(), "{}", old.said());
+    wait::until("it has left", || rest(&place).is_none());
     new.signal(Signal::TERM);
     assert!(new.wait().success());
 }

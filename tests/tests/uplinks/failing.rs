@@ -133,3 +133,26 @@ fn connections_are_shared_without_a_daemon_and_a_stop_leaves_no_trace() {
     world.apply("");
     wait::until("nothing is left", || world.traces() == before);
 }
+
+#[test]
+fn rules_and_routes_that_another_program_removes_are_set_again() {
+    let Some(world) = World::open(BOTH) else { return };
+    let to = serve(&world.server, V4.into());
+    let traces = || {
+        let all = world.traces();
+        let mut lines: Vec<String> = all.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let whole = traces();
+    let both = || shares(&lines(&world.host, to, 20)).len() == 2;
+    for gone in ["rule del priority 30004\nrule del priority 30002\n", "route flush table 7801\n"] {
+        let told = world.told().matches("kernel-restored: ").count();
+        world.host.ip(gone).unwrap();
+        wait::until("it is told", || world.told().matches("kernel-restored: ").count() > told);
+        wait::until("all is there again", || traces() == whole);
+    }
+    wait::until("both are used", both);
+    let told = world.told();
+    assert!(told.contains("rules or routes of uplinks were gone"), "{told}");
+}

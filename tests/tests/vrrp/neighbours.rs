@@ -62,7 +62,9 @@ fn after_each_split_neighbours_that_learned_the_loser_believe_the_active_member(
             wait::until("the loser has said that it was active", || {
                 count(&world, Second, version, "notices") == split
             });
-            assert!(count(&world, First, version, "announcements") > before);
+            wait::until("it was announced", || {
+                count(&world, First, version, "announcements") > before
+            });
             assert_eq!(world.status(First, version).unwrap().state, "active");
         }
     }

@@ -61,8 +61,8 @@ fn all_addresses_of_an_interface_flushed_at_once_come_back_or_move() {
                 && [First, Second].iter().any(|who| world.has(*who, version))
         });
     }
-    let own = "addr add 10.9.0.1/24 dev eth0\naddr add fd09::1/64 dev eth0 nodad\n\
-               link set eth0 down\nlink set eth0 up\n";
+    let own = "link set eth0 down\nlink set eth0 up\n\
+               addr add 10.9.0.1/24 dev eth0\naddr add fd09::1/64 dev eth0 nodad\n";
     world.namespace(First).ip(own).unwrap();
     for version in [V4, V6] {
         world.until(First, version, "active");

@@ -47,7 +47,7 @@ pub fn status(
         uptime_ms: now_unix_ms.saturating_sub(since_unix_ms),
         pid: std::process::id(),
         workers: u32::try_from(picture.workers).unwrap_or(u32::MAX),
-        draining: draining(picture, &services),
+        draining: draining(picture, &services, facts),
         services,
         pools,
         packets: super::packets::status(&facts.packets, picture),
@@ -305,18 +305,24 @@ fn address(facts: &ServerFacts) -> String {
     }
 }
 
-fn draining(picture: &Picture, services: &[ServiceStatus]) -> Vec<Draining> {
-    if !picture.leaving {
-        return Vec::new();
-    }
-    vec![Draining {
+fn draining(picture: &Picture, services: &[ServiceStatus], facts: &Facts) -> Vec<Draining> {
+    let before = facts.before.map(|before| Draining {
+        what: format!("process {}", before.pid),
+        reason: "it handed over to this one".into(),
+        since_unix_ms: unix_ms(before.since),
+        until_unix_ms: None,
+        connections: before.connections,
+        in_flight: before.exchanges,
+    });
+    let ours = picture.leaving.then(|| Draining {
         what: "the process".into(),
         reason: "it was told to leave".into(),
         since_unix_ms: unix_ms(picture.since),
         until_unix_ms: None,
         connections: services.iter().map(|service| service.open).sum(),
         in_flight: services.iter().map(|service| service.in_flight).sum(),
-    }]
+    });
+    before.into_iter().chain(ours).collect()
 }
 
 /// What an operator should know of a file that says something else; what is kept beside it is as it should be.

@@ -31,6 +31,7 @@ use crate::serve::counts::{Counts, Read};
 use crate::serve::ports::AdminSockets;
 use crate::slow::{Slow, Totals};
 use crate::telemetry::{self, Outbox};
+use crate::upgrade::remains::{Predecessor, Remains};
 use crate::uplinks::view as uplinks;
 use crate::users::Users;
 use crate::users::shown::Shown;
@@ -89,6 +90,8 @@ pub struct Vitals {
     pub served: Arc<Counts>,
     /// Where the API and the metrics are listened for over TCP.
     pub admin: Arc<AdminSockets>,
+    /// The process that handed over to this one, while it drains.
+    pub before: Arc<Predecessor>,
 }
 
 /// What was seen.
@@ -150,6 +153,8 @@ pub struct Facts {
     pub headroom: Arc<Vec<headroom::Row>>,
     /// The API.
     pub served: Read,
+    /// What the process that handed over to this one has still.
+    pub before: Option<Remains>,
 }
 
 impl std::fmt::Debug for Vitals {
@@ -190,6 +195,7 @@ impl Vitals {
             kernel_tcp_bytes: kernel_tcp_bytes(),
             headroom: self.headroom.rows(),
             served: self.served.read(),
+            before: self.before.remains(),
         }
     }
 

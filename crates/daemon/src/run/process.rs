@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use l7::Open;
-use tokio::net::UnixListener;
+use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -21,7 +21,9 @@ use crate::house::House;
 use crate::keep;
 use crate::serve::bind::{Bound, Place};
 use crate::systemd::Notify;
+use crate::upgrade::frame::{self, Word};
 use crate::upgrade::give;
+use crate::upgrade::remains::EVERY;
 use crate::upgrade::spawn::Program;
 
 /// Bytes of a configuration file that are read; more is refused.
@@ -38,7 +40,9 @@ pub(super) struct Process {
     child: Option<Successor>,
     /// Somebody takes over at this moment.
     takes_over: Arc<AtomicBool>,
-    handed: mpsc::Receiver<u32>,
+    handed: mpsc::Receiver<(u32, UnixStream)>,
+    /// To the process that has taken over.
+    line: Option<UnixStream>,
     giver: Option<JoinHandle<()>>,
     upgrade_place: Option<Place>,
 }
@@ -96,6 +100,7 @@ impl Process {
             child,
             takes_over,
             handed,
+            line: None,
             giver,
             upgrade_place,
         })
@@ -129,7 +134,8 @@ impl Process {
                 asked = self.house.asked_to_leave() => {
                     return Leave { handed: false, limit: asked.limit, detach: asked.detach };
                 }
-                Some(pid) = self.handed.recv() => {
+                Some((pid, line)) = self.handed.recv() => {
+                    self.line = Some(line);
                     self.events.info("handed-over", format!("process {pid} has taken over; we finish what we have"));
                     return Leave { handed: true, limit: None, detach: true };
                 }
@@ -144,7 +150,7 @@ impl Process {
 
     /// Leaves; a second signal cuts what is left.
     pub async fn leave(self, how: Leave, signals: &mut Signals) {
-        let Process { house, events, notify, watchdog, giver, upgrade_place, .. } = self;
+        let Process { house, events, notify, watchdog, giver, upgrade_place, mut line, .. } = self;
         let drain = how.limit.unwrap_or(house.control.picture().config.global.drain);
         let open = house.open();
         let text = format!("leaving within {drain:?}: {} connections are open", open.connections);
@@ -156,12 +162,15 @@ impl Process {
         if let Some(giver) = giver {
             giver.abort();
         }
+        let count = house.counter();
         let again = async {
             let mut life = interval(watchdog);
+            let mut tell = tokio::time::interval(EVERY);
             loop {
                 tokio::select! {
                     signal = signals.next() => if signal == Signal::Leave { return },
                     () = life.tick() => notify.alive(),
+                    _ = tell.tick(), if line.is_some() => tell_remains(&mut line, &count()).await,
                 }
             }
         };
@@ -231,6 +240,16 @@ impl Process {
         let picture = self.house.control.picture();
         let (services, pools) = (picture.config.services.len(), picture.config.pools.len());
         format!("generation {}: {services} services, {pools} pools", picture.generation)
+    }
+}
+
+/// Tells the process that has taken over what is left here.
+async fn tell_remains(line: &mut Option<UnixStream>, open: &Open) {
+    let (connections, exchanges) = (u64::from(open.connections), u64::from(open.exchanges));
+    let Some(stream) = line else { return };
+    // One that does not listen is of another release, or gone.
+    if frame::say(stream, &Word::Remains { connections, exchanges }).await.is_err() {
+        *line = None;
     }
 }
 

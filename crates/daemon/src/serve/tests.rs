@@ -71,6 +71,7 @@ async fn daemon() -> Daemon {
         samples: Samples::default(),
         served: Arc::default(),
         admin: Arc::new(crate::serve::ports::AdminSockets::new([])),
+        before: Arc::default(),
     };
     let stopped = Arc::<Mutex<Vec<_>>>::default();
     let stops = stopped.clone();

@@ -40,6 +40,13 @@ pub enum Word {
     Leaving,
     /// It took too long: it must go away.
     TooLate,
+    /// What the old one has still, told until it ends. A process that does not know the word has closed the line.
+    Remains {
+        /// Client connections.
+        connections: u64,
+        /// Exchanges and `tcp` connections under way.
+        exchanges: u64,
+    },
 }
 
 /// What the new process starts with.

@@ -27,7 +27,7 @@ pub async fn serve(
     listener: UnixListener,
     (control, admin): (Control, Arc<AdminSockets>),
     takes_over: Arc<AtomicBool>,
-    handed: mpsc::Sender<u32>,
+    handed: mpsc::Sender<(u32, UnixStream)>,
 ) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
@@ -37,20 +37,20 @@ pub async fn serve(
         takes_over.store(true, Ordering::Relaxed);
         let taken = answer(stream, (&control, &admin), READY_WITHIN).await;
         takes_over.store(taken.is_some(), Ordering::Relaxed);
-        if let Some(pid) = taken {
+        if let Some(taken) = taken {
             // Nobody listens any more only when we are leaving anyway.
-            let _ = handed.send(pid).await;
+            let _ = handed.send(taken).await;
             return;
         }
     }
 }
 
-/// One attempt; `Some`: the process that has taken over.
+/// One attempt; `Some`: the process that has taken over, and the line to it.
 pub(super) async fn answer(
     mut stream: UnixStream,
     (control, admin): (&Control, &AdminSockets),
     ready_within: Duration,
-) -> Option<u32> {
+) -> Option<(u32, UnixStream)> {
     let events = control.events();
     let pid = match tokio::time::timeout(PROMPT, greet(&mut stream)).await {
         Ok(Ok(pid)) => pid,
@@ -91,7 +91,7 @@ pub(super) async fn answer(
         Ok(Ok(Some(Word::Ready))) => {
             // If it does not hear this it finds out by our leaving.
             let _ = frame::say(&mut stream, &Word::Leaving).await;
-            return Some(pid);
+            return Some((pid, stream));
         }
         Ok(Ok(Some(other))) => format!("it said {other:?} instead of being ready"),
         Ok(Ok(None)) => "it ended before it was ready".to_owned(),

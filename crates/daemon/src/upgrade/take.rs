@@ -65,17 +65,17 @@ pub async fn take(path: &Path) -> Result<Taken, TakeError> {
 }
 
 impl Taken {
-    /// Says that we are ready; returns when the old process leaves, or is gone.
+    /// Says that we are ready; returns when the old process leaves, or is gone. The line by which it tells what it has.
     ///
     /// # Errors
     /// It did not wait for us: it goes on, and we must not.
-    pub async fn ready(mut self) -> Result<(), TakeError> {
+    pub async fn ready(mut self) -> Result<UnixStream, TakeError> {
         // That it is gone is told by the answer.
         let _ = frame::say(&mut self.stream, &Word::Ready).await;
         match tokio::time::timeout(PROMPT, frame::hear(&mut self.stream)).await {
             Ok(Ok(Some(Word::TooLate))) => Err(TakeError::TooLate),
             // Leaving, or dead, or stuck: the sockets are ours.
-            Ok(_) | Err(_) => Ok(()),
+            Ok(_) | Err(_) => Ok(self.stream),
         }
     }
 }

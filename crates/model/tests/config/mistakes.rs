@@ -183,8 +183,8 @@ const VALUES: &[Row] = &[
 
 const ADDRESSES: &[Row] = &[
     near(
-        service!("rule = [{ name = \"a\", host = \"b\u{fc}cher.example\", pool = \"web\" }]\n"),
-        "service.s.rule[0].host",
+        service!("rule = [{ when = { host = \"bücher.example\" }, pool = \"web\" }]\n"),
+        "service.s.rule[0].when.host",
         "not a text that fits here",
         "\"xn--bcher-kva.example\"",
     ),

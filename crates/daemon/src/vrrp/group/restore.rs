@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use ha::machine::State;
-use model::moment::Moment;
 
 use super::super::alive::now;
 use super::super::ground::Place;
