@@ -112,3 +112,34 @@ fn a_link_of_its_own_that_is_set_down_or_removed_comes_back() {
         }
     }
 }
+
+#[test]
+fn a_member_whose_kernel_refuses_every_address_leaves_them_to_the_other_one() {
+    if rootless() {
+        return;
+    }
+    let mut world = World::new(&format!("{GROUP}\nlink-address = \"virtual\""));
+    for who in [First, Second] {
+        world.start(who);
+        for version in [V4, V6] {
+            world.until(who, version, if who == First { "active" } else { "standby" });
+        }
+    }
+    let shown = world.namespace(First).ip("link show type macvlan\n").unwrap();
+    let name = shown.lines().filter_map(|line| line.split(": ").nth(1));
+    let name =
+        name.filter_map(|name| name.split('@').next()).find(|name| name.starts_with("vrrp6"));
+    let key = format!("net/ipv6/conf/{}/disable_ipv6", name.unwrap());
+    world.namespace(First).set(&[(&key, "1")]).unwrap();
+    world.until(Second, V6, "active");
+    world.until(First, V6, "idle");
+    let reason = world.status(First, V6).unwrap().reason;
+    assert!(reason.contains("fd09::10 cannot be set on eth0"), "{reason}");
+    assert!(world.told(First).contains("member-refused: group front6"), "{}", world.told(First));
+    assert_eq!(world.status(First, V4).unwrap().state, "active", "the other family stays");
+    world.serves(V6);
+    world.namespace(First).set(&[(&key, "0")]).unwrap();
+    world.until(First, V6, "active");
+    world.until(Second, V6, "standby");
+    world.serves(V6);
+}

@@ -139,7 +139,7 @@ impl Group {
         here: Here<'_>,
         tools: &mut Tools<'_>,
     ) {
-        let ground = match self.restored.refusal().map_or(ground, Err) {
+        let ground = match self.restored.refusal(alive::now()).map_or(ground, Err) {
             Ok(ground) => ground,
             Err(problem) => return self.fail(problem, tools).await,
         };

@@ -53,7 +53,7 @@ impl Group {
     /// Whether it can do all of its work, or why not.
     pub fn judge(&mut self, obstacle: Option<String>, events: &Events) {
         let active = self.state() == State::Active;
-        let obstacle = self.restored.obstacle(active).or(obstacle);
+        let obstacle = self.restored.obstacle(alive::now(), active).or(obstacle);
         if obstacle == self.unfit {
             return;
         }

@@ -90,14 +90,14 @@ impl Group {
         }
         let text = (!missing.is_empty()).then(|| missing.join("; "));
         let Some(text) = text else {
-            self.restored.missing = None;
+            self.restored.complete();
             return set;
         };
         if self.restored.missing.as_ref().is_none_or(|(_, before)| *before != text) {
             tools.events.error("member-refused", format!("group {}: {text}", self.config.name));
         }
         if missing.len() == self.places().len() {
-            self.restored.refused = Some((now(), text.clone()));
+            self.restored.refuse(now(), text.clone());
         }
         self.restored.missing = Some((now(), text));
         set
