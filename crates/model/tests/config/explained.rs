@@ -5,7 +5,7 @@ use super::shared::{BASE, examples, good};
 #[test]
 fn what_is_explained_loads_as_the_same_configuration() {
     let tcp = "[global.timeout]\nheader = \"3s\"\nfirst-byte = \"4s\"\n[service.t]\nlisten = \":9\"\nforward = \"tcp\"\n\
-               pool = \"t\"\n[pool.t]\nservers = [\"a:1\"]\ntimeout = { idle = \"5s\" }\nlimit = { idle = 3 }\n";
+               pool = \"t\"\n[pool.t]\nservers = [\"a:1\"]\ntimeout = { connect = \"5s\" }\nlimit = { queue = 3 }\n";
     let odd =
         "[global]\naccess-log = \"/tmp/a\\\"b\\\\c\"\n[global.socket]\nkeep-alive = \"off\"\n";
     let files = examples().into_iter().map(|(_, text)| text);

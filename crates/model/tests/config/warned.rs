@@ -21,11 +21,6 @@ fn what_has_no_effect_is_named() {
         "never reached",
     );
     warns("weight = 0\n", "pool.web.servers", "takes new work");
-    warns(
-        "[service.t]\nlisten = \":9\"\nforward = \"tcp\"\npool = \"t\"\n[pool.t]\nservers = [\"a:1\"]\nlimit = { idle = 3 }\n",
-        "pool.t.limit.idle",
-        "only `tcp` services",
-    );
     let nothing = findings("[pool.p]\nservers = [\"a:1\"]\n");
     assert!(nothing.iter().any(|f| f.key == "service" && f.message.contains("no service")));
     let leads = findings("[link.up]\nlinks = [\"10.0.0.1\", \"10.0.1.1\"]\n");

@@ -27,3 +27,6 @@ pub fn misfits(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

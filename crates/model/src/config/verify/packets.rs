@@ -7,7 +7,7 @@ use super::super::address::Host;
 use super::super::decode::quoted;
 use super::super::finding::{Sink, Trouble};
 use super::super::packets::Span;
-use super::super::resolve::Effective;
+use super::super::resolve::{Effective, Uses};
 use super::super::schema::Key;
 use super::super::section::Section;
 use super::super::tables::pool::POOL;
@@ -22,6 +22,7 @@ const CHOICES: [&str; 4] = ["round-robin", "maglev", "source", "least-connection
 pub fn verify(effective: &Effective, sink: &mut Sink<'_, '_>) {
     let pools: HashMap<&str, &Section> =
         effective.pools.iter().map(|pool| (pool.name.as_str(), pool)).collect();
+    let uses = effective.uses();
     let mut judged = HashSet::new();
     for service in effective.services.iter().filter(|one| forwards_packets(one)) {
         let path = format!("service.{}", quoted(&service.name));
@@ -40,7 +41,8 @@ pub fn verify(effective: &Effective, sink: &mut Sink<'_, '_>) {
         names.extend(service.list("rule").iter().filter_map(|rule| rule.text("pool")));
         for pool in names.iter().filter_map(|name| pools.get(name)) {
             if judged.insert(pool.name.as_str()) {
-                self::pool(pool, sink);
+                let uses = uses.get(pool.name.as_str()).copied().unwrap_or_default();
+                self::pool(pool, uses, sink);
             }
             together(service, method, pool, sink);
             if method == "nat" {
@@ -146,7 +148,7 @@ fn timers(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
 }
 
 /// What a pool cannot do for packets.
-fn pool(pool: &Section, sink: &mut Sink<'_, '_>) {
+fn pool(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
     let path = format!("pool.{}", quoted(&pool.name));
     if let Some(balance) = pool.table("balance")
         && balance.wrote("by")
@@ -162,7 +164,11 @@ fn pool(pool: &Section, sink: &mut Sink<'_, '_>) {
     let misfit = |key: &Key| key.http_only || key.proxy_only;
     misfits(&POOL, pool, &path, &misfit, &mut |section, key, path| {
         let message = format!("`{key}` has no effect on packets that are forwarded to this pool");
-        sink.warning(section.place_of(key), path, Trouble::new(message));
+        let trouble = Trouble::new(message);
+        match uses.http || uses.tcp {
+            true => sink.warning(section.place_of(key), path, trouble),
+            false => sink.error(section.place_of(key), path, trouble),
+        }
     });
 }
 

@@ -58,7 +58,7 @@ pub fn verify(pool: &Section, uses: Uses, sink: &mut Sink<'_, '_>) {
         misfits(&POOL, pool, &path, &|key| key.http_only, &mut |section, key, path| {
             let trouble =
                 Trouble::new(format!("`{key}` has no effect: only `tcp` services use this pool"));
-            sink.warning(section.place_of(key), path, trouble);
+            sink.error(section.place_of(key), path, trouble);
         });
     }
 }

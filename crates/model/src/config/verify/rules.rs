@@ -206,7 +206,7 @@ fn misfit(
     let forward = of.forward;
     let packets = forwards_packets(of.service);
     let unfit = |key: &Key| match forward {
-        "tcp" => key.http_only,
+        "tcp" => key.http_only || key.packets_only,
         _ if packets => key.http_only || key.proxy_only,
         _ => key.packets_only,
     };
@@ -215,7 +215,7 @@ fn misfit(
             true => format!(
                 "`{key}` belongs to proxied services; `forward = \"{forward}\"` carries packets"
             ),
-            false if forward == "tcp" => {
+            false if forward == "tcp" && table.find(key).is_none_or(|(_, key)| key.http_only) => {
                 format!("`{key}` belongs to `forward = \"http\"`; this service forwards bytes")
             }
             false => {
