@@ -14,6 +14,7 @@ pub mod licences;
 pub mod links;
 pub mod monitoring;
 pub mod places;
+pub mod promises;
 pub mod purity;
 pub mod shown;
 pub mod sizes;

@@ -9,7 +9,8 @@ use std::process::Command;
 
 use tests::tree::{Offence, Tree, top};
 use tests::{
-    counters, floors, heads, imports, licences, links, places, purity, sizes, skip, unsafety, words,
+    counters, floors, heads, imports, licences, links, places, promises, purity, sizes, skip,
+    unsafety, words,
 };
 
 type Rule = fn(&Tree) -> Vec<Offence>;
@@ -285,4 +286,22 @@ fn run(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).current_dir(path).output().unwrap();
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn promises_in_tables_name_tests_that_exist() {
+    holds(promises::offences);
+}
+
+#[test]
+fn a_promise_without_a_test_is_found() {
+    let test = ("tests/tests/a.rs", "#[test]\nfn it_holds() {}\n");
+    let page = |cell: &str| format!("| promise | shown by |\n|---|---|\n| It holds. | {cell} |\n");
+    let (good, bad) = (page("`tests/tests/a.rs::it_holds`"), page("`tests/tests/a.rs::it_breaks`"));
+    let good = [test, ("docs/a.md", good.as_str())];
+    finds(promises::offences, &[test, ("docs/a.md", &bad)], "has no test `it_breaks`", &good);
+    finds(promises::offences, &[test, ("docs/a.md", &page("nothing"))], "names no test", &good);
+    finds(promises::offences, &[("docs/a.md", good[1].1)], "does not exist", &good);
+    let prose = [("docs/security.md", "It is never lost.\n")];
+    finds(promises::offences, &prose, "outside a table", &good);
 }
