@@ -364,5 +364,5 @@ fn shown(value: &DeValue<'_>) -> Option<String> {
 
 /// Whether a list may stand for this key of a table, and so for the table.
 fn takes_lists(table: &'static Table, key: &str) -> bool {
-    table.find(key).is_some_and(|(_, key)| matches!(key.kind, Kind::Addresses))
+    table.find(key).is_some_and(|(_, key)| key.kind.takes_lists())
 }

@@ -126,6 +126,14 @@ fn resolve_service(written: &Section, above: &Section, global: &Section) -> Sect
     if let Some(sticky) = service.table_mut("sticky") {
         settle_sticky(sticky);
     }
+    if let Some(limit) = service.table_mut("limit") {
+        cap_default(limit, "target-bytes", "header-bytes");
+    }
+    for protocol in ["http2", "http3"] {
+        if let Some(protocol) = service.table_mut(protocol) {
+            raise_default(protocol, "window-most", "window", 1);
+        }
+    }
     if let Some((at, key)) = SERVICE.find("rule")
         && let Kind::List { table, .. } = key.kind
         && let Some(Setting { slot: Slot::List(_), origin }) = service.setting("rule")
@@ -150,6 +158,12 @@ fn resolve_pool(written: &Section, above: &Section, uses: Uses) -> Section {
     }
     if let Some(agent) = pool.table_mut("agent") {
         settle_agent(agent);
+    }
+    if let Some(retry) = pool.table_mut("retry") {
+        raise_default(retry, "back-off-most", "back-off", 1);
+    }
+    if let Some(http2) = pool.table_mut("http2") {
+        raise_default(http2, "window-most", "window", 1);
     }
     let servers: Vec<Section> =
         written.list("servers").iter().map(|server| resolve_server(server, written)).collect();
@@ -256,7 +270,58 @@ fn settle_sticky(sticky: &mut Section) {
     }
 }
 
+/// A default that a smaller setting beside it would contradict becomes that setting: nobody wrote it.
+fn cap_default(section: &mut Section, key: &'static str, most: &'static str) {
+    let default = section.setting(key).is_some_and(|setting| setting.origin == Origin::Default);
+    let value = |key: &str| match section.setting(key).map(|setting| &setting.slot) {
+        Some(Slot::Value(value @ (Value::Time(_) | Value::Size(_) | Value::Count(_)))) => {
+            Some(value.clone())
+        }
+        _ => None,
+    };
+    let smaller = match (value(key), value(most)) {
+        (Some(Value::Time(own)), Some(Value::Time(most))) => own > most,
+        (Some(Value::Size(own)), Some(Value::Size(most))) => own > most,
+        (Some(Value::Count(own)), Some(Value::Count(most))) => own > most,
+        _ => false,
+    };
+    if default
+        && smaller
+        && let Some(value) = value(most)
+    {
+        section.set(key, value, Origin::Derived(CAPPED));
+    }
+}
+
+/// Likewise a default that a larger setting beside it would contradict: it becomes `times` that setting.
+fn raise_default(section: &mut Section, key: &'static str, least: &'static str, times: u32) {
+    let default = section.setting(key).is_some_and(|setting| setting.origin == Origin::Default);
+    let value = |key: &str| match section.setting(key).map(|setting| &setting.slot) {
+        Some(Slot::Value(value)) => Some(value.clone()),
+        _ => None,
+    };
+    let larger = match (value(key), value(least)) {
+        (Some(Value::Time(own)), Some(Value::Time(least))) if own < least => {
+            Some(Value::Time(least * times))
+        }
+        (Some(Value::Size(own)), Some(Value::Size(least))) if own < least => {
+            Some(Value::Size(least * u64::from(times)))
+        }
+        _ => None,
+    };
+    if default && let Some(value) = larger {
+        section.set(key, value, Origin::Derived(RAISED));
+    }
+}
+
+/// Why a default is smaller than the reference says.
+const CAPPED: &str = "not above the setting beside it";
+/// Why a default is larger than the reference says.
+const RAISED: &str = "not below the setting beside it";
+
 fn settle_agent(agent: &mut Section) {
+    cap_default(agent, "timeout", "every");
+    raise_default(agent, "age", "every", 3);
     let kind = agent.text("kind").unwrap_or_default().to_owned();
     for (key, kinds) in OF_AGENTS {
         if !kinds.contains(&kind.as_str()) && !agent.wrote(key) {
@@ -266,6 +331,9 @@ fn settle_agent(agent: &mut Section) {
 }
 
 fn settle_probe(probe: &mut Section) {
+    for key in ["timeout", "doubt"] {
+        cap_default(probe, key, "every");
+    }
     let kind = probe_kind(probe);
     for (key, kinds) in OF_KINDS {
         if !kind.is_some_and(|kind| kinds.contains(&kind)) && !probe.wrote(key) {

@@ -219,3 +219,96 @@ servers = [
     assert_eq!(servers[3].admin, Admin::Disabled);
     assert_eq!(config.pools["p"].initial, Initial::Up);
 }
+
+/// A default that nobody wrote gives way to what is written beside it.
+#[test]
+fn no_default_contradicts_what_is_written() {
+    for (owner, line, key, value) in [
+        (
+            "pool.web",
+            "probe = { tcp = true, every = \"200ms\" }",
+            "pool.web.probe.doubt",
+            "\"200ms\"",
+        ),
+        (
+            "pool.web",
+            "probe = { tcp = true, every = \"200ms\" }",
+            "pool.web.probe.timeout",
+            "\"200ms\"",
+        ),
+        (
+            "pool.web",
+            "probe = { tcp = true, every = \"300ms\" }",
+            "pool.web.probe.doubt",
+            "\"250ms\"",
+        ),
+        (
+            "pool.web",
+            "agent = { kind = \"text\", port = 9000, every = \"100ms\" }",
+            "pool.web.agent.timeout",
+            "\"100ms\"",
+        ),
+        (
+            "pool.web",
+            "agent = { kind = \"text\", port = 9000, every = \"1m\" }",
+            "pool.web.agent.age",
+            "\"3m\"",
+        ),
+        ("pool.web", "retry = { back-off = \"41s\" }", "pool.web.retry.back-off-most", "\"41s\""),
+        (
+            "pool.web",
+            "http2 = { speak = \"prefer\", window = \"64MiB\" }",
+            "pool.web.http2.window-most",
+            "\"64MiB\"",
+        ),
+        (
+            "service.shop",
+            "http2 = { window = \"64MiB\" }",
+            "service.shop.http2.window-most",
+            "\"64MiB\"",
+        ),
+        (
+            "service.shop",
+            "limit = { header-bytes = \"4KiB\" }",
+            "service.shop.limit.target-bytes",
+            "\"4KiB\"",
+        ),
+    ] {
+        let (table, own) = line.split_once(" = { ").unwrap();
+        let text = format!(
+            "{BASE}[{owner}.{table}]\n{}\n",
+            own.trim_end_matches(" }").replace(", ", "\n")
+        );
+        let checked = good(&text);
+        let entries = checked.origins.entries();
+        let entry =
+            entries.iter().find(|entry| entry.key == key).unwrap_or_else(|| panic!("{key}"));
+        assert_eq!(entry.value, value, "{line}: {key}");
+    }
+}
+
+/// What the reference calls a list is one also where it stands for its table.
+#[test]
+fn lists_stand_for_tables_whose_short_form_takes_them() {
+    let tls = "[service.t]\nlisten = \":9\"\nforward = \"http\"\npool = \"web\"\n";
+    for line in [
+        "tls = [\"/a.pem\", \"/b.pem\"]",
+        "tls = { acme = [\"a.example\", \"b.example\"] }",
+        "accept-proxy = [\"10.0.0.0/8\", \"::/0\"]",
+    ] {
+        good(&format!("{BASE}{tls}{line}\n"));
+    }
+    let reference =
+        std::fs::read_to_string(crate::shared::repository("docs/reference/configuration.md"))
+            .unwrap();
+    let promised = reference
+        .lines()
+        .filter(|line| line.contains("| a table; or ") && line.contains(", or a list of them"));
+    let promised: Vec<&str> = promised.filter_map(|line| line.split('`').nth(1)).collect();
+    for key in promised {
+        assert!(
+            ["tls", "accept-proxy", "acme", "reach"].contains(&key),
+            "try a list for {key} here"
+        );
+    }
+}

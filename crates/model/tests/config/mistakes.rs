@@ -87,8 +87,8 @@ const KEYS: &[Row] = &[
         "is less than `window`",
     ),
     row(
-        pool!("http2 = { speak = \"only\", window = \"8MiB\" }\n"),
-        "pool.p.http2.window",
+        pool!("http2 = { speak = \"only\", window = \"8MiB\", window-most = \"4MiB\" }\n"),
+        "pool.p.http2.window-most",
         "is less than `window`",
     ),
     row(
@@ -291,8 +291,8 @@ const RELATIONS: &[Row] = &[
         "does not fit",
     ),
     row(
-        service!("limit = { header-bytes = \"4KiB\" }\n"),
-        "service.s.limit.header-bytes",
+        service!("limit = { header-bytes = \"4KiB\", target-bytes = \"5KiB\" }\n"),
+        "service.s.limit.target-bytes",
         "does not fit",
     ),
     row("[global.limit]\ntarget-bytes = \"33KiB\"\n", "global.limit.target-bytes", "does not fit"),
@@ -301,8 +301,8 @@ const RELATIONS: &[Row] = &[
     row(pool!("probe = { every = \"5s\" }\n"), "pool.p.probe", "does not say what to do"),
     row(pool!("probe = { tcp = false }\n"), "pool.p.probe.tcp", "only be true"),
     row(
-        pool!("probe = { tcp = true, every = \"500ms\" }\n"),
-        "pool.p.probe.every",
+        pool!("probe = { tcp = true, every = \"500ms\", timeout = \"1s\" }\n"),
+        "pool.p.probe.timeout",
         "`timeout` (1s) is longer",
     ),
     row(

@@ -38,7 +38,6 @@ fn each_can_be_off_and_statuses_are_ranges() {
 fn what_cannot_be_meant_is_refused() {
     for (keys, key) in [
         ("retry = { back-off = \"1s\", back-off-most = \"10ms\" }", "pool.web.retry.back-off-most"),
-        ("retry = { back-off = \"1s\" }", "pool.web.retry.back-off"),
         ("eject = { time = \"10s\", most = \"1s\" }", "pool.web.eject.most"),
         ("breaker = { requests = 0 }", "pool.web.breaker.requests"),
         ("breaker = { connections = 0 }", "pool.web.breaker.connections"),

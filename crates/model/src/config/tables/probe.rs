@@ -248,7 +248,7 @@ static PROBE_TABLE: Table = Table {
             "doubt",
             Kind::time(10, DAY),
             Fallback::millis(250),
-            "Between two probes while a server rises or falls; at most `every`.",
+            "Between two probes while a server rises or falls; at most `every`, which a smaller `every` makes it.",
         ),
         Key::new(
             "timeout",
