@@ -5,6 +5,7 @@
 
 pub mod address;
 mod form;
+mod lists;
 mod name;
 pub mod packets;
 mod punycode;
@@ -122,7 +123,7 @@ impl<'d, 's, 't> Decoder<'d, 's, 't> {
                 return unset.map(|word| Slot::Value(Value::Unset(word)));
             }
             (value, Short::Key(name))
-                if !matches!(value, DeValue::Array(_)) || takes_lists(table, name) =>
+                if !matches!(value, DeValue::Array(_)) || lists::takes_lists(table, name) =>
             {
                 let (_, key) = table.find(name)?;
                 let value = self.scalar(&key.kind, node)?;
@@ -360,9 +361,4 @@ fn clipped(text: &str) -> String {
 /// A string's own text, decoded; other values show as they stand in the file.
 fn shown(value: &DeValue<'_>) -> Option<String> {
     value.as_str().map(|text| format!("\"{}\"", clipped(text).escape_debug()))
-}
-
-/// Whether a list may stand for this key of a table, and so for the table.
-fn takes_lists(table: &'static Table, key: &str) -> bool {
-    table.find(key).is_some_and(|(_, key)| key.kind.takes_lists())
 }

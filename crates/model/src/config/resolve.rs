@@ -1,26 +1,27 @@
 //! From what is written to what is in force: inheritance (global → service or pool → server), defaults, and what
 //! follows from other settings. It reports nothing: `verify` judges the result.
 
+mod defaults;
 mod heartbeat;
+mod kinds;
 mod names;
 mod uses;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::decode::address::name_from;
 use super::schema::{Fallback, Key, Kind, Table};
 use super::section::{Origin, Section, Setting, Slot};
 use super::source::Place;
-use super::tables::agent::OF_AGENTS;
-use super::tables::balance::OWNED;
-use super::tables::probe::{KINDS, OF_KINDS, PROGRAM};
 use super::tables::{
     capture::CAPTURE, global::GLOBAL, heartbeat::HEARTBEAT, link::LINK, mptcp::MPTCP, names::NAME,
     names::SERVER as NAMES, names::ZONE, packets::PACKETS, pool::POOL, pool::SERVER,
     service::SERVICE, uplink::UPLINK, uplink::UPLINKS_TABLE, vrrp::VRRP,
 };
 use super::value::Value;
+use defaults::{cap_default, raise_default};
+pub use kinds::probe_kind;
+use kinds::{settle_agent, settle_balance, settle_probe, settle_sticky};
 pub use uses::Uses;
 
 /// Every setting in force, with where it came from.
@@ -239,118 +240,6 @@ fn resolve_server(written: &Section, pool: &Section) -> Section {
         settle_probe(probe);
     }
     server
-}
-
-fn settle_balance(balance: &mut Section, uses: Uses) {
-    if balance.setting("by").is_none() {
-        let (word, why) = if uses.http {
-            ("least-request", "an http service uses the pool")
-        } else {
-            ("round-robin", "no http service uses the pool")
-        };
-        balance.set("by", Value::Word(word), Origin::Derived(why));
-    }
-    let by = balance.text("by").unwrap_or_default().to_owned();
-    for (key, owners) in OWNED {
-        if !owners.contains(&by.as_str()) && !balance.wrote(key) {
-            balance.clear(key);
-        }
-    }
-}
-
-/// Defaults of what this way of telling clients apart does not have.
-fn settle_sticky(sticky: &mut Section) {
-    let by = sticky.text("by").unwrap_or_default().to_owned();
-    let ours = by == "cookie" && sticky.text("cookie") != Some("learn");
-    let foreign = |key: &&&str| if **key == "entries" { ours } else { by != "address" };
-    for key in ["mask4", "mask6", "entries"].iter().filter(foreign) {
-        if !sticky.wrote(key) {
-            sticky.clear(key);
-        }
-    }
-}
-
-/// A default that a smaller setting beside it would contradict becomes that setting: nobody wrote it.
-fn cap_default(section: &mut Section, key: &'static str, most: &'static str) {
-    let default = section.setting(key).is_some_and(|setting| setting.origin == Origin::Default);
-    let value = |key: &str| match section.setting(key).map(|setting| &setting.slot) {
-        Some(Slot::Value(value @ (Value::Time(_) | Value::Size(_) | Value::Count(_)))) => {
-            Some(value.clone())
-        }
-        _ => None,
-    };
-    let smaller = match (value(key), value(most)) {
-        (Some(Value::Time(own)), Some(Value::Time(most))) => own > most,
-        (Some(Value::Size(own)), Some(Value::Size(most))) => own > most,
-        (Some(Value::Count(own)), Some(Value::Count(most))) => own > most,
-        _ => false,
-    };
-    if default
-        && smaller
-        && let Some(value) = value(most)
-    {
-        section.set(key, value, Origin::Derived(CAPPED));
-    }
-}
-
-/// Likewise a default that a larger setting beside it would contradict: it becomes `times` that setting.
-fn raise_default(section: &mut Section, key: &'static str, least: &'static str, times: u32) {
-    let default = section.setting(key).is_some_and(|setting| setting.origin == Origin::Default);
-    let value = |key: &str| match section.setting(key).map(|setting| &setting.slot) {
-        Some(Slot::Value(value)) => Some(value.clone()),
-        _ => None,
-    };
-    let larger = match (value(key), value(least)) {
-        (Some(Value::Time(own)), Some(Value::Time(least))) if own < least => {
-            Some(Value::Time(least * times))
-        }
-        (Some(Value::Size(own)), Some(Value::Size(least))) if own < least => {
-            Some(Value::Size(least * u64::from(times)))
-        }
-        _ => None,
-    };
-    if default && let Some(value) = larger {
-        section.set(key, value, Origin::Derived(RAISED));
-    }
-}
-
-/// Why a default is smaller than the reference says.
-const CAPPED: &str = "not above the setting beside it";
-/// Why a default is larger than the reference says.
-const RAISED: &str = "not below the setting beside it";
-
-fn settle_agent(agent: &mut Section) {
-    cap_default(agent, "timeout", "every");
-    raise_default(agent, "age", "every", 3);
-    let kind = agent.text("kind").unwrap_or_default().to_owned();
-    for (key, kinds) in OF_AGENTS {
-        if !kinds.contains(&kind.as_str()) && !agent.wrote(key) {
-            agent.clear(key);
-        }
-    }
-}
-
-fn settle_probe(probe: &mut Section) {
-    for key in ["timeout", "doubt"] {
-        cap_default(probe, key, "every");
-    }
-    let kind = probe_kind(probe);
-    for (key, kinds) in OF_KINDS {
-        if !kind.is_some_and(|kind| kinds.contains(&kind)) && !probe.wrote(key) {
-            probe.clear(key);
-        }
-    }
-    let untold = probe.setting("status").is_some_and(|setting| setting.origin == Origin::Default);
-    if kind == Some("sip") && untold {
-        let good = Value::Status(Cow::Borrowed(&[(200, 299)]));
-        probe.set("status", good, Origin::Derived("the probe is `sip`"));
-    }
-}
-
-/// The kind of a probe: the key that names it; TLS alone is a connection with its handshake.
-pub fn probe_kind(probe: &Section) -> Option<&'static str> {
-    let named = KINDS.iter().chain([&PROGRAM]).find(|kind| probe.setting(kind).is_some());
-    named.copied().or(probe.table("tls").map(|_| "tcp"))
 }
 
 /// One place where a setting may be written, the nearest first in a chain.

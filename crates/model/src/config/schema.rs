@@ -304,26 +304,6 @@ impl Key {
 }
 
 impl Kind {
-    /// Whether a list of values may be written.
-    pub fn takes_lists(&self) -> bool {
-        match self {
-            Kind::WordList(_)
-            | Kind::Texts { .. }
-            | Kind::Lines { .. }
-            | Kind::Listen
-            | Kind::Addresses
-            | Kind::AddressesOr(_)
-            | Kind::Prefixes
-            | Kind::Status
-            | Kind::Files
-            | Kind::List { .. } => true,
-            Kind::Table { table, short: Short::Key(key), .. } => {
-                table.find(key).is_some_and(|(_, key)| key.kind.takes_lists())
-            }
-            _ => false,
-        }
-    }
-
     /// A time between bounds, in milliseconds.
     pub const fn time(min: u64, max: u64) -> Kind {
         Kind::Time {
