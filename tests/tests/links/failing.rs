@@ -186,7 +186,9 @@ fn what_another_program_takes_from_a_bundles_device_is_set_again() {
     };
     let whole = state(&world);
     assert!(whole.0.iter().all(|family| !family.is_empty()) && !whole.1.is_empty(), "{whole:?}");
-    for gone in ["addr flush dev up scope global\n", "route flush dev up\n", "link set dev up down\n"] {
+    for gone in
+        ["addr flush dev up scope global\n", "route flush dev up\n", "link set dev up down\n"]
+    {
         world.lines.client.ip(gone).unwrap();
         wait::until(&format!("all is there again after {gone}"), || state(&world) == whole);
     }

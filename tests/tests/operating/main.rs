@@ -21,3 +21,4 @@ mod services;
 mod staying;
 mod told;
 mod top;
+mod unkept;

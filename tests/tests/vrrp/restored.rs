@@ -143,3 +143,41 @@ fn a_member_whose_kernel_refuses_every_address_leaves_them_to_the_other_one() {
     world.until(Second, V6, "standby");
     world.serves(V6);
 }
+
+#[test]
+fn the_gates_programs_and_settings_that_somebody_changes_are_as_they_were() {
+    if rootless() {
+        return;
+    }
+    let mut world = World::new(&format!("{GROUP}\nlink-address = \"virtual\""));
+    for who in [First, Second] {
+        world.start(who);
+        for version in [V4, V6] {
+            world.until(who, version, if who == First { "active" } else { "standby" });
+        }
+    }
+    let links = world.pins(First).join("plane-vrrp/gate-links");
+    let pinned = || {
+        let all = std::fs::read_dir(&links).unwrap();
+        let mut all: Vec<_> = all.map(|one| one.unwrap().file_name()).collect();
+        all.sort();
+        all
+    };
+    let whole = pinned();
+    assert_eq!(whole.len(), 2, "{whole:?}");
+    for name in &whole {
+        std::fs::remove_file(links.join(name)).unwrap();
+    }
+    wait::until("both programs are back", || pinned() == whole);
+    let told = world.told(First);
+    assert!(told.contains("kernel-restored: the dead man's gate was taken off eth0"), "{told}");
+    world.namespace(First).set(&[("net/ipv4/conf/eth0/arp_ignore", "0")]).unwrap();
+    wait::until("it is set again", || {
+        world
+            .told(First)
+            .contains("answer to ARP (arp_ignore, arp_announce, rp_filter) was changed")
+    });
+    let mut cat = world.namespace(First).command("cat");
+    let said = cat.arg("/proc/sys/net/ipv4/conf/eth0/arp_ignore").output().unwrap().stdout;
+    assert_eq!(said, b"1\n");
+}

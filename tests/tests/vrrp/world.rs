@@ -226,6 +226,11 @@ impl World {
         self.members[usize::from(who.number() - 1)].namespace.as_ref().unwrap()
     }
 
+    /// Where a member's programs are pinned.
+    pub fn pins(&self, who: Who) -> PathBuf {
+        self.members[usize::from(who.number() - 1)].pins.path().to_owned()
+    }
+
     /// A directory of a member's own.
     pub fn dir(&self, who: Who) -> &Dir {
         &self.members[usize::from(who.number() - 1)].dir
