@@ -156,7 +156,9 @@ impl<N: Net> Exchange<'_, N> {
         if let Some(end) = self.proof() {
             return Box::pin(self.end_here(end)).await;
         }
-        if (self.view.rules.is_some() || self.view.config.sticky.is_some())
+        if (self.view.rules.is_some()
+            || self.view.config.sticky.is_some()
+            || self.view.config.path_normalization.acts_alone())
             && let Some(end) = self.route()
         {
             return Box::pin(self.end_here(end)).await;

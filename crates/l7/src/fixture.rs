@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use model::config::{
     Admin, AllDown, Balance, Buffer, ClientHttp2, ClientHttp3, Fanout, Forward, Forwarded, HashOn,
-    Host, Initial, Limits, Pool, PoolLimits, PoolTimeouts, Precedence, Priority, Reserved, Retry,
-    Server, ServerAddress, ServerHttp2, Service, ServiceTimeouts, SocketOptions, Weight,
+    Host, Initial, Limits, PathCase, PathNormalization, Pool, PoolLimits, PoolTimeouts, Precedence,
+    Priority, Reserved, Retry, Server, ServerAddress, ServerHttp2, Service, ServiceTimeouts,
+    SocketOptions, Weight,
 };
 use model::id::{PoolId, ServerId, ServiceId};
 use model::live::pool::PoolLive;
@@ -132,6 +133,8 @@ fn service() -> Service {
         forwarded: Forwarded { x_forwarded: Fanout::Append, forwarded: Fanout::Keep, via: true },
         tls: None,
         rules: Vec::new(),
+        path_normalization: PathNormalization::default(),
+        path_case: PathCase::default(),
         sticky: None,
         http2: ClientHttp2::default(),
         http3: ClientHttp3::default(),

@@ -24,6 +24,8 @@ pub struct PlaneOptions {
     pub traces: bool,
     /// Our name in Via.
     pub node: String,
+    /// Seconds that local time is ahead of UTC at so many seconds since 1970.
+    pub utc_offset: fn(i64) -> i64,
 }
 
 /// What is logged.

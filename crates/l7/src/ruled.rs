@@ -72,7 +72,11 @@ pub fn ask<N: Net>(
     head: Option<&Head<'_>>,
 ) -> Ruled<N> {
     let unix_ms = worker.unix_ms();
-    let asked = View { client: peer, sni, tos: None, head, unix_seconds: (unix_ms / 1000) as i64 };
+    let mut unix_seconds = (unix_ms / 1000) as i64;
+    if ruling.table.wants_time() {
+        unix_seconds += (worker.options.utc_offset)(unix_seconds);
+    }
+    let asked = View { client: peer, sni, tos: None, head, unix_seconds };
     let pools = service.rule_pools.borrow();
     let pool = |at: usize| pools.get(at).map(|pool| pool.view.borrow().clone());
     let standing = Standing {
@@ -87,6 +91,7 @@ pub fn ask<N: Net>(
         Found::NoServer(at) => {
             return Ruled::Refused(Cause::NoServer, Some(hit(worker, ruling, at, unix_ms)));
         }
+        Found::Ambiguous(_) => return Ruled::Refused(Cause::AmbiguousPath, None),
         Found::Rule(at) => at,
     };
     let taken = hit(worker, ruling, at, unix_ms);
@@ -134,25 +139,17 @@ pub fn made(taken: &Taken, view: &ServiceView, head: &Head<'_>) -> (u16, Vec<u8>
     let mut lines = Vec::new();
     let Some(rule) = taken.rule() else { return (500, lines, Vec::new()) };
     if let Todo::Redirect(to, status) = &rule.todo {
-        let (rest, groups) = rule.parts(head.path());
-        let path = match head.path_differs() {
-            true => head.path(),
-            false => head.target().split(|b| *b == b'?').next().unwrap_or_default(),
-        };
+        let path = rule.base(head);
+        let (rest, groups) = rule.parts(&path);
         let with = model::config::template::Filling {
             host: head.authority(),
-            path,
+            path: &path,
             query: head.query(),
             rest,
             groups,
         };
         lines.extend_from_slice(b"Location: ");
-        let begin = lines.len();
-        to.fill(&with, &mut lines);
-        // Two slashes would begin another host (RFC 3986 §4.2).
-        while lines[begin..].starts_with(b"//") {
-            lines.remove(begin);
-        }
+        to.location(&with, &mut lines);
         lines.extend_from_slice(b"\r\n");
         return (*status, lines, Vec::new());
     }

@@ -53,6 +53,8 @@ macro_rules! causes {
 causes! {
     /// The request broke HTTP's framing or grammar; `wire` names the rule.
     BadRequest = "bad-request", Client, 400;
+    /// Servers may read the path of the request in several ways, and rules or `path-normalization` refuse that.
+    AmbiguousPath = "ambiguous-path", Client, 400;
     /// The client closed in the middle of its request.
     ClientClosedRequest = "client-closed-request", Client, 0;
     /// The client closed before the answer was complete.

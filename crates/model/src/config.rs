@@ -13,6 +13,7 @@ pub mod edit;
 pub mod explain;
 pub mod finding;
 pub mod forward;
+pub mod forwarded;
 pub mod heartbeat;
 pub mod http2;
 pub mod http3;
@@ -27,6 +28,7 @@ pub mod operate;
 pub mod packets;
 pub mod pair;
 pub mod patch;
+pub mod path;
 pub mod pattern;
 pub mod probe;
 pub mod proxy;
@@ -62,8 +64,7 @@ pub use balance::{Balance, HashOn, Judge, Priority};
 pub use buffer::{Beyond, Buffer};
 pub use capture::Capture;
 pub use checked::{
-    AccessFormat, AccessLog, AccessTarget, AllDown, Config, Fanout, Forwarded, Global, Initial,
-    Pool, Server, Service,
+    AccessFormat, AccessLog, AccessTarget, AllDown, Config, Global, Initial, Pool, Server, Service,
 };
 pub use checked::{Admin, Limits, PoolLimits, PoolTimeouts, ServiceTimeouts, Weight};
 pub use compress::{Coding, Compress};
@@ -75,6 +76,7 @@ pub use diff::{
 pub use explain::{Entry, Origins};
 pub use finding::{Finding, Findings, Severity};
 pub use forward::Forward;
+pub use forwarded::{Fanout, Forwarded};
 pub use heartbeat::{BeatPath, By as WitnessBy, Heartbeat, Place as WitnessPlace, Reach, Witness};
 pub use http2::{ClientHttp2, Http2Flood, Offer, ServerHttp2, Speak};
 pub use http3::ClientHttp3;
@@ -95,6 +97,7 @@ pub use packets::{
     Protocols, Span, Sticky, Tunnel, TunnelKind,
 };
 pub use patch::plain::PatchError;
+pub use path::{PathCase, PathNormalization};
 pub use pattern::{Pattern, PatternError};
 pub use probe::{HttpAsk, OnDown, Probe, ProbeKind, ProbeTls, ProgramProbe, Say};
 pub use proxy::{AcceptProxy, Others, SendProxy};

@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use crate::{path, query};
+
 /// The longest host that is compared; a longer one is like none.
 const HOST: usize = 256;
 
@@ -13,6 +15,7 @@ pub struct Head<'h> {
     bytes: &'h [u8],
     method: &'h [u8],
     target: &'h [u8],
+    raw: &'h [u8],
     path: Cow<'h, [u8]>,
     host: [u8; HOST],
     host_len: usize,
@@ -23,11 +26,13 @@ impl<'h> Head<'h> {
     pub fn new(bytes: &'h [u8], method: usize, target: (usize, usize)) -> Head<'h> {
         let target = bytes.get(target.0..target.1).unwrap_or_default();
         let raw = target.split(|b| *b == b'?').next().unwrap_or_default();
+        let plain = path::is_plain(raw);
         let mut head = Head {
             bytes,
             method: bytes.get(..method).unwrap_or_default(),
             target,
-            path: normal(raw),
+            raw,
+            path: if plain { Cow::Borrowed(raw) } else { Cow::Owned(path::usual(raw)) },
             host: [0; HOST],
             host_len: 0,
         };
@@ -52,14 +57,19 @@ impl<'h> Head<'h> {
         self.target
     }
 
-    /// The path as rules compare it: what needs no `%` is decoded, `.` and `..` are resolved, `//` is `/`.
+    /// The path in its usual reading: see `path::usual`.
     pub fn path(&self) -> &[u8] {
         &self.path
     }
 
-    /// Whether the path stands there in another form.
-    pub fn path_differs(&self) -> bool {
-        matches!(self.path, Cow::Owned(_))
+    /// The path as it stands there.
+    pub fn raw_path(&self) -> &'h [u8] {
+        self.raw
+    }
+
+    /// Whether every server reads the path as it stands there.
+    pub fn path_is_plain(&self) -> bool {
+        matches!(self.path, Cow::Borrowed(_))
     }
 
     /// The query with its `?`, or nothing.
@@ -86,6 +96,12 @@ impl<'h> Head<'h> {
     /// The values of the cookies of this name.
     pub fn cookie<'n>(&self, name: &'n [u8]) -> impl Iterator<Item = &'h [u8]> + use<'h, 'n> {
         fields(self.bytes, b"cookie").flat_map(move |all| cookies(all, name))
+    }
+
+    /// Whether some parameter of this name, as it stands there or decoded, has such a value.
+    pub fn any_parameter(&self, name: &[u8], fits: impl Fn(&[u8]) -> bool) -> bool {
+        let query = split(self.target, b'?').map(|(_, query)| query).unwrap_or_default();
+        query::any(query, name, fits)
     }
 
     /// The values of the parameters of this name.
@@ -148,67 +164,6 @@ fn without_port(authority: &[u8]) -> &[u8] {
     name.strip_suffix(b".").unwrap_or(name)
 }
 
-/// One form for paths that mean the same (RFC 3986 §6.2.2), so that no spelling slips past a rule.
-fn normal(path: &[u8]) -> Cow<'_, [u8]> {
-    let odd = |two: &[u8]| two == b"/." || two == b"//";
-    if !path.contains(&b'%') && !path.windows(2).any(odd) {
-        return Cow::Borrowed(path);
-    }
-    let mut out: Vec<u8> = Vec::with_capacity(path.len());
-    let decoded = decoded(path);
-    let mut segments = decoded.split(|b| *b == b'/').skip(1).peekable();
-    while let Some(segment) = segments.next() {
-        let last = segments.peek().is_none();
-        match segment {
-            b".." => {
-                let up = out.iter().rposition(|b| *b == b'/').unwrap_or(0);
-                out.truncate(up);
-            }
-            b"." | b"" => {}
-            _ => {
-                out.push(b'/');
-                out.extend_from_slice(segment);
-                continue;
-            }
-        }
-        // What ends with a dot segment or a slash is a directory.
-        if last {
-            out.push(b'/');
-        }
-    }
-    if !decoded.starts_with(b"/") {
-        return Cow::Borrowed(path);
-    }
-    Cow::Owned(out)
-}
-
-/// Percent-encodings of visible characters decoded, but for those that mean something themselves.
-fn decoded(path: &[u8]) -> Vec<u8> {
-    let hex = |b: u8| char::from(b).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let mut out = Vec::with_capacity(path.len());
-    let mut at = 0;
-    while let Some(&byte) = path.get(at) {
-        let pair =
-            (path.get(at + 1).copied().and_then(hex), path.get(at + 2).copied().and_then(hex));
-        match (byte, pair) {
-            (b'%', (Some(high), Some(low))) => {
-                let one = high << 4 | low;
-                if one.is_ascii_graphic() && !b"/%?#".contains(&one) {
-                    out.push(one);
-                } else {
-                    out.extend(path[at..at + 3].iter().map(u8::to_ascii_uppercase));
-                }
-                at += 3;
-            }
-            _ => {
-                out.push(byte);
-                at += 1;
-            }
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,27 +190,6 @@ mod tests {
         assert_eq!(all(&mut head.cookie(b"sid")), [b"" as &[u8]; 0]);
         assert_eq!(all(&mut head.parameter(b"user")), [b"7" as &[u8], b"8"]);
         assert_eq!(all(&mut head.parameter(b"flag")), [b"" as &[u8]]);
-    }
-
-    #[test]
-    fn one_path_has_one_form() {
-        for (path, want) in [
-            ("/a/b", "/a/b"),
-            ("/", "/"),
-            ("*", "*"),
-            ("/%61dmin/", "/admin/"),
-            ("/a//b", "/a/b"),
-            ("/a/./b/.", "/a/b/"),
-            ("/a/../../b", "/b"),
-            ("/a/%2e%2E/b", "/b"),
-            ("/..", "/"),
-            ("/a%2fb", "/a%2Fb"),
-            ("/a%25b%zz%", "/a%25b%zz%"),
-            ("/.well-known/x", "/.well-known/x"),
-            ("/a/b/..", "/a/"),
-        ] {
-            assert_eq!(String::from_utf8_lossy(&normal(path.as_bytes())), want, "{path}");
-        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! (`live`) and stays through changes. Finding is a lookup by host and path (`index`), then the candidates in their order:
 //! the first that fits counts. Nothing here reads a clock or opens anything; time and the state of pools come in.
 
+pub mod admit;
 pub mod ask;
 pub mod check;
 pub mod edit;
@@ -15,6 +16,10 @@ pub mod standing;
 pub mod table;
 pub mod tell;
 
+mod glob;
+mod those;
+
+pub use admit::{Admitted, admit, retarget};
 pub use ask::{Facts, Found, PoolFacts, View};
 pub use live::RuleLive;
 pub use ruling::Ruling;

@@ -37,6 +37,9 @@ pub struct RequestExplained {
     pub because: String,
     /// The path that rules compare.
     pub path: String,
+    /// Everything that servers may take the path for, where that is more than one thing and rules look at it.
+    #[serde(default)]
+    pub readings: Vec<String>,
     /// Rules that were asked and do not take it, in their order, the first 100.
     pub passed: Vec<RulePassed>,
     /// Further ones.

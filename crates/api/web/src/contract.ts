@@ -5,7 +5,7 @@ export type Admin = "enabled" | "drain" | "disabled";
 
 export type AffinityReport = { "evicted": number; "found": number; "held": number; "most": number; "put": number };
 
-export type Applied = { "changed": boolean; "confirmed": boolean; "effects": Array<string>; "generation": number; "needs-restart": Array<string>; "saved"?: (string | null); "warnings": Array<Finding> };
+export type Applied = { "changed": boolean; "confirmed": boolean; "effects": Array<string>; "generation": number; "needs-restart": Array<string>; "saved"?: (string | null); "unkept"?: Array<string>; "warnings": Array<Finding> };
 
 export type Audit = { "failures": number; "records": Array<AuditRecord>; "unreadable": number };
 
@@ -197,7 +197,7 @@ export type Report = { "generation": number; "headroom"?: Array<HeadroomReport>;
 
 export type RequestAsked = { "from"?: (string | null); "headers"?: Array<string>; "method"?: string; "service"?: (string | null); "sni"?: (string | null); "url"?: string };
 
-export type RequestExplained = { "because": string; "ends"?: (string | null); "generation": number; "kept"?: (string | null); "passed": Array<RulePassed>; "passed-unlisted": number; "path": string; "pools": Array<PoolShare>; "rule"?: (RuleTaken | null); "servers": Array<Candidate>; "service": string };
+export type RequestExplained = { "because": string; "ends"?: (string | null); "generation": number; "kept"?: (string | null); "passed": Array<RulePassed>; "passed-unlisted": number; "path": string; "pools": Array<PoolShare>; "readings"?: Array<string>; "rule"?: (RuleTaken | null); "servers": Array<Candidate>; "service": string };
 
 export type Requests = { "aborted": Counter; "answered": Counter; "answered-by-us": Counter; "in-flight": number; "requests": Counter; "unaccounted": number; "upgraded": Counter };
 
@@ -219,7 +219,7 @@ export type ServerAction = ({ "action": "drain" } | { "action": "enable" } | { "
 
 export type ServerChange = { "admin": Admin; "changed": boolean; "in-flight": number; "pool": string; "removed"?: boolean; "server": string; "state": ServerState; "weight": number };
 
-export type ServerChanged = { "saved"?: (string | null); "servers": Array<ServerChange> };
+export type ServerChanged = { "saved"?: (string | null); "servers": Array<ServerChange>; "unkept"?: Array<string> };
 
 export type ServerExplained = { "answer-ms"?: (number | null); "ejection"?: (EjectionExplained | null); "load"?: (number | null); "load-source"?: (string | null); "probe-ms"?: (number | null); "rank": string; "server": ServerStatus; "share-percent": number; "takes-work": boolean; "weight": WeightExplained };
 

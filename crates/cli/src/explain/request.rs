@@ -73,6 +73,9 @@ fn story(it: &RequestExplained, width: usize, paint: Paint) -> String {
     if !it.path.is_empty() {
         out.push_str(&format!("path     {}\n", plain(&it.path)));
     }
+    for reading in it.readings.iter().filter(|reading| **reading != it.path) {
+        out.push_str(&format!("or       {}\n", plain(reading)));
+    }
     match &it.rule {
         Some(rule) => {
             out.push_str(&format!(
@@ -103,6 +106,18 @@ fn story(it: &RequestExplained, width: usize, paint: Paint) -> String {
     if let Some(kept) = &it.kept {
         out.push_str(&format!("kept     {}\n", plain(kept)));
     }
+    for table in tables(it) {
+        let text = table.render(width, paint);
+        if !text.is_empty() {
+            out.push('\n');
+            out.push_str(&text);
+        }
+    }
+    out
+}
+
+/// The rules that do not take it, and the servers that may.
+fn tables(it: &RequestExplained) -> [Table; 2] {
     let mut passed = Table::new(&[("NOT RULE", Align::Left), ("BECAUSE", Align::Left)]);
     for rule in &it.passed {
         passed.row(vec![
@@ -128,14 +143,7 @@ fn story(it: &RequestExplained, width: usize, paint: Paint) -> String {
             one.because.as_str().into(),
         ]);
     }
-    for table in [passed, servers] {
-        let text = table.render(width, paint);
-        if !text.is_empty() {
-            out.push('\n');
-            out.push_str(&text);
-        }
-    }
-    out
+    [passed, servers]
 }
 
 #[cfg(test)]
@@ -151,6 +159,7 @@ mod tests {
             service: "shop".into(),
             because: "it listens on port 80".into(),
             path: "/api/x".into(),
+            readings: vec!["/api/x".into(), "/api;v/x".into()],
             passed: vec![RulePassed {
                 place: 1,
                 name: "old".into(),
@@ -173,6 +182,8 @@ mod tests {
         let text = story(&explained, 100, Paint::fixed(false));
         for line in [
             "service  shop: it listens on port 80",
+            "path     /api/x",
+            "or       /api;v/x",
             "rule     9 api: pool api",
             "target   /x",
             "pool     api (100.0 %, random)",

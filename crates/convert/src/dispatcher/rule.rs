@@ -74,7 +74,10 @@ fn content(pattern: &str) -> Result<Cond, Why> {
         "uri" => Ok(Cond::texts("path", &[glob])),
         "host" if !text.contains('*') => Ok(Cond::texts("host", &[text])),
         "method" => Ok(Cond::texts("method", &[text])),
-        field => Ok(Cond::texts("header", &[format!("{field}: {text}")])),
+        field => {
+            let text = text.replace('\\', "\\\\").replace('?', "\\?");
+            Ok(Cond::texts("header", &[format!("{field}: {text}")]))
+        }
     }
 }
 

@@ -295,9 +295,6 @@ impl Writer<'_> {
         let pool = self.pools.give(&format!("{name}-{}", one.name));
         let mut table = Table::one_of(format!("{path}.rule"), one.line, &one.text);
         let when = when.settled(false);
-        if when.when().is_some_and(|text| text.contains("hours")) {
-            self.notes.changed(one.line, &one.text, "hours of rules are UTC", "other hours");
-        }
         if let Some(when) = when.when() {
             table.set("when", when, 0);
         }

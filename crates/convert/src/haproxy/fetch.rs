@@ -233,9 +233,7 @@ fn named(key: &'static str, separator: &str, parts: &Parts<'_>) -> Result<Cond, 
     let mut texts = Vec::new();
     let values = parts.values.iter().flat_map(|value| spellings(value, parts.ignore_case));
     for value in values {
-        if value.contains(['*', '?']) {
-            return Err(Why::new("a value with `*` or `?` stands for more here", ""));
-        }
+        let value = value.replace('\\', "\\\\").replace('*', "\\*").replace('?', "\\?");
         let value = match parts.how {
             How::Same => value,
             How::Begins => format!("{value}*"),

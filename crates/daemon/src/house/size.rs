@@ -3,6 +3,8 @@
 use l7::{Access, PlaneOptions};
 use model::config::{AccessTarget, Global};
 
+use crate::local_time::offset_seconds;
+
 /// Our name in Via.
 const NODE: &str = "steelyard";
 /// Descriptors that are not for clients: logs, probes, API, epoll, listeners.
@@ -31,6 +33,7 @@ pub fn options(global: &Global, workers: usize) -> PlaneOptions {
         sample: global.sample,
         traces: global.telemetry.as_ref().is_some_and(|telemetry| telemetry.traces),
         node: NODE.to_owned(),
+        utc_offset: offset_seconds,
     }
 }
 

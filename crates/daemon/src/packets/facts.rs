@@ -77,10 +77,11 @@ fn local(line: &str) -> Option<(IpAddr, u16)> {
     Some((ip, port))
 }
 
-/// The minute of the day (UTC).
-pub fn minute(now: SystemTime) -> u16 {
+/// The minute of the day, local time; `offset` is what that is ahead of UTC at a moment.
+pub fn minute(now: SystemTime, offset: fn(i64) -> i64) -> u16 {
     let seconds = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    u16::try_from(seconds / 60 % (24 * 60)).unwrap_or_default()
+    let utc = i64::try_from(seconds).unwrap_or(0);
+    u16::try_from((utc + offset(utc)).div_euclid(60).rem_euclid(24 * 60)).unwrap_or_default()
 }
 
 /// The datapath's clock in ticks.
@@ -112,6 +113,9 @@ mod tests {
 
     #[test]
     fn minutes_of_the_day() {
-        assert_eq!(minute(UNIX_EPOCH + Duration::from_secs(86_400 * 3 + 3_660)), 61);
+        let at = UNIX_EPOCH + Duration::from_secs(86_400 * 3 + 3_660);
+        assert_eq!(minute(at, |_| 0), 61);
+        assert_eq!(minute(at, |_| 7_200), 181);
+        assert_eq!(minute(at, |_| -7_200), 23 * 60 + 1);
     }
 }

@@ -25,6 +25,7 @@ use super::view::View;
 use crate::control::{Control, Picture};
 use crate::event::Events;
 use crate::insight::Insight;
+use crate::local_time::offset_seconds;
 
 /// Between two looks at next hops.
 const TICK: Duration = Duration::from_millis(200);
@@ -231,7 +232,7 @@ impl Life {
             self.look(config).await;
         }
         let changed = self.dirty;
-        if self.dirty || self.facts.minute != facts::minute(SystemTime::now()) {
+        if self.dirty || self.facts.minute != facts::minute(SystemTime::now(), offset_seconds) {
             self.change(picture).await;
         }
         if fresh {
@@ -283,7 +284,7 @@ impl Life {
 
     /// Brings the maps to the picture, and learns the ways that it needs.
     async fn change(&mut self, picture: &Picture) {
-        self.facts.minute = facts::minute(SystemTime::now());
+        self.facts.minute = facts::minute(SystemTime::now(), offset_seconds);
         self.facts.broken = None;
         self.facts.paired = !picture.config.heartbeats.is_empty();
         self.renewed = true;

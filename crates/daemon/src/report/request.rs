@@ -1,5 +1,7 @@
 //! Picture → which service, rule, pool and servers would take a request. Pure: nothing is counted or taken by asking.
 
+mod asked;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -7,31 +9,16 @@ use api::types::{Candidate, PoolShare, RequestAsked, RequestExplained, RulePasse
 use model::config::{Forward, Rule, WithoutServers};
 use model::head::Head;
 use model::moment::Moment;
+use model::path::Readings;
 use model::pick::eligible::Eligible;
 use model::rules::{Compiled, Facts, Found, Ruling, Standing, Todo, View, tell};
 use model::snapshot::{PoolView, ServerState, ServiceView};
-use wire::http1::{Limits, Slots, parse_request};
 
 use crate::control::Picture;
+use asked::{Place, Written, admitted, place, written};
 
 /// Rules that are listed with what does not hold.
 const LISTED: usize = 100;
-
-/// A request as text, and where its parts lie.
-struct Written {
-    bytes: Vec<u8>,
-    method: usize,
-    target: (usize, usize),
-}
-
-/// Where a URL leads.
-struct Place<'a> {
-    scheme: &'a str,
-    authority: &'a str,
-    host: &'a str,
-    port: Option<u16>,
-    target: &'a str,
-}
 
 /// Explains it.
 ///
@@ -47,6 +34,7 @@ pub fn explain(
     let (view, because) = service(picture, asked, &place)?;
     let http = view.config.forward == Forward::Http;
     let written = if http { Some(written(asked, &place, view)?) } else { None };
+    let (written, refused) = admitted(view, written);
     let head = written.as_ref().map(|it| Head::new(&it.bytes, it.method, it.target));
     let named = (place.scheme == "https").then_some(place.host);
     let sni = asked.sni.as_deref().or(named).map(str::to_ascii_lowercase);
@@ -63,6 +51,7 @@ pub fn explain(
         service: view.config.name.clone(),
         because,
         path: head.as_ref().map(|head| text(head.path())).unwrap_or_default(),
+        readings: Vec::new(),
         passed: Vec::new(),
         passed_unlisted: 0,
         rule: None,
@@ -76,6 +65,10 @@ pub fn explain(
         picture.snapshot.pools.get(id).cloned()
     };
     match &view.rules {
+        _ if refused => {
+            explained.ends =
+                Some("refused: 400, `ambiguous-path`: the path can be read in several ways".into());
+        }
         Some(ruling) => {
             let facts = Standing { ruling, service: view, pool: &pool, now, worker: None };
             rules(&mut explained, view, ruling, &question, &facts, written.as_ref());
@@ -107,39 +100,40 @@ fn rules(
     let found = ruling.table.find(question, facts);
     let taken = match found {
         Found::Rule(at) | Found::NoServer(at) => Some(at),
-        Found::Nothing => None,
+        Found::Nothing | Found::Ambiguous(_) => None,
     };
-    let before = taken.unwrap_or(ruling.table.rules().len());
-    let position =
-        |name: &str| ruling.table.pools().iter().position(|pool| pool == name).unwrap_or(0);
-    let each = view.config.rules.iter().zip(ruling.table.rules()).enumerate().take(before);
-    for (at, (rule, compiled)) in each {
-        if explained.passed.len() == LISTED {
-            explained.passed_unlisted = (before - LISTED) as u64;
-            break;
-        }
-        let own = compiled.pools().next().unwrap_or(0);
-        let why = tell::why_not(rule, at, own, &position, question, facts);
-        explained.passed.push(RulePassed {
-            place: at as u64 + 1,
-            name: compiled.name.clone(),
-            because: why.unwrap_or_else(|| no_server(rule)),
+    let before = match found {
+        Found::Ambiguous(at) => at.unwrap_or(0),
+        _ => taken.unwrap_or(ruling.table.rules().len()),
+    };
+    passed(explained, view, question, facts, before);
+    if let Found::Ambiguous(at) = found {
+        let rule = at.and_then(|at| ruling.table.rules().get(at));
+        let why = rule.map(|rule| {
+            format!("rule {} fits some readings of the path and others not", rule.name)
         });
+        let why = why.unwrap_or_else(|| "the path has too many readings".into());
+        explained.ends = Some(format!("refused: 400, `ambiguous-path`: {why}"));
+        return;
     }
     let Some((at, (rule, compiled))) = taken
         .and_then(|at| Some((at, (view.config.rules.get(at)?, ruling.table.rules().get(at)?))))
     else {
         return share(explained, (facts.pool)(0), 100.0);
     };
+    let target = target(compiled, question, written);
     explained.rule = Some(RuleTaken {
         place: at as u64 + 1,
         name: compiled.name.clone(),
         when: tell::words(&rule.when),
         does: tell::action(rule),
-        target: target(compiled, question, written),
+        target: target.clone().flatten(),
         mirror: rule.mirror.as_ref().map(|it| format!("{} % to pool {}", it.percent, it.pool)),
     });
     explained.ends = match (&compiled.todo, found) {
+        _ if target.is_none() => {
+            Some("refused: 400, `ambiguous-path`: so is the path that the rule writes".into())
+        }
         (_, Found::NoServer(_)) => Some("503: no server of its pool may take work".into()),
         (Todo::Deny, _) => Some("refused: 403, or a reset for a connection".into()),
         (Todo::Redirect(..) | Todo::Answer, _) => {
@@ -165,6 +159,36 @@ fn rules(
     }
 }
 
+/// The readings of the path, and the rules before one, none of which takes it.
+fn passed(
+    explained: &mut RequestExplained,
+    view: &ServiceView,
+    question: &View<'_>,
+    facts: &Standing<'_>,
+    before: usize,
+) {
+    let table = &facts.ruling.table;
+    if let Some(Readings::Several(all)) = question.head.map(|head| table.readings(head)) {
+        explained.readings = all.iter().map(|reading| text(reading)).collect();
+    }
+    let position = |name: &str| table.pools().iter().position(|pool| pool == name).unwrap_or(0);
+    let each = view.config.rules.iter().zip(table.rules()).enumerate().take(before);
+    for (at, (rule, compiled)) in each {
+        if explained.passed.len() == LISTED {
+            explained.passed_unlisted = (before - LISTED) as u64;
+            break;
+        }
+        let own = compiled.pools().next().unwrap_or(0);
+        let names = (table.case(), &position as &dyn Fn(&str) -> usize);
+        let why = tell::why_not(rule, at, own, names, question, facts);
+        explained.passed.push(RulePassed {
+            place: at as u64 + 1,
+            name: compiled.name.clone(),
+            because: why.unwrap_or_else(|| no_server(rule)),
+        });
+    }
+}
+
 fn no_server(rule: &Rule) -> String {
     match rule.without_servers {
         WithoutServers::Next => "it fits, and no server of its pool may take work".into(),
@@ -172,14 +196,20 @@ fn no_server(rule: &Rule) -> String {
     }
 }
 
-/// The target that the server gets, where the rule changes it.
-fn target(rule: &Compiled, question: &View<'_>, written: Option<&Written>) -> Option<String> {
-    let (head, written) = question.head.zip(written)?;
+/// The target that the server gets, where the rule changes it; `None`: it would be ambiguous.
+fn target(
+    rule: &Compiled,
+    question: &View<'_>,
+    written: Option<&Written>,
+) -> Option<Option<String>> {
+    let Some(((head, written), edits)) = question.head.zip(written).zip(rule.edits.as_ref()) else {
+        return Some(None);
+    };
     let mut out = Vec::new();
-    let parts = rule.parts(head.path());
-    let (begin, end) = rule.edits.as_ref()?.apply(&written.bytes, head, parts, &mut out);
-    let target = out.get(begin..end)?;
-    (target != head.target()).then(|| text(target))
+    let base = rule.base(head);
+    let (begin, end) = edits.apply(&written.bytes, head, &base, rule.parts(&base), &mut out)?;
+    let target = out.get(begin..end).unwrap_or_default();
+    Some((target != head.target()).then(|| text(target)))
 }
 
 fn share(explained: &mut RequestExplained, pool: Option<Arc<PoolView>>, percent: f64) {
@@ -237,25 +267,6 @@ fn kept_by(sticky: &model::config::Affinity) -> String {
     }
 }
 
-fn place(url: &str) -> Result<Place<'_>, String> {
-    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
-    if !matches!(scheme, "http" | "https" | "tcp") {
-        return Err(format!("`{scheme}` is no scheme of a service: expected http, https or tcp"));
-    }
-    let at = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, target) = rest.split_at(at);
-    let bare = authority.ends_with(']');
-    let (host, port) = match authority.rsplit_once(':').filter(|_| !bare) {
-        Some((host, port)) => {
-            let port = port.parse().map_err(|_| format!("`{port}` is no port"))?;
-            (host, Some(port))
-        }
-        None => (authority, None),
-    };
-    let target = if target.is_empty() { "/" } else { target };
-    Ok(Place { scheme, authority, host, port, target })
-}
-
 /// The service that the URL leads to, and why.
 fn service<'p>(
     picture: &'p Picture,
@@ -297,44 +308,6 @@ fn service<'p>(
             Err(format!("port {port} is that of {}: name one with `service`", names.join(", ")))
         }
     }
-}
-
-/// The request in the form that rules see, refused where a worker would refuse it.
-fn written(asked: &RequestAsked, place: &Place<'_>, view: &ServiceView) -> Result<Written, String> {
-    let method = if asked.method.is_empty() { "GET" } else { &asked.method };
-    let target = match place.target.starts_with('?') {
-        true => format!("/{}", place.target),
-        false => place.target.to_owned(),
-    };
-    let host = if place.authority.is_empty() { view.config.name.as_str() } else { place.authority };
-    let mut text = format!("{method} {target} HTTP/1.1\r\n");
-    let has_host = asked.headers.iter().any(|field| {
-        field.split(':').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("host"))
-    });
-    if !has_host {
-        text.push_str(&format!("Host: {host}\r\n"));
-    }
-    for field in &asked.headers {
-        let (name, value) = field
-            .split_once(':')
-            .ok_or_else(|| format!("`{field}` is no field: expected `name: value`"))?;
-        text.push_str(&format!("{}: {}\r\n", name.trim(), value.trim()));
-    }
-    text.push_str("\r\n");
-    let limits = Limits {
-        head_bytes: view.config.limit.header_bytes as usize,
-        head_count: usize::from(view.config.limit.header_count),
-        target_bytes: view.config.limit.target_bytes as usize,
-    };
-    let mut slots = Slots::new();
-    match parse_request(text.as_bytes(), &limits, &mut slots) {
-        Ok(Some(_)) => {}
-        Ok(None) => return Err("the request's head does not end".into()),
-        Err(defect) => return Err(format!("a worker would refuse it: {}", defect.name())),
-    }
-    let begin = method.len() + 1;
-    let end = begin + target.len();
-    Ok(Written { method: method.len(), target: (begin, end), bytes: text.into_bytes() })
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -19,6 +19,7 @@ use super::context::Context;
 use super::peer::{By, Peer};
 use super::precondition::tagged;
 use super::refusal::Refusal;
+use crate::local_time::offset_seconds;
 use crate::machine;
 use crate::report;
 use crate::report::vitals::unix_ms;
@@ -71,8 +72,8 @@ pub(super) async fn explain_request(
     let vitals = &context.vitals;
     let picture = vitals.control.picture();
     let now = (vitals.open)().now;
-    let unix_seconds = i64::try_from(unix_ms(SystemTime::now()) / 1000).unwrap_or(i64::MAX);
-    report::request::explain(&picture, &asked, now, unix_seconds)
+    let unix_seconds = i64::try_from(unix_ms(SystemTime::now()) / 1000).unwrap_or(0);
+    report::request::explain(&picture, &asked, now, unix_seconds + offset_seconds(unix_seconds))
         .map(Json)
         .map_err(|why| Refusal::new(400, "request", why))
 }

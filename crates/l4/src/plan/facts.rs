@@ -21,7 +21,7 @@ pub struct Facts {
     pub sources: Arc<HashMap<IpAddr, IpAddr>>,
     /// Servers behind a router.
     pub routed: Arc<HashSet<IpAddr>>,
-    /// Minute of the day (UTC).
+    /// Minute of the day, local time.
     pub minute: u16,
     /// Why nothing can be forwarded at all: no interface, no rights.
     pub broken: Option<String>,

@@ -4,6 +4,7 @@
 
 use model::cause::Cause;
 use model::id::ServerId;
+use model::rules::{Admitted, admit, retarget};
 use wire::http1::Made;
 
 use super::{Exchange, Parties};
@@ -40,6 +41,9 @@ impl<N: Net> Exchange<'_, N> {
 
     /// Asks the rules, and who keeps the client; what ends the exchange here, if something does.
     pub(super) fn route(&mut self) -> Option<End> {
+        if let Some(end) = self.admit() {
+            return Some(end);
+        }
         let Parties { worker, client, caller, service } = self.parties;
         let peer = caller.peer;
         if let Some(ruling) = self.view.rules.clone() {
@@ -65,15 +69,41 @@ impl<N: Net> Exchange<'_, N> {
             if let Some(taken) = taken {
                 let rule = self.view.config.rules.get(taken.at);
                 self.class = rule.and_then(|rule| rule.priority).unwrap_or(self.class);
-                self.edit(&taken);
-                self.copy(&taken);
+                let edited = self.edit(&taken);
+                if edited.is_some() {
+                    self.copy(&taken);
+                }
                 self.taken = Some(taken);
+                if edited.is_none() {
+                    return Some(End::Refused(Cause::AmbiguousPath));
+                }
             }
         }
         let head = self.incoming.view();
         let told = Told { peer, head: Some(&head), session: client.tls_session() };
         self.sticking = Sticking::begin(&self.view, &self.pool, &told, worker.rt.now());
         None
+    }
+
+    /// What the service makes of an ambiguous path before rules are asked; what ends the exchange, if it does.
+    fn admit(&mut self) -> Option<End> {
+        let normalization = self.view.config.path_normalization;
+        if !normalization.acts_alone() {
+            return None;
+        }
+        let head = self.incoming.view();
+        match admit(normalization, &head) {
+            Admitted::AsItIs => None,
+            Admitted::Refused => Some(End::Refused(Cause::AmbiguousPath)),
+            Admitted::With(target) => {
+                let worker = self.parties.worker;
+                let mut out = worker.buffers.take();
+                let target = retarget(&self.incoming.head, &head, &target, &mut out);
+                let old = self.incoming.replace(out, target);
+                worker.buffers.give(old);
+                None
+            }
+        }
     }
 
     /// What the client's server wants of the choice.
@@ -90,20 +120,25 @@ impl<N: Net> Exchange<'_, N> {
         }
     }
 
-    /// Changes the request as the rule says, and keeps what it says of the answer.
-    fn edit(&mut self, taken: &Taken) {
+    /// Changes the request as the rule says, and keeps what it says of the answer; `None`: its new path would be
+    /// ambiguous.
+    fn edit(&mut self, taken: &Taken) -> Option<()> {
         let worker = self.parties.worker;
-        let Some(rule) = taken.rule() else { return };
+        let Some(rule) = taken.rule() else { return Some(()) };
         if let Some(edits) = &rule.edits {
             let head = self.incoming.view();
             let mut out = worker.buffers.take();
-            let target = edits.apply(&self.incoming.head, &head, rule.parts(head.path()), &mut out);
+            let base = rule.base(&head);
+            let parts = rule.parts(&base);
+            let target = edits.apply(&self.incoming.head, &head, &base, parts, &mut out)?;
+            drop(base);
             let old = self.incoming.replace(out, target);
             worker.buffers.give(old);
         }
         if !rule.answer_edits.is_empty() {
             self.changes.rule = Some((taken.ruling.clone(), taken.at));
         }
+        Some(())
     }
 
     /// Sends a copy where the rule wants one.

@@ -90,6 +90,7 @@ impl Stage {
             connections: 1000,
             access: Access { all: true, format: AccessFormat::Json, enabled: true },
             node: "sim".into(),
+            utc_offset: |_| 0,
         };
         let wall = Wall { origin_nanos: 1_700_000_000_000_000_000 };
         let published = Published::default();

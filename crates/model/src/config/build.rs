@@ -30,12 +30,14 @@ use std::sync::Arc;
 
 use super::address::{Host, ServerAddress};
 use super::checked::{
-    AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Config, Fanout, Forwarded, Global,
-    Initial, Limits, Pool, PoolLimits, PoolTimeouts, Server, Service, ServiceTimeouts, Weight,
+    AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Config, Global, Initial, Limits, Pool,
+    PoolLimits, PoolTimeouts, Server, Service, ServiceTimeouts, Weight,
 };
 use super::forward::Forward;
+use super::forwarded::{Fanout, Forwarded};
 use super::network_set::NetworkSet;
 use super::operate::Control;
+use super::path::{PathCase, PathNormalization};
 use super::reserved::Reserved;
 use super::resolve::Effective;
 use super::section::Section;
@@ -179,6 +181,8 @@ fn service(section: &Section) -> Service {
         } else {
             section.list("rule").iter().map(rules::rule).collect()
         },
+        path_normalization: PathNormalization::of(section.text("path-normalization")),
+        path_case: PathCase::of(section.text("path-case")),
         sticky: section
             .table("sticky")
             .filter(|_| !forward.packets())

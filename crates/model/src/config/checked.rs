@@ -15,6 +15,7 @@ use super::address::ServerAddress;
 use super::agent::Agent;
 use super::balance::{Balance, HashOn, Judge, Priority};
 use super::forward::Forward;
+use super::forwarded::Forwarded;
 use super::heartbeat::Heartbeat;
 use super::names::{NameServer, Named, Zone};
 use super::network_set::NetworkSet;
@@ -26,12 +27,12 @@ use super::proxy::{AcceptProxy, SendProxy};
 use super::resilience::{BreakerLimits, Eject, Hedge, Precedence, Retry, ShedTerms};
 use super::sight::{Metrics, Telemetry};
 use super::socket::SocketOptions;
-use super::sticky::Affinity;
 use super::tls::{PoolTls, ServiceTls};
 use super::vrrp::Vrrp;
 use super::{buffer::Buffer, capture::Capture, compress::Compress};
 use super::{http2::ClientHttp2, http2::ServerHttp2, http3::ClientHttp3};
 use super::{link::Bundle, mptcp::Mptcp, uplink::Uplink, uplink::Uplinks};
+use super::{path::PathCase, path::PathNormalization, sticky::Affinity};
 use super::{probe::Probe, reserved::Reserved, rules::Rule};
 
 /// A whole configuration. Objects are shared so that an unchanged one is the same allocation after a reload.
@@ -160,6 +161,10 @@ pub struct Service {
     pub tls: Option<ServiceTls>,
     /// Rules, in order; none where packets are forwarded: `packets.rules`.
     pub rules: Vec<Rule>,
+    /// What becomes of paths that can be read in several ways (`http`).
+    pub path_normalization: PathNormalization,
+    /// Whether letter case counts in paths of rules (`http`).
+    pub path_case: PathCase,
     /// How clients keep their servers; `None` where packets are forwarded: `packets.sticky`.
     pub sticky: Option<Affinity>,
     /// HTTP/2 towards clients (`http`).
@@ -213,32 +218,6 @@ pub struct Limits {
     pub target_bytes: u32,
     /// Bytes of ours that one connection may hold; default and at least 64 KiB.
     pub connection_bytes: u32,
-}
-
-/// Which headers tell the server about the client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Forwarded {
-    /// X-Forwarded-For and X-Forwarded-Proto.
-    pub x_forwarded: Fanout,
-    /// Forwarded (RFC 7239).
-    pub forwarded: Fanout,
-    /// Via (RFC 9110 §7.6.3).
-    pub via: bool,
-}
-
-/// What is done with a forwarding header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fanout {
-    /// Passed as it came, nothing of ours.
-    Keep,
-    /// What came is kept and ours is appended.
-    Append,
-    /// What came is removed and ours stands alone.
-    Replace,
-    /// Removed.
-    Remove,
 }
 
 /// Servers and how to choose among them.

@@ -14,7 +14,6 @@ use super::capture::Capture;
 use super::checked::{Config, Global, Pool, Server, Service};
 use super::heartbeat::Heartbeat;
 use super::names::{NameServer, Named, Zone};
-use super::packets::Packets;
 use super::vrrp::Vrrp;
 
 /// From one configuration to another.
@@ -118,7 +117,7 @@ macro_rules! keys {
 // Below the macro, which it uses.
 mod way;
 
-pub use way::{LinkKey, MptcpKey, UplinkKey, UplinksKey};
+pub use way::{LinkKey, MptcpKey, PacketsKey, UplinkKey, UplinksKey};
 
 keys! {
     /// A key of `[global]`.
@@ -136,17 +135,6 @@ keys! {
     History = "history" => history,
 }
 keys! {
-    /// A key of `[packets]`.
-    PacketsKey of Packets besides ():
-    Interfaces = "interfaces" => interfaces,
-    Mode = "mode" => mode,
-    Flows = "flows" => flows,
-    Fragments = "fragments" => fragments,
-    Insight = "insight" => insight,
-    Pins = "pins" => pins,
-    Return = "return" => returns,
-}
-keys! {
     /// A key of a service.
     ServiceKey of Service besides (name, reserved):
     Listen = "listen" => listen,
@@ -160,6 +148,8 @@ keys! {
     Packets = "packets" => packets,
     Tls = "tls" => tls,
     Rule = "rule" => rules,
+    PathNormalization = "path-normalization" => path_normalization,
+    PathCase = "path-case" => path_case,
     Sticky = "sticky" => sticky,
     Http2 = "http2" => http2,
     Http3 = "http3" => http3,

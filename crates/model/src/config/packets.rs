@@ -124,7 +124,7 @@ pub struct PacketRule {
     pub client: Vec<Prefix>,
     /// The client's port, inclusive.
     pub client_port: Option<(u16, u16)>,
-    /// From and to which minute of the day (UTC); a range may pass midnight.
+    /// From and to which minute of the day, local time; a range may pass midnight.
     pub hours: Option<Hours>,
     /// The traffic class or type of service byte.
     pub tos: Option<u8>,

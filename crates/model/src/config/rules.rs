@@ -62,7 +62,7 @@ pub enum Condition {
     Sni(Vec<HostPattern>),
     /// The type of service byte of the client's first packet.
     Tos(u8),
-    /// Hours and days (bit 0: Monday) in UTC; the day is the one on which the hours begin.
+    /// Hours and days (bit 0: Monday) of local time; the day is the one on which the hours begin.
     Time(Option<Hours>, u8),
     /// At most so many a second.
     Rate(u32),

@@ -1,6 +1,9 @@
 //! Texts with places that are filled from a request: where a redirect leads, what a path becomes.
 //!
-//! What is put in comes from a head that was found to be good, so that nothing in it can end a line.
+//! What is put in comes from a head that was found to be good, so that nothing in it can end a line. For Location it is
+//! also seen to that it chooses no host.
+
+use crate::path::push_encoded;
 
 /// The longest template.
 const LONGEST: usize = 2_048;
@@ -74,20 +77,94 @@ impl Template {
         Some(Template(pieces))
     }
 
-    /// Appends it with its places filled, at most `FILLED` bytes.
+    /// Appends it with its places filled, at most `FILLED` bytes. A slash before a place and one at the beginning of
+    /// what is put in are one.
     pub fn fill(&self, with: &Filling<'_>, into: &mut Vec<u8>) {
-        let end = into.len() + FILLED;
+        let begin = into.len();
         for piece in &self.0 {
-            into.extend_from_slice(match piece {
-                Piece::Text(text) => text.as_bytes(),
-                Piece::Host => with.host,
-                Piece::Path => with.path,
-                Piece::Query => with.query,
-                Piece::Rest => with.rest,
-                Piece::Group(group) => with.groups.get(*group).copied().unwrap_or_default(),
-            });
+            let mut value = piece.value(with);
+            if !matches!(piece, Piece::Text(_)) && into.len() > begin && into.ends_with(b"/") {
+                value = without_slashes(value);
+            }
+            into.extend_from_slice(value);
+        }
+        into.truncate(begin + FILLED);
+    }
+
+    /// Appends it as the value of Location, at most `FILLED` bytes. What a client sent chooses no other host: it begins
+    /// none, and does not go on with one that the template names. Characters that a URL may not have are encoded.
+    pub fn location(&self, with: &Filling<'_>, into: &mut Vec<u8>) {
+        let mut filled = Vec::new();
+        for (at, piece) in self.0.iter().enumerate() {
+            let value = piece.value(with);
+            match piece {
+                Piece::Text(_) | Piece::Host | Piece::Query => filled.extend_from_slice(value),
+                Piece::Rest if value.is_empty() && self.path_ends_behind(at) => {
+                    drop_last_slash(&mut filled);
+                }
+                Piece::Path if filled.ends_with(b"//") && in_host(&filled) => {
+                    filled.extend_from_slice(with.host);
+                    filled.extend_from_slice(value);
+                }
+                Piece::Path | Piece::Rest | Piece::Group(_) => self.put(at, value, &mut filled),
+            }
+        }
+        let first = self.0.first();
+        if !matches!(first, Some(Piece::Text(text)) if text.starts_with("//")) {
+            while filled.starts_with(b"//") {
+                filled.remove(0);
+            }
+        }
+        // A value at the beginning is a path, whatever it looks like.
+        let begins = matches!(first, Some(Piece::Host | Piece::Rest | Piece::Group(_)));
+        if begins && !filled.starts_with(b"/") {
+            filled.insert(0, b'/');
+        }
+        let end = into.len() + FILLED;
+        for byte in filled {
+            match byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte) {
+                true => into.push(byte),
+                false => push_encoded(into, byte),
+            }
         }
         into.truncate(end);
+    }
+
+    /// Puts a part of the path in, for the piece at a position.
+    fn put(&self, at: usize, value: &[u8], filled: &mut Vec<u8>) {
+        let value = if filled.ends_with(b"/") { without_slashes(value) } else { value };
+        let ends_host = !self.goes_on_with_host(at);
+        if !in_host(filled) || value.is_empty() || value.starts_with(b"/") {
+            filled.extend_from_slice(value);
+        } else if ends_host && filled.last().is_some_and(u8::is_ascii_alphanumeric) {
+            // The host was whole: `.evil.example` and `@evil.example` would make another one of it.
+            filled.push(b'/');
+            filled.extend_from_slice(value);
+        } else if ends_host && filled.ends_with(b"//") {
+            // The whole host is a place: the rule's own choice.
+            filled.extend_from_slice(value);
+        } else {
+            for &byte in value {
+                match byte {
+                    b'@' | b':' => push_encoded(filled, byte),
+                    _ => filled.push(byte),
+                }
+            }
+        }
+    }
+
+    /// Whether the path ends behind the piece at a position, or goes on with a slash.
+    fn path_ends_behind(&self, at: usize) -> bool {
+        match self.0.get(at + 1) {
+            None | Some(Piece::Query) => true,
+            Some(Piece::Text(text)) => text.starts_with(['/', '?', '#']),
+            Some(_) => false,
+        }
+    }
+
+    /// Whether the template goes on with a host behind the piece at a position.
+    fn goes_on_with_host(&self, at: usize) -> bool {
+        matches!(self.0.get(at + 1), Some(Piece::Text(text)) if !text.starts_with(['/', '?', '#']))
     }
 
     /// Whether it needs the query.
@@ -101,9 +178,111 @@ impl Template {
     }
 }
 
+impl Piece {
+    fn value<'v>(&'v self, with: &Filling<'v>) -> &'v [u8] {
+        match self {
+            Piece::Text(text) => text.as_bytes(),
+            Piece::Host => with.host,
+            Piece::Path => with.path,
+            Piece::Query => with.query,
+            Piece::Rest => with.rest,
+            Piece::Group(group) => with.groups.get(*group).copied().unwrap_or_default(),
+        }
+    }
+}
+
+fn without_slashes(value: &[u8]) -> &[u8] {
+    let begin = value.iter().position(|b| *b != b'/').unwrap_or(value.len());
+    &value[begin..]
+}
+
+/// Where the host begins in a URL, or in what stands before its end.
+fn host_begin(filled: &[u8]) -> Option<usize> {
+    let at = filled.windows(2).position(|two| two == b"//")?;
+    let scheme = &filled[..at];
+    (scheme.is_empty() || scheme.ends_with(b":")).then_some(at + 2)
+}
+
+/// Whether what comes next belongs to a host.
+fn in_host(filled: &[u8]) -> bool {
+    let ends = |b: &u8| matches!(b, b'/' | b'?' | b'#');
+    host_begin(filled).is_some_and(|begin| !filled[begin..].iter().any(ends))
+}
+
+/// The slash before nothing goes, unless it is the whole path.
+fn drop_last_slash(filled: &mut Vec<u8>) {
+    let root = host_begin(filled).unwrap_or(0);
+    let path = &filled[root.min(filled.len())..];
+    let slashes = path.iter().filter(|b| **b == b'/').count();
+    if filled.ends_with(b"/") && slashes > 1 {
+        filled.pop();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_client_chooses_no_host_of_a_redirect() {
+        let location = |to: &str, value: &str| {
+            let path = format!("/{value}");
+            let with = Filling {
+                host: b"shop.example:80",
+                path: path.as_bytes(),
+                query: b"?q=\"",
+                rest: value.as_bytes(),
+                groups: [value.as_bytes(); 9],
+            };
+            let mut out = b"Location: ".to_vec();
+            Template::parse(to).unwrap().location(&with, &mut out);
+            String::from_utf8(out).unwrap().split_off(10)
+        };
+        for (to, value, want) in [
+            ("/{rest}", "a/b", "/a/b"),
+            ("/{rest}", "/evil.example/x", "/evil.example/x"),
+            ("/{rest}", "///evil.example", "/evil.example"),
+            ("/{rest}", "\\evil.example", "/%5Cevil.example"),
+            ("/{rest}", "%5Cevil.example", "/%5Cevil.example"),
+            ("/{1}", "/\\evil.example", "/%5Cevil.example"),
+            ("{rest}", "//evil.example", "/evil.example"),
+            ("{rest}", "https://evil.example", "/https://evil.example"),
+            ("{1}", "javascript:alert(1)", "/javascript:alert(1)"),
+            ("{path}", "/evil.example", "/evil.example"),
+            ("{path}", "\\evil.example", "/%5Cevil.example"),
+            ("{path}{query}", "a", "/a?q=%22"),
+            ("{host}{path}", "a", "/shop.example:80/a"),
+            ("/new{rest}", "/x", "/new/x"),
+            ("/new/{rest}", "", "/new"),
+            ("/new/{rest}{query}", "", "/new?q=%22"),
+            ("/new/{rest}/end", "", "/new/end"),
+            ("/{rest}/end", "", "/end"),
+            ("https://{path}", "/evil.example", "https://shop.example:80//evil.example"),
+            ("/{rest}", "", "/"),
+            ("https://h.example/{rest}", "", "https://h.example/"),
+            ("https://h.example/new/{rest}?x=1", "", "https://h.example/new?x=1"),
+            ("https://{host}{path}", "a//b", "https://shop.example:80/a//b"),
+            ("https://{host}/{path}", "a", "https://shop.example:80/a"),
+            ("https://h.example{rest}", ".evil.example", "https://h.example/.evil.example"),
+            ("https://h.example{1}", "@evil.example/", "https://h.example/@evil.example/"),
+            ("https://h.example:8443{rest}", "1", "https://h.example:8443/1"),
+            ("https://h.example{rest}", "/x", "https://h.example/x"),
+            ("https://h.example{rest}", "", "https://h.example"),
+            ("https://h{1}.example/x", "7", "https://h7.example/x"),
+            ("https://h.{1}/x", "example", "https://h.example/x"),
+            (
+                "https://{1}.h.example/x",
+                "a@evil.example:1",
+                "https://a%40evil.example%3A1.h.example/x",
+            ),
+            ("https://{1}.h.example/x", "evil.example\\", "https://evil.example%5C.h.example/x"),
+            ("//h.example/{rest}", "a", "//h.example/a"),
+            ("/x?back=/{path}", "/evil.example", "/x?back=/evil.example"),
+            ("/{rest}", "a\"<>^`{|} \u{e9}\u{1}", "/a%22%3C%3E%5E%60%7B%7C%7D%20%C3%A9%01"),
+        ] {
+            assert_eq!(location(to, value), want, "{to} {value}");
+        }
+    }
 
     #[test]
     fn places_are_filled() {

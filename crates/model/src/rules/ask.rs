@@ -16,7 +16,7 @@ pub struct View<'a> {
     pub tos: Option<u8>,
     /// The request; `None` for a connection whose bytes are not looked at.
     pub head: Option<&'a Head<'a>>,
-    /// Now, seconds since 1970.
+    /// Now, seconds since 1970 of local time.
     pub unix_seconds: i64,
 }
 
@@ -60,4 +60,7 @@ pub enum Found {
     Rule(usize),
     /// This one, whose pool has no server, and which wants 503 then.
     NoServer(usize),
+    /// None: the path can be read in several ways, and this rule fits only some of them; `None`: in more ways than are
+    /// looked at.
+    Ambiguous(Option<usize>),
 }

@@ -3,17 +3,17 @@
 //! Every check is a pure question but for `rate`, which takes one of what is left; the configuration sees to it that
 //! nothing is asked behind it.
 
-use regex::bytes::{Regex, RegexBuilder, RegexSet};
+use regex::bytes::{Regex, RegexSet};
 
 use super::ask::{Facts, View};
+use super::glob::{expressions, literal, path_glob, value_glob};
+use super::those::Those;
 use crate::calendar::{DAY, weekday};
 use crate::config::{
-    Condition, Counted, HostPattern, Hours, Match, PathPattern, Pattern, PoolState, Prefix, Range,
+    Condition, Counted, HostPattern, Hours, Match, PathCase, PathPattern, PoolState, Prefix, Range,
 };
 use crate::head::Head;
-
-/// Bytes that a compiled glob may have.
-const GLOB_BYTES: usize = 256 * 1_024;
+use crate::path::as_compared;
 
 /// A condition.
 #[derive(Debug)]
@@ -50,6 +50,18 @@ pub enum Check {
     Never,
 }
 
+/// What a condition is held against, but for the path.
+pub struct Asked<'a> {
+    /// The rule that asks, by its position.
+    pub rule: usize,
+    /// Its pool.
+    pub pool: usize,
+    /// The request or connection.
+    pub view: &'a View<'a>,
+    /// The state.
+    pub facts: &'a dyn Facts,
+}
+
 /// A question about state.
 #[derive(Clone, Debug)]
 pub enum StateCheck {
@@ -82,9 +94,9 @@ pub enum Kind {
 #[derive(Debug)]
 pub enum PathCheck {
     /// Exactly this.
-    Exact(Box<[u8]>),
+    Exact(Box<[u8]>, PathCase),
     /// What begins so.
-    Prefix(Box<[u8]>),
+    Prefix(Box<[u8]>, PathCase),
     /// A glob.
     Glob(Regex),
 }
@@ -105,19 +117,26 @@ enum Text {
 
 impl Check {
     /// Compiles a condition. `pool` gives names of pools their positions.
-    pub fn new(condition: &Condition, pool: &mut dyn FnMut(&str) -> usize) -> Check {
+    pub fn new(
+        condition: &Condition,
+        case: PathCase,
+        pool: &mut dyn FnMut(&str) -> usize,
+    ) -> Check {
         let mut several = |list: &[Condition]| -> Box<[Check]> {
-            list.iter().map(|one| Check::new(one, &mut *pool)).collect()
+            list.iter().map(|one| Check::new(one, case, &mut *pool)).collect()
         };
         match condition {
             Condition::All(all) => Check::All(several(all)),
             Condition::Any(any) => Check::Any(several(any)),
-            Condition::Not(not) => Check::Not(Box::new(Check::new(not, pool))),
+            Condition::Not(not) => Check::Not(Box::new(Check::new(not, case, pool))),
             Condition::Host(hosts) => Check::Host(hosts.clone()),
             Condition::Path(paths) => {
-                Check::Path(paths.iter().filter_map(PathCheck::new).collect())
+                Check::Path(paths.iter().filter_map(|one| PathCheck::new(one, case)).collect())
             }
-            Condition::PathRegex(patterns) => expressions(patterns),
+            Condition::PathRegex(patterns) => match expressions(patterns, case) {
+                Some((set, each)) => Check::Regex(set, each),
+                None => Check::Never,
+            },
             Condition::Method(methods) => Check::Method(methods.clone()),
             Condition::Header(fields) => named(Kind::Field, fields),
             Condition::Cookie(cookies) => named(Kind::Cookie, cookies),
@@ -139,18 +158,19 @@ impl Check {
         }
     }
 
-    /// Whether it holds. `rule` and `pool` are those of the rule that asks.
-    pub fn holds(&self, rule: usize, pool: usize, view: &View<'_>, facts: &dyn Facts) -> bool {
+    /// Whether it holds for a path in one of its readings.
+    pub fn holds(&self, asked: &Asked<'_>, path: &[u8]) -> bool {
+        let view = asked.view;
         let of_head = |ask: &dyn Fn(&Head<'_>) -> bool| view.head.is_some_and(ask);
         match self {
-            Check::All(all) => all.iter().all(|one| one.holds(rule, pool, view, facts)),
-            Check::Any(any) => any.iter().any(|one| one.holds(rule, pool, view, facts)),
-            Check::Not(not) => !not.holds(rule, pool, view, facts),
+            Check::All(all) => all.iter().all(|one| one.holds(asked, path)),
+            Check::Any(any) => any.iter().any(|one| one.holds(asked, path)),
+            Check::Not(not) => !not.holds(asked, path),
             Check::Host(hosts) => {
                 of_head(&|head| hosts.iter().any(|one| is_host(one, head.host())))
             }
-            Check::Path(paths) => of_head(&|head| paths.iter().any(|one| one.holds(head.path()))),
-            Check::Regex(set, _) => of_head(&|head| set.is_match(head.path())),
+            Check::Path(paths) => of_head(&|_| paths.iter().any(|one| one.holds(path))),
+            Check::Regex(set, _) => of_head(&|_| set.is_match(path)),
             Check::Method(methods) => {
                 of_head(&|head| methods.iter().any(|one| one.as_bytes() == head.method()))
             }
@@ -167,9 +187,54 @@ impl Check {
             }
             Check::Tos(tos) => view.tos == Some(*tos),
             Check::Time(hours, days) => is_time(*hours, *days, view.unix_seconds),
-            Check::State(state) => state.holds(rule, pool, facts),
+            Check::State(state) => state.holds(asked.rule, asked.pool, asked.facts),
             Check::Never => false,
         }
+    }
+
+    /// For which readings of a path it holds. What does not look at the path is asked once, so that all readings meet
+    /// the same state, and one request takes one of a `rate`.
+    pub fn holds_for(&self, asked: &Asked<'_>, paths: &[Vec<u8>]) -> Those {
+        match self {
+            Check::All(all) => {
+                let mut those = Those::all(paths.len());
+                for one in all {
+                    if those.none() {
+                        break;
+                    }
+                    those = those.and(one.holds_for(asked, paths));
+                }
+                those
+            }
+            Check::Any(any) => {
+                let mut those = Those::default();
+                for one in any {
+                    those = those.or(one.holds_for(asked, paths));
+                    if those.every(paths.len()) {
+                        break;
+                    }
+                }
+                those
+            }
+            Check::Not(not) => Those::all(paths.len()).without(not.holds_for(asked, paths)),
+            Check::Path(_) | Check::Regex(..) => {
+                let each = paths.iter().map(|path| self.holds(asked, path));
+                each.enumerate().fold(Those::default(), |those, (at, holds)| those.with(at, holds))
+            }
+            other if other.holds(asked, b"") => Those::all(paths.len()),
+            _ => Those::default(),
+        }
+    }
+
+    /// Whether a path is one of those that it asks for, whatever else it asks for.
+    pub fn takes_path(&self, path: &[u8]) -> bool {
+        let mut takes = true;
+        self.each(&mut |check| match check {
+            Check::Path(paths) => takes &= paths.iter().any(|one| one.holds(path)),
+            Check::Regex(set, _) => takes &= set.is_match(path),
+            _ => {}
+        });
+        takes
     }
 
     /// What the last `*` of the rule's path stood for, and the groups of its expression.
@@ -178,8 +243,8 @@ impl Check {
         self.each(&mut |check| match check {
             Check::Path(paths) => {
                 let prefix = paths.iter().find_map(|one| match one {
-                    PathCheck::Prefix(prefix) => path.strip_prefix(&**prefix),
-                    PathCheck::Exact(_) | PathCheck::Glob(_) => None,
+                    PathCheck::Prefix(prefix, _) if one.holds(path) => path.get(prefix.len()..),
+                    _ => None,
                 });
                 rest = prefix.unwrap_or(rest);
             }
@@ -232,18 +297,25 @@ impl StateCheck {
 }
 
 impl PathCheck {
-    fn new(pattern: &PathPattern) -> Option<PathCheck> {
+    fn new(pattern: &PathPattern, case: PathCase) -> Option<PathCheck> {
+        let compared = |path: &str| -> Box<[u8]> { as_compared(path.as_bytes()).into() };
         Some(match pattern {
-            PathPattern::Exact(path) => PathCheck::Exact(path.as_bytes().into()),
-            PathPattern::Prefix(path) => PathCheck::Prefix(path.as_bytes().into()),
-            PathPattern::Glob(glob) => PathCheck::Glob(globbed(glob, "[^/]*")?),
+            PathPattern::Exact(path) => PathCheck::Exact(compared(path), case),
+            PathPattern::Prefix(path) => PathCheck::Prefix(compared(path), case),
+            PathPattern::Glob(glob) => PathCheck::Glob(path_glob(glob, case)?),
         })
     }
 
     fn holds(&self, path: &[u8]) -> bool {
+        let same = |one: &[u8], other: &[u8], case| match case {
+            PathCase::Exact => one == other,
+            PathCase::Ignore => one.eq_ignore_ascii_case(other),
+        };
         match self {
-            PathCheck::Exact(exact) => **exact == *path,
-            PathCheck::Prefix(prefix) => path.starts_with(prefix),
+            PathCheck::Exact(exact, case) => same(exact, path, *case),
+            PathCheck::Prefix(prefix, case) => {
+                path.get(..prefix.len()).is_some_and(|begin| same(prefix, begin, *case))
+            }
             PathCheck::Glob(glob) => glob.is_match(path),
         }
     }
@@ -253,8 +325,10 @@ impl Named {
     fn new(written: &Match) -> Option<Named> {
         let value = match &written.value {
             None => Text::Any,
-            Some(value) if value.contains(['*', '?']) => Text::Glob(globbed(value, ".*")?),
-            Some(value) => Text::Exact(value.as_bytes().into()),
+            Some(value) => match literal(value) {
+                Some(literal) => Text::Exact(literal.as_bytes().into()),
+                None => Text::Glob(value_glob(value)?),
+            },
         };
         Some(Named { name: written.name.as_bytes().into(), value })
     }
@@ -268,51 +342,13 @@ impl Named {
         match kind {
             Kind::Field => head.field(&self.name).any(fits),
             Kind::Cookie => head.cookie(&self.name).any(fits),
-            Kind::Parameter => head.parameter(&self.name).any(fits),
+            Kind::Parameter => head.any_parameter(&self.name, fits),
         }
     }
 }
 
 fn named(kind: Kind, written: &[Match]) -> Check {
     Check::Value(kind, written.iter().filter_map(Named::new).collect())
-}
-
-fn expressions(patterns: &[Pattern]) -> Check {
-    let whole: Vec<String> = patterns.iter().map(|one| format!("^(?:{})$", one.text())).collect();
-    let set =
-        regex::bytes::RegexSetBuilder::new(&whole).size_limit(GLOB_BYTES * whole.len()).build();
-    let each: Vec<Regex> = whole.iter().filter_map(|one| compiled(one)).collect();
-    match set {
-        Ok(set) => Check::Regex(set, each),
-        Err(_) => Check::Never,
-    }
-}
-
-/// A glob as an expression for the whole text: `**` stands for anything, `*` for what `one_star` says.
-fn globbed(glob: &str, one_star: &str) -> Option<Regex> {
-    let mut text = String::from("(?s-u)^");
-    let mut rest = glob;
-    while let Some(first) = rest.chars().next() {
-        rest = if let Some(after) = rest.strip_prefix("**") {
-            text.push_str(".*");
-            after
-        } else if let Some(after) = rest.strip_prefix('*') {
-            text.push_str(one_star);
-            after
-        } else {
-            match first {
-                '?' => text.push_str("[^/]"),
-                other => text.push_str(&regex::escape(other.encode_utf8(&mut [0; 4]))),
-            }
-            &rest[first.len_utf8()..]
-        };
-    }
-    text.push('$');
-    compiled(&text)
-}
-
-fn compiled(text: &str) -> Option<Regex> {
-    RegexBuilder::new(text).size_limit(GLOB_BYTES).build().ok()
 }
 
 /// Whether a host, lower case, fits.

@@ -6,6 +6,7 @@
 use crate::config::Rewrite;
 use crate::config::template::{Filling, Template};
 use crate::head::Head;
+use crate::path;
 
 /// Changes of a request.
 #[derive(Debug)]
@@ -52,19 +53,31 @@ impl Edits {
         }
     }
 
-    /// Writes `message`, which begins with that head, once more. `rest` and `groups` are the parts of its path that the
-    /// rule found. Returns where the target lies then.
+    /// Writes `message`, which begins with that head, once more. `base` is the spelling of its path that the rule fits,
+    /// `rest` and `groups` are the parts that the rule found in it. Returns where the target lies then; `None`: a server
+    /// could take the new path for one elsewhere.
     pub fn apply(
         &self,
         message: &[u8],
         head: &Head<'_>,
+        base: &[u8],
         (rest, groups): (&[u8], [&[u8]; 9]),
         out: &mut Vec<u8>,
-    ) -> (usize, usize) {
+    ) -> Option<(usize, usize)> {
         out.extend_from_slice(head.method());
         out.push(b' ');
         let begin = out.len();
-        self.target(head, rest, groups, out);
+        if self.path.is_none() && self.strip.is_none() && self.prefix.is_none() {
+            out.extend_from_slice(head.target());
+        } else {
+            let with =
+                Filling { host: head.authority(), path: base, query: head.query(), rest, groups };
+            self.target(&with, out);
+            let path = out[begin..].split(|b| *b == b'?').next().unwrap_or_default();
+            if path::leaves(path) {
+                return None;
+            }
+        }
         let target = (begin, out.len());
         out.extend_from_slice(b" HTTP/1.1\r\n");
         let mut at = after_line(message, 0);
@@ -80,41 +93,34 @@ impl Edits {
         }
         out.extend_from_slice(&self.lines);
         out.extend_from_slice(message.get(at..).unwrap_or_default());
-        target
+        Some(target)
     }
 
-    fn target(&self, head: &Head<'_>, rest: &[u8], groups: [&[u8]; 9], out: &mut Vec<u8>) {
-        let raw = head.target();
-        let whole = head.query();
-        if self.path.is_none() && self.strip.is_none() && self.prefix.is_none() {
-            out.extend_from_slice(raw);
-            return;
-        }
-        let path = match head.path_differs() {
-            true => head.path(),
-            false => raw.get(..raw.len() - whole.len()).unwrap_or_default(),
-        };
+    fn target(&self, with: &Filling<'_>, out: &mut Vec<u8>) {
         if let Some(template) = &self.path {
-            let with = Filling { host: head.authority(), path, query: whole, rest, groups };
             let begin = out.len();
-            template.fill(&with, out);
+            template.fill(with, out);
             if out.get(begin) != Some(&b'/') {
                 out.insert(begin, b'/');
             }
             if !template.has_query() {
-                out.extend_from_slice(whole);
+                out.extend_from_slice(with.query);
             }
             return;
         }
-        let path =
-            self.strip.as_ref().and_then(|strip| path.strip_prefix(&**strip)).unwrap_or(path);
+        let stripped = self.strip.as_ref().and_then(|strip| with.path.strip_prefix(&**strip));
+        let mut path = stripped.unwrap_or(with.path);
         let prefix = self.prefix.as_deref().unwrap_or_default();
         out.extend_from_slice(prefix.strip_suffix(b"/").unwrap_or(prefix));
+        // Two slashes at the beginning would be a host to some.
+        while path.starts_with(b"//") {
+            path = &path[1..];
+        }
         if !path.starts_with(b"/") {
             out.push(b'/');
         }
         out.extend_from_slice(path);
-        out.extend_from_slice(whole);
+        out.extend_from_slice(with.query);
     }
 }
 
@@ -171,7 +177,9 @@ mod tests {
     fn applied(rewrite: &Rewrite) -> String {
         let head = Head::new(MESSAGE, 4, (5, 18));
         let mut out = Vec::new();
-        let target = Edits::new(rewrite).apply(MESSAGE, &head, (b"x", [b"g"; 9]), &mut out);
+        let parts = (&b"x"[..], [&b"g"[..]; 9]);
+        let target =
+            Edits::new(rewrite).apply(MESSAGE, &head, head.raw_path(), parts, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text[target.1..].starts_with(" HTTP/1.1\r\n"), "{text}");
         text
@@ -191,6 +199,40 @@ mod tests {
         assert_eq!(path(both), "/in/v1/x?q=1");
         assert_eq!(path(Rewrite { path: text("/{1}/{rest}"), ..none() }), "/g/x?q=1");
         assert_eq!(path(Rewrite { path: text("{rest}{query}"), ..none() }), "/x?q=1");
+    }
+
+    #[test]
+    fn a_new_path_that_leads_elsewhere_is_not_written() {
+        let new = |path: &str, rewrite: &Rewrite, rest: &str| {
+            let message = format!("GET {path}?q HTTP/1.1\r\n\r\n");
+            let head = Head::new(message.as_bytes(), 3, (4, 6 + path.len()));
+            let (mut out, rest) = (Vec::new(), rest.as_bytes());
+            let parts = (rest, [rest; 9]);
+            let edits = Edits::new(rewrite);
+            edits.apply(message.as_bytes(), &head, path.as_bytes(), parts, &mut out)?;
+            Some(String::from_utf8(out).unwrap().split(' ').nth(1).unwrap().to_owned())
+        };
+        let path = |path: &str| Rewrite { path: Some(path.into()), ..Rewrite::default() };
+        let strip = |path: &str| Rewrite { strip: Some(path.into()), ..Rewrite::default() };
+        let text = |text: &str| Some(text.to_owned());
+        for (from, rewrite, rest, want) in [
+            ("/u-x", path("/users/{rest}"), "x", text("/users/x?q")),
+            ("/u-..", path("/users/{rest}"), "..", None),
+            ("/u-../admin", path("/users/{1}"), "../admin", None),
+            ("/u-..%2fadmin", path("/users/{1}"), "..%2fadmin", None),
+            ("/u-%2e%2e/admin", path("/users/{1}"), "%2e%2e/admin", None),
+            ("/u-a%2Fb", path("/users/{1}"), "a%2Fb", text("/users/a%2Fb?q")),
+            ("/u-a;v=1", path("/users/{1}"), "a;v=1", text("/users/a;v=1?q")),
+            ("/u-/x", path("/{rest}"), "/x", text("/x?q")),
+            ("/u-\\h/x", path("/{rest}"), "\\h/x", None),
+            ("/api/v1", strip("/api"), "", text("/v1?q")),
+            ("/api//h/v1", strip("/api"), "", text("/h/v1?q")),
+            ("/api/\\h/v1", strip("/api"), "", None),
+            ("/api../v1", strip("/api"), "", None),
+            ("/api/a%252e%252e/..;/b", strip("/api"), "", None),
+        ] {
+            assert_eq!(new(from, &rewrite, rest), want, "{from} {rewrite:?}");
+        }
     }
 
     #[test]
@@ -219,7 +261,7 @@ mod tests {
         };
         let mut out = Vec::new();
         let head = Head::new(message, 3, (4, 5));
-        Edits::new(&rewrite).apply(message, &head, (b"", [b""; 9]), &mut out);
+        Edits::new(&rewrite).apply(message, &head, b"/", (b"", [b""; 9]), &mut out).unwrap();
         assert_eq!(out, b"GET / HTTP/1.1\r\nX-Remote-User: anonymous\r\n\r\n");
     }
 }

@@ -7,7 +7,8 @@
 
 use std::collections::HashMap;
 
-use crate::config::{Condition, HostPattern, PathPattern};
+use crate::config::{Condition, HostPattern, PathCase, PathPattern};
+use crate::path::as_compared;
 
 /// Places under which one rule may lie; with more it lies under "any".
 const PLACES: usize = 256;
@@ -21,26 +22,35 @@ pub struct Keys {
     /// `None`: any.
     names: Option<Vec<HostPattern>>,
     /// `None`: any.
-    paths: Option<Vec<PathPattern>>,
+    paths: Option<Vec<PathKey>>,
+}
+
+/// A path, or what it begins with, in the form in which paths are looked up.
+#[derive(Clone, Debug)]
+enum PathKey {
+    Exact(Box<[u8]>),
+    Begins(Box<[u8]>),
 }
 
 impl Keys {
     /// Of a condition.
-    pub fn of(condition: &Condition) -> Keys {
+    pub fn of(condition: &Condition, case: PathCase) -> Keys {
         let mut keys = Keys::default();
-        keys.gather(condition);
+        keys.gather(condition, case);
         let count = |list: Option<usize>| list.unwrap_or(1);
         let places =
             count(keys.names.as_ref().map(Vec::len)) * count(keys.paths.as_ref().map(Vec::len));
         if places > PLACES { Keys::default() } else { keys }
     }
 
-    fn gather(&mut self, condition: &Condition) {
+    fn gather(&mut self, condition: &Condition, case: PathCase) {
         match condition {
-            Condition::All(all) => all.iter().for_each(|one| self.gather(one)),
+            Condition::All(all) => all.iter().for_each(|one| self.gather(one, case)),
             // Of a request, a rule that also asks for `sni` is checked in full.
             Condition::Host(names) => self.names = Some(names.clone()),
-            Condition::Path(paths) => self.paths = Some(paths.clone()),
+            Condition::Path(paths) => {
+                self.paths = Some(paths.iter().map(|path| PathKey::of(path, case)).collect());
+            }
             _ => {}
         }
     }
@@ -60,6 +70,24 @@ impl Keys {
         }
         keys
     }
+}
+
+impl PathKey {
+    fn of(pattern: &PathPattern, case: PathCase) -> PathKey {
+        let text = looked_up(as_compared(pattern.literal().as_bytes()), case).into();
+        match pattern {
+            PathPattern::Exact(_) => PathKey::Exact(text),
+            PathPattern::Prefix(_) | PathPattern::Glob(_) => PathKey::Begins(text),
+        }
+    }
+}
+
+/// A path in the form in which it is looked up.
+pub fn looked_up(mut path: Vec<u8>, case: PathCase) -> Vec<u8> {
+    if case == PathCase::Ignore {
+        path.make_ascii_lowercase();
+    }
+    path
 }
 
 /// Rules by name and path.
@@ -137,15 +165,14 @@ impl Index {
 }
 
 impl Paths {
-    fn add(&mut self, rule: u32, paths: Option<&[PathPattern]>) {
+    fn add(&mut self, rule: u32, paths: Option<&[PathKey]>) {
         let Some(paths) = paths else { return push(&mut self.any, rule) };
         for path in paths {
-            let literal: Box<[u8]> = path.literal().as_bytes().into();
-            match path {
-                PathPattern::Exact(_) => push(self.exact.entry(literal).or_default(), rule),
-                _ if literal.is_empty() => push(&mut self.any, rule),
-                PathPattern::Prefix(_) | PathPattern::Glob(_) => {
-                    self.prefixes.push(Prefix { text: literal, rules: vec![rule], parent: None });
+            match path.clone() {
+                PathKey::Exact(text) => push(self.exact.entry(text).or_default(), rule),
+                PathKey::Begins(text) if text.is_empty() => push(&mut self.any, rule),
+                PathKey::Begins(text) => {
+                    self.prefixes.push(Prefix { text, rules: vec![rule], parent: None });
                 }
             }
         }

@@ -1,11 +1,17 @@
 //! The rules of one service, compiled. It finds and chooses; what follows from that is the plane's matter.
 
+use std::borrow::Cow;
+
 use super::ask::{Facts, Found, View};
-use super::check::Check;
+use super::check::{Asked, Check};
 use super::edit::{AnswerEdits, Edits};
-use super::index::{Index, Keys};
+use super::index::{Index, Keys, looked_up};
 use crate::config::template::Template;
-use crate::config::{Action, Condition, Forward, Rule, Service, WithoutServers};
+use crate::config::{
+    Action, Condition, Forward, PathCase, PathNormalization, Rule, Service, WithoutServers,
+};
+use crate::head::Head;
+use crate::path::{Readings, normal_form, readings};
 
 /// The rules of a service.
 #[derive(Debug)]
@@ -15,6 +21,12 @@ pub struct Table {
     index: Index,
     /// Some condition looks at the name that a TLS client asks for.
     wants_sni: bool,
+    /// Some condition looks at paths.
+    wants_path: bool,
+    /// Some condition looks at the time of day.
+    wants_time: bool,
+    normalization: PathNormalization,
+    case: PathCase,
 }
 
 /// One rule.
@@ -56,16 +68,30 @@ impl Table {
             return None;
         }
         let mut pools = vec![service.pool.clone()];
-        let key = if service.forward == Forward::Http { Keys::of } else { Keys::of_connection };
-        let keys: Vec<Keys> = service.rules.iter().map(|rule| key(&rule.when)).collect();
+        let case = service.path_case;
+        let key = |rule: &Rule| match service.forward {
+            Forward::Http => Keys::of(&rule.when, case),
+            _ => Keys::of_connection(&rule.when),
+        };
+        let keys: Vec<Keys> = service.rules.iter().map(key).collect();
         let rules: Vec<Compiled> = service
             .rules
             .iter()
             .enumerate()
-            .map(|(at, rule)| Compiled::new(at, rule, &mut pools))
+            .map(|(at, rule)| Compiled::new(at, rule, case, &mut pools))
             .collect();
-        let wants_sni = service.rules.iter().any(|rule| looks_at_sni(&rule.when));
-        Some(Table { rules, pools, index: Index::new(&keys), wants_sni })
+        Some(Table {
+            wants_sni: asks(service, &|one| matches!(one, Condition::Sni(_))),
+            wants_time: asks(service, &|one| matches!(one, Condition::Time(..))),
+            wants_path: asks(service, &|one| {
+                matches!(one, Condition::Path(_) | Condition::PathRegex(_))
+            }),
+            rules,
+            pools,
+            index: Index::new(&keys),
+            normalization: service.path_normalization,
+            case,
+        })
     }
 
     /// Names of the pools that rules speak of; the first one is the service's.
@@ -83,42 +109,125 @@ impl Table {
         self.wants_sni
     }
 
+    /// Whether a condition looks at the time of day.
+    pub fn wants_time(&self) -> bool {
+        self.wants_time
+    }
+
+    /// Whether letter case counts in paths.
+    pub fn case(&self) -> PathCase {
+        self.case
+    }
+
+    /// What servers may take a request's path for, as far as rules are asked for it.
+    pub fn readings(&self, head: &Head<'_>) -> Readings {
+        let judged = self.wants_path && self.normalization != PathNormalization::Raw;
+        if !judged || head.path_is_plain() {
+            return Readings::One;
+        }
+        readings(head.raw_path())
+    }
+
+    /// The path that rules compare where there is one reading.
+    fn path<'v>(&self, view: &View<'v>) -> Cow<'v, [u8]> {
+        let Some(head) = view.head else { return Cow::Borrowed(b"") };
+        let path = match self.normalization {
+            PathNormalization::Raw => head.raw_path(),
+            _ => head.path(),
+        };
+        match self.case {
+            PathCase::Exact => Cow::Borrowed(path),
+            PathCase::Ignore => Cow::Owned(looked_up(path.to_vec(), PathCase::Ignore)),
+        }
+    }
+
+    fn name<'v>(view: &View<'v>) -> &'v [u8] {
+        match view.head {
+            Some(head) => head.host(),
+            None => view.sni.unwrap_or_default().as_bytes(),
+        }
+    }
+
     /// The first rule that fits.
     pub fn find(&self, view: &View<'_>, facts: &dyn Facts) -> Found {
-        let (name, path) = match view.head {
-            Some(head) => (head.host(), head.path()),
-            None => (view.sni.unwrap_or_default().as_bytes(), &b""[..]),
-        };
-        let mut candidates = self.index.candidates(name, path);
-        candidates.find_map(|at| self.ask(at as usize, view, facts)).unwrap_or(Found::Nothing)
+        match view.head.map_or(Readings::One, |head| self.readings(head)) {
+            Readings::One => {
+                let path = self.path(view);
+                let mut candidates = self.index.candidates(Table::name(view), &path);
+                candidates
+                    .find_map(|at| self.ask(at as usize, &path, view, facts))
+                    .unwrap_or(Found::Nothing)
+            }
+            Readings::Several(paths) => self.find_among(paths, view, facts),
+            Readings::TooMany => Found::Ambiguous(None),
+        }
+    }
+
+    /// The first rule that fits a path which can be read in several ways.
+    #[cold]
+    fn find_among(&self, paths: Vec<Vec<u8>>, view: &View<'_>, facts: &dyn Facts) -> Found {
+        let paths: Vec<Vec<u8>> =
+            paths.into_iter().map(|path| looked_up(path, self.case)).collect();
+        let name = Table::name(view);
+        let mut all: Vec<u32> =
+            paths.iter().flat_map(|path| self.index.candidates(name, path)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all.into_iter()
+            .find_map(|at| self.ask_for_each(at as usize, &paths, view, facts))
+            .unwrap_or(Found::Nothing)
     }
 
     /// The same, rule after rule: what `find` must come to.
     pub fn scan(&self, view: &View<'_>, facts: &dyn Facts) -> Found {
-        (0..self.rules.len()).find_map(|at| self.ask(at, view, facts)).unwrap_or(Found::Nothing)
+        let mut all = 0..self.rules.len();
+        let found = match view.head.map_or(Readings::One, |head| self.readings(head)) {
+            Readings::One => {
+                let path = self.path(view);
+                all.find_map(|at| self.ask(at, &path, view, facts))
+            }
+            Readings::Several(paths) => {
+                let each = paths.into_iter().map(|path| looked_up(path, self.case));
+                let paths: Vec<Vec<u8>> = each.collect();
+                all.find_map(|at| self.ask_for_each(at, &paths, view, facts))
+            }
+            Readings::TooMany => Some(Found::Ambiguous(None)),
+        };
+        found.unwrap_or(Found::Nothing)
     }
 
-    fn ask(&self, at: usize, view: &View<'_>, facts: &dyn Facts) -> Option<Found> {
+    fn ask(&self, at: usize, path: &[u8], view: &View<'_>, facts: &dyn Facts) -> Option<Found> {
         let rule = self.rules.get(at)?;
-        if !rule.check.holds(at, rule.main_pool(), view, facts) {
+        let asked = Asked { rule: at, pool: rule.main_pool(), view, facts };
+        if !rule.check.holds(&asked, path) {
             return None;
         }
-        if rule.without == WithoutServers::Pool || rule.pools().any(|pool| facts.has_server(pool)) {
-            return Some(Found::Rule(at));
+        rule.taken(at, facts)
+    }
+
+    /// A `deny` fires if one reading fits, everything else only if all do.
+    fn ask_for_each(
+        &self,
+        at: usize,
+        paths: &[Vec<u8>],
+        view: &View<'_>,
+        facts: &dyn Facts,
+    ) -> Option<Found> {
+        let rule = self.rules.get(at)?;
+        let asked = Asked { rule: at, pool: rule.main_pool(), view, facts };
+        let those = rule.check.holds_for(&asked, paths);
+        if those.none() {
+            return None;
         }
-        match (rule.without, &rule.todo) {
-            (WithoutServers::Next, Todo::Pool(_) | Todo::Split(..)) => {
-                facts.passed_over(at);
-                None
-            }
-            (WithoutServers::Answer, Todo::Pool(_) | Todo::Split(..)) => Some(Found::NoServer(at)),
-            _ => Some(Found::Rule(at)),
+        if !those.every(paths.len()) && !matches!(rule.todo, Todo::Deny) {
+            return Some(Found::Ambiguous(Some(at)));
         }
+        rule.taken(at, facts)
     }
 }
 
 impl Compiled {
-    fn new(at: usize, rule: &Rule, pools: &mut Vec<String>) -> Compiled {
+    fn new(at: usize, rule: &Rule, case: PathCase, pools: &mut Vec<String>) -> Compiled {
         let mut pool = |name: &str| match pools.iter().position(|known| known == name) {
             Some(at) => at,
             None => {
@@ -143,7 +252,7 @@ impl Compiled {
             Action::Deny => Todo::Deny,
         };
         let mirror = rule.mirror.as_ref().map(|it| (pool(&it.pool), it.percent, it.at_once));
-        let check = Check::new(&rule.when, &mut pool);
+        let check = Check::new(&rule.when, case, &mut pool);
         Compiled {
             name: rule.name.clone().unwrap_or_else(|| format!("rule-{}", at + 1)),
             edits: rule.rewrite.as_ref().map(Edits::new),
@@ -198,17 +307,49 @@ impl Compiled {
         self.pools().next().unwrap_or(0)
     }
 
+    /// What becomes of what fits; `None`: the next rule is asked.
+    fn taken(&self, at: usize, facts: &dyn Facts) -> Option<Found> {
+        if self.without == WithoutServers::Pool || self.pools().any(|pool| facts.has_server(pool)) {
+            return Some(Found::Rule(at));
+        }
+        match (self.without, &self.todo) {
+            (WithoutServers::Next, Todo::Pool(_) | Todo::Split(..)) => {
+                facts.passed_over(at);
+                None
+            }
+            (WithoutServers::Answer, Todo::Pool(_) | Todo::Split(..)) => Some(Found::NoServer(at)),
+            _ => Some(Found::Rule(at)),
+        }
+    }
+
+    /// The spelling of a request's path from which what goes on is made: as it stands there, where the rule fits that,
+    /// else its normal form.
+    pub fn base<'h>(&self, head: &Head<'h>) -> Cow<'h, [u8]> {
+        let raw = head.raw_path();
+        if head.path_is_plain() || (!has_dots(raw) && self.check.takes_path(raw)) {
+            return Cow::Borrowed(raw);
+        }
+        Cow::Owned(normal_form(raw))
+    }
+
     /// What the last `*` of its path stood for, and the groups of its expression: what templates are filled with.
     pub fn parts<'p>(&self, path: &'p [u8]) -> (&'p [u8], [&'p [u8]; 9]) {
         self.check.parts(path)
     }
 }
 
-fn looks_at_sni(condition: &Condition) -> bool {
-    match condition {
-        Condition::All(all) | Condition::Any(all) => all.iter().any(looks_at_sni),
-        Condition::Not(not) => looks_at_sni(not),
-        Condition::Sni(_) => true,
-        _ => false,
+fn has_dots(path: &[u8]) -> bool {
+    path.split(|b| *b == b'/').any(|segment| segment == b"." || segment == b"..")
+}
+
+/// Whether some condition of a service's rules is of a kind.
+fn asks(service: &Service, kind: &dyn Fn(&Condition) -> bool) -> bool {
+    fn within(condition: &Condition, kind: &dyn Fn(&Condition) -> bool) -> bool {
+        match condition {
+            Condition::All(all) | Condition::Any(all) => all.iter().any(|one| within(one, kind)),
+            Condition::Not(not) => within(not, kind),
+            one => kind(one),
+        }
     }
+    service.rules.iter().any(|rule| within(&rule.when, kind))
 }

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display};
 
 use super::ask::{Facts, View};
-use super::check::Check;
-use crate::config::{Action, Condition, Counted, PoolState, Range, Rule};
+use super::check::{Asked, Check};
+use crate::config::{Action, Condition, Counted, PathCase, PoolState, Range, Rule};
 
 /// Why the conditions of the rule at a position do not hold, as a sentence part; `None`: they do. `pool` gives names
 /// their positions; `own` is the rule's pool.
@@ -12,12 +12,14 @@ pub fn why_not(
     rule: &Rule,
     at: usize,
     own: usize,
-    pool: &dyn Fn(&str) -> usize,
+    (case, pool): (PathCase, &dyn Fn(&str) -> usize),
     view: &View<'_>,
     facts: &dyn Facts,
 ) -> Option<String> {
+    let path = view.head.map(|head| head.path()).unwrap_or_default();
+    let asked = Asked { rule: at, pool: own, view, facts };
     let fails = |condition: &Condition| {
-        !Check::new(condition, &mut |name| pool(name)).holds(at, own, view, facts)
+        !Check::new(condition, case, &mut |name| pool(name)).holds(&asked, path)
     };
     let flat = match &rule.when {
         Condition::All(all) => all.as_slice(),

@@ -73,6 +73,7 @@ pub const fn of(cause: Cause) -> (Outcome, Option<TcpError>) {
     use Outcome::{Declined, Failed, Left};
     match cause {
         Cause::BadRequest
+        | Cause::AmbiguousPath
         | Cause::TlsHandshake
         | Cause::TlsUnknownName
         | Cause::ClientCertificate

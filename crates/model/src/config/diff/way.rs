@@ -1,4 +1,4 @@
-//! Keys of bundles, of Multipath TCP and of uplinks, as the difference names them. It compares nothing else.
+//! Keys of the packet plane, of bundles, of Multipath TCP and of uplinks, as the difference names them. It compares nothing else.
 
 use std::fmt;
 
@@ -6,8 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use super::super::link::Bundle;
 use super::super::mptcp::Mptcp;
+use super::super::packets::Packets;
 use super::super::uplink::{Uplink, Uplinks};
 
+keys! {
+    /// A key of `[packets]`.
+    PacketsKey of Packets besides ():
+    Interfaces = "interfaces" => interfaces,
+    Mode = "mode" => mode,
+    Flows = "flows" => flows,
+    Fragments = "fragments" => fragments,
+    Insight = "insight" => insight,
+    Pins = "pins" => pins,
+    Return = "return" => returns,
+}
 keys! {
     /// A key of a bundle of links.
     LinkKey of Bundle besides (name):

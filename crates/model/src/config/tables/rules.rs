@@ -4,7 +4,7 @@
 
 use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
 use super::super::value::Value;
-use super::{operate::DAYS, resilience};
+use super::{operate::DAYS, resilience, rewrite};
 
 /// Rules of one file.
 pub const RULES: usize = 20_000;
@@ -79,7 +79,7 @@ pub static RULE_TABLE: Table = Table {
         .http(),
         Key::new(
             "rewrite",
-            Kind::Table { table: &REWRITE_TABLE, short: Short::None, unset: None },
+            Kind::Table { table: &rewrite::TABLE, short: Short::None, unset: None },
             Fallback::Absent,
             "What is changed in the request and its answer.",
         )
@@ -134,7 +134,8 @@ static REDIRECT_TABLE: Table = Table {
             Kind::Text { form: Form::Template, unset: None },
             Fallback::Required,
             "Where to. `{host}`, `{path}`, `{query}` (with its `?`), `{rest}` (what the path's last `*` stood for) and `{1}` \
-             to `{9}` (groups of `path-regex`) are put in.",
+             to `{9}` (groups of `path-regex`) are put in, encoded where a URL needs it. An empty `{rest}` takes the slash \
+             before it along.",
         ),
         Key::new(
             "status",
@@ -186,55 +187,6 @@ static MIRROR_TABLE: Table = Table {
     ],
 };
 
-static REWRITE_TABLE: Table = Table {
-    what: "a rewrite",
-    choices: &[&["path"], &["strip", "prefix"]],
-    keys: &[
-        Key::new(
-            "path",
-            Kind::Text { form: Form::Template, unset: None },
-            Fallback::Absent,
-            "The new path; the query stays. As in `redirect.to`.",
-        ),
-        Key::new(
-            "strip",
-            Kind::Text { form: Form::RequestPath, unset: None },
-            Fallback::Absent,
-            "Taken off the beginning of the path.",
-        ),
-        Key::new(
-            "prefix",
-            Kind::Text { form: Form::RequestPath, unset: None },
-            Fallback::Absent,
-            "Put before the path.",
-        ),
-        Key::new(
-            "host",
-            Kind::Text { form: Form::Host, unset: None },
-            Fallback::Absent,
-            "The Host that the server gets.",
-        ),
-        fields("set", "Fields of the request that are put in the place of those of the same name."),
-        fields("add", "Fields that are added to the request."),
-        names("remove", "Names of fields that are taken out of the request."),
-        fields(
-            "answer-set",
-            "Fields of the answer that are put in the place of those of the same name.",
-        ),
-        names("answer-remove", "Names of fields that are taken out of the answer."),
-    ],
-};
-
-const fn fields(name: &'static str, doc: &'static str) -> Key {
-    let kind = Kind::Lines { form: Form::Field, most: 32 };
-    Key::new(name, kind, Fallback::Is(Value::Texts(Vec::new())), doc)
-}
-
-const fn names(name: &'static str, doc: &'static str) -> Key {
-    let kind = Kind::Lines { form: Form::FieldName, most: 32 };
-    Key::new(name, kind, Fallback::Is(Value::Texts(Vec::new())), doc)
-}
-
 static LIMIT_TABLE: Table = Table {
     what: "a rate limit",
     choices: &[],
@@ -281,13 +233,13 @@ pub static WHEN_TABLE: Table = Table {
             "hours",
             Kind::Hours,
             Fallback::Absent,
-            "A part of the day (UTC); it may pass midnight.",
+            "A part of the day, local time as in `schedule`; it may pass midnight.",
         ),
         Key::new(
             "days",
             Kind::WordList(&DAYS),
             Fallback::Absent,
-            "Days of the week (UTC); with `hours`, those on which they begin.",
+            "Days of the week, local time; with `hours`, those on which they begin.",
         )
         .proxy(),
         Key::new(
@@ -307,15 +259,16 @@ pub static WHEN_TABLE: Table = Table {
              every name below.")
         .http(),
         texts("path", Form::PathPattern, "The path, without the query: `\"/about\"`, `\"/api/*\"` for what begins so, or with `*` (not \
-             over a `/`), `**` and `?` in it.")
+             over a `/`), `**` and `?` in it. See the service's `path-normalization`.")
         .http(),
         texts("path-regex", Form::Pattern, "A regular expression that the whole path fits.").http(),
         texts("method", Form::Token, "The method.").http(),
         texts("header", Form::Match, "A field: `\"name\"` when it is there, `\"name: value\"` when it has the value; `*` in it stands for \
-             anything.")
+             anything, `?` for one character but `/`, and `\\*`, `\\?`, `\\\\` for themselves.")
         .http(),
         texts("cookie", Form::Pair, "A cookie: `\"name\"` or `\"name=value\"`, likewise.").http(),
-        texts("query", Form::Pair, "A parameter of the query: `\"name\"` or `\"name=value\"`, likewise, not decoded.")
+        texts("query", Form::Pair, "A parameter of the query: `\"name\"` or `\"name=value\"`, likewise; a value that fits as it stands \
+             or decoded is one.")
             .http(),
         texts("sni", Form::HostPattern, "The name that a TLS client asks for. Where a `tcp` service does not speak TLS itself, the \
              beginning of the connection is read for it and passed on.")

@@ -3,7 +3,7 @@
 use super::super::schema::{Fallback, Form, Key, Kind, Table, Word};
 use super::super::value::Value;
 use super::{buffer, compress, objective, packets, proxy, resilience, rules, socket, sticky};
-use super::{http2, http3, tls};
+use super::{http2, http3, path, tls};
 
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
@@ -70,6 +70,8 @@ pub static SERVICE: Table = Table {
         packets::REPLICATE,
         packets::GUARD,
         rules::RULE,
+        path::NORMALIZATION,
+        path::CASE,
         tls::OF_SERVICE,
         http2::OF_SERVICE,
         http3::OF_SERVICE,

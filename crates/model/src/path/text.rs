@@ -1,0 +1,121 @@
+//! A path as characters, of which some are still encoded. It takes no step of its own: `step` does.
+
+/// What marks a character that is still encoded.
+const ENCODED: u16 = 0x100;
+
+/// Characters that stay encoded at first, since decoding them may change what a path means.
+const SPECIAL: &[u8] = b"/\\;%?#";
+
+/// A path, as far as it has been read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Text(pub(super) Vec<u16>);
+
+/// An encoded character.
+pub(super) const fn encoded(byte: u8) -> u16 {
+    ENCODED | byte as u16
+}
+
+/// The byte of a character, encoded or not.
+pub(super) fn byte_of(character: u16) -> u8 {
+    // The lower half: the rest is the mark.
+    (character & 0xff) as u8
+}
+
+/// Whether a character is still encoded.
+pub(super) const fn is_encoded(character: u16) -> bool {
+    character & ENCODED != 0
+}
+
+impl Text {
+    /// A path as it was sent. What is visible and means nothing by itself is decoded at once (RFC 3986 §6.2.2.2).
+    pub(super) fn of(path: &[u8]) -> Text {
+        Text(path.iter().copied().map(u16::from).collect()).again()
+    }
+
+    /// Read for percent-encodings once more.
+    pub(super) fn again(&self) -> Text {
+        let mut out = Vec::with_capacity(self.0.len());
+        let mut rest = &self.0[..];
+        while let Some((&first, after)) = rest.split_first() {
+            rest = after;
+            match escape(first, after) {
+                Some(byte) => {
+                    let plain = byte.is_ascii_graphic() && !SPECIAL.contains(&byte);
+                    out.push(if plain { u16::from(byte) } else { encoded(byte) });
+                    rest = &after[2..];
+                }
+                None => out.push(first),
+            }
+        }
+        Text(out)
+    }
+
+    /// Whether it would be another one if it were decoded once more.
+    pub(super) fn has_escapes(&self) -> bool {
+        (0..self.0.len()).any(|at| escape(self.0[at], &self.0[at + 1..]).is_some())
+    }
+
+    /// Whether it has dot segments.
+    pub(super) fn has_dots(&self) -> bool {
+        self.segments().any(|segment| segment == [DOT] || segment == [DOT, DOT])
+    }
+
+    /// Whether it begins with what a URL parser takes for a host.
+    pub(super) fn has_authority(&self) -> bool {
+        self.0.starts_with(&[SLASH, SLASH])
+    }
+
+    /// What stands between slashes, from the first slash on.
+    pub(super) fn segments(&self) -> impl Iterator<Item = &[u16]> {
+        self.0.split(|character| *character == SLASH).skip(1)
+    }
+
+    /// The form that rules compare.
+    pub(super) fn compared(&self) -> Vec<u8> {
+        self.written(|byte| byte.is_ascii_graphic() && !b"%?#".contains(&byte))
+    }
+
+    /// The form in which it may be sent (RFC 3986 §3.3).
+    pub(super) fn sent(&self) -> Vec<u8> {
+        self.written(|byte| byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=:@".contains(&byte))
+    }
+
+    fn written(&self, plain: impl Fn(u8) -> bool) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.0.len());
+        for &character in &self.0 {
+            let byte = byte_of(character);
+            if !is_encoded(character) && plain(byte) {
+                out.push(byte);
+            } else {
+                push_encoded(&mut out, byte);
+            }
+        }
+        out
+    }
+}
+
+/// A slash.
+pub(super) const SLASH: u16 = b'/' as u16;
+/// A dot.
+pub(super) const DOT: u16 = b'.' as u16;
+
+/// Appends a byte percent-encoded.
+pub(crate) fn push_encoded(out: &mut Vec<u8>, byte: u8) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    out.extend([b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+}
+
+/// The byte of a percent-encoding that begins with `first`.
+fn escape(first: u16, after: &[u16]) -> Option<u8> {
+    if first != u16::from(b'%') {
+        return None;
+    }
+    let (&high, &low) = (after.first()?, after.get(1)?);
+    Some(hex(high)? << 4 | hex(low)?)
+}
+
+/// The value of a digit that is not encoded.
+pub(super) fn hex(character: u16) -> Option<u8> {
+    let digit = char::from(u8::try_from(character).ok()?).to_digit(16)?;
+    u8::try_from(digit).ok()
+}

@@ -1,0 +1,137 @@
+//! Globs and expressions of rules, compiled. It knows no request.
+
+use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+
+use crate::config::{PathCase, Pattern};
+use crate::path::as_compared;
+
+/// Bytes that a compiled glob may have.
+const GLOB_BYTES: usize = 256 * 1_024;
+
+/// A part of a glob.
+enum Part<'g> {
+    /// `**`.
+    Anything,
+    /// `*`.
+    Star,
+    /// `?`.
+    One,
+    /// What stands for itself.
+    Text(&'g str),
+}
+
+/// Expressions, each for the whole path; `None`: one compiles no more.
+pub(super) fn expressions(patterns: &[Pattern], case: PathCase) -> Option<(RegexSet, Vec<Regex>)> {
+    let whole: Vec<String> = patterns.iter().map(|one| format!("^(?:{})$", one.text())).collect();
+    let set = RegexSetBuilder::new(&whole)
+        .case_insensitive(case == PathCase::Ignore)
+        .size_limit(GLOB_BYTES * whole.len())
+        .build();
+    let each = whole.iter().filter_map(|one| compiled(one, case)).collect();
+    Some((set.ok()?, each))
+}
+
+/// A glob for a whole path. What stands for itself has the form in which paths are compared.
+pub(super) fn path_glob(glob: &str, case: PathCase) -> Option<Regex> {
+    let mut text = String::from("(?s-u)^");
+    for part in parts(glob, false) {
+        match part {
+            Part::Anything => text.push_str(".*"),
+            Part::Star => text.push_str("[^/]*"),
+            Part::One => text.push_str("[^/]"),
+            Part::Text(own) => {
+                let own = as_compared(own.as_bytes());
+                text.push_str(&regex::escape(str::from_utf8(&own).ok()?));
+            }
+        }
+    }
+    text.push('$');
+    compiled(&text, case)
+}
+
+/// A glob for a whole value.
+pub(super) fn value_glob(glob: &str) -> Option<Regex> {
+    let mut text = String::from("(?s-u)^");
+    for part in parts(glob, true) {
+        match part {
+            Part::Anything | Part::Star => text.push_str(".*"),
+            Part::One => text.push_str("[^/]"),
+            Part::Text(own) => text.push_str(&regex::escape(own)),
+        }
+    }
+    text.push('$');
+    compiled(&text, PathCase::Exact)
+}
+
+/// A value that stands for itself alone, its escapes taken off; `None`: it is a glob.
+pub(super) fn literal(value: &str) -> Option<String> {
+    let text = |part: Part<'_>| match part {
+        Part::Text(own) => Some(own.to_owned()),
+        Part::Anything | Part::Star | Part::One => None,
+    };
+    parts(value, true).into_iter().map(text).collect()
+}
+
+/// The parts of a glob. `escapes`: a `\` before `*`, `?` or `\` makes it stand for itself.
+fn parts(glob: &str, escapes: bool) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = glob;
+    while !rest.is_empty() {
+        let special = |c: char| matches!(c, '*' | '?') || (escapes && c == '\\');
+        let at = rest.find(special).unwrap_or(rest.len());
+        if at > 0 {
+            parts.push(Part::Text(&rest[..at]));
+            rest = &rest[at..];
+            continue;
+        }
+        let (part, length) = match rest.as_bytes() {
+            [b'*', b'*', ..] => (Part::Anything, 2),
+            [b'*', ..] => (Part::Star, 1),
+            [b'?', ..] => (Part::One, 1),
+            [b'\\', b'*' | b'?' | b'\\', ..] => (Part::Text(&rest[1..2]), 2),
+            _ => (Part::Text(&rest[..1]), 1),
+        };
+        parts.push(part);
+        rest = &rest[length..];
+    }
+    parts
+}
+
+fn compiled(text: &str, case: PathCase) -> Option<Regex> {
+    let mut builder = RegexBuilder::new(text);
+    builder.size_limit(GLOB_BYTES).case_insensitive(case == PathCase::Ignore).build().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backslash_makes_a_star_stand_for_itself() {
+        for (value, want) in [
+            ("plain", Some("plain")),
+            (r"\*", Some("*")),
+            (r"a\?\*b", Some("a?*b")),
+            (r"a\\b", Some(r"a\b")),
+            (r"a\b", Some(r"a\b")),
+            (r"a\", Some(r"a\")),
+            ("*", None),
+            (r"\\*", None),
+            (r"\*?", None),
+        ] {
+            assert_eq!(literal(value).as_deref(), want, "{value}");
+        }
+        let glob = value_glob(r"\**é\\").unwrap();
+        assert!(glob.is_match("*/xé\\".as_bytes()) && !glob.is_match("xé\\".as_bytes()));
+    }
+
+    #[test]
+    fn what_a_path_glob_writes_has_the_form_of_paths() {
+        let fits = |glob: &str, path: &str| {
+            path_glob(glob, PathCase::Exact).unwrap().is_match(path.as_bytes())
+        };
+        assert!(fits("/%61/*/caf%c3%a9", "/a/x/caf%C3%A9"));
+        assert!(fits("/%2A/**", "/*/x/y") && !fits("/%2A/**", "/z/x"));
+        assert!(path_glob("/A*b", PathCase::Ignore).unwrap().is_match(b"/axB"));
+    }
+}

@@ -1,0 +1,137 @@
+//! Rules and paths that can be read in several ways, and values in several spellings.
+
+use model::config::load;
+use model::head::Head;
+use model::rules::{Found, Table, View};
+
+use super::{World, ask, fits, get, service};
+
+#[test]
+fn values_are_found_in_every_spelling_and_a_star_can_be_meant() {
+    for (when, yes, no) in [
+        ("query = \"q=a b\"", get("/?q=a+b", ""), Some(get("/?q=a", ""))),
+        ("query = \"q=a b\"", get("/?%71=a%20b", ""), Some(get("/?q=ab", ""))),
+        ("query = \"q=a+b\"", get("/?q=a+b", ""), Some(get("/?q=a%252Bb", ""))),
+        ("query = 'q=\\*'", get("/?q=*", ""), Some(get("/?q=a", ""))),
+        ("query = 'q=\\*'", get("/?q=%2A", ""), Some(get("/?q=**", ""))),
+        (
+            "header = 'accept: \\*/\\*'",
+            get("/", "Accept: */*\r\n"),
+            Some(get("/", "Accept: a/b\r\n")),
+        ),
+        (
+            "cookie = 'id=\\?\\\\*'",
+            get("/", "Cookie: id=?\\x\r\n"),
+            Some(get("/", "Cookie: id=a\\x\r\n")),
+        ),
+    ] {
+        assert!(fits(when, &yes, &World::default()), "{when} {}", yes.text);
+        if let Some(no) = no {
+            assert!(!fits(when, &no, &World::default()), "{when} {}", no.text);
+        }
+    }
+}
+
+/// What a rule with this condition and action comes to.
+fn found(rule: &str, target: &str) -> Found {
+    let table = Table::new(&service(&format!("{{ {rule} }}"))).unwrap();
+    let (found, scanned) = ask(&table, &get(target, ""), &World::default());
+    assert_eq!(found, scanned, "{rule} {target}");
+    found
+}
+
+#[test]
+fn a_deny_fires_for_one_reading_and_everything_else_only_for_all() {
+    let (fires, other) = (Found::Rule(0), Found::Nothing);
+    let refused = Found::Ambiguous(Some(0));
+    let admin = "path = \"/admin/*\"";
+    for (when, target, deny, rest) in [
+        (admin, "/admin/x", fires, fires),
+        (admin, "/admin/x%2Fy;z", fires, fires),
+        (admin, "/admin%2Fx", fires, refused),
+        (admin, "/public/..%2fadmin/x", fires, refused),
+        (admin, "/a/..;/admin/x", fires, refused),
+        (admin, "/x/../%61dmin//y", fires, refused),
+        (admin, "/administrator//x;y", other, other),
+        ("not = { path = \"/public/*\" }", "/public/a;b//c", other, other),
+        ("not = { path = \"/public/*\" }", "/public/..%2fadmin", fires, refused),
+        ("not = { not = { path = \"/public/*\" } }", "/public/..%2fadmin", fires, refused),
+        ("path-regex = \"/(a|b)/[^/]+\"", "/a/x%2Fy", fires, refused),
+        ("path-regex = \"/(a|b)/.+\"", "/a/x%2Fy", fires, fires),
+        ("any = [{ path = \"/a/b\" }, { path = \"/a%2Fb\" }]", "/a%2Fb", fires, fires),
+        ("all = [{ path = \"/a/b\" }, { path = \"/a%2Fb\" }]", "/a%2Fb", other, other),
+        ("path = \"/admin/*\", method = \"POST\"", "/admin%2Fx", other, other),
+        ("path = \"/a%2Fb\"", "/a%2Fb", fires, refused),
+        ("query = \"x\"", "/a%2F..;//b?x", fires, fires),
+        ("path = \"/a\"", "/b?/../a%2F", other, other),
+    ] {
+        assert_eq!(
+            found(&format!("when = {{ {when} }}, deny = true"), target),
+            deny,
+            "{when} {target}"
+        );
+        for action in [
+            "pool = \"q\"",
+            "split = [{ pool = \"q\" }, { pool = \"r\" }]",
+            "redirect = \"/{rest}\"",
+            "answer = 503",
+            "pool = \"q\", limit = 5",
+            "pool = \"q\", mirror = \"r\"",
+            "pool = \"q\", rewrite = { strip = \"/admin\" }",
+        ] {
+            let came = found(&format!("when = {{ {when} }}, {action}"), target);
+            assert_eq!(came, rest, "{when} {action} {target}");
+        }
+    }
+    // Rules that look at no path take what cannot be read.
+    let endless = "/%2525252561";
+    assert_eq!(found("when = { method = \"GET\" }, pool = \"q\"", endless), fires);
+    assert_eq!(found("when = { path = \"/a\" }, pool = \"q\"", endless), Found::Ambiguous(None));
+}
+
+#[test]
+fn all_readings_meet_the_same_state_and_take_one() {
+    let table =
+        Table::new(&service("{ when = { path = \"/a/*\", rate = 9 }, pool = \"q\" }")).unwrap();
+    for (target, left, want) in [
+        ("/a/x%2Fy;z", 3, (Found::Rule(0), 2)),
+        ("/a/x%2Fy;z", 0, (Found::Nothing, 0)),
+        ("/b/x%2Fy;z", 3, (Found::Nothing, 3)),
+    ] {
+        let asked = get(target, "");
+        let head = Head::new(asked.text.as_bytes(), 3, (4, 4 + target.len()));
+        let world = World { left: left.into(), ..World::default() };
+        let view =
+            View { client: asked.client, sni: None, tos: None, head: Some(&head), unix_seconds: 0 };
+        assert_eq!((table.find(&view, &world), *world.left.borrow()), want, "{target}");
+    }
+}
+
+#[test]
+fn settings_of_paths_are_those_of_the_service() {
+    let service = |setting: &str, rules: &str| {
+        let text = format!(
+            "[service.s]\nlisten = \"127.0.0.1:80\"\nforward = \"http\"\npool = \"p\"\n{setting}\nrule = [{rules}]\n\
+             [pool.p]\nservers = [\"10.0.0.1:80\"]\n"
+        );
+        load(&text, "paths.toml").unwrap_or_else(|found| panic!("{found}")).config.services["s"]
+            .clone()
+    };
+    let rules = "{ when = { path = [\"/Admin/*\", \"/*/X%2f?\"] }, deny = true }, \
+                 { when = { path-regex = \"/[a-c]\" }, pool = \"p\" }";
+    for (setting, target, want) in [
+        ("", "/admin/x", Found::Nothing),
+        ("path-case = \"ignore\"", "/aDMIN/x", Found::Rule(0)),
+        ("path-case = \"ignore\"", "/public/..%2fADMIN/x", Found::Rule(0)),
+        ("path-case = \"ignore\"", "/y/x%2Fz", Found::Rule(0)),
+        ("path-case = \"ignore\"", "/B", Found::Rule(1)),
+        ("path-case = \"exact\"", "/B", Found::Nothing),
+        ("path-normalization = \"raw\"", "/Admin%2Fx", Found::Nothing),
+        ("path-normalization = \"raw\"", "/Admin/../x", Found::Rule(0)),
+        ("path-normalization = \"normal-form\"", "/Admin%2Fx", Found::Rule(0)),
+    ] {
+        let table = Table::new(&service(setting, rules)).unwrap();
+        let (found, scanned) = ask(&table, &get(target, ""), &World::default());
+        assert_eq!((found, scanned), (want, want), "{setting} {target}");
+    }
+}
