@@ -73,6 +73,15 @@ impl Balancer {
         })
     }
 
+    /// The same in another time zone, such as `ABC-14`, 14 hours ahead of UTC (POSIX).
+    pub fn start_in_zone(zone: &str, setup: &Setup) -> Balancer {
+        Balancer::started(setup, |program| {
+            let mut command = Command::new(program);
+            command.env("TZ", zone);
+            command
+        })
+    }
+
     fn started(setup: &Setup, command: impl FnOnce(PathBuf) -> Command) -> Balancer {
         let dir = Dir::new();
         let file = dir.write("steelyard.toml", setup.text(dir.path()));

@@ -32,6 +32,30 @@ fn requests_are_answered_and_accounted_for() {
 }
 
 #[test]
+fn paths_are_ruled_in_each_of_their_readings() {
+    let (web, ours) = (servers::origin("web"), Ours::new());
+    let rules = "rule = [{ when = { path = \"/admin/*\" }, deny = true }, \
+                 { when = { path = \"/api/*\" }, pool = \"web\" }]\n";
+    let balancer = Balancer::start(&ours.setup_with(&[web.address()], "", rules));
+    let mut client = ours.client(balancer.front());
+    for (path, cause) in [
+        ("/admin%2Fx", "rule-denied"),
+        ("/public/..%2fadmin/x", "rule-denied"),
+        ("/public/..;/admin/x", "rule-denied"),
+        ("//h/admin/x", "rule-denied"),
+        ("/api/..%2fx", "ambiguous-path"),
+        ("/api/a%2Fb;c", ""),
+    ] {
+        let answer = client.get(path);
+        assert_eq!(
+            answer["head"]["x-steelyard-cause"].as_str().unwrap_or_default(),
+            cause,
+            "{path}"
+        );
+    }
+}
+
+#[test]
 fn bodies_and_trailers_go_both_ways_whole() {
     let (ours, origins) = (Ours::new(), [servers::origin("a")]);
     let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));

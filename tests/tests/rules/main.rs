@@ -8,6 +8,7 @@
 )]
 
 mod affinity;
+mod hours;
 mod many;
 mod names;
 mod requests;

@@ -1,0 +1,26 @@
+//! Hours of rules are those of the clock on the wall.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::servers::origin;
+use tests::e2e::setup::Setup;
+
+#[test]
+fn hours_of_rules_are_local_time() {
+    let web = origin("web");
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let hour = seconds / 3_600 % 24;
+    // Two hours before and after what a clock shows that is twelve hours ahead.
+    let clock = |ahead: u64| format!("{:02}:00", (hour + ahead) % 24);
+    let rule = format!(
+        "[[service.shop.rule]]\nwhen = {{ hours = \"{}-{}\" }}\ndeny = true\n",
+        clock(10),
+        clock(15)
+    );
+    let setup = Setup::http(&[web.address()]).more(&rule);
+    for (zone, status) in [("ABC-12", 403), ("ABC0", 200)] {
+        let balancer = Balancer::start_in_zone(zone, &setup);
+        assert_eq!(balancer.client().get("/").status(), status, "{zone}");
+    }
+}
