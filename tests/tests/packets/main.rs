@@ -23,5 +23,6 @@ mod past;
 mod shown;
 mod staying;
 mod sustained;
+mod taken;
 mod word;
 mod world;
