@@ -4,6 +4,7 @@
 //! clock, opens no socket and starts no thread; time, randomness and facts come in as arguments.
 
 pub mod acme;
+pub mod admission;
 pub mod affinity;
 pub mod attribute;
 pub mod bounded;

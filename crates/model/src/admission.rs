@@ -1,0 +1,13 @@
+//! Who may have a connection, and whose is closed so that somebody else can have one.
+//!
+//! Connections that do nothing never take a place that others need: at a limit they are closed for newcomers, silent ones
+//! first. What is in use is never closed. Above half of a limit no client may have more than its share. Time and counts
+//! come in; it closes nothing itself.
+
+mod holders;
+mod share;
+mod table;
+
+pub use holders::{Holder, Holders};
+pub use share::{Client, LEAST_SHARE, Phase, STALLED, Share};
+pub use table::{Entrance, Place, Scope, Table};

@@ -1,0 +1,128 @@
+//! Who has connections, what they do, and how much one client may have of a limit.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+use std::time::Duration;
+
+/// A handshake or a head that takes longer may be closed for a newcomer.
+pub const STALLED: Duration = Duration::from_secs(1);
+
+/// An automatic share is never smaller: few connections are no attack.
+pub const LEAST_SHARE: u32 = 8;
+
+/// Who has connections: an IPv4 address, or a /64 of IPv6, since one host has all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Client(IpAddr);
+
+impl Client {
+    /// The client at this address.
+    pub fn of(address: IpAddr) -> Client {
+        match address.to_canonical() {
+            IpAddr::V6(ip) => {
+                let [a, b, c, d, ..] = ip.segments();
+                Client(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into())
+            }
+            v4 => Client(v4),
+        }
+    }
+}
+
+impl fmt::Display for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            IpAddr::V4(ip) => ip.fmt(f),
+            IpAddr::V6(ip) => write!(f, "{ip}/64"),
+        }
+    }
+}
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Its client has sent nothing yet.
+    Silent,
+    /// Its handshake has begun and is not over.
+    Handshake,
+    /// A head has begun and is not whole.
+    Head,
+    /// It can carry requests, and has carried none.
+    Fresh,
+    /// It waits for the next request.
+    Idle,
+    /// It carries a request or a tunnel.
+    Busy,
+    /// It has lost its place and is being closed.
+    Leaving,
+}
+
+/// How much one client may have of a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Above half of the limit at most as much as is left free, but never fewer than `LEAST_SHARE`.
+    Auto,
+    /// So much in any case.
+    Most(u32),
+}
+
+impl Share {
+    /// As configured; `None`: automatic.
+    pub fn of(most: Option<u32>) -> Share {
+        most.map_or(Share::Auto, Share::Most)
+    }
+
+    /// Whether any client can be at its share while so many are open.
+    pub fn bites(self, open: u32, limit: u32) -> bool {
+        match self {
+            Share::Most(_) => true,
+            Share::Auto => open >= limit.div_ceil(2),
+        }
+    }
+
+    /// Whether a client that has `held` of the `open` ones is at its share of `limit`.
+    pub fn is_met(self, held: u32, open: u32, limit: u32) -> bool {
+        match self {
+            Share::Most(most) => held >= most,
+            Share::Auto => {
+                self.bites(open, limit) && held >= limit.saturating_sub(open).max(LEAST_SHARE)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(text: &str) -> Client {
+        Client::of(text.parse().unwrap())
+    }
+
+    #[test]
+    fn a_client_is_an_address_of_ipv4_or_a_64_of_ipv6() {
+        assert_eq!(client("2001:db8::1"), client("2001:db8::ffff:1"));
+        assert_ne!(client("2001:db8::1"), client("2001:db8:0:1::1"));
+        assert_eq!(client("::ffff:192.0.2.1"), client("192.0.2.1"));
+        assert_ne!(client("192.0.2.1"), client("192.0.2.2"));
+        assert_eq!(client("2001:db8::1").to_string(), "2001:db8::/64");
+        assert_eq!(client("192.0.2.1").to_string(), "192.0.2.1");
+    }
+
+    #[test]
+    fn an_automatic_share_bites_above_half_of_the_limit_alone() {
+        for (held, open, limit, met) in [
+            (499, 499, 1000, false),
+            (500, 500, 1000, true),
+            (100, 899, 1000, false),
+            (101, 899, 1000, true),
+            (1, 999, 1000, false),
+            (7, 993, 1000, false),
+            (8, 993, 1000, true),
+            (7, 7, 8, false),
+            (300, 300, u32::MAX, false),
+        ] {
+            assert_eq!(Share::Auto.is_met(held, open, limit), met, "{held} of {open} of {limit}");
+        }
+        assert!(Share::Most(3).is_met(3, 3, 1000) && !Share::Most(3).is_met(2, 999, 1000));
+        assert_eq!((Share::of(None), Share::of(Some(2))), (Share::Auto, Share::Most(2)));
+    }
+}
