@@ -23,6 +23,7 @@ mod look;
 pub mod once;
 mod orders;
 mod peer;
+pub mod places;
 mod policy;
 pub mod ports;
 mod precondition;
@@ -42,17 +43,24 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::middleware::from_fn;
 use tokio::net::UnixListener;
 
 use bind::{Bound, Place};
 pub use context::{Asked, Context, Stop};
-use guard::{Guarded, Terms};
-use peer::Peer;
+use counts::Listener;
+use guard::{Guarded, HEAD, Terms};
+use peer::{Entry, enter};
+use places::Places;
 use router::router;
 
 /// Programs of this machine, so many at a time.
-const TERMS: Terms =
-    Terms { connections: 64, silence: Duration::from_secs(120), life: Duration::from_secs(86_400) };
+const TERMS: Terms = Terms {
+    connections: 64,
+    head: HEAD,
+    silence: Duration::from_secs(120),
+    life: Duration::from_secs(86_400),
+};
 
 /// Serves until `until` is done, then finishes what is under way and removes the socket's file.
 ///
@@ -65,8 +73,11 @@ pub async fn run(
 ) -> io::Result<()> {
     // Also when the process does not wait for the end of this.
     let _removed_at_the_end = Leaves(bound.place());
-    let listener = Guarded::new(UnixListener::from_std(bound.listener)?, TERMS);
-    let service = router(context).into_make_service_with_connect_info::<Peer>();
+    let counts = Arc::clone(&context.vitals.served);
+    let places = Places::new(TERMS.connections, Listener::Socket, counts);
+    let listener = Guarded::new(UnixListener::from_std(bound.listener)?, TERMS, places);
+    let router = router(context).layer(from_fn(enter));
+    let service = router.into_make_service_with_connect_info::<Entry>();
     axum::serve(listener, service).with_graceful_shutdown(until).await
 }
 

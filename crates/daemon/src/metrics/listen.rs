@@ -11,6 +11,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use model::breaker::clock;
@@ -19,11 +20,17 @@ use tokio::net::TcpListener;
 use super::encoding::{gzip, takes_gzip};
 use super::{CONTENT_TYPE, Scrape, text};
 use crate::report::vitals::Vitals;
-use crate::serve::guard::{Guarded, Terms};
+use crate::serve::counts::Listener;
+use crate::serve::guard::{Guarded, HEAD, Terms};
+use crate::serve::places::{Pass, Places, carry_out};
 
 /// A scraper connects, asks and leaves; whoever does not is not waited for.
-const TERMS: Terms =
-    Terms { connections: 16, silence: Duration::from_secs(10), life: Duration::from_secs(30) };
+const TERMS: Terms = Terms {
+    connections: 16,
+    head: HEAD,
+    silence: Duration::from_secs(10),
+    life: Duration::from_secs(30),
+};
 /// Between two attempts to open a port.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -76,8 +83,11 @@ pub async fn run(vitals: Arc<Vitals>) {
 async fn serve(address: SocketAddr, vitals: &Arc<Vitals>) {
     let listener = open(address, vitals).await;
     let routes = Router::new().route("/metrics", get(scrape)).with_state(Arc::clone(vitals));
+    let service = routes.layer(from_fn(carry_out)).into_make_service_with_connect_info::<Pass>();
+    let counts = Arc::clone(&vitals.served);
+    let places = Places::new(TERMS.connections, Listener::Metrics, counts);
     // It ends with an error of the listener only; the caller opens it again.
-    let _ = axum::serve(Guarded::new(listener, TERMS), routes).await;
+    let _ = axum::serve(Guarded::new(listener, TERMS, places), service).await;
 }
 
 async fn open(address: SocketAddr, vitals: &Vitals) -> TcpListener {

@@ -93,6 +93,14 @@ fn api(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let help =
         "Requests to the API over TCP, and streams, that were refused before they reached a route.";
     counters(to, ("steelyard_api_refused", None, help), rows)?;
+    let closed = [("evicted", &served.evicted), ("refused", &served.turned_away)];
+    let rows = closed.iter().flat_map(|(reason, counts)| {
+        counts
+            .iter()
+            .map(move |(listener, count)| ([("listener", *listener), ("reason", *reason)], *count))
+    });
+    let help = "Connections to the API and the metrics closed for newcomers, or refused because all places were in use.";
+    counters(to, ("steelyard_control_connections_closed", None, help), rows)?;
     gauge(to, ("steelyard_api_streams", None, "Streams of state open."), served.streams as f64)?;
     let help = "Updates of state that readers of streams were too slow for.";
     counter(to, ("steelyard_api_updates_lost", None, help), served.lost)

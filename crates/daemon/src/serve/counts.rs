@@ -39,10 +39,36 @@ impl Why {
     }
 }
 
+/// A listener whose connections are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listener {
+    /// The control socket.
+    Socket,
+    /// The API and its page over TCP.
+    Api,
+    /// Metrics.
+    Metrics,
+}
+
+impl Listener {
+    const ALL: [Listener; 3] = [Listener::Socket, Listener::Api, Listener::Metrics];
+
+    /// As in metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Listener::Socket => "socket",
+            Listener::Api => "api",
+            Listener::Metrics => "metrics",
+        }
+    }
+}
+
 /// The counters.
 #[derive(Debug, Default)]
 pub struct Counts {
     refused: [AtomicU64; Why::ALL.len()],
+    evicted: [AtomicU64; Listener::ALL.len()],
+    turned_away: [AtomicU64; Listener::ALL.len()],
     streams: AtomicU64,
     lost: AtomicU64,
 }
@@ -52,6 +78,10 @@ pub struct Counts {
 pub struct Read {
     /// Refusals by why.
     pub refused: Vec<(&'static str, u64)>,
+    /// Connections closed so that newcomers had a place, by listener.
+    pub evicted: Vec<(&'static str, u64)>,
+    /// Connections that got none.
+    pub turned_away: Vec<(&'static str, u64)>,
     /// Streams open.
     pub streams: u64,
     /// Updates that readers were too slow for.
@@ -62,6 +92,16 @@ impl Counts {
     /// A refusal.
     pub fn refuse(&self, why: Why) {
         self.refused[why as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A connection was closed so that a newcomer had a place.
+    pub fn evict(&self, listener: Listener) {
+        self.evicted[listener as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A connection got no place.
+    pub fn turn_away(&self, listener: Listener) {
+        self.turned_away[listener as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     /// A stream that begins, unless `most` are open.
@@ -83,7 +123,13 @@ impl Counts {
     /// All of them.
     pub fn read(&self) -> Read {
         let count = |why: Why| (why.name(), self.refused[why as usize].load(Ordering::Relaxed));
+        let by = |counts: &[AtomicU64; Listener::ALL.len()]| {
+            let count = |of: Listener| (of.name(), counts[of as usize].load(Ordering::Relaxed));
+            Listener::ALL.into_iter().map(count).collect()
+        };
         Read {
+            evicted: by(&self.evicted),
+            turned_away: by(&self.turned_away),
             refused: Why::ALL.into_iter().map(count).collect(),
             streams: self.streams.load(Ordering::Relaxed),
             lost: self.lost.load(Ordering::Relaxed),

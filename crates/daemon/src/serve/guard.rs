@@ -1,53 +1,82 @@
 //! Connections to the control API and the metrics: how many at a time, and how long one may be silent or live.
 //!
-//! It knows nothing of HTTP.
+//! Who has a place is decided in `places`. Of HTTP it knows that a head comes before an answer.
 
 use std::future::Future;
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::extract::connect_info::Connected;
+use axum::serve::IncomingStream;
+use model::admission::Phase;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::places::{Pass, Places, SHORT};
+
+/// For a whole head on any listener of control.
+pub const HEAD: Duration = Duration::from_secs(10);
 
 /// What connections of one listener may do.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// Connections at a time; more wait in the backlog.
+    /// Connections at a time. At the limit one that does nothing is closed for a newcomer.
     pub connections: usize,
+    /// For a whole head, from the connection's begin or the head's first byte.
+    pub head: Duration,
     /// Silence in both directions until it is closed.
     pub silence: Duration,
     /// From its accept until it is closed in any case.
     pub life: Duration,
 }
 
+/// Addresses of clients, where they have any that tell them apart.
+pub(crate) trait ClientAddress {
+    /// The client's.
+    fn ip(&self) -> Option<IpAddr>;
+}
+
+impl ClientAddress for SocketAddr {
+    fn ip(&self) -> Option<IpAddr> {
+        Some(SocketAddr::ip(self))
+    }
+}
+
+impl ClientAddress for tokio::net::unix::SocketAddr {
+    fn ip(&self) -> Option<IpAddr> {
+        None
+    }
+}
+
 /// A listener whose connections keep to terms.
-#[derive(Debug)]
-pub struct Guarded<L> {
+pub(crate) struct Guarded<L> {
     listener: L,
     terms: Terms,
-    seats: Arc<Semaphore>,
+    places: Places,
 }
 
 impl<L> Guarded<L> {
     /// Around a listener.
-    pub fn new(listener: L, terms: Terms) -> Guarded<L> {
-        Guarded { listener, terms, seats: Arc::new(Semaphore::new(terms.connections)) }
+    pub(crate) fn new(listener: L, terms: Terms, places: Places) -> Guarded<L> {
+        Guarded { listener, terms, places }
     }
 }
 
-impl<L: axum::serve::Listener> axum::serve::Listener for Guarded<L> {
+impl<L: axum::serve::Listener<Addr: ClientAddress>> axum::serve::Listener for Guarded<L> {
     type Io = Guard<L::Io>;
     type Addr = L::Addr;
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        // The semaphore is never closed; without a seat the connection is only not counted.
-        let seat = Arc::clone(&self.seats).acquire_owned().await.ok();
-        let (io, address) = self.listener.accept().await;
-        (Guard::new(io, self.terms, seat), address)
+        loop {
+            let (io, address) = self.listener.accept().await;
+            // Whoever gets no place learns that at once: the connection is closed.
+            if let Some(pass) = self.places.enter(address.ip()) {
+                return (Guard::new(io, self.terms, pass), address);
+            }
+        }
     }
 
     fn local_addr(&self) -> io::Result<Self::Addr> {
@@ -55,44 +84,99 @@ impl<L: axum::serve::Listener> axum::serve::Listener for Guarded<L> {
     }
 }
 
+impl<L: axum::serve::Listener<Addr: ClientAddress>> Connected<IncomingStream<'_, Guarded<L>>>
+    for Pass
+{
+    fn connect_info(stream: IncomingStream<'_, Guarded<L>>) -> Pass {
+        stream.io().pass.clone()
+    }
+}
+
 /// A connection that ends with its terms.
 #[derive(Debug)]
-pub struct Guard<S> {
+pub(crate) struct Guard<S> {
     io: S,
-    silence: Duration,
+    terms: Terms,
     end: Instant,
+    in_head: bool,
+    head_since: Instant,
+    moved: Instant,
     limit: Pin<Box<Sleep>>,
-    _seat: Option<OwnedSemaphorePermit>,
+    pass: Pass,
 }
 
 impl<S> Guard<S> {
-    fn new(io: S, terms: Terms, seat: Option<OwnedSemaphorePermit>) -> Guard<S> {
+    fn new(io: S, terms: Terms, pass: Pass) -> Guard<S> {
         let now = Instant::now();
-        let end = now + terms.life;
-        let limit = Box::pin(sleep_until(end.min(now + terms.silence)));
-        Guard { io, silence: terms.silence, end, limit, _seat: seat }
+        let end = now + if pass.is_short() { SHORT.min(terms.life) } else { terms.life };
+        let limit = Box::pin(sleep_until(end.min(now + terms.head)));
+        Guard { io, terms, end, in_head: false, head_since: now, moved: now, limit, pass }
     }
 
     /// The connection itself.
-    pub fn inner(&self) -> &S {
+    pub(crate) fn inner(&self) -> &S {
         &self.io
     }
 
-    /// What `io` said, or the end of the terms; anything that moved starts the silence anew.
+    /// Its place.
+    pub(crate) fn pass(&self) -> &Pass {
+        &self.pass
+    }
+
+    /// What `io` said, or the end of the terms; `read`: bytes came, or else they went.
     fn watch<T>(
         &mut self,
         cx: &mut Context<'_>,
         polled: Poll<io::Result<T>>,
+        read: bool,
     ) -> Poll<io::Result<T>> {
+        if self.pass.is_given_up(cx.waker()) {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
         if polled.is_ready() {
-            let now = Instant::now();
-            if now >= self.end {
+            self.moved = Instant::now();
+            match (self.pass.phase(), read) {
+                // A head begins: from here on it has its time, however its bytes come.
+                (Some(Phase::Silent | Phase::Idle), true) if !self.in_head => {
+                    (self.in_head, self.head_since) = (true, self.moved);
+                }
+                // Whoever reads its answer goes after those who do not.
+                (Some(Phase::Idle), false) => {
+                    self.in_head = false;
+                    self.pass.set(Phase::Idle);
+                }
+                (Some(Phase::Busy), _) => self.in_head = false,
+                _ => {}
+            }
+        }
+        loop {
+            let at = self.ends_at();
+            if Instant::now() >= at {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
-            self.limit.as_mut().reset(self.end.min(now + self.silence));
-            return polled;
+            self.limit.as_mut().reset(at);
+            if polled.is_ready() || self.limit.as_mut().poll(cx).is_pending() {
+                return polled;
+            }
         }
-        self.limit.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// When it is closed unless something moves.
+    fn ends_at(&self) -> Instant {
+        let head = match self.pass.phase() {
+            Some(Phase::Silent) => true,
+            Some(Phase::Idle) => self.in_head,
+            _ => false,
+        };
+        let own =
+            if head { self.head_since + self.terms.head } else { self.moved + self.terms.silence };
+        self.end.min(own)
+    }
+}
+
+impl<S> Drop for Guard<S> {
+    fn drop(&mut self) {
+        self.pass.leave();
     }
 }
 
@@ -103,7 +187,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guard<S> {
         to: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.io).poll_read(cx, to);
-        self.watch(cx, polled)
+        self.watch(cx, polled, true)
     }
 }
 
@@ -114,7 +198,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guard<S> {
         from: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.io).poll_write(cx, from);
-        self.watch(cx, polled)
+        self.watch(cx, polled, false)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -128,38 +212,70 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guard<S> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+    use crate::serve::counts::{Counts, Listener};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
     fn terms() -> Terms {
-        Terms { connections: 1, silence: Duration::from_secs(10), life: Duration::from_secs(25) }
+        let seconds = Duration::from_secs;
+        Terms { connections: 1, head: seconds(3), silence: seconds(10), life: seconds(25) }
+    }
+
+    fn guard(near: DuplexStream) -> Guard<DuplexStream> {
+        let places = Places::new(1, Listener::Socket, Arc::new(Counts::default()));
+        let pass = places.enter(None).unwrap();
+        Guard::new(near, terms(), pass)
+    }
+
+    async fn ended(guard: &mut Guard<DuplexStream>, begin: Instant) -> (io::ErrorKind, u64) {
+        loop {
+            if let Err(error) = guard.read_u8().await {
+                return (error.kind(), begin.elapsed().as_secs());
+            }
+        }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn silence_ends_a_connection() {
+    async fn silence_ends_a_connection_sooner_before_its_first_head() {
         let (near, _far) = duplex(64);
-        let mut guard = Guard::new(near, terms(), None);
-        let begin = Instant::now();
-        let error = guard.read_u8().await.unwrap_err();
-        assert_eq!((error.kind(), begin.elapsed().as_secs()), (io::ErrorKind::TimedOut, 10));
+        let mut fresh = guard(near);
+        assert_eq!(ended(&mut fresh, Instant::now()).await, (io::ErrorKind::TimedOut, 3));
+        let (near, mut far) = duplex(64);
+        let mut answered = guard(near);
+        far.write_u8(b'x').await.unwrap();
+        assert_eq!(answered.read_u8().await.unwrap(), b'x');
+        answered.pass.set(Phase::Busy);
+        answered.pass.set(Phase::Idle);
+        answered.write_u8(b'y').await.unwrap();
+        assert_eq!(ended(&mut answered, Instant::now()).await, (io::ErrorKind::TimedOut, 10));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_head_that_drips_ends_in_its_time() {
+        let (near, mut far) = duplex(64);
+        let mut guard = guard(near);
+        let drip = tokio::spawn(async move {
+            while far.write_u8(b'x').await.is_ok() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        });
+        assert_eq!(ended(&mut guard, Instant::now()).await, (io::ErrorKind::TimedOut, 3));
+        drip.abort();
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_that_drips_ends_with_its_life() {
         let (near, mut far) = duplex(64);
-        let mut guard = Guard::new(near, terms(), None);
+        let mut guard = guard(near);
+        guard.pass.set(Phase::Busy);
         let drip = tokio::spawn(async move {
             while far.write_u8(b'x').await.is_ok() {
-                tokio::time::sleep(Duration::from_secs(8)).await;
+                tokio::time::sleep(Duration::from_secs(2)).await;
             }
         });
-        let begin = Instant::now();
-        let error = loop {
-            if let Err(error) = guard.read_u8().await {
-                break error;
-            }
-        };
-        assert_eq!((error.kind(), begin.elapsed().as_secs()), (io::ErrorKind::TimedOut, 25));
+        assert_eq!(ended(&mut guard, Instant::now()).await, (io::ErrorKind::TimedOut, 25));
         drip.abort();
     }
 }

@@ -9,11 +9,15 @@ use std::path::Path;
 
 use api::types::Role;
 use axum::extract::connect_info::Connected;
+use axum::extract::{ConnectInfo, Request};
+use axum::middleware::Next;
+use axum::response::Response;
 use axum::serve::IncomingStream;
 use tokio::net::UnixListener;
 
 use super::door::{Door, Papers};
 use super::guard::Guarded;
+use super::places::{Pass, carry_out};
 use crate::control::{Origin, Way};
 use crate::keep;
 
@@ -118,18 +122,38 @@ impl Peer {
     }
 }
 
-impl Connected<IncomingStream<'_, Guarded<UnixListener>>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, Guarded<UnixListener>>) -> Peer {
-        Peer::Local(stream.io().inner().peer_cred().ok().map(|peer| (peer.uid(), peer.pid())))
+/// A connection as its requests know it: who is at the other end, and its place.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    peer: Peer,
+    pass: Pass,
+}
+
+/// A request comes in: its routes know the peer, and its connection keeps its place until the answer begins.
+pub(super) async fn enter(
+    ConnectInfo(entry): ConnectInfo<Entry>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    request.extensions_mut().insert(ConnectInfo(entry.peer));
+    carry_out(ConnectInfo(entry.pass), request, next).await
+}
+
+impl Connected<IncomingStream<'_, Guarded<UnixListener>>> for Entry {
+    fn connect_info(stream: IncomingStream<'_, Guarded<UnixListener>>) -> Entry {
+        let guard = stream.io();
+        let peer = guard.inner().peer_cred().ok().map(|peer| (peer.uid(), peer.pid()));
+        Entry { peer: Peer::Local(peer), pass: guard.pass().clone() }
     }
 }
 
-impl Connected<IncomingStream<'_, Guarded<Door>>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, Guarded<Door>>) -> Peer {
+impl Connected<IncomingStream<'_, Guarded<Door>>> for Entry {
+    fn connect_info(stream: IncomingStream<'_, Guarded<Door>>) -> Entry {
         let address = stream.remote_addr().ip().to_canonical();
         // The handshake comes with the first request: then they are read.
         let papers = stream.io().inner().papers();
-        Peer::Remote { address, papers, known: None }
+        let peer = Peer::Remote { address, papers, known: None };
+        Entry { peer, pass: stream.io().pass().clone() }
     }
 }
 

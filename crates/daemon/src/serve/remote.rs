@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use l7::tls::policy;
 use l7::tls::server::roots;
@@ -20,18 +20,24 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::context::Context;
+use super::counts::Listener;
 use super::door::Door;
 use super::gate::{Gate, enter};
-use super::guard::{Guarded, Terms};
-use super::peer::Peer;
+use super::guard::{Guarded, HEAD, Terms};
+use super::peer::{self, Entry};
+use super::places::Places;
 use super::ports::AdminSockets;
 use super::router::router;
 use crate::event::Events;
 use crate::tls::files::{marks, pair, read as read_file};
 
 /// Browsers and programs, so many connections at a time. A stream ends with its connection and is opened anew.
-const TERMS: Terms =
-    Terms { connections: 128, silence: Duration::from_secs(60), life: Duration::from_secs(3_600) };
+const TERMS: Terms = Terms {
+    connections: 128,
+    head: HEAD,
+    silence: Duration::from_secs(60),
+    life: Duration::from_secs(3_600),
+};
 /// Between two attempts to open a port or to read a certificate, and between two looks at its file.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -76,8 +82,11 @@ async fn serve(remote: &Remote, context: &Arc<Context>) {
     let listener = open(remote, &context.vitals.admin, events).await;
     let gate = Arc::new(Gate::new(Arc::clone(context), remote.clone()));
     let router = with_page(router(Arc::clone(context))).layer(from_fn_with_state(gate, enter));
-    let service = router.into_make_service_with_connect_info::<Peer>();
-    let door = Guarded::new(Door::new(listener, shown), TERMS);
+    let router = router.layer(from_fn(peer::enter));
+    let service = router.into_make_service_with_connect_info::<Entry>();
+    let counts = Arc::clone(&context.vitals.served);
+    let places = Places::new(TERMS.connections, Listener::Api, counts);
+    let door = Guarded::new(Door::new(listener, shown), TERMS, places);
     let renew = async {
         match (&remote.certificate, show) {
             (Some(file), Some(show)) => renew(&Files::of(remote, file), &show, events).await,

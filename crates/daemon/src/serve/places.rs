@@ -1,0 +1,256 @@
+//! Places of one control listener: who has one, and whose connection is closed for the next.
+//!
+//! What is decided in `model::admission` is carried out here. A few places beyond the limit are kept for requests that
+//! come while all others are in use; whoever has one of those has it for a short time.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+use axum::extract::{ConnectInfo, Request};
+use axum::middleware::Next;
+use axum::response::Response;
+use model::admission::{Client, Holders, Phase, Place, Scope, Share, Table};
+use model::id::ServiceId;
+use model::moment::Moment;
+use tokio::time::Instant;
+
+use super::counts::{Counts, Listener};
+
+/// Places beyond the limit that are for requests alone.
+pub(crate) const RESERVED: usize = 8;
+/// How long a connection may have one of those.
+pub(super) const SHORT: Duration = Duration::from_secs(30);
+/// A listener is the only one of its table.
+const ITSELF: ServiceId = ServiceId(0);
+
+/// The places of a listener.
+#[derive(Clone)]
+pub(crate) struct Places(Arc<Shared>);
+
+struct Shared {
+    limit: usize,
+    which: Listener,
+    counts: Arc<Counts>,
+    began: Instant,
+    holders: Holders,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    table: Table,
+    passes: HashMap<Place, Pass>,
+}
+
+/// A connection that has a place.
+#[derive(Clone)]
+pub(crate) struct Pass(Arc<Admitted>);
+
+struct Admitted {
+    places: Places,
+    place: Place,
+    client: Option<Client>,
+    /// It has one of the reserved places.
+    short: bool,
+    given_up: AtomicBool,
+    waker: Mutex<Option<Waker>>,
+}
+
+impl Places {
+    /// So many, of this listener.
+    pub(crate) fn new(limit: usize, which: Listener, counts: Arc<Counts>) -> Places {
+        let (holders, state) = (Holders::default(), Mutex::default());
+        Places(Arc::new(Shared { limit, which, counts, began: Instant::now(), holders, state }))
+    }
+
+    /// A place for a connection; `None`: all are in use, or the client has its share.
+    pub(super) fn enter(&self, address: Option<IpAddr>) -> Option<Pass> {
+        let shared = &self.0;
+        let client = address.map(Client::of);
+        let mut state = shared.lock();
+        let open = |state: &State| u32::try_from(state.passes.len()).unwrap_or(u32::MAX);
+        let limit = u32::try_from(shared.limit).unwrap_or(u32::MAX);
+        let held = |client| shared.holders.held(client);
+        let share = client.filter(|client| Share::Auto.is_met(held(*client), open(&state), limit));
+        let scope = match share {
+            Some(client) => Some(Scope::Client(client)),
+            None => (state.passes.len() >= shared.limit).then_some(Scope::All),
+        };
+        let mut short = false;
+        if let Some(scope) = scope {
+            match state.table.victim(scope, self.now(), held) {
+                Some((place, _)) => self.give_up(&mut state, place),
+                None if share.is_none() && state.passes.len() < shared.limit + RESERVED => {
+                    short = true
+                }
+                None => {
+                    shared.counts.turn_away(shared.which);
+                    return None;
+                }
+            }
+        }
+        let place = state.table.enter(ITSELF, client, self.now());
+        if let Some(client) = client {
+            shared.holders.add(client);
+        }
+        let pass = Pass(Arc::new(Admitted {
+            places: self.clone(),
+            place,
+            client,
+            short,
+            given_up: AtomicBool::new(false),
+            waker: Mutex::default(),
+        }));
+        state.passes.insert(place, pass.clone());
+        Some(pass)
+    }
+
+    fn give_up(&self, state: &mut State, place: Place) {
+        self.0.counts.evict(self.0.which);
+        let Some(pass) = state.passes.remove(&place) else { return };
+        state.table.leave(place);
+        if let Some(client) = pass.0.client {
+            self.0.holders.remove(client);
+        }
+        pass.0.given_up.store(true, Ordering::Release);
+        let waker = pass.0.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    fn now(&self) -> Moment {
+        Moment(0) + self.0.began.elapsed()
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Pass {
+    /// What it does from now on.
+    pub(super) fn set(&self, phase: Phase) {
+        let places = &self.0.places;
+        places.0.lock().table.set(self.0.place, phase, places.now());
+    }
+
+    /// What it does.
+    pub(super) fn phase(&self) -> Option<Phase> {
+        self.0.places.0.lock().table.phase(self.0.place)
+    }
+
+    /// Whether it has one of the reserved places.
+    pub(super) fn is_short(&self) -> bool {
+        self.0.short
+    }
+
+    /// Whether it has lost its place; if not, this waker is woken when it does.
+    pub(super) fn is_given_up(&self, waker: &Waker) -> bool {
+        if !self.0.given_up.load(Ordering::Acquire) {
+            let mut kept = self.0.waker.lock().unwrap_or_else(PoisonError::into_inner);
+            if !kept.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
+                *kept = Some(waker.clone());
+            }
+        }
+        // It may have lost it meanwhile.
+        self.0.given_up.load(Ordering::Acquire)
+    }
+
+    /// Its connection has ended.
+    pub(super) fn leave(&self) {
+        let shared = &self.0.places.0;
+        let mut state = shared.lock();
+        if state.passes.remove(&self.0.place).is_some() {
+            state.table.leave(self.0.place);
+            if let Some(client) = self.0.client {
+                shared.holders.remove(client);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pass({:?})", self.0.place)
+    }
+}
+
+/// A request is being carried out until its answer begins: nobody takes its connection's place meanwhile.
+pub(crate) async fn carry_out(
+    ConnectInfo(pass): ConnectInfo<Pass>,
+    request: Request,
+    next: Next,
+) -> Response {
+    pass.set(Phase::Busy);
+    let answer = next.run(request).await;
+    pass.set(Phase::Idle);
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(limit: usize) -> (Places, Arc<Counts>) {
+        let counts = Arc::new(Counts::default());
+        (Places::new(limit, Listener::Socket, Arc::clone(&counts)), counts)
+    }
+
+    fn is_given_up(pass: &Pass) -> bool {
+        pass.is_given_up(Waker::noop())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_oldest_silent_connection_goes_first_and_orders_are_never_cut() {
+        let (places, counts) = places(3);
+        let order = places.enter(None).unwrap();
+        order.set(Phase::Busy);
+        let [first, second] = [(); 2].map(|()| places.enter(None).unwrap());
+        let third = places.enter(None).unwrap();
+        assert!(is_given_up(&first) && !is_given_up(&second) && !is_given_up(&order));
+        assert!(!third.is_short());
+        for pass in [&second, &third] {
+            pass.set(Phase::Busy);
+        }
+        let more: Vec<Pass> = (0..RESERVED)
+            .map(|_| {
+                let pass = places.enter(None).unwrap();
+                pass.set(Phase::Busy);
+                pass
+            })
+            .collect();
+        assert!(more.iter().all(Pass::is_short));
+        assert!(places.enter(None).is_none());
+        assert!([&order, &second, &third].iter().all(|pass| !is_given_up(pass)));
+        order.leave();
+        assert!(places.enter(None).is_some(), "its place is free");
+        let read = counts.read();
+        assert_eq!((read.evicted[0], read.turned_away[0]), (("socket", 1), ("socket", 1)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_address_has_its_share_and_what_does_nothing_goes_by_age() {
+        let (places, counts) = places(32);
+        let address = |last| Some(IpAddr::from([192, 0, 2, last]));
+        let held: Vec<Pass> = (0..16).map(|_| places.enter(address(1)).unwrap()).collect();
+        held[1..].iter().for_each(|pass| pass.set(Phase::Busy));
+        let next = places.enter(address(1)).unwrap();
+        assert!(is_given_up(&held[0]), "half of the places: only in the place of its own");
+        next.set(Phase::Busy);
+        assert!(places.enter(address(1)).is_none());
+        let others: Vec<Pass> = (2..18).map(|last| places.enter(address(last)).unwrap()).collect();
+        tokio::time::advance(Duration::from_secs(2)).await;
+        others[1].set(Phase::Idle);
+        assert!(!places.enter(address(31)).unwrap().is_short());
+        assert!(is_given_up(&others[0]) && !is_given_up(&others[1]));
+        assert_eq!(counts.read().turned_away[0], ("socket", 1));
+    }
+}

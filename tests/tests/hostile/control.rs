@@ -1,0 +1,87 @@
+//! Connections that hold the listeners of control: orders and looks get through, whoever holds what.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::client::Client;
+use tests::e2e::crowd::{self, Crowd, Sources};
+use tests::e2e::servers::{self, origin};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+/// More than the socket has places.
+const MANY: usize = 100;
+
+fn hold(balancer: &Balancer, word: &[u8]) -> Vec<UnixStream> {
+    let socket = balancer.dir().join("sock");
+    let held = (0..MANY).map(|_| {
+        let mut stream = UnixStream::connect(&socket).unwrap();
+        // Those that get no place are closed at once.
+        let _ = stream.write_all(word);
+        stream
+    });
+    held.collect()
+}
+
+#[test]
+fn whoever_holds_the_control_socket_does_not_lock_the_operator_out() {
+    let origin = origin("a");
+    let words: [&[u8]; 4] = [
+        b"",
+        b"GET /v1/sta",
+        b"GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /v1/events/stream HTTP/1.1\r\nHost: x\r\n\r\n",
+    ];
+    for word in words {
+        let balancer = Balancer::start(&Setup::http(&[origin.address()]));
+        let held = hold(&balancer, word);
+        for _ in 0..5 {
+            balancer.order("a", api::types::ServerAction::Drain);
+            assert!(!balancer.status().services.is_empty());
+        }
+        wait::until("it is told", || balancer.told("connections-evicted") > 0);
+        let metrics = balancer.metrics();
+        let counted = metrics.lines().any(|line| {
+            line.starts_with("steelyard_control_connections_closed_total{")
+                && line.contains("socket")
+                && !line.ends_with(" 0")
+        });
+        assert!(counted, "{metrics}");
+        drop(held);
+    }
+}
+
+/// The first line of what is answered to a look at the state, without a token; empty: nothing.
+fn looked(at: SocketAddr, from: u8) -> String {
+    let Ok(stream) = crowd::from([127, 7, 7, from].into(), at) else { return String::new() };
+    let mut client = Client::over(stream);
+    if client
+        .try_send(b"GET /v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        .is_err()
+    {
+        return String::new();
+    }
+    client.answer_or_end().map_or_else(String::new, |answer| answer.status().to_string())
+}
+
+#[test]
+fn a_crowd_without_tokens_does_not_keep_others_from_the_api() {
+    let origin = origin("a");
+    for sources in [Sources::One, Sources::Many(300)] {
+        let port = servers::reserved();
+        let at = port.address();
+        let keys = format!(", listen = \"{at}\", tokens = \"DIR/tokens\"");
+        let setup = Setup::http(&[origin.address()]).control(&keys);
+        let balancer = Balancer::start(&setup);
+        wait::until("it listens", || !looked(at, 1).is_empty());
+        let crowd = Crowd::start(at, sources, (200, 100), b"");
+        for last in 0..60 {
+            // Whether one address may look is the gate's; an answer comes in any case.
+            assert!(!looked(at, last).is_empty(), "{sources:?}");
+        }
+        crowd.stop();
+        drop(balancer);
+    }
+}
