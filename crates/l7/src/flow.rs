@@ -7,6 +7,7 @@
 mod ahead;
 mod coded;
 mod framing;
+mod shared;
 
 use std::io;
 
@@ -14,7 +15,7 @@ use wire::http1::Defect;
 
 use crate::buffers::COPY;
 use crate::coder::Coder;
-use crate::kept_bytes::Ahead;
+use crate::kept_bytes::{Ahead, SharedBytes};
 use crate::rt::Net;
 use crate::stream::{Read, Stream, Wrote};
 use crate::worker::Worker;
@@ -51,6 +52,8 @@ pub struct Flow<N: Net> {
     may_splice: bool,
     /// Bytes read at a time when copying: what a stalled receiver makes us keep.
     most: usize,
+    /// Streams of one connection share what it may hold.
+    shared: Option<SharedBytes>,
     /// Reads although the receiver takes nothing.
     ahead: Option<Box<Ahead>>,
     /// Compresses what passes.
@@ -83,6 +86,7 @@ impl<N: Net> Flow<N> {
             may_splice: true,
             // The rest is for heads.
             most: COPY.min(limit as usize / 4 * 3),
+            shared: None,
             ahead: None,
             coder: None,
             coded: (0, 0),
@@ -305,7 +309,7 @@ impl<N: Net> Flow<N> {
         excess: &mut Vec<u8>,
     ) -> Option<Step> {
         let mut scratch = worker.scratch.borrow_mut();
-        let room = self.framing.wanted(self.most);
+        let room = self.framing.wanted(self.room());
         let n = match from.try_read(&mut scratch.input[..room]) {
             Read::Data(n) => n,
             Read::Later => return if self.pauses(worker) { None } else { Some(Step::Sender) },
@@ -388,6 +392,7 @@ impl<N: Net> Flow<N> {
         if now != self.reported {
             worker.census.0.held.change(self.reported.0, now.0);
             worker.census.0.piped.change(self.reported.1, now.1);
+            self.shared.iter().for_each(|shared| shared.change(self.reported.0, now.0));
             self.reported = now;
         }
     }

@@ -2,6 +2,8 @@
 //!
 //! It keeps none itself.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use model::live::ServiceLive;
@@ -32,6 +34,29 @@ impl KeptBytes {
 impl Drop for KeptBytes {
     fn drop(&mut self) {
         self.live.kept.down(self.bytes);
+    }
+}
+
+/// A stream's part in what its connection keeps.
+pub struct SharedBytes {
+    kept: Rc<Cell<usize>>,
+    most: usize,
+}
+
+impl SharedBytes {
+    /// Of a connection that may keep `most`.
+    pub fn new(kept: Rc<Cell<usize>>, most: usize) -> SharedBytes {
+        SharedBytes { kept, most }
+    }
+
+    /// What is left of that.
+    pub fn left(&self) -> usize {
+        self.most.saturating_sub(self.kept.get())
+    }
+
+    /// A part of the sum was `before` and is `after`.
+    pub fn change(&self, before: usize, after: usize) {
+        self.kept.set((self.kept.get() + after).saturating_sub(before));
     }
 }
 

@@ -129,7 +129,7 @@ impl<'a, N: Net> Relay<'a, N> {
             uploaded: false,
             server_deaf: false,
             partial: Vec::new(),
-            down: Flow::new(Framing::Done, limit),
+            down: Flow::towards(sockets.0, Framing::Done, limit),
             answer: None,
             answer_begun: false,
             head_waits: false,

@@ -72,6 +72,14 @@ impl<N: Net> Stream<N> {
         }
     }
 
+    /// Bytes that all streams of the connection that it shares keep for the peer; `None`: it is no strand of a client.
+    pub fn kept(&self) -> Option<Rc<Cell<usize>>> {
+        match &self.under {
+            Under::Socket(..) => None,
+            Under::Strand(strand) => strand.kept(),
+        }
+    }
+
     /// Next connection of a listener.
     ///
     /// # Errors

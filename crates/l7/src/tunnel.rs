@@ -80,7 +80,7 @@ pub async fn run<N: Net>(
         server,
         cuts,
         up: Flow::new(Framing::UntilEnd, limit),
-        down: Flow::new(Framing::UntilEnd, limit),
+        down: Flow::towards(client, Framing::UntilEnd, limit),
         up_ended: false,
         down_ended: false,
         idle: service.view.borrow().config.timeout.tunnel,

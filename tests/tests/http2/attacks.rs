@@ -113,6 +113,50 @@ fn requests_that_break_rules_meet_their_limit() {
 }
 
 #[test]
+fn streams_that_we_are_made_to_reset_meet_the_same_limit() {
+    let attacked = Attacked::new("malformed = 20, control-frames = 100000");
+    let mut client = Frames::to(attacked.balancer.front());
+    for at in 0..500 {
+        let stream = 2 * at + 1;
+        client.get(stream, "/delay/600000");
+        // More than any window may be (RFC 9113 §6.9.1).
+        client.send(kind::WINDOW, 0, stream, &0x7fff_ffff_u32.to_be_bytes());
+    }
+    attacked.ended(&client.rest(), "malformed-requests", "http2-malformed");
+}
+
+#[test]
+fn what_waits_for_a_client_is_bounded_over_all_streams_of_its_connection() {
+    const STREAMS: u32 = 100;
+    let attacked = Attacked::new("streams = 100");
+    let mut clients: Vec<Frames> = Vec::new();
+    for _ in 0..3 {
+        // Windows of nothing: heads may go, and no body.
+        let mut client = Frames::with(attacked.balancer.front(), &[(4, 0)]);
+        for at in 0..STREAMS {
+            client.get(2 * at + 1, "/bytes/1000000");
+        }
+        let mut heads = 0;
+        while heads < STREAMS {
+            heads += u32::from(client.frame().unwrap().kind == kind::HEADERS);
+        }
+        clients.push(client);
+    }
+    let held = || -> u64 {
+        let metrics = attacked.balancer.metrics();
+        let line = metrics.lines().find(|line| line.starts_with("steelyard_held_bytes "));
+        line.and_then(|line| line.split(' ').nth(1)?.parse().ok()).unwrap()
+    };
+    // What one connection may hold, and a little for each stream.
+    let most = 3 * (64 * 1024 + u64::from(STREAMS) * 1024);
+    let seen: Vec<u64> = (0..5).map(|_| held()).collect();
+    assert!(seen.iter().all(|held| *held <= most), "{seen:?} of {most}");
+    assert!(seen[4] > 0, "something waits");
+    drop(clients);
+    attacked.serves();
+}
+
+#[test]
 fn a_head_without_end_is_cut() {
     let attacked = Attacked::new("");
     let mut client = Frames::to(attacked.balancer.front());

@@ -201,6 +201,10 @@ impl Strand for Answering {
         false
     }
 
+    fn kept(&self) -> Option<Rc<Cell<usize>>> {
+        Some(self.open.link().kept.clone())
+    }
+
     fn window_closed(&self) -> Option<Moment> {
         self.open.link().held_by_window()
     }

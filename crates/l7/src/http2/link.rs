@@ -4,7 +4,7 @@
 //! It drives nothing and owns no socket.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::rc::Weak;
+use std::rc::{Rc, Weak};
 
 use model::attribute::Tcp;
 use model::config::Http2Flood;
@@ -63,6 +63,8 @@ pub struct Link {
     /// Since when nothing that was given waits; only while `data_went` has reached `data_given`.
     empty_since: Cell<Option<Moment>>,
     below: OnceCell<Weak<dyn Below>>,
+    /// Bytes that its streams keep for the peer.
+    pub kept: Rc<Cell<usize>>,
     /// Streams under way.
     pub open: Cell<u32>,
     /// Streams since the beginning.
@@ -104,6 +106,7 @@ impl Link {
             data_went: Cell::default(),
             empty_since: Cell::new(Some(now)),
             below: OnceCell::new(),
+            kept: Rc::default(),
             open: Cell::default(),
             streams: Cell::default(),
             heard: Cell::new(now),
@@ -189,6 +192,8 @@ impl Link {
                 code::FLOW_CONTROL_ERROR | code::STREAM_CLOSED | code::FRAME_SIZE_ERROR,
             ) => {
                 sum.protocol += 1;
+                // Whatever makes us reset streams counts: each may have put a server to work (MadeYouReset).
+                self.deeds.borrow_mut().note(Deed::Malformed, self.now.get());
             }
             // A limit of the library's own.
             (Kind::GoAway, code::ENHANCE_YOUR_CALM) => {

@@ -250,6 +250,10 @@ impl Strand for Answering {
         false
     }
 
+    fn kept(&self) -> Option<Rc<Cell<usize>>> {
+        Some(self.link.kept.clone())
+    }
+
     fn window_closed(&self) -> Option<Moment> {
         None
     }

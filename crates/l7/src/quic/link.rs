@@ -6,6 +6,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::task::Waker;
 use std::time::Instant;
 
@@ -59,6 +60,8 @@ pub struct Link {
     pub withheld: Cell<u64>,
     /// Requests that were taken back since the driver last asked.
     pub taken_back: Cell<u32>,
+    /// Bytes that its streams keep for the client.
+    pub kept: Rc<Cell<usize>>,
     /// Requests under way.
     pub open: Cell<u32>,
 }
@@ -79,6 +82,7 @@ impl Link {
             failed: Cell::new(None),
             seen: RefCell::new(seen),
             taken_back: Cell::default(),
+            kept: Rc::default(),
             open: Cell::default(),
         }
     }

@@ -30,7 +30,8 @@ impl<'a, N: Net> Relay<'a, N> {
         let mut scratch = worker.scratch.borrow_mut();
         let scratch = &mut *scratch;
         while self.answer.is_none() {
-            let n = match self.next(&mut scratch.input[..FIRST]) {
+            let room = FIRST.min(self.down.room()).max(self.given.len());
+            let n = match self.next(&mut scratch.input[..room]) {
                 Read::Data(n) => n,
                 Read::Later => return Ok(()),
                 Read::End => return Err(self.no_answer(None)),

@@ -1,6 +1,8 @@
 //! What reads and writes come to, and one of many streams that share a connection as a stream sees it. It carries nothing.
 
+use std::cell::Cell;
 use std::io;
+use std::rc::Rc;
 
 use model::attribute::Tcp;
 use model::moment::Moment;
@@ -70,6 +72,10 @@ pub trait Strand {
     fn counters(&self) -> Option<Tcp>;
     /// Our port of the connection that it shares.
     fn port(&self) -> Option<u16>;
+    /// Bytes that all streams of that connection keep for its peer.
+    fn kept(&self) -> Option<Rc<Cell<usize>>> {
+        None
+    }
     /// What is spoken on that connection.
     fn protocol(&self) -> Protocol {
         Protocol::Http2
