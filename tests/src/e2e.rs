@@ -14,6 +14,7 @@
 pub mod balancer;
 pub mod certificate;
 pub mod client;
+pub mod crowd;
 pub mod datagrams;
 pub mod dir;
 pub mod download;

@@ -5,6 +5,7 @@
 
 mod breaking;
 mod certificates;
+mod crowded;
 mod rates;
 mod uses;
 
@@ -19,6 +20,7 @@ use crate::headroom::{Row, Trends, Use};
 use crate::report::vitals::Vitals;
 use breaking::Breaking;
 use certificates::Ending;
+use crowded::Crowded;
 use rates::Rates;
 use uses::uses;
 
@@ -39,7 +41,7 @@ const REMEMBERED: usize = 10_000;
 pub async fn run(vitals: Arc<Vitals>) {
     let (mut alarms, mut ending) = (Alarms::default(), Ending::default());
     let (mut breaking, mut trends) = (Breaking::default(), Trends::default());
-    let mut rates = Rates::default();
+    let (mut rates, mut crowded) = (Rates::default(), Crowded::default());
     loop {
         tokio::time::sleep(STEP).await;
         let picture = vitals.control.picture();
@@ -50,6 +52,7 @@ pub async fn run(vitals: Arc<Vitals>) {
         alarms.look(vitals.control.events(), &rows);
         vitals.headroom.show(rows);
         ending.look(vitals.control.events(), &picture, SystemTime::now());
+        crowded.look(vitals.control.events(), &picture, &facts.served, facts.open.now);
         breaking.look(vitals.control.events(), &picture, clock(facts.open.now));
     }
 }

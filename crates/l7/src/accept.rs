@@ -15,6 +15,7 @@ use model::snapshot::ServiceView;
 use wire::http1::{self, Persist};
 
 use crate::account::Record;
+use crate::admission::OpenConnection;
 use crate::local::LocalService;
 use crate::outside::Observation;
 use crate::refuse::{self, Answer};
@@ -30,6 +31,15 @@ const BATCH: usize = 64;
 /// Clients of a worker that are being refused with time to read why. Beyond that they are ended at once: a crowd
 /// outside must not take the descriptors of those inside.
 const REFUSING: u32 = 16;
+
+/// Clients that wait for a place of other workers.
+const WAITING: u32 = 64;
+
+/// How long they wait.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// Between two attempts.
+const STEP: Duration = Duration::from_millis(10);
 
 /// After a failure for want of descriptors, look again this soon.
 const BREATH: Duration = Duration::from_millis(20);
@@ -194,27 +204,59 @@ fn admit<N: Net>(
     service: &Rc<LocalService<N>>,
 ) {
     let view = service.view.borrow().clone();
-    let slot = &view.live.slots[worker.index].counters;
-    slot.accepted.add(1);
-    let within_all = worker.all_open.up_within(worker.options.connections);
-    let cap = view.config.limit.connections.unwrap_or(u32::MAX);
-    let within = within_all && view.live.open.up_within(cap);
-    if !within {
-        if within_all {
-            worker.all_open.down();
+    view.live.slots[worker.index].counters.accepted.add(1);
+    match worker.admission.admit(&worker.rt, &view, Some(peer.ip())) {
+        Ok(open) => begin(worker, sock, (peer, local), service, open),
+        Err(Cause::ConnectionLimit) if worker.options.workers > 1 && worker.waits() < WAITING => {
+            wait(worker, sock, (peer, local), service);
         }
-        slot.refused.add(1);
-        slot.closed.add(1);
-        return refuse_connection(worker, sock, peer, service);
+        Err(cause) => turn_away(worker, sock, peer, service, cause),
     }
-    let open = worker.census.connection(&worker.all_open, &view.live, worker.index);
+}
+
+/// Other workers may have connections that do nothing: they are asked for a place, for a while.
+fn wait<N: Net>(
+    worker: &Rc<Worker<N>>,
+    sock: N::Sock,
+    ends: (SocketAddr, SocketAddr),
+    service: &Rc<LocalService<N>>,
+) {
+    let (worker, service) = (worker.clone(), service.clone());
+    let wanted = worker.wants_place();
+    worker.clone().rt.spawn(async move {
+        let until = worker.rt.now() + PATIENCE;
+        let admitted = loop {
+            worker.rt.sleep_until(worker.rt.now() + STEP).await;
+            let view = service.view.borrow().clone();
+            match worker.admission.admit(&worker.rt, &view, Some(ends.0.ip())) {
+                Err(Cause::ConnectionLimit) if worker.rt.now() < until => {}
+                over => break over,
+            }
+        };
+        drop(wanted);
+        match admitted {
+            Ok(open) => begin(&worker, sock, ends, &service, open),
+            Err(cause) => turn_away(&worker, sock, ends.0, &service, cause),
+        }
+    });
+}
+
+/// A connection that has its place is served.
+fn begin<N: Net>(
+    worker: &Rc<Worker<N>>,
+    sock: N::Sock,
+    (peer, local): (SocketAddr, SocketAddr),
+    service: &Rc<LocalService<N>>,
+    open: OpenConnection,
+) {
+    let view = service.view.borrow().clone();
     // Of every address only the connection knows the one that was meant.
     let local = match local.ip().is_unspecified() {
         true => worker.rt.net.local(&sock).unwrap_or(local),
         false => local,
     };
     let Ok(client) = Stream::new(&worker.rt, sock, true) else {
-        slot.accept_failed.add(1);
+        view.live.slots[worker.index].counters.accept_failed.add(1);
         return;
     };
     let (worker_, service_, now) = (worker.clone(), service.clone(), worker.rt.now());
@@ -229,15 +271,30 @@ fn admit<N: Net>(
     };
 }
 
+/// Counts and tells a client that it is not let in.
+fn turn_away<N: Net>(
+    worker: &Rc<Worker<N>>,
+    sock: N::Sock,
+    peer: SocketAddr,
+    service: &Rc<LocalService<N>>,
+    cause: Cause,
+) {
+    let view = service.view.borrow().clone();
+    let slot = &view.live.slots[worker.index].counters;
+    slot.refused.add(1);
+    slot.closed.add(1);
+    refuse_connection(worker, sock, peer, service, cause);
+}
+
 /// Tells a client beyond the limit: 503 with the cause (`http`), a reset (`tcp`).
 fn refuse_connection<N: Net>(
     worker: &Rc<Worker<N>>,
     sock: N::Sock,
     peer: SocketAddr,
     service: &Rc<LocalService<N>>,
+    cause: Cause,
 ) {
     let view = service.view.borrow().clone();
-    let cause = Cause::ConnectionLimit;
     if view.config.forward != Forward::Http || worker.refusing.get() >= REFUSING {
         return end_at_once(worker, &sock, peer, &view, cause);
     }

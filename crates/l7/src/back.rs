@@ -43,7 +43,7 @@ pub async fn open<N: Net>(
     };
     let session = Session::client(&config, name).map_err(|error| ours(&error.to_string()))?;
     connection.stream.seal(session, worker.sealed.clone(), worker.census.clone());
-    if connection.stream.shake(patience.until(until)).await.is_err() {
+    if connection.stream.shake(patience.until(until), || false).await.is_err() {
         let cause = patience.over(worker.rt.now()).unwrap_or(Cause::ConnectTimeout);
         return Err((cause, format!("TLS with {to}: no answer in time")));
     }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use model::live::{ServiceLive, Shared};
+use model::live::ServiceLive;
 use model::snapshot::ServiceView;
 
 /// A number with one writer.
@@ -18,11 +18,13 @@ impl Gauge {
         self.0.load(Ordering::Relaxed)
     }
 
-    fn up(&self) {
+    /// One more.
+    pub fn up(&self) {
         self.0.store(self.get().wrapping_add(1), Ordering::Relaxed);
     }
 
-    fn down(&self) {
+    /// One fewer.
+    pub fn down(&self) {
         self.0.store(self.get().wrapping_sub(1), Ordering::Relaxed);
     }
 }
@@ -61,14 +63,6 @@ pub struct Census {
     pub piped: Bytes,
 }
 
-/// A client connection being open; dropping it closes the account of the connection.
-pub struct OpenConnection {
-    census: Arc<Census>,
-    all: Arc<Shared>,
-    live: Arc<ServiceLive>,
-    index: usize,
-}
-
 /// An exchange under way.
 pub struct OpenExchange {
     census: Arc<Census>,
@@ -83,17 +77,6 @@ pub struct Up(Arc<Census>, fn(&Census) -> &Gauge);
 pub struct Counting(pub Arc<Census>);
 
 impl Counting {
-    /// Counts a connection that has passed its limits: `all` and `live.open` were raised by the caller.
-    pub fn connection(
-        &self,
-        all: &Arc<Shared>,
-        live: &Arc<ServiceLive>,
-        index: usize,
-    ) -> OpenConnection {
-        self.0.connections.up();
-        OpenConnection { census: self.0.clone(), all: all.clone(), live: live.clone(), index }
-    }
-
     /// Counts an exchange.
     pub fn exchange(&self, view: &ServiceView) -> OpenExchange {
         self.0.exchanges.up();
@@ -111,15 +94,6 @@ impl Counting {
     pub fn idle(&self) -> Up {
         self.0.idle.up();
         Up(self.0.clone(), |census| &census.idle)
-    }
-}
-
-impl Drop for OpenConnection {
-    fn drop(&mut self) {
-        self.census.connections.down();
-        self.all.down();
-        self.live.open.down();
-        self.live.slots[self.index].counters.closed.add(1);
     }
 }
 

@@ -5,17 +5,19 @@
 
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 
+use model::admission::Phase;
 use model::config::Offer;
 use model::moment::Moment;
 use model::snapshot::ServiceView;
 use wire::http1;
 
 use crate::account::{Opening, Record};
+use crate::admission::OpenConnection;
 use crate::after::After;
 use crate::caller::Caller;
-use crate::census::OpenConnection;
 use crate::exchange::{self, Parties};
 use crate::front;
 use crate::http2::serve;
@@ -48,25 +50,26 @@ pub fn serve<N: Net>(
 ) -> impl Future<Output = ()> {
     async move {
         client.mine();
+        open.belongs_to(worker.rt.current());
         let looked = worker.rt.now();
-        let opened = Box::pin(opened(&worker, client, (peer, local), &service)).await;
+        let opened = Box::pin(opened(&worker, client, (peer, local), &service, &open)).await;
         let Some((client, (peer, local))) = opened else { return };
         let caller = Rc::new(Caller { peer, local });
         let tls = client.is_sealed().then(|| worker.rt.now().since(looked));
         let mut opening = Some(Opening { accept: looked.since(accepted), tls });
         let mut held = Vec::new();
-        if speaks_http2(&worker, &client, &service, &mut held).await {
+        if speaks_http2(&worker, &client, &service, &open, &mut held).await {
             return Box::pin(serve::serve(worker, client, caller, service, held, open)).await;
         }
         let mut first = true;
         loop {
-            if held.is_empty() && !idle(&worker, &client, &service, first).await {
+            if held.is_empty() && !idle(&worker, &client, &service, &open, first).await {
                 return;
             }
             first = false;
             let parties =
                 Parties { worker: &worker, client: &client, caller: &caller, service: &service };
-            match Box::pin(turn(parties, &mut held, &mut opening)).await {
+            match Box::pin(turn(parties, &open, &mut held, &mut opening)).await {
                 After::Next if !service.gone.get() => {}
                 After::Next | After::Close => {
                     return Box::pin(client.finish(worker.rt.now() + PARTING)).await;
@@ -84,9 +87,10 @@ async fn opened<N: Net>(
     client: Stream<N>,
     ends: (SocketAddr, SocketAddr),
     service: &Rc<LocalService<N>>,
+    open: &OpenConnection,
 ) -> Option<(Stream<N>, (SocketAddr, SocketAddr))> {
-    let (client, ends) = prelude::open(worker, client, ends, service).await?;
-    let client = front::open(worker, client, ends.0, service).await?;
+    let (client, ends) = prelude::open(worker, client, ends, service, open).await?;
+    let client = front::open(worker, client, ends.0, service, open).await?;
     Some((client, ends))
 }
 
@@ -96,6 +100,7 @@ async fn speaks_http2<N: Net>(
     worker: &Worker<N>,
     client: &Stream<N>,
     service: &LocalService<N>,
+    open: &OpenConnection,
     held: &mut Vec<u8>,
 ) -> bool {
     if client.is_sealed() {
@@ -111,30 +116,55 @@ async fn speaks_http2<N: Net>(
         while held.len() < serve::PREFACE.len() && serve::PREFACE.starts_with(held) {
             let mut room = [0; serve::PREFACE.len()];
             match client.try_read(&mut room) {
-                Read::Data(n) => held.extend_from_slice(&room[..n]),
-                Read::Later if client.readable(until).await.is_ok() => {}
+                Read::Data(n) => {
+                    held.extend_from_slice(&room[..n]);
+                    open.set(Phase::Head, worker.rt.now());
+                }
+                Read::Later if readable(client, open, until).await => {}
                 Read::Later | Read::End | Read::Failed(_) => break,
             }
+        }
+        if !held.is_empty() {
+            open.set(Phase::Busy, worker.rt.now());
         }
         held.starts_with(serve::PREFACE)
     })
     .await
 }
 
-/// Waits for the first byte of a request; false: none came in time.
+/// Waits for more; false: none came in time, or the connection is given up.
+async fn readable<N: Net>(client: &Stream<N>, open: &OpenConnection, until: Moment) -> bool {
+    let waited = client.until(|rt| match open.is_given_up() {
+        true => Poll::Ready(Err(Expired)),
+        false => rt.poll_ready(client.source(), Readiness::READ, until),
+    });
+    waited.await.is_ok()
+}
+
+/// Waits for the first byte of a request; false: none came in time, or the connection is given up.
 async fn idle<N: Net>(
     worker: &Worker<N>,
     client: &Stream<N>,
     service: &LocalService<N>,
+    open: &OpenConnection,
     first: bool,
 ) -> bool {
     if client.may_read() {
+        if first {
+            open.set(Phase::Busy, worker.rt.now());
+        }
         return true;
     }
     let since = worker.rt.now();
+    if !first {
+        open.set(Phase::Idle, since);
+    }
     let _idle = worker.census.idle();
     let waited = client
         .until(|rt| {
+            if open.is_given_up() {
+                return Poll::Ready(Err(Expired));
+            }
             let view = service.view.borrow();
             let timeout = &view.config.timeout;
             let mut until = since + if first { timeout.header } else { timeout.idle };
@@ -144,7 +174,8 @@ async fn idle<N: Net>(
             rt.poll_ready(client.source(), Readiness::READ, until)
         })
         .await;
-    if waited.is_err() {
+    open.set(Phase::Busy, worker.rt.now());
+    if waited.is_err() && !open.is_given_up() {
         service.view.borrow().live.slots[worker.index].counters.idle_closed.add(1);
     }
     waited.is_ok()
@@ -153,10 +184,11 @@ async fn idle<N: Net>(
 /// One request, from its first byte to the end of its exchange.
 async fn turn<N: Net>(
     parties: Parties<'_, N>,
+    open: &OpenConnection,
     held: &mut Vec<u8>,
     opening: &mut Option<Opening>,
 ) -> After {
-    match next(&parties, held).await {
+    match next(&parties, open, held).await {
         Ok(Some((incoming, mut record))) => {
             record.measured.opening = opening.take();
             exchange::run(parties, incoming, held, record).await
@@ -169,6 +201,7 @@ async fn turn<N: Net>(
 /// Reads the next request; `None`: not even a byte of it was there.
 async fn next<N: Net>(
     parties: &Parties<'_, N>,
+    open: &OpenConnection,
     held: &mut Vec<u8>,
 ) -> Result<Option<(Incoming<N>, Record)>, Instead> {
     let Parties { worker, client, caller, service } = *parties;
@@ -197,7 +230,11 @@ async fn next<N: Net>(
             Filled::Nothing => {
                 let until = began + view.config.timeout.header;
                 drop(view);
+                open.set(Phase::Head, began);
                 let readable = |rt: &Rt<N>| {
+                    if open.is_given_up() {
+                        return Poll::Ready(Err(Expired));
+                    }
                     let until = until.min(service.cut_at.get());
                     rt.poll_ready(client.source(), Readiness::READ, until)
                 };
@@ -205,6 +242,7 @@ async fn next<N: Net>(
                     let cut = worker.rt.now() >= service.cut_at.get();
                     if cut { Instead::Drained } else { Instead::TooSlow }
                 })?;
+                open.set(Phase::Busy, worker.rt.now());
             }
         }
     }

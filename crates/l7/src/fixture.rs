@@ -123,6 +123,7 @@ fn service() -> Service {
         },
         limit: Limits {
             connections: None,
+            connections_per_client: None,
             header_bytes: 32 << 10,
             header_count: 100,
             target_bytes: 8 << 10,

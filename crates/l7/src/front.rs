@@ -2,19 +2,22 @@
 //!
 //! What follows the handshake is the service's method and none of its business.
 
-use std::cell::Cell;
 use std::net::SocketAddr;
+use std::task::Poll;
 use std::time::Duration;
 
+use model::admission::Phase;
 use model::cause::Cause;
 use model::config::Forward;
+use model::moment::Moment;
 use model::snapshot::ServiceView;
 
 use crate::account::Record;
+use crate::admission::OpenConnection;
 use crate::local::LocalService;
 use crate::proof;
 use crate::refuse::{self, Answer};
-use crate::rt::Net;
+use crate::rt::{Expired, Net, Readiness};
 use crate::said::Said;
 use crate::stream::Stream;
 use crate::tls::names::PROOF;
@@ -43,13 +46,14 @@ pub async fn open<N: Net>(
     client: Stream<N>,
     peer: SocketAddr,
     service: &LocalService<N>,
+    open: &OpenConnection,
 ) -> Option<Stream<N>> {
     let view = service.view.borrow().clone();
     if view.config.tls.is_none() {
         return Some(client);
     }
     // Boxed so that what follows keeps no room for it.
-    match Box::pin(shake(worker, &client, &view, service)).await {
+    match Box::pin(shake(worker, (&client, peer), &view, service, open)).await {
         Ok(Shaken::Ready) => Some(client),
         // An authority has seen what it came for.
         Ok(Shaken::Proven) => {
@@ -80,20 +84,32 @@ enum Shaken {
 
 async fn shake<N: Net>(
     worker: &Worker<N>,
-    client: &Stream<N>,
+    (client, peer): (&Stream<N>, SocketAddr),
     view: &ServiceView,
     service: &LocalService<N>,
+    open: &OpenConnection,
 ) -> Result<Shaken, Failed> {
     let failed = |cause, detail| Failed { cause, detail, plain: false };
     // A service that is to speak TLS and cannot says nothing rather than speak plainly.
     let tls = view.tls.as_ref().and_then(|material| material.get::<ServerTls>());
     let tls = tls.ok_or(failed(Cause::Internal, None))?;
-    let _under_way = UnderWay::enter(&service.handshaking, tls.handshakes)
-        .ok_or(failed(Cause::TlsHandshakeLimit, None))?;
+    let until = (worker.rt.now() + tls.handshake).min(service.cut_at.get());
+    let late = || {
+        let cut = worker.rt.now() >= service.cut_at.get();
+        failed(if cut { Cause::DrainCut } else { Cause::TlsHandshakeTimeout }, None)
+    };
+    if !spoke(client, open, until).await {
+        return if open.is_given_up() { Ok(Shaken::Left) } else { Err(late()) };
+    }
+    worker
+        .admission
+        .may_shake(&worker.rt, view, Some(peer.ip()))
+        .map_err(|cause| failed(cause, None))?;
+    open.set(Phase::Handshake, worker.rt.now());
     let session = Session::server(&tls.config).map_err(|_| failed(Cause::Internal, None))?;
     client.seal(session, worker.sealed.clone(), worker.census.clone());
-    let until = (worker.rt.now() + tls.handshake).min(service.cut_at.get());
-    let over = client.shake(until).await;
+    let over = client.shake(until, || open.is_given_up()).await;
+    open.set(Phase::Fresh, worker.rt.now());
     let seen = |session: &Session| Seen {
         established: session.established(),
         resumed: session.resumed(),
@@ -103,9 +119,7 @@ async fn shake<N: Net>(
     };
     let Some(seen) = client.with_session(seen) else { return Ok(Shaken::Left) };
     if over.is_err() {
-        let cut = worker.rt.now() >= service.cut_at.get();
-        let cause = if cut { Cause::DrainCut } else { Cause::TlsHandshakeTimeout };
-        return Err(failed(cause, None));
+        return if open.is_given_up() { Ok(Shaken::Left) } else { Err(late()) };
     }
     match seen {
         Seen { first: None, .. } => Ok(Shaken::Left),
@@ -134,6 +148,16 @@ async fn shake<N: Net>(
         Seen { trouble: Some((cause, detail)), .. } => Err(failed(cause, Some(detail))),
         Seen { trouble: None, .. } => Err(failed(Cause::TlsHandshake, Some("client-left"))),
     }
+}
+
+/// Waits for the first byte, with which the handshake begins: a client that says nothing takes the place of none. False: none
+/// came in time, or the connection is given up.
+async fn spoke<N: Net>(client: &Stream<N>, open: &OpenConnection, until: Moment) -> bool {
+    let waited = client.until(|rt| match open.is_given_up() {
+        true => Poll::Ready(Err(Expired)),
+        false => rt.poll_ready(client.source(), Readiness::READ, until),
+    });
+    waited.await.is_ok()
 }
 
 /// What a handshake came to.
@@ -166,27 +190,9 @@ async fn refuse<N: Net>(
         client.finish(worker.rt.now() + ALERT).await;
     }
     worker.close(view, None, &mut record, &Said::nothing(peer, view.config.forward));
-    if client.is_sealed() && cause == Cause::TlsHandshakeLimit {
+    if matches!(cause, Cause::TlsHandshakeLimit | Cause::ClientLimit) {
+        // Whoever waits for what it says next would hold as much as it was refused.
         return;
     }
     refuse::linger(worker, client).await;
-}
-
-/// A handshake being counted.
-struct UnderWay<'a>(&'a Cell<u32>);
-
-impl UnderWay<'_> {
-    fn enter(count: &Cell<u32>, most: u32) -> Option<UnderWay<'_>> {
-        let now = count.get();
-        (now < most).then(|| {
-            count.set(now + 1);
-            UnderWay(count)
-        })
-    }
-}
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
 }

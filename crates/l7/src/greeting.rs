@@ -3,13 +3,16 @@
 //! They are kept and go to the server first, as they came. A connection that does not begin with a hello in time is one
 //! that asked for no name.
 
+use std::task::Poll;
 use std::time::Duration;
 
+use model::admission::Phase;
 use model::cause::Cause;
 use wire::hello::{self, Hello};
 
+use crate::admission::OpenConnection;
 use crate::local::LocalService;
-use crate::rt::{Net, Readiness};
+use crate::rt::{Expired, Net, Readiness};
 use crate::stream::{Read, Stream};
 use crate::worker::Worker;
 
@@ -27,6 +30,7 @@ pub async fn name<N: Net>(
     worker: &Worker<N>,
     client: &Stream<N>,
     service: &LocalService<N>,
+    open: &OpenConnection,
     first: &mut Vec<u8>,
 ) -> Result<Option<String>, Cause> {
     let until = worker.rt.now() + TIME;
@@ -40,6 +44,9 @@ pub async fn name<N: Net>(
             }
             got
         };
+        if matches!(got, Read::Data(n) if n == first.len()) {
+            open.set(Phase::Head, worker.rt.now());
+        }
         match got {
             Read::Data(_) => match hello::client_hello(first) {
                 Hello::Partial if first.len() < MOST => {}
@@ -51,10 +58,16 @@ pub async fn name<N: Net>(
             Read::Failed(_) => return Err(Cause::ClientReset),
             Read::Later => {
                 let waited = client.until(|rt| {
+                    if open.is_given_up() {
+                        return Poll::Ready(Err(Expired));
+                    }
                     let until = until.min(service.cut_at.get());
                     rt.poll_ready(client.source(), Readiness::READ, until)
                 });
                 if waited.await.is_err() {
+                    if open.is_given_up() {
+                        return Err(Cause::ClientHeaderTimeout);
+                    }
                     let cut = worker.rt.now() >= service.cut_at.get();
                     return if cut { Err(Cause::DrainCut) } else { Ok(None) };
                 }

@@ -4,6 +4,7 @@
 
 mod accept;
 mod account;
+mod admission;
 mod after;
 mod again;
 mod back;

@@ -78,8 +78,6 @@ pub struct LocalService<N: Net> {
     pub gone: Cell<bool>,
     /// When what is left of it is cut.
     pub cut_at: Cell<Moment>,
-    /// Handshakes under way.
-    pub handshaking: Cell<u32>,
 }
 
 /// Everything that one worker serves.
@@ -145,7 +143,6 @@ impl<N: Net> Local<N> {
                         rule_pools: RefCell::new(of_rules),
                         gone: Cell::new(false),
                         cut_at: Cell::new(Moment::NEVER),
-                        handshaking: Cell::new(0),
                     };
                     self.services.insert(*id, Rc::new(service));
                 }

@@ -3,12 +3,13 @@
 //! Orders are closures that a worker runs between turns. The plane opens no sockets and reads no configuration: it
 //! is given listeners and snapshots.
 
+mod figures;
 mod host;
 
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use model::admission::Holders;
 use model::attribute::WORDS;
 use model::id::{ListenerId, ServerId, ServiceId};
 use model::live::Shared;
@@ -36,6 +38,7 @@ use crate::rt::{Net, Readiness};
 use crate::socket;
 use crate::stream::Stream;
 use crate::worker::{Published, Worker};
+pub use figures::{Open, PortUse};
 use host::{pin, port_range};
 
 /// The running workers.
@@ -78,40 +81,6 @@ pub enum StartError {
     },
 }
 
-/// What is open over all workers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Open {
-    /// Client connections.
-    pub connections: u32,
-    /// Exchanges and `tcp` connections under way.
-    pub exchanges: u32,
-    /// Of those, tunnels.
-    pub tunnels: u32,
-    /// Client connections without an exchange.
-    pub idle: u32,
-    /// Bytes kept by us for receivers that do not take them.
-    pub held_bytes: u64,
-    /// Bytes that wait in pipes of the kernel.
-    pub piped_bytes: u64,
-    /// Now, on the workers' clock.
-    pub now: Moment,
-}
-
-/// Source ports towards one destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PortUse {
-    /// From where; `None`: the kernel's choice.
-    pub source: Option<IpAddr>,
-    /// Where to.
-    pub destination: SocketAddr,
-    /// Held by connections that are open.
-    pub in_use: u32,
-    /// The range's size less those.
-    pub left: u32,
-    /// Attempts that found none.
-    pub exhausted: u64,
-}
-
 impl Plane {
     /// Starts the workers.
     ///
@@ -124,6 +93,7 @@ impl Plane {
         let options = Arc::new(options);
         let (origin, kept) = (Instant::now(), Kept::of_this_process());
         let all_open = Arc::new(Shared::default());
+        let (holders, wanted) = (Arc::new(Holders::default()), Arc::new(Shared::default()));
         let spare_missing = Arc::new(Shared::default());
         let ports = Arc::new(AllPorts::new(port_range(), outside.clone()));
         let started =
@@ -139,6 +109,8 @@ impl Plane {
                 outside: outside.clone(),
                 published: Published {
                     all_open: all_open.clone(),
+                    holders: holders.clone(),
+                    wanted: wanted.clone(),
                     ports: Ports::of(ports.clone()),
                     spare_missing: spare_missing.clone(),
                     ..Published::default()

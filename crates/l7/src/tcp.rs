@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::admission::Phase;
 use model::cause::Cause;
 use model::id::ServerId;
 use model::line::Class;
@@ -15,9 +16,9 @@ use model::retry::{self, Facts, Verdict};
 use model::snapshot::ServiceView;
 
 use crate::account::{self, Opening, Record};
+use crate::admission::OpenConnection;
 use crate::again::{self, UnderWay};
 use crate::caller::Caller;
-use crate::census::OpenConnection;
 use crate::changes::Changes;
 use crate::cuts::Cuts;
 use crate::front;
@@ -40,30 +41,30 @@ use crate::worker::Worker;
 /// How long the last bytes of a connection under TLS may wait for room.
 const PARTING: Duration = Duration::from_secs(5);
 
-/// Serves a connection to its end; `_open` counts it until then.
+/// Serves a connection to its end; `open` counts it until then.
 pub async fn serve<N: Net>(
     worker: Rc<Worker<N>>,
     client: Stream<N>,
     (peer, local, accepted): (SocketAddr, SocketAddr, Moment),
     service: Rc<LocalService<N>>,
-    _open: OpenConnection,
+    open: OpenConnection,
 ) {
     client.mine();
+    open.belongs_to(worker.rt.current());
     let looked = worker.rt.now();
-    let opened = prelude::open(&worker, client, (peer, local), &service).await;
+    let opened = prelude::open(&worker, client, (peer, local), &service, &open).await;
     let Some((client, (peer, local))) = opened else { return };
-    let Some(client) = front::open(&worker, client, peer, &service).await else { return };
+    let Some(client) = front::open(&worker, client, peer, &service, &open).await else { return };
     let caller = Rc::new(Caller { peer, local });
     let view = service.view.borrow().clone();
     let _exchange = worker.census.exchange(&view);
     let counters = &view.live.slots[worker.index].counters;
     counters.requests.add(1);
-    let now = worker.rt.now();
-    let mut record = Record::begin(now, now);
-    let tls = client.is_sealed().then(|| now.since(looked));
-    record.measured.opening = Some(Opening { accept: looked.since(accepted), tls });
+    let mut record = begun(worker.rt.now(), &client, accepted, looked);
     // Boxed so that a long-lived tunnel does not keep room for them.
-    let routed = Box::pin(route(&worker, (&client, peer), &service, &view)).await;
+    let routed = Box::pin(route(&worker, (&client, peer), &service, &view, &open)).await;
+    // From here on a server has it too.
+    open.set(Phase::Busy, worker.rt.now());
     let (pool, taken, first) = match routed {
         Ok(routed) => routed,
         Err(cause) => {
@@ -112,12 +113,21 @@ pub async fn serve<N: Net>(
     }
 }
 
+/// The account of a connection that was accepted and first looked at then.
+fn begun<N: Net>(now: Moment, client: &Stream<N>, accepted: Moment, looked: Moment) -> Record {
+    let mut record = Record::begin(now, now);
+    let tls = client.is_sealed().then(|| now.since(looked));
+    record.measured.opening = Some(Opening { accept: looked.since(accepted), tls });
+    record
+}
+
 /// What the rules say of the connection, and what was read of it for that.
 async fn route<N: Net>(
     worker: &Worker<N>,
     (client, peer): (&Stream<N>, SocketAddr),
     service: &LocalService<N>,
     view: &ServiceView,
+    open: &OpenConnection,
 ) -> Result<(Rc<LocalPool<N>>, Option<Taken>, Vec<u8>), Cause> {
     let own = || service.pool.borrow().clone();
     let Some(ruling) = &view.rules else { return Ok((own(), None, Vec::new())) };
@@ -125,7 +135,7 @@ async fn route<N: Net>(
     let sni = match (ruling.table.wants_sni(), client.is_sealed()) {
         (false, _) => None,
         (true, true) => client.server_name(),
-        (true, false) => greeting::name(worker, client, service, &mut first).await?,
+        (true, false) => greeting::name(worker, client, service, open, &mut first).await?,
     };
     match ruled::ask(worker, service, view, ruling, peer, sni.as_deref(), None) {
         Ruled::Pool(pool, taken) => Ok((pool.unwrap_or_else(own), taken, first)),

@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::admission::Holders;
 use model::attribute::WORDS;
 use model::breaker::{Bound, clock};
 use model::id::ServerId;
@@ -22,6 +23,7 @@ use model::pick::Rng;
 use model::snapshot::{Proofs, ServiceView, Snapshot};
 
 use crate::account::{self, Ids, LogBatch, Record, Wall};
+use crate::admission::Admission;
 use crate::buffers::{Buffers, COPY, Pipes, Scratch};
 use crate::census::{Census, Counting};
 use crate::local::{Local, LocalServer};
@@ -52,6 +54,10 @@ pub struct Published {
     pub ports: Ports,
     /// Client connections over all workers.
     pub all_open: Arc<Shared>,
+    /// Whose they are.
+    pub holders: Arc<Holders>,
+    /// Clients that wait for a place of any worker.
+    pub wanted: Arc<Shared>,
     /// Workers that have given up the descriptors that they keep back.
     pub spare_missing: Arc<Shared>,
     /// Exchanges that were measured.
@@ -90,8 +96,12 @@ pub struct Worker<N: Net> {
     pub measured: Arc<Ring<WORDS>>,
     /// Makes ids of exchanges.
     pub ids: Ids,
-    /// Client connections over all workers.
-    pub all_open: Arc<Shared>,
+    /// The places of this worker's.
+    pub admission: Rc<Admission>,
+    /// Clients that wait for a place of any worker.
+    wanted: Arc<Shared>,
+    /// Of those, this worker's.
+    waiting: Cell<u32>,
     /// What authorities ask for to see that names are ours.
     pub proofs: RefCell<Option<Arc<Proofs>>>,
     /// Every connection ends after what it is doing.
@@ -125,6 +135,8 @@ impl<N: Net> Worker<N> {
         outside: Arc<dyn Outside>,
         shared: Published,
     ) -> Rc<Worker<N>> {
+        let all = (shared.all_open.clone(), options.connections);
+        let admission = Admission::new(shared.holders, all, shared.census.clone(), index);
         let spare = Spare::new(&net, shared.spare_missing);
         let worker = Rc::new(Worker {
             rt: Rc::new(Rt::new(net)),
@@ -142,7 +154,9 @@ impl<N: Net> Worker<N> {
             measured: shared.measured,
             ids: Ids::new(index, wall.origin_nanos / 1000),
             wall,
-            all_open: shared.all_open,
+            admission: Rc::new(admission),
+            wanted: shared.wanted,
+            waiting: Cell::default(),
             proofs: RefCell::default(),
             draining: Cell::new(false),
             idle_until: Cell::new(Moment::NEVER),
@@ -193,6 +207,18 @@ impl<N: Net> Worker<N> {
         self.rt.wake_all();
     }
 
+    /// Clients of this worker that wait for a place.
+    pub fn waits(&self) -> u32 {
+        self.waiting.get()
+    }
+
+    /// One more waits, until this is dropped.
+    pub fn wants_place(self: &Rc<Self>) -> Wanting<N> {
+        self.wanted.up();
+        self.waiting.set(self.waiting.get() + 1);
+        Wanting(self.clone())
+    }
+
     /// The time of day, milliseconds since 1970.
     pub fn unix_ms(&self) -> u64 {
         self.wall.origin_nanos.saturating_add(self.rt.now().0) / 1_000_000
@@ -241,6 +267,16 @@ impl<N: Net> Worker<N> {
     }
 }
 
+/// A client that waits for a place.
+pub struct Wanting<N: Net>(Rc<Worker<N>>);
+
+impl<N: Net> Drop for Wanting<N> {
+    fn drop(&mut self) {
+        self.0.wanted.down();
+        self.0.waiting.set(self.0.waiting.get() - 1);
+    }
+}
+
 /// The busy share of the time between two looks, percent, evened out with the one before.
 fn busy(
     (from, waited_then): (Moment, Duration),
@@ -278,6 +314,12 @@ async fn care<N: Net>(worker: Rc<Worker<N>>) {
             counters.stale.add(swept.stale);
             counters.retired.add(swept.retired);
         });
+        if worker.wanted.get() > 0 {
+            let local = worker.local.borrow();
+            let views: Vec<_> =
+                local.services.values().map(|service| service.view.borrow().clone()).collect();
+            worker.admission.give_places(&worker.rt, &views, worker.wanted.get());
+        }
         worker.spare.regain(&worker.rt.net);
         worker.log.borrow_mut().flush(&*worker.outside);
     }

@@ -103,6 +103,8 @@ causes! {
     OrderCut = "order-cut", Us, 503;
     /// A service's or the machine's connection limit was met.
     ConnectionLimit = "connection-limit", Us, 503;
+    /// The client had its share of connections or handshakes, all of them in use.
+    ClientLimit = "client-limit", Us, 429;
     /// Too many handshakes were under way.
     TlsHandshakeLimit = "tls-handshake-limit", Us, 0;
     /// No file descriptor was free.

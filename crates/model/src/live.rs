@@ -11,6 +11,7 @@ pub mod shared;
 
 use std::sync::atomic::AtomicU64;
 
+use crate::admission::Holders;
 use crate::attribute::slow::BOUND;
 use crate::cause::Cause;
 use crate::load;
@@ -88,6 +89,12 @@ counters! {
         log_dropped = "log-lines-dropped";
         /// Idle keep-alive connections closed at their limit.
         idle_closed = "idle-closed";
+        /// Connections closed for newcomers whose clients had sent nothing.
+        evicted_silent = "evicted-silent";
+        /// Likewise: with a handshake or a head that had stalled.
+        evicted_stalled = "evicted-stalled";
+        /// Likewise: without a request.
+        evicted_idle = "evicted-idle";
         /// Accept calls that failed for want of a descriptor.
         accept_no_descriptor = "accept-no-descriptor";
         /// Accept calls that failed otherwise (the peer was gone already).
@@ -334,6 +341,8 @@ pub struct ServiceLive {
     pub open: Shared,
     /// Exchanges (or `tcp` connections) under way now.
     pub in_flight: Shared,
+    /// Whose those connections are.
+    pub holders: Holders,
     /// Bytes of bodies kept now.
     pub kept: SharedBytes,
     /// An exchange that takes so many nanoseconds or more is slow; control work moves it.
@@ -348,6 +357,7 @@ impl ServiceLive {
         ServiceLive {
             open: Shared::default(),
             in_flight: Shared::default(),
+            holders: Holders::default(),
             kept: SharedBytes::default(),
             slow_from: AtomicU64::new(BOUND),
             slots: (0..workers).map(|_| ServiceSlot::default()).collect(),

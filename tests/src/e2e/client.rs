@@ -28,7 +28,12 @@ impl Client {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(DEADLINE))?;
         stream.set_write_timeout(Some(DEADLINE))?;
-        Ok(Client { reader: Reader::new(stream) })
+        Ok(Client::over(stream))
+    }
+
+    /// Over a connection that was made already, with deadlines.
+    pub fn over(stream: TcpStream) -> Client {
+        Client { reader: Reader::new(stream) }
     }
 
     /// The connection.

@@ -6,7 +6,10 @@
     reason = "a test that fails is told best by panicking"
 )]
 
+mod bar;
+mod control;
 mod corpus;
 mod crowd;
 mod limits;
+mod silent;
 mod slow;

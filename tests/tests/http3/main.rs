@@ -7,6 +7,7 @@
 )]
 
 mod clients;
+mod crowded;
 mod ends;
 mod hostile;
 mod moving;

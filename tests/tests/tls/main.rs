@@ -4,6 +4,7 @@
 
 mod back;
 mod clients;
+mod crowded;
 mod identity;
 mod looked_at;
 mod ours;

@@ -76,6 +76,15 @@ pub struct SlowService {
     pub networks: Vec<SlowGroup>,
     /// The slowest of all, slowest first.
     pub examples: Vec<SlowExample>,
+    /// Client connections open now.
+    #[serde(default)]
+    pub connections: u32,
+    /// The client that has most of them, an IPv4 address or a /64; those in `trust` are not counted.
+    #[serde(default)]
+    pub largest_client: Option<String>,
+    /// How many it has.
+    #[serde(default)]
+    pub largest_client_connections: u32,
 }
 
 /// An owner's part.

@@ -257,7 +257,7 @@ export type SlowPackets = { "balancer-resets": number; "begun": number; "both-di
 
 export type SlowReason = { "advice": string; "limit": string; "owner": string; "seconds": number; "share-percent": number; "title": string };
 
-export type SlowService = { "bound-ms": number; "examples": Array<SlowExample>; "exchanges": number; "measured": number; "name": string; "networks": Array<SlowGroup>; "owners": Array<SlowOwner>; "pools": Array<SlowGroup>; "quickest-ms": number; "reasons": Array<SlowReason>; "seconds": number; "servers": Array<SlowGroup>; "slowest": number };
+export type SlowService = { "bound-ms": number; "connections"?: number; "examples": Array<SlowExample>; "exchanges": number; "largest-client"?: (string | null); "largest-client-connections"?: number; "measured": number; "name": string; "networks": Array<SlowGroup>; "owners": Array<SlowOwner>; "pools": Array<SlowGroup>; "quickest-ms": number; "reasons": Array<SlowReason>; "seconds": number; "servers": Array<SlowGroup>; "slowest": number };
 
 export type Source = "probe" | "agent" | "traffic" | "operator" | "configuration" | "resolver";
 

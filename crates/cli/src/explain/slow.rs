@@ -131,6 +131,14 @@ fn one(service: &SlowService, share: f64, window: &str, width: usize, paint: Pai
         out.push('\n');
         out.push_str(&table(what, "EXCHANGES", groups).render(width, paint));
     }
+    if let Some(client) = &service.largest_client {
+        out.push_str(&format!(
+            "\nConnections\n  {} are open; {} has most of them, {}\n",
+            count(service.connections.into()),
+            plain(client),
+            count(service.largest_client_connections.into())
+        ));
+    }
     out.push_str("\nThe slowest\n");
     service.examples.iter().for_each(|it| out.push_str(&example(it)));
     out.push('\n');
@@ -214,6 +222,7 @@ mod tests {
                     {"owner": "unknown", "seconds": 0.0, "share-percent": 0.0}],
                 "reasons": [{"owner": "client", "limit": "RWND", "title": "the receive window", "seconds": 45.0,
                     "share-percent": 75.0, "advice": "Read faster."}],
+                "connections": 1000, "largest-client": "192.0.2.7", "largest-client-connections": 812,
                 "pools": [], "networks": [],
                 "servers": [{"name": "web/a", "exchanges": 123.0, "seconds": 60.0, "owner": "client", "limit": "RWND"}],
                 "examples": [{"id": "0040000000000005", "ended-unix-ms": 0, "client": "192.0.2.7", "server": "web/a",
@@ -239,6 +248,7 @@ mod tests {
             "time    client/RWND 1.4 s, network/CWND 100 ms",
             "stopped by its window 1.4 s",
             "note    reused",
+            "1,000 are open; 192.0.2.7 has most of them, 812",
             "3 measured exchanges were dropped",
         ] {
             assert!(text.contains(part), "{part} in\n{text}");

@@ -118,6 +118,16 @@ pub(super) const FAMILIES: &[Family] = &[
         &[("", |c| &c.idle_closed)],
     ),
     labelled(
+        "connections_evicted",
+        "Client connections closed so that newcomers had a place, by what they did.",
+        "phase",
+        &[
+            ("silent", |c| &c.evicted_silent),
+            ("stalled", |c| &c.evicted_stalled),
+            ("idle", |c| &c.evicted_idle),
+        ],
+    ),
+    labelled(
         "accept_failures",
         "Accept calls that failed.",
         "reason",

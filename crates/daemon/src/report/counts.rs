@@ -74,6 +74,9 @@ pub fn service(
 fn limits(count: &dyn Fn(fn(&ServiceCounters) -> &Count) -> Counter) -> Vec<NamedCount> {
     [
         ("idle-closed", count(|c| &c.idle_closed)),
+        ("evicted-silent", count(|c| &c.evicted_silent)),
+        ("evicted-stalled", count(|c| &c.evicted_stalled)),
+        ("evicted-idle", count(|c| &c.evicted_idle)),
         ("log-lines-dropped", count(|c| &c.log_dropped)),
         ("trailers-dropped", count(|c| &c.trailers_dropped)),
         ("accept-no-descriptor", count(|c| &c.accept_no_descriptor)),

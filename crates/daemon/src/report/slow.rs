@@ -122,7 +122,11 @@ fn service(
     let pools = pools.into_iter().map(|(key, (exchanges, bars))| Group { key, exchanges, bars });
     let mut pools: Vec<Group<String>> = pools.collect();
     pools.sort_by_key(|group| std::cmp::Reverse(group.bars.total()));
+    let largest = view.live.holders.largest(1).into_iter().next();
     Some(SlowService {
+        connections: view.live.open.get(),
+        largest_client: largest.map(|holder| holder.client.to_string()),
+        largest_client_connections: largest.map_or(0, |holder| holder.connections),
         name: view.config.name.clone(),
         bound_ms: millis(view.live.slow_from.load(Ordering::Relaxed)),
         exchanges: found.all,

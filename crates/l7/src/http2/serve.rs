@@ -3,7 +3,9 @@
 //! Each request is a task of its own (`request`). Ending in order takes two steps (RFC 9113 §6.8): the client is told
 //! that no stream will be taken some time soon, and after a round trip which was the last one.
 
-use std::net::SocketAddr;
+mod account;
+mod counting;
+
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -12,24 +14,25 @@ use std::time::Duration;
 use bytes::Bytes;
 use h2::server::{Builder, Connection, SendResponse};
 use h2::{Ping, PingPong, Reason, RecvStream};
+use model::admission::Phase;
 use model::cause::Cause;
 use model::config::ClientHttp2;
 use model::moment::Moment;
 use model::snapshot::ServiceView;
 use wire::http1::Defect;
 
+use account::refused;
+
 use super::bdp::Bdp;
 use super::carrier::{Carrier, Wire};
-use super::flood::Deed;
 use super::link::{Link, OpenStream};
 use super::request::{self, Asked};
-use crate::account::{Protocol, Record};
+use crate::admission::OpenConnection;
 use crate::caller::Caller;
-use crate::census::{OpenConnection, Up};
+use crate::census::Up;
 use crate::local::LocalService;
 use crate::refuse;
 use crate::rt::Net;
-use crate::said::Said;
 use crate::stream::{Stream, UnderTls};
 use crate::worker::Worker;
 
@@ -55,6 +58,7 @@ struct Serving<N: Net> {
     caller: Rc<Caller>,
     wire: Rc<Wire<N>>,
     link: Rc<Link>,
+    open: OpenConnection,
     conn: Connection<Carrier<N>, Bytes>,
     pings: Option<PingPong>,
     waker: Waker,
@@ -83,7 +87,7 @@ pub async fn serve<N: Net>(
     caller: Rc<Caller>,
     service: Rc<LocalService<N>>,
     early: Vec<u8>,
-    _open: OpenConnection,
+    open: OpenConnection,
 ) {
     let view = service.view.borrow().clone();
     let http2 = &view.config.http2;
@@ -93,8 +97,10 @@ pub async fn serve<N: Net>(
     let tls = Rc::new(client.under_tls());
     let wire = Wire::new(client, link.clone(), early);
     let waker = worker.rt.waker();
-    let conn = match shake(&worker, &view, &wire, &link, &waker).await {
+    open.set(Phase::Fresh, now);
+    let conn = match shake(&worker, &view, (&wire, &link), &open, &waker).await {
         Ok(conn) => conn,
+        Err(None) if open.is_given_up() => return,
         Err(None) => {
             view.live.slots[worker.index].counters.idle_closed.add(1);
             return;
@@ -111,6 +117,7 @@ pub async fn serve<N: Net>(
         caller,
         wire,
         link,
+        open,
         conn,
         pings: None,
         waker,
@@ -132,20 +139,6 @@ pub async fn serve<N: Net>(
     }
 }
 
-/// The account of what never became a request.
-fn refused<N: Net>(
-    worker: &Worker<N>,
-    view: &ServiceView,
-    peer: SocketAddr,
-    cause: Cause,
-    detail: Option<&'static str>,
-) {
-    view.live.slots[worker.index].counters.requests.add(1);
-    let mut record = Record::begin(worker.rt.now(), worker.rt.now());
-    (record.cause, record.defect) = (Some(cause), detail);
-    worker.close(view, None, &mut record, &Said::strand(peer, Protocol::Http2));
-}
-
 /// A tenth more or less, so that connections that began together do not end together.
 fn old_at<N: Net>(http2: &ClientHttp2, worker: &Worker<N>, now: Moment) -> Moment {
     let Some(age) = http2.age else { return Moment::NEVER };
@@ -161,8 +154,8 @@ type NoPreface = Option<(Cause, Option<&'static str>)>;
 async fn shake<N: Net>(
     worker: &Worker<N>,
     view: &ServiceView,
-    wire: &Rc<Wire<N>>,
-    link: &Rc<Link>,
+    (wire, link): (&Rc<Wire<N>>, &Rc<Link>),
+    open: &OpenConnection,
     waker: &Waker,
 ) -> Result<Connection<Carrier<N>, Bytes>, NoPreface> {
     let (http2, limit) = (&view.config.http2, &view.config.limit);
@@ -192,7 +185,8 @@ async fn shake<N: Net>(
             let broken = (Cause::BadRequest, Some(defect.name()));
             return Poll::Ready(conn.map_err(|_| (!silent).then_some(broken)));
         }
-        if worker.rt.now() >= until || matches!(flushed, Poll::Ready(Err(_))) {
+        if open.is_given_up() || worker.rt.now() >= until || matches!(flushed, Poll::Ready(Err(_)))
+        {
             let late = (Cause::ClientHeaderTimeout, None);
             return Poll::Ready(Err((!silent).then_some(late)));
         }
@@ -260,7 +254,9 @@ impl<N: Net> Serving<N> {
             caller: self.caller.clone(),
             tls: self.tls.clone(),
         };
-        self.idle = None;
+        if self.idle.take().is_some() {
+            self.open.set(Phase::Busy, self.worker.rt.now());
+        }
         let (worker, service) = (self.worker.clone(), self.service.clone());
         self.worker.rt.spawn(request::serve(worker, service, asked));
     }
@@ -305,17 +301,23 @@ impl<N: Net> Serving<N> {
             self.worker.rt.wake_at(until);
         }
         self.leave_in_time(now);
+        if self.open.is_given_up() && !self.leaving {
+            self.leave();
+        }
         if self.link.open.get() > 0 {
             (self.idle_since, self.rest_until) = (now, Moment::NEVER);
             return;
         }
         if self.idle.is_none() {
             self.idle = Some(self.worker.census.idle());
+            self.open.set(Phase::Idle, now);
         }
         let fresh = self.link.streams.get() == 0;
         let until = self.idle_since + if fresh { timeout.header } else { timeout.idle };
         if self.leaving {
-            self.rest_until = self.rest_until.min(now + PARTING);
+            // Somebody else has its place by now.
+            let parting = if self.open.is_given_up() { Duration::ZERO } else { PARTING };
+            self.rest_until = self.rest_until.min(now + parting);
         } else if now >= until {
             view.live.slots[self.worker.index].counters.idle_closed.add(1);
             self.leave();
@@ -360,39 +362,5 @@ impl<N: Net> Serving<N> {
         self.gone_at = now + PARTING;
         self.conn.abrupt_shutdown(reason);
         self.refused(cause, detail);
-    }
-
-    fn refused(&self, cause: Cause, detail: Option<&'static str>) {
-        refused(&self.worker, &self.service.view.borrow(), self.caller.peer, cause, detail);
-    }
-
-    fn count_flood(&self, deed: Deed) {
-        let view = self.service.view.borrow().clone();
-        let counters = &view.live.slots[self.worker.index].counters;
-        match deed {
-            Deed::Reset => counters.http2_resets.add(1),
-            Deed::Control => counters.http2_control_frames.add(1),
-            Deed::Tiny => counters.http2_tiny_frames.add(1),
-            Deed::Malformed => counters.http2_malformed.add(1),
-        }
-    }
-
-    /// What the library refused by itself.
-    fn count(&mut self) {
-        let done = self.link.take_by_library();
-        let view = self.service.view.borrow().clone();
-        let slot = &view.live.slots[self.worker.index];
-        slot.counters.http2_refused.add(done.refused);
-        let defects = [
-            (done.malformed, Defect::Http2Malformed, Cause::BadRequest),
-            (done.protocol, Defect::Http2Protocol, Cause::BadRequest),
-            (done.heads, Defect::HeadTooLarge, Cause::HeadTooLarge),
-        ];
-        for (times, defect, cause) in defects {
-            for _ in 0..times {
-                slot.defects[defect as usize].add(1);
-                self.refused(cause, Some(defect.name()));
-            }
-        }
     }
 }

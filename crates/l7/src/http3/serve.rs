@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use model::admission::Phase;
 use model::cause::Cause;
 use model::config::Http2Flood;
 use model::moment::Moment;
@@ -20,8 +21,9 @@ use wire::http3::code;
 use super::one_way::OneWay;
 use super::request::{self, Asked};
 use crate::account::{Protocol, Record};
+use crate::admission::OpenConnection;
 use crate::caller::Caller;
-use crate::census::{OpenConnection, Up};
+use crate::census::Up;
 use crate::http2::flood::{Deed, Deeds};
 use crate::quic::endpoint::{Admitted, Endpoint};
 use crate::quic::link::{Link, Open};
@@ -57,7 +59,7 @@ struct Serving {
     endpoint: Rc<Endpoint>,
     link: Rc<Link>,
     caller: Rc<Caller>,
-    _open: OpenConnection,
+    open: OpenConnection,
     waker: Waker,
     stage: Stage,
     tls: Rc<Option<UnderTls>>,
@@ -83,9 +85,8 @@ struct Serving {
 /// Serves a connection that was just admitted, in a task of its own.
 pub fn start(endpoint: Rc<Endpoint>, admitted: Admitted) {
     let worker = endpoint.worker.clone();
-    let handshaking = &endpoint.service.handshaking;
-    handshaking.set(handshaking.get() + 1);
     worker.rt.spawn(async move {
+        admitted.open.belongs_to(endpoint.worker.rt.current());
         let mut serving = Serving::new(endpoint, admitted);
         std::future::poll_fn(|_| serving.turn()).await;
     });
@@ -109,7 +110,7 @@ impl Serving {
         Serving {
             link: admitted.link,
             caller: Rc::new(admitted.caller),
-            _open: admitted.open,
+            open: admitted.open,
             waker,
             stage: Stage::Shaking(until),
             tls: Rc::default(),
@@ -208,7 +209,10 @@ impl Serving {
                 continue;
             }
             self.next = self.next.max(number + 4);
-            (self.idle, self.fresh) = (None, false);
+            if self.idle.take().is_some() {
+                self.open.set(Phase::Busy, self.endpoint.worker.rt.now());
+            }
+            self.fresh = false;
             self.link.attach(id, Waker::noop().clone());
             let open = Open::enter(&self.link);
             let asked = Asked {
@@ -227,6 +231,9 @@ impl Serving {
     fn care(&mut self, now: Moment) {
         match self.stage {
             Stage::Closed => return,
+            _ if self.open.is_given_up() && self.link.open.get() == 0 => {
+                return self.close(now, code::NO_ERROR);
+            }
             Stage::Shaking(until) => {
                 let until = until.min(self.endpoint.service.cut_at.get());
                 if now >= until {
@@ -265,6 +272,9 @@ impl Serving {
         if peer != self.caller.peer {
             self.endpoint.count(|counters| &counters.http3_moved);
             self.caller = Rc::new(Caller { peer, local: self.caller.local });
+            let view = self.endpoint.service.view.borrow().clone();
+            // At its share there the client goes on counting where it was.
+            let _ = self.open.rename(&self.endpoint.worker.rt, &view, peer.ip());
         }
         for _ in 0..self.link.withheld.take() {
             self.endpoint.count(|counters| &counters.quic_withheld);

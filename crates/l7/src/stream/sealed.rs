@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
+use std::task::Poll;
 
 use model::moment::Moment;
 
@@ -102,8 +103,8 @@ impl<N: Net> Stream<N> {
     /// Shakes hands. What failed is with the session; `Ok` says that it is over, one way or the other.
     ///
     /// # Errors
-    /// `Expired` when `until` passes first.
-    pub async fn shake(&self, until: Moment) -> Result<(), Expired> {
+    /// `Expired` when `until` passes or `stopped` is true first.
+    pub async fn shake(&self, until: Moment, stopped: impl Fn() -> bool) -> Result<(), Expired> {
         let (Some(sealed), Under::Socket(sock, _)) = (self.sealed.get(), &self.under) else {
             return Ok(());
         };
@@ -118,7 +119,11 @@ impl<N: Net> Stream<N> {
                 return Ok(());
             }
             let bits = if unsent { Readiness::READ | Readiness::WRITE } else { Readiness::READ };
-            std::future::poll_fn(|_| self.rt.poll_ready(&self.source, bits, until)).await?;
+            std::future::poll_fn(|_| match stopped() {
+                true => Poll::Ready(Err(Expired)),
+                false => self.rt.poll_ready(&self.source, bits, until),
+            })
+            .await?;
         }
     }
 

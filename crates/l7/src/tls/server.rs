@@ -20,8 +20,6 @@ pub struct ServerTls {
     pub(crate) config: Arc<ServerConfig>,
     /// From a connection's begin to the end of its handshake.
     pub(crate) handshake: Duration,
-    /// Handshakes at a time per worker.
-    pub(crate) handshakes: u32,
     /// What the names of headers about clients begin with; `None`: clients have no certificates.
     pub(crate) headers: Option<String>,
     /// What is told of its certificates, in the order configured.
@@ -117,7 +115,6 @@ impl ServerTls {
         Ok(ServerTls {
             config: Arc::new(config),
             handshake: from.config.handshake,
-            handshakes: from.config.handshakes,
             headers: from.config.client.as_ref().map(|client| client.headers.clone()),
             certificates: from.identities.iter().map(|identity| identity.facts.clone()).collect(),
         })

@@ -162,6 +162,7 @@ fn service(section: &Section) -> Service {
         }),
         limit: inner(section, "limit", |limit| Limits {
             connections: limit.count("connections"),
+            connections_per_client: limit.count("connections-per-client"),
             header_bytes: limit.number("header-bytes"),
             header_count: limit.number("header-count"),
             target_bytes: limit.number("target-bytes"),

@@ -14,12 +14,8 @@ use serde::Serialize;
 use super::address::ServerAddress;
 use super::agent::Agent;
 use super::balance::{Balance, HashOn, Judge, Priority};
-use super::forward::Forward;
-use super::forwarded::Forwarded;
-use super::heartbeat::Heartbeat;
 use super::names::{NameServer, Named, Zone};
 use super::network_set::NetworkSet;
-use super::objective::Objective;
 pub use super::operate::Admin;
 use super::operate::{Control, Discovery, HistoryKeep, Hook, Scheduled};
 use super::packets::{PacketService, Packets};
@@ -30,6 +26,7 @@ use super::socket::SocketOptions;
 use super::tls::{PoolTls, ServiceTls};
 use super::vrrp::Vrrp;
 use super::{buffer::Buffer, capture::Capture, compress::Compress};
+use super::{forward::Forward, forwarded::Forwarded, heartbeat::Heartbeat, objective::Objective};
 use super::{http2::ClientHttp2, http2::ServerHttp2, http3::ClientHttp3};
 use super::{link::Bundle, mptcp::Mptcp, uplink::Uplink, uplink::Uplinks};
 use super::{path::PathCase, path::PathNormalization, sticky::Affinity};
@@ -210,6 +207,8 @@ pub struct ServiceTimeouts {
 pub struct Limits {
     /// Client connections at a time; `None`: the global limit alone.
     pub connections: Option<u32>,
+    /// The same of one client; `None`: above half of the limit at most as many as are free.
+    pub connections_per_client: Option<u32>,
     /// Bytes of a head; default 32 KiB, at most 60 KiB.
     pub header_bytes: u32,
     /// Fields of a head; default 100, at most 256.

@@ -27,6 +27,8 @@ pub struct ServiceTls {
     pub handshake: Duration,
     /// Handshakes at a time per worker; default 1024.
     pub handshakes: u32,
+    /// The same of one client; `None`: above half of the limit at most as many as are free.
+    pub handshakes_per_client: Option<u32>,
     /// Certificates of clients; `None`: not asked for.
     pub client: Option<ClientAuth>,
 }

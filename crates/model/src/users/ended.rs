@@ -95,6 +95,7 @@ pub const fn of(cause: Cause) -> (Outcome, Option<TcpError>) {
         | Cause::BodyTooLarge
         | Cause::RuleDenied
         | Cause::RateLimited
+        | Cause::ClientLimit
         | Cause::TunnelIdle => (Declined, None),
         Cause::ConnectionLimit | Cause::TlsHandshakeLimit | Cause::NoDescriptor => {
             (Failed, Some(TcpError::RefusedByUs))

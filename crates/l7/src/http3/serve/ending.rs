@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use model::admission::Phase;
 use model::moment::Moment;
 use wire::http3::{code, goaway};
 
@@ -67,6 +68,7 @@ impl Serving {
         }
         if self.idle.is_none() {
             self.idle = Some(worker.census.idle());
+            self.open.set(Phase::Idle, now);
         }
         let settled = matches!(self.leaving, Leaving::Settled(_));
         // Our control stream is never over.

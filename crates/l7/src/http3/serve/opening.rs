@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use model::admission::Phase;
 use model::cause::Cause;
 use model::moment::Moment;
 use quinn_proto::ConnectionError;
@@ -24,6 +25,11 @@ impl Serving {
         self.idle_since = now;
         let worker = self.endpoint.worker.clone();
         let view = self.endpoint.service.view.borrow().clone();
+        // It has proven its address now, if it had not before.
+        if let Err(cause) = self.open.rename(&worker.rt, &view, self.caller.peer.ip()) {
+            self.refused(cause, None);
+            return self.close(now, code::EXCESSIVE_LOAD);
+        }
         let counters = &view.live.slots[worker.index].counters;
         counters.tls_handshakes.add(1);
         counters.http3_connections.add(1);
@@ -59,8 +65,7 @@ impl Serving {
 
     pub(super) fn no_more_handshake(&mut self) {
         if matches!(self.stage, Stage::Shaking(_)) {
-            let handshaking = &self.endpoint.service.handshaking;
-            handshaking.set(handshaking.get() - 1);
+            self.open.set(Phase::Fresh, self.endpoint.worker.rt.now());
         }
     }
 

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use model::admission::Phase;
 use model::cause::Cause;
 use model::config::Forward;
 use model::snapshot::ServiceView;
@@ -11,8 +12,8 @@ use quinn_proto::{Incoming, ServerConfig};
 use super::super::link::Link;
 use super::{Admitted, Endpoint};
 use crate::account::Record;
+use crate::admission::OpenConnection;
 use crate::caller::Caller;
-use crate::census::OpenConnection;
 use crate::said::Said;
 use crate::tls::aside;
 use crate::tls::server::ServerTls;
@@ -22,7 +23,7 @@ impl Endpoint {
         let view = self.service.view.borrow().clone();
         let counters = &view.live.slots[self.worker.index].counters;
         let tls = view.tls.as_ref().and_then(|material| material.get::<ServerTls>());
-        let (Some(tls), Some(config)) = (tls, self.config(&view)) else {
+        let (Some(_), Some(config)) = (tls, self.config(&view)) else {
             return self.refuse(incoming, &view, Cause::Internal);
         };
         if self.closing.get() || self.worker.draining.get() || self.service.gone.get() {
@@ -30,10 +31,7 @@ impl Endpoint {
             let transmit = self.machine.borrow_mut().refuse(incoming, &mut out);
             return self.answer(&transmit, &out);
         }
-        let under_way = self.service.handshaking.get();
-        if under_way >= tls.handshakes {
-            return self.refuse(incoming, &view, Cause::TlsHandshakeLimit);
-        }
+        let under_way = self.worker.admission.handshakes(view.id);
         let unproven = !incoming.remote_address_validated() && incoming.may_retry();
         if under_way >= view.config.http3.prove && unproven {
             counters.http3_proven.add(1);
@@ -44,17 +42,18 @@ impl Endpoint {
             }
             return;
         }
-        let within_all = self.worker.all_open.up_within(self.worker.options.connections);
-        let cap = view.config.limit.connections.unwrap_or(u32::MAX);
-        if !within_all || !view.live.open.up_within(cap) {
-            if within_all {
-                self.worker.all_open.down();
-            }
-            return self.refuse(incoming, &view, Cause::ConnectionLimit);
-        }
+        let proven = incoming.remote_address_validated();
+        let address = proven.then(|| incoming.remote_address().ip());
+        let (rt, admission) = (&self.worker.rt, &self.worker.admission);
+        let admitted = admission
+            .may_shake(rt, &view, address)
+            .and_then(|()| admission.admit(rt, &view, address));
+        let open = match admitted {
+            Ok(open) => open,
+            Err(cause) => return self.refuse(incoming, &view, cause),
+        };
         counters.accepted.add(1);
-        let open =
-            self.worker.census.connection(&self.worker.all_open, &view.live, self.worker.index);
+        open.set(Phase::Handshake, self.worker.rt.now());
         self.accept(incoming, config, open);
     }
 

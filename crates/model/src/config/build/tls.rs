@@ -26,6 +26,7 @@ pub fn service(section: &Section) -> ServiceTls {
         tickets: section.time("tickets"),
         handshake: section.span("handshake"),
         handshakes: section.number("handshakes"),
+        handshakes_per_client: section.count("handshakes-per-client"),
         client: section.table("client").map(|client| ClientAuth {
             ca: PathBuf::from(client.text("ca").unwrap_or_default()),
             required: client.text("verify") != Some("optional"),

@@ -116,7 +116,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 78] = [
+pub static EVENTS: [Word; 79] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -134,6 +134,7 @@ pub static EVENTS: [Word; 78] = [
     Word::of("half-open-clear"),
     Word::of("certificate-expires"),
     Word::of("certificate-good"),
+    Word::of("connections-evicted"),
     Word::of("breaker-open"),
     Word::of("breaker-closed"),
     Word::of("shedding-begun"),

@@ -133,7 +133,15 @@ static LIMIT: Table = Table {
             "connections",
             Kind::count_or(1, 100_000_000, "off"),
             Fallback::unset("off"),
-            "Client connections at a time; `off`: the global limit alone.",
+            "Client connections at a time; `off`: the global limit alone. At the limit a connection without a request is \
+             closed for a newcomer.",
+        ),
+        Key::new(
+            "connections-per-client",
+            Kind::count_or(1, 100_000_000, "auto"),
+            Fallback::unset("auto"),
+            "The same of one client: an IPv4 address, or a /64 of IPv6. `auto`: once half of the limit is taken, at most as \
+             many as are free, but never fewer than 8. Clients in `trust` and senders in `accept-proxy` have no such limit.",
         ),
         HEADER_BYTES,
         HEADER_COUNT,
@@ -175,7 +183,8 @@ pub const TRUST: Key = Key::new(
     Kind::Prefixes,
     Fallback::Is(Value::Prefixes(Vec::new())),
     "Networks of proxies in front, such as a CDN's. Forwarding fields (X-Forwarded-*, Forwarded, X-Real-IP) are believed \
-     from these addresses alone; by default from none.",
+     from these addresses alone; by default from none. Limits of one client's connections and handshakes do not hold \
+     for them, since many clients stand behind each.",
 );
 
 /// A request's head.

@@ -73,7 +73,16 @@ static SERVICE: Table = Table {
             "handshakes",
             Kind::count(1, 1_000_000),
             Fallback::count(1_024),
-            "Handshakes at a time, per worker; further connections are closed.",
+            "Handshakes at a time, per worker, each from its first byte. At the limit one that has stalled for a second is \
+             closed for a newcomer, or else the newcomer. Beside them as many connections may be silent; of more the \
+             oldest is closed.",
+        ),
+        Key::new(
+            "handshakes-per-client",
+            Kind::count_or(1, 1_000_000, "auto"),
+            Fallback::unset("auto"),
+            "The same of one client: an IPv4 address, or a /64 of IPv6. `auto`: once half of the limit is taken, at most as \
+             many as are free, but never fewer than 8. Clients in `trust` have no such limit.",
         ),
         Key::new(
             "client",

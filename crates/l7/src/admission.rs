@@ -1,0 +1,316 @@
+//! A worker's client connections, each with its place: who is let in, and whose connection is closed for that.
+//!
+//! What is decided in `model::admission` is carried out here: a connection that loses its place is no longer counted at
+//! once, and its task is woken to close it.
+
+use std::cell::{Cell, RefCell};
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use model::admission::{Client, Entrance, Holders, Phase, Place, Scope, Share, Table};
+use model::cause::Cause;
+use model::id::ServiceId;
+use model::live::{ServiceCounters, ServiceLive, Shared};
+use model::moment::Moment;
+use model::snapshot::ServiceView;
+
+use crate::census::Census;
+use crate::rt::{Net, Rt, TaskId};
+
+/// Attempts at a place: others may take what was made free.
+const ATTEMPTS: usize = 3;
+
+/// One worker's connections.
+pub struct Admission {
+    table: RefCell<Table>,
+    /// By the index of their places.
+    seats: RefCell<Vec<Option<Rc<Seat>>>>,
+    /// Whose connections there are, over all workers.
+    holders: Arc<Holders>,
+    /// How many there are, over all workers, and how many there may be.
+    all: Arc<Shared>,
+    limit: u32,
+    census: Arc<Census>,
+    /// The worker's slot in live counters.
+    index: usize,
+}
+
+/// A client connection being open; dropping it closes the account of the connection.
+pub struct OpenConnection(Rc<Seat>);
+
+struct Seat {
+    admission: Rc<Admission>,
+    place: Place,
+    /// `None`: without a share.
+    client: Cell<Option<Client>>,
+    live: Arc<ServiceLive>,
+    task: Cell<Option<TaskId>>,
+    given_up: Cell<bool>,
+}
+
+/// The client at this address; `None`: one that has no share, since many stand behind it.
+fn client_at(view: &ServiceView, address: IpAddr) -> Option<Client> {
+    let exempt = view.config.trust.contains(address)
+        || view.config.accept_proxy.as_ref().is_some_and(|accept| accept.trusts(address));
+    (!exempt).then(|| Client::of(address))
+}
+
+fn evicted(phase: Phase, counters: &ServiceCounters) {
+    let counter = match phase {
+        Phase::Silent => &counters.evicted_silent,
+        Phase::Handshake | Phase::Head => &counters.evicted_stalled,
+        Phase::Fresh | Phase::Idle | Phase::Busy | Phase::Leaving => &counters.evicted_idle,
+    };
+    counter.add(1);
+}
+
+impl Admission {
+    /// None yet; `holders` and `all` are those of all workers, which may have `limit` connections.
+    pub fn new(
+        holders: Arc<Holders>,
+        (all, limit): (Arc<Shared>, u32),
+        census: Arc<Census>,
+        index: usize,
+    ) -> Admission {
+        let (table, seats) = (RefCell::default(), RefCell::default());
+        Admission { table, seats, holders, all, limit, census, index }
+    }
+
+    /// Handshakes of a service that are under way.
+    pub fn handshakes(&self, service: ServiceId) -> u32 {
+        self.table.borrow().handshakes(service)
+    }
+
+    /// Lets a connection in, in the place of another where there is none free. An address that the client has not proven
+    /// is none: others could use up its share.
+    ///
+    /// # Errors
+    /// The limit that keeps it out.
+    pub fn admit<N: Net>(
+        self: &Rc<Self>,
+        rt: &Rt<N>,
+        view: &ServiceView,
+        address: Option<IpAddr>,
+    ) -> Result<OpenConnection, Cause> {
+        let client = address.and_then(|address| client_at(view, address));
+        if let Some(client) = client {
+            self.within_share(rt, view, client)?;
+        }
+        self.take_place(rt, view)?;
+        self.census.connections.up();
+        let place = self.table.borrow_mut().enter(view.id, client, rt.now());
+        if let Some(client) = client {
+            self.holders.add(client);
+            view.live.holders.add(client);
+        }
+        let seat = Rc::new(Seat {
+            place,
+            client: Cell::new(client),
+            live: view.live.clone(),
+            task: Cell::default(),
+            given_up: Cell::default(),
+            admission: self.clone(),
+        });
+        let at = place.index as usize;
+        let mut seats = self.seats.borrow_mut();
+        if seats.len() <= at {
+            seats.resize_with(at + 1, || None);
+        }
+        seats[at] = Some(seat.clone());
+        drop(seats);
+        if let Some(tls) = &view.config.tls {
+            let beyond = self.table.borrow_mut().silent_beyond(view.id, tls.handshakes);
+            if let Some(place) = beyond {
+                self.give_up(rt, place, Phase::Silent);
+            }
+        }
+        Ok(OpenConnection(seat))
+    }
+
+    /// Whether a client may begin a handshake; one that has stalled may be given up for it.
+    ///
+    /// # Errors
+    /// The limit that keeps it out.
+    pub fn may_shake<N: Net>(
+        &self,
+        rt: &Rt<N>,
+        view: &ServiceView,
+        address: Option<IpAddr>,
+    ) -> Result<(), Cause> {
+        let Some(tls) = &view.config.tls else { return Ok(()) };
+        let client = address.and_then(|address| client_at(view, address));
+        let (share, most) = (Share::of(tls.handshakes_per_client), tls.handshakes);
+        let mut table = self.table.borrow_mut();
+        let entrance = table.handshake(view.id, client, most, share, rt.now());
+        drop(table);
+        match entrance {
+            Entrance::Open => Ok(()),
+            Entrance::Instead(place) => {
+                self.give_up(rt, place, Phase::Handshake);
+                Ok(())
+            }
+            Entrance::Full => Err(Cause::TlsHandshakeLimit),
+            Entrance::Share => Err(Cause::ClientLimit),
+        }
+    }
+
+    /// So many clients wait for places of any worker: where a limit is met, connections of this one that do nothing go.
+    pub fn give_places<N: Net>(&self, rt: &Rt<N>, views: &[Arc<ServiceView>], wanted: u32) {
+        let lacks = |open: &Shared, limit: u32| open.get().saturating_add(wanted) > limit;
+        while lacks(&self.all, self.limit) && self.make_room(rt, Scope::All) {}
+        for view in views {
+            let Some(limit) = view.config.limit.connections else { continue };
+            while lacks(&view.live.open, limit) && self.make_room(rt, Scope::Service(view.id)) {}
+        }
+    }
+
+    /// Whether a client may have one more; where it has its share, only in the place of one of its own.
+    fn within_share<N: Net>(
+        &self,
+        rt: &Rt<N>,
+        view: &ServiceView,
+        client: Client,
+    ) -> Result<(), Cause> {
+        let limit = &view.config.limit;
+        let own = Share::of(limit.connections_per_client);
+        let most = limit.connections.unwrap_or(u32::MAX);
+        let at_service = (own, &view.live.open, most, &view.live.holders);
+        let at_all = (Share::Auto, &*self.all, self.limit, &*self.holders);
+        let scopes = [Scope::ClientOf(view.id, client), Scope::Client(client)];
+        for ((share, open, limit, holders), scope) in [at_service, at_all].into_iter().zip(scopes) {
+            let open = open.get();
+            // A number of its own stands for the automatic share of all connections too.
+            let set_aside = own != Share::Auto && share == Share::Auto;
+            if set_aside || !share.bites(open, limit) {
+                continue;
+            }
+            if share.is_met(holders.held(client), open, limit) && !self.make_room(rt, scope) {
+                return Err(Cause::ClientLimit);
+            }
+        }
+        Ok(())
+    }
+
+    /// Raises the counts of all connections and of the service's.
+    fn take_place<N: Net>(&self, rt: &Rt<N>, view: &ServiceView) -> Result<(), Cause> {
+        let cap = view.config.limit.connections.unwrap_or(u32::MAX);
+        for _ in 0..ATTEMPTS {
+            let scope = if self.all.up_within(self.limit) {
+                if view.live.open.up_within(cap) {
+                    return Ok(());
+                }
+                self.all.down();
+                Scope::Service(view.id)
+            } else {
+                Scope::All
+            };
+            if !self.make_room(rt, scope) {
+                break;
+            }
+        }
+        Err(Cause::ConnectionLimit)
+    }
+
+    /// Closes a connection that does nothing; false: there is none.
+    fn make_room<N: Net>(&self, rt: &Rt<N>, scope: Scope) -> bool {
+        let held = |client| self.holders.held(client);
+        let victim = self.table.borrow_mut().victim(scope, rt.now(), held);
+        if let Some((place, phase)) = victim {
+            self.give_up(rt, place, phase);
+        }
+        victim.is_some()
+    }
+
+    /// A connection has lost its place: it is counted no more, and its task closes it.
+    fn give_up<N: Net>(&self, rt: &Rt<N>, place: Place, phase: Phase) {
+        let seat = self.seats.borrow().get(place.index as usize).cloned().flatten();
+        let Some(seat) = seat else { return };
+        seat.given_up.set(true);
+        evicted(phase, &seat.live.slots[self.index].counters);
+        seat.close();
+        if let Some(task) = seat.task.get() {
+            rt.wake(task);
+        }
+    }
+}
+
+impl OpenConnection {
+    /// The task that serves it.
+    pub fn belongs_to(&self, task: Option<TaskId>) {
+        self.0.task.set(task);
+    }
+
+    /// What it does from now on.
+    #[inline]
+    pub fn set(&self, phase: Phase, now: Moment) {
+        self.0.admission.table.borrow_mut().set(self.0.place, phase, now);
+    }
+
+    /// Whether it has lost its place and is to be closed.
+    #[inline]
+    pub fn is_given_up(&self) -> bool {
+        self.0.given_up.get()
+    }
+
+    /// Somebody else stands behind it than who connected.
+    ///
+    /// # Errors
+    /// That client has its share already.
+    pub fn rename<N: Net>(
+        &self,
+        rt: &Rt<N>,
+        view: &ServiceView,
+        address: IpAddr,
+    ) -> Result<(), Cause> {
+        let seat = &self.0;
+        if self.is_given_up() {
+            return Ok(());
+        }
+        let client = client_at(view, address);
+        if client == seat.client.get() {
+            return Ok(());
+        }
+        if let Some(client) = client {
+            seat.admission.within_share(rt, view, client)?;
+            seat.admission.holders.add(client);
+            seat.live.holders.add(client);
+        }
+        if let Some(before) = seat.client.replace(client) {
+            seat.forget(before);
+        }
+        seat.admission.table.borrow_mut().rename(seat.place, client);
+        Ok(())
+    }
+}
+
+impl Seat {
+    fn forget(&self, client: Client) {
+        self.admission.holders.remove(client);
+        self.live.holders.remove(client);
+    }
+
+    /// Closes the account.
+    fn close(&self) {
+        if let Some(client) = self.client.take() {
+            self.forget(client);
+        }
+        self.admission.census.connections.down();
+        self.admission.all.down();
+        self.live.open.down();
+        self.live.slots[self.admission.index].counters.closed.add(1);
+    }
+}
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        let seat = &self.0;
+        if !seat.given_up.get() {
+            seat.close();
+        }
+        seat.admission.table.borrow_mut().leave(seat.place);
+        if let Some(place) = seat.admission.seats.borrow_mut().get_mut(seat.place.index as usize) {
+            *place = None;
+        }
+    }
+}

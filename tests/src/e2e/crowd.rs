@@ -1,0 +1,114 @@
+//! Clients that connect and then do nothing, from one address of the loopback network or from many.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+
+use super::wait::DEADLINE;
+
+/// Where a crowd comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sources {
+    /// One address.
+    One,
+    /// So many, in turn.
+    Many(usize),
+}
+
+impl Sources {
+    /// The address of the client of this number.
+    pub fn of(self, number: usize) -> Ipv4Addr {
+        match self {
+            Sources::One => Ipv4Addr::new(127, 9, 9, 9),
+            Sources::Many(count) => {
+                let [_, _, high, low] = u32::try_from(number % count).unwrap().to_be_bytes();
+                Ipv4Addr::new(127, 10 + high / 200, high, low)
+            }
+        }
+    }
+}
+
+/// A connection from this address.
+///
+/// # Errors
+/// What the kernel says.
+pub fn from(source: Ipv4Addr, to: SocketAddr) -> io::Result<TcpStream> {
+    let kind = (AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC);
+    let socket: OwnedFd = rustix::net::socket_with(kind.0, kind.1, kind.2, None)?;
+    rustix::net::bind(&socket, &SocketAddr::from((source, 0)))?;
+    rustix::net::connect(&socket, &to)?;
+    let stream = TcpStream::from(socket);
+    stream.set_read_timeout(Some(DEADLINE))?;
+    stream.set_write_timeout(Some(DEADLINE))?;
+    Ok(stream)
+}
+
+/// A crowd that goes on coming until it is stopped.
+pub struct Crowd {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<usize>>,
+}
+
+impl Crowd {
+    /// So many at first, and then so many new ones a second, of which each says `word` and no more. It leaves none of
+    /// itself while it has less than four times as many as it came with.
+    pub fn start(
+        to: SocketAddr,
+        sources: Sources,
+        (first, each_second): (usize, u32),
+        word: &'static [u8],
+    ) -> Crowd {
+        let stop = Arc::new(AtomicBool::new(false));
+        let until = stop.clone();
+        let come = move |number| {
+            let stream = from(sources.of(number), to).ok()?;
+            if !word.is_empty() {
+                // It may have been closed by now: then there is one fewer.
+                let _ = io::Write::write_all(&mut &stream, word);
+            }
+            Some(stream)
+        };
+        let mut crowd: Vec<Option<TcpStream>> = (0..first).map(come).collect();
+        let thread = std::thread::spawn(move || {
+            let (began, mut come_since) = (Instant::now(), 0_u32);
+            while !until.load(Ordering::Relaxed) {
+                let due = (began.elapsed().as_secs_f64() * f64::from(each_second)) as u32;
+                if come_since >= due {
+                    std::thread::park_timeout(Duration::from_millis(1));
+                    continue;
+                }
+                let number = first + come_since as usize;
+                let next = come(number);
+                match crowd.get_mut(number % (4 * first)) {
+                    Some(oldest) => *oldest = next,
+                    None => crowd.push(next),
+                }
+                come_since += 1;
+            }
+            crowd.iter().flatten().count()
+        });
+        Crowd { stop, thread: Some(thread) }
+    }
+
+    /// Ends it.
+    pub fn stop(mut self) -> usize {
+        self.end()
+    }
+
+    fn end(&mut self) -> usize {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().map_or(0, |thread| thread.join().unwrap_or(0))
+    }
+}
+
+impl Drop for Crowd {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

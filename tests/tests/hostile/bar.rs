@@ -1,0 +1,130 @@
+//! 2,000 clients that say nothing, at 200 new ones a second, before the default configuration with one worker: how many of
+//! 1,000 honest requests fail, and what becomes of their times. With STEELYARD_LONG alone (`tests/prove admission`).
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use tests::e2e::balancer::{Balancer, figure, is_long};
+use tests::e2e::certificate::{Authority, wanted};
+use tests::e2e::crowd::{Crowd, Sources};
+use tests::e2e::dir::Dir;
+use tests::e2e::process::descriptors_for;
+use tests::e2e::servers::{self, origin};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait::{self, DEADLINE};
+
+const CROWD: (usize, u32) = (2_000, 200);
+const HONEST: usize = 1_000;
+/// Between two honest requests, each on a connection of its own.
+const PACE: Duration = Duration::from_millis(10);
+/// The same of the API, whose clients may ask 50 times a second.
+const SLOW_PACE: Duration = Duration::from_millis(25);
+
+/// An honest request; whether it was answered well.
+type Ask<'a> = &'a dyn Fn() -> bool;
+
+/// Failures, and the time that 99 of 100 requests stay below.
+fn asked(ask: Ask<'_>, pace: Duration) -> (usize, Duration) {
+    let (mut failed, mut times) = (0, Vec::new());
+    let began = Instant::now();
+    for number in 0..HONEST {
+        let due = began + pace * u32::try_from(number).unwrap();
+        std::thread::park_timeout(due.saturating_duration_since(Instant::now()));
+        let began = Instant::now();
+        failed += usize::from(!ask());
+        times.push(began.elapsed());
+    }
+    times.sort();
+    (failed, times[HONEST * 99 / 100])
+}
+
+/// With and without a crowd at that address.
+fn compared(what: &str, at: SocketAddr, pace: Duration, ask: Ask<'_>) {
+    let (failed, calm) = asked(ask, pace);
+    assert_eq!(failed, 0, "{what}: without a crowd");
+    for sources in [Sources::One, Sources::Many(CROWD.0)] {
+        let crowd = Crowd::start(at, sources, CROWD, b"");
+        let (failed, crowded) = asked(ask, pace);
+        crowd.stop();
+        let ratio = crowded.as_secs_f64() / calm.as_secs_f64();
+        figure(format_args!(
+            "{what}, {sources:?}: {failed} of {HONEST} honest requests failed; p99 {crowded:?}, {calm:?} without a crowd \
+             ({ratio:.2} times)"
+        ));
+        assert_eq!(failed, 0, "{what}, {sources:?}");
+    }
+}
+
+fn answered(mut stream: impl Read + Write, path: &str) -> bool {
+    let ask = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
+    let mut answer = Vec::new();
+    let sent = stream.write_all(ask.as_bytes()).and_then(|()| stream.flush());
+    // Under TLS some ends are no errors of the answer.
+    let _ = sent.and_then(|()| stream.read_to_end(&mut answer).map(drop));
+    answer.starts_with(b"HTTP/1.1 200") || answer.starts_with(b"HTTP/1.1 401")
+}
+
+fn connected(at: SocketAddr) -> Option<TcpStream> {
+    let stream = TcpStream::connect_timeout(&at, DEADLINE).ok()?;
+    stream.set_read_timeout(Some(DEADLINE)).ok()?;
+    Some(stream)
+}
+
+#[test]
+fn silent_clients_hurt_nobody() {
+    if !is_long() {
+        return;
+    }
+    descriptors_for(20_000);
+    let origin = origin("a");
+    let (authority, dir) = (Authority::new("test authority"), Dir::new());
+    let ca = authority.write(dir.join("ca.pem"));
+    let pair = authority.pair(dir.join("shop.pem"), &wanted(&["shop.example"]));
+
+    let plain = Setup::http(&[origin.address()]).global("workers = 1").quiet();
+    let balancer = Balancer::start(&plain);
+    let front = balancer.front();
+    compared("plain HTTP", front, PACE, &|| {
+        connected(front).is_some_and(|stream| answered(stream, "/"))
+    });
+    drop(balancer);
+
+    let tls = plain.clone().service(&format!("tls = {pair:?}\n"));
+    let balancer = Balancer::start(&tls);
+    let (front, client) = (balancer.front(), config(&ca));
+    let secure = || {
+        let name = "shop.example".try_into().unwrap();
+        let connection = ClientConnection::new(client.clone(), name).unwrap();
+        connected(front).is_some_and(|stream| answered(StreamOwned::new(connection, stream), "/"))
+    };
+    compared("TLS", front, PACE, &secure);
+    drop(balancer);
+
+    let port = servers::reserved();
+    let api = port.address();
+    let keys = format!(", listen = \"{api}\", tokens = \"DIR/tokens\"");
+    let balancer = Balancer::start(&plain.control(&keys));
+    wait::until("it listens", || TcpStream::connect(api).is_ok());
+    // The page takes no token.
+    compared("the API over TCP", api, SLOW_PACE, &|| {
+        connected(api).is_some_and(|stream| answered(stream, "/"))
+    });
+    drop(balancer);
+}
+
+fn config(ca: &std::path::Path) -> Arc<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(ca).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let mut config = config.unwrap().with_root_certificates(roots).with_no_client_auth();
+    // Each shakes hands anew.
+    config.resumption = rustls::client::Resumption::disabled();
+    Arc::new(config)
+}
