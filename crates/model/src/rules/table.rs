@@ -44,6 +44,8 @@ pub struct Compiled {
     pub answer_edits: AnswerEdits,
     check: Check,
     without: WithoutServers,
+    /// It refuses: `deny`, or an answer of its own that is an error.
+    refuses: bool,
 }
 
 /// What a rule does; pools by their position in `Table::pools`.
@@ -205,7 +207,7 @@ impl Table {
         rule.taken(at, facts)
     }
 
-    /// A `deny` fires if one reading fits, everything else only if all do.
+    /// What refuses fires if one reading fits, everything else only if all do.
     fn ask_for_each(
         &self,
         at: usize,
@@ -219,7 +221,7 @@ impl Table {
         if those.none() {
             return None;
         }
-        if !those.every(paths.len()) && !matches!(rule.todo, Todo::Deny) {
+        if !those.every(paths.len()) && !rule.refuses {
             return Some(Found::Ambiguous(Some(at)));
         }
         rule.taken(at, facts)
@@ -258,6 +260,11 @@ impl Compiled {
             edits: rule.rewrite.as_ref().map(Edits::new),
             answer_edits: rule.rewrite.as_ref().map(AnswerEdits::new).unwrap_or_default(),
             without: rule.without_servers,
+            refuses: match &rule.action {
+                Action::Deny => true,
+                Action::Answer(answer) => answer.status >= 400,
+                Action::Pool(_) | Action::Split(_) | Action::Redirect { .. } => false,
+            },
             todo,
             mirror,
             check,

@@ -70,11 +70,13 @@ fn a_deny_fires_for_one_reading_and_everything_else_only_for_all() {
             deny,
             "{when} {target}"
         );
+        let answered = found(&format!("when = {{ {when} }}, answer = 403"), target);
+        assert_eq!(answered, deny, "{when} answer {target}");
         for action in [
             "pool = \"q\"",
             "split = [{ pool = \"q\" }, { pool = \"r\" }]",
             "redirect = \"/{rest}\"",
-            "answer = 503",
+            "answer = 200",
             "pool = \"q\", limit = 5",
             "pool = \"q\", mirror = \"r\"",
             "pool = \"q\", rewrite = { strip = \"/admin\" }",

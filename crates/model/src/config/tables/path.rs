@@ -13,7 +13,7 @@ pub const NORMALIZATION: Key = Key::new(
     ]),
     Fallback::word("all-readings"),
     "A path that servers may read in several ways (`%2F`, `\\`, `;`, `//`, `..`, encoded twice): rules are asked for each \
-     reading, a `deny` fires if one fits, any other rule only if all do, else the request is refused with 400 and the cause \
+     reading, a `deny` or an `answer` with an error fires if one fits, any other rule only if all do, else the request is refused with 400 and the cause \
      `ambiguous-path`; such a path is always refused; its normal form goes to rules and servers, and the rest is as in the \
      first case; rules compare the path as the client wrote it, which is safe only where servers do the same.",
 )
