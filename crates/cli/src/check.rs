@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use daemon::secrets::{As, Exposed, exposed};
 use model::config::{Checked, Config, Entry, Finding, Findings, Severity, explain, load};
 use serde::Serialize;
 
@@ -57,7 +58,7 @@ pub fn run(args: &Args) -> ExitCode {
 fn check(args: &Args) -> Result<End, Failure> {
     let text = read_config(&args.config)?;
     let file = file_name(&args.config);
-    let result = load(&text, &file);
+    let result = load(&text, &file).and_then(|checked| secret(checked, &text, &file));
     let end = if result.is_ok() { End::Done } else { End::No };
     if args.json {
         print_json(&answer(file, result, args.explain))?;
@@ -75,6 +76,34 @@ fn check(args: &Args) -> Result<End, Failure> {
         }
     }
     Ok(end)
+}
+
+/// Mistakes where files of secrets can be used by others; a file that is not there is none.
+fn secret(checked: Checked, text: &str, file: &str) -> Result<Checked, Findings> {
+    let found = exposed(&checked.config, As::Anybody);
+    if found.is_empty() {
+        return Ok(checked);
+    }
+    let entries = checked.origins.entries();
+    let mistake = |one: &Exposed| {
+        let written = entries.iter().find(|entry| entry.key == one.key);
+        let line = written.and_then(|entry| entry.origin.strip_prefix("line ")?.parse().ok());
+        let line: usize = line.unwrap_or(1);
+        Finding {
+            severity: Severity::Error,
+            file: file.to_owned(),
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+            column: 1,
+            key: one.key.clone(),
+            message: one.why.to_string(),
+            found: None,
+            expected: None,
+            suggestion: None,
+            excerpt: text.lines().nth(line - 1).unwrap_or_default().chars().take(160).collect(),
+            width: 1,
+        }
+    };
+    Err(Findings { findings: found.iter().map(mistake).collect(), unlisted: 0 })
 }
 
 fn answer(file: String, result: Result<Checked, Findings>, explained: bool) -> Answer {

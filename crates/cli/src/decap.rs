@@ -24,13 +24,14 @@ pub const PINS: &str = "/sys/fs/bpf/steelyard-decap";
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  steelyard decap load --interface eth0                       every kind, from everybody
-  steelyard decap load --interface eth0 --takes gue --from 10.10.0.0/24
+  steelyard decap load --interface eth0 --from 10.10.0.0/24
+  steelyard decap load --interface eth0 --takes gue --from 10.10.0.2 --from 10.10.0.3
   steelyard decap show --json
   steelyard decap unload --interface eth0
 
 `steelyard doctor server ADDRESS --forward tunnel` says what else the server needs. Wrapped packets carry what their
-sender wants them to carry: name the balancers with --from where others can reach the server.")]
+sender wants them to carry, with any source address that he likes (CERT VU#199397): --from names the balancers, and nothing is
+loaded without it. `--from any` unwraps everybody's packets, for a network where nobody else can send any.")]
 pub struct Args {
     #[command(subcommand)]
     what: What,
@@ -57,9 +58,9 @@ struct LoadArgs {
     /// UDP port of GUE.
     #[arg(long, default_value_t = decap::PORT, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
-    /// Networks of the balancers; without it everybody's packets are unwrapped.
-    #[arg(long, value_name = "NETWORK", value_parser = network)]
-    from: Vec<(IpAddr, u8)>,
+    /// Networks of the balancers, each with an option of its own; `any`: everybody's packets are unwrapped.
+    #[arg(long, value_name = "NETWORK|any", value_parser = sender)]
+    from: Vec<Sender>,
     /// In the driver, in the kernel's generic hook, or the first where it can.
     #[arg(long, value_enum, value_name = "PLACE", default_value_t = Place::Auto)]
     mode: Place,
@@ -90,6 +91,13 @@ struct Pins {
     /// Directory of a BPF file system where it outlives this process.
     #[arg(long, value_name = "DIR", default_value = PINS)]
     pins: PathBuf,
+}
+
+/// Whose packets are unwrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sender {
+    Any,
+    Network(IpAddr, u8),
 }
 
 /// Kinds of encapsulation.
@@ -167,7 +175,7 @@ fn load(args: &LoadArgs) -> Result<End, Failure> {
     let settings = Settings {
         takes: args.takes.iter().map(|kind| Encapsulation::from(*kind)).collect(),
         port: args.port,
-        from: args.from.clone(),
+        from: senders(&args.from)?,
     };
     let mode = match args.mode {
         Place::Auto => Mode::Auto,
@@ -266,6 +274,32 @@ fn unusable(error: DecapError) -> Failure {
     Failure::Unusable(sentence(&error))
 }
 
+/// Networks of the senders; none: everybody.
+fn senders(named: &[Sender]) -> Result<Vec<(IpAddr, u8)>, Failure> {
+    let network = |sender: &Sender| match sender {
+        Sender::Any => None,
+        Sender::Network(ip, bits) => Some((*ip, *bits)),
+    };
+    let networks: Vec<_> = named.iter().filter_map(network).collect();
+    let why = match (named.len(), networks.len()) {
+        (0, _) => {
+            "whose packets are unwrapped is not said, and everybody could send any with any source in them"
+        }
+        (all, some) if some > 0 && some < all => "`any` and networks do not go together",
+        _ => return Ok(networks),
+    };
+    Err(Failure::Unusable(format!(
+        "{why}: expected --from NETWORK for each network of balancers, or --from any where nobody else can send"
+    )))
+}
+
+fn sender(text: &str) -> Result<Sender, String> {
+    if text == "any" {
+        return Ok(Sender::Any);
+    }
+    network(text).map(|(ip, bits)| Sender::Network(ip, bits))
+}
+
 /// `10.10.0.0/24`, or a single address.
 fn network(text: &str) -> Result<(IpAddr, u8), String> {
     let wrong =
@@ -293,6 +327,18 @@ mod tests {
         for wrong in ["10.0.0.0/33", "shop", "10.0.0.0/x", ""] {
             assert!(network(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn nobodys_packets_are_unwrapped_unless_it_is_said_whose() {
+        let network = sender("10.10.0.0/24").unwrap();
+        assert_eq!(senders(&[network]).unwrap().len(), 1);
+        assert_eq!(senders(&[Sender::Any]).unwrap(), [], "no list: everybody");
+        for wrong in [&[][..], &[Sender::Any, network], &[network, Sender::Any]] {
+            let error = senders(wrong).unwrap_err().to_string();
+            assert!(error.contains("--from any"), "{error}");
+        }
+        assert!(sender("everybody").is_err());
     }
 
     #[test]

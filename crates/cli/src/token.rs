@@ -20,10 +20,11 @@ Examples:
   steelyard token view grafana --json | jq -r .token
   steelyard token configure ci --certificate uri:spiffe://example/ci --into /etc/steelyard/tokens
 
-Roles: view looks; operate drains, enables, disables and weighs servers and takes shared addresses over; configure may
-do everything. The file keeps only a digest: who loses a token gets a new one. To take a token back, remove its line.")]
+Roles: lease is for members whose witness this daemon is, and lets them hold leases alone; view looks; operate drains,
+enables, disables and weighs servers and takes shared addresses over; configure may do everything but set what the
+daemon's file alone may (global.control.allow-programs). The file keeps only a digest: who loses a token gets a new one. To take a token back, remove its line.")]
 pub struct Args {
-    /// What it lets its owner do: view, operate or configure.
+    /// What it lets its owner do: lease, view, operate or configure.
     #[arg(value_parser = role)]
     role: Role,
     /// Whose it is; it stands in the record of orders.
@@ -82,5 +83,5 @@ fn add(file: &Path, line: &str) -> std::io::Result<()> {
 }
 
 fn role(text: &str) -> Result<Role, String> {
-    Role::named(text).ok_or_else(|| "expected view, operate or configure".to_owned())
+    Role::named(text).ok_or_else(|| "expected lease, view, operate or configure".to_owned())
 }

@@ -81,43 +81,6 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Option<String>> {
     whole(file, limit).map(Some)
 }
 
-/// From whom a file is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
-    /// Nobody but its owner may write it.
-    Unwritten,
-    /// Nobody but its owner may do anything with it.
-    Unread,
-}
-
-/// Reads a file of at most `limit` bytes that is believed for who owns it and who can use it.
-///
-/// # Errors
-/// Why it is not believed or cannot be read, with what mends it.
-pub fn trusted(path: &Path, limit: u64, kept: Kept) -> Result<String, String> {
-    let said = |error: io::Error| error.to_string();
-    // Opening what is no file may wait for ever.
-    if !std::fs::metadata(path).map_err(said)?.is_file() {
-        return Err("it is not a file".to_owned());
-    }
-    let file = std::fs::File::open(path).map_err(said)?;
-    let about = file.metadata().map_err(said)?;
-    let us = rustix::process::geteuid().as_raw();
-    if about.uid() != 0 && about.uid() != us {
-        let owner = about.uid();
-        return Err(format!("it belongs to uid {owner}; expected root or the daemon's user"));
-    }
-    let (loose, use_it, mend) = match kept {
-        Kept::Unwritten => (0o022, "write", "chmod go-w"),
-        Kept::Unread => (0o077, "use", "chmod go="),
-    };
-    if about.mode() & loose != 0 {
-        let mode = about.mode() & 0o777;
-        return Err(format!("its mode is {mode:04o}, so others can {use_it} it: {mend}"));
-    }
-    whole(file, limit).map_err(said)
-}
-
 fn whole(file: std::fs::File, limit: u64) -> io::Result<String> {
     let mut text = String::new();
     let length = file.take(limit + 1).read_to_string(&mut text)?;

@@ -39,6 +39,7 @@ pub mod resolve;
 mod rights;
 mod run;
 mod scratch;
+pub mod secrets;
 pub mod serve;
 pub mod slow;
 mod source;

@@ -6,7 +6,7 @@
 
 mod agents;
 pub mod board;
-mod confine;
+pub mod confine;
 pub mod counts;
 mod engine;
 mod flight;

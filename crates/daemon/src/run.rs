@@ -21,6 +21,7 @@ use crate::event::{Events, Form};
 use crate::house::{BuildError, House, Plan};
 use crate::keep;
 use crate::listeners::Keeper;
+use crate::secrets::{As, Exposed, exposed};
 use crate::serve::bind::{BindError, Over, bind};
 use crate::systemd::{self, Notify};
 use crate::upgrade::frame::Offer;
@@ -62,6 +63,12 @@ pub enum RunError {
     /// The file has mistakes.
     #[error("{0}")]
     Invalid(Findings),
+    /// Files of secrets that others can use.
+    #[error("{}", exposed.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Exposed {
+        /// Each.
+        exposed: Vec<Exposed>,
+    },
     /// The process cannot be set up.
     #[error("cannot {action}: {source}")]
     Process {
@@ -153,6 +160,10 @@ fn read(path: &Path, events: &Events) -> Result<Written, RunError> {
     let base: Arc<str> = text.into();
     let text = laid(&base, &file, events);
     let checked = load(&text, &file).map_err(RunError::Invalid)?;
+    let exposed = exposed(&checked.config, As::Reader);
+    if !exposed.is_empty() {
+        return Err(RunError::Exposed { exposed });
+    }
     Ok(Written { text, file, origin: Origin::new("run", Way::Start), checked, base })
 }
 

@@ -112,11 +112,7 @@ impl Plan {
 
     /// The file with the secret that the context must bring.
     pub fn secret(&self) -> Option<&std::path::Path> {
-        match &self.kind {
-            ProbeKind::Ldap { secret, .. } | ProbeKind::Snmp { secret, .. } => secret.as_deref(),
-            ProbeKind::Radius { secret } => Some(secret),
-            _ => None,
-        }
+        self.kind.secret()
     }
 
     /// The program to be run.

@@ -2,7 +2,6 @@
 //!
 //! Paths are short, because a Unix socket's may have only 107 bytes.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use files::TemporaryDir;
@@ -28,10 +27,11 @@ impl Dir {
         self.0.path().join(name)
     }
 
-    /// Writes a file in it.
+    /// Writes a file in it; a new one is ours alone, as secrets have to be.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.join(name);
-        fs::write(&path, bytes).unwrap_or_else(|error| panic!("cannot write {path:?}: {error}"));
+        let written = files::make::write(&path, bytes, 0o600);
+        written.unwrap_or_else(|error| panic!("cannot write {path:?}: {error}"));
         path
     }
 }

@@ -147,7 +147,7 @@ fn every_wrap_is_taken_off_in_every_pair_of_versions() {
     }
     let server = Server::new();
     assert_eq!(server.verb(&["decap", "show"]).code, 1, "nothing is loaded");
-    server.load(&[]);
+    server.load(&["--from", "any"]);
     let (node, client) = (&server.site.servers[0], &server.site.client);
     for outer in BOTH {
         for version in BOTH {
@@ -242,7 +242,7 @@ fn a_mark_of_congestion_is_handed_on() {
         return;
     }
     let server = Server::new();
-    server.load(&[]);
+    server.load(&["--from", "any"]);
     let (node, client) = (&server.site.servers[0], &server.site.client);
     let outer = Version::V4.of(node);
     for version in BOTH {
@@ -278,9 +278,16 @@ fn what_cannot_be_loaded_is_said() {
         return;
     }
     let server = Server::new();
-    let missing = server.verb(&["decap", "load", "--interface", "eth7"]);
+    for (words, says) in [
+        (vec![], "--from NETWORK"),
+        (vec!["--from", "any", "--from", "10.0.0.0/8"], "do not go together"),
+    ] {
+        let said = server.verb(&[&["decap", "load", "--interface", "eth0"], &words[..]].concat());
+        assert!(said.code == 2 && said.err.contains(says), "{said:?}");
+    }
+    let missing = server.verb(&["decap", "load", "--interface", "eth7", "--from", "any"]);
     assert!(missing.code == 2 && missing.err.contains("eth7"), "{missing:?}");
     server.site.occupy(&server.site.servers[0]).unwrap();
-    let taken = server.verb(&["decap", "load", "--interface", "eth0"]);
+    let taken = server.verb(&["decap", "load", "--interface", "eth0", "--from", "any"]);
     assert!(taken.code == 2 && taken.err.contains("pass"), "{taken:?}");
 }

@@ -93,7 +93,17 @@ pub fn wire(more: &str) -> Pair {
 /// A server takes what comes wrapped.
 fn unpack(server: &Namespace, pins: &BpfFs) {
     let mut command = server.command(program());
-    command.args(["decap", "load", "--interface", "eth0", "--mode", "generic", "--pins"]);
+    command.args([
+        "decap",
+        "load",
+        "--interface",
+        "eth0",
+        "--mode",
+        "generic",
+        "--from",
+        "any",
+        "--pins",
+    ]);
     command.arg(pins.path().join(server.name()));
     let said = said(command);
     assert_eq!(said.code, 0, "{said:?}");

@@ -7,10 +7,10 @@ mod judge;
 use std::fmt;
 use std::io::{self, Read};
 use std::net::IpAddr;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use files::secret::{Kept, SecretError, read_text};
 use rustls::ClientConfig;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
@@ -68,14 +68,9 @@ pub enum RemoteError {
         /// Why.
         source: io::Error,
     },
-    /// A file that others can read.
-    #[error("the mode of {} is {mode:04o}, so others can read what is in it: chmod go= {}", file.display(), file.display())]
-    Loose {
-        /// Which.
-        file: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
+    /// A secret that others can use.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     /// A file without what it is for.
     #[error("{}: {why}", file.display())]
     Content {
@@ -286,13 +281,7 @@ fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, RemoteError> {
 
 /// A file that nobody else may read.
 fn secret(file: &Path) -> Result<String, RemoteError> {
-    let about = std::fs::metadata(file)
-        .map_err(|source| RemoteError::Read { file: file.to_owned(), source })?;
-    let mode = about.mode() & 0o777;
-    if mode & 0o077 != 0 {
-        return Err(RemoteError::Loose { file: file.to_owned(), mode });
-    }
-    read(file)
+    Ok(read_text(file, FILE, Kept::Unread)?)
 }
 
 fn read(file: &Path) -> Result<String, RemoteError> {

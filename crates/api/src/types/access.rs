@@ -5,13 +5,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What somebody may do; each role may do what those before it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// What somebody may do: `Role::may` says what of it another one includes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
+    /// Hold and give back leases, as members do whose witness this daemon is; nothing else.
+    Lease,
     /// Look.
     View,
-    /// Drain, enable, disable and weigh servers; take shared addresses over.
+    /// Drain, enable, disable and weigh servers; take shared addresses over; leases.
     Operate,
     /// Change the configuration, add and remove servers, read the configuration's text, stop the daemon.
     Configure,
@@ -19,11 +21,23 @@ pub enum Role {
 
 impl Role {
     /// All of them, the smallest first.
-    pub const ALL: [Role; 3] = [Role::View, Role::Operate, Role::Configure];
+    pub const ALL: [Role; 4] = [Role::Lease, Role::View, Role::Operate, Role::Configure];
+
+    /// Whether this role may do what is for `needed`. `View`, `Operate` and `Configure` each include the one before;
+    /// leases are for their own role and for those that change something.
+    pub const fn may(self, needed: Role) -> bool {
+        match needed {
+            Role::Lease => !matches!(self, Role::View),
+            Role::View => !matches!(self, Role::Lease),
+            Role::Operate => matches!(self, Role::Operate | Role::Configure),
+            Role::Configure => matches!(self, Role::Configure),
+        }
+    }
 
     /// As written.
     pub const fn name(self) -> &'static str {
         match self {
+            Role::Lease => "lease",
             Role::View => "view",
             Role::Operate => "operate",
             Role::Configure => "configure",
@@ -49,4 +63,23 @@ pub struct Me {
     /// A certificate was shown, and its name has a role.
     #[serde(default)]
     pub certificate: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_for_leases_may_do_nothing_else() {
+        let rows = [
+            (Role::Lease, [true, false, false, false]),
+            (Role::View, [false, true, false, false]),
+            (Role::Operate, [true, true, true, false]),
+            (Role::Configure, [true, true, true, true]),
+        ];
+        for (role, may) in rows {
+            assert_eq!(Role::ALL.map(|needed| role.may(needed)), may, "{}", role.name());
+            assert_eq!(Role::named(role.name()), Some(role));
+        }
+    }
 }

@@ -201,7 +201,7 @@ export type RequestExplained = { "because": string; "ends"?: (string | null); "g
 
 export type Requests = { "aborted": Counter; "answered": Counter; "answered-by-us": Counter; "in-flight": number; "requests": Counter; "unaccounted": number; "upgraded": Counter };
 
-export type Role = "view" | "operate" | "configure";
+export type Role = "lease" | "view" | "operate" | "configure";
 
 export type Row = { "base": number; "before": number; "factor": number; "kept": WeighLevel; "ratios": Array<number>; "reading": Reading; "target": number; "wanted": number };
 

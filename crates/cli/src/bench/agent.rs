@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use daemon::keep::{Kept, trusted};
+use files::secret::{Kept, read_text};
 use lab::fleet::agent::serve;
 use lab::fleet::channel::Token;
 use lab::fleet::lead::Fleet;
@@ -84,10 +84,9 @@ fn carry_out(args: &Args) -> Result<End, Failure> {
 }
 
 fn token(file: &Path) -> Result<Token, Failure> {
-    let unusable =
-        |why: String| Failure::Unusable(format!("the token file {}: {why}", file.display()));
-    let text = trusted(file, LONGEST, Kept::Unread).map_err(unusable)?;
-    Token::new(&text).map_err(|error| unusable(error.to_string()))
+    let unusable = |why: String| Failure::Unusable(format!("the token: {why}"));
+    let text = read_text(file, LONGEST, Kept::Unread).map_err(|why| unusable(why.to_string()))?;
+    Token::new(&text).map_err(|error| unusable(format!("{}: {error}", file.display())))
 }
 
 /// Bytes of a token's file.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use files::secret::{Kept, read_text};
 use instant_acme::{
     Account, AccountCredentials, AuthorizationStatus, CertificateIdentifier, ChallengeType, Error,
     Identifier, NewAccount, NewOrder, Order, OrderStatus, Problem, RetryPolicy,
@@ -19,7 +20,6 @@ use super::https::Https;
 use super::place;
 use super::proof::Proof;
 use crate::control::Control;
-use crate::keep::{self, Kept};
 
 /// For the authority to look at proofs, and again to issue.
 const PATIENCE: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(120));
@@ -68,7 +68,8 @@ pub(super) async fn account(state: &Path, acme: &Acme) -> Result<Account, OrderE
     let file = place::account(state, acme);
     if file.exists() {
         let unfit = |why: String| OrderError::Setup(format!("{}: {why}", file.display()));
-        let text = keep::trusted(&file, ACCOUNT_BYTES, Kept::Unread).map_err(unfit)?;
+        let text = read_text(&file, ACCOUNT_BYTES, Kept::Unread)
+            .map_err(|error| OrderError::Setup(error.to_string()))?;
         let credentials: AccountCredentials =
             serde_json::from_str(&text).map_err(|error| unfit(error.to_string()))?;
         let builder = Account::builder_with_http(Box::new(client()?));

@@ -23,6 +23,7 @@ use super::keeping::Keeping;
 use super::order::{Applied, ApplyError, Change, Leave, Planned, RollbackError};
 use super::origin::{Origin, Way};
 use super::picture::{Picture, ServerFacts};
+use super::reach::Reached;
 use super::tell;
 use super::words::Words;
 use crate::acme::proof::Proof;
@@ -74,6 +75,7 @@ pub struct Actor {
     pub(super) sources: BTreeMap<String, String>,
     pub(super) keeping: Keeping,
     pub(super) clock: WallClock,
+    pub(super) reached: Reached,
     publish: watch::Sender<Arc<Picture>>,
     inbox: mpsc::Receiver<Order>,
     pub(super) handing: bool,
@@ -102,6 +104,7 @@ impl Actor {
         let (vault, warnings) = Vault::in_state(state.clone()).prepare(&checked.config, now)?;
         let book = secured(empty.under(overlay.over(&checked), &memory, now), &vault.materials());
         let done = act::carry_out(&*engine, &mut listeners, &empty, book, number).await?;
+        let reached = Reached::first(&checked);
         generations.add(number, &entry(&change, None), now);
         tell::certificates(&events, &warnings);
         let config = done.book.config.clone().unwrap_or_else(|| Arc::new(checked.config.clone()));
@@ -140,6 +143,7 @@ impl Actor {
             sources: BTreeMap::new(),
             keeping: Keeping::new(file, state, None),
             clock: WallClock::new(now, crate::vrrp::now()),
+            reached,
             publish,
             inbox,
             handing,
@@ -217,6 +221,7 @@ impl Actor {
             return Err(ApplyError::Stale { expected, found: self.force.generation });
         }
         let checked = load(&change.text, &change.file).map_err(ApplyError::Invalid)?;
+        self.may_reach(&change, &checked)?;
         let differs = diff(&self.force.checked.config, &checked.config);
         let warnings = checked.warnings.clone();
         if change.text == *self.force.text {
@@ -248,6 +253,7 @@ impl Actor {
         self.force.digest = digest(&change.text);
         self.force.snapshot = done.snapshot;
         self.force.checked = Arc::new(checked);
+        self.has_reached(change.origin.way);
         self.force.origin = change.origin;
         self.force.text = change.text.into();
         self.force.file = change.file.into();

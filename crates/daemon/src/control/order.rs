@@ -105,6 +105,28 @@ pub enum ApplyError {
         /// What is in force.
         found: u64,
     },
+    /// It reaches beyond the product, and the API may not have it do so.
+    #[error(
+        "{key}: the daemon {reach}, and changes over the API may not set that: write it into the daemon's file and \
+         reload that, or set global.control.allow-programs there"
+    )]
+    Beyond {
+        /// The key.
+        key: String,
+        /// What it does with what.
+        reach: String,
+    },
+    /// What the API may have done is to be changed over the API.
+    #[error(
+        "global.control.allow-programs: found {found}; over the API it stays {stays}: it is set in the daemon's file \
+         alone, which is read when the daemon starts or reloads"
+    )]
+    Allowed {
+        /// What the text says.
+        found: bool,
+        /// What holds.
+        stays: bool,
+    },
     /// A listener could not be opened or changed.
     #[error(transparent)]
     Listen(#[from] l7::socket::ListenError),

@@ -15,6 +15,7 @@ use crate::scratch::Scratch;
 
 mod changing;
 mod operating;
+mod reaching;
 
 const TEXT: &str = r#"
 [service.shop]

@@ -12,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
 use crate::offspring::sweep;
+use crate::probe::confine::without_capabilities;
 
 /// Bytes of output that are read and kept; what comes after is read and thrown away.
 const OUTPUT: usize = 16 * 1024;
@@ -90,6 +91,7 @@ async fn limited(
         .envs(environment.iter().map(|(k, v)| (k, v)));
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0).kill_on_drop(true);
+    without_capabilities(command.as_std_mut());
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {

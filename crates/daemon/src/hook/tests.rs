@@ -4,6 +4,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, configure_capability_in_ambient_set,
+    set_capabilities,
+};
+
 use super::*;
 use crate::scratch::Scratch;
 
@@ -107,4 +112,32 @@ async fn what_is_too_much_is_dropped_and_told() {
     assert!(wants(&hook, &event) && !wants(&hook, &last), "no hook about hooks");
     assert_eq!(events.counts(), [("hook-dropped", 1), ("server-down", 1)]);
     while running.join_next().await.is_some() {}
+}
+
+#[tokio::test]
+async fn a_program_inherits_no_capability() {
+    // As a unit with AmbientCapabilities does, for this thread, which starts the program.
+    let held = capabilities(None).unwrap();
+    let given = CapabilitySet::NET_BIND_SERVICE;
+    if !held.permitted.contains(given) {
+        assert!(
+            std::env::var("CI").is_err(),
+            "skipped, which the gate does not accept: needs root"
+        );
+        return;
+    }
+    set_capabilities(None, CapabilitySets { inheritable: given, ..held }).unwrap();
+    configure_capability_in_ambient_set(given, true).unwrap();
+    let scratch = Scratch::new("hook").unwrap();
+    let done =
+        ran(&scratch, "while read -r line; do echo \"$line\"; done < /proc/self/status", LONG)
+            .await;
+    let Ran::Done { said } = done else { panic!("{done:?}") };
+    let said = String::from_utf8(said).unwrap();
+    for set in ["CapInh", "CapAmb"] {
+        let line = said.lines().find(|line| line.starts_with(set)).unwrap();
+        assert!(line.ends_with("\t0000000000000000"), "{line}");
+    }
+    let ours = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+    assert!(!ours.contains("CapAmb:\t0000000000000000"), "the daemon keeps its own");
 }

@@ -269,14 +269,25 @@ fn put(asked: &Asked, value: f64, source: Source, now: Moment, counts: &ProbeCou
     }
     let before = counts.agents_clamped.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let text = format!(
-        "{}: its agent reports a load of {:.0} %, taken as {:.0} %",
+        "{}: its agent reports a load of {}, taken as {}",
         asked.name,
-        value * 100.0,
-        report.value * 100.0
+        percent(value),
+        percent(report.value)
     );
     // The first and then ever fewer are told; all are counted.
     let told = (before + 1).is_power_of_two();
     News { word: None, event: told.then_some(("agent-clamped", text)) }
+}
+
+/// A load in few characters, whatever an agent says.
+fn percent(load: f64) -> String {
+    const MOST: f64 = 1e6;
+    match load * 100.0 {
+        percent if percent.abs() <= MOST => format!("{percent:.0} %"),
+        percent if percent < 0.0 => format!("less than -{MOST:.0} %"),
+        percent if percent > 0.0 => format!("more than {MOST:.0} %"),
+        _ => "no number".to_owned(),
+    }
 }
 
 fn nonsense(asked: &mut Asked, why: &str, counts: &ProbeCounts) -> News {
@@ -288,4 +299,19 @@ fn nonsense(asked: &mut Asked, why: &str, counts: &ProbeCounts) -> News {
 
 fn merged(first: News, second: News) -> News {
     News { word: first.word.or(second.word), event: second.event.or(first.event) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent;
+
+    #[test]
+    fn a_load_is_told_in_few_characters_whatever_it_is() {
+        for (load, told) in [(0.5, "50 %"), (-0.25, "-25 %"), (2.0, "200 %")] {
+            assert_eq!(percent(load), told);
+        }
+        for hostile in [1e300, -1e300, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+            assert!(percent(hostile).len() <= 24, "{}", percent(hostile));
+        }
+    }
 }

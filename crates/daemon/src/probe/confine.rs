@@ -1,4 +1,5 @@
-//! Limits on the programs that probe: the one file of this crate with unsafe code, for the step between fork and exec.
+//! Limits on the programs that probe, and what no program of ours inherits: unsafe code for the step between fork and
+//! exec.
 //!
 //! It starts nothing; `program` does.
 #![allow(unsafe_code)]
@@ -8,6 +9,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, set_capabilities,
+};
 
 /// Bytes of a file that a program may write.
 const FILE_BYTES: u64 = 16 * 1024 * 1024;
@@ -38,4 +42,20 @@ pub(super) fn confine(command: &mut Command, memory: u64, processes: u32, longes
     // SAFETY: between fork and exec the closure makes only setrlimit(2) system calls over values that it owns: it
     // allocates nothing, takes no lock and touches nothing of the parent's other threads.
     unsafe { command.pre_exec(set) };
+    without_capabilities(command);
+}
+
+/// The program inherits no capability of ours: the ambient set, which a unit may give the daemon, and the inheritable one
+/// are empty in it. What the kernel gives to root for being root stays root's.
+pub(crate) fn without_capabilities(command: &mut Command) {
+    let clear = || {
+        clear_ambient_capability_set()?;
+        let held = capabilities(None)?;
+        let sets = CapabilitySets { inheritable: CapabilitySet::empty(), ..held };
+        set_capabilities(None, sets)?;
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes only prctl(2), capget(2) and capset(2) system calls over values on
+    // its stack: it allocates nothing, takes no lock and touches nothing of the parent's other threads.
+    unsafe { command.pre_exec(clear) };
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use files::secret::{Kept, read_text};
 use l7::tls::trust::verifier;
 use model::config::ProbeTls;
 use rustls::ClientConfig;
@@ -44,9 +45,7 @@ impl Secure {
     /// A secret without the line's end that editors leave, or why there is none.
     pub(super) fn secret(&mut self, path: &Path) -> Result<Arc<[u8]>, String> {
         let read = || {
-            let text = crate::keep::read(path, SECRET_BYTES)
-                .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-            let text = text.ok_or_else(|| format!("{} does not exist", path.display()))?;
+            let text = read_text(path, SECRET_BYTES, Kept::Unread).map_err(|it| it.to_string())?;
             Ok(text.trim_end_matches(['\r', '\n']).as_bytes().into())
         };
         self.secrets.entry(path.to_owned()).or_insert_with(read).clone()

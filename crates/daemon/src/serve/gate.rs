@@ -82,11 +82,11 @@ impl Gate {
         // What stands in no table is for those who may do everything.
         let needed = route.map_or(Role::Configure, |route| route.role);
         match &peer {
-            Peer::Remote { known: None, .. } if needed > Role::View => Err((
+            Peer::Remote { known: None, .. } if !Role::View.may(needed) => Err((
                 Why::Token,
                 unknown(format!("this needs a token with the role {}", needed.name())),
             )),
-            peer if peer.role() < needed => {
+            peer if !peer.role().may(needed) => {
                 let (has, needed) = (peer.role().name(), needed.name());
                 let by = peer.by().map_or("token", By::name);
                 let detail = format!("the {by}'s role is {has}, this needs {needed}");

@@ -4,9 +4,10 @@
 
 use std::path::Path;
 
+use files::secret::{Kept, read_text};
+
 use super::tokens::{self, Token};
 use crate::event::Events;
-use crate::keep::{self, Kept};
 use crate::tls::files::{Marks, marks};
 
 /// Bytes of the file.
@@ -30,8 +31,7 @@ impl Keyring {
         if now != self.marks {
             self.marks = now;
             self.tokens = read(file).unwrap_or_else(|why| {
-                let text =
-                    format!("global.control.tokens: {}: {why}; nobody has a token", file.display());
+                let text = format!("global.control.tokens: {why}; nobody has a token");
                 events.error("tokens-refused", text);
                 Vec::new()
             });
@@ -41,8 +41,8 @@ impl Keyring {
 }
 
 fn read(file: &Path) -> Result<Vec<Token>, String> {
-    let text = keep::trusted(file, BYTES, Kept::Unwritten)?;
-    tokens::parse(&text).map_err(|error| error.to_string())
+    let text = read_text(file, BYTES, Kept::Unwritten).map_err(|error| error.to_string())?;
+    tokens::parse(&text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 #[cfg(test)]

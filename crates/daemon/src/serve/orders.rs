@@ -30,7 +30,7 @@ pub(super) async fn server(
     body: Result<Json<ServerOrder>, JsonRejection>,
 ) -> Result<Json<ServerChanged>, Refusal> {
     let Json(order) = body?;
-    if peer.role() < needed(&order) {
+    if !peer.role().may(needed(&order)) {
         let detail = format!(
             "the role is {}; adding, removing and saving servers needs {}",
             peer.role().name(),

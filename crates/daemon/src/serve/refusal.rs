@@ -64,6 +64,9 @@ impl From<ApplyError> for Refusal {
         match error {
             ApplyError::Invalid(findings) => Refusal::invalid(findings),
             ApplyError::Stale { .. } => Refusal::new(409, "generation-moved", text),
+            ApplyError::Beyond { .. } | ApplyError::Allowed { .. } => {
+                Refusal::new(403, "program-not-allowed", text).advise("nothing has changed")
+            }
             ApplyError::Listen(_) => {
                 Refusal::new(409, "listen", text).advise("free the address; nothing has changed")
             }

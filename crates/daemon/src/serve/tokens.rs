@@ -136,7 +136,7 @@ pub fn parse(text: &str) -> Result<Vec<Token>, TokensError> {
             return Err(wrong("it has not three words".to_owned()));
         };
         let role = Role::named(role)
-            .ok_or_else(|| wrong("the role is not view, operate or configure".to_owned()))?;
+            .ok_or_else(|| wrong("the role is not lease, view, operate or configure".to_owned()))?;
         if !is_name(name) {
             return Err(wrong("the name has characters that it may not have".to_owned()));
         }

@@ -1,10 +1,12 @@
 //! Routes that explain a capture, sent or stored: one at a time, in a thread that yields to all others.
 //!
-//! What it means is the analysis' business; here are bytes, limits and refusals.
+//! What it means is the analysis' business; here are bytes, limits and refusals. Reading ends when nobody waits for the answer;
+//! until it has, its place is taken.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use api::routes::{CAPTURE_BYTES_MAX, HTML};
 use api::types::{CaptureQuery, TraceQuery};
@@ -14,7 +16,7 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use rustix::process::setpriority_process;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use trace::analysis::{Analysis, Settings};
 use trace::compose::{self, Source};
 use trace::input::Damage;
@@ -41,7 +43,7 @@ pub(super) async fn sent(
 ) -> Result<Response, Refusal> {
     let Query(query) = query?;
     // Before the body is read: it may be large.
-    let _place = PLACES.try_acquire().map_err(|_| busy())?;
+    let place = PLACES.try_acquire().map_err(|_| busy())?;
     let bytes = to_bytes(body, CAPTURE_BYTES_MAX).await.map_err(|_| {
         let detail = format!("a capture has at most {CAPTURE_BYTES_MAX} bytes here");
         Refusal::new(413, "capture", detail).advise("`steelyard explain trace FILE` takes any")
@@ -51,7 +53,7 @@ pub(super) async fn sent(
         return Err(refusal.advise("unpack it with gunzip"));
     }
     let name = query.name.unwrap_or_else(|| "capture".to_owned());
-    explained(name, move || Ok(Cursor::new(bytes.clone())), query.connection).await
+    explained(name, move || Ok(Cursor::new(bytes.clone())), (query.connection, place)).await
 }
 
 pub(super) async fn stored(
@@ -59,7 +61,7 @@ pub(super) async fn stored(
     query: Result<Query<CaptureQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let Query(query) = query?;
-    let _place = PLACES.try_acquire().map_err(|_| busy())?;
+    let place = PLACES.try_acquire().map_err(|_| busy())?;
     let vitals = Arc::clone(&context.vitals);
     // The disk may take its time.
     let stored = tokio::task::spawn_blocking(move || vitals.captures.stored()).await;
@@ -68,21 +70,25 @@ pub(super) async fn stored(
         Refusal::new(404, "no-capture", format!("there is no capture '{}'", plain(&query.name)))
             .advise("`steelyard capture list` has those that are stored")
     })?;
-    explained(found.name, move || File::open(&found.file), query.connection).await
+    explained(found.name, move || File::open(&found.file), (query.connection, place)).await
 }
 
 /// The page about what `open` opens, twice: once for the findings, once for the packets of one connection.
 async fn explained<R: Read + 'static>(
     name: String,
     open: impl Fn() -> std::io::Result<R> + Send + 'static,
-    connection: Option<u32>,
+    (connection, place): (Option<u32>, SemaphorePermit<'static>),
 ) -> Result<Response, Refusal> {
     let (tell, told) = oneshot::channel();
+    let waited = Arc::new(Waited::default());
+    let _waits = Waits(Arc::clone(&waited));
     let begun = std::thread::Builder::new().name("explain".to_owned()).spawn(move || {
         // Refused: it is as important as the rest of control work, and no more.
         let _ = setpriority_process(None, LAST);
+        let open = || open().map(|from| Followed { from, waited: Arc::clone(&waited) });
         // Nobody waits for it any more.
-        let _ = tell.send(drawn(&plain(&name), &open, connection));
+        let _ = tell.send(drawn(&plain(&name), &open, connection, &waited));
+        drop(place);
     });
     begun.map_err(|error| Refusal::new(500, "capture", format!("no thread: {error}")))?;
     let page =
@@ -91,16 +97,50 @@ async fn explained<R: Read + 'static>(
     Ok(([(header::CONTENT_TYPE, kind)], page).into_response())
 }
 
+/// Whether the answer is still waited for.
+#[derive(Debug, Default)]
+struct Waited(AtomicBool);
+
+impl Waited {
+    fn go_on(&self) -> Result<(), Refusal> {
+        if self.0.load(Ordering::Relaxed) { Err(unreadable("nobody waits for it")) } else { Ok(()) }
+    }
+}
+
+/// Waits for the answer for as long as it lives: a client that leaves takes it along.
+struct Waits(Arc<Waited>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A capture that ends when its answer is not waited for.
+struct Followed<R> {
+    from: R,
+    waited: Arc<Waited>,
+}
+
+impl<R: Read> Read for Followed<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if self.waited.go_on().is_err() { Ok(0) } else { self.from.read(into) }
+    }
+}
+
 fn drawn<R: Read>(
     name: &str,
     open: &impl Fn() -> std::io::Result<R>,
     connection: Option<u32>,
+    waited: &Waited,
 ) -> Result<String, Refusal> {
     let (analysis, source) = analysed(name, open, None)?;
+    waited.go_on()?;
     let report = compose::report(analysis.finish(), source);
     let shown = connection.or(report.verdict.shown()).or_else(|| report.slowest());
     let number = shown.ok_or_else(|| unreadable("it has no TCP connection"))?;
     let (analysis, _) = analysed(name, open, Some(number))?;
+    waited.go_on()?;
     let scene = analysis.scene(number).ok_or_else(|| {
         let detail = format!("no connection {number}; there are {}", report.connections_total);
         Refusal::new(404, "no-connection", detail)
@@ -134,4 +174,41 @@ fn busy() -> Refusal {
 /// What a client called it, harmless in a message and not long.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(120).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Gives bytes for ever, and says so each time.
+    struct Endless(std::sync::mpsc::Sender<()>);
+
+    impl Read for Endless {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let _ = self.0.send(());
+            into.fill(0);
+            // A capture's head (libpcap, version 2.4), then empty packets.
+            Ok(into.len())
+        }
+    }
+
+    #[tokio::test]
+    async fn reading_ends_and_the_place_is_free_when_the_client_has_left() {
+        let (sent, reads) = std::sync::mpsc::channel();
+        let place = PLACES.try_acquire().unwrap();
+        let head =
+            [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0];
+        let open = move || Ok(Cursor::new(head).chain(Endless(sent.clone())));
+        let asked = tokio::spawn(explained("endless".to_owned(), open, (None, place)));
+        tokio::task::spawn_blocking(move || reads.recv_timeout(Duration::from_secs(30)))
+            .await
+            .unwrap()
+            .unwrap();
+        assert!(PLACES.try_acquire().is_err(), "it is at work");
+        asked.abort();
+        let free = tokio::time::timeout(Duration::from_secs(30), PLACES.acquire()).await;
+        assert!(free.is_ok(), "it goes on");
+    }
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use files::secret::{self, Kept, SecretError};
 use l7::tls::identity::{Identity, IdentityError};
 
 /// Bytes of one file; a file of authorities may hold all of a system's.
@@ -30,8 +31,6 @@ pub struct Mark {
 pub struct Pair {
     /// The certificate with its key.
     pub identity: Identity,
-    /// What an operator should know of the files.
-    pub warnings: Vec<String>,
 }
 
 /// Why a file was of no use.
@@ -46,6 +45,9 @@ pub enum FileError {
         #[source]
         source: io::Error,
     },
+    /// Others can use its key.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     /// It holds no certificate with its key.
     #[error("{}: {source}", path.display())]
     Pair {
@@ -110,22 +112,22 @@ const CERTIFICATE: &[u8] = b"-----BEGIN CERTIFICATE-----";
 /// See `FileError`.
 pub fn pair(path: &Path) -> Result<Pair, FileError> {
     let failed = |source| FileError::Pair { path: path.to_owned(), source };
-    let chain = read(path)?;
-    let mut warnings = Vec::new();
+    let mut chain = read(path)?;
     let own = Identity::read(&chain, None, None);
     let has_key = !matches!(own, Err(IdentityError::NoKey));
     let key_path = if has_key { Some(path.to_owned()) } else { key_beside(path) };
+    // What has the key is read as a secret; a link to it is judged by where it leads.
     let key = match &key_path {
-        Some(beside) if !has_key => Some(read(beside)?),
+        Some(beside) if !has_key => Some(secret::read(beside, BYTES, Kept::Unread)?),
         _ => None,
     };
-    if let Some(warning) = key_path.as_deref().and_then(open_to_all) {
-        warnings.push(warning);
+    if has_key {
+        chain = secret::read(path, BYTES, Kept::Unread)?;
     }
     let ocsp = path.with_extension("ocsp");
     let ocsp = if ocsp.exists() { Some(read(&ocsp)?) } else { None };
     let identity = Identity::read(&chain, key.as_deref(), ocsp).map_err(failed)?;
-    Ok(Pair { identity, warnings })
+    Ok(Pair { identity })
 }
 
 /// Reads a whole file.
@@ -180,10 +182,8 @@ fn key_beside(path: &Path) -> Option<PathBuf> {
     beside.into_iter().find(|file| file.exists())
 }
 
-fn open_to_all(key: &Path) -> Option<String> {
-    let mode = std::fs::metadata(key).ok()?.mode();
-    (mode & 0o004 != 0).then(|| {
-        let path = key.display();
-        format!("{path}: everybody on this machine may read the key: chmod o-r it")
-    })
+/// The file that has the private key of a certificate's file, as far as can be told.
+pub fn key_of(path: &Path) -> Option<PathBuf> {
+    let own = Identity::read(&read(path).ok()?, None, None);
+    if matches!(own, Err(IdentityError::NoKey)) { key_beside(path) } else { Some(path.to_owned()) }
 }

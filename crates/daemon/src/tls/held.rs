@@ -41,7 +41,7 @@ impl Kept {
 
 /// A file's certificate, if it may take the place of the one before.
 pub(super) fn taken(file: &Path, old: Option<&Kept>, now: SystemTime) -> Result<Kept, String> {
-    let Pair { identity, .. } = files::pair(file).map_err(|why| why.to_string())?;
+    let Pair { identity } = files::pair(file).map_err(|why| why.to_string())?;
     let over = |identity: &Identity| moment(identity.facts.not_after) <= now;
     if over(&identity) && old.is_some_and(|old| !over(&old.identity)) {
         return Err(format!(

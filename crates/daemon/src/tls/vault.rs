@@ -229,8 +229,7 @@ impl OfService {
         let marks = files::marks(&paths_of(tls, file));
         let mut kept = Vec::new();
         for file in files::expand(&tls.certificates)? {
-            let Pair { identity, warnings: more } = files::pair(&file)?;
-            warnings.extend(more);
+            let Pair { identity } = files::pair(&file)?;
             kept.push(Kept { file, identity: Arc::new(identity), since: now, trouble: None });
         }
         if let Some((_, file)) = ordered.as_ref().filter(|(_, file)| file.exists()) {

@@ -125,6 +125,7 @@ fn global(section: &Section) -> Global {
             mode: control.number("mode"),
             state: path(control, "state"),
             write_back: operate::write_back(control),
+            allow_programs: control.flag("allow-programs"),
             audit: control.number("audit"),
             generations: control.number("generations"),
             remote: operate::remote(control),

@@ -23,6 +23,8 @@ pub struct Control {
     pub state: PathBuf,
     /// Where changes made while running are kept, unless they say otherwise.
     pub write_back: WriteBack,
+    /// Changes over the API may set programs, files of secrets that are sent, and the access log's file.
+    pub allow_programs: bool,
     /// Bytes of the record of orders.
     pub audit: u64,
     /// Generations kept for rollback; default 20.

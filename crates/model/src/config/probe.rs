@@ -2,7 +2,7 @@
 //!
 //! It opens nothing and judges nothing: crate `probe` speaks the protocols, `health` judges.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -226,6 +226,15 @@ impl ProbeKind {
             _ => String::new(),
         };
         format!("{} {what}", self.name()).trim_end().to_owned()
+    }
+
+    /// The file with the secret that it needs.
+    pub fn secret(&self) -> Option<&Path> {
+        match self {
+            ProbeKind::Ldap { secret, .. } | ProbeKind::Snmp { secret, .. } => secret.as_deref(),
+            ProbeKind::Radius { secret } => Some(secret),
+            _ => None,
+        }
     }
 
     /// The key that names it in the configuration.

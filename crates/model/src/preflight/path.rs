@@ -38,7 +38,7 @@ pub fn decapsulated(picture: &Picture, wanted: Encapsulation) -> Finding {
         return Finding::good(Check::Decapsulation, name, format!("unpacked on {place}"));
     }
     let link = inward(picture);
-    let command = format!("steelyard decap load --interface {link}");
+    let command = format!("steelyard decap load --interface {link} --from NETWORK");
     Finding::wrong(Check::Decapsulation, name, "no decapsulator", PACKED, vec![command])
 }
 

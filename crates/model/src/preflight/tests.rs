@@ -170,7 +170,7 @@ fn a_tunnel_needs_unpacking_and_room() {
     let wanted = Wanted { tunnel: Some(Encapsulation::Gue), ..both() };
     let mut bare = ready();
     let expected = [
-        (Check::Decapsulation, "steelyard decap load --interface eth0"),
+        (Check::Decapsulation, "steelyard decap load --interface eth0 --from NETWORK"),
         (Check::SegmentSize, "ip route change default via 10.10.0.1 dev eth0 advmss 1412"),
         (Check::SegmentSize, "ip route change ::/0 via 2001:db8:a::1 dev eth0 advmss 1392"),
     ];

@@ -58,7 +58,17 @@ impl World {
     fn unwraps(&self) {
         let pins = self.pins.path().join("server");
         let mut command = self.chain.server.command(program());
-        command.args(["decap", "load", "--interface", "eth0", "--mode", "generic", "--pins"]);
+        command.args([
+            "decap",
+            "load",
+            "--interface",
+            "eth0",
+            "--mode",
+            "generic",
+            "--from",
+            "any",
+            "--pins",
+        ]);
         command.arg(pins);
         let load = said(command);
         assert_eq!(load.code, 0, "{load:?}");

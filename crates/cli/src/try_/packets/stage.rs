@@ -151,7 +151,9 @@ impl Stage {
         for server in &self.site.servers {
             let mut load = server.command(program()?);
             let pins = self.pins.path().join(server.name());
-            load.args(["decap", "load", "--interface", "eth0", "--pins"]).arg(pins);
+            // Nobody else is in this network.
+            load.args(["decap", "load", "--interface", "eth0", "--from", "any", "--pins"])
+                .arg(pins);
             said(&mut load).map_err(|error| unusable("a decapsulator", &error))?;
             let room = self.site.segments(server, TUNNEL_SEGMENT);
             room.map_err(|error| unusable("room for tunnels", &error))?;

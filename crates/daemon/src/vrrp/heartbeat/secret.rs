@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
+use files::secret::{Kept, read_text};
 use ha::keys::Keys;
 
-use crate::keep::{self, Kept};
 use crate::tls::files::{Marks, marks};
 
 /// Bytes of the file.
@@ -38,7 +38,7 @@ impl Secret {
                     Some(_) => "the keys from before stay in force",
                     None => "nothing is said and nothing believed",
                 };
-                self.broken = Some(format!("{}: {why}; {then}", file.display()));
+                self.broken = Some(format!("{why}; {then}"));
             }
         }
     }
@@ -50,8 +50,8 @@ impl Secret {
 }
 
 fn read(file: &Path) -> Result<Keys, String> {
-    let text = keep::trusted(file, BYTES, Kept::Unread)?;
-    Keys::parse(&text).map_err(|error| error.to_string())
+    let text = read_text(file, BYTES, Kept::Unread).map_err(|error| error.to_string())?;
+    Keys::parse(&text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 #[cfg(test)]
@@ -73,10 +73,10 @@ mod tests {
         let mut secret = Secret::default();
         secret.look(&file);
         assert!(secret.keys().is_none() && secret.broken.is_some(), "it is not there");
-        write(&format!("1 {key}"), 0o640);
+        write(&format!("1 {key}"), 0o644);
         secret.look(&file);
         let why = secret.broken.clone().unwrap();
-        assert!(why.contains("0640") && why.contains("chmod") && !why.contains(&key), "{why}");
+        assert!(why.contains("0644") && why.contains("chmod") && !why.contains(&key), "{why}");
         write(&format!("1 {key}\n"), 0o600);
         secret.look(&file);
         assert_eq!((secret.keys().map(Keys::signer), &secret.broken), (Some(1), &None));

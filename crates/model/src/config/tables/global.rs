@@ -137,6 +137,7 @@ static CONTROL: Table = Table {
             "Generations kept for rollback.",
         ),
         operate::WRITE_BACK,
+        operate::ALLOW_PROGRAMS,
         operate::AUDIT,
         operate::LISTEN,
         operate::TOKENS,

@@ -119,7 +119,7 @@ pub static WITNESS: Table = Table {
             "token",
             Kind::Text { form: Form::File, unset: None },
             Fallback::Absent,
-            "The file of the token that is shown there; for steelyard one with the role `operate`. Only the daemon's user may \
+            "The file of the token that is shown there; for steelyard one with the role `lease`. Only the daemon's user may \
              read it.",
         ),
         Key::new(

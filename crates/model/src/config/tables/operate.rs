@@ -15,6 +15,16 @@ pub const WRITE_BACK: Key = Key::new(
      remembered in any case.",
 );
 
+/// Whether changes over the API may reach beyond the product.
+pub const ALLOW_PROGRAMS: Key = Key::new(
+    "allow-programs",
+    Kind::Flag,
+    Fallback::Is(Value::Flag(false)),
+    "Changes over the API may set programs that are run (`hook`, `probe.program`), files of secrets that are sent \
+     (`probe.secret-file`, `heartbeat.witness.token`), and the access log's file. Otherwise what the file says of them \
+     stands. This key itself is set in the file alone.",
+);
+
 /// How long the record of orders may grow.
 pub const AUDIT: Key = Key::new(
     "audit",

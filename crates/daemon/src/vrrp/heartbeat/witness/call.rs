@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use files::secret::{Kept, SecretError, read_text};
 use ha::witness::Answer;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use http::{HeaderValue, Method, Request};
@@ -21,7 +22,6 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
-use crate::keep::{self, Kept};
 use crate::tls::calling;
 
 /// Bytes of an answer.
@@ -46,6 +46,9 @@ pub enum CallError {
         /// Why.
         why: String,
     },
+    /// The token's file is no secret, or cannot be read.
+    #[error(transparent)]
+    Token(#[from] SecretError),
     /// TLS cannot be set up.
     #[error("{0}")]
     Tls(String),
@@ -168,7 +171,7 @@ where
 
 fn bearer(file: &std::path::Path) -> Result<HeaderValue, CallError> {
     let wrong = |why: String| CallError::File { file: file.to_owned(), why };
-    let text = keep::trusted(file, TOKEN, Kept::Unread).map_err(wrong)?;
+    let text = read_text(file, TOKEN, Kept::Unread)?;
     let mut value = HeaderValue::from_str(&format!("Bearer {}", text.trim()))
         .map_err(|_| wrong("there is no token in it".to_owned()))?;
     value.set_sensitive(true);

@@ -1,0 +1,118 @@
+//! What the API may not set: programs, files of secrets that are sent, the access log's file.
+
+use serde_json::json;
+
+use super::*;
+use model::config::patch::Object;
+
+fn with(more: &str) -> String {
+    format!("{TEXT}{more}\n")
+}
+
+fn global(rest: &str) -> String {
+    format!("[global]\n{rest}\n{TEXT}")
+}
+
+const PROGRAM: &str = "probe = { program = \"/bin/true\" }";
+const HOOK: &str = "hook = [{ name = \"h\", run = \"/bin/true\", on = [\"all\"] }]";
+const ALLOW: &str = "control = { allow-programs = true }";
+
+fn refused(result: Result<Applied, ApplyError>, key: &str) {
+    match result {
+        Err(error @ ApplyError::Beyond { .. }) => {
+            let said = error.to_string();
+            assert!(said.starts_with(key) && said.contains("allow-programs"), "{said}");
+        }
+        other => panic!("{key}: {other:?}"),
+    }
+}
+
+async fn patched(
+    world: &World,
+    object: Object,
+    patch: serde_json::Value,
+) -> Result<Applied, ApplyError> {
+    let order = Patch { object, patch, origin: by(), expect: None, save: None };
+    world.control.patch(order).await
+}
+
+#[tokio::test]
+async fn the_api_sets_no_program_no_secret_and_no_log_by_any_way() {
+    let world = World::start(TEXT, None).await;
+    for (text, key) in [
+        (with(PROGRAM), "pool.web.probe.program"),
+        (
+            with("probe = { ldap = true, user = \"cn=x\", secret-file = \"/etc/shadow\" }"),
+            "pool.web.probe.secret-file",
+        ),
+        (global(HOOK), "global.hook h"),
+        (global("access-log = \"/etc/cron.d/x\""), "global.access-log.target"),
+    ] {
+        refused(world.apply(&text).await, key);
+    }
+    let server = Object::Server { pool: "web".into(), name: "a".into() };
+    let probe = json!({"probe": {"program": "/bin/true"}});
+    refused(patched(&world, server, probe.clone()).await, "pool.web.server.a.probe.program");
+    refused(patched(&world, Object::Pool("web".into()), probe).await, "pool.web.probe.program");
+    let hook = json!({"global": {"hook": [{"name": "h", "run": "/bin/true", "on": ["all"]}]}});
+    refused(patched(&world, Object::Whole, hook).await, "global.hook h");
+    for text in [global(ALLOW), global(&format!("{ALLOW}\n{HOOK}"))] {
+        let error = world.apply(&text).await.unwrap_err();
+        assert!(matches!(error, ApplyError::Allowed { found: true, stays: false }), "{error}");
+    }
+    assert_eq!(world.control.picture().generation, 1, "nothing has changed");
+    let audit = world.control.audit(0).await.unwrap();
+    assert_eq!(audit.records.len(), 9, "each is in the record");
+    assert!(audit.records.iter().all(|one| one.action == "refused" && !one.reversible));
+    assert!(world.whats().contains(&"program-not-allowed"));
+}
+
+#[tokio::test]
+async fn what_the_file_had_goes_on_and_may_go_and_come_again() {
+    let first = format!("[global]\n{HOOK}\n{TEXT}{PROGRAM}\n");
+    let world = World::start(&first, None).await;
+    let other = first.replace("10.0.0.1:80", "10.0.0.9:80");
+    world.apply(&other).await.unwrap();
+    // Without them, and back again: by a text, by a rollback.
+    world.apply(TEXT).await.unwrap();
+    world.control.rollback(Some(1), None, by()).await.unwrap();
+    world.apply(TEXT).await.unwrap();
+    world.apply(&first).await.unwrap();
+    for (from, to, key) in [
+        (
+            "program = \"/bin/true\"",
+            "program = \"/bin/true\", args = [\"x\"]",
+            "pool.web.probe.program",
+        ),
+        ("run = \"/bin/true\"", "run = \"/bin/false\"", "global.hook h"),
+    ] {
+        refused(world.apply(&first.replace(from, to)).await, key);
+    }
+}
+
+#[tokio::test]
+async fn a_rollback_brings_back_no_program_that_no_file_of_this_process_had() {
+    let scratch = Scratch::new("reach").unwrap();
+    let state = scratch.path().join("state");
+    // The process before this one allowed it.
+    let before = World::start(&global(ALLOW), Some(&state)).await;
+    before.apply(&format!("[global]\n{ALLOW}\n{HOOK}\n{TEXT}")).await.unwrap();
+    drop(before);
+    let world = World::start(TEXT, Some(&state)).await;
+    let error = world.control.rollback(Some(2), None, by()).await.unwrap_err().to_string();
+    assert!(error.contains("allow-programs"), "{error}");
+}
+
+#[tokio::test]
+async fn the_file_may_set_them_and_may_let_the_api() {
+    let world = World::start(TEXT, None).await;
+    let reload =
+        |text: String| Change { origin: Origin::new("SIGHUP", Way::Reload), ..change(&text) };
+    world.control.apply(reload(with(PROGRAM))).await.unwrap();
+    refused(world.apply(&global(HOOK)).await, "global.hook h");
+    world.control.apply(reload(global(ALLOW))).await.unwrap();
+    world.apply(&format!("[global]\n{ALLOW}\n{HOOK}\n{TEXT}")).await.unwrap();
+    // The key is the file's, both ways.
+    let error = world.apply(&global(HOOK)).await.unwrap_err();
+    assert!(matches!(error, ApplyError::Allowed { found: false, stays: true }), "{error}");
+}

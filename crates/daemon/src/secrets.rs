@@ -1,0 +1,139 @@
+//! Looks at the files of secrets that a configuration names, before it is used: those that others could read or write are
+//! told, each with its key. Files that are missing are told by whoever needs them.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use files::secret::{Kept, SecretError, judge, judge_mode};
+use model::config::Config;
+use model::config::secrets::{Holds, SecretFile};
+
+use crate::tls::files::{expand, key_of};
+
+/// A file that others could use.
+#[derive(Debug)]
+pub struct Exposed {
+    /// The key that names it.
+    pub key: String,
+    /// Why it is no secret, and what mends it.
+    pub why: SecretError,
+}
+
+impl fmt::Display for Exposed {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{}: {}", self.key, self.why)
+    }
+}
+
+/// As whom files are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum As {
+    /// The user of this process, who will read them.
+    Reader,
+    /// Anybody, who checks for a daemon of another user: owners are not judged.
+    Anybody,
+}
+
+/// Files of secrets that others could use.
+pub fn exposed(config: &Config, by: As) -> Vec<Exposed> {
+    let mut out: Vec<Exposed> = Vec::new();
+    for SecretFile { key, path, holds } in config.secret_files() {
+        let (files, kept) = match holds {
+            Holds::Certificate => (keys(&path), Kept::Unread),
+            Holds::Secret => (vec![path], Kept::Unread),
+            Holds::Tokens => (vec![path], Kept::Unwritten),
+        };
+        let found = files.iter().filter_map(|file| fault(file, kept, by));
+        out.extend(found.map(|why| Exposed { key: key.clone(), why }));
+    }
+    out
+}
+
+fn keys(path: &Path) -> Vec<PathBuf> {
+    let files = expand(&[path.to_owned()]).unwrap_or_default();
+    files.iter().filter_map(|file| key_of(file)).collect()
+}
+
+fn fault(file: &Path, kept: Kept, by: As) -> Option<SecretError> {
+    let about = std::fs::metadata(file).ok()?;
+    let judged = match by {
+        As::Reader => judge(file, &about, kept),
+        As::Anybody => judge_mode(file, &about, kept),
+    };
+    judged.err()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::scratch::Scratch;
+
+    /// A configuration that names a file of each kind.
+    fn config(at: &Path) -> Config {
+        let at = at.display();
+        let text = format!(
+            "[global.control]\nlisten = \"127.0.0.1:1\"\ntokens = \"{at}/tokens\"\ncertificate = \"{at}/control.pem\"\n\
+             [service.s]\nlisten = \"127.0.0.1:2\"\nforward = \"http\"\npool = \"p\"\n\
+             tls = {{ certificates = [\"{at}/shop.crt\"] }}\n\
+             [pool.p]\ntls = {{ certificate = \"{at}/own.pem\" }}\n\
+             probe = {{ ldap = true, user = \"cn=x\", secret-file = \"{at}/ldap\" }}\n\
+             servers = [\"127.0.0.1:3\", {{ address = \"127.0.0.1:4\", probe = {{ radius = true, secret-file = \"{at}/radius\" }} }},\n\
+             {{ address = \"127.0.0.1:5\", probe = {{ snmp = \"1.3.6.1\", secret-file = \"{at}/snmp\" }} }}]\n\
+             [heartbeat.right]\nname = \"left\"\nsecret = \"{at}/keys\"\n\
+             paths = [{{ local = \"192.0.2.1\", peer = \"192.0.2.2\" }}]\n\
+             witness = {{ http = \"http://127.0.0.1:6/v1/leases\", lease = \"10s\", token = \"{at}/witness\" }}\n"
+        );
+        model::config::load(&text, "f").unwrap_or_else(|error| panic!("{error}")).config
+    }
+
+    #[test]
+    fn every_kind_of_secret_is_refused_when_others_can_use_it() {
+        let room = Scratch::new("exposed").unwrap();
+        let config = config(room.path());
+        assert!(exposed(&config, As::Reader).is_empty(), "nothing is there yet");
+        let made = rcgen::generate_simple_self_signed(vec!["a.example".to_owned()]).unwrap();
+        let (chain, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+        let both = format!("{chain}{key}");
+        // Each kind: what is in it, and whether others may read it.
+        let files = [
+            ("tokens", "x", true),
+            ("control.pem", &both, false),
+            ("shop.key", &key, false),
+            ("own.pem", &both, false),
+            ("ldap", "x", false),
+            ("radius", "x", false),
+            ("snmp", "x", false),
+            ("keys", "x", false),
+            ("witness", "x", false),
+        ];
+        room.write("shop.crt", &chain).unwrap();
+        for (name, text, _) in files {
+            room.write(name, text).unwrap();
+        }
+        let named = config.secret_files().len();
+        assert_eq!(named, files.len(), "each kind is walked");
+        assert!(exposed(&config, As::Reader).is_empty(), "all are ours alone");
+        for (name, _, readable) in files {
+            let file = room.path().join(name);
+            for mode in [0o644, 0o666, 0o620, 0o602] {
+                set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+                for by in [As::Reader, As::Anybody] {
+                    let found = exposed(&config, by);
+                    if readable && mode == 0o644 {
+                        assert!(found.is_empty(), "{name}: digests are no secret: {found:?}");
+                        continue;
+                    }
+                    let said = found.first().map(ToString::to_string).unwrap_or_default();
+                    let parts =
+                        [&format!("{mode:04o}"), "expected", "chmod", file.to_str().unwrap()];
+                    assert!(parts.iter().all(|part| said.contains(*part)), "{name}: {said}");
+                    assert_eq!(found.len(), 1, "{name}: {found:?}");
+                }
+            }
+            set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+        }
+    }
+}

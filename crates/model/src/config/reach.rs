@@ -1,0 +1,158 @@
+//! What of a configuration reaches beyond the product: programs that the daemon runs, files of secrets that it sends to others,
+//! and the file that it appends its log to.
+//!
+//! Whoever can set such a value runs, gives away or writes what the daemon's user can. Where it may be set is the daemon's
+//! to say.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::checked::{AccessTarget, Config};
+use super::heartbeat::Heartbeat;
+use super::probe::{Probe, ProbeKind};
+
+/// One such value. Two are equal when the same is done with the same, wherever it is written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reach {
+    /// What is done: `runs`, `sends the secret in`, `writes to`.
+    pub does: &'static str,
+    /// The program or file, with everything that belongs to it.
+    pub what: String,
+}
+
+/// One such value and where it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The key: `pool.web.probe.program`.
+    pub key: String,
+    /// The value.
+    pub reach: Reach,
+}
+
+impl Config {
+    /// All of them, as they are written.
+    pub fn reaches(&self) -> Vec<Written> {
+        let mut out: Vec<Written> = Vec::new();
+        let mut add = |key: String, does: &'static str, what: String| {
+            out.push(Written { key, reach: Reach { does, what } });
+        };
+        for hook in &self.global.hooks {
+            let name = &hook.name;
+            let told = format!(
+                "{} as the hook {name}, on {}, for {:?}, {} at once, {} waiting",
+                hook.run.display(),
+                hook.on.join(" "),
+                hook.timeout,
+                hook.at_once,
+                hook.queue
+            );
+            add(format!("global.hook {name}"), "runs", told);
+        }
+        if let AccessTarget::File(path) = &self.global.access_log.target {
+            add("global.access-log.target".to_owned(), "writes to", shown(path));
+        }
+        for (name, pool) in &self.pools {
+            let own = pool.probe.iter().map(|probe| (format!("pool.{name}"), probe));
+            let servers = pool.servers.iter().filter_map(|server| {
+                let key = format!("pool.{name}.server.{}", server.name);
+                server
+                    .probe
+                    .as_ref()
+                    .filter(|it| Some(*it) != pool.probe.as_ref())
+                    .map(|it| (key, it))
+            });
+            for (at, probe) in own.chain(servers) {
+                if let Some((key, does, what)) = of_probe(probe) {
+                    add(format!("{at}.probe.{key}"), does, what);
+                }
+            }
+        }
+        for (name, heartbeat) in &self.heartbeats {
+            if let Some(token) = token(heartbeat) {
+                add(format!("heartbeat.{name}.witness.token"), SENDS, shown(token));
+            }
+        }
+        out
+    }
+
+    /// The first value that `before` does not have.
+    pub fn reaches_further(&self, before: &BTreeSet<Reach>) -> Option<Written> {
+        self.reaches().into_iter().find(|written| !before.contains(&written.reach))
+    }
+}
+
+const SENDS: &str = "sends the secret in";
+
+fn of_probe(probe: &Probe) -> Option<(&'static str, &'static str, String)> {
+    match &probe.kind {
+        ProbeKind::Program(program) => {
+            let what = format!(
+                "{} with {:?}, {} bytes of memory, {} processes",
+                program.path.display(),
+                program.args,
+                program.memory,
+                program.processes
+            );
+            Some(("program", "runs", what))
+        }
+        kind => kind.secret().map(|path| ("secret-file", SENDS, shown(path))),
+    }
+}
+
+fn token(heartbeat: &Heartbeat) -> Option<&Path> {
+    heartbeat.witness.as_ref()?.token.as_deref()
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::load;
+
+    fn config(text: &str) -> Config {
+        let whole = format!(
+            "[service.s]\nlisten = \"127.0.0.1:80\"\nforward = \"tcp\"\npool = \"p\"\n{text}"
+        );
+        load(&whole, "f").unwrap_or_else(|error| panic!("{error}")).config
+    }
+
+    fn keys(config: &Config) -> Vec<String> {
+        config.reaches().into_iter().map(|written| written.key).collect()
+    }
+
+    #[test]
+    fn every_program_secret_and_log_file_is_named() {
+        let full = config(
+            "[global]\naccess-log = \"/var/log/x\"\nhook = [{ name = \"h\", run = \"/bin/h\", on = [\"all\"] }]\n\
+             [pool.p]\nprobe = { program = \"/bin/p\" }\nservers = [{ name = \"a\", address = \"10.0.0.1:80\" },\n\
+             { name = \"b\", address = \"10.0.0.2:80\", probe = { ldap = true, secret-file = \"/etc/s\", user = \"cn=x\" } }]\n",
+        );
+        assert_eq!(
+            keys(&full),
+            [
+                "global.hook h",
+                "global.access-log.target",
+                "pool.p.probe.program",
+                "pool.p.server.b.probe.secret-file"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_same_elsewhere_is_not_further_and_another_argument_is() {
+        let probe = |rest: &str| {
+            config(&format!(
+                "[pool.p]\nprobe = {{ program = \"/bin/p\", {rest} }}\nservers = [\"10.0.0.1:80\"]\n"
+            ))
+        };
+        let before = probe("args = [\"a\"]").reaches().into_iter().map(|it| it.reach).collect();
+        assert_eq!(probe("args = [\"a\"], every = \"5s\"").reaches_further(&before), None);
+        for other in ["args = [\"b\"]", "", "args = [\"a\"], memory = \"32MiB\""] {
+            let found = probe(other).reaches_further(&before);
+            assert_eq!(found.map(|it| it.key).as_deref(), Some("pool.p.probe.program"), "{other}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Which files of a configuration nobody else may read, or write: they hold secrets, or tell who may do what. It reads none.
+
+use std::path::{Path, PathBuf};
+
+use super::checked::Config;
+
+/// One such file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretFile {
+    /// The key that names it: `service.shop.tls.certificates`.
+    pub key: String,
+    /// The file, or a directory of such files.
+    pub path: PathBuf,
+    /// What it holds.
+    pub holds: Holds,
+}
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// A certificate; its private key is in the same file or in one beside it.
+    Certificate,
+    /// A secret.
+    Secret,
+    /// Digests of tokens: no secret, and whoever can write it lets himself in.
+    Tokens,
+}
+
+impl Config {
+    /// All of them.
+    pub fn secret_files(&self) -> Vec<SecretFile> {
+        let mut out = Vec::new();
+        let mut add = |key: String, path: &Path, holds: Holds| {
+            out.push(SecretFile { key, path: path.to_owned(), holds });
+        };
+        if let Some(remote) = &self.global.control.remote {
+            for (key, path, holds) in [
+                ("tokens", &remote.tokens, Holds::Tokens),
+                ("certificate", &remote.certificate, Holds::Certificate),
+            ] {
+                path.iter().for_each(|path| add(format!("global.control.{key}"), path, holds));
+            }
+        }
+        for (name, service) in &self.services {
+            for path in service.tls.iter().flat_map(|tls| &tls.certificates) {
+                add(format!("service.{name}.tls.certificates"), path, Holds::Certificate);
+            }
+        }
+        for (name, pool) in &self.pools {
+            if let Some(path) = pool.tls.as_ref().and_then(|tls| tls.certificate.as_ref()) {
+                add(format!("pool.{name}.tls.certificate"), path, Holds::Certificate);
+            }
+            let probes = pool.servers.iter().filter_map(|server| server.probe.as_ref());
+            for path in pool.probe.iter().chain(probes).filter_map(|probe| probe.kind.secret()) {
+                add(format!("pool.{name}.probe.secret-file"), path, Holds::Secret);
+            }
+        }
+        for (name, heartbeat) in &self.heartbeats {
+            add(format!("heartbeat.{name}.secret"), &heartbeat.secret, Holds::Secret);
+            if let Some(token) = heartbeat.witness.as_ref().and_then(|it| it.token.as_ref()) {
+                add(format!("heartbeat.{name}.witness.token"), token, Holds::Secret);
+            }
+        }
+        out.dedup();
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema::{Form, Kind, Table};
+    use super::super::tables::ROOT;
+
+    /// Files that are read or written and hold no secret, each with what they are.
+    const OPEN: [&str; 9] = [
+        // Who may have signed certificates.
+        "ca",
+        "client-authorities",
+        // Made by the daemon itself, or written to.
+        "socket",
+        "state",
+        "pins",
+        "target",
+        // Programs.
+        "run",
+        "program",
+        // Addresses of servers.
+        "file",
+    ];
+    /// Those of `secret_files`.
+    const SECRET: [&str; 6] =
+        ["certificate", "certificates", "secret", "secret-file", "token", "tokens"];
+
+    fn files<'t>(table: &'t Table, seen: &mut Vec<*const Table>, out: &mut Vec<&'t str>) {
+        if seen.contains(&std::ptr::from_ref(table)) {
+            return;
+        }
+        seen.push(table);
+        for key in table.keys {
+            match &key.kind {
+                Kind::Text { form: Form::File | Form::Target, .. }
+                | Kind::Texts { form: Form::File | Form::Target, .. }
+                | Kind::Lines { form: Form::File | Form::Target, .. }
+                | Kind::Files => out.push(key.name),
+                Kind::Table { table, .. }
+                | Kind::List { table, .. }
+                | Kind::Named { table, .. } => {
+                    files(table, seen, out);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[test]
+    fn every_key_that_names_a_file_is_known_to_be_secret_or_not() {
+        let mut found = Vec::new();
+        files(&ROOT, &mut Vec::new(), &mut found);
+        let unknown: Vec<_> =
+            found.iter().filter(|name| !OPEN.contains(name) && !SECRET.contains(name)).collect();
+        assert!(unknown.is_empty(), "say in this file whether they hold secrets: {unknown:?}");
+        for name in OPEN.iter().chain(&SECRET) {
+            assert!(found.contains(name), "no key is called {name}");
+        }
+    }
+}
