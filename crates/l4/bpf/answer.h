@@ -7,59 +7,6 @@
 #include "insight.h"
 #include "nat.h"
 
-/* The share of an answer's ends, or `NONE`. */
-GLOBAL __u32 share_of(const struct addr *server, const struct addr *back, __u32 port, __u32 proto)
-{
-	__u32 *found;
-
-	if (!server)
-		return NONE;
-	if (server->w[2] == MAPPED && !server->w[0] && !server->w[1]) {
-		struct share4 key = { .port = port, .proto = proto };
-
-		*(__u32 *)key.server = server->w[3];
-		*(__u32 *)key.back = back ? back->w[3] : 0;
-		found = bpf_map_lookup_elem(&shares4, &key);
-		if (!found) {
-			key.port = 0;
-			found = bpf_map_lookup_elem(&shares4, &key);
-		}
-	} else {
-		struct share6 key = { .port = port, .proto = proto };
-
-		copy16((struct addr *)key.server, server);
-		if (back)
-			copy16((struct addr *)key.back, back);
-		found = bpf_map_lookup_elem(&shares6, &key);
-		if (!found) {
-			key.port = 0;
-			found = bpf_map_lookup_elem(&shares6, &key);
-		}
-	}
-	return found ? *found : NONE;
-}
-
-/* The record of a connection seen from its server: `port` is ours, or the client's where its address is kept. */
-INLINE __u32 record_of(const struct config *k, const struct addr *server, const struct addr *to, __be16 server_port,
-		       __be16 port, __u32 proto, int *ours)
-{
-	__u32 index = share_of(server, to, server_port, proto), at;
-	struct share *share;
-	__u64 print, *word;
-
-	if (index != NONE) {
-		share = entry(shares, index);
-		at = bpf_ntohs(port) - FIRST_PORT;
-		*ours = 1;
-		return share && at < share->ports ? share->first + at : NONE;
-	}
-	if (!(k->flags & CONFIG_CLIENT_SOURCE) || share_of(server, NULL, server_port, proto) == NONE)
-		return NONE;
-	print = print_of(k, server, to, server_port, port, proto | ANSWERS);
-	word = find(&forward, k->forward_mask, print);
-	return word ? (__u32)read_word(word, print) : NONE;
-}
-
 /* Whether a record is of a connection with this server's address and port. */
 INLINE int serves(const struct record *record, const struct addr *from, __be16 port)
 {
@@ -67,6 +14,53 @@ INLINE int serves(const struct record *record, const struct addr *from, __be16 p
 
 	return server && same((const struct addr *)server->addr, from) &&
 	       (server->port ? server->port : record->port) == port;
+}
+
+/* The record of a port of a share, or `NONE`. */
+INLINE __u32 record_at(__u32 index, __be16 port)
+{
+	struct share *share = entry(shares, index);
+	__u32 at = bpf_ntohs(port) - FIRST_PORT;
+
+	return share && at < share->ports ? share->first + at : NONE;
+}
+
+/* Whether a record is of a living connection with this server's address and port. */
+INLINE int is_served(__u32 index, __u32 tick, const struct addr *server, __be16 port)
+{
+	struct record *record = index == NONE ? NULL : entry(records, index);
+	__u64 word = record ? *(volatile __u64 *)&record->word : 0;
+
+	return record && living(word, tick) && record_state(word) != CLAIMED && serves(record, server, port);
+}
+
+/* The record of a connection seen from its server: `port` is ours, or the client's where its address is kept. A server
+ * may have a share of this port and one of all ports towards one return address; a port is in use in one of them. */
+INLINE __u32 record_of(const struct config *k, __u32 tick, const struct addr *server, const struct addr *to,
+		       __be16 server_port, __be16 port, __u32 proto, int *ours)
+{
+	__u32 one = share_of(server, to, server_port, proto), all, record = NONE;
+	__u64 print, *word;
+
+	if (likely(one != NONE)) {
+		*ours = 1;
+		record = record_at(one, port);
+		if (likely(!(k->flags & CONFIG_PORT_PAIRS)) || is_served(record, tick, server, server_port))
+			return record;
+	}
+	all = share_of(server, to, 0, proto);
+	if (all != NONE) {
+		*ours = 1;
+		return record_at(all, port);
+	}
+	if (one != NONE)
+		return record;
+	if (!(k->flags & CONFIG_CLIENT_SOURCE) ||
+	    (share_of(server, NULL, server_port, proto) == NONE && share_of(server, NULL, 0, proto) == NONE))
+		return NONE;
+	print = print_of(k, server, to, server_port, port, proto | ANSWERS);
+	word = find(&forward, k->forward_mask, print);
+	return word ? (__u32)read_word(word, print) : NONE;
 }
 
 /* The server's side. Ends the walk, or goes on with the record; `PASS_ON`: not an answer. */
@@ -78,7 +72,7 @@ INLINE int answered(struct xdp_md *ctx, struct cursor *c, const struct config *k
 	int ours = 0;
 	__u64 old;
 
-	c->record = record_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto, &ours);
+	c->record = record_of(k, c->tick, &c->src, &c->dst, c->sport, c->dport, c->proto, &ours);
 	record = c->record == NONE ? NULL : entry(records, c->record);
 	if (!record)
 		return ours ? drop(c, ANSWER_WITHOUT_FLOW) : PASS_ON;
@@ -130,7 +124,7 @@ GLOBAL int nat_back(struct xdp_md *ctx, struct cursor *c)
 	to.hop = 1;
 	if (unlikely(!way_back(ctx, c, &to.dst, &record->back_way, &way)))
 		return drop(c, NEIGHBOUR_UNKNOWN);
-	if (unlikely(too_large(ctx, c->length, &way)))
+	if (unlikely(too_large(ctx, c, c->length, &way)))
 		return too_big(ctx, c, way.mtu);
 	if (unlikely(is_tcp(c) && !(c->marks & LATER_FRAGMENT) && shift_of(record)))
 		shift(ctx, c, 4, shift_of(record));

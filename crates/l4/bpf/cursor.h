@@ -111,6 +111,12 @@ INLINE int same(const struct addr *a, const struct addr *b)
 	return a->w[0] == b->w[0] && a->w[1] == b->w[1] && a->w[2] == b->w[2] && a->w[3] == b->w[3];
 }
 
+/* Whether it is an IPv4 address. */
+INLINE int is_mapped(const struct addr *a)
+{
+	return a->w[2] == MAPPED && !a->w[0] && !a->w[1];
+}
+
 INLINE void copy16(struct addr *to, const void *from)
 {
 	const __u32 *words = from;

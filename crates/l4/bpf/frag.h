@@ -45,7 +45,7 @@ GLOBAL int recall(struct cursor *c, int *verdict)
 	fate = bpf_map_lookup_elem(&fragments, &key);
 	if (!fate || (__s32)(fate->deadline - c->tick) <= 0) {
 		ours = bpf_map_lookup_elem(&addresses, key.to);
-		*verdict = ours ? drop(c, FRAGMENT_UNKNOWN) : end(c, NOT_OURS, PASS_ON);
+		*verdict = ours && *ours & (ADDRESS_SERVICE | ADDRESS_RETURN) ? drop(c, FRAGMENT_UNKNOWN) : end(c, NOT_OURS, PASS_ON);
 		return -1;
 	}
 	if (fate->outcome == NOT_OURS) {

@@ -172,7 +172,8 @@ GLOBAL int error_to_server(struct xdp_md *ctx, struct cursor *c, struct quoted *
 	return end(c, ERROR_FORWARDED, leave(ctx, &way));
 }
 
-/* The quoted packet was on its way to a server: the error is for the client that it came from. */
+/* The quoted packet was on its way to a server: the error is for the client that it came from. Goes on where it was of
+ * no connection. */
 GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *q, const struct config *k)
 {
 	struct cursor *in = &q->in;
@@ -184,10 +185,10 @@ GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *
 
 	if (!c || !q || !k)
 		return XDP_DROP;
-	c->record = record_of(k, &in->dst, &in->src, in->dport, in->sport, in->proto, &ours);
+	c->record = record_of(k, c->tick, &in->dst, &in->src, in->dport, in->sport, in->proto, &ours);
 	record = c->record == NONE ? NULL : entry(records, c->record);
 	if (!record || !living(record->word, c->tick) || !serves(record, &in->dst, in->dport))
-		return end(c, ERROR_NOT_OURS, PASS_ON);
+		return GO_ON;
 	c->server = record->server;
 	server = entry(servers, c->server);
 	if (!server)
@@ -239,11 +240,17 @@ GLOBAL int icmp(struct xdp_md *ctx, struct cursor *c, struct quoted *q, const st
 	q->in.l3 = c->l4 + ICMP_HEADER;
 	if (!parse_quoted(ctx, &q->in))
 		return end(c, ERROR_NOT_OURS, PASS_ON);
-	c->service = service_of(&q->in, &q->in.src, q->in.sport, k->flags);
+	c->service = named_service(&q->in, &q->in.src, q->in.sport, k->flags);
+	if (c->service == NONE && k->flags & CONFIG_NAT) {
+		int done = error_to_client(ctx, c, q, k);
+
+		if (done != GO_ON)
+			return done;
+	}
+	if (c->service == NONE && k->flags & CONFIG_ANY_ADDRESS)
+		c->service = any_address_service(&q->in, &q->in.src, q->in.sport);
 	if (c->service != NONE)
 		return error_to_server(ctx, c, q, k);
-	if (k->flags & CONFIG_NAT)
-		return error_to_client(ctx, c, q, k);
 	return end(c, ERROR_NOT_OURS, PASS_ON);
 }
 

@@ -116,6 +116,14 @@ INLINE int follow(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 	return gated(k, service, &c->dst) ? drop(c, GATE_SHUT) : go(ctx, c, k, service);
 }
 
+/* Whether a frame is for one machine: no service of every address takes broadcasts. */
+INLINE int is_to_one(struct xdp_md *ctx)
+{
+	__u8 *link = bytes_at(ctx, 0, L3_MASK, 14);
+
+	return link && !(link[0] & 1);
+}
+
 INLINE int walk(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 {
 	int done = parse(ctx, c);
@@ -125,12 +133,14 @@ INLINE int walk(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 	if (unlikely(c->marks & LATER_FRAGMENT))
 		return follow(ctx, c, k);
 	if (unlikely(c->proto != IPPROTO_TCP && c->proto != IPPROTO_UDP)) {
+		if (c->marks & FIRST_FRAGMENT)
+			remember(c, NOT_OURS);
 		if (c->proto == (c->family == 4 ? IPPROTO_ICMP : IPPROTO_ICMPV6))
 			bpf_tail_call_static(ctx, &parts, PART_ERRORS);
 		return end(c, NOT_OURS, PASS_ON);
 	}
-	c->service = service_of(c, &c->dst, c->dport, k->flags);
-	if (c->service != NONE)
+	c->service = named_service(c, &c->dst, c->dport, k->flags);
+	if (likely(c->service != NONE))
 		return serve(ctx, c, k);
 	if (k->flags & CONFIG_NAT) {
 		done = answered(ctx, c, k);
@@ -141,6 +151,12 @@ INLINE int walk(struct xdp_md *ctx, struct cursor *c, const struct config *k)
 		}
 		if (done != PASS_ON)
 			return done;
+		c->record = NONE;
+	}
+	if (unlikely(k->flags & CONFIG_ANY_ADDRESS) && is_to_one(ctx)) {
+		c->service = any_address_service(c, &c->dst, c->dport);
+		if (c->service != NONE)
+			return serve(ctx, c, k);
 	}
 	if (unlikely(c->marks & FIRST_FRAGMENT))
 		remember(c, NOT_OURS);

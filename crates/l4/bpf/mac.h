@@ -14,7 +14,7 @@ INLINE int mac(struct xdp_md *ctx, struct cursor *c, const struct server *server
 		return end(c, COLLOCATED, XDP_PASS);
 	if (unlikely(!way_to(ctx, c, server, &way)))
 		return drop(c, NEIGHBOUR_UNKNOWN);
-	if (unlikely(too_large(ctx, c->length, &way)))
+	if (unlikely(too_large(ctx, c, c->length, &way)))
 		return too_big(ctx, c, way.mtu);
 	return end(c, FORWARDED, leave(ctx, &way));
 }

@@ -127,7 +127,7 @@ GLOBAL int open_record(struct xdp_md *ctx, struct cursor *c, const struct config
 	if (c->server == REFUSED)
 		return drop(c, RULE_DROPPED);
 	server = entry(servers, c->server);
-	if (c->server == NONE || !server)
+	if (c->server == NONE || !server || !can_have(server, c))
 		return drop(c, NO_SERVER);
 	print = print_of(k, &c->src, &c->dst, c->sport, c->dport, c->proto);
 	if (server->flags & SERVER_LOCAL) {
@@ -280,7 +280,7 @@ GLOBAL int nat_out(struct xdp_md *ctx, struct cursor *c, const struct server *se
 		return hops_over(ctx, c);
 	if (unlikely(!way_to(ctx, c, server, &way)))
 		return drop(c, NEIGHBOUR_UNKNOWN);
-	if (unlikely(too_large(ctx, c->length, &way)))
+	if (unlikely(too_large(ctx, c, c->length, &way)))
 		return too_big(ctx, c, way.mtu);
 	record = entry(records, c->record);
 	if (unlikely(record && c->tcp & ACK && shift_of(record)))

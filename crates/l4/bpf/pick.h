@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (Apache-2.0 OR MIT) */
 /* Chooses a server for a new connection: the sticky table first, then the pool's schedule, by turn or by the client's
- * hash. User space makes schedules (weighted round-robin or Maglev); here they are only walked. */
+ * hash; where it began elsewhere, by a hash of the connection in place of the turn. User space makes schedules (weighted round-robin or Maglev); here they are only walked. */
 #ifndef STEELYARD_PICK_H
 #define STEELYARD_PICK_H
 
@@ -14,13 +14,39 @@ INLINE int takes(__u32 server, __u32 need)
 	return one && (one->flags & need) == need;
 }
 
+/* Whether a server can have a client's packets: what is translated keeps its family. */
+INLINE int can_have(const struct server *server, const struct cursor *c)
+{
+	return !(server->flags & SERVER_TRANSLATES) || server->flags & SERVER_LOCAL ||
+	       is_mapped((const struct addr *)server->addr) == (c->family == 4);
+}
+
 /* Whether a server of this service goes on with a client that sticks to it. */
-INLINE int goes_on_with(__u32 server, __u32 service)
+INLINE int goes_on_with(__u32 server, const struct cursor *c)
 {
 	struct server *one = entry(servers, server);
 
-	return one && one->service == service && one->flags & SERVER_SERVES &&
-	       one->flags & (SERVER_TAKES | SERVER_KEEPS);
+	return one && one->service == c->service && one->flags & SERVER_SERVES &&
+	       one->flags & (SERVER_TAKES | SERVER_KEEPS) && can_have(one, c);
+}
+
+/* The pool that the packet's family chooses from. */
+INLINE __u32 pool_for(const struct cursor *c, __u32 index)
+{
+	struct pool *pool;
+
+	if (likely(c->family == 4))
+		return index;
+	pool = entry(pools, index);
+	return pool && pool->pool6 ? pool->pool6 - 1 : index;
+}
+
+/* What a connection that is not known here is chosen by: the same on every machine, each time. */
+INLINE __u32 connection_hash(const struct cursor *c)
+{
+	__u64 hash = client_hash(&c->src) ^ ((__u64)c->sport << 16 | c->dport);
+
+	return hash * 0x9e3779b97f4a7c15ULL >> 32;
 }
 
 /* A walk along a schedule. */
@@ -89,7 +115,7 @@ GLOBAL __u32 pick(const struct config *k, struct cursor *c, __u32 pool_index)
 			__u64 old = read_word(word, print);
 			__u32 kept = old & 0xfffffff;
 
-			if (old && left(old, c->tick) > 0 && goes_on_with(kept, c->service)) {
+			if (old && left(old, c->tick) > 0 && goes_on_with(kept, c)) {
 				__sync_val_compare_and_swap(word, old,
 							    word_of(print, kept, c->tick + pool->sticky));
 				/* Not each time: another machine may forget it sooner by so much. */
@@ -105,6 +131,8 @@ GLOBAL __u32 pick(const struct config *k, struct cursor *c, __u32 pool_index)
 
 		masked(&network, &c->src, pool->mask4, pool->mask6);
 		at = client_hash(&network) % pool->length;
+	} else if (unlikely(is_tcp(c) && !opens(c))) {
+		at = connection_hash(c) % pool->length;
 	} else {
 		turn = entry(turns, pool_index);
 		if (turn)
@@ -180,7 +208,7 @@ static long try_rule(__u32 i, void *context)
 	if (!rule || !used || !fits(rule, look->c))
 		return 0;
 	if (rule->pool != NONE) {
-		pool = entry(pools, rule->pool);
+		pool = entry(pools, pool_for(look->c, rule->pool));
 		if (!pool || !pool->length)
 			return 0;
 	}
@@ -207,12 +235,12 @@ GLOBAL __u32 choose(const struct config *k, struct cursor *c, const struct servi
 		if (look.pool == REFUSED)
 			return REFUSED;
 		if (look.pool != NONE) {
-			chosen = pick(k, c, look.pool);
+			chosen = pick(k, c, pool_for(c, look.pool));
 			if (chosen != NONE)
 				return chosen;
 		}
 	}
-	return pick(k, c, service->pool);
+	return pick(k, c, pool_for(c, service->pool));
 }
 
 #endif

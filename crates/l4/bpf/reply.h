@@ -204,8 +204,7 @@ GLOBAL int too_big(struct xdp_md *ctx, struct cursor *c, __u32 mtu)
 
 	if (!c)
 		return XDP_DROP;
-	if (!(c->marks & KEEP_WHOLE))
-		return drop(c, OVERSIZE);
+	/* Senders that allow fragments are told too: nobody makes them here, and hosts learn from it. */
 	if (c->family == 4)
 		done = complain(ctx, c, UNREACHABLE_TOO_BIG, mtu & 0xffff);
 	else

@@ -75,9 +75,9 @@ INLINE int leave(struct xdp_md *ctx, const struct way *way)
 	return bpf_redirect(way->ifindex, 0);
 }
 
-/* Whether an IP packet of this length may be too large for a way. In the stack a frame may stand for many packets
- * that the kernel will cut, so only lengths that came from a driver are judged. */
-INLINE int too_large(struct xdp_md *ctx, __u32 length, const struct way *way)
+/* Whether a packet that is `length` bytes when it leaves is too large for a way. In the stack a frame may stand for many
+ * packets that the kernel will cut: one that is longer than its link can have carried. */
+INLINE int too_large(struct xdp_md *ctx, const struct cursor *c, __u32 length, const struct way *way)
 {
 	struct interface *in;
 	__u32 index = ctx->ingress_ifindex;
@@ -85,7 +85,7 @@ INLINE int too_large(struct xdp_md *ctx, __u32 length, const struct way *way)
 	if (likely(!way->mtu || length <= way->mtu))
 		return 0;
 	in = bpf_map_lookup_elem(&interfaces, &index);
-	return in && in->flags & INTERFACE_NATIVE;
+	return in && (in->flags & INTERFACE_NATIVE || c->length <= in->mtu);
 }
 
 #endif

@@ -33,38 +33,55 @@ INLINE __u32 in_ranges(const struct vip *vip, __u16 port)
 	return vip->service;
 }
 
-GLOBAL __u32 wild_service(struct cursor *c, const struct addr *to, __be16 port, __u32 flags)
+GLOBAL __u32 any_port_service(struct cursor *c, const struct addr *to, __be16 port)
 {
 	struct vip *vip;
-	__u32 found;
 
 	if (!c || !to)
 		return NONE;
-	if (flags & CONFIG_ANY_PORT) {
-		vip = vip_of(c, to, 0);
-		found = vip ? in_ranges(vip, bpf_ntohs(port)) : NONE;
-		if (found != NONE)
-			return found;
-	}
-	if (!(flags & CONFIG_ANY_ADDRESS))
-		return NONE;
-	vip = vip_of(c, NULL, port);
-	if (vip && vip->service != NONE)
-		return vip->service;
-	vip = vip_of(c, NULL, 0);
+	vip = vip_of(c, to, 0);
 	return vip ? in_ranges(vip, bpf_ntohs(port)) : NONE;
 }
 
-/* Index of the service for an address and port, or `NONE`. */
-INLINE __u32 service_of(struct cursor *c, const struct addr *to, __be16 port, __u32 flags)
+/* The service that names the address, or `NONE`. */
+INLINE __u32 named_service(struct cursor *c, const struct addr *to, __be16 port, __u32 flags)
 {
 	struct vip *vip = vip_of(c, to, port);
 
 	if (likely(vip && vip->service != NONE))
 		return vip->service;
-	if (flags & (CONFIG_ANY_PORT | CONFIG_ANY_ADDRESS))
-		return wild_service(c, to, port, flags);
+	if (unlikely(flags & CONFIG_ANY_PORT))
+		return any_port_service(c, to, port);
 	return NONE;
+}
+
+/* The service of every address that a port belongs to, or `NONE`. What came to an address of this host belongs to it
+ * only where the service names the port: else the host's own connections and listeners would be taken away. */
+GLOBAL __u32 any_address_service(struct cursor *c, const struct addr *to, __be16 port)
+{
+	struct vip *vip;
+	__u32 *kinds;
+
+	if (!c || !to)
+		return NONE;
+	vip = vip_of(c, NULL, port);
+	if (vip && vip->service != NONE)
+		return vip->service;
+	vip = vip_of(c, NULL, 0);
+	if (!vip)
+		return NONE;
+	kinds = bpf_map_lookup_elem(&addresses, to);
+	return kinds && *kinds & ADDRESS_OWN ? NONE : in_ranges(vip, bpf_ntohs(port));
+}
+
+/* Index of the service for an address and port, or `NONE`. */
+INLINE __u32 service_of(struct cursor *c, const struct addr *to, __be16 port, __u32 flags)
+{
+	__u32 found = named_service(c, to, port, flags);
+
+	if (unlikely(found == NONE && flags & CONFIG_ANY_ADDRESS))
+		return any_address_service(c, to, port);
+	return found;
 }
 
 #endif

@@ -91,6 +91,8 @@ INLINE int write_wrap(struct xdp_md *ctx, struct cursor *c, const struct server 
 	return 1;
 }
 
+/* The outer packet may not be cut: its fragments could not be told apart, since all have one number (RFC 6864 §4.1), and
+ * not every server puts them together. Routers say 'too big' instead, which `outer.h` hears. */
 INLINE int write_outer(struct xdp_md *ctx, struct cursor *c, const struct server *server, int v4, __u32 entropy)
 {
 	__u32 extra = wrap_bytes(server->wrap), at = c->l3 - 2;
@@ -106,7 +108,7 @@ INLINE int write_outer(struct xdp_md *ctx, struct cursor *c, const struct server
 		if (!ip)
 			return 0;
 		outer_v4(ip, ((const struct addr *)server->outer)->w[3], ((const struct addr *)server->addr)->w[3],
-			 c->length + extra + sizeof(*ip), proto, c->tos, c->marks & KEEP_WHOLE);
+			 c->length + extra + sizeof(*ip), proto, c->tos, 1);
 		return write_wrap(ctx, c, server, c->l3 + sizeof(*ip), entropy);
 	} else {
 		struct ipv6hdr *ip = bytes_at(ctx, c->l3, L3_MASK, sizeof(*ip));
@@ -141,7 +143,7 @@ GLOBAL int tunnel(struct xdp_md *ctx, struct cursor *c, const struct config *k, 
 	/* Most packets fit the narrowest path. */
 	if (c->length + more > LEAST_PATH4)
 		way.mtu = path_room(c, server, way.mtu);
-	if (unlikely(too_large(ctx, c->length + more, &way)))
+	if (unlikely(too_large(ctx, c, c->length + more, &way)))
 		return too_big(ctx, c, way.mtu - more);
 	if (unlikely(c->length + more > 0xffff))
 		return drop(c, OVERSIZE);

@@ -105,7 +105,7 @@ impl<'a> Batches<'a> {
             Write::Guard(key, value) => plane.guards.set(key, value),
             Write::Vip4(key, vip) => plane.vips4.set(key, vip),
             Write::Vip6(key, vip) => plane.vips6.set(key, vip),
-            Write::Flags(flags) => {
+            Write::Flags(flags) | Write::Expect(flags) => {
                 let mut config = plane.config.get(&0)?.unwrap_or_default();
                 config.flags = *flags;
                 plane.config.set(&0, &config)

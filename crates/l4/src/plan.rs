@@ -11,10 +11,12 @@ mod leaving;
 mod levels;
 mod merge;
 pub mod part;
+mod pools;
 pub mod recover;
 mod rules;
 pub mod schedule;
 mod shares;
+mod source;
 mod state;
 mod vips;
 

@@ -260,9 +260,11 @@ impl Room {
         grow(&mut self.keys, keys as usize);
         grow(&mut self.rules, rules);
         for pool in names.iter().filter_map(|name| config.pools.get(*name)) {
-            grow(&mut self.pools, 1);
+            // Of `nat` each family may choose from a pool of its own.
+            let families = if service.forward == Forward::Nat { 2 } else { 1 };
+            grow(&mut self.pools, families);
             grow(&mut self.servers, pool.servers.len());
-            grow(&mut self.schedule, entries(pool));
+            grow(&mut self.schedule, families * entries(pool));
             if service.forward == Forward::Nat {
                 let own =
                     if pool.source.is_empty() { &config.packets.returns } else { &pool.source };

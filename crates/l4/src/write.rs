@@ -6,6 +6,8 @@ use crate::abi;
 /// A change of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Write {
+    /// What there is at all, as far as it must be known before the rest.
+    Expect(u32),
     /// How frames reach a next hop.
     Way(u32, abi::Way),
     /// Ports of a return address towards a server.
@@ -58,7 +60,7 @@ impl Write {
     /// Its place in the order.
     fn rank(&self) -> u8 {
         match self {
-            Write::Way(..) => 0,
+            Write::Expect(..) | Write::Way(..) => 0,
             Write::Share(..) => 1,
             Write::Share4(..) | Write::Share6(..) => 2,
             Write::ShareList(..) => 3,

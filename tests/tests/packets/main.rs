@@ -24,5 +24,6 @@ mod shown;
 mod staying;
 mod sustained;
 mod taken;
+mod together;
 mod word;
 mod world;

@@ -61,7 +61,7 @@ struct vip {
 	__u32 owner[8];
 };
 
-/// Key of `addresses`: an address of some service, or a return address.
+/// Key of `addresses`: an address of some service, a return address, or this host's own. The value is `ADDRESS_…`.
 struct address {
 	__u8 addr[16];
 };
@@ -157,6 +157,8 @@ struct pool {
 	__u8 sticky_mask6;
 	/// Number that entries of `sticky` are kept under; the same on machines with the same configuration.
 	__u32 sticky_scope;
+	/// 1 + the pool that IPv6 clients choose from; 0 where all choose from this one.
+	__u32 pool6;
 };
 
 /// Value of `servers`: one for each server of each service, so that its counters are of that pair.

@@ -60,10 +60,11 @@ enum outcome {
 	NO_PORT = 6,
 	/// Dropped: the hop limit ran out here, and nobody is told: an ICMP error, a fragment, or too many of them.
 	TTL_EXPIRED = 7,
-	/// Answered with 'too big': the packet does not fit the way and may not be fragmented.
+	/// Answered with 'too big': the packet does not fit the way. It is told to senders that allow fragments too, which
+	/// are not made here.
 	TOO_BIG = 8,
-	/// Dropped: the packet does not fit the way, and its sender is not told: it allows fragments, which are not made
-	/// here, or too many were told.
+	/// Dropped: the packet does not fit the way, and its sender is not told: it is an ICMP error or a later fragment, or
+	/// too many were told.
 	OVERSIZE = 9,
 	/// Dropped: a client reuses a port before the closing time allows it (RFC 9293, RFC 6191).
 	PREMATURE_REUSE = 10,
@@ -231,6 +232,8 @@ enum event {
 #define CONFIG_CLIENT_SOURCE 8
 /// `config.flags`: there are guards for every service.
 #define CONFIG_GUARDS 16
+/// `config.flags`: there are shares of one port and shares of all ports, which may be of one server and return address.
+#define CONFIG_PORT_PAIRS 32
 
 /// `service.flags`: the guards of this service are looked at.
 #define SERVICE_GUARDS 1
@@ -261,6 +264,16 @@ enum event {
 #define SERVER_LOCAL 8
 /// `server.flags`: takes new connections of clients that stick to it, though of no others.
 #define SERVER_KEEPS 16
+
+/// `server.flags`: packets to it are translated, so it takes clients of its own family alone.
+#define SERVER_TRANSLATES 32
+
+/// Value of `addresses`, bits: a service listens there.
+#define ADDRESS_SERVICE 1
+/// Value of `addresses`, bits: servers answer to it.
+#define ADDRESS_RETURN 2
+/// Value of `addresses`, bits: it is this host's own; kept while some service has every address.
+#define ADDRESS_OWN 4
 
 /// `way.state`: no link address is known; the kernel's tables are asked for each packet.
 #define WAY_UNKNOWN 0

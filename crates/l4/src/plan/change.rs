@@ -9,7 +9,8 @@ use model::snapshot::{PoolView, ServiceView, Snapshot};
 
 use super::facts::Facts;
 use super::form;
-use super::part::{Obstacle, Part, Source, part};
+use super::part::{Obstacle, Part, part};
+use super::source::Source;
 use super::state::{Change, Freed, Planner, Standing};
 use super::vips::{self, Listening};
 use crate::abi;
@@ -17,11 +18,6 @@ use crate::write::{Write, order};
 
 /// The name of the service that stands for what this host proxies.
 const HOST: &str = "\u{0}host";
-
-/// In `addresses`: of a service.
-const ADDRESS_SERVICE: u32 = 1;
-/// In `addresses`: a return address.
-const ADDRESS_RETURN: u32 = 2;
 
 impl Planner {
     /// The writes from what stands in the maps to `snapshot`.
@@ -141,6 +137,10 @@ impl Planner {
             });
         }
         let flags = vips::flags(&vips) | self.share_flags();
+        // Before any port is taken of either kind of share.
+        if flags & abi::CONFIG_PORT_PAIRS != 0 {
+            change.writes.push(Write::Expect(self.flags.unwrap_or(flags) | abi::CONFIG_PORT_PAIRS));
+        }
         self.vips = vips;
         self.note_addresses(change);
         if self.flags != Some(flags) {
@@ -149,14 +149,20 @@ impl Planner {
         }
     }
 
-    /// Addresses whose fragments are looked at: of services, and those that servers answer to.
+    /// Addresses whose fragments are looked at: of services, and those that servers answer to. Where a service has every
+    /// address, this machine's own too.
     pub(super) fn note_addresses(&mut self, change: &mut Change) {
         let mut now: BTreeMap<IpAddr, u32> = BTreeMap::new();
         for key in self.vips.keys().filter(|key| !key.address.is_unspecified()) {
-            *now.entry(key.address).or_default() |= ADDRESS_SERVICE;
+            *now.entry(key.address).or_default() |= abi::ADDRESS_SERVICE;
         }
         for back in self.share_needs.backs() {
-            *now.entry(back).or_default() |= ADDRESS_RETURN;
+            *now.entry(back).or_default() |= abi::ADDRESS_RETURN;
+        }
+        if self.vips.keys().any(|key| key.address.is_unspecified()) {
+            for own in self.facts.local.iter() {
+                *now.entry(*own).or_default() |= abi::ADDRESS_OWN;
+            }
         }
         let form = |ip: &IpAddr| abi::Address { addr: form::address(*ip) };
         for (ip, kinds) in &now {

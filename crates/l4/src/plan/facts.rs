@@ -79,6 +79,8 @@ pub struct ShareNeeds {
     shares: Needs<ShareKey>,
     /// By return address; `None` for shares that keep the client's.
     backs: Needs<Option<IpAddr>>,
+    /// By whether they are of all ports.
+    kinds: Needs<bool>,
 }
 
 impl ShareNeeds {
@@ -86,6 +88,7 @@ impl ShareNeeds {
     pub fn add(&mut self, share: ShareKey) {
         if self.shares.add(share) {
             self.backs.add(share.back);
+            self.kinds.add(share.port == 0);
         }
     }
 
@@ -94,6 +97,7 @@ impl ShareNeeds {
         let last = self.shares.drop_one(share);
         if last {
             self.backs.drop_one(&share.back);
+            self.kinds.drop_one(&(share.port == 0));
         }
         last
     }
@@ -111,6 +115,11 @@ impl ShareNeeds {
     /// Whether there are shares at all.
     pub fn any(&self) -> bool {
         !self.shares.is_empty()
+    }
+
+    /// Whether some are of one port and others of all ports.
+    pub fn pair_ports(&self) -> bool {
+        self.kinds.has(&true) && self.kinds.has(&false)
     }
 
     /// Whether some keep the client's address.

@@ -105,7 +105,7 @@ impl Planner {
         if !forgotten.is_empty() {
             self.note_addresses(&mut change);
             let flags = self.share_flags();
-            let kinds = abi::CONFIG_NAT | abi::CONFIG_CLIENT_SOURCE;
+            let kinds = abi::CONFIG_NAT | abi::CONFIG_CLIENT_SOURCE | abi::CONFIG_PORT_PAIRS;
             if let Some(old) = self.flags
                 && old & kinds != flags
             {

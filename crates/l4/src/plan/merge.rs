@@ -179,11 +179,12 @@ impl Planner {
         }
     }
 
-    /// Whether there are shares, and such that keep the client's address.
+    /// Whether there are shares, such that keep the client's address, and such of one port beside such of all ports.
     pub(super) fn share_flags(&self) -> u32 {
-        let (any, clients) = (self.share_needs.any(), self.share_needs.keep_clients());
-        (if any { abi::CONFIG_NAT } else { 0 })
-            | (if clients { abi::CONFIG_CLIENT_SOURCE } else { 0 })
+        let needs = &self.share_needs;
+        (if needs.any() { abi::CONFIG_NAT } else { 0 })
+            | (if needs.keep_clients() { abi::CONFIG_CLIENT_SOURCE } else { 0 })
+            | (if needs.pair_ports() { abi::CONFIG_PORT_PAIRS } else { 0 })
     }
 }
 

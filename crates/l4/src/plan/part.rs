@@ -1,19 +1,17 @@
 //! What one service comes to in the maps. Pure: indexes come from the layout, nothing is written.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use model::capacity::shares;
-use model::config::{Balance, Forward, PacketService, Packets, Service, TunnelKind};
-use model::pick::{self, maglev};
-use model::snapshot::{PoolView, ServerState, ServerView, ServiceView};
+use model::config::{Forward, Service, TunnelKind};
+use model::snapshot::{PoolView, ServerState, ServerView};
 
-use super::facts::Facts;
-use super::form::{address, byte_cost, cost, scope, ticks, told};
+use super::form::{address, byte_cost, cost, ticks, told};
 use super::guards::guards;
+use super::pools;
 use super::rules::rules;
-use super::schedule::{Member, SOURCE_TABLE, level, turns};
+use super::source::Source;
 use crate::abi;
 use crate::layout::{Full, Layout, Region, ServerKey, ShareKey};
 
@@ -92,43 +90,32 @@ pub enum Obstacle {
         /// The address.
         address: IpAddr,
     },
+    /// Every port of the address that this machine begins its own connections from.
+    #[error(
+        "it takes every port of {0}, from which this machine's own connections to its servers come: their answers, and \
+         whatever listens here, would be taken too; listen on ports of it, or on an address that is used for nothing else"
+    )]
+    Own(IpAddr),
     /// The plane does not run.
     #[error("{0}")]
     Plane(String),
 }
 
-/// What a part is made from.
-#[derive(Clone, Copy)]
-pub struct Source<'a> {
-    /// The service.
-    pub view: &'a ServiceView,
-    /// Its packet keys.
-    pub packets: &'a PacketService,
-    /// Its pool, then those of its rules, each once.
-    pub pools: &'a [Arc<PoolView>],
-    /// The plane's configuration.
-    pub plane: &'a Packets,
-    /// Facts of the moment.
-    pub facts: &'a Facts,
-    /// Connections under way at the last sweep, by index of server.
-    pub flows: &'a HashMap<u32, u32>,
-}
-
 /// Makes the part of a service with this index.
 pub fn part(index: u32, source: &Source<'_>, layout: &mut Layout) -> Result<Part, Obstacle> {
+    own_source(source)?;
     let mut part = Part { index, ..Part::default() };
     let mut pools = HashMap::new();
     for (ordinal, view) in source.pools.iter().enumerate() {
         let ordinal = u32::try_from(ordinal).unwrap_or(u32::MAX);
         let servers = servers(&mut part, source, view, layout)?;
-        let at = layout.pools.take(&(index, ordinal))?;
-        let mut pool = pool(view, source, &servers);
-        pool.0.sticky_scope = scope(&source.view.config.name, ordinal);
-        if view.config.balance == Balance::LeastConnections {
-            part.levelled.insert(at, members(view, &servers));
+        let made = pools::made((index, ordinal), source, view, &servers, layout)?;
+        let first = made.first().map_or(abi::NONE, |one| one.at);
+        for one in made {
+            part.levelled.extend(one.members.map(|members| (one.at, members)));
+            part.pools.insert(one.at, (one.pool, one.entries));
         }
-        part.pools.insert(at, pool);
-        pools.insert(view.config.name.as_str(), at);
+        pools.insert(view.config.name.as_str(), first);
     }
     let all = rules(source.packets, &pools, source.facts.minute);
     if all.len() > abi::RULES_LIMIT as usize {
@@ -139,6 +126,16 @@ pub fn part(index: u32, source: &Source<'_>, layout: &mut Layout) -> Result<Part
     part.guards = guards(&source.packets.guard);
     part.service = service(source, &part, pools.get(source.view.config.pool.as_str()).copied());
     Ok(part)
+}
+
+/// A service must not take the answers to this machine's own connections, nor what listens beside it.
+fn own_source(source: &Source<'_>) -> Result<(), Obstacle> {
+    let every = source.packets.listen.iter().filter(|span| span.is_any_port());
+    let own = |ip: &IpAddr| source.facts.sources.values().any(|from| from == ip);
+    match every.map(|span| span.address).find(own) {
+        Some(ip) => Err(Obstacle::Own(ip)),
+        None => Ok(()),
+    }
 }
 
 /// Flags of a service.
@@ -242,7 +239,7 @@ fn servers(
     layout: &mut Layout,
 ) -> Result<Vec<Option<u32>>, Obstacle> {
     let mut indexes = Vec::with_capacity(pool.servers.len());
-    let eligible: BTreeSet<usize> = pick::eligible(pool).iter().map(|(at, _)| *at).collect();
+    let eligible = pools::eligible(pool, source);
     for (place, view) in pool.servers.iter().enumerate() {
         let Some(at) = view.address else {
             indexes.push(None);
@@ -288,6 +285,9 @@ fn server(
     if source.view.config.forward == Forward::Mac && source.facts.routed.contains(&key.address) {
         // A router would get the frame and not know what to do with it.
         flags = 0;
+    }
+    if source.view.config.forward == Forward::Nat {
+        flags |= abi::SERVER_TRANSLATES;
     }
     if source.facts.local.contains(&key.address) {
         flags |= abi::SERVER_LOCAL;
@@ -342,50 +342,4 @@ fn shares_of(
         })
     };
     Ok(ours.into_iter().flat_map(each).collect())
-}
-
-/// The value of a pool and the entries of its schedule.
-fn pool(view: &PoolView, source: &Source<'_>, indexes: &[Option<u32>]) -> (abi::Pool, Vec<u32>) {
-    let mut pool = abi::Pool { mask4: 32, mask6: 128, ..abi::Pool::default() };
-    if let Some(sticky) = source.packets.sticky {
-        pool.sticky = ticks(sticky.time);
-        (pool.sticky_mask4, pool.sticky_mask6) = (sticky.mask4, sticky.mask6);
-    }
-    let eligible = pick::eligible(view);
-    let index = |at: usize| indexes.get(at).copied().flatten();
-    let each = || eligible.iter().filter_map(|(at, weight)| Some((*at, index(*at)?, *weight)));
-    let hashed = |size: u32| {
-        let names: Vec<(String, u16)> =
-            each().map(|(at, _, weight)| (view.servers[at].config.name.clone(), weight)).collect();
-        let targets: Vec<u32> = each().map(|(_, index, _)| index).collect();
-        let table = maglev::table(&names, size);
-        table.into_iter().filter_map(|at| targets.get(at as usize).copied()).collect::<Vec<u32>>()
-    };
-    let entries = match view.config.balance {
-        Balance::Maglev { size } => {
-            pool.choose = abi::Choose::Client as u32;
-            hashed(size)
-        }
-        Balance::Source { mask4, mask6 } => {
-            pool.choose = abi::Choose::Client as u32;
-            (pool.mask4, pool.mask6) = (mask4, mask6);
-            hashed(SOURCE_TABLE)
-        }
-        Balance::LeastConnections => {
-            let flows = |entry: u32| source.flows.get(&entry).copied().unwrap_or(0);
-            let member = |(entry, weight)| Member { entry, weight, flows: flows(entry) };
-            let all: Vec<Member> = members(view, indexes).into_iter().map(member).collect();
-            level(&all, 0)
-        }
-        _ => turns(&members(view, indexes)),
-    };
-    pool.length = u32::try_from(entries.len()).unwrap_or(u32::MAX);
-    (pool, entries)
-}
-
-/// The servers of a pool that may be chosen, by index, with their weights.
-fn members(view: &PoolView, indexes: &[Option<u32>]) -> Vec<(u32, u32)> {
-    let index = |at: usize| indexes.get(at).copied().flatten();
-    let eligible = pick::eligible(view);
-    eligible.iter().filter_map(|(at, weight)| Some((index(*at)?, u32::from(*weight)))).collect()
 }

@@ -10,7 +10,8 @@ use super::form::VipKey;
 use super::part::Obstacle;
 use crate::abi;
 
-/// A range of at most so many ports is written port by port; the others go into the lists of ranges.
+/// A range of at most so many ports of an address is written port by port; the others go into the lists of ranges, and so
+/// do those of every address: they leave this machine's own addresses alone, which ports that are named do not.
 const SPELLED_OUT: u16 = 64;
 
 /// What one service listens on.
@@ -50,7 +51,8 @@ fn enter(vips: &mut BTreeMap<VipKey, abi::Vip>, service: u32, span: Span, protoc
         vips.entry(key(0)).or_insert(EMPTY).service = service;
         return true;
     }
-    if span.last - span.first < SPELLED_OUT {
+    let short = span.last - span.first < SPELLED_OUT && !span.address.is_unspecified();
+    if short || span.first == span.last {
         vips.extend((span.first..=span.last).map(|port| (key(port), alone)));
         return true;
     }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests may fail")]
 
+mod families;
 mod indexes;
 mod maps;
 mod pictures;

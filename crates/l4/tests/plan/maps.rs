@@ -74,7 +74,7 @@ impl Maps {
             Write::Vip4(key, vip) => drop(self.vips.insert(vip4(key), *vip)),
             Write::Vip6(key, vip) => drop(self.vips.insert(vip6(key), *vip)),
             Write::Address(key, kinds) => drop(self.addresses.insert(key.addr, *kinds)),
-            Write::Flags(flags) => self.flags = *flags,
+            Write::Flags(flags) | Write::Expect(flags) => self.flags = *flags,
             Write::DropVip4(key) => drop(self.vips.remove(&vip4(key))),
             Write::DropVip6(key) => drop(self.vips.remove(&vip6(key))),
             Write::DropAddress(key) => drop(self.addresses.remove(&key.addr)),
@@ -115,7 +115,10 @@ impl Maps {
                 return Err(format!("service {at} has rules that are not there"));
             }
             let pools = rules.iter().map(|rule| rule.pool).chain([service.pool]);
-            for pool in pools.filter(|pool| *pool != abi::NONE) {
+            let pools: Vec<u32> = pools.filter(|pool| *pool != abi::NONE).collect();
+            let second = |at: &u32| self.pools.get(at).and_then(|pool| pool.pool6.checked_sub(1));
+            let seconds: Vec<u32> = pools.iter().filter_map(second).collect();
+            for pool in pools.into_iter().chain(seconds) {
                 let pool = self.pools.get(&pool).ok_or(format!("no pool {pool}"))?;
                 for server in self.entries(pool) {
                     self.server(at, server, service.method == abi::Method::Nat as u32)?;
@@ -198,7 +201,7 @@ impl Maps {
             return "nobody".to_owned();
         }
         let pool = self.pools[&at];
-        let plain = abi::Pool { first: 0, sticky_scope: 0, ..pool };
+        let plain = abi::Pool { first: 0, sticky_scope: 0, pool6: 0, ..pool };
         let server = |at: u32| {
             let server = self.servers[&at];
             let shares = server.share_first..server.share_first + server.share_count;
@@ -210,7 +213,8 @@ impl Maps {
             format!("{plain:?} {shares:?}")
         };
         let servers: Vec<String> = self.entries(&pool).into_iter().map(server).collect();
-        format!("{plain:?} {servers:#?}")
+        let second = pool.pool6.checked_sub(1).map(|at| self.pool(at)).unwrap_or_default();
+        format!("{plain:?} {servers:#?} {second}")
     }
 
     /// What the next process reads.

@@ -66,6 +66,7 @@ fn one(write: &Write) -> String {
         }
         Write::Address(key, kinds) => format!("address {} = {kinds}", ip(key.addr)),
         Write::Flags(flags) => format!("flags {flags}"),
+        Write::Expect(flags) => format!("expect flags {flags}"),
         gone => dropped(gone),
     }
 }

@@ -252,3 +252,60 @@ fn the_most_specific_service_wins() {
     let stray = to("198.51.100.77:80").bytes();
     world.expect("nothing", &stray, Outcome::NotOurs, super::world::PASS);
 }
+
+/// A connection that began elsewhere, or was forgotten here, has the same server on every machine and each time.
+#[test]
+fn what_began_elsewhere_is_chosen_by_its_ends() {
+    let (Some(mut one), Some(mut other)) = (world(), world()) else { return };
+    let mut had = std::collections::BTreeSet::new();
+    for n in 1..=40u16 {
+        let ack = Packet { flags: ACK, sport: n, ..from("192.0.2.7:1") };
+        // The turn of the other machine is somewhere else.
+        chosen(&other, &Packet { sport: 1_000 + n, ..from("192.0.2.7:1") });
+        let server = chosen(&one, &ack);
+        assert_eq!(chosen(&other, &ack), server, "port {n}");
+        had.insert(server);
+    }
+    assert_eq!(had.len(), 3, "spread over all servers");
+    let ack = Packet { flags: ACK, sport: 7, ..from("192.0.2.7:1") };
+    let before = chosen(&one, &ack);
+    one.pass_ticks(1_001);
+    other.pass_ticks(1_001);
+    assert_eq!(chosen(&one, &ack), before, "after it was forgotten");
+}
+
+/// Every address, as in `0.0.0.0:*`: what comes to this machine itself is its own, but for ports that are named.
+#[test]
+fn a_service_of_every_address_leaves_the_hosts_own_alone() {
+    let Some(world) = world() else { return };
+    world.pool(0, &[0]);
+    for (own, elsewhere) in [("192.0.2.1", "192.0.2.99"), ("2001:db8::1", "2001:db8::99")] {
+        let v4 = own.contains('.');
+        let service = u32::from(!v4);
+        let any = if v4 { "0.0.0.0" } else { "::" };
+        world.listen_ranges(any, 0, TCP, service, &[(1, 1_000, service)]);
+        world.listen(any, 8080, TCP, service);
+        world.flag(abi::CONFIG_ANY_PORT | abi::CONFIG_ANY_ADDRESS);
+        let key = abi::Address { addr: mapped(ip(own)) };
+        world.plane.addresses.set(&key, &abi::ADDRESS_OWN).unwrap();
+        let client = if v4 { "192.0.2.7:1" } else { "[2001:db8:1::7]:1" };
+        let syn = |address: &str, port: u16| {
+            let to = std::net::SocketAddr::new(ip(address), port).to_string();
+            tcp(client, &to, SYN)
+        };
+        for port in [22, 1_001, 40_000] {
+            world.expect("elsewhere", &syn(elsewhere, port).bytes(), Outcome::Forwarded, TX);
+            world.expect("our own", &syn(own, port).bytes(), Outcome::NotOurs, super::world::PASS);
+        }
+        world.expect("a port that is named", &syn(own, 8080).bytes(), Outcome::Forwarded, TX);
+        let mut broadcast = syn(elsewhere, 67).bytes();
+        broadcast[..6].copy_from_slice(&[255; 6]);
+        world.expect("broadcast", &broadcast, Outcome::NotOurs, super::world::PASS);
+        let (first, later) = (
+            Packet { fragment: Some((0, true)), id: 9, keep_whole: false, ..syn(own, 22) },
+            Packet { fragment: Some((72, false)), id: 9, keep_whole: false, ..syn(own, 22) },
+        );
+        world.expect("first fragment", &first.bytes(), Outcome::NotOurs, super::world::PASS);
+        world.expect("later one", &later.bytes(), Outcome::NotOurs, super::world::PASS);
+    }
+}

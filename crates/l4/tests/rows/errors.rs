@@ -149,7 +149,7 @@ fn other_icmp_is_the_hosts() {
 }
 
 #[test]
-fn too_big_is_said_where_a_packet_may_not_be_cut() {
+fn too_big_is_said_of_whatever_does_not_fit() {
     for method in [Method::Mac, Method::Nat, Method::Tunnel] {
         let Some(world) = both(method) else { return };
         let native = Interface { flags: abi::INTERFACE_NATIVE, mtu: 1500, ..Interface::default() };
@@ -177,10 +177,18 @@ fn too_big_is_said_where_a_packet_may_not_be_cut() {
             assert_eq!(said as usize, room, "{text}: the room there is");
         }
         let cut = Packet { payload: vec![7; 1390], keep_whole: false, ..udp(CLIENT4, VIP4) };
-        world.expect("may be cut", &cut.bytes(), Outcome::Oversize, DROP);
-        world.plane.interfaces.remove(&1).unwrap();
+        world.expect("may be cut", &cut.bytes(), Outcome::TooBig, TX);
+        let first = Packet { payload: vec![7; 64], fragment: Some((0, true)), ..cut.clone() };
+        world.expect("first fragment", &first.bytes(), Outcome::Forwarded, TX);
+        let later = Packet { fragment: Some((72, false)), ..cut };
+        world.expect("nobody is told of a later one", &later.bytes(), Outcome::Oversize, DROP);
+        let stack = Interface { flags: 0, ..native };
+        world.plane.interfaces.set(&1, &stack).unwrap();
         let whole = Packet { payload: vec![7; 1390], ..udp(CLIENT4, VIP4) };
-        world.expect("in the stack", &whole.bytes(), Outcome::Forwarded, TX);
+        world.expect("one packet in the stack", &whole.bytes(), Outcome::TooBig, TX);
+        let many = Packet { payload: vec![7; 1500], ..udp(CLIENT4, VIP4) };
+        world.expect("many in one frame", &many.bytes(), Outcome::Forwarded, TX);
+        world.plane.interfaces.remove(&1).unwrap();
     }
 }
 

@@ -22,6 +22,7 @@ mod outer;
 mod packet;
 mod reading;
 mod replica;
+mod shared;
 mod shifted;
 mod sources;
 mod talk;

@@ -114,7 +114,7 @@ fn wrapped(inner: &Packet, wrap: Wrap, family: usize, (port, label): (u16, u32))
     };
     let length = between.len() + payload.len();
     let mut out = if family == 0 {
-        let whole = if inner.keep_whole || !v4 { 0x40 } else { 0 };
+        let whole = 0x40;
         let total = ((length + 20) as u16).to_be_bytes();
         let mut header = vec![0x45, inner.tos, total[0], total[1], 0, 0, whole, 0, 64, proto, 0, 0];
         for end in [OUTERS[0], SERVERS[0]] {

@@ -182,9 +182,12 @@ fn too_large(world: &World, outcome: Outcome, index: u32, client: &str, vip: &st
     world.plane.interfaces.set(&1, &native).unwrap();
     world.way(index, 1, 1_400, abi::WAY_OK);
     if outcome == Outcome::TooBig {
-        ends(world, outcome, &Packet { keep_whole: true, ..large }.bytes(), TX);
+        ends(world, outcome, &large.bytes(), TX);
     } else if index == 0 {
-        ends(world, outcome, &large.bytes(), DROP);
+        let first = Packet { payload: vec![7; 64], fragment: Some((0, true)), ..large.clone() };
+        world.expect("first fragment", &first.bytes(), Outcome::Forwarded, TX);
+        let later = Packet { fragment: Some((72, false)), ..large };
+        ends(world, outcome, &later.bytes(), DROP);
     } else {
         for _ in 0..abi::REPLIES_LIMIT {
             world.expect("told", &large.bytes(), Outcome::TooBig, TX);

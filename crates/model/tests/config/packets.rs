@@ -24,7 +24,7 @@ fn nothing_written_has_the_documented_defaults() {
     assert_eq!(packets.listen, [Span::one([203, 0, 113, 10].into(), 80)]);
     assert_eq!((packets.protocols.tcp, packets.protocols.udp), (true, false));
     let timers = &packets.timers;
-    assert_eq!((timers.fin, timers.stale), (Duration::from_secs(30), Duration::from_secs(300)));
+    assert_eq!((timers.fin, timers.stale), (Duration::from_secs(30), Duration::from_secs(7_440)));
     assert_eq!((packets.sticky, packets.mss), (None, None));
     assert_eq!(packets.tunnel.kind, TunnelKind::Ipip);
     let pool = &config.pools["p"];
@@ -183,4 +183,32 @@ fn services_share_no_port_unless_one_is_wider() {
     assert!(findings(&other).iter().any(|f| f.message.contains("does not change the family")));
     let ranges = two(at, "\"192.0.2.1:1-9\"", "forward = \"tcp\"");
     assert!(errors(&ranges).iter().any(|e| e.message.contains("belong to packet forwarding")));
+}
+
+/// A service of `nat` that listens in a family has a server in it.
+#[test]
+fn nat_needs_servers_of_every_family_it_listens_in() {
+    let both = "[\"203.0.113.10:80\", \"[2001:db8::10]:80\"]";
+    let text = |forward: &str, listen: &str, servers: &str| {
+        format!(
+            "[service.s]\nlisten = {listen}\nforward = \"{forward}\"\npool = \"p\"\n\
+             [pool.p]\nservers = [{servers}]\n"
+        )
+    };
+    let (v4, v6) = ("\"10.0.0.1:80\"", "\"[fd00::1]:80\"");
+    for (servers, missing) in [(v4, "IPv6"), (v6, "IPv4")] {
+        let found = errors(&text("nat", both, servers));
+        assert_eq!(found.len(), 1, "{found:#?}");
+        assert_eq!((found[0].line, found[0].key.as_str()), (2, "service.s.listen"));
+        assert!(found[0].message.contains("does not change the family"), "{}", found[0].message);
+        assert!(found[0].to_string().contains(&format!("a server of {missing}")), "{}", found[0]);
+    }
+    good(&text("nat", both, &format!("{v4}, {v6}")));
+    let short = findings(&text("nat", "\":80\"", v4));
+    assert!(short.iter().any(|it| it.to_string().contains("a server of IPv6")), "{short:#?}");
+    good(&text("nat", "\":80\"", v4));
+    good(&text("nat", both, "\"127.0.0.1:80\""));
+    for direct in ["mac", "tunnel"] {
+        good(&text(direct, both, v4));
+    }
 }

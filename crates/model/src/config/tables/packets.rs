@@ -83,8 +83,10 @@ pub const FIN_TIMEOUT: Key = Key::new(
 pub const STALE_TIMEOUT: Key = Key::new(
     "stale-timeout",
     Kind::time(1_000, 365 * DAY),
-    Fallback::millis(300_000),
-    "An open connection without a packet is forgotten after this; what comes later is discarded or chosen anew.",
+    Fallback::millis(7_440_000),
+    "An open connection without a packet is forgotten after this (RFC 5382 says two hours and four minutes at least); what \
+     comes later is discarded by `nat`, and chosen anew by a hash of the connection by `mac` and `tunnel`. Where room is \
+     short the longest idle give way sooner. Longer than servers keep idle connections.",
 )
 .packets();
 

@@ -45,6 +45,9 @@ pub fn verify(effective: &Effective, sink: &mut Sink<'_, '_>) {
                 self::pool(pool, uses, sink);
             }
             together(service, method, pool, sink);
+            if method == "nat" && Some(pool.name.as_str()) == service.text("pool") {
+                families(service, pool, sink);
+            }
             if method == "nat" {
                 moving(service, pool, effective, sink);
             }
@@ -194,6 +197,42 @@ fn together(service: &Section, method: &str, pool: &Section, sink: &mut Sink<'_,
     }
     if method == "nat" {
         returns(service, pool, sink);
+    }
+}
+
+/// A service of `nat` that listens in both families needs servers in both.
+fn families(service: &Section, pool: &Section, sink: &mut Sink<'_, '_>) {
+    let spans = service.spans("listen");
+    let listens = |v4| spans.iter().find(|span| span.address.is_ipv4() == v4);
+    let servers = pool.list("servers");
+    if servers.is_empty() || pool.setting("servers-from").is_some() {
+        return;
+    }
+    let (Some(first4), Some(first6)) = (listens(true), listens(false)) else { return };
+    for (span, v4, family, other) in [(first4, true, 4, 6), (first6, false, 6, 4)] {
+        // What a name comes to is not known here; a server of this machine gets packets as they came.
+        let can = |server: &Section| match server.server("address").map(|address| &address.host) {
+            Some(Host::Ip(ip)) => ip.is_ipv4() == v4 || ip.is_loopback(),
+            Some(_) | None => true,
+        };
+        if servers.iter().any(can) {
+            continue;
+        }
+        let trouble = Trouble::new(format!(
+            "`nat` does not change the family: {span} has no server, since pool `{}` has servers of IPv{other} alone",
+            pool.name
+        ))
+        .expected(format!(
+            "a server of IPv{family} in the pool, or no address of IPv{family} here: `tunnel`, `tcp` and `http` carry \
+             one family to servers of the other"
+        ));
+        let path = format!("service.{}.listen", quoted(&service.name));
+        // `:80` says every address of both families, perhaps without a thought of one of them.
+        if spans.iter().any(|span| span.address.is_ipv4() == v4 && !span.address.is_unspecified()) {
+            sink.error(service.place_of("listen"), &path, trouble);
+        } else {
+            sink.warning(service.place_of("listen"), &path, trouble);
+        }
     }
 }
 

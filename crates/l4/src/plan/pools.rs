@@ -1,0 +1,167 @@
+//! Pools of a service as the maps have them: who may be chosen, in which order, and by which family of clients. Pure.
+//!
+//! `nat` keeps the family of a packet, so there a pool with servers of both families is two: IPv6 clients choose from
+//! the second one.
+
+use std::collections::BTreeSet;
+
+use model::config::{Balance, Forward};
+use model::pick::{self, maglev};
+use model::snapshot::PoolView;
+
+use super::form::{scope, ticks};
+use super::schedule::{Member, SOURCE_TABLE, level, turns};
+use super::source::Source;
+use crate::abi;
+use crate::layout::{Full, Layout};
+
+/// Added to the position of a pool for the one that IPv6 clients choose from.
+const SECOND: u32 = 1 << 31;
+
+/// Whose servers a pool of the maps has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    Both,
+    V4,
+    V6,
+}
+
+/// What a pool of the maps is made from: servers that may be chosen, by position, with their weight.
+struct Choice<'a> {
+    view: &'a PoolView,
+    indexes: &'a [Option<u32>],
+    eligible: Vec<(usize, u16)>,
+}
+
+/// A pool of the maps.
+pub(super) struct Made {
+    /// Its index.
+    pub at: u32,
+    /// Its value, with its region still to be found.
+    pub pool: abi::Pool,
+    /// Its schedule.
+    pub entries: Vec<u32>,
+    /// Servers with their weights, where the schedule follows their connections.
+    pub members: Option<Vec<(u32, u32)>>,
+}
+
+/// A pool of a service, by the service and the pool's position, or both where the families choose apart.
+pub(super) fn made(
+    (service, ordinal): (u32, u32),
+    source: &Source<'_>,
+    view: &PoolView,
+    indexes: &[Option<u32>],
+    layout: &mut Layout,
+) -> Result<Vec<Made>, Full> {
+    let scope = scope(&source.view.config.name, ordinal);
+    let mut all: Vec<Made> = Vec::new();
+    for (family, position) in families(source, view).into_iter().zip([ordinal, ordinal | SECOND]) {
+        let at = layout.pools.take(&(service, position))?;
+        let choice = Choice { view, indexes, eligible: chosen(view, source, family) };
+        let (mut pool, entries) = pool(&choice, source);
+        pool.sticky_scope = scope;
+        let follows = view.config.balance == Balance::LeastConnections;
+        let members = follows.then(|| choice.members());
+        if let Some(first) = all.first_mut() {
+            first.pool.pool6 = at + 1;
+        }
+        all.push(Made { at, pool, entries, members });
+    }
+    Ok(all)
+}
+
+/// Positions of all servers that may be chosen by somebody.
+pub(super) fn eligible(view: &PoolView, source: &Source<'_>) -> BTreeSet<usize> {
+    let each = families(source, view).into_iter();
+    each.flat_map(|family| chosen(view, source, family)).map(|(at, _)| at).collect()
+}
+
+/// The families that choose apart: those in which the service listens, where some server cannot have all of them.
+fn families(source: &Source<'_>, view: &PoolView) -> Vec<Family> {
+    let listens = |v4| source.packets.listen.iter().any(|span| span.address.is_ipv4() == v4);
+    let both =
+        |family| view.servers.iter().enumerate().all(|(at, _)| has(view, source, at, family));
+    if source.view.config.forward != Forward::Nat || both(Family::V4) && both(Family::V6) {
+        return vec![Family::Both];
+    }
+    match (listens(true), listens(false)) {
+        (true, true) => vec![Family::V4, Family::V6],
+        (false, true) => vec![Family::V6],
+        _ => vec![Family::V4],
+    }
+}
+
+/// Whether a server can have the packets of a family. One of this host gets them as they came.
+fn has(view: &PoolView, source: &Source<'_>, at: usize, family: Family) -> bool {
+    let Some(address) = view.servers.get(at).and_then(|server| server.address) else { return true };
+    let own = || source.facts.local.contains(&address.ip());
+    match family {
+        Family::Both => true,
+        Family::V4 => address.is_ipv4() || own(),
+        Family::V6 => address.is_ipv6() || own(),
+    }
+}
+
+/// Servers that may be chosen by a family's clients, with their weight: as if the pool had no others.
+fn chosen(view: &PoolView, source: &Source<'_>, family: Family) -> Vec<(usize, u16)> {
+    if family == Family::Both {
+        return pick::eligible(view);
+    }
+    let places: Vec<usize> =
+        (0..view.servers.len()).filter(|at| has(view, source, *at, family)).collect();
+    let servers = places.iter().map(|at| view.servers[*at].clone()).collect();
+    let among = PoolView { servers, ..view.clone() };
+    let chosen = pick::eligible(&among);
+    chosen.into_iter().map(|(at, weight)| (places[at], weight)).collect()
+}
+
+impl Choice<'_> {
+    fn each(&self) -> impl Iterator<Item = (usize, u32, u16)> {
+        let index = |at: usize| self.indexes.get(at).copied().flatten();
+        self.eligible.iter().filter_map(move |(at, weight)| Some((*at, index(*at)?, *weight)))
+    }
+
+    /// Servers by index, with their weights.
+    fn members(&self) -> Vec<(u32, u32)> {
+        self.each().map(|(_, index, weight)| (index, u32::from(weight))).collect()
+    }
+
+    /// The table of so many entries by servers' names.
+    fn hashed(&self, size: u32) -> Vec<u32> {
+        let name = |at: usize| self.view.servers[at].config.name.clone();
+        let names: Vec<(String, u16)> =
+            self.each().map(|(at, _, weight)| (name(at), weight)).collect();
+        let targets: Vec<u32> = self.each().map(|(_, index, _)| index).collect();
+        let table = maglev::table(&names, size);
+        table.into_iter().filter_map(|at| targets.get(at as usize).copied()).collect()
+    }
+}
+
+/// The value of a pool and the entries of its schedule.
+fn pool(choice: &Choice<'_>, source: &Source<'_>) -> (abi::Pool, Vec<u32>) {
+    let mut pool = abi::Pool { mask4: 32, mask6: 128, ..abi::Pool::default() };
+    if let Some(sticky) = source.packets.sticky {
+        pool.sticky = ticks(sticky.time);
+        (pool.sticky_mask4, pool.sticky_mask6) = (sticky.mask4, sticky.mask6);
+    }
+    let entries = match choice.view.config.balance {
+        Balance::Maglev { size } => {
+            pool.choose = abi::Choose::Client as u32;
+            choice.hashed(size)
+        }
+        Balance::Source { mask4, mask6 } => {
+            pool.choose = abi::Choose::Client as u32;
+            (pool.mask4, pool.mask6) = (mask4, mask6);
+            choice.hashed(SOURCE_TABLE)
+        }
+        Balance::LeastConnections => {
+            let flows = |entry: u32| source.flows.get(&entry).copied().unwrap_or(0);
+            let member = |(entry, weight)| Member { entry, weight, flows: flows(entry) };
+            let all: Vec<Member> = choice.members().into_iter().map(member).collect();
+            level(&all, 0)
+        }
+        _ => turns(&choice.members()),
+    };
+    pool.length = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+    (pool, entries)
+}

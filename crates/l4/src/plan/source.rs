@@ -1,0 +1,26 @@
+//! What a service's part of the maps is made from. Pure data.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use model::config::{PacketService, Packets};
+use model::snapshot::{PoolView, ServiceView};
+
+use super::facts::Facts;
+
+/// What a part is made from.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    /// The service.
+    pub view: &'a ServiceView,
+    /// Its packet keys.
+    pub packets: &'a PacketService,
+    /// Its pool, then those of its rules, each once.
+    pub pools: &'a [Arc<PoolView>],
+    /// The plane's configuration.
+    pub plane: &'a Packets,
+    /// Facts of the moment.
+    pub facts: &'a Facts,
+    /// Connections under way at the last sweep, by index of server.
+    pub flows: &'a HashMap<u32, u32>,
+}

@@ -1,0 +1,171 @@
+//! Rows of `nat` services that share a server and a return address, with one port and with all ports: every answer finds
+//! its connection, and no port is used twice towards one port of the server.
+
+use std::collections::BTreeSet;
+
+use l4::abi::{self, Method, Outcome};
+
+use super::packet::{ACK, Packet, SYN, Seen, TCP, UDP, read_ip, tcp, udp};
+use super::world::{DROP, TX, World, ip, mapped};
+
+const CLIENT: &str = "192.0.2.7:4000";
+/// The service of one port, and the one of all ports.
+const ONE: &str = "203.0.113.10:80";
+const ALL: &str = "203.0.113.20:80";
+
+/// Both services before one server, with `ports` ports each.
+fn world(ports: u32) -> Option<World> {
+    let world = World::new()?;
+    for (index, address, listens, port) in [(0, "203.0.113.10", 80, 80), (1, "203.0.113.20", 0, 0)]
+    {
+        world.service(index, Method::Nat);
+        for proto in [TCP, UDP] {
+            world.listen(address, listens, proto, index);
+        }
+        let mut entry = world.server(index, "10.0.0.1", port);
+        entry.service = index;
+        world.plane.servers.set(&index, &entry).unwrap();
+        world.share(index, &["10.0.0.254"], index * 1024, ports);
+        world.pool(index, &[index]);
+    }
+    world.flag(abi::CONFIG_ANY_PORT | abi::CONFIG_PORT_PAIRS);
+    Some(world)
+}
+
+fn out(world: &World, packet: &Packet) -> Seen {
+    read_ip(&world.expect("to the server", &packet.bytes(), Outcome::Forwarded, TX)[14..])
+}
+
+/// The server's answer comes to who asked.
+fn answered(world: &World, asked: &Packet, got: &Seen) {
+    let end = |address, port| std::net::SocketAddr::new(address, port).to_string();
+    let (from, to) = (end(got.dst, got.dport), end(got.src, got.sport));
+    let answer = if got.proto == TCP { tcp(&from, &to, SYN | ACK) } else { udp(&from, &to) };
+    let back = world.expect("answer", &answer.bytes(), Outcome::Returned, TX);
+    let back = read_ip(&back[14..]);
+    let ends = (back.src, back.sport, back.dst, back.dport);
+    assert_eq!(ends, (asked.dst, asked.dport, asked.src, asked.sport));
+}
+
+#[test]
+fn answers_find_connections_of_both_shares() {
+    let Some(world) = world(64) else { return };
+    for over_tcp in [true, false] {
+        let mut ends = BTreeSet::new();
+        let mut asked = Vec::new();
+        for n in 1..=30 {
+            for (vip, port) in [(ONE, 80), (ALL, 80), (ALL, 443)] {
+                let mut packet = if over_tcp { tcp(CLIENT, vip, SYN) } else { udp(CLIENT, vip) };
+                (packet.sport, packet.dport) = (n, port);
+                let got = out(&world, &packet);
+                assert_eq!((got.dst, got.dport), (ip("10.0.0.1"), port));
+                assert!(ends.insert((got.src, got.sport, got.dport)), "{got:?} was there before");
+                asked.push((packet, got));
+            }
+        }
+        for (packet, got) in &asked {
+            answered(&world, packet, got);
+        }
+    }
+}
+
+/// What one share has in use the other passes over, however few ports there are.
+#[test]
+fn a_port_is_used_in_one_share_alone() {
+    let Some(mut world) = world(8) else { return };
+    let syn = |vip, n| Packet { sport: n, ..tcp(CLIENT, vip, SYN) };
+    for n in 1..=8 {
+        out(&world, &syn(if n % 2 == 0 { ONE } else { ALL }, n));
+    }
+    for vip in [ONE, ALL] {
+        world.expect("all ports are in use", &syn(vip, 99).bytes(), Outcome::NoPort, DROP);
+    }
+    let other = Packet { dport: 443, ..syn(ALL, 1) };
+    answered(&world, &other, &out(&world, &other));
+    world.pass_ticks(21);
+    let again = syn(ONE, 99);
+    answered(&world, &again, &out(&world, &again));
+}
+
+/// Errors about packets to the server find the connection too.
+#[test]
+fn errors_find_connections_of_both_shares() {
+    let Some(world) = world(64) else { return };
+    out(&world, &tcp(CLIENT, ONE, SYN));
+    for vip in [ONE, ALL] {
+        let asked = Packet { sport: 77, ..tcp(CLIENT, vip, SYN) };
+        let frame = world.expect("SYN", &asked.bytes(), Outcome::Forwarded, TX);
+        let router = super::errors::icmp("10.0.0.77", "10.0.0.254", 3, 1, &frame[14..]);
+        let back = world.expect(vip, &router.bytes(), Outcome::ErrorReturned, TX);
+        let inner = read_ip(&super::errors::quoted(&back).2);
+        assert_eq!((inner.dst, inner.sport), (asked.dst, 77), "{vip}");
+    }
+}
+
+/// Where no port is free, who was idle for five minutes gives way; nobody else does.
+#[test]
+fn the_long_idle_give_way_where_no_port_is_free() {
+    let Some(mut world) = world(4) else { return };
+    world.change_service(0, |service| service.idle = 27_716);
+    let open = |world: &World, n: u16| {
+        let syn = Packet { sport: n, ..tcp(CLIENT, ONE, SYN) };
+        let got = out(world, &syn);
+        answered(world, &syn, &got);
+        out(world, &Packet { flags: ACK, ..syn });
+        got.sport
+    };
+    let first: BTreeSet<u16> = (1..=4).map(|n| open(&world, n)).collect();
+    world.pass_ticks(1_100);
+    let syn = Packet { sport: 5, ..tcp(CLIENT, ONE, SYN) };
+    world.expect("not yet", &syn.bytes(), Outcome::NoPort, DROP);
+    let ack = |n| Packet { flags: ACK, sport: n, ..tcp(CLIENT, ONE, ACK) };
+    out(&world, &ack(2));
+    world.pass_ticks(30);
+    let evicted = |world: &World| -> u64 {
+        world.plane.plane_counts.each_cpu(&0).unwrap().iter().map(|row| row.evicted).sum()
+    };
+    assert_eq!(evicted(&world), 0);
+    let taken: BTreeSet<u16> = (5..=7).map(|n| open(&world, n)).collect();
+    assert!(taken.is_subset(&first) && taken.len() == 3, "{taken:?} of {first:?}");
+    assert_eq!(evicted(&world), 3);
+    world.expect("nobody is idle", &Packet { sport: 8, ..syn }.bytes(), Outcome::NoPort, DROP);
+    out(&world, &ack(2));
+    world.expect("it gave way", &ack(1).bytes(), Outcome::NoFlow, DROP);
+}
+
+/// Each family has the servers of its own, by turn and by rules; nobody gets packets of another family.
+#[test]
+fn families_choose_among_their_own_servers() {
+    let Some(world) = World::new() else { return };
+    world.service(0, Method::Nat);
+    world.listen("203.0.113.10", 80, TCP, 0);
+    world.listen("2001:db8:2::10", 80, TCP, 0);
+    let flags = abi::SERVER_TAKES | abi::SERVER_SERVES | abi::SERVER_TRANSLATES;
+    for (index, server, back) in
+        [(0, "10.0.0.1", "10.0.0.254"), (1, "10.0.0.2", "10.0.0.254"), (2, "fd00::1", "fd00::fe")]
+    {
+        world.server(index, server, 80);
+        world.share(index, &[back], index * 512, 64);
+        world.server_flags(index, flags);
+    }
+    let mut first = world.pool(0, &[0, 1]);
+    first.pool6 = 2;
+    world.plane.pools.set(&0, &first).unwrap();
+    world.pool(1, &[2]);
+    let client = |n: u16, v4: bool| {
+        let ends = if v4 { (CLIENT, ONE) } else { ("[2001:db8:1::7]:1", "[2001:db8:2::10]:80") };
+        Packet { sport: n, ..tcp(ends.0, ends.1, SYN) }
+    };
+    let mut turns = Vec::new();
+    for n in 1..=6 {
+        assert_eq!(out(&world, &client(n, false)).dst, ip("fd00::1"));
+        turns.push(out(&world, &client(n, true)).dst);
+    }
+    let two = [ip("10.0.0.1"), ip("10.0.0.2")];
+    assert_eq!(turns, [two, two, two].concat(), "turns of a family are its own");
+    // A table that names a server of the other family is a mistake that costs no more than a drop.
+    world.pool(1, &[0]);
+    let lost = client(99, false);
+    world.expect("another family", &lost.bytes(), Outcome::NoServer, DROP);
+    assert_eq!(mapped(ip("10.0.0.1"))[..10], [0; 10]);
+}

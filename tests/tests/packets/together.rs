@@ -1,0 +1,172 @@
+//! Services beside each other, and families beside each other: `nat` services that share a server and a return address,
+//! pools of both families, datagrams that do not fit a tunnel, and a service of every address.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use lab::net::Layout;
+use tests::e2e::nginx::Nginx;
+use tests::e2e::place::said;
+use tests::e2e::plane::{BOTH, Plane, Version, ready};
+use tests::e2e::tools::program;
+use tests::e2e::wait;
+use tests::e2e::words::Words;
+
+/// Requests of each kind.
+const EACH: usize = 12;
+
+/// A plane whose servers run nginx at 80 and 8080.
+fn opened(layout: &Layout, words: Words) -> (Plane, Vec<Nginx>) {
+    let mut plane = Plane::silent(layout, words);
+    let nginx = |(number, node): (usize, &lab::net::Node)| {
+        let listen = "80; listen [::]:80; listen 8080; listen [::]:8080";
+        Nginx::inside(node.name(), &format!("server{number}"), listen, "")
+    };
+    let nginx = plane.site.servers.iter().enumerate().map(nginx).collect();
+    plane.unpack();
+    plane.start();
+    plane.all_up();
+    (plane, nginx)
+}
+
+/// So many requests to an address, a connection each: codes that came, with how many of each.
+fn asked(plane: &Plane, to: &str, requests: usize) -> BTreeMap<String, usize> {
+    let mut curl = plane.site.client.command(program("curl"));
+    curl.args(["-sS", "-g", "--max-time", "8", "-H", "Connection: close"]);
+    for _ in 0..requests {
+        curl.args(["-o", "/dev/null", "-w", "%{http_code}\n", &format!("http://{to}/")]);
+    }
+    let mut codes = BTreeMap::new();
+    for line in said(curl).out.lines() {
+        *codes.entry(line.to_owned()).or_default() += 1;
+    }
+    codes
+}
+
+fn all_answered(plane: &Plane, to: &str) {
+    let codes = asked(plane, to, EACH);
+    assert_eq!(codes, [("200".to_owned(), EACH)].into(), "{to}: {}", plane.told());
+}
+
+/// A service of two ports before the server and return address of a service of one.
+fn beside(listen: &str) -> String {
+    format!(
+        "[service.beside]\nlisten = \"{listen}\"\nforward = \"nat\"\npool = \"beside\"\n\
+         [pool.beside]\nservers = [\"10.10.0.11:80\"]\n"
+    )
+}
+
+#[test]
+fn nat_services_of_one_port_and_of_many_share_a_server() {
+    if !ready() {
+        return;
+    }
+    let words = Words::new("nat", &[0]).more(&beside("198.51.100.11:80,8080"));
+    let (mut plane, _nginx) = opened(&Layout { near: 1, ..Layout::default() }, words);
+    for _ in 0..3 {
+        for to in ["198.51.100.10:80", "198.51.100.11:80", "198.51.100.11:8080"] {
+            all_answered(&plane, to);
+        }
+    }
+    plane.change(|words| words.more = beside("198.51.100.11:*"));
+    plane.all_up();
+    for to in ["198.51.100.10:80", "198.51.100.11:80", "198.51.100.11:8080"] {
+        all_answered(&plane, to);
+    }
+}
+
+/// An apply that gives a service one more port leaves old connections alone and new ones work at once.
+#[test]
+fn a_port_more_keeps_a_nat_service_working() {
+    if !ready() {
+        return;
+    }
+    let words = Words::new("nat", &[0]).more(&beside("198.51.100.11:80"));
+    let (mut plane, _nginx) = opened(&Layout { near: 1, ..Layout::default() }, words);
+    all_answered(&plane, "198.51.100.11:80");
+    let kept = plane.load(Version::V4, lab::load::Persist::KeepAlive, 8);
+    wait::until("requests are answered", || kept.report().answered > 20);
+    plane.change(|words| words.more = beside("198.51.100.11:80,8080"));
+    for to in ["198.51.100.11:80", "198.51.100.11:8080", "198.51.100.10:80"] {
+        all_answered(&plane, to);
+    }
+    plane.change(|words| words.more = beside("198.51.100.11:80"));
+    all_answered(&plane, "198.51.100.11:80");
+    let report = tests::e2e::steady::ended(kept);
+    assert_eq!(report.failed, 0, "{:?}\n{}", report.failed_by_cause, plane.told());
+}
+
+/// One service in both families before a pool of both: each client has a server of its own family.
+#[test]
+fn a_nat_service_of_both_families_chooses_within_them() {
+    if !ready() {
+        return;
+    }
+    let more = "[service.both]\nlisten = [\"198.51.100.11:80\", \"[2001:db8:e::11]:80\"]\nforward = \"nat\"\n\
+                pool = \"both\"\n[pool.both]\nservers = [\"10.10.0.11:80\", \"[2001:db8:a::b]:80\", \"10.10.0.12:80\"]\n";
+    let words = Words::new("nat", &[0, 1]).more(more);
+    let (plane, _nginx) = opened(&Layout { near: 2, ..Layout::default() }, words);
+    for to in ["198.51.100.11:80", "[2001:db8:e::11]:80"] {
+        all_answered(&plane, to);
+    }
+    let outcomes = plane.packets().outcomes;
+    assert!(!outcomes.iter().any(|one| one.name == "no-server"), "{outcomes:?}");
+}
+
+/// A datagram that does not fit is lost once; its sender is told, though it allows fragments, and then sends smaller ones.
+#[test]
+fn large_datagrams_come_through_tunnels() {
+    if !ready() {
+        return;
+    }
+    for mode in ["", "mode = \"generic\"\n"] {
+        let words = Words::new("tunnel", &[0]).packets(mode);
+        let mut plane = Plane::silent(&Layout { near: 1, ..Layout::default() }, words);
+        plane.serve();
+        plane.unpack();
+        plane.start();
+        plane.all_up();
+        for version in BOTH {
+            wait::until("the client has learned what fits", || {
+                plane.datagrams(version, 1, 4_000).values().sum::<usize>() == 1
+            });
+            let got = plane.datagrams(version, EACH, 4_000);
+            assert_eq!(got.values().sum::<usize>(), EACH, "{version:?} {mode}: {}", plane.told());
+        }
+        let outcomes = plane.packets().outcomes;
+        let told = outcomes.iter().any(|one| one.name == "too-big" && one.count.total > 0);
+        assert!(told, "{mode}: {outcomes:?}");
+    }
+}
+
+/// `0.0.0.0:*` takes what passes through and leaves the balancer its own listeners, probes and connections.
+#[test]
+fn a_service_of_every_address_leaves_the_balancer_alone() {
+    if !ready() {
+        return;
+    }
+    let more = "[service.rest]\nlisten = [\"0.0.0.0:*\", \"[::]:*\"]\nforward = \"mac\"\npool = \"rest\"\n\
+                [pool.rest]\nservers = [\"10.10.0.11:80\"]\nprobe = { tcp = true, every = \"300ms\", timeout = \"250ms\" }\n";
+    let words = Words::new("mac", &[0]).more(more);
+    let (plane, _nginx) = opened(&Layout { near: 1, ..Layout::default() }, words);
+    let own = plane.site.balancer.within(|| {
+        let listener = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().take(1) {
+                use std::io::{Read, Write};
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 512]);
+                let _ = stream.write_all(b"HTTP/1.0 204 No Content\r\n\r\n");
+            }
+        });
+        port
+    });
+    let at = SocketAddr::new(plane.site.balancer.host.v4.into(), own.unwrap());
+    assert_eq!(asked(&plane, &at.to_string(), 1), [("204".to_owned(), 1)].into());
+    // Probes of the pool are answered: they were all up, and stay so.
+    plane.all_up();
+    BOTH.into_iter().for_each(|version| {
+        assert_eq!(plane.curl(version, EACH).len(), 1, "{}", plane.told());
+    });
+}
