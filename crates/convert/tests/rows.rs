@@ -353,3 +353,44 @@ fn a_service_that_loses_its_tls_is_not_served_in_the_clear() {
     assert!(!written.contains("443"), "{written}");
     assert!(converted.left_out > 0);
 }
+
+#[test]
+fn what_one_of_several_nginx_servers_wants_of_its_clients_stays() {
+    let server = |name: &str, more: &str| {
+        format!(
+            "server {{ listen 127.0.0.1:443 ssl; {name} ssl_certificate /c.pem; ssl_certificate_key /c.pem; {more}\n\
+             location / {{ proxy_pass http://b; }} }}\n"
+        )
+    };
+    let (www, admin) = ("server_name www.example;", "server_name admin.example *.staff.example;");
+    let on = "ssl_client_certificate /ca.pem; ssl_verify_client on;";
+    let other = "ssl_client_certificate /other.pem; ssl_verify_client on;";
+    let crl = format!("{on} ssl_crl /crl.pem;");
+    let names = "names = [\"admin.example\", \"*.staff.example\"]";
+    for (first, second, wanted, unwanted, left) in [
+        (server(www, ""), server(admin, on), names, "optional", false),
+        (
+            server(www, on),
+            server(admin, on),
+            "ca = \"/ca.pem\", verify = \"required\"",
+            "names",
+            false,
+        ),
+        (server(www, ""), server(admin, &crl), "crl = \"/crl.pem\"", "optional", false),
+        // Who asks for no name of any would be the first one's.
+        (server(www, on), server(admin, ""), "ca = \"/ca.pem\"", "names", true),
+        (server(www, ""), server("server_name ~^a;", on), "ca = \"/ca.pem\"", "names", true),
+        (server(www, on), server(admin, other), "ca = \"/ca.pem\"", "other.pem", true),
+        (server(www, ""), server(admin, ""), "certificates", "client", false),
+    ] {
+        let text = format!("http {{ upstream b {{ server 10.0.0.1; }}\n{first}{second} }}");
+        let converted = convert(&text, "x", Dialect::Nginx);
+        let toml = converted.text.clone().unwrap();
+        assert!(toml.contains(wanted) && !toml.contains(unwanted), "{text}\n{toml}");
+        let out = converted
+            .notes
+            .iter()
+            .any(|note| note.kind == Kind::LeftOut && note.directive.starts_with("ssl_"));
+        assert_eq!(out, left, "{text}: {:?}", converted.notes);
+    }
+}

@@ -159,6 +159,7 @@ impl Server {
                 "ssl" => ssl = true,
                 "verify" => waiting.push(("verify", if next() == "none" { "off" } else { "on" })),
                 "ca-file" => waiting.push(("ca", next())),
+                "crl-file" => waiting.push(("crl", next())),
                 "verifyhost" => waiting.push(("name", next())),
                 "sni" => waiting.extend(asked(next(), line, notes)),
                 "crt" => waiting.push(("certificate", next())),

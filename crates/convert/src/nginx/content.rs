@@ -33,7 +33,7 @@ pub struct Context<'c, 't> {
 }
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
-const READ: [&str; 51] = [
+const READ: [&str; 52] = [
     "location",
     "listen",
     "server_name",
@@ -67,6 +67,7 @@ const READ: [&str; 51] = [
     "ssl_protocols",
     "ssl_client_certificate",
     "ssl_verify_client",
+    "ssl_crl",
     "client_header_timeout",
     "client_body_timeout",
     "send_timeout",

@@ -46,16 +46,79 @@ pub fn write(
         let old = versions.args.iter().any(|version| version == "TLSv1.2");
         tls.must("minimum", value::text(if old { "1.2" } else { "1.3" }), versions.line);
     }
-    let verify = first.get("ssl_verify_client").map_or("off", |one| one.word(0));
-    if let Some(ca) = first.get("ssl_client_certificate").filter(|_| verify != "off") {
-        let word = if verify == "on" { "required" } else { "optional" };
-        tls.must(
-            "client",
-            value::table(&[("ca", value::text(ca.word(0))), ("verify", value::text(word))]),
-            ca.line,
-        );
+    if let Some((client, line)) = client(scopes, notes) {
+        tls.must("client", client, line);
     }
     document.push(tls);
+}
+
+/// What one server wants of its clients: where that stands, the authorities, whether it is required, the lists.
+#[derive(Clone, PartialEq, Eq)]
+struct Demand {
+    ca: String,
+    required: bool,
+    crl: Option<String>,
+}
+
+fn demand(scope: &Scope<'_>) -> Option<(Demand, u32)> {
+    let verify = scope.get("ssl_verify_client").map_or("off", |one| one.word(0));
+    let ca = scope.get("ssl_client_certificate").filter(|_| verify != "off")?;
+    let crl = scope.get("ssl_crl").map(|crl| crl.word(0).to_owned());
+    let demand = Demand { ca: ca.word(0).to_owned(), required: verify == "on", crl };
+    Some((demand, ca.line))
+}
+
+/// Certificates of clients. A service judges all of them alike, and asks all connections or those of some names: where the
+/// servers differ beyond that, clients are refused rather than let in.
+fn client(scopes: &[&Scope<'_>], notes: &mut Notes) -> Option<(String, u32)> {
+    let demands: Vec<_> = scopes.iter().map(|scope| demand(scope)).collect();
+    let (first, line) = demands.iter().flatten().next()?.clone();
+    for (_, line) in demands.iter().flatten().filter(|(other, _)| *other != first) {
+        let reason = "certificates of clients are judged alike at one listener, by what comes first: others are refused";
+        notes.left(*line, "ssl_client_certificate", reason, "a listener of its own");
+    }
+    let required = demands.iter().flatten().any(|(demand, _)| demand.required);
+    let verify = if required { "required" } else { "optional" };
+    let mut pairs = vec![("ca", value::text(&first.ca)), ("verify", value::text(verify))];
+    if let Some(crl) = &first.crl {
+        pairs.push(("crl", value::text(crl)));
+    }
+    if demands.iter().any(Option::is_none) {
+        let asked = scopes.iter().zip(&demands).filter(|(_, demand)| demand.is_some());
+        let names: Option<Vec<String>> = asked
+            .map(|(scope, _)| names(scope))
+            .collect::<Option<Vec<_>>>()
+            .map(|all| all.concat());
+        // The first server takes what asks for no name of any.
+        match names.filter(|names| demands[0].is_none() && !names.is_empty()) {
+            Some(names) => pairs.push(("names", value::texts(&names))),
+            None => {
+                let reason = "whose connections are asked is told by whole names, and those of other names are not asked: \
+                              here all are asked";
+                notes.left(line, "ssl_verify_client", reason, "`client = { names = [...] }`");
+            }
+        }
+    }
+    Some((value::table(&pairs), line))
+}
+
+/// The names of a server as patterns of hosts; `None`: one is none.
+fn names(scope: &Scope<'_>) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    for name in scope.all("server_name").iter().flat_map(|one| &one.args) {
+        let bare = name.strip_prefix("*.").or(name.strip_prefix('.')).unwrap_or(name);
+        let good = |b: u8| b.is_ascii_alphanumeric() || b"-.".contains(&b);
+        if bare.is_empty() || !bare.bytes().all(good) {
+            return None;
+        }
+        if !name.starts_with("*.") {
+            names.push(bare.to_owned());
+        }
+        if bare.len() < name.len() {
+            names.push(format!("*.{bare}"));
+        }
+    }
+    Some(names)
 }
 
 fn stem(file: &str) -> &str {
