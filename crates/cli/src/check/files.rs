@@ -1,0 +1,69 @@
+//! Opens the files of keys, certificates, authorities and revocation lists that a configuration names, as `run` would.
+//!
+//! Whether a file is any good `daemon::tls` says; here that becomes a finding with its place.
+
+use std::time::SystemTime;
+
+use daemon::tls::vault::Vault;
+use model::config::{Checked, Finding, Findings, Severity};
+
+/// The configuration with what its files are worth.
+///
+/// # Errors
+/// Files that cannot be read or are no good, beside the warnings.
+pub fn opened(mut checked: Checked, text: &str, file: &str) -> Result<Checked, Findings> {
+    let state = Some(checked.config.global.control.state.clone());
+    let (prepared, troubles) = Vault::in_state(state).prepared(&checked.config, SystemTime::now());
+    let places = Places { checked: &checked, text, file };
+    let warnings: Vec<Finding> = (prepared.warnings.into_iter())
+        .map(|message| places.finding(Severity::Warning, "", message))
+        .collect();
+    let errors: Vec<Finding> = (troubles.iter())
+        .map(|trouble| places.finding(Severity::Error, trouble.key(), trouble.reason()))
+        .collect();
+    checked.warnings.extend(warnings);
+    if errors.is_empty() {
+        return Ok(checked);
+    }
+    Err(Findings { findings: [errors, checked.warnings].concat(), unlisted: 0 })
+}
+
+struct Places<'a> {
+    checked: &'a Checked,
+    text: &'a str,
+    file: &'a str,
+}
+
+impl Places<'_> {
+    fn finding(&self, severity: Severity, key: &str, message: String) -> Finding {
+        let line = self.line(key).unwrap_or(1);
+        let excerpt = self.text.lines().nth(line - 1).unwrap_or_default().trim_end();
+        let width = excerpt.trim_start().chars().count();
+        let column = excerpt.chars().count() - width + 1;
+        let number = |from: usize| u32::try_from(from).unwrap_or(u32::MAX);
+        Finding {
+            severity,
+            file: self.file.to_owned(),
+            line: number(line),
+            column: number(column),
+            key: key.to_owned(),
+            message,
+            found: None,
+            expected: None,
+            suggestion: None,
+            excerpt: excerpt.chars().take(EXCERPT).collect(),
+            width: number(width.clamp(1, EXCERPT)),
+        }
+    }
+
+    /// The first line on which something of this key stands.
+    fn line(&self, key: &str) -> Option<usize> {
+        let below = format!("{key}.");
+        let entries = self.checked.origins.entries();
+        let of_key = entries.iter().filter(|it| it.key == key || it.key.starts_with(&below));
+        of_key.filter_map(|it| it.origin.strip_prefix("line ")?.parse().ok()).min()
+    }
+}
+
+/// Characters of a line that are shown.
+const EXCERPT: usize = 120;
