@@ -16,8 +16,8 @@
 //! With a probe, connections that fail for clients count as failed probes and ask for a probe at once; only probes
 //! raise. A server that was down and answered once is `Unknown` until it has risen: it helps at once when nothing
 //! else is up, and is not trusted otherwise. One that was configured to begin `down` waits for the whole rise.
-//! Without a probe only failed connections speak; after the back-off the machine asks for a trial, a bare TCP
-//! connection, so that no client's request is needed to find out.
+//! Without a probe only failed connections speak; after the back-off the machine asks for a trial, a TCP
+//! connection, with its handshake where the pool speaks TLS, so that no client's request is needed to find out.
 //!
 //! While in doubt — falling, rising, in the first minute of being down, or down while the pool has nothing up —
 //! probes come at the `doubt` interval, otherwise at `every`.
@@ -50,6 +50,8 @@ const TRIAL_TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct Health {
     probe: Option<Probe>,
+    /// TLS of a trial.
+    trial: Option<ProbeTls>,
     state: Judged,
     since: Moment,
     evidence: Evidence,
@@ -103,6 +105,7 @@ impl Health {
         };
         Health {
             probe: probe.cloned(),
+            trial: None,
             state,
             since: now,
             evidence,
@@ -145,6 +148,13 @@ impl Health {
             age: now.since(self.evidence.at),
             streak: self.evidence.streak,
         }
+    }
+
+    /// Has a trial of a server that nobody probes shake hands as clients' connections do; whether that is new.
+    pub fn try_over(&mut self, tls: Option<ProbeTls>) -> bool {
+        let new = self.probe.is_none() && self.trial != tls;
+        self.trial = tls;
+        new
     }
 
     /// Takes new settings after a reload. The judgement and its evidence stay; if anything of the probe changed,
@@ -254,7 +264,12 @@ impl Health {
                 timeout: probe.timeout,
                 port: probe.port,
             },
-            None => Due { kind: &ProbeKind::Tcp, tls: None, timeout: TRIAL_TIMEOUT, port: None },
+            None => Due {
+                kind: &ProbeKind::Tcp,
+                tls: self.trial.as_ref(),
+                timeout: TRIAL_TIMEOUT,
+                port: None,
+            },
         }
     }
 

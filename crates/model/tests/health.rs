@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use model::config::{Initial, OnDown, Probe, ProbeKind};
+use model::config::{Initial, OnDown, Probe, ProbeKind, ProbeTls};
 use model::health::{Basis, Carried, Change, Failed, Health, Judged, Seen};
 use model::moment::Moment;
 use model::pick::Rng;
@@ -28,6 +28,18 @@ fn probe(rise: u8, fall: u8) -> Probe {
         grace: Duration::ZERO,
         on_down: OnDown::Keep,
     }
+}
+
+#[test]
+fn a_trial_shakes_hands_as_connections_of_the_pool_do() {
+    let mut health = Health::new(Initial::Up, None, ms(0));
+    assert!(health.due().tls.is_none());
+    let tls = ProbeTls { verify: true, ..ProbeTls::default() };
+    assert!(health.try_over(Some(tls.clone())), "that is new");
+    assert!(!health.try_over(Some(tls.clone())), "and then it is not");
+    assert!(*health.due().kind == ProbeKind::Tcp && health.due().tls == Some(&tls));
+    health.carry(Some(&probe(1, 1)), ms(1));
+    assert!(health.due().tls.is_none(), "a probe has its own settings");
 }
 
 fn good() -> Result<Seen, Failed> {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use model::config::{Pool, SocketOptions};
+use model::config::{Pool, ProbeTls, SocketOptions};
 use model::health::{Basis, Carried, Failed, Health, Judged, Seen};
 use model::id::{PoolId, ServerId};
 use model::moment::Moment;
@@ -93,9 +93,13 @@ impl Judges {
             let Some(pool) = picture.snapshot.pools.get(&facts.pool) else { continue };
             present += 1;
             let probe = facts.config.probe.as_ref();
+            let trial = pool.config.tls.as_ref().map(ProbeTls::of_pool);
             match self.servers.get_mut(id) {
-                Some(watched) if Arc::ptr_eq(&watched.facts, facts) => {}
                 Some(watched) => {
+                    let tried_otherwise = watched.health.try_over(trial);
+                    if Arc::ptr_eq(&watched.facts, facts) && !tried_otherwise {
+                        continue;
+                    }
                     watched.health.carry(probe, now);
                     watched.ready = Ready::of(&mut self.prepared, facts, &watched.health);
                     let moved = watched.facts.resolved != facts.resolved
@@ -105,7 +109,8 @@ impl Judges {
                     changed.push(*id);
                 }
                 None => {
-                    let health = first_health(facts, &pool.config, now, at);
+                    let mut health = first_health(facts, &pool.config, now, at);
+                    health.try_over(trial);
                     self.servers.insert(
                         *id,
                         Watched {

@@ -3,20 +3,24 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use files::secret::{Kept, read_text};
+use l7::tls::policy;
 use l7::tls::trust::verifier;
-use model::config::ProbeTls;
+use model::config::{ProbeTls, TlsPolicy};
 use rustls::ClientConfig;
-use rustls::crypto::aws_lc_rs;
+use rustls::sign::SingleCertAndKey;
 
 use crate::tls::authorities::Authorities;
+use crate::tls::files::pair;
+use crate::tls::trusted::revoked;
 
 /// Bytes of a file with a secret.
 const SECRET_BYTES: u64 = 4_096;
 
-/// Settings for TLS, with the protocol to agree on.
-type Key = (Option<PathBuf>, bool, Option<&'static [u8]>);
+/// Settings for TLS but for the name, with the protocol to agree on.
+type Key = (ProbeTls, Option<&'static [u8]>);
 
 /// What was read.
 #[derive(Debug, Default)]
@@ -38,7 +42,7 @@ impl Secure {
         tls: &ProbeTls,
         alpn: Option<&'static [u8]>,
     ) -> Result<Arc<ClientConfig>, String> {
-        let key = (tls.ca.clone(), tls.verify, alpn);
+        let key = (ProbeTls { name: None, ..tls.clone() }, alpn);
         self.tls.entry(key).or_insert_with(|| client(tls, alpn)).clone()
     }
 
@@ -55,15 +59,25 @@ impl Secure {
 fn client(tls: &ProbeTls, alpn: Option<&'static [u8]>) -> Result<Arc<ClientConfig>, String> {
     let authorities =
         Authorities::read(tls.verify, tls.ca.as_deref()).map_err(|error| error.to_string())?;
-    let provider = Arc::new(aws_lc_rs::default_provider());
-    let verifier = verifier(authorities.trust(), Arc::clone(&provider))
+    let mut warnings = Vec::new();
+    let revoked = revoked(&tls.revoked, SystemTime::now(), &mut warnings, |_, _| ())
+        .map_err(|error| format!("tls.crl: {error}"))?;
+    let provider = policy::provider(TlsPolicy::Intermediate);
+    let verifier = verifier(authorities.trust(), &revoked, Arc::clone(&provider))
         .map_err(|error| format!("tls.ca: {error}"))?;
-    let mut config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(policy::versions(tls.minimum))
         .map_err(|error| format!("TLS cannot be had: {error}"))?
         .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth();
+        .with_custom_certificate_verifier(verifier);
+    let mut config = match &tls.certificate {
+        Some(path) => {
+            let pair = pair(path).map_err(|error| format!("tls.certificate: {error}"))?;
+            let key = SingleCertAndKey::from(pair.identity.certified());
+            builder.with_client_cert_resolver(Arc::new(key))
+        }
+        None => builder.with_no_client_auth(),
+    };
     config.alpn_protocols = alpn.map(|name| name.to_vec()).into_iter().collect();
     // Every probe proves a whole handshake: a resumed one would not look at the certificate.
     config.resumption = rustls::client::Resumption::disabled();

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::pattern::Pattern;
+use super::tls::{PoolTls, Revoked, TlsVersion};
 
 /// An active check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -58,6 +59,26 @@ pub struct ProbeTls {
     pub verify: bool,
     /// Who signs them, a PEM file; `None`: whom the system trusts.
     pub ca: Option<PathBuf>,
+    /// What has been revoked; none: nothing is looked up.
+    pub revoked: Revoked,
+    /// Ours, with its key.
+    pub certificate: Option<PathBuf>,
+    /// The oldest version spoken.
+    pub minimum: TlsVersion,
+}
+
+impl ProbeTls {
+    /// As the connections of a pool have it.
+    pub fn of_pool(tls: &PoolTls) -> ProbeTls {
+        ProbeTls {
+            name: tls.name.clone(),
+            verify: tls.verify,
+            ca: tls.ca.clone(),
+            revoked: tls.revoked.clone(),
+            certificate: tls.certificate.clone(),
+            minimum: tls.minimum,
+        }
+    }
 }
 
 /// What a probe does.

@@ -5,6 +5,7 @@ mod defaults;
 mod heartbeat;
 mod kinds;
 mod names;
+mod probes;
 mod uses;
 
 use std::collections::HashMap;
@@ -13,6 +14,7 @@ use super::decode::address::name_from;
 use super::schema::{Fallback, Key, Kind, Table};
 use super::section::{Origin, Section, Setting, Slot};
 use super::source::Place;
+use super::tables::probe::TLS;
 use super::tables::{
     capture::CAPTURE, global::GLOBAL, heartbeat::HEARTBEAT, link::LINK, mptcp::MPTCP, names::NAME,
     names::SERVER as NAMES, names::ZONE, packets::PACKETS, pool::POOL, pool::SERVER,
@@ -22,6 +24,7 @@ use super::value::Value;
 use defaults::{cap_default, raise_default};
 pub use kinds::probe_kind;
 use kinds::{settle_agent, settle_balance, settle_probe, settle_sticky};
+use probes::{as_in_pool, speak_as_pool};
 pub use uses::Uses;
 
 /// Every setting in force, with where it came from.
@@ -104,8 +107,10 @@ pub fn resolve(root: &Section) -> Effective {
         })
         .collect();
     let nothing = Section::new(&SERVER, Place::default());
-    effective.templates =
-        root.list("pool").iter().map(|pool| resolve_server(&nothing, pool)).collect();
+    let pools = root.list("pool").iter().zip(&effective.pools);
+    let templates =
+        pools.map(|(pool, settled)| resolve_server(&nothing, pool, probe_tls(settled).as_ref()));
+    effective.templates = templates.collect();
     effective
 }
 
@@ -154,7 +159,9 @@ fn resolve_pool(written: &Section, above: &Section, uses: Uses) -> Section {
     if let Some(balance) = pool.table_mut("balance") {
         settle_balance(balance, uses);
     }
+    let tls = probe_tls(&pool);
     if let Some(probe) = pool.table_mut("probe") {
+        speak_as_pool(probe, tls.as_ref());
         settle_probe(probe);
     }
     if let Some(agent) = pool.table_mut("agent") {
@@ -166,8 +173,11 @@ fn resolve_pool(written: &Section, above: &Section, uses: Uses) -> Section {
     if let Some(http2) = pool.table_mut("http2") {
         raise_default(http2, "window-most", "window", 1);
     }
-    let servers: Vec<Section> =
-        written.list("servers").iter().map(|server| resolve_server(server, written)).collect();
+    let servers: Vec<Section> = written
+        .list("servers")
+        .iter()
+        .map(|one| resolve_server(one, written, tls.as_ref()))
+        .collect();
     if pool.setting("initial").is_none() {
         let probed =
             !servers.is_empty() && servers.iter().all(|server| server.table("probe").is_some());
@@ -229,7 +239,7 @@ fn resolve_link(written: &Section) -> Section {
     bundle
 }
 
-fn resolve_server(written: &Section, pool: &Section) -> Section {
+fn resolve_server(written: &Section, pool: &Section, tls: Option<&Section>) -> Section {
     let mut server = settle(&SERVER, &layers(written, pool, Tier::Pool), false);
     if server.setting("name").is_none()
         && let Some(name) = server.server("address").map(name_from)
@@ -237,9 +247,16 @@ fn resolve_server(written: &Section, pool: &Section) -> Section {
         server.set("name", Value::Text(name.into()), Origin::Derived("from its address"));
     }
     if let Some(probe) = server.table_mut("probe") {
+        speak_as_pool(probe, tls);
         settle_probe(probe);
     }
     server
+}
+
+/// The TLS of a settled pool, as its probes have it where they say nothing.
+fn probe_tls(pool: &Section) -> Option<Section> {
+    let tls = pool.table("tls")?;
+    Some(as_in_pool(settle(&TLS, &[], true), tls))
 }
 
 /// One place where a setting may be written, the nearest first in a chain.
@@ -279,6 +296,10 @@ fn settle(table: &'static Table, chain: &[Layer<'_>], inside: bool) -> Section {
         if let Some(Setting { slot, origin }) = setting {
             section.put(at, slot, origin);
         }
+    }
+    // What an overdue list is worth means nothing without lists.
+    if section.setting("crl").is_none() && !section.wrote("expired-crl") {
+        section.clear("expired-crl");
     }
     section
 }

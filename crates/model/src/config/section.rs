@@ -91,6 +91,13 @@ impl Section {
         }
     }
 
+    /// Replace the table of a key.
+    pub fn set_table(&mut self, key: &str, table: Section, origin: Origin) {
+        if let Some(at) = self.position(key) {
+            self.put(at, Slot::Table(table), origin);
+        }
+    }
+
     /// Empty the slot of a key.
     pub fn clear(&mut self, key: &str) {
         if let Some(room) = self.position(key).and_then(|at| self.slots.get_mut(at)) {

@@ -263,7 +263,7 @@ async fn a_datagram_is_answered_or_its_port_is_closed() {
 
 #[tokio::test]
 async fn tls_that_is_none_is_told() {
-    let tls = Some(ProbeTls { name: None, verify: false, ca: None });
+    let tls = Some(ProbeTls::default());
     let address = answers("HTTP/1.1 400 Bad Request\r\n\r\n").await;
     let why = failed(check(&over(address, &ProbeKind::Tcp, tls, AMPLE)).await);
     assert!(why.starts_with("tls: "), "{why}");

@@ -9,6 +9,7 @@ use super::super::resolve::probe_kind;
 use super::super::section::Section;
 use super::super::tables::probe::RECORDS;
 use super::super::value::Value;
+use super::tls::{minimum, revoked};
 
 /// A probe.
 pub fn probe(section: &Section) -> Probe {
@@ -18,6 +19,9 @@ pub fn probe(section: &Section) -> Probe {
             name: tls.text("name").map(str::to_owned),
             verify: tls.flag("verify"),
             ca: tls.text("ca").map(PathBuf::from),
+            revoked: revoked(tls),
+            certificate: tls.text("certificate").map(PathBuf::from),
+            minimum: minimum(tls, false),
         }),
         every: section.span("every"),
         doubt: section.span("doubt"),

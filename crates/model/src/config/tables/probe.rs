@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
 use super::super::value::Value;
+use super::tls::{CRL, EXPIRED_CRL, MINIMUM};
 
 const DAY: u64 = 86_400_000;
 
@@ -241,7 +242,8 @@ static PROBE_TABLE: Table = Table {
             "tls",
             Kind::Table { table: &TLS, short: Short::On, unset: Some("off") },
             Fallback::unset("off"),
-            "TLS beneath the probe; `true`: with all defaults. Alone or with `tcp`: the handshake is the probe.",
+            "TLS beneath the probe; `true`: with all defaults. Alone or with `tcp`: the handshake is the probe. Where \
+             nothing is said of it, a probe of the server's own port has the `tls` of its pool.",
         ),
         Key::new("every", Kind::time(10, DAY), Fallback::millis(2_000), "Between two probes."),
         Key::new(
@@ -285,7 +287,8 @@ static PROBE_TABLE: Table = Table {
     ],
 };
 
-static TLS: Table = Table {
+/// `tls` of a probe.
+pub static TLS: Table = Table {
     what: "TLS of a probe",
     choices: &[],
     keys: &[
@@ -307,5 +310,14 @@ static TLS: Table = Table {
             Fallback::unset("system"),
             "Who signs certificates: a PEM file, or whom the system trusts.",
         ),
+        CRL,
+        EXPIRED_CRL,
+        Key::new(
+            "certificate",
+            Kind::Text { form: Form::File, unset: Some("none") },
+            Fallback::unset("none"),
+            "PEM file of our certificate; its key is found as that of a service's.",
+        ),
+        MINIMUM,
     ],
 };
