@@ -7,6 +7,7 @@ mod capture;
 mod certificates;
 mod encoding;
 mod family;
+mod groups;
 mod heartbeat;
 mod insight;
 mod links;

@@ -7,5 +7,6 @@ pub mod calling;
 pub mod files;
 mod held;
 pub mod told;
+pub mod trusted;
 pub mod vault;
 pub mod watch;

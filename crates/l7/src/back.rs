@@ -53,6 +53,9 @@ pub async fn open<N: Net>(
     let counters = &view.live.slots[worker.index].counters;
     counters.tls_handshakes.add(1);
     counters.tls_resumed.add(u64::from(resumed));
+    if let Some(group) = connection.stream.tls_group() {
+        view.live.slots[worker.index].groups.add(group);
+    }
     drop(view);
     Ok(connection)
 }

@@ -56,7 +56,8 @@ pub fn serve<N: Net>(
         let Some((client, (peer, local))) = opened else { return };
         let caller = Rc::new(Caller { peer, local });
         let tls = client.is_sealed().then(|| worker.rt.now().since(looked));
-        let mut opening = Some(Opening { accept: looked.since(accepted), tls });
+        let (accept, group) = (looked.since(accepted), client.tls_group());
+        let mut opening = Some(Opening { accept, tls, group });
         let mut held = Vec::new();
         if speaks_http2(&worker, &client, &service, &open, &mut held).await {
             return Box::pin(serve::serve(worker, client, caller, service, held, open)).await;

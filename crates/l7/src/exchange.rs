@@ -153,7 +153,7 @@ pub fn run<'a, N: Net>(
 
 impl<N: Net> Exchange<'_, N> {
     async fn run(&mut self, held: &mut Vec<u8>) -> After {
-        if let Some(end) = self.proof() {
+        if let Some(end) = self.misdirected().or_else(|| self.proof()) {
             return Box::pin(self.end_here(end)).await;
         }
         if (self.view.rules.is_some()
@@ -201,6 +201,9 @@ impl<N: Net> Exchange<'_, N> {
         };
         let server = lent.hold.server.clone();
         (self.record.server, self.record.reused) = (Some(server.id), lent.reused);
+        if !lent.reused {
+            self.record.measured.server_group = lent.connection.stream.tls_group();
+        }
         self.took(server.id);
         let cuts = Cuts::of(&server.view.borrow().live);
         let pool = self.pool.clone();

@@ -11,6 +11,7 @@ use model::cause::Cause;
 use model::config::Forward;
 use model::moment::Moment;
 use model::snapshot::ServiceView;
+use rustls::pki_types::UnixTime;
 
 use crate::account::Record;
 use crate::admission::OpenConnection;
@@ -127,13 +128,20 @@ async fn shake<N: Net>(
             let counters = &view.live.slots[worker.index].counters;
             counters.tls_handshakes.add(1);
             counters.tls_resumed.add(u64::from(resumed));
+            if let Some(group) = client.tls_group() {
+                view.live.slots[worker.index].groups.add(group);
+            }
             if proof {
                 return Ok(Shaken::Proven);
             }
-            if let Some(prefix) = &tls.headers {
-                let lines = client.with_session(|session| {
-                    proof::lines(session.common().peer_certificates(), prefix)
-                });
+            // What a session was begun with may be good no longer.
+            if resumed && let Some(Err(error)) = client.with_session(|it| recheck(tls, it)) {
+                let (cause, detail) = trouble::of_client(&error);
+                return Err(failed(cause, Some(detail)));
+            }
+            if let Some(told) = &tls.told {
+                let lines =
+                    client.with_session(|it| proof::lines(it.common().peer_certificates(), told));
                 client.identify(lines.unwrap_or_default());
             }
             Ok(Shaken::Ready)
@@ -158,6 +166,13 @@ async fn spoke<N: Net>(client: &Stream<N>, open: &OpenConnection, until: Moment)
         false => rt.poll_ready(client.source(), Readiness::READ, until),
     });
     waited.await.is_ok()
+}
+
+/// Judges the client of a resumed session by what is in force now.
+fn recheck(tls: &ServerTls, session: &Session) -> Result<(), rustls::Error> {
+    let Some(clients) = &tls.clients else { return Ok(()) };
+    let (name, chain) = (session.seen().name.as_deref(), session.common().peer_certificates());
+    clients.recheck(name, chain, UnixTime::now())
 }
 
 /// What a handshake came to.

@@ -117,7 +117,7 @@ pub async fn serve<N: Net>(
 fn begun<N: Net>(now: Moment, client: &Stream<N>, accepted: Moment, looked: Moment) -> Record {
     let mut record = Record::begin(now, now);
     let tls = client.is_sealed().then(|| now.since(looked));
-    record.measured.opening = Some(Opening { accept: looked.since(accepted), tls });
+    record.measured.opening = Some(Opening::new(looked.since(accepted), tls, client.tls_group()));
     record
 }
 

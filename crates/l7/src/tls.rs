@@ -4,10 +4,14 @@
 //! It opens no file and no socket, and knows no HTTP.
 
 pub mod aside;
+pub mod authorities;
 pub mod client;
+pub mod clients;
+pub mod group;
 pub mod identity;
 pub mod names;
 pub mod policy;
+pub mod revoked;
 pub mod server;
 pub mod session;
 pub mod tickets;

@@ -87,6 +87,9 @@ causes! {
     ProxyUntrusted = "proxy-untrusted", Us, 0;
     /// A plain request where TLS is spoken.
     PlainOnTls = "plain-on-tls", Client, 400;
+    /// The request is for a host whose connections are asked for a certificate of the client, and this one was not; or the
+    /// other way round.
+    Misdirected = "misdirected", Client, 421;
     /// The head exceeds a limit.
     HeadTooLarge = "head-too-large", Us, 431;
     /// The request target exceeds its limit.

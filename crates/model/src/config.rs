@@ -116,7 +116,8 @@ pub use sight::{Metrics, Telemetry};
 pub use socket::{KeepAlive, PathHint, SocketOptions};
 pub use sticky::{Affinity, Cookie, CookieMode, Gone, StickyBy};
 pub use tls::{
-    Acme, Challenge, ClientAuth, PoolTls, ServiceTls, TlsPolicy, TlsVersion, UnknownName,
+    Acme, CertificateField, Challenge, ClientAuth, PoolTls, Revoked, ServiceTls, TlsPolicy,
+    TlsVersion, UnknownName,
 };
 pub use uplink::{Translate, Uplink, UplinkProbe, Uplinks};
 pub use vrrp::{Also, LinkAddress, Vrrp};

@@ -218,6 +218,7 @@ counters! {
     }
 }
 
+pub mod groups;
 pub mod pool;
 
 counters! {
@@ -299,6 +300,8 @@ pub struct ServiceSlot {
     pub phases: Phases,
     /// Times before the answer.
     pub beginnings: Beginnings,
+    /// Handshakes with clients.
+    pub groups: groups::Groups,
 }
 
 impl Default for ServiceSlot {
@@ -309,6 +312,7 @@ impl Default for ServiceSlot {
             defects: std::array::from_fn(|_| Count::default()),
             phases: Phases::default(),
             beginnings: Beginnings::default(),
+            groups: groups::Groups::default(),
         }
     }
 }
@@ -322,6 +326,8 @@ pub struct ServerSlot {
     pub causes: [Count; Cause::COUNT],
     /// Times.
     pub phases: Phases,
+    /// Handshakes with it.
+    pub groups: groups::Groups,
 }
 
 impl Default for ServerSlot {
@@ -330,6 +336,7 @@ impl Default for ServerSlot {
             counters: ServerCounters::default(),
             causes: std::array::from_fn(|_| Count::default()),
             phases: Phases::default(),
+            groups: groups::Groups::default(),
         }
     }
 }

@@ -5,8 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
-    ExtendedKeyUsagePurpose, IsCa, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, SanType,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer,
+    DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair,
+    PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, RevokedCertParams, SanType, SerialNumber,
     date_time_ymd,
 };
 
@@ -22,11 +23,12 @@ pub struct Wanted<'a> {
     rsa: bool,
     client: Option<&'a str>,
     until: i32,
+    serial: Option<u64>,
 }
 
 /// A certificate for these names, with a P-256 key.
 pub fn wanted<'a>(names: &'a [&'a str]) -> Wanted<'a> {
-    Wanted { names, rsa: false, client: None, until: 2100 }
+    Wanted { names, rsa: false, client: None, until: 2100, serial: None }
 }
 
 impl<'a> Wanted<'a> {
@@ -45,6 +47,12 @@ impl<'a> Wanted<'a> {
     /// Expired long ago.
     pub fn expired(self) -> Self {
         self.until(2001)
+    }
+
+    /// Of this serial number.
+    pub fn serial(mut self, serial: u64) -> Self {
+        self.serial = Some(serial);
+        self
     }
 
     /// Good until this year begins.
@@ -89,8 +97,29 @@ impl Authority {
         }
         params.not_before = date_time_ymd(2000, 1, 1);
         params.not_after = date_time_ymd(wanted.until, 1, 1);
+        params.serial_number = wanted.serial.map(SerialNumber::from);
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         (certificate.pem(), key.serialize_pem())
+    }
+
+    /// Writes a list that revokes these serial numbers; the next one is due when this year begins.
+    pub fn revoke(&self, path: PathBuf, serials: &[u64], until: i32) -> PathBuf {
+        let revoked = serials.iter().map(|serial| RevokedCertParams {
+            serial_number: SerialNumber::from(*serial),
+            revocation_time: date_time_ymd(2020, 1, 1),
+            reason_code: None,
+            invalidity_date: None,
+        });
+        let list = CertificateRevocationListParams {
+            this_update: date_time_ymd(2000, 1, 1),
+            next_update: date_time_ymd(until, 1, 1),
+            crl_number: SerialNumber::from(1),
+            issuing_distribution_point: None,
+            revoked_certs: revoked.collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        replace(&path, &list.signed_by(&self.issuer).unwrap().pem().unwrap());
+        path
     }
 
     /// Signs, and writes chain and key into one file, which takes the place of what was there in one step.

@@ -10,3 +10,4 @@ mod looked_at;
 mod ours;
 mod refused;
 mod renewed;
+mod trusted;

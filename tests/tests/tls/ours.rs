@@ -1,13 +1,17 @@
 //! The certificates of these tests, and clients that trust their authority.
 
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
-use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{
+    ClientConfig, ClientConnection, HandshakeKind, RootCertStore, StreamOwned,
+    SupportedProtocolVersion,
+};
 
 use tests::e2e::certificate::{Authority, wanted};
 use tests::e2e::dir::Dir;
@@ -71,9 +75,42 @@ impl Ours {
         StreamOwned::new(connection, stream)
     }
 
+    /// A client with this certificate that remembers its sessions.
+    pub fn returning(&self, pair: &Path, version: &'static SupportedProtocolVersion) -> Returning {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(&self.ca).unwrap()).unwrap();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config =
+            ClientConfig::builder_with_provider(provider).with_protocol_versions(&[version]);
+        let chain = vec![CertificateDer::from_pem_file(pair).unwrap()];
+        let key = PrivateKeyDer::from_pem_file(pair).unwrap();
+        let config = config.unwrap().with_root_certificates(roots);
+        Returning(Arc::new(config.with_client_auth_cert(chain, key).unwrap()))
+    }
+
     fn arguments(&self, front: SocketAddr, name: &str) -> Vec<String> {
         let to = format!("{name}:{}:{}", front.port(), front.ip());
         vec!["--cacert".into(), self.ca.display().to_string(), "--resolve".into(), to]
+    }
+}
+
+/// A client that remembers its sessions.
+pub struct Returning(Arc<ClientConfig>);
+
+impl Returning {
+    /// Asks once, on a connection of its own: whether its session was resumed, and the answer; `None`: it was refused.
+    pub fn ask(&self, front: SocketAddr, name: &str) -> Option<(bool, String)> {
+        let name = name.to_owned().try_into().unwrap();
+        let connection = ClientConnection::new(self.0.clone(), name).unwrap();
+        let stream = TcpStream::connect(front).unwrap();
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        let mut stream = StreamOwned::new(connection, stream);
+        let ask = b"GET / HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n";
+        stream.write_all(ask).ok()?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).ok()?;
+        let resumed = stream.conn.handshake_kind() == Some(HandshakeKind::Resumed);
+        (!answer.is_empty()).then(|| (resumed, String::from_utf8(answer).unwrap()))
     }
 }
 

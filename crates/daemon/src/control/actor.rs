@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use model::config::{Diff, Findings, diff, load};
+use model::config::{Diff, diff, load};
 use model::id::ServerId;
 use tokio::sync::{mpsc, watch};
 
@@ -38,7 +38,7 @@ use crate::reconcile::memory::Memory;
 use crate::reconcile::overlay::Overlay;
 use crate::reconcile::secure::secured;
 use crate::reconcile::step;
-use crate::tls::vault::Vault;
+use crate::tls::vault::{Prepared, Vault};
 use crate::wall_clock::WallClock;
 
 /// What the actor works with.
@@ -101,7 +101,8 @@ impl Actor {
         let now = SystemTime::now();
         let number = generations.number_for(&change.text).max(at_least).max(1);
         let empty = Book::empty(workers);
-        let (vault, warnings) = Vault::in_state(state.clone()).prepare(&checked.config, now)?;
+        let prepared = Vault::in_state(state.clone()).prepare(&checked.config, now)?;
+        let Prepared { vault, warnings, .. } = prepared;
         let book = secured(empty.under(overlay.over(&checked), &memory, now), &vault.materials());
         let done = act::carry_out(&*engine, &mut listeners, &empty, book, number).await?;
         let reached = Reached::first(&checked);
@@ -225,6 +226,7 @@ impl Actor {
         let differs = diff(&self.force.checked.config, &checked.config);
         let warnings = checked.warnings.clone();
         if change.text == *self.force.text {
+            self.renew_at_once(&checked.config)?;
             let needs_restart = needs_restart(&self.force.first, &checked.config);
             let generation = self.force.generation;
             let same = Applied { generation, warnings, needs_restart, ..Applied::default() };
@@ -233,15 +235,15 @@ impl Actor {
         let now = SystemTime::now();
         let number = self.generations.number_for(&change.text);
         let overlay = self.laid_over(&checked);
-        let (vault, troubles) = self.vault.prepare(&checked.config, now)?;
+        let prepared = self.vault.prepare(&checked.config, now)?;
         let book = self.book.under(overlay.over(&checked), &Memory::default(), now);
-        let book = secured(book, &vault.materials());
+        let book = secured(book, &prepared.vault.materials());
         let done =
             act::carry_out(&*self.engine, &mut self.listeners, &self.book, book, number).await?;
         tell::pools(&self.events, &self.book, &done.book);
         self.book = done.book;
         self.overlay = overlay;
-        self.keep_vault(vault, &troubles);
+        self.keep_vault(prepared);
         if let Some(config) = &self.book.config {
             self.force.config = Arc::clone(config);
         }
@@ -276,8 +278,9 @@ impl Actor {
         tell::fewer_sockets(&self.events, &self.book, &self.listeners);
     }
 
-    fn plan(&self, text: &str, file: &str) -> Result<Planned, Findings> {
-        let checked = load(text, file)?;
+    fn plan(&self, text: &str, file: &str) -> Result<Planned, ApplyError> {
+        let checked = load(text, file).map_err(ApplyError::Invalid)?;
+        self.vault.prepare(&checked.config, SystemTime::now())?;
         let diff: Diff = diff(&self.force.checked.config, &checked.config);
         let needs_restart = needs_restart(&self.force.first, &checked.config);
         let config = self.laid_over(&checked).over(&checked);

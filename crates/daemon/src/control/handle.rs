@@ -8,7 +8,6 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::config::Findings;
 use model::config::tree::says_nothing;
 use model::id::ServerId;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -45,7 +44,7 @@ pub enum Order {
     /// Change one object.
     Patch(Box<Patch>, oneshot::Sender<Result<Applied, ApplyError>>),
     /// Say what a configuration would do: its text, its file.
-    Plan(String, String, oneshot::Sender<Result<Planned, Findings>>),
+    Plan(String, String, oneshot::Sender<Result<Planned, ApplyError>>),
     /// Put an older generation in force: which, whether it is saved, by whom.
     Rollback(Option<u64>, Option<bool>, Origin, oneshot::Sender<Result<Applied, RollbackError>>),
     /// List generations.
@@ -159,7 +158,7 @@ impl Control {
         &self,
         text: String,
         file: String,
-    ) -> Result<Result<Planned, Findings>, Gone> {
+    ) -> Result<Result<Planned, ApplyError>, Gone> {
         self.ask(|back| Order::Plan(text, file, back)).await
     }
 

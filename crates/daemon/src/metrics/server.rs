@@ -9,6 +9,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
 use super::family::{counters, gauges, histograms};
+use super::groups;
 use crate::report::sums::histogram;
 
 /// Microseconds, powers of two: 0.5 ms to 2.1 s; with the open one six buckets, so that a scrape of a thousand busy
@@ -78,6 +79,7 @@ pub(super) fn encode(pools: &[&PoolView], to: &mut DescriptorEncoder) -> Result<
         ("steelyard_server_traffic", Some(Unit::Bytes), help),
         by_label(&rows, "direction", BYTES),
     )?;
+    groups::of_servers(pools, to)?;
     causes(&rows, to)?;
     phases(&rows, to)
 }

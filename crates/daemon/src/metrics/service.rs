@@ -9,6 +9,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::registry::Unit;
 
 use super::family::{counters, gauges, histograms};
+use super::groups;
 use crate::report::sums::histogram;
 
 /// Microseconds, powers of two: 64 µs to 16.8 s; with the open one sixteen buckets.
@@ -256,6 +257,7 @@ pub(super) fn encode(services: &[&ServiceView], to: &mut DescriptorEncoder) -> R
     gauge(services, to, "in_flight", help, |view| f64::from(view.live.in_flight.get()))?;
     let help = "Requests of the busiest worker over the mean of all workers; 1 is even.";
     gauge(services, to, "worker_skew_ratio", help, skew)?;
+    groups::of_services(services, to)?;
     causes(services, to)?;
     phases(services, to)
 }

@@ -31,7 +31,7 @@ pub(super) async fn plan(
     let control = &context.vitals.control;
     let picture = control.picture();
     let trees = (tree(&picture.text).unwrap_or_default(), tree(&text).unwrap_or_default());
-    let planned = control.plan(text, file).await?.map_err(Refusal::invalid)?;
+    let planned = control.plan(text, file).await??;
     let wanted = query.if_generation.filter(|wanted| *wanted != planned.generation);
     if let Some(wanted) = wanted {
         let detail = format!("generation {} is in force, not {wanted}", planned.generation);

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use l7::tls::trust::Trust;
 
-use super::files::{FileError, read};
+use super::files::FileError;
+use super::trusted::authorities;
 
 /// Authorities that were read.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ impl Authorities {
     pub fn read(verify: bool, ca: Option<&Path>) -> Result<Authorities, FileError> {
         Ok(match (verify, ca) {
             (false, _) => Authorities::Anybody,
-            (true, Some(path)) => Authorities::Text(read(path)?),
+            (true, Some(path)) => Authorities::Text(authorities(path)?),
             (true, None) => {
                 let found = rustls_native_certs::load_native_certs();
                 Authorities::System(found.certs.iter().map(|der| der.to_vec()).collect())

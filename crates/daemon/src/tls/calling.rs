@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use l7::tls::policy;
+use l7::tls::revoked::RevocationLists;
 use l7::tls::trust::verifier;
+use model::config::TlsPolicy;
 use rustls::ClientConfig;
-use rustls::crypto::aws_lc_rs;
 
 use super::authorities::Authorities;
 
@@ -15,9 +17,10 @@ use super::authorities::Authorities;
 /// Nobody can be trusted: why.
 pub fn verifying(ca: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
     let authorities = Authorities::read(true, ca).map_err(|error| error.to_string())?;
-    let provider = Arc::new(aws_lc_rs::default_provider());
-    let verifier = verifier(authorities.trust(), Arc::clone(&provider))
-        .map_err(|error| format!("ca: {error}"))?;
+    let provider = policy::provider(TlsPolicy::Intermediate);
+    let verifier =
+        verifier(authorities.trust(), &RevocationLists::default(), Arc::clone(&provider))
+            .map_err(|error| format!("ca: {error}"))?;
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| format!("TLS cannot be had: {error}"))?

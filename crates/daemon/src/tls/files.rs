@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use files::secret::{self, Kept, SecretError};
 use l7::tls::identity::{Identity, IdentityError};
+use l7::tls::revoked::RevokedError;
 
 /// Bytes of one file; a file of authorities may hold all of a system's.
 const BYTES: u64 = 4 << 20;
@@ -56,6 +57,24 @@ pub enum FileError {
         /// Why.
         #[source]
         source: IdentityError,
+    },
+    /// It holds no authorities.
+    #[error("{}: {source}; expected PEM with certificates of authorities", path.display())]
+    Authorities {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: IdentityError,
+    },
+    /// It holds no list of revoked certificates.
+    #[error("{}: {source}", path.display())]
+    Revoked {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: RevokedError,
     },
     /// A directory without a certificate.
     #[error("there is no certificate in {}", .0.display())]

@@ -82,8 +82,11 @@ mod tests {
     fn an_exchange_sums_to_what_it_took() {
         let at = |millis: u64| Moment(millis * 1_000_000);
         let mut record = Record::begin(at(100), at(110));
-        record.measured.opening =
-            Some(Opening { accept: Duration::from_millis(1), tls: Some(Duration::from_millis(9)) });
+        record.measured.opening = Some(Opening {
+            accept: Duration::from_millis(1),
+            tls: Some(Duration::from_millis(9)),
+            group: None,
+        });
         (record.queue_begin, record.queue_end) = (Some(at(110)), Some(at(150)));
         (record.connect_begin, record.connect_end) = (Some(at(150)), Some(at(160)));
         record.measured.attempt = Some(at(160));

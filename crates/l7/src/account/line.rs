@@ -6,8 +6,9 @@
 //! JSON keys, in their order: `time`, `id`, `service`, `client`, `protocol`, `method`, `target` (`target-bytes` when
 //! cut), `status`, `by`, `server` (as `POOL/NAME`), `attempts`, `reused`, `cause`, `defect`, `bytes-from-client`,
 //! `bytes-to-client`, `bytes-to-server`, `bytes-from-server`, in milliseconds `accept-ms` and `tls-ms` (a connection's
-//! first exchange only), `head-ms`, `queue-ms`, `connect-ms`, `body-in-ms`, `first-byte-ms`, `transfer-ms`, `total-ms`, and
-//! of what was slow `owner` and `limit`: whose time most of it was, and why.
+//! first exchange only), `head-ms`, `queue-ms`, `connect-ms`, `body-in-ms`, `first-byte-ms`, `transfer-ms`, `total-ms`,
+//! `tls-group` (as `tls-ms`) and `server-tls-group` (where a connection was made) of keys that were exchanged, and of what
+//! was slow `owner` and `limit`: whose time most of it was, and why.
 //!
 //! Common: `client - - [time] "method target protocol" status bytes-to-client` and, appended, `id service POOL/NAME
 //! cause attempts head/queue/connect/first-byte/transfer/total`, times in milliseconds.
@@ -149,6 +150,15 @@ fn json(record: &Record, names: &Names, wall: Wall, out: &mut Vec<u8>) {
         if let Some(time) = time {
             let _ = write!(out, ",\"{key}\":");
             millis(time, out);
+        }
+    }
+    let groups = [
+        ("tls-group", opening.and_then(|it| it.group)),
+        ("server-tls-group", record.measured.server_group),
+    ];
+    for (key, group) in groups {
+        if let Some(group) = group {
+            text(key, group.as_bytes(), NAME, out);
         }
     }
     if let Some(bar) = names.slow {

@@ -14,6 +14,8 @@ pub struct Measured {
     pub drawn: bool,
     /// How the connection began, for its first exchange.
     pub opening: Option<Opening>,
+    /// The group of the key exchange with the server, where the last attempt made a connection.
+    pub server_group: Option<&'static str>,
     /// When the last attempt had a connection to a server.
     pub attempt: Option<Moment>,
     /// For whom it waited.
@@ -37,6 +39,15 @@ pub struct Opening {
     pub accept: Duration,
     /// Its handshake of TLS.
     pub tls: Option<Duration>,
+    /// The group of that handshake's key exchange.
+    pub group: Option<&'static str>,
+}
+
+impl Opening {
+    /// Of a connection.
+    pub fn new(accept: Duration, tls: Option<Duration>, group: Option<&'static str>) -> Opening {
+        Opening { accept, tls, group }
+    }
 }
 
 /// What happened on both connections.

@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn users_wait_for_all_of_an_answer_and_for_the_beginning_of_a_tunnel() {
         let mut record = Record::begin(at(100), at(101));
-        let opening = Opening { accept: Duration::from_millis(3), tls: None };
+        let opening = Opening { accept: Duration::from_millis(3), tls: None, group: None };
         record.measured.opening = Some(opening);
         (record.first_byte, record.status) = (Some(at(150)), 200);
         record.close(at(900));

@@ -103,6 +103,7 @@ impl Record {
         (self.request_sent, self.first_byte) = (None, None);
         (self.server, self.reused, self.status) = (None, false, 0);
         (self.measured.attempt, self.measured.server_marked) = (None, false);
+        self.measured.server_group = None;
     }
 
     /// Adds what an attempt or a tunnel moved.

@@ -39,6 +39,18 @@ impl<N: Net> Exchange<'_, N> {
         Some(End::Made(200, lines, text.clone().into_bytes()))
     }
 
+    /// Whether the host that is asked for belongs to another kind of connection: one that is asked for a certificate of the
+    /// client, or one that is not (RFC 9110 §15.5.20).
+    pub(super) fn misdirected(&self) -> Option<End> {
+        let client = self.view.config.tls.as_ref()?.client.as_ref()?;
+        if client.names.is_empty() {
+            return None;
+        }
+        let (name, head) = (self.parties.client.server_name(), self.incoming.view());
+        let asked = client.asks(name.as_deref().map(str::as_bytes));
+        (asked != client.asks(Some(head.host()))).then_some(End::Refused(Cause::Misdirected))
+    }
+
     /// Asks the rules, and who keeps the client; what ends the exchange here, if something does.
     pub(super) fn route(&mut self) -> Option<End> {
         if let Some(end) = self.admit() {

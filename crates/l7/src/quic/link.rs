@@ -123,11 +123,11 @@ impl Link {
         let mut conn = self.conn.borrow_mut();
         let shaking = conn.is_handshaking();
         if shaking {
-            aside::begin(self.seen.borrow().lineage);
+            aside::begin(&self.seen.borrow());
         }
         conn.handle_event(event);
         if shaking {
-            self.seen.borrow_mut().add(aside::end());
+            *self.seen.borrow_mut() = aside::end();
         }
         drop(conn);
         self.nudge();
@@ -176,6 +176,11 @@ impl Link {
     /// Which TLS session it is, over all connections that resume it.
     pub fn lineage(&self) -> Option<u64> {
         self.seen.borrow().lineage
+    }
+
+    /// Whether its client has shown a ticket that was good.
+    pub fn continues(&self) -> bool {
+        self.seen.borrow().continues
     }
 
     /// It cannot go on: it is to be closed with this code.

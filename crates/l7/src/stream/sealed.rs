@@ -14,6 +14,7 @@ use super::{Read, Stream, Under, UnderTls, Wrote};
 use crate::census::Counting;
 use crate::rt::{Expired, Net, Readiness};
 use crate::seal::{INPUT, LEAST, Sealed, SealedScratch};
+use crate::tls::group;
 use crate::tls::session::{SEAL, Session};
 
 impl<N: Net> Stream<N> {
@@ -68,6 +69,11 @@ impl<N: Net> Stream<N> {
             return strand.under_tls()?.session;
         }
         self.with_session(|session| session.seen().lineage).flatten()
+    }
+
+    /// The group of its key exchange; `None`: no TLS of its own, or no key was exchanged.
+    pub fn tls_group(&self) -> Option<&'static str> {
+        self.with_session(|session| group::of(session.common())).flatten()
     }
 
     /// Bytes that were written to the socket of a connection under TLS.

@@ -13,6 +13,7 @@ use rustls::pki_types::ServerName;
 
 use super::identity::Identity;
 use super::policy;
+use super::revoked::RevocationLists;
 use super::trust::{Trust, TrustError, verifier};
 
 /// Sessions that one worker remembers of one server.
@@ -45,13 +46,13 @@ impl ClientTls {
     /// See `ClientTlsError`.
     pub fn new(
         config: &PoolTls,
-        trust: Trust<'_>,
+        (trust, revoked): (Trust<'_>, &RevocationLists),
         identity: Option<&Identity>,
     ) -> Result<ClientTls, ClientTlsError> {
         let provider = policy::provider(TlsPolicy::Intermediate);
         let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(policy::versions(config.minimum))?;
-        let verifier = verifier(trust, provider)?;
+        let verifier = verifier(trust, revoked, provider)?;
         let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
         let config_ = match identity {
             Some(identity) => builder.with_client_cert_resolver(Arc::new(

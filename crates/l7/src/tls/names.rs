@@ -90,9 +90,7 @@ impl ByName {
 impl ResolvesServerCert for ByName {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let name = hello.server_name();
-        if let Some(name) = name {
-            aside::named(name);
-        }
+        aside::named(name);
         let mut protocols = hello.alpn().into_iter().flatten();
         if protocols.next() == Some(PROOF) && protocols.next().is_none() {
             return self.proofs.get(&name?.to_ascii_lowercase()).cloned();

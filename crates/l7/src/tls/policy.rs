@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::config::{TlsPolicy, TlsVersion};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls::{CipherSuite, ProtocolVersion, SupportedProtocolVersion};
+use rustls::{CipherSuite, NamedGroup, ProtocolVersion, SupportedProtocolVersion};
 
 /// AES with keys of 128 bits: ten rounds in place of fourteen, and its SHA-256 has instructions of its own on more
 /// processors than SHA-384. Neither length is broken by any known means.
@@ -18,6 +18,8 @@ const FIRST: [CipherSuite; 3] = [
 /// begin with.
 pub fn provider(policy: TlsPolicy) -> Arc<CryptoProvider> {
     let mut provider = aws_lc_rs::default_provider();
+    // First, so that its share is in the first flight to servers; the library sends one of X25519 beside it.
+    provider.kx_groups.sort_by_key(|group| group.name() != NamedGroup::X25519MLKEM768);
     provider.cipher_suites.sort_by_key(|suite| !FIRST.contains(&suite.suite()));
     if policy == TlsPolicy::Modern {
         provider.cipher_suites.retain(|suite| suite.version().version == ProtocolVersion::TLSv1_3);
@@ -47,6 +49,7 @@ mod tests {
             let first = &FIRST[..if policy == TlsPolicy::Modern { 1 } else { 3 }];
             assert_eq!(&suites[..first.len()], first, "{policy:?}");
             assert!(suites.contains(&CipherSuite::TLS13_AES_256_GCM_SHA384), "{suites:?}");
+            assert_eq!(provider.kx_groups[0].name(), NamedGroup::X25519MLKEM768);
         }
     }
 }

@@ -7,21 +7,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::config::{ServiceTls, UnknownName};
-use rustls::RootCertStore;
-use rustls::server::{NoServerSessionStorage, ServerConfig, WebPkiClientVerifier};
+use rustls::server::{NoServerSessionStorage, ServerConfig};
 
-use super::identity::{self, Facts, Identity, IdentityError};
+use super::clients::{ClientTrust, ClientTrustError, ClientVerifier};
+use super::identity::{Facts, Identity};
 use super::names::{ByName, PROOF};
 use super::policy;
 use super::tickets::Tickets;
+use crate::proof::Terms;
 
 /// TLS of a service.
 pub struct ServerTls {
     pub(crate) config: Arc<ServerConfig>,
     /// From a connection's begin to the end of its handshake.
     pub(crate) handshake: Duration,
-    /// What the names of headers about clients begin with; `None`: clients have no certificates.
-    pub(crate) headers: Option<String>,
+    /// How servers are told of clients' certificates; `None`: clients have none.
+    pub(crate) told: Option<Terms>,
+    /// Who may be a client; `None`: everybody.
+    pub(crate) clients: Option<Arc<ClientVerifier>>,
     /// What is told of its certificates, in the order configured.
     pub certificates: Vec<Facts>,
 }
@@ -37,8 +40,8 @@ pub struct Ingredients<'a> {
     pub http2: bool,
     /// Its certificates; the first is the default.
     pub identities: &'a [Arc<Identity>],
-    /// PEM of who may have signed clients' certificates, when those are asked for.
-    pub authorities: Option<&'a [u8]>,
+    /// Who may be a client, when certificates of clients are asked for.
+    pub clients: Option<ClientTrust<'a>>,
     /// Keys of tickets; `None`: no tickets.
     pub tickets: Option<&'a Tickets>,
     /// A certificate is ordered: a service without any still comes into force.
@@ -53,12 +56,9 @@ pub enum ServerTlsError {
     /// No certificate to show.
     #[error("there is no certificate to show to clients")]
     NoCertificate,
-    /// Who may have signed clients' certificates cannot be read.
-    #[error("the clients' authorities: {0}")]
-    Authorities(#[source] IdentityError),
-    /// There are none of use.
-    #[error("the clients' authorities: {0}")]
-    Verifier(String),
+    /// Clients cannot be judged.
+    #[error(transparent)]
+    Clients(#[from] ClientTrustError),
     /// Versions and ciphers that do not fit.
     #[error(transparent)]
     Tls(#[from] rustls::Error),
@@ -76,20 +76,19 @@ impl ServerTls {
         let provider = policy::provider(from.config.policy);
         let builder = ServerConfig::builder_with_provider(provider.clone())
             .with_protocol_versions(policy::versions(from.config.minimum))?;
-        let builder = match (&from.config.client, from.authorities) {
-            (Some(client), Some(authorities)) => {
-                let roots = Arc::new(roots(authorities).map_err(ServerTlsError::Authorities)?);
-                let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider);
-                let verifier =
-                    if client.required { verifier } else { verifier.allow_unauthenticated() };
-                let verifier = verifier.build();
-                builder.with_client_cert_verifier(
-                    verifier.map_err(|error| ServerTlsError::Verifier(error.to_string()))?,
-                )
+        let clients = match (&from.config.client, from.clients) {
+            (Some(client), Some(trust)) => {
+                Some(Arc::new(ClientVerifier::new(client, trust, provider)?))
             }
             // Whoever is to be verified and cannot be is not let in unverified.
-            (Some(_), None) => return Err(ServerTlsError::Verifier("there are none".to_owned())),
-            (None, _) => builder.with_no_client_auth(),
+            (Some(_), None) => {
+                return Err(ClientTrustError::Verifier("there are none".to_owned()).into());
+            }
+            (None, _) => None,
+        };
+        let builder = match &clients {
+            Some(clients) => builder.with_client_cert_verifier(clients.clone()),
+            None => builder.with_no_client_auth(),
         };
         let refuse = from.config.unknown_name == UnknownName::Refuse;
         let mut config = builder.with_cert_resolver(Arc::new(
@@ -115,7 +114,11 @@ impl ServerTls {
         Ok(ServerTls {
             config: Arc::new(config),
             handshake: from.config.handshake,
-            headers: from.config.client.as_ref().map(|client| client.headers.clone()),
+            told: from.config.client.as_ref().map(|client| Terms {
+                prefix: client.headers.clone(),
+                certificate: client.certificate_field,
+            }),
+            clients,
             certificates: from.identities.iter().map(|identity| identity.facts.clone()).collect(),
         })
     }
@@ -126,19 +129,3 @@ impl fmt::Debug for ServerTls {
         write!(to, "ServerTls({:?})", self.certificates)
     }
 }
-
-/// The authorities of a PEM text.
-pub fn roots(text: &[u8]) -> Result<RootCertStore, IdentityError> {
-    let mut roots = RootCertStore::empty();
-    let certificates = identity::certificates_up_to(text, AUTHORITIES)?;
-    if certificates.is_empty() {
-        return Err(IdentityError::NoCertificate);
-    }
-    for certificate in certificates {
-        roots.add(certificate).map_err(|error| IdentityError::Certificate(error.to_string()))?;
-    }
-    Ok(roots)
-}
-
-/// Authorities of one file.
-const AUTHORITIES: usize = 4_096;

@@ -174,7 +174,7 @@ impl Session {
         }
         let shaking = self.towards_client() && !self.established();
         if shaking {
-            aside::begin(self.seen.lineage);
+            aside::begin(&self.seen);
         }
         let Session { machine, plain, out, peer_closed, failed, .. } = self;
         let mut outcome = Outcome { plain, out, peer_closed, into, given: 0 };
@@ -197,7 +197,7 @@ impl Session {
         }
         let given = outcome.given;
         if shaking {
-            self.seen.add(aside::end());
+            self.seen = aside::end();
         }
         let rest = came.get(at..).unwrap_or_default();
         if rest.is_empty() || self.failed.is_some() {

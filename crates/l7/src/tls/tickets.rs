@@ -7,9 +7,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use rustls::crypto::aws_lc_rs::Ticketer;
+use rustls::pki_types::UnixTime;
 use rustls::server::ProducesTickets;
 
-use super::aside;
+use super::aside::{self, Ticket};
 
 /// The keys of one service. They outlive its certificates, so that a new certificate ends no session.
 #[derive(Clone)]
@@ -53,13 +54,16 @@ impl ProducesTickets for Lineage {
         self.0.lifetime()
     }
     fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
-        let lineage = aside::lineage(drawn);
-        self.0.encrypt(&[&lineage.to_be_bytes(), plain].concat())
+        self.0.encrypt(&aside::ticket(drawn).wrap(plain))
     }
     fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
         let all = self.0.decrypt(cipher)?;
-        let (lineage, plain) = all.split_first_chunk::<8>()?;
-        aside::continues(u64::from_be_bytes(*lineage));
+        let (ticket, plain) = Ticket::unwrap_from(&all)?;
+        // A client whose certificate has ended shakes hands in full, where it is told so.
+        if !ticket.is_good(UnixTime::now().as_secs()) {
+            return None;
+        }
+        aside::continues(ticket);
         Some(plain.to_vec())
     }
 }

@@ -75,6 +75,10 @@ fn certificate(why: &rustls::CertificateError) -> &'static str {
         E::Expired | E::ExpiredContext { .. } => "certificate-expired",
         E::NotValidYet | E::NotValidYetContext { .. } => "certificate-not-valid-yet",
         E::Revoked => "certificate-revoked",
+        E::UnknownRevocationStatus => "certificate-without-revocation-list",
+        E::ExpiredRevocationList | E::ExpiredRevocationListContext { .. } => {
+            "certificate-revocation-list-expired"
+        }
         E::UnknownIssuer => "certificate-unknown-issuer",
         E::BadSignature => "certificate-bad-signature",
         E::InvalidPurpose | E::InvalidPurposeContext { .. } => "certificate-not-for-clients",

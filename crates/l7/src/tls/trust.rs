@@ -10,8 +10,9 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 
+use super::authorities::roots;
 use super::identity::IdentityError;
-use super::server::roots;
+use super::revoked::RevocationLists;
 
 /// Who is trusted.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +42,7 @@ pub enum TrustError {
 /// See `TrustError`.
 pub fn verifier(
     trust: Trust<'_>,
+    revoked: &RevocationLists,
     provider: Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, TrustError> {
     let roots = match trust {
@@ -48,7 +50,14 @@ pub fn verifier(
         Trust::System(all) => system(all)?,
         Trust::Anybody => return Ok(Arc::new(Anybody(provider))),
     };
-    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    let mut builder = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider);
+    if !revoked.is_empty() {
+        builder = builder.with_crls(revoked.lists.iter().cloned());
+        if !revoked.accept_expired {
+            builder = builder.enforce_revocation_expiration();
+        }
+    }
+    let verifier = builder.build();
     let verifier = verifier.map_err(|error| TrustError::Verifier(error.to_string()))?;
     Ok(verifier)
 }

@@ -67,6 +67,14 @@ impl HostPattern {
             None => HostPattern::Exact(lower),
         })
     }
+
+    /// Whether a host, lower case, fits.
+    pub fn holds(&self, host: &[u8]) -> bool {
+        match self {
+            HostPattern::Exact(name) => name.as_bytes() == host,
+            HostPattern::Below(name) => host.len() > name.len() && host.ends_with(name.as_bytes()),
+        }
+    }
 }
 
 impl PathPattern {

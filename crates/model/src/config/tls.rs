@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::matching::HostPattern;
+
 /// TLS towards clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -72,9 +74,10 @@ pub enum UnknownName {
 }
 
 /// A version of TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub enum TlsVersion {
     /// RFC 5246.
+    #[default]
     #[serde(rename = "1.2")]
     Tls12,
     /// RFC 8446.
@@ -102,6 +105,46 @@ pub struct ClientAuth {
     pub required: bool,
     /// What the names of the headers that tell servers of it begin with; default `x-client-cert`.
     pub headers: String,
+    /// Whether servers get the certificate itself.
+    pub certificate_field: CertificateField,
+    /// Names whose connections are asked for one; none: all connections are.
+    pub names: Vec<HostPattern>,
+    /// What has been revoked; none: nothing is looked up.
+    pub revoked: Revoked,
+}
+
+/// What servers get of a client's certificate itself (RFC 9440).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CertificateField {
+    /// Nothing.
+    Off,
+    /// `Client-Cert`.
+    Certificate,
+    /// `Client-Cert-Chain` too.
+    Chain,
+}
+
+/// Lists of revoked certificates.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Revoked {
+    /// Files of lists.
+    pub files: Vec<PathBuf>,
+    /// A list whose next one is overdue still counts.
+    pub accept_expired: bool,
+}
+
+impl ClientAuth {
+    /// Whether a connection for this name is asked for a certificate; `None`: for no name.
+    pub fn asks(&self, name: Option<&[u8]>) -> bool {
+        if self.names.is_empty() {
+            return true;
+        }
+        let Some(name) = name else { return false };
+        let name = name.strip_suffix(b".").unwrap_or(name).to_ascii_lowercase();
+        self.names.iter().any(|wanted| wanted.holds(&name))
+    }
 }
 
 /// TLS towards servers.
@@ -114,8 +157,41 @@ pub struct PoolTls {
     pub ca: Option<PathBuf>,
     /// Whether certificates are verified at all.
     pub verify: bool,
+    /// What has been revoked; none: nothing is looked up.
+    pub revoked: Revoked,
     /// Ours, with its key.
     pub certificate: Option<PathBuf>,
     /// The oldest version spoken.
     pub minimum: TlsVersion,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_asked_by_their_names() {
+        let asked = |names: &[&str]| ClientAuth {
+            ca: PathBuf::new(),
+            required: true,
+            headers: String::new(),
+            certificate_field: CertificateField::Off,
+            names: names.iter().filter_map(|name| HostPattern::parse(name)).collect(),
+            revoked: Revoked::default(),
+        };
+        assert!(asked(&[]).asks(None) && asked(&[]).asks(Some(b"a.example")));
+        let some = asked(&["admin.example", "*.staff.example"]);
+        for (name, asks) in [
+            (Some("admin.example"), true),
+            (Some("ADMIN.example."), true),
+            (Some("a.staff.example"), true),
+            (Some("a.b.staff.example"), true),
+            (Some("staff.example"), false),
+            (Some("www.example"), false),
+            (Some(""), false),
+            (None, false),
+        ] {
+            assert_eq!(some.asks(name.map(str::as_bytes)), asks, "{name:?}");
+        }
+    }
 }

@@ -80,7 +80,8 @@ pub const fn of(cause: Cause) -> (Outcome, Option<TcpError>) {
         | Cause::Http2Flood
         | Cause::Http3Flood
         | Cause::ProxyHeader
-        | Cause::PlainOnTls => (Left, None),
+        | Cause::PlainOnTls
+        | Cause::Misdirected => (Left, None),
         Cause::ClientClosedRequest | Cause::ClientClosedResponse | Cause::ClientReset => {
             (Left, Some(TcpError::AbortedByClient))
         }

@@ -15,6 +15,7 @@ mod fresh;
 mod good;
 mod heartbeat;
 mod hostile;
+mod identity;
 mod link;
 mod mistakes;
 mod names;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use model::config::Config;
 use model::snapshot::Proofs;
 
 use super::Actor;
@@ -10,14 +11,28 @@ use crate::acme::proof::Proof;
 use crate::control::tell;
 use crate::reconcile::act;
 use crate::reconcile::secure::secured;
-use crate::tls::vault::Vault;
+use crate::tls::vault::{Prepared, VaultError};
 
 impl Actor {
     /// From now on these are in force.
-    pub(super) fn keep_vault(&mut self, vault: Vault, troubles: &[String]) {
-        self.force.certificates = Arc::new(vault.told());
-        self.vault = vault;
-        tell::certificates(&self.events, troubles);
+    pub(super) fn keep_vault(&mut self, prepared: Prepared) {
+        self.force.certificates = Arc::new(prepared.vault.told());
+        self.vault = prepared.vault;
+        tell::certificates(&self.events, &prepared.warnings);
+        for sentence in prepared.taken {
+            self.events.info("certificate-renewed", sentence);
+        }
+    }
+
+    /// Takes up what is on disk, by order: at once, and only if all of it is good.
+    pub(super) fn renew_at_once(&mut self, config: &Config) -> Result<(), VaultError> {
+        let prepared = self.vault.prepare(config, SystemTime::now())?;
+        let before = self.book.clone();
+        self.book = secured(before.clone(), &prepared.vault.materials());
+        self.keep_vault(prepared);
+        self.show(&before);
+        self.publish();
+        Ok(())
     }
 
     /// Has something ready for the authority of an order, or nothing any more, and waits until workers show it.

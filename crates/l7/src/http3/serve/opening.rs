@@ -8,7 +8,7 @@ use model::cause::Cause;
 use model::moment::Moment;
 use quinn_proto::ConnectionError;
 use quinn_proto::crypto::rustls::HandshakeData;
-use rustls::pki_types::CertificateDer;
+use rustls::pki_types::{CertificateDer, UnixTime};
 use wire::http3::{code, settings};
 
 use super::{Serving, Stage};
@@ -32,18 +32,30 @@ impl Serving {
         }
         let counters = &view.live.slots[worker.index].counters;
         counters.tls_handshakes.add(1);
+        counters.tls_resumed.add(u64::from(self.link.continues()));
         counters.http3_connections.add(1);
         let tls = view.tls.as_ref().and_then(|material| material.get::<ServerTls>());
-        let prefix = tls.and_then(|tls| tls.headers.as_deref());
-        let (name, identity) = self.link.with(|conn| {
+        let told = tls.and_then(|tls| tls.told.as_ref());
+        let (name, identity, good) = self.link.with(|conn| {
             let session = conn.crypto_session();
             let data = session.handshake_data().and_then(|it| it.downcast::<HandshakeData>().ok());
             let name = data.and_then(|data| data.server_name);
             let chain = session.peer_identity();
             let chain = chain.and_then(|it| it.downcast::<Vec<CertificateDer<'static>>>().ok());
-            let lines = |prefix| proof::lines(chain.as_ref().map(|chain| chain.as_slice()), prefix);
-            (name, prefix.map(lines).unwrap_or_default())
+            let chain = chain.as_ref().map(|chain| chain.as_slice());
+            let lines = |told| proof::lines(chain, told);
+            let clients = tls.and_then(|tls| tls.clients.as_ref());
+            let good = clients
+                .map_or(Ok(()), |clients| clients.recheck(name.as_deref(), chain, UnixTime::now()));
+            (name, told.map(lines).unwrap_or_default(), good)
         });
+        // What a session was begun with may be good no longer.
+        if let Err(error) = good {
+            counters.tls_failed.add(1);
+            let (cause, detail) = trouble::of_client(&error);
+            self.refused(cause, Some(detail));
+            return self.close(now, code::NO_ERROR);
+        }
         let name = name.map(|name| name.trim_end_matches('.').to_ascii_lowercase());
         self.tls = Rc::new(Some(UnderTls { identity, name, session: self.link.lineage() }));
         if let Some(age) = view.config.http3.age {

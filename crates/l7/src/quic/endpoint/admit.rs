@@ -15,7 +15,7 @@ use crate::account::Record;
 use crate::admission::OpenConnection;
 use crate::caller::Caller;
 use crate::said::Said;
-use crate::tls::aside;
+use crate::tls::aside::{self, Aside};
 use crate::tls::server::ServerTls;
 
 impl Endpoint {
@@ -69,7 +69,7 @@ impl Endpoint {
         }
         let mut out = Vec::new();
         let now = self.instant(self.worker.rt.now());
-        aside::begin(None);
+        aside::begin(&Aside::default());
         let accepted = self.machine.borrow_mut().accept(incoming, now, &mut out, Some(config));
         let seen = aside::end();
         match accepted {

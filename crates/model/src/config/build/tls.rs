@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use super::super::matching::HostPattern;
 use super::super::section::Section;
 use super::super::tls::{
-    Acme, Challenge, ClientAuth, PoolTls, ServiceTls, TlsPolicy, TlsVersion, UnknownName,
+    Acme, CertificateField, Challenge, ClientAuth, PoolTls, Revoked, ServiceTls, TlsPolicy,
+    TlsVersion, UnknownName,
 };
 use super::super::value::Value;
 
@@ -12,10 +14,7 @@ use super::super::value::Value;
 pub fn service(section: &Section) -> ServiceTls {
     let modern = section.text("policy") == Some("modern");
     ServiceTls {
-        certificates: match section.value("certificates") {
-            Some(Value::Files(files)) => files.iter().map(PathBuf::from).collect(),
-            _ => Vec::new(),
-        },
+        certificates: files(section, "certificates"),
         acme: section.table("acme").map(acme),
         unknown_name: match section.text("unknown-name") {
             Some("refuse") => UnknownName::Refuse,
@@ -31,6 +30,17 @@ pub fn service(section: &Section) -> ServiceTls {
             ca: PathBuf::from(client.text("ca").unwrap_or_default()),
             required: client.text("verify") != Some("optional"),
             headers: client.text("headers").unwrap_or_default().to_owned(),
+            certificate_field: match client.text("certificate-field") {
+                Some("certificate") => CertificateField::Certificate,
+                Some("chain") => CertificateField::Chain,
+                _ => CertificateField::Off,
+            },
+            names: client
+                .texts("names")
+                .iter()
+                .filter_map(|name| HostPattern::parse(name))
+                .collect(),
+            revoked: revoked(client),
         }),
     }
 }
@@ -55,12 +65,29 @@ pub fn pool(section: &Section) -> PoolTls {
         name: section.text("name").map(str::to_owned),
         ca: section.text("ca").map(PathBuf::from),
         verify: section.text("verify") != Some("off"),
+        revoked: revoked(section),
         certificate: section.text("certificate").map(PathBuf::from),
         minimum: minimum(section, false),
     }
 }
 
-fn minimum(section: &Section, modern: bool) -> TlsVersion {
+/// Lists of revoked certificates.
+pub(super) fn revoked(section: &Section) -> Revoked {
+    Revoked {
+        files: files(section, "crl"),
+        accept_expired: section.text("expired-crl") == Some("accept"),
+    }
+}
+
+fn files(section: &Section, key: &str) -> Vec<PathBuf> {
+    match section.value(key) {
+        Some(Value::Files(files)) => files.iter().map(PathBuf::from).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The oldest version.
+pub(super) fn minimum(section: &Section, modern: bool) -> TlsVersion {
     if modern || section.text("minimum") == Some("1.3") {
         TlsVersion::Tls13
     } else {

@@ -121,6 +121,24 @@ static CLIENT: Table = Table {
              (SHA-256). What a client sends under names that begin so is removed.",
         )
         .http(),
+        Key::new(
+            "certificate-field",
+            Kind::Words(&[Word::of("off"), Word::of("certificate"), Word::of("chain")]),
+            Fallback::word("off"),
+            "Servers get the certificate in `Client-Cert` (RFC 9440); with `chain` also those above it, in \
+             `Client-Cert-Chain`.",
+        )
+        .http(),
+        Key::new(
+            "names",
+            Kind::Texts { form: Form::HostPattern, unset: Some("all") },
+            Fallback::unset("all"),
+            "Names (SNI) whose connections are asked for a certificate; `*.` and a name: every name below it. A request \
+             whose Host is of the other kind than the name of its connection gets 421.",
+        )
+        .http(),
+        CRL,
+        EXPIRED_CRL,
     ],
 };
 
@@ -152,11 +170,31 @@ static POOL: Table = Table {
             Fallback::unset("none"),
             "PEM file of our certificate; its key is found as that of a service's.",
         ),
+        CRL,
+        EXPIRED_CRL,
         MINIMUM,
     ],
 };
 
-const MINIMUM: Key = Key::new(
+/// Files of revocation lists.
+pub const CRL: Key = Key::new(
+    "crl",
+    Kind::Files,
+    Fallback::Absent,
+    "Files of certificate revocation lists, PEM or DER, watched like certificates. With one, each certificate of a chain \
+     but the root needs a list of who signed it, and is refused without.",
+);
+
+/// What an overdue one is worth.
+pub const EXPIRED_CRL: Key = Key::new(
+    "expired-crl",
+    Kind::Words(&[Word::of("refuse"), Word::of("accept")]),
+    Fallback::word("refuse"),
+    "A list whose next one is overdue: certificates that it is needed for are refused, or judged by the old list.",
+);
+
+/// The oldest version.
+pub const MINIMUM: Key = Key::new(
     "minimum",
     Kind::Words(&[Word::of("1.2"), Word::of("1.3")]),
     Fallback::Derived("`1.3` with `policy = \"modern\"`, else `1.2`"),

@@ -36,10 +36,25 @@ pub fn service(service: &Section, path: &str, sink: &mut Sink<'_, '_>) {
             .expected("`challenge = \"http\"`, or `verify = \"optional\"` in `client`");
         sink.error(acme.place_of("challenge"), &format!("{path}.acme.challenge"), trouble);
     }
-    if let Some(client) = tls.table("client")
-        && let Some(ca) = client.text("ca")
-    {
-        rooted(client, "ca", ca, &format!("{path}.client"), sink);
+    if let Some(client) = tls.table("client") {
+        let path = format!("{path}.client");
+        if let Some(ca) = client.text("ca") {
+            rooted(client, "ca", ca, &path, sink);
+        }
+        revoked(client, &path, sink);
+    }
+}
+
+/// Judge lists of revoked certificates.
+fn revoked(section: &Section, path: &str, sink: &mut Sink<'_, '_>) {
+    if let Some(Value::Files(files)) = section.value("crl") {
+        for file in files {
+            rooted(section, "crl", file, path, sink);
+        }
+    } else if section.wrote("expired-crl") {
+        let message = "`expired-crl` has no effect without `crl`";
+        let key = format!("{path}.expired-crl");
+        sink.error(section.place_of("expired-crl"), &key, Trouble::new(message));
     }
 }
 
@@ -98,13 +113,14 @@ pub fn pool(pool: &Section, path: &str, sink: &mut Sink<'_, '_>) {
             .expected("a name without port, such as \"backend.example\", or an address");
         sink.error(tls.place_of("name"), &format!("{path}.name"), trouble);
     }
+    revoked(tls, &path, sink);
     if tls.text("verify") == Some("off") {
         let key = format!("{path}.verify");
         let message = "servers are not verified: whoever is on the way may be the server";
         sink.warning(tls.place_of("verify"), &key, Trouble::new(message));
-        if tls.wrote("ca") {
-            let message = "`ca` has no effect with `verify = \"off\"`";
-            sink.error(tls.place_of("ca"), &format!("{path}.ca"), Trouble::new(message));
+        for key in ["ca", "crl"].into_iter().filter(|key| tls.wrote(key)) {
+            let message = format!("`{key}` has no effect with `verify = \"off\"`");
+            sink.error(tls.place_of(key), &format!("{path}.{key}"), Trouble::new(message));
         }
     }
 }

@@ -1,0 +1,24 @@
+//! Authorities of a PEM text. It verifies nothing.
+
+use rustls::RootCertStore;
+
+use super::identity::{IdentityError, certificates_up_to};
+
+/// Authorities of one file.
+const AUTHORITIES: usize = 4_096;
+
+/// The authorities of a PEM text.
+///
+/// # Errors
+/// There are none, too many, or one that cannot be read.
+pub fn roots(text: &[u8]) -> Result<RootCertStore, IdentityError> {
+    let mut roots = RootCertStore::empty();
+    let certificates = certificates_up_to(text, AUTHORITIES)?;
+    if certificates.is_empty() {
+        return Err(IdentityError::NoCertificate);
+    }
+    for certificate in certificates {
+        roots.add(certificate).map_err(|error| IdentityError::Certificate(error.to_string()))?;
+    }
+    Ok(roots)
+}
