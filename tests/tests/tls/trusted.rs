@@ -149,6 +149,9 @@ fn check_opens_what_run_would_open() {
     assert_eq!(check(&of(&good, ""), "", &[]).0, Some(0));
     let client = |ca: &str, more: &str| format!(", client = {{ ca = \"{ca}\"{more} }}");
     let list = format!(", crl = \"{}\"", text(&junk));
+    let probe = format!("probe = {{ tcp = true, tls = {{ ca = \"{missing}\" }} }}\n");
+    let (code, said) = check("", &probe, &[]);
+    assert!(code == Some(0) && said.contains("its probes cannot be made"), "{said}");
     for (service, pool, file, says) in [
         (of(missing, ""), String::new(), missing.to_owned(), "cannot read"),
         (of(&text(&bad), ""), String::new(), text(&bad), "not that of the certificate"),

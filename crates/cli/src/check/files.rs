@@ -4,6 +4,7 @@
 
 use std::time::SystemTime;
 
+use daemon::serve::remote::trouble;
 use daemon::tls::vault::Vault;
 use model::config::{Checked, Finding, Findings, Severity};
 
@@ -18,8 +19,12 @@ pub fn opened(mut checked: Checked, text: &str, file: &str) -> Result<Checked, F
     let warnings: Vec<Finding> = (prepared.warnings.into_iter())
         .map(|message| places.finding(Severity::Warning, "", message))
         .collect();
+    let remote = checked.config.global.control.remote.as_ref().and_then(trouble);
+    let remote = remote.map(|text| ("global.control", text));
     let errors: Vec<Finding> = (troubles.iter())
-        .map(|trouble| places.finding(Severity::Error, trouble.key(), trouble.reason()))
+        .map(|trouble| (trouble.key(), trouble.reason()))
+        .chain(remote)
+        .map(|(key, reason)| places.finding(Severity::Error, key, reason))
         .collect();
     checked.warnings.extend(warnings);
     if errors.is_empty() {

@@ -14,7 +14,7 @@ use l7::tls::authorities::roots;
 use l7::tls::policy;
 use model::config::{Remote, TlsPolicy, TlsVersion};
 use rustls::ServerConfig;
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::sign::SingleCertAndKey;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -204,6 +204,12 @@ async fn renew(files: &Files<'_>, show: &watch::Sender<Arc<ServerConfig>>, event
     }
 }
 
+/// What is wrong with the files that it would speak TLS with; `None`: nothing, or it speaks none.
+pub fn trouble(remote: &Remote) -> Option<String> {
+    let file = remote.certificate.as_ref()?;
+    read(&Files::of(remote, file)).err()
+}
+
 fn read(files: &Files<'_>) -> Result<Arc<ServerConfig>, String> {
     let of = |key: &str, why: &dyn std::fmt::Display| format!("global.control.{key}: {why}");
     let found = pair(files.certificate).map_err(|error| of("certificate", &error))?;
@@ -227,5 +233,8 @@ fn read(files: &Files<'_>) -> Result<Arc<ServerConfig>, String> {
     let key = SingleCertAndKey::from(found.identity.certified());
     let mut config = builder.with_cert_resolver(Arc::new(key));
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    // A resumed session would bring its client's certificate along without a look at it.
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
     Ok(Arc::new(config))
 }

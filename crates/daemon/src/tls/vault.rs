@@ -5,6 +5,7 @@
 
 mod news;
 mod pool;
+mod probes;
 mod service;
 
 use std::collections::BTreeMap;
@@ -145,6 +146,7 @@ impl Vault {
                 }
             }
         }
+        warnings.extend(probes::troubles(config, now));
         (Prepared { vault: next, warnings, taken: news.taken }, troubles)
     }
 
