@@ -153,7 +153,8 @@ pub fn run<'a, N: Net>(
 
 impl<N: Net> Exchange<'_, N> {
     async fn run(&mut self, held: &mut Vec<u8>) -> After {
-        if let Some(end) = self.misdirected().or_else(|| self.proof()) {
+        let end = self.outlived().or_else(|| self.misdirected()).or_else(|| self.proof());
+        if let Some(end) = end {
             return Box::pin(self.end_here(end)).await;
         }
         if (self.view.rules.is_some()

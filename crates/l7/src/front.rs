@@ -21,6 +21,7 @@ use crate::refuse::{self, Answer};
 use crate::rt::{Expired, Net, Readiness};
 use crate::said::Said;
 use crate::stream::Stream;
+use crate::tls::judged::JudgedClient;
 use crate::tls::names::PROOF;
 use crate::tls::server::ServerTls;
 use crate::tls::session::Session;
@@ -139,10 +140,13 @@ async fn shake<N: Net>(
                 let (cause, detail) = trouble::of_client(&error);
                 return Err(failed(cause, Some(detail)));
             }
-            if let Some(told) = &tls.told {
-                let lines =
-                    client.with_session(|it| proof::lines(it.common().peer_certificates(), told));
-                client.identify(lines.unwrap_or_default());
+            if let (Some(told), Some(clients)) = (&tls.told, &tls.clients) {
+                let known = client.with_session(|it| {
+                    let chain = it.common().peer_certificates();
+                    (proof::lines(chain, told), JudgedClient::new(chain, clients))
+                });
+                let (lines, judged) = known.unwrap_or_default();
+                client.identify(lines, judged);
             }
             Ok(Shaken::Ready)
         }

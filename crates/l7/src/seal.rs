@@ -6,6 +6,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use crate::census::Counting;
+use crate::tls::judged::JudgedClient;
 use crate::tls::session::{RECORD, SEALED, Session};
 
 /// Bytes read at a time, with what was kept of an unfinished message.
@@ -39,6 +40,8 @@ pub struct Sealed {
     pub scratch: Rc<RefCell<SealedScratch>>,
     /// What a client has proven, as lines of a request's head.
     pub identity: OnceCell<Vec<u8>>,
+    /// The client's certificate; none: it has shown none.
+    pub client: OnceCell<Rc<JudgedClient>>,
     /// Bytes written to the socket.
     pub written: Cell<u64>,
     census: Counting,
@@ -52,6 +55,7 @@ impl Sealed {
             session: RefCell::new(session),
             scratch,
             identity: OnceCell::new(),
+            client: OnceCell::new(),
             written: Cell::new(0),
             census,
             reported: Cell::new(0),

@@ -9,6 +9,7 @@ pub mod client;
 pub mod clients;
 pub mod group;
 pub mod identity;
+pub mod judged;
 pub mod names;
 pub mod policy;
 pub mod revoked;

@@ -98,13 +98,18 @@ impl Ours {
 pub struct Returning(Arc<ClientConfig>);
 
 impl Returning {
-    /// Asks once, on a connection of its own: whether its session was resumed, and the answer; `None`: it was refused.
-    pub fn ask(&self, front: SocketAddr, name: &str) -> Option<(bool, String)> {
+    /// A connection.
+    pub fn open(&self, front: SocketAddr, name: &str) -> StreamOwned<ClientConnection, TcpStream> {
         let name = name.to_owned().try_into().unwrap();
         let connection = ClientConnection::new(self.0.clone(), name).unwrap();
         let stream = TcpStream::connect(front).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
-        let mut stream = StreamOwned::new(connection, stream);
+        StreamOwned::new(connection, stream)
+    }
+
+    /// Asks once, on a connection of its own: whether its session was resumed, and the answer; `None`: it was refused.
+    pub fn ask(&self, front: SocketAddr, name: &str) -> Option<(bool, String)> {
+        let mut stream = self.open(front, name);
         let ask = b"GET / HTTP/1.1\r\nHost: shop.example\r\nConnection: close\r\n\r\n";
         stream.write_all(ask).ok()?;
         let mut answer = Vec::new();

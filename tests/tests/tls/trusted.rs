@@ -1,6 +1,7 @@
 //! Whom clients' and servers' certificates are judged by: changed authorities, lists of revoked certificates, names whose
 //! connections are asked for one, and files that are opened before they come into force.
 
+use std::io::{Read, Write};
 use std::process::Command;
 
 use rustls::version::{TLS12, TLS13};
@@ -28,11 +29,21 @@ fn no_session_outlives_the_authority_that_vouched_for_its_client() {
         let client = ours.returning(&alice, version);
         assert!(client.ask(balancer.front(), NAME).is_some_and(|(resumed, _)| !resumed));
         assert!(client.ask(balancer.front(), NAME).is_some_and(|(resumed, _)| resumed));
+        let mut open = client.open(balancer.front(), NAME);
+        let mut ask = || {
+            open.write_all(b"GET / HTTP/1.1\r\nHost: shop.example\r\n\r\n").ok()?;
+            let mut answer = [0; 9];
+            open.read_exact(&mut answer).ok()?;
+            let mut rest = [0; 4_096];
+            open.read(&mut rest).ok().map(|_| answer)
+        };
+        assert_eq!(ask().as_ref(), Some(b"HTTP/1.1 "));
         Ours::new().authority.write(ca);
         wait::until("the other authority", || {
             balancer.process().said().contains("sessions of before are not resumed")
         });
         wait::until("refused", || client.ask(balancer.front(), NAME).is_none());
+        assert_eq!(ask(), None, "an open connection brings no further request either");
         balancer.logged("refused", |line| line["cause"] == "client-certificate");
     }
 }

@@ -2,9 +2,12 @@
 //!
 //! Asked once, before the first attempt. It changes the head and sends copies as a rule says; it chooses no server.
 
+use std::time::Duration;
+
 use model::cause::Cause;
 use model::id::ServerId;
 use model::rules::{Admitted, admit, retarget};
+use rustls::pki_types::UnixTime;
 use wire::http1::Made;
 
 use super::{Exchange, Parties};
@@ -15,6 +18,8 @@ use crate::relay::Fault;
 use crate::rt::Net;
 use crate::ruled::{self, Ruled, Taken};
 use crate::sticking::{Stick, Sticking, Told};
+use crate::tls::server::ServerTls;
+use crate::tls::trouble;
 
 /// Where authorities ask for it (RFC 8555 §8.3).
 const PROOF: &[u8] = b"/.well-known/acme-challenge/";
@@ -37,6 +42,29 @@ impl<N: Net> Exchange<'_, N> {
         let text = proofs.get(head.path().strip_prefix(PROOF)?)?;
         let lines = b"Content-Type: application/octet-stream\r\n".to_vec();
         Some(End::Made(200, lines, text.clone().into_bytes()))
+    }
+
+    /// Whether the client may come no longer: what judges its certificate may have changed since its connection began, or
+    /// the certificate has ended.
+    pub(super) fn outlived(&self) -> Option<End> {
+        let wanted = self.view.config.tls.as_ref()?.client.as_ref()?;
+        let Parties { worker, client, .. } = self.parties;
+        let judged = match client.judged_client() {
+            Some(judged) => {
+                let tls = self.view.tls.as_ref()?.get::<ServerTls>()?;
+                let now = UnixTime::since_unix_epoch(Duration::from_millis(worker.unix_ms()));
+                judged.still_good(tls.clients.as_ref()?, now)
+            }
+            None if !wanted.required => return None,
+            None => {
+                let name = client.server_name();
+                match wanted.asks(name.as_deref().map(str::as_bytes)) {
+                    true => Err(rustls::Error::NoCertificatesPresented),
+                    false => Ok(()),
+                }
+            }
+        };
+        judged.err().map(|error| End::Refused(trouble::of_client(&error).0))
     }
 
     /// Whether the host that is asked for belongs to another kind of connection: one that is asked for a certificate of the

@@ -15,6 +15,7 @@ use crate::census::Counting;
 use crate::rt::{Expired, Net, Readiness};
 use crate::seal::{INPUT, LEAST, Sealed, SealedScratch};
 use crate::tls::group;
+use crate::tls::judged::JudgedClient;
 use crate::tls::session::{SEAL, Session};
 
 impl<N: Net> Stream<N> {
@@ -94,15 +95,27 @@ impl<N: Net> Stream<N> {
     pub fn under_tls(&self) -> Option<UnderTls> {
         self.is_sealed().then(|| UnderTls {
             identity: self.identity().to_vec(),
+            client: self.judged_client(),
             name: self.server_name(),
             session: self.tls_session(),
         })
     }
 
     /// Remembers what the client has proven.
-    pub fn identify(&self, lines: Vec<u8>) {
+    pub fn identify(&self, lines: Vec<u8>, client: Option<Rc<JudgedClient>>) {
         if let Some(sealed) = self.sealed.get() {
             let _ = sealed.identity.set(lines);
+            if let Some(client) = client {
+                let _ = sealed.client.set(client);
+            }
+        }
+    }
+
+    /// The client's certificate, to be judged again; `None`: it has shown none.
+    pub fn judged_client(&self) -> Option<Rc<JudgedClient>> {
+        match &self.under {
+            Under::Strand(strand) => strand.under_tls()?.client.clone(),
+            Under::Socket(..) => self.sealed.get()?.client.get().cloned(),
         }
     }
 

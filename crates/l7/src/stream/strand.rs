@@ -8,6 +8,7 @@ use model::attribute::Tcp;
 use model::moment::Moment;
 
 use crate::account::Protocol;
+use crate::tls::judged::JudgedClient;
 
 /// What a read gave.
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub enum Wrote {
 pub struct UnderTls {
     /// What the client has proven, as lines of a head.
     pub identity: Vec<u8>,
+    /// The client's certificate; `None`: it has shown none.
+    pub client: Option<Rc<JudgedClient>>,
     /// The name that the client asked for, lower case.
     pub name: Option<String>,
     /// Which TLS session it is, over all connections that resume it.

@@ -145,7 +145,7 @@ impl ClientCertVerifier for ClientVerifier {
 }
 
 /// When the first certificate of a chain ends, seconds since 1970.
-fn earliest_end<'c>(chain: impl Iterator<Item = &'c CertificateDer<'c>>) -> u64 {
+pub(super) fn earliest_end<'c>(chain: impl Iterator<Item = &'c CertificateDer<'c>>) -> u64 {
     let end = |der: &CertificateDer<'_>| {
         let (_, certificate) = X509Certificate::from_der(der).ok()?;
         u64::try_from(certificate.validity().not_after.timestamp()).ok()

@@ -14,6 +14,7 @@ use wire::http3::{code, settings};
 use super::{Serving, Stage};
 use crate::proof;
 use crate::stream::UnderTls;
+use crate::tls::judged::JudgedClient;
 use crate::tls::server::ServerTls;
 use crate::tls::trouble;
 
@@ -36,7 +37,7 @@ impl Serving {
         counters.http3_connections.add(1);
         let tls = view.tls.as_ref().and_then(|material| material.get::<ServerTls>());
         let told = tls.and_then(|tls| tls.told.as_ref());
-        let (name, identity, good) = self.link.with(|conn| {
+        let (name, identity, client, good) = self.link.with(|conn| {
             let session = conn.crypto_session();
             let data = session.handshake_data().and_then(|it| it.downcast::<HandshakeData>().ok());
             let name = data.and_then(|data| data.server_name);
@@ -47,7 +48,8 @@ impl Serving {
             let clients = tls.and_then(|tls| tls.clients.as_ref());
             let good = clients
                 .map_or(Ok(()), |clients| clients.recheck(name.as_deref(), chain, UnixTime::now()));
-            (name, told.map(lines).unwrap_or_default(), good)
+            let client = clients.and_then(|clients| JudgedClient::new(chain, clients));
+            (name, told.map(lines).unwrap_or_default(), client, good)
         });
         // What a session was begun with may be good no longer.
         if let Err(error) = good {
@@ -57,7 +59,7 @@ impl Serving {
             return self.close(now, code::NO_ERROR);
         }
         let name = name.map(|name| name.trim_end_matches('.').to_ascii_lowercase());
-        self.tls = Rc::new(Some(UnderTls { identity, name, session: self.link.lineage() }));
+        self.tls = Rc::new(Some(UnderTls { identity, client, name, session: self.link.lineage() }));
         if let Some(age) = view.config.http3.age {
             // A tenth more or less, so that connections that began together do not end together.
             let tenth = u64::try_from(age.as_nanos() / 10).unwrap_or(u64::MAX / 4);
