@@ -39,7 +39,7 @@ impl JudgedClient {
         if now.as_secs() > self.until {
             return Err(Error::InvalidCertificate(CertificateError::Expired));
         }
-        if !Arc::ptr_eq(&self.by.borrow(), by) {
+        if !Arc::ptr_eq(&*self.by.borrow(), by) {
             by.recheck(None, Some(self.chain.as_slice()), now)?;
             *self.by.borrow_mut() = Arc::clone(by);
         }
