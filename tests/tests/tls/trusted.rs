@@ -76,8 +76,11 @@ fn what_is_revoked_is_refused_in_full_handshakes_and_in_resumed_ones() {
     // A list whose next one is overdue vouches for nobody, unless that is wanted.
     ours.authority.revoke(list.clone(), &[7_001], 2001);
     wait::until("the old list", || balancer.process().said().contains("the next list was due"));
-    assert_eq!(bob.ask(front, NAME), None);
-    balancer.logged("overdue", |line| line["defect"] == "certificate-revocation-list-expired");
+    wait::until("overdue", || {
+        assert_eq!(bob.ask(front, NAME), None);
+        let overdue = "certificate-revocation-list-expired";
+        balancer.log().iter().any(|line| line["defect"] == overdue)
+    });
     balancer.reload(&setup.service(&tls(", expired-crl = \"accept\"")));
     assert!(bob.ask(front, NAME).is_some() && alice.ask(front, NAME).is_none());
 }
