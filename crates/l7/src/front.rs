@@ -135,19 +135,10 @@ async fn shake<N: Net>(
             if proof {
                 return Ok(Shaken::Proven);
             }
-            // What a session was begun with may be good no longer.
-            if resumed && let Some(Err(error)) = client.with_session(|it| recheck(tls, it)) {
+            meet(client, tls, resumed).map_err(|error| {
                 let (cause, detail) = trouble::of_client(&error);
-                return Err(failed(cause, Some(detail)));
-            }
-            if let (Some(told), Some(clients)) = (&tls.told, &tls.clients) {
-                let known = client.with_session(|it| {
-                    let chain = it.common().peer_certificates();
-                    (proof::lines(chain, told), JudgedClient::new(chain, clients))
-                });
-                let (lines, judged) = known.unwrap_or_default();
-                client.identify(lines, judged);
-            }
+                failed(cause, Some(detail))
+            })?;
             Ok(Shaken::Ready)
         }
         Seen { first: Some(first), .. } if first != HANDSHAKE => Err(Failed {
@@ -172,11 +163,21 @@ async fn spoke<N: Net>(client: &Stream<N>, open: &OpenConnection, until: Moment)
     waited.await.is_ok()
 }
 
-/// Judges the client of a resumed session by what is in force now.
-fn recheck(tls: &ServerTls, session: &Session) -> Result<(), rustls::Error> {
-    let Some(clients) = &tls.clients else { return Ok(()) };
-    let (name, chain) = (session.seen().name.as_deref(), session.common().peer_certificates());
-    clients.recheck(name, chain, UnixTime::now())
+/// Remembers what a client has proven. One that resumes a session is judged by what is in force now.
+fn meet<N: Net>(client: &Stream<N>, tls: &ServerTls, resumed: bool) -> Result<(), rustls::Error> {
+    let (Some(told), Some(clients)) = (&tls.told, &tls.clients) else { return Ok(()) };
+    let known = client.with_session(|session| {
+        let chain = session.common().peer_certificates();
+        if resumed {
+            clients.recheck(session.seen().name.as_deref(), chain, UnixTime::now())?;
+        }
+        Ok::<_, rustls::Error>((proof::lines(chain, told), JudgedClient::new(chain, clients)))
+    });
+    if let Some(known) = known {
+        let (lines, judged) = known?;
+        client.identify(lines, judged);
+    }
+    Ok(())
 }
 
 /// What a handshake came to.

@@ -3,6 +3,7 @@
 //! Each worker adds to a slot of its own (plain load and store, no locked instruction); readers sum the slots.
 //! Only what every worker must see at once (work in flight at a server) is shared. It derives no rates.
 
+mod beginnings;
 pub mod count;
 pub mod histogram;
 pub mod pace;
@@ -15,6 +16,7 @@ use crate::admission::Holders;
 use crate::attribute::slow::BOUND;
 use crate::cause::Cause;
 use crate::load;
+pub use beginnings::Beginnings;
 pub use count::Count;
 pub use histogram::{Histogram, HistogramSum};
 pub use pace::Pace;
@@ -261,29 +263,6 @@ impl Phases {
     /// All, in the order of `NAMES`.
     pub fn all(&self) -> [&Histogram; 5] {
         [&self.queue, &self.connect, &self.first_byte, &self.transfer, &self.total]
-    }
-}
-
-/// The phases before the answer that are told apart for services only: they say nothing of a server.
-#[derive(Debug, Default)]
-pub struct Beginnings {
-    /// From accept(2) to the first look at a connection.
-    pub accept: Histogram,
-    /// A client's handshake of TLS.
-    pub tls: Histogram,
-    /// From a request's first byte to the end of its head.
-    pub head: Histogram,
-    /// From having a connection to a server to the request's last byte sent.
-    pub body_in: Histogram,
-}
-
-impl Beginnings {
-    /// Names in the order of `all`.
-    pub const NAMES: [&'static str; 4] = ["accept", "tls", "head", "body-in"];
-
-    /// All, in the order of `NAMES`.
-    pub fn all(&self) -> [&Histogram; 4] {
-        [&self.accept, &self.tls, &self.head, &self.body_in]
     }
 }
 
