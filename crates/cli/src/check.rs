@@ -67,8 +67,7 @@ fn check(args: &Args) -> Result<End, Failure> {
     let file = file_name(&args.config);
     let result = load(&text, &file).and_then(|checked| match args.without_files {
         true => Ok(checked),
-        false => secret(checked, &text, &file)
-            .and_then(|checked| opened(checked, &text, &file)),
+        false => secret(checked, &text, &file).and_then(|checked| opened(checked, &text, &file)),
     });
     let end = if result.is_ok() { End::Done } else { End::No };
     if args.json {
