@@ -159,6 +159,16 @@ impl<'a, N: Net> Another<'a, N> {
     }
 }
 
+/// How many further attempts there may be after this failure. Where no source port is left towards a server, another
+/// one may still be reached, and the same one may not.
+pub fn limit(view: &PoolView, cause: Cause, failed: &[ServerId], own: Option<ServerId>) -> u8 {
+    let untried = |id| Some(id) != own && !failed.contains(&id);
+    match cause {
+        Cause::NoSourcePort if !takes_work(view, untried) => 0,
+        _ => view.config.retries,
+    }
+}
+
 /// Whether one of these servers may take work.
 fn takes_work(view: &PoolView, which: impl Fn(ServerId) -> bool) -> bool {
     let may = |state| matches!(state, ServerState::Up | ServerState::Unknown);

@@ -3,8 +3,11 @@
 //! Every request of the connection shares one. A connection to a server that was opened in a client's name remembers it
 //! weakly: so it is lent to nobody else, and is known to be of no use once the client's connection has ended.
 
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::{Rc, Weak};
+
+use model::id::ServerId;
 
 /// Both ends of a client's connection.
 #[derive(Debug)]
@@ -13,6 +16,33 @@ pub struct Caller {
     pub peer: SocketAddr,
     /// Our address that it reached.
     pub local: SocketAddr,
+    /// Servers to which it has a connection of its own.
+    owns: RefCell<Vec<ServerId>>,
+}
+
+impl Caller {
+    /// A client's connection that has come.
+    pub fn new(peer: SocketAddr, local: SocketAddr) -> Caller {
+        Caller { peer, local, owns: RefCell::default() }
+    }
+
+    /// From now on it has a connection of its own to this server.
+    pub fn own(&self, server: ServerId) {
+        let mut owns = self.owns.borrow_mut();
+        if !owns.contains(&server) {
+            owns.push(server);
+        }
+    }
+
+    /// Whether it has one, or had.
+    pub fn owns(&self, server: ServerId) -> bool {
+        self.owns.borrow().contains(&server)
+    }
+
+    /// Whether it has none to any server, and had none.
+    pub fn owns_nothing(&self) -> bool {
+        self.owns.borrow().is_empty()
+    }
 }
 
 /// Whose a connection to a server is.
@@ -53,7 +83,7 @@ mod tests {
     #[test]
     fn a_connection_fits_its_own_caller_alone() {
         let peer = SocketAddr::from(([192, 0, 2, 1], 9));
-        let caller = || Rc::new(Caller { peer, local: peer });
+        let caller = || Rc::new(Caller::new(peer, peer));
         let (one, same_address) = (caller(), caller());
         let (ones, others) = (Whose::of(&one), Whose::of(&same_address));
         assert!(ones.fits(&Whose::of(&one)) && Whose::Anybodys.fits(&Whose::Anybodys));

@@ -54,7 +54,7 @@ pub fn serve<N: Net>(
         let looked = worker.rt.now();
         let opened = Box::pin(opened(&worker, client, (peer, local), &service, &open)).await;
         let Some((client, (peer, local))) = opened else { return };
-        let caller = Rc::new(Caller { peer, local });
+        let caller = Rc::new(Caller::new(peer, local));
         let tls = client.is_sealed().then(|| worker.rt.now().since(looked));
         let (accept, group) = (looked.since(accepted), client.tls_group());
         let mut opening = Some(Opening { accept, tls, group });

@@ -10,6 +10,7 @@ mod hedged;
 mod late;
 mod learn;
 mod over;
+mod parting;
 mod route;
 mod whole;
 
@@ -72,6 +73,12 @@ struct Exchange<'a, N: Net> {
     whole: Moment,
     /// Servers that failed.
     failed: Vec<ServerId>,
+    /// Of those, the ones that may have done what was asked for.
+    written: Vec<ServerId>,
+    /// When all attempts must be over.
+    attempts_end: Moment,
+    /// Why a first attempt failed beside a second one that goes on, where none may follow on both.
+    last_cause: Option<Cause>,
     /// The server that gets the request once more, on a new connection.
     again: Option<ServerId>,
     /// A second attempt that has won, or that goes on after the first one failed.
@@ -134,6 +141,9 @@ pub fn run<'a, N: Net>(
         record,
         whole,
         failed: Vec::new(),
+        written: Vec::new(),
+        attempts_end: Moment::NEVER,
+        last_cause: None,
         again: None,
         second: Second::None,
         lost_since: None,
@@ -170,6 +180,8 @@ impl<N: Net> Exchange<'_, N> {
             return Box::pin(self.give_up(fault, None)).await;
         }
         again::first(self.parties.worker, &self.pool);
+        let all = self.pool.view.borrow().config.timeout.attempts;
+        self.attempts_end = self.parties.worker.rt.now() + all;
         let mut attempts = 0;
         loop {
             let failure = match self.attempt(held, attempts).await {
@@ -206,6 +218,7 @@ impl<N: Net> Exchange<'_, N> {
             self.record.measured.server_group = lent.connection.stream.tls_group();
         }
         self.took(server.id);
+        self.say_close(&lent, sent.is_some());
         let cuts = Cuts::of(&server.view.borrow().live);
         let pool = self.pool.clone();
         let race = self.race(attempts, server.id);
@@ -219,6 +232,7 @@ impl<N: Net> Exchange<'_, N> {
             service: self.view.clone(),
             pool: self.pool.view.borrow().clone(),
             whole: self.whole,
+            until: if attempts > 0 { self.attempts_end } else { Moment::NEVER },
             cut_at: &service.cut_at,
             cuts: &cuts,
             sent_before: sent
@@ -270,8 +284,7 @@ impl<N: Net> Exchange<'_, N> {
             match Box::pin(self.adopt()).await {
                 Some(Hedged { lent, sent, .. }) => return Ok((lent, Some(sent))),
                 // It was paid for, and came to nothing: this is one more.
-                None => again::take(self.parties.worker, &self.pool, &self.under_way)
-                    .map_err(|cause| NotLent { cause, server: None })?,
+                None => self.one_more().map_err(|cause| NotLent { cause, server: None })?,
             }
         }
         let Parties { worker, client, caller, service } = self.parties;
@@ -284,7 +297,10 @@ impl<N: Net> Exchange<'_, N> {
             fresh: false,
             stick: self.stick(),
             upgrade: self.incoming.upgrade,
+            authenticates: self.incoming.authenticates,
             class: self.class,
+            written: &self.written,
+            until: if self.failed.is_empty() { Moment::NEVER } else { self.attempts_end },
             patience: Patience { client: Some(client), whole: self.whole, cut_at: &service.cut_at },
         };
         let lent = match upstream::now(worker, &self.pool, &want) {
@@ -335,8 +351,9 @@ impl<N: Net> Exchange<'_, N> {
         drop((pool, server));
         let after = self.afterwards(keep_client);
         self.close(Some(&lent.hold.server));
-        if keep_server {
-            upstream::shelve(worker, lent);
+        match keep_server {
+            true => self.keep(lent),
+            false => self.part(lent),
         }
         after
     }

@@ -58,6 +58,7 @@ fn pool(servers: &[ServerView]) -> Pool {
         timeout: PoolTimeouts {
             connect: Duration::from_secs(3),
             first_byte: Duration::from_secs(20),
+            attempts: Duration::from_secs(40),
             between_bytes: Duration::from_secs(10),
             queue: Duration::from_secs(1),
             idle: Duration::from_secs(60),

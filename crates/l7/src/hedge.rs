@@ -130,7 +130,10 @@ async fn run<N: Net>(terms: Terms<N>, message: Vec<u8>) -> Option<Hedged<N>> {
         fresh: false,
         stick: None,
         upgrade: false,
+        authenticates: false,
         class,
+        written: &tried,
+        until: Moment::NEVER,
         // Whoever waits for the first server ends this with it.
         patience: Patience { client: None, whole: Moment::NEVER, cut_at: &never },
     };

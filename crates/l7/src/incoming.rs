@@ -16,6 +16,7 @@ use wire::http1::{
 
 use crate::account::Protocol;
 use crate::caller::Caller;
+use crate::connection_auth;
 use crate::flow::{Flow, Framing};
 use crate::resend::ResendBody;
 use crate::rt::Net;
@@ -44,6 +45,10 @@ pub struct Incoming<N: Net> {
     pub head_only: bool,
     /// May be repeated (RFC 9110 §9.2.2).
     pub idempotent: bool,
+    /// It authenticates the connection that it is sent on, or was asked to.
+    pub authenticates: bool,
+    /// The head says that the connection ends with the answer.
+    pub says_close: bool,
     /// Asks for another protocol.
     pub upgrade: bool,
     /// Length of the method at the beginning of `head`.
@@ -102,6 +107,20 @@ impl<N: Net> Incoming<N> {
         };
         self.head.drain(at + 2..at + LINE.len());
         true
+    }
+
+    /// Says to the server that the connection ends with the answer, or takes that back.
+    pub fn say_close(&mut self, closes: bool) {
+        const LINE: &[u8] = b"Connection: close\r\n";
+        if closes == self.says_close {
+            return;
+        }
+        let at = self.head.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        match closes {
+            true => drop(self.head.splice(at..at, LINE.iter().copied())),
+            false => drop(self.head.drain(at..at + LINE.len())),
+        }
+        self.says_close = closes;
     }
 
     /// Puts another head, with what came behind it, in the place of this one; gives the old one back.
@@ -169,11 +188,13 @@ pub fn read<N: Net>(
         received: request.head_len as u64,
         body,
         resend: ResendBody::default(),
+        says_close: false,
         version: request.version,
         protocol,
         keep_alive: request.keep_alive,
         head_only: request.method.is_head(),
         idempotent: request.method.is_idempotent(),
+        authenticates: connection_auth::is_given(request.headers),
         upgrade,
         method_len: request.method.as_str().len(),
         target: target(&head),

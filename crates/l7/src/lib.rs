@@ -16,6 +16,7 @@ mod changes;
 mod coder;
 mod connected;
 mod connection;
+mod connection_auth;
 mod cuts;
 mod exchange;
 mod felt;

@@ -71,8 +71,11 @@ async fn run<N: Net>(worker: &Rc<Worker<N>>, pool: &Rc<LocalPool<N>>, copied: Co
         fresh: true,
         stick: None,
         upgrade: false,
+        authenticates: false,
         // No client waits for it.
         class: 0,
+        written: &[],
+        until,
         patience: Patience { client: None, whole: until, cut_at: &never },
     };
     let now = worker.rt.now();

@@ -92,6 +92,8 @@ pub struct Ends<'a, N: Net> {
     pub pool: Arc<PoolView>,
     /// When the whole exchange must be over.
     pub whole: Moment,
+    /// When all attempts together must be over; `NEVER`: this is the first one, which has times of its own.
+    pub until: Moment,
     /// When the service is cut; may come nearer meanwhile.
     pub cut_at: &'a Cell<Moment>,
     /// Whether the server's connections were ordered to be cut.
@@ -322,6 +324,7 @@ impl<'a, N: Net> Relay<'a, N> {
             if self.uploaded || self.server_deaf {
                 sooner(self.down_moved.1 + pool.first_byte, Cause::FirstByteTimeout);
             }
+            sooner(self.ends.until, Cause::FirstByteTimeout);
         } else {
             match self.down_waits {
                 Waits::Server => {

@@ -91,6 +91,16 @@ impl<N: Net> Shelf<N> {
         None
     }
 
+    /// Whether one is there that fits.
+    pub fn has(&self, whose: &Whose) -> bool {
+        self.idle.iter().any(|(_, kept)| kept.whose.fits(whose))
+    }
+
+    /// How many are on it.
+    pub fn len(&self) -> usize {
+        self.idle.len()
+    }
+
     /// Whether nothing is on it.
     pub fn is_empty(&self) -> bool {
         self.idle.is_empty()

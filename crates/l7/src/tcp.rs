@@ -12,7 +12,7 @@ use model::cause::Cause;
 use model::id::ServerId;
 use model::line::Class;
 use model::moment::Moment;
-use model::retry::{self, Facts, Verdict};
+use model::retry::{self, Facts, Verdict, Wishes};
 use model::snapshot::ServiceView;
 
 use crate::account::{self, Opening, Record};
@@ -55,7 +55,7 @@ pub async fn serve<N: Net>(
     let opened = prelude::open(&worker, client, (peer, local), &service, &open).await;
     let Some((client, (peer, local))) = opened else { return };
     let Some(client) = front::open(&worker, client, peer, &service, &open).await else { return };
-    let caller = Rc::new(Caller { peer, local });
+    let caller = Rc::new(Caller::new(peer, local));
     let view = service.view.borrow().clone();
     let _exchange = worker.census.exchange(&view);
     let counters = &view.live.slots[worker.index].counters;
@@ -183,7 +183,10 @@ async fn lend<N: Net>(
             fresh: true,
             stick: sticking.as_ref().and_then(|it| it.wanted(pool, &failed, worker.rt.now())),
             upgrade: false,
+            authenticates: false,
             class,
+            written: &[],
+            until: Moment::NEVER,
             patience: patience(),
         };
         let now = upstream::now(worker, pool, &want);
@@ -199,17 +202,9 @@ async fn lend<N: Net>(
             Err(refused) => refused,
         };
         attempts += 1;
-        let facts = Facts {
-            idempotent: false,
-            answer_begun: false,
-            body_replayable: true,
-            reused_connection: false,
-            provably_unreceived: true,
-            attempts,
-            limit: pool.view.borrow().config.retries,
-            cause,
-        };
-        match retry::judge(&facts) {
+        let own = server.as_ref().map(|server| server.id);
+        let limit = again::limit(&pool.view.borrow(), cause, &failed, own);
+        match retry::judge(&facts(limit, attempts, cause)) {
             Verdict::GiveUp(cause) => return Err(NotLent { cause, server }),
             Verdict::Another | Verdict::Replay => {
                 let taken = again::take(worker, pool, &under_way);
@@ -227,6 +222,21 @@ async fn lend<N: Net>(
                 record.again();
             }
         }
+    }
+}
+
+/// What is known of an attempt that came to no connection.
+fn facts(limit: u8, attempts: u32, cause: Cause) -> Facts {
+    Facts {
+        idempotent: false,
+        answer_begun: false,
+        body_replayable: true,
+        reused_connection: false,
+        provably_unreceived: true,
+        attempts,
+        limit,
+        wishes: Wishes::default(),
+        cause,
     }
 }
 

@@ -16,7 +16,7 @@ use model::cause::Cause;
 use model::config::{Gone, Speak};
 use model::line::Class;
 use model::moment::Moment;
-use model::pick::{Ask, Choice};
+use model::pick::{self, Ask, Choice};
 use model::snapshot::{PoolView, ServerState};
 
 use crate::account::Record;
@@ -29,8 +29,8 @@ use crate::sticking::Stick;
 use crate::worker::Worker;
 use connect::Way;
 pub use lent::{Hold, Lent, NotLent, Want};
-pub use open::shelve;
-use open::{kept, whose};
+pub use open::{is_last, shelve};
+use open::{kept, owns, whose};
 
 /// A task that waits for a server below its cap looks again after this long: other workers give back without
 /// telling.
@@ -116,7 +116,7 @@ pub async fn lend<N: Net>(
             let entered = pool.queue.enter(&worker.rt, &asks(worker, &view), (want.class, picky));
             place = Some(entered.map_err(refused)?);
             record.queue_begin = Some(worker.rt.look());
-            give_up = worker.rt.now() + view.config.timeout.queue;
+            give_up = want.until.min(worker.rt.now() + view.config.timeout.queue);
         }
         if let Some(cause) = want.patience.over(worker.rt.now()) {
             return Err(refused(cause));
@@ -161,11 +161,11 @@ async fn connect_for<N: Net>(
         server: &server,
         caller: want.caller,
         patience: &want.patience,
-        until: worker.rt.now() + view.config.timeout.connect,
+        until: want.until.min(worker.rt.now() + view.config.timeout.connect),
         speak: match view.config.http2.speak {
             _ if want.fresh => Speak::Off,
             // Few servers take a WebSocket in HTTP/2; every one that takes it at all does in HTTP/1.1.
-            Speak::Prefer if want.upgrade => Speak::Off,
+            Speak::Prefer if want.upgrade || want.authenticates => Speak::Off,
             speak => speak,
         },
     };
@@ -230,6 +230,9 @@ fn choose<N: Net>(
             return Choice::Server(index);
         }
     }
+    if let Some(choice) = own(pool, view, want) {
+        return choice;
+    }
     match want.stick {
         Some(Stick::Refuse) => return Choice::None,
         Some(Stick::Wait) => return Choice::AllAtCap,
@@ -259,11 +262,47 @@ fn choose<N: Net>(
     any(worker, pool, view, want)
 }
 
+/// The server to which the client has a connection of its own, while that server takes work.
+fn own<N: Net>(pool: &LocalPool<N>, view: &PoolView, want: &Want<N>) -> Option<Choice> {
+    if want.caller.owns_nothing() {
+        return None;
+    }
+    let servers = pool.servers.borrow();
+    let at = view.servers.iter().zip(servers.iter()).position(|(server, local)| {
+        let works = matches!(server.state, ServerState::Up | ServerState::Unknown);
+        works && server.id == local.id && owns(local, want)
+    })?;
+    let server = &view.servers[at];
+    let full = server.config.connections.is_some_and(|cap| server.live.in_flight.get() >= cap);
+    Some(if full { Choice::AllAtCap } else { Choice::Server(at) })
+}
+
 /// Whichever the pool's policy says.
 fn any<N: Net>(worker: &Worker<N>, pool: &LocalPool<N>, view: &PoolView, want: &Want<N>) -> Choice {
     let client = want.caller.peer.ip();
     let ask = Ask { client, key: want.key, tried: want.tried, now: worker.rt.now() };
-    pool.chooser.borrow_mut().pick(view, &ask, &mut worker.rng.borrow_mut())
+    let choice = pool.chooser.borrow_mut().pick(view, &ask, &mut worker.rng.borrow_mut());
+    match choice {
+        Choice::Server(at) if want.written.contains(&view.servers[at].id) => unwritten(view, want),
+        choice => choice,
+    }
+}
+
+/// A server that may be asked although others of the pool have the request already.
+fn unwritten<N: Net>(view: &PoolView, want: &Want<N>) -> Choice {
+    let mut others = pick::eligible(view)
+        .into_iter()
+        .map(|(at, _)| at)
+        .filter(|at| !want.written.contains(&view.servers[*at].id))
+        .peekable();
+    if others.peek().is_none() {
+        return Choice::None;
+    }
+    let below = |at: &usize| {
+        let server = &view.servers[*at];
+        server.config.connections.is_none_or(|cap| server.live.in_flight.get() < cap)
+    };
+    others.find(below).map_or(Choice::AllAtCap, Choice::Server)
 }
 
 fn asks<'a, N: Net>(worker: &Worker<N>, view: &'a PoolView) -> Asks<'a> {

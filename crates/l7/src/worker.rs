@@ -112,6 +112,8 @@ pub struct Worker<N: Net> {
     pub refusing: Cell<u32>,
     /// Copies of requests under way.
     pub mirroring: Cell<u32>,
+    /// Connections to servers that wait for their server to close.
+    pub parting: Cell<u32>,
     /// Answers being compressed.
     pub coding: Rc<Cell<u32>>,
     /// The share of the last moments in which it had something to do, percent.
@@ -162,6 +164,7 @@ impl<N: Net> Worker<N> {
             idle_until: Cell::new(Moment::NEVER),
             refusing: Cell::new(0),
             mirroring: Cell::new(0),
+            parting: Cell::new(0),
             coding: Rc::default(),
             busy: Cell::default(),
             endpoints: RefCell::default(),

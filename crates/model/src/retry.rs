@@ -2,10 +2,14 @@
 //!
 //! The rule: idempotent requests whose answer had not begun may be repeated; any other only when provably
 //! nothing of it was received (RFC 9110 §9.2.2). Nothing is repeated that the client has seen part of, or whose
-//! bytes are no longer all held. It does not choose the server (`pick` does) and performs nothing.
+//! bytes are no longer all held; nor, unless asked for, what a server has taken and not answered in time, or answered
+//! against the rules: it does not become better by being done twice. It does not choose the server (`pick` does) and
+//! performs nothing.
 
 pub mod budget;
 pub mod pause;
+
+use serde::Serialize;
 
 use crate::cause::{Cause, Side};
 
@@ -28,8 +32,20 @@ pub struct Facts {
     pub attempts: u32,
     /// Attempts allowed after the first (`Pool::retries`).
     pub limit: u8,
+    /// What is asked for (`Pool::retry`).
+    pub wishes: Wishes,
     /// How it failed.
     pub cause: Cause,
+}
+
+/// Failures after which another attempt is made only where that is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Wishes {
+    /// A server took the request, or a part of it, and went silent.
+    pub on_timeout: bool,
+    /// An answer broke the rules of HTTP.
+    pub on_malformed: bool,
 }
 
 /// What to do.
@@ -48,7 +64,7 @@ pub enum Verdict {
 pub fn judge(facts: &Facts) -> Verdict {
     let safe = facts.idempotent || facts.provably_unreceived || never_sent(facts.cause);
     let possible = !facts.answer_begun && facts.body_replayable;
-    if !(safe && possible && repeatable(facts.cause)) {
+    if !(safe && possible && repeatable(facts.cause) && wished(facts)) {
         return Verdict::GiveUp(facts.cause);
     }
     if facts.reused_connection && stale(facts.cause) {
@@ -67,6 +83,15 @@ fn repeatable(cause: Cause) -> bool {
         Side::Server | Side::Network => true,
         Side::Us => cause == Cause::NoSourcePort,
         Side::Client => false,
+    }
+}
+
+/// Whether another attempt after this failure needs no asking, or was asked for.
+fn wished(facts: &Facts) -> bool {
+    match facts.cause {
+        Cause::FirstByteTimeout | Cause::ServerWriteTimeout => facts.wishes.on_timeout,
+        Cause::BadResponse => facts.wishes.on_malformed,
+        _ => true,
     }
 }
 

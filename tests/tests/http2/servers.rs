@@ -102,6 +102,19 @@ fn the_authority_is_said_once() {
 }
 
 #[test]
+fn a_connection_that_a_request_authenticates_serves_no_other() {
+    let origin = H2Origin::start(PLAIN);
+    let balancer = before(&[&origin], "\"only\"");
+    for credentials in ["NTLM TlRM", "Negotiate YII"] {
+        let fields = vec![("authorization", credentials.to_owned())];
+        let asked = Asked { fields, ..Asked::get("/") };
+        assert_eq!(h2client::ask_all(balancer.front(), &[asked])[0].status, 200);
+    }
+    assert_eq!(h2client::ask_all(balancer.front(), &[Asked::get("/")])[0].status, 200);
+    assert_eq!(origin.seen().connections.load(Ordering::Relaxed), 3);
+}
+
+#[test]
 fn what_was_not_processed_is_sent_again() {
     let origin = H2Origin::start(Manner { refusals: 2, ..PLAIN });
     let balancer = before(&[&origin], "\"only\"");

@@ -6,8 +6,10 @@
     reason = "a test that fails is told best by panicking"
 )]
 
+mod authenticated;
 mod choosing;
 mod clients;
+mod closing;
 mod frames;
 mod headers;
 mod seen;

@@ -35,6 +35,9 @@ pub fn write(
     if let Some(line) = settings.single.get("retries") {
         pool.set("retries", line.word(1), line.number);
     }
+    if let Some(line) = settings.single.get("retry-on") {
+        retry_on(line, &mut pool);
+    }
     source(settings, &mut pool, notes);
     let mut names = Names::default();
     for one in &servers {
@@ -46,6 +49,33 @@ pub fn write(
         timeouts(&path, settings, document);
     } else {
         notes.left(section.line, &section.word, "none of its servers can be carried over", "");
+    }
+}
+
+/// After which failures another attempt is made; those before anything was taken need no asking.
+fn retry_on(line: &Line, pool: &mut Table) {
+    let words: Vec<&str> =
+        (1..).map(|at| line.word(at)).take_while(|word| !word.is_empty()).collect();
+    let all = words.contains(&"all-retryable-errors");
+    let mut statuses: Vec<String> = words
+        .iter()
+        .filter(|word| word.parse::<u16>().is_ok())
+        .map(|word| (*word).to_owned())
+        .collect();
+    if all {
+        statuses = ["500", "502", "503", "504"].map(str::to_owned).to_vec();
+    }
+    let mut pairs = Vec::new();
+    if !statuses.is_empty() {
+        pairs.push(("on", value::list(statuses)));
+    }
+    for (word, key) in [("response-timeout", "on-timeout"), ("junk-response", "on-malformed")] {
+        if all || words.contains(&word) {
+            pairs.push((key, "true".to_owned()));
+        }
+    }
+    if !pairs.is_empty() {
+        pool.set("retry", value::table(&pairs), line.number);
     }
 }
 

@@ -168,7 +168,16 @@ fn again(pool: &mut Table, scope: &Scope<'_>) {
     }
     let statuses: Vec<String> =
         next.args.iter().filter_map(|word| word.strip_prefix("http_")).map(str::to_owned).collect();
+    let mut pairs = Vec::new();
     if !statuses.is_empty() {
-        pool.set("retry", value::table(&[("on", value::list(statuses))]), next.line);
+        pairs.push(("on", value::list(statuses)));
+    }
+    for (word, key) in [("timeout", "on-timeout"), ("invalid_header", "on-malformed")] {
+        if next.args.iter().any(|arg| arg == word) {
+            pairs.push((key, "true".to_owned()));
+        }
+    }
+    if !pairs.is_empty() {
+        pool.set("retry", value::table(&pairs), next.line);
     }
 }

@@ -2,7 +2,8 @@
 //! repeated, and the pause before that.
 
 use model::cause::Cause;
-use model::retry::{self, Facts, Verdict};
+use model::pick;
+use model::retry::{self, Facts, Verdict, Wishes};
 
 use super::failure::Failure;
 use super::{Exchange, Parties};
@@ -42,12 +43,18 @@ impl<N: Net> Exchange<'_, N> {
                 self.counters().retried.add(1);
                 self.again = None;
                 self.failed.extend(failure.server.as_ref().map(|server| server.id));
+                if failure.may_be_done() {
+                    self.written.extend(failure.server.as_ref().map(|server| server.id));
+                }
                 self.felt(&failure);
                 self.attempt_failed(&failure);
-                if !matches!(self.second, Second::Runs(_))
-                    && let Some(cause) = self.back_off(attempts).await
-                {
-                    return Some(self.give_up(Fault::before_sending(cause), None).await);
+                if !matches!(self.second, Second::Runs(_)) {
+                    if let Some(cause) = self.back_off(attempts).await {
+                        return Some(self.give_up(Fault::before_sending(cause), None).await);
+                    }
+                    if self.is_late() {
+                        return Some(self.give_up(failure.fault, None).await);
+                    }
                 }
             }
         }
@@ -55,12 +62,17 @@ impl<N: Net> Exchange<'_, N> {
     }
 
     /// What is done after it, within the budget.
-    fn judge(&self, failure: &Failure<N>, attempts: u32) -> Verdict {
-        let verdict = retry::judge(&self.facts(failure, attempts));
-        let goes_on = matches!(self.second, Second::Runs(_));
-        if goes_on && matches!(verdict, Verdict::Replay | Verdict::Another) {
-            // The one that is under way was taken from the budget.
-            return Verdict::Another;
+    fn judge(&mut self, failure: &Failure<N>, attempts: u32) -> Verdict {
+        let facts = self.facts(failure, attempts);
+        let verdict = self.possible(failure, retry::judge(&facts));
+        if matches!(self.second, Second::Runs(_)) {
+            let wishes = Wishes { on_timeout: true, on_malformed: true };
+            if !matches!(retry::judge(&Facts { wishes, ..facts }), Verdict::GiveUp(_)) {
+                // The one that is under way was taken from the budget. None follows on it that would not on this one.
+                let given_up = matches!(verdict, Verdict::GiveUp(_));
+                self.last_cause = given_up.then_some(failure.fault.cause);
+                return Verdict::Another;
+            }
         }
         let free = match verdict {
             Verdict::GiveUp(_) => true,
@@ -68,7 +80,10 @@ impl<N: Net> Exchange<'_, N> {
             Verdict::Replay => !failure.sent || failure.fault.unreceived,
             // It was taken when the attempt was given up for it.
             Verdict::Another => {
-                matches!(failure.fault.cause, Cause::ServerStatus | Cause::ServerMarkedDown)
+                let taken =
+                    matches!(failure.fault.cause, Cause::ServerStatus | Cause::ServerMarkedDown);
+                // What a server has refused by itself cost it nothing.
+                taken || (failure.sent && failure.fault.unreceived)
             }
         };
         if free {
@@ -78,6 +93,39 @@ impl<N: Net> Exchange<'_, N> {
         taken.map_or_else(Verdict::GiveUp, |()| verdict)
     }
 
+    /// The verdict within the time of all attempts and with the servers that are left.
+    fn possible(&self, failure: &Failure<N>, verdict: Verdict) -> Verdict {
+        let alone = verdict == Verdict::Another && failure.may_be_done() && !self.others(failure);
+        match verdict {
+            Verdict::Replay | Verdict::Another if alone || self.is_late() => {
+                Verdict::GiveUp(failure.fault.cause)
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// Whether there is a server that cannot have done what was asked for.
+    fn others(&self, failure: &Failure<N>) -> bool {
+        let view = self.pool.view.borrow();
+        let own = failure.server.as_ref().map(|server| server.id);
+        pick::eligible(&view).into_iter().any(|(at, _)| {
+            let id = view.servers[at].id;
+            Some(id) != own && !self.written.contains(&id)
+        })
+    }
+
+    fn is_late(&self) -> bool {
+        self.parties.worker.rt.now() >= self.attempts_end
+    }
+
+    /// Takes a further attempt after a second one came to nothing.
+    pub(super) fn one_more(&mut self) -> Result<(), Cause> {
+        match self.last_cause.take() {
+            Some(cause) => Err(cause),
+            None => again::take(self.parties.worker, &self.pool, &self.under_way),
+        }
+    }
+
     /// Whether this attempt, after so many, may be followed by another one for what its server answers.
     pub(super) fn may_follow(&self, attempts: u32) -> bool {
         let with_this = attempts + u32::from(self.again.is_none());
@@ -85,6 +133,7 @@ impl<N: Net> Exchange<'_, N> {
     }
 
     fn facts(&self, failure: &Failure<N>, attempts: u32) -> Facts {
+        let own = failure.server.as_ref().map(|server| server.id);
         Facts {
             idempotent: self.incoming.idempotent,
             answer_begun: failure.fault.answer_begun,
@@ -92,7 +141,8 @@ impl<N: Net> Exchange<'_, N> {
             reused_connection: failure.reused,
             provably_unreceived: !failure.sent || failure.fault.unreceived,
             attempts,
-            limit: self.pool.view.borrow().config.retries,
+            limit: again::limit(&self.pool.view.borrow(), failure.fault.cause, &self.failed, own),
+            wishes: self.pool.view.borrow().config.retry.wishes,
             cause: failure.fault.cause,
         }
     }

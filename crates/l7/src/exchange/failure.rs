@@ -18,6 +18,11 @@ pub(super) struct Failure<N: Net> {
 }
 
 impl<N: Net> Failure<N> {
+    /// Whether its server may have done what was asked for; an answer of its own says that it may be asked again.
+    pub fn may_be_done(&self) -> bool {
+        self.sent && !self.fault.unreceived && self.fault.cause != Cause::ServerStatus
+    }
+
     /// No connection could be had.
     pub fn before_sending(cause: Cause, server: Option<Rc<LocalServer<N>>>) -> Failure<N> {
         let fault = Fault::before_sending(cause);

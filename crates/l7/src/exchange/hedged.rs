@@ -21,7 +21,8 @@ impl<N: Net> Exchange<'_, N> {
         let body = &self.incoming.body;
         let whole = body.framing.done() && !body.holds() && !self.incoming.upgrade;
         let anew = attempts == 0 && self.again.is_none();
-        if !(anew && whole && self.may_follow(attempts)) || self.stick().is_some() {
+        let own = self.incoming.authenticates || !self.parties.caller.owns_nothing();
+        if !(anew && whole && self.may_follow(attempts)) || own || self.stick().is_some() {
             return None;
         }
         let Parties { worker, caller, .. } = self.parties;
@@ -72,6 +73,7 @@ impl<N: Net> Exchange<'_, N> {
         self.attempt_failed(failure);
         let Some(server) = &failure.server else { return };
         self.failed.push(server.id);
+        self.written.push(server.id);
         let now = self.parties.worker.rt.now();
         let Some(took) = self.lost_since.map(|since| now.since(since)) else { return };
         let view = server.view.borrow();

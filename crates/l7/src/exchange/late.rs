@@ -11,7 +11,7 @@ use crate::after::After;
 use crate::felt;
 use crate::flow::{Flow, Step};
 use crate::rt::Net;
-use crate::upstream::{self, Lent};
+use crate::upstream::Lent;
 
 impl<N: Net> Exchange<'_, N> {
     /// Lets the server go, and gives the client the rest.
@@ -28,8 +28,8 @@ impl<N: Net> Exchange<'_, N> {
             felt::answered(&pool, &view.live, worker.index, self.record.status);
         }
         match keep_server {
-            true => upstream::shelve(worker, lent),
-            false => drop(lent),
+            true => self.keep(lent),
+            false => self.part(lent),
         }
         let Some(mut rest) = self.rest.take() else { return After::Reset };
         let before = rest.given;

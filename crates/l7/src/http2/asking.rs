@@ -20,8 +20,9 @@ use wire::http2::{AnswerHead, write_answer};
 
 use super::body_in::{self, BodyIn};
 use super::body_out::{BodyOut, Form};
-use super::link::OpenStream;
+use super::link::{Link, OpenStream};
 use super::upgrade;
+use crate::connection_auth;
 use crate::stream::{Read, Strand, UnderTls, Wrote};
 
 /// What bounds a head that we have written ourselves: nothing that is in force.
@@ -92,7 +93,7 @@ impl Asking {
 
 impl State {
     /// Takes the request's head; returns how much of `from` was used.
-    fn ask(&mut self, from: &[u8], secure: bool) -> io::Result<usize> {
+    fn ask(&mut self, from: &[u8], secure: bool, link: &Link) -> io::Result<usize> {
         let Out::Head(held) = &mut self.out else { return Ok(0) };
         let before = held.len();
         let joined;
@@ -128,6 +129,10 @@ impl State {
         if websocket {
             let key = request.headers.iter().find(|field| is_key(field.name));
             self.accept = Some(upgrade::accept(key.map(|key| key.value).unwrap_or_default()));
+        }
+        if connection_auth::is_given(request.headers) {
+            // Whatever it comes to holds for the whole connection: no other request begins on it.
+            link.closing.set(true);
         }
         let ends = matches!(form, Form::Done);
         match self.send.send_request(head, ends) {
@@ -241,7 +246,7 @@ impl Strand for Asking {
         let state = &mut *self.state.borrow_mut();
         let mut used = 0;
         if matches!(state.out, Out::Head(_)) {
-            match state.ask(from, self.tls.is_some()) {
+            match state.ask(from, self.tls.is_some(), self.open.link()) {
                 Ok(n) => used = n,
                 Err(error) => return Wrote::Failed(error),
             }

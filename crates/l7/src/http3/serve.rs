@@ -271,7 +271,7 @@ impl Serving {
         let peer = self.link.peer();
         if peer != self.caller.peer {
             self.endpoint.count(|counters| &counters.http3_moved);
-            self.caller = Rc::new(Caller { peer, local: self.caller.local });
+            self.caller = Rc::new(Caller::new(peer, self.caller.local));
             let view = self.endpoint.service.view.borrow().clone();
             // At its share there the client goes on counting where it was.
             let _ = self.open.rename(&self.endpoint.worker.rt, &view, peer.ip());

@@ -14,6 +14,7 @@ use wire::http1::{
 use super::coded::Recoded;
 use super::{Ending, Fault, Relay};
 use crate::account::Protocol;
+use crate::connection_auth;
 use crate::flow::Framing;
 use crate::hedge::FIRST;
 use crate::reported;
@@ -182,6 +183,8 @@ impl<'a, N: Net> Relay<'a, N> {
     pub(super) fn final_head(&mut self, response: &mut Response, out: &mut Vec<u8>) {
         self.record.status = response.status;
         self.keep_alive_timeout = response.keep_alive_timeout;
+        self.incoming.authenticates |=
+            connection_auth::is_asked_for(response.status, response.headers);
         self.reported = reported::read(&self.ends.pool.config, response.headers);
         let old = self.incoming.version == Version::Http10;
         let worked = self.ends.changes.of(response.headers, self.ends.worker.rt.now());

@@ -172,8 +172,8 @@ fn further_attempts_under_way_are_limited_beside_the_budget() {
         assert_eq!(scene.refused(Bound::Retries), 4, "seed {seed}");
         scene.leave();
 
-        let one = with(2, None, |pool| (pool.breaker.retries, pool.retries) = (Some(1), 9));
-        let scene = Scene::new(seed, 2, one);
+        let one = with(10, None, |pool| (pool.breaker.retries, pool.retries) = (Some(1), 9));
+        let scene = Scene::new(seed, 10, one);
         for id in 0..30 {
             scene.comes(id / 3, Planned::get(id, "half"));
         }

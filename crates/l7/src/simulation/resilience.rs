@@ -61,8 +61,9 @@ struct Storm {
 
 /// With this mode of failing, clients of one request each over four seconds.
 fn storm(seed: u64, mode: &'static str, clients: u64, pool: impl FnOnce(&mut Pool)) -> Storm {
-    let stage = Stage::new(seed, 30_000, setting(&addresses(3), |_| (), pool, |_| ()));
-    let ledger = serve(&stage, 3);
+    // No server is asked twice for what it may have done.
+    let stage = Stage::new(seed, 30_000, setting(&addresses(10), |_| (), pool, |_| ()));
+    let ledger = serve(&stage, 10);
     let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
     for n in 0..clients {
         let client = Client::new(notes.clone(), vec![get(n, mode)], false);
@@ -145,6 +146,87 @@ fn answers_of_a_wanted_status_are_asked_for_again_and_passed_on_in_the_end() {
             (pool.retry.on, pool.retries) = (Statuses(vec![(503, 503)]), 2);
         });
         assert_eq!((all.good, all.offered, all.retries), (0, 60, 40), "seed {seed}");
+    }
+}
+
+#[test]
+fn what_a_silent_server_took_is_not_given_to_another() {
+    for seed in seeds(6) {
+        for (servers, asked, offered, waited) in
+            [(1, false, 1, 20), (3, false, 1, 20), (1, true, 1, 20)]
+        {
+            let wish = |pool: &mut Pool| pool.retry.wishes.on_timeout = asked;
+            let stage =
+                Stage::new(seed, 30_000, setting(&addresses(servers), |_| (), wish, |_| ()));
+            let ledger = serve(&stage, servers);
+            let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+            let begun = stage.worker.rt.look();
+            let client = Client::new(notes.clone(), vec![get(1, "silent")], false);
+            stage.client(&door, 1, Duration::ZERO, client);
+            stage.until(|| notes.borrow().len() == 1);
+            let took = stage.worker.rt.look().since(begun);
+            let cause = Some("first-byte-timeout".to_owned());
+            assert_eq!(notes.borrow()[0].1, Saw::Answer(504, cause), "seed {seed}");
+            assert_eq!(ledger.borrow().received[&1], offered, "seed {seed}: {servers}, {asked}");
+            assert_eq!(took.as_secs(), waited, "seed {seed}: {servers}, {asked}");
+            stage.leave();
+        }
+    }
+}
+
+#[test]
+fn all_attempts_together_have_one_deadline() {
+    for seed in seeds(6) {
+        // Three silent servers, 20 s each, and 30 s for all.
+        let wish = |pool: &mut Pool| {
+            pool.retry.wishes.on_timeout = true;
+            pool.timeout.attempts = Duration::from_secs(30);
+        };
+        let stage = Stage::new(seed, 30_000, setting(&addresses(3), |_| (), wish, |_| ()));
+        let ledger = serve(&stage, 3);
+        let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+        let begun = stage.worker.rt.look();
+        stage.client(
+            &door,
+            1,
+            Duration::ZERO,
+            Client::new(notes.clone(), vec![get(1, "silent")], false),
+        );
+        stage.until(|| notes.borrow().len() == 1);
+        assert_eq!(stage.worker.rt.look().since(begun).as_secs(), 30, "seed {seed}");
+        let cause = Some("first-byte-timeout".to_owned());
+        assert_eq!(notes.borrow()[0].1, Saw::Answer(504, cause), "seed {seed}");
+        let order = &ledger.borrow().order;
+        assert!(order.len() == 2 && order[0].1 != order[1].1, "seed {seed}: {order:?}");
+        stage.leave();
+    }
+}
+
+#[test]
+fn no_server_is_asked_twice_for_what_it_may_have_done() {
+    for seed in seeds(10) {
+        // A kept connection that its server has closed says nothing of the server.
+        let many = |pool: &mut Pool| {
+            (pool.retries, pool.retry.budget, pool.limit.idle) = (9, None, 0);
+        };
+        let stage = Stage::new(seed, 30_000, setting(&addresses(3), |_| (), many, |_| ()));
+        let ledger = serve(&stage, 3);
+        let (door, notes) = (stage.open(ServiceId(0)), Notes::default());
+        for n in 0..12 {
+            let mode = ["die", "garbage", "half"][(n % 3) as usize];
+            let client = Client::new(notes.clone(), vec![get(n, mode)], false);
+            stage.client(&door, n, Duration::from_millis(n), client);
+        }
+        stage.until(|| notes.borrow().len() == 12 && stage.connections() == 0);
+        let mut pairs: Vec<_> =
+            ledger.borrow().order.iter().map(|(_, at, id)| (*id, *at)).collect();
+        pairs.sort_unstable();
+        let asked = pairs.len();
+        pairs.dedup();
+        assert_eq!(pairs.len(), asked, "seed {seed}: {:?}", ledger.borrow().order);
+        let garbage = pairs.iter().filter(|(id, _)| id % 3 == 1).count();
+        assert_eq!(garbage, 4, "seed {seed}: a malformed answer ends it");
+        stage.leave();
     }
 }
 

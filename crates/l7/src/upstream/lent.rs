@@ -10,6 +10,7 @@ use model::cause::Cause;
 use model::id::ServerId;
 use model::line::Class;
 use model::live::ServerLive;
+use model::moment::Moment;
 
 use crate::caller::Caller;
 use crate::connected::Upstream;
@@ -72,8 +73,14 @@ pub struct Want<'a, N: Net> {
     pub stick: Option<Stick>,
     /// Asks for another protocol.
     pub upgrade: bool,
+    /// Authenticates the connection that it is sent on.
+    pub authenticates: bool,
     /// Its class where it must wait.
     pub class: Class,
+    /// Servers that may have done what is asked for: none of them is asked again.
+    pub written: &'a [ServerId],
+    /// When the attempt must be under way; `NEVER`: a first attempt, which has times of its own.
+    pub until: Moment,
     /// What may end the waiting.
     pub patience: Patience<'a, N>,
 }

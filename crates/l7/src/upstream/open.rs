@@ -29,6 +29,15 @@ pub fn shelve<N: Net>(worker: &Worker<N>, lent: Lent<N>) {
     }
 }
 
+/// Whether no request will follow on it, as far as is known now.
+pub fn is_last<N: Net>(lent: &Lent<N>) -> bool {
+    let Lent { connection, hold, .. } = lent;
+    let most = hold.pool.view.borrow().config.limit.idle as usize;
+    let full = hold.server.shelf.borrow().len() >= most;
+    let own = matches!(connection.whose, Whose::Of(_));
+    (full && (most == 0 || !own)) || hold.server.retired.get() || hold.worker.draining.get()
+}
+
 /// What is open already.
 pub(super) fn kept<N: Net>(
     worker: &Rc<Worker<N>>,
@@ -36,7 +45,10 @@ pub(super) fn kept<N: Net>(
     server: &LocalServer<N>,
     want: &Want<N>,
 ) -> Option<Upstream<N>> {
+    let own = want.authenticates && view.config.http2.speak != Speak::Only;
     if view.config.http2.speak != Speak::Off
+        && !own
+        && !owns(server, want)
         && let Some(strand) = server.mux.open(&worker.rt, want.upgrade)
     {
         server.view.borrow().live.slots[worker.index].counters.reused.add(1);
@@ -52,13 +64,19 @@ pub(super) fn whose(view: &PoolView, caller: &Rc<Caller>) -> Whose {
     if named { Whose::of(caller) } else { Whose::Anybodys }
 }
 
+/// Whether a connection of its client's own is kept to this server.
+pub(super) fn owns<N: Net>(server: &LocalServer<N>, want: &Want<'_, N>) -> bool {
+    want.caller.owns(server.id) && server.shelf.borrow().has(&Whose::of(want.caller))
+}
+
 fn shelved<N: Net>(
     worker: &Worker<N>,
     view: &PoolView,
     server: &LocalServer<N>,
     want: &Want<'_, N>,
 ) -> Option<Upstream<N>> {
-    let (careful, whose) = (want.careful, whose(view, want.caller));
+    let careful = want.careful;
+    let whose = if owns(server, want) { Whose::of(want.caller) } else { whose(view, want.caller) };
     let mut swept = Swept::default();
     let mut found = None;
     while let Some(connection) = server.shelf.borrow_mut().take(

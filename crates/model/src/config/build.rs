@@ -237,6 +237,7 @@ fn pool(section: &Section) -> Pool {
         timeout: inner(section, "timeout", |timeout| PoolTimeouts {
             connect: timeout.span("connect"),
             first_byte: timeout.span("first-byte"),
+            attempts: resilience::attempts(section, timeout),
             between_bytes: timeout.span("between-bytes"),
             queue: timeout.span("queue"),
             idle: timeout.span("idle"),

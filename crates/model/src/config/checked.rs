@@ -287,12 +287,13 @@ pub struct PoolTimeouts {
     pub connect: Duration,
     /// From the request's last byte to the answer's first; default 60 s.
     pub first_byte: Duration,
+    /// All attempts; default `connect` + `first_byte`, or twice `first_byte` with `on_timeout`.
+    pub attempts: Duration,
     /// Between two bytes of an answer, and between two reads by a server of its request; default 30 s.
     pub between_bytes: Duration,
     /// Waiting for a server below its connection cap; default 1 s.
     pub queue: Duration,
-    /// A shelved connection is closed after this long unless the server's own limit, once learned, is shorter;
-    /// default 60 s.
+    /// Until a shelved connection is closed, if the server's own limit is not shorter; default 60 s.
     pub idle: Duration,
 }
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::retry::Wishes;
+
 /// HTTP statuses: inclusive ranges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Statuses(pub Vec<(u16, u16)>);
@@ -88,6 +90,9 @@ pub struct Retry {
     pub back_off_most: Duration,
     /// Answers that are not passed on while another attempt may be made; default none.
     pub on: Statuses,
+    /// Failures after which another attempt is made as well; default none.
+    #[serde(flatten)]
+    pub wishes: Wishes,
 }
 
 impl Default for Retry {
@@ -99,6 +104,7 @@ impl Default for Retry {
             back_off: Duration::from_millis(25),
             back_off_most: Duration::from_millis(250),
             on: Statuses::default(),
+            wishes: Wishes::default(),
         }
     }
 }

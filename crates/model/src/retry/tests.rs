@@ -11,9 +11,12 @@ fn facts(bits: u8, cause: Cause) -> Facts {
         provably_unreceived: bits & 16 != 0,
         attempts: 1,
         limit: 2,
+        wishes: ALL_WISHES,
         cause,
     }
 }
+
+const ALL_WISHES: Wishes = Wishes { on_timeout: true, on_malformed: true };
 
 /// The causes an attempt can end with that another one may mend.
 const MENDABLE: [Cause; 15] = [
@@ -88,6 +91,27 @@ fn every_combination_of_every_cause_keeps_the_rule() {
                     }
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn what_a_server_took_is_sent_again_only_where_that_is_asked_for() {
+    let timeouts = [Cause::FirstByteTimeout, Cause::ServerWriteTimeout];
+    for cause in Cause::ALL {
+        for bits in 0..32 {
+            let asked = facts(bits, *cause);
+            let unasked = Facts { wishes: Wishes::default(), ..asked };
+            let needs = timeouts.contains(cause) || *cause == Cause::BadResponse;
+            match needs {
+                true => assert_eq!(judge(&unasked), Verdict::GiveUp(*cause), "{unasked:?}"),
+                false => assert_eq!(judge(&unasked), judge(&asked), "{unasked:?}"),
+            }
+            let one = |on_timeout| Facts {
+                wishes: Wishes { on_timeout, on_malformed: !on_timeout },
+                ..asked
+            };
+            assert_eq!(judge(&one(timeouts.contains(cause))), judge(&asked), "{asked:?}");
         }
     }
 }

@@ -75,6 +75,7 @@ fn config(balance: Balance, servers: &[ServerView]) -> Pool {
         timeout: PoolTimeouts {
             connect: span,
             first_byte: span,
+            attempts: span,
             between_bytes: span,
             queue: span,
             idle: span,

@@ -76,7 +76,7 @@ impl Endpoint {
             Ok((handle, conn)) => {
                 let link = Rc::new(Link::new(handle, conn, seen));
                 self.links.borrow_mut().insert(handle, link.clone());
-                let caller = Caller { peer, local };
+                let caller = Caller::new(peer, local);
                 (self.started)(self.clone(), Admitted { link, caller, open });
             }
             Err(error) => {

@@ -1,10 +1,13 @@
 //! How a pool stands by its requests when servers fail, from its settings to its checked form.
 
+use std::time::Duration;
+
 use super::super::resilience::{
     BreakerLimits, Eject, Hedge, HedgeAfter, Precedence, Retry, ShedTerms, Statuses,
 };
 use super::super::section::Section;
 use super::super::value::Value;
+use crate::retry::Wishes;
 
 /// The terms of further attempts.
 pub fn retry(section: &Section) -> Retry {
@@ -15,7 +18,21 @@ pub fn retry(section: &Section) -> Retry {
         back_off: section.span("back-off"),
         back_off_most: section.span("back-off-most"),
         on: statuses(section),
+        wishes: Wishes {
+            on_timeout: section.flag("on-timeout"),
+            on_malformed: section.flag("on-malformed"),
+        },
     }
+}
+
+/// How long all attempts of a request may take together.
+pub fn attempts(pool: &Section, timeout: &Section) -> Duration {
+    let first_byte = timeout.span("first-byte");
+    let more = match pool.table("retry") {
+        Some(retry) if retry.flag("on-timeout") => first_byte,
+        _ => timeout.span("connect"),
+    };
+    timeout.time("attempts").unwrap_or(first_byte + more)
 }
 
 /// What may be under way at a time.

@@ -139,6 +139,7 @@ static TIMEOUT: Table = Table {
     keys: &[
         CONNECT,
         FIRST_BYTE,
+        ATTEMPTS,
         Key::new(
             "between-bytes",
             Kind::time(1, 7 * DAY),
@@ -221,6 +222,15 @@ pub const FIRST_BYTE: Key = Key::new(
 )
 .http();
 
+/// All attempts together.
+pub const ATTEMPTS: Key = Key::new(
+    "attempts",
+    Kind::time(1, 7 * DAY),
+    Fallback::Derived("`connect` and `first-byte` together, or with `retry.on-timeout` twice `first-byte`"),
+    "From the beginning of the first attempt to an answer: later no further attempt is begun, and one under way ends.",
+)
+.http();
+
 /// In the pool's queue.
 pub const QUEUE_TIME: Key = Key::new(
     "queue",
@@ -234,7 +244,7 @@ pub const IDLE_CONNECTIONS: Key = Key::new(
     "idle",
     Kind::count(0, 65_535),
     Fallback::count(256),
-    "Kept connections per server and worker.",
+    "Kept connections per server and worker. A server whose connection is not kept is told so (`Connection: close`).",
 )
 .http();
 

@@ -211,6 +211,21 @@ static RETRY_TABLE: Table = Table {
              still held. Not written: none.",
         )
         .http(),
+        Key::new(
+            "on-timeout",
+            Kind::Flag,
+            Fallback::Is(Value::Flag(false)),
+            "Another attempt, at another server, for an idempotent request that a server took and did not begin to answer \
+             within `timeout.first-byte`, or stopped taking for `timeout.between-bytes`. The server may still be at work on it.",
+        )
+        .http(),
+        Key::new(
+            "on-malformed",
+            Kind::Flag,
+            Fallback::Is(Value::Flag(false)),
+            "Another attempt, at another server, for an idempotent request whose answer breaks the rules of HTTP.",
+        )
+        .http(),
     ],
 };
 

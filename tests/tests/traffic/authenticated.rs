@@ -1,0 +1,143 @@
+//! Servers that authenticate a connection instead of a request (NTLM, Negotiate): what is authenticated for one client
+//! serves no other, and that client is kept on it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::spawn;
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::client::Client;
+use tests::e2e::h2client::{self, Asked};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+/// A server that takes everybody for whom its connection was authenticated for. It answers with the number of its
+/// connection and that name.
+struct Authenticating {
+    address: SocketAddr,
+    open: Arc<AtomicU32>,
+}
+
+impl Authenticating {
+    fn start(scheme: &'static str) -> Authenticating {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let open = Arc::new(AtomicU32::new(0));
+        let count = open.clone();
+        spawn(move || {
+            for (number, stream) in listener.incoming().flatten().enumerate() {
+                let open = count.clone();
+                open.fetch_add(1, Ordering::SeqCst);
+                spawn(move || {
+                    // A peer that leaves ends it.
+                    let _ = serve(&stream, number, scheme);
+                    open.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+        });
+        Authenticating { address, open }
+    }
+}
+
+fn serve(mut stream: &TcpStream, number: usize, scheme: &str) -> std::io::Result<()> {
+    let mut who = None;
+    let mut lines = BufReader::new(stream.try_clone()?).lines();
+    loop {
+        let mut credentials = None;
+        loop {
+            let Some(line) = lines.next() else { return Ok(()) };
+            let line = line?;
+            if line.is_empty() {
+                break;
+            }
+            let Some((name, value)) = line.split_once(": ") else { continue };
+            if name.eq_ignore_ascii_case("authorization") {
+                credentials = value.strip_prefix(&format!("{scheme} ")).map(str::to_owned);
+            }
+        }
+        let challenge = match credentials.as_deref() {
+            Some("hello") => " challenge",
+            Some(name) => {
+                who = Some(name.to_owned());
+                ""
+            }
+            None => "",
+        };
+        let body = format!("{number} {}", who.as_deref().unwrap_or("nobody"));
+        let length = body.len();
+        let head = match who {
+            Some(_) => format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n"),
+            None => format!(
+                "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"a, b\"\r\n\
+                 WWW-Authenticate: {scheme}{challenge}\r\nContent-Length: {length}\r\n\r\n"
+            ),
+        };
+        stream.write_all((head + &body).as_bytes())?;
+    }
+}
+
+fn ask(client: &mut Client, credentials: &str) -> String {
+    client.send(format!("GET / HTTP/1.1\r\nHost: shop.example\r\n{credentials}\r\n"));
+    client.answer().text()
+}
+
+fn balancer(servers: &[&Authenticating]) -> Balancer {
+    let at: Vec<_> = servers.iter().map(|server| server.address).collect();
+    Balancer::start(&Setup::http(&at).global("workers = 1\n"))
+}
+
+#[test]
+fn an_authenticated_connection_is_its_clients_alone() {
+    for scheme in ["NTLM", "Negotiate"] {
+        let servers = [Authenticating::start(scheme), Authenticating::start(scheme)];
+        let balancer = balancer(&[&servers[0], &servers[1]]);
+        let mut alice = balancer.client();
+        let first = ask(&mut alice, "");
+        let own = first.split(' ').next().unwrap().to_owned();
+        // The challenge and its answer go over one connection, and so does all that follows.
+        assert_eq!(ask(&mut alice, &format!("Authorization: {scheme} hello\r\n")), first);
+        let named = format!("{own} alice");
+        assert_eq!(ask(&mut alice, &format!("Authorization: {scheme} alice\r\n")), named);
+        for _ in 0..8 {
+            assert!(ask(&mut balancer.client(), "").ends_with(" nobody"));
+            assert_eq!(ask(&mut alice, ""), named);
+        }
+        drop(alice);
+        // It ends with its client; so do those of whoever was only asked for it.
+        let open = || servers.iter().map(|server| server.open.load(Ordering::SeqCst)).sum::<u32>();
+        wait::until("no connection to the servers", || open() == 0);
+        assert!(ask(&mut balancer.client(), "").ends_with(" nobody"));
+    }
+}
+
+#[test]
+fn whoever_authenticates_at_once_is_kept_too() {
+    let server = Authenticating::start("NTLM");
+    let balancer = balancer(&[&server]);
+    // A connection that others have used before becomes its own.
+    let mut alice = balancer.client();
+    let named = ask(&mut alice, "Authorization: NTLM alice\r\n");
+    assert!(named.ends_with(" alice"));
+    for _ in 0..4 {
+        assert!(ask(&mut balancer.client(), "").ends_with(" nobody"));
+        assert_eq!(ask(&mut alice, ""), named);
+    }
+}
+
+#[test]
+fn a_client_of_http_2_leaves_no_authenticated_connection() {
+    let server = Authenticating::start("NTLM");
+    let setup =
+        Setup::http(&[server.address]).global("workers = 1\n").service("http2 = \"always\"\n");
+    let balancer = Balancer::start(&setup);
+    let fields = vec![("authorization", "NTLM alice".to_owned())];
+    let asked = Asked { fields, ..Asked::get("/") };
+    let answer = h2client::ask_all(balancer.front(), &[asked]).remove(0);
+    assert!(answer.body.ends_with(b" alice"));
+    for _ in 0..4 {
+        let answer = h2client::ask_all(balancer.front(), &[Asked::get("/")]).remove(0);
+        assert!(answer.body.ends_with(b" nobody"));
+    }
+}
