@@ -136,13 +136,21 @@ impl World {
         });
     }
 
-    /// The answer section that the resolver gives.
+    /// The answer section that the resolver gives. One that found its server slow, on a busy machine, says for a while that
+    /// it has no answer (SERVFAIL): it is asked until it has one.
     pub fn resolved(&self, name: &str, kind: &str) -> String {
         let port = RESOLVER.to_string();
-        let arguments =
-            ["@127.0.0.1", "-p", &port, "+tries=1", "+time=5", "+noall", "+answer", name, kind];
-        let output = self.namespace.command(program("dig")).args(arguments).output().unwrap();
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        let shown = ["+noall", "+comments", "+answer"];
+        wait::some("an answer of the resolver", || {
+            let mut command = self.namespace.command(program("dig"));
+            command.args(["@127.0.0.1", "-p", &port, "+tries=1", "+time=5"]).args(shown);
+            let output = command.args([name, kind]).output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let has = |status: &str| text.contains(&format!("status: {status},"));
+            let lines = text.lines().filter(|line| !line.starts_with(';') && !line.is_empty());
+            let answer = || lines.map(|line| format!("{line}\n")).collect();
+            (has("NOERROR") || has("NXDOMAIN")).then(answer)
+        })
     }
 
     /// A socket of a client.
