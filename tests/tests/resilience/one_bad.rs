@@ -16,7 +16,7 @@ use tests::e2e::wait;
 
 use super::{rate, steady};
 
-pub(super) const POOL: &str = "timeout = { first-byte = \"1s\", between-bytes = \"2s\" }\nretry = { on = [500, \"502-504\"] }\n\
+pub(super) const POOL: &str = "timeout = { first-byte = \"1s\", between-bytes = \"2s\" }\nretry = { on = [500, \"502-504\"], on-timeout = true }\n\
                     eject = { on = \"500-504\" }";
 
 /// How long a server is bad, in seconds at the rate.
