@@ -43,6 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // So that the cost of measuring can be measured: `off`, or one in so many.
         sample: std::env::var("SAMPLE").map_or(Some(64), |text| text.parse().ok()),
         node: "steelyard".into(),
+        utc_offset: |_| 0,
     };
     let socket = l7::socket::listener(listen, &config.services["all"].socket)?;
     let plane = Plane::start(options, Arc::new(Quiet))?;
