@@ -241,8 +241,7 @@ impl Actor {
         let done =
             act::carry_out(&*self.engine, &mut self.listeners, &self.book, book, number).await?;
         tell::pools(&self.events, &self.book, &done.book);
-        self.book = done.book;
-        self.overlay = overlay;
+        (self.book, self.overlay) = (done.book, overlay);
         self.keep_vault(prepared);
         if let Some(config) = &self.book.config {
             self.force.config = Arc::clone(config);
@@ -250,8 +249,7 @@ impl Actor {
         self.generations.keep(self.force.config.global.control.generations);
         self.audit.limit(self.force.config.global.control.audit);
         self.generations.add(number, &entry(&change, repeats), now);
-        self.force.generation = number;
-        self.force.since = now;
+        (self.force.generation, self.force.since) = (number, now);
         self.force.digest = digest(&change.text);
         self.force.snapshot = done.snapshot;
         self.force.checked = Arc::new(checked);
