@@ -182,7 +182,7 @@ fn overlong(rest: &[u16]) -> Option<(u8, usize)> {
 
 fn unicode(rest: &[u16]) -> Option<(u8, usize)> {
     let [PERCENT, u, digits @ ..] = rest.get(..6)? else { return None };
-    if byte_of(*u).to_ascii_lowercase() != b'u' {
+    if !byte_of(*u).eq_ignore_ascii_case(&b'u') {
         return None;
     }
     let mut value = 0_u32;
