@@ -57,7 +57,7 @@ fn characters(attribute: &AttributeTypeAndValue<'_>) -> Option<String> {
         Tag::BmpString => {
             let pairs = bytes.chunks_exact(2);
             let units = pairs.map(|two| u16::from_be_bytes([two[0], two[1]]));
-            let whole = bytes.len() % 2 == 0;
+            let whole = bytes.len().is_multiple_of(2);
             char::decode_utf16(units).collect::<Result<_, _>>().ok().filter(|_| whole)
         }
         _ => attribute.as_str().ok().map(str::to_owned),
