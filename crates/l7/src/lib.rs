@@ -45,6 +45,7 @@ mod prelude;
 pub mod proof;
 mod queue;
 mod quic;
+mod random;
 mod refuse;
 mod relay;
 mod reported;

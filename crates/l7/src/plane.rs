@@ -103,7 +103,7 @@ impl Plane {
             let failed = |source| StartError::Worker { worker: index, source };
             let start = Start {
                 index,
-                seed: started.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(index as u64),
+                seed: crate::random::number(),
                 wall: Wall { origin_nanos: started },
                 options: options.clone(),
                 outside: outside.clone(),

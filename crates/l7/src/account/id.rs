@@ -1,15 +1,26 @@
-//! Ids of exchanges: 64 bits, written as 16 hexadecimal digits.
+//! Ids of exchanges: 64 bits, written as 16 hexadecimal digits, of which nobody can tell the next one from those before.
 //!
-//! The upper 10 bits are the worker's number, the rest counts up from the worker's start in microseconds since 1970.
-//! Two ids of one machine are the same only if a worker finished more than a million exchanges in each second of
-//! its life, or the wall clock was set back over a restart. The digits tell the worker and bound the time; they
-//! are no secret and prove nothing.
+//! A worker counts up, from its start in microseconds since 1970; its number stands above that, and the whole goes
+//! through a cipher (Speck64/128) under a key of the process. So two ids of a process are the same only if a worker
+//! finished more than a million exchanges in each second of its life, and two ids over a restart only by chance.
 
 use std::cell::Cell;
 use std::fmt;
+use std::sync::LazyLock;
+
+use crate::random;
 
 /// Bits of the counting part.
 const COUNT_BITS: u32 = 54;
+
+/// Rounds of the cipher.
+const ROUNDS: usize = 27;
+
+static OF_PROCESS: LazyLock<Cipher> = LazyLock::new(|| {
+    let mut key = [0; 16];
+    random::fill(&mut key);
+    Cipher::new(key)
+});
 
 /// An id.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,21 +60,62 @@ impl fmt::Display for Id {
 pub struct Ids {
     worker: u64,
     next: Cell<u64>,
+    cipher: &'static Cipher,
 }
 
 impl Ids {
     /// For worker `worker` (modulo 1024) that starts `start_micros` microseconds after 1970.
     pub fn new(worker: usize, start_micros: u64) -> Ids {
-        Ids { worker: (worker as u64) << COUNT_BITS, next: Cell::new(start_micros) }
+        let worker = (worker as u64) << COUNT_BITS;
+        Ids { worker, next: Cell::new(start_micros), cipher: &OF_PROCESS }
     }
 
-    /// The next one.
+    /// The next one. It is never 0, which stands for no id in traces.
     #[inline]
     pub fn next(&self) -> Id {
-        let count = self.next.get();
-        self.next.set(count.wrapping_add(1));
-        Id::of(self.worker | (count & ((1 << COUNT_BITS) - 1)))
+        loop {
+            let count = self.next.get();
+            self.next.set(count.wrapping_add(1));
+            match self.cipher.of(self.worker | (count & ((1 << COUNT_BITS) - 1))) {
+                0 => {}
+                number => return Id::of(number),
+            }
+        }
     }
+}
+
+/// Speck64/128 (Beaulieu and others, 2013): a block of 64 bits takes about a hundred instructions, in any processor.
+struct Cipher([u32; ROUNDS]);
+
+impl Cipher {
+    fn new(key: [u8; 16]) -> Cipher {
+        let word = |at: usize| {
+            u32::from_le_bytes([key[4 * at], key[4 * at + 1], key[4 * at + 2], key[4 * at + 3]])
+        };
+        let (mut first, mut rest) = (word(0), [word(1), word(2), word(3)]);
+        Cipher(std::array::from_fn(|round| {
+            let this = first;
+            round_of(&mut rest[round % 3], &mut first, round as u32);
+            this
+        }))
+    }
+
+    fn of(&self, block: u64) -> u64 {
+        let (mut x, mut y) = ((block >> 32) as u32, block as u32);
+        self.0.iter().for_each(|key| round_of(&mut x, &mut y, *key));
+        u64::from(x) << 32 | u64::from(y)
+    }
+}
+
+impl fmt::Debug for Cipher {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("Cipher")
+    }
+}
+
+fn round_of(x: &mut u32, y: &mut u32, key: u32) {
+    *x = x.rotate_right(8).wrapping_add(*y) ^ key;
+    *y = y.rotate_left(3) ^ *x;
 }
 
 #[cfg(test)]
@@ -76,9 +128,23 @@ mod tests {
     fn digits() {
         assert_eq!(Id::of(0x0123_4567_89ab_cdef).as_str(), "0123456789abcdef");
         assert_eq!(Id::of(u64::MAX - 1).number(), u64::MAX - 1);
-        let ids = Ids::new(3, 5);
-        assert_eq!(ids.next().to_string(), "00c0000000000005");
-        assert_eq!(ids.next().to_string(), "00c0000000000006");
+    }
+
+    #[test]
+    fn the_cipher_is_the_one_of_the_paper() {
+        // Key 1b1a1918 13121110 0b0a0908 03020100, plaintext 3b726574 7475432d.
+        let key = [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27];
+        assert_eq!(Cipher::new(key).of(0x3b72_6574_7475_432d), 0x8c6f_a548_454e_028b);
+    }
+
+    #[test]
+    fn ids_that_follow_each_other_have_nothing_in_common() {
+        let ids = Ids::new(0, 1_800_000_000_000_000);
+        let numbers: Vec<u64> = (0..2_000).map(|_| ids.next().number()).collect();
+        let differ = numbers.windows(2).map(|two| (two[0] ^ two[1]).count_ones()).sum::<u32>();
+        let mean = f64::from(differ) / 1_999.0;
+        assert!((30.0..34.0).contains(&mean), "{mean} bits of 64");
+        assert!(numbers.windows(2).filter(|two| two[0] < two[1]).count() < 1_200);
     }
 
     #[test]

@@ -5,6 +5,8 @@
 
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
 
+use crate::random;
+
 /// Bytes of an id of ours: none that clients commonly choose for their first packets.
 pub const LENGTH: usize = 13;
 
@@ -19,15 +21,9 @@ impl Tag {
     /// A new one.
     pub fn draw() -> Tag {
         let mut tag = [0; TAG];
-        random(&mut tag);
+        random::fill(&mut tag);
         Tag(tag)
     }
-}
-
-/// Fills with random bytes. Without any, ids would be alike and their connections not be told apart, which ends them.
-pub fn random(bytes: &mut [u8]) {
-    // The kernel has them from early boot on: there is nothing to be done about a failure.
-    let _ = aws_lc_rs::rand::fill(bytes);
 }
 
 /// Makes the ids of an endpoint.
@@ -37,7 +33,7 @@ pub struct Ids(pub Tag);
 impl ConnectionIdGenerator for Ids {
     fn generate_cid(&mut self) -> ConnectionId {
         let mut id = [0; LENGTH];
-        random(&mut id[TAG..]);
+        random::fill(&mut id[TAG..]);
         id[..TAG].copy_from_slice(&self.0.0);
         ConnectionId::new(&id)
     }
@@ -95,7 +91,7 @@ pub fn wants_other_version(packet: &[u8], out: &mut Vec<u8>) -> bool {
         return false;
     }
     let mut first = [0];
-    random(&mut first);
+    random::fill(&mut first);
     out.push(first[0] | 0xc0);
     out.extend_from_slice(&[0; 4]);
     for id in [source, destination] {

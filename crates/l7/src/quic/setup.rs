@@ -8,7 +8,8 @@ use model::snapshot::ServiceView;
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
 
-use super::id::{Ids, Tag, random};
+use super::id::{Ids, Tag};
+use crate::random;
 use crate::tls::server::ServerTls;
 
 /// The protocol as clients ask for it under TLS (RFC 9114 §3.1).
@@ -33,8 +34,8 @@ impl Keys {
     /// New ones.
     pub fn draw() -> Keys {
         let (mut token, mut reset) = ([0; 64], [0; 64]);
-        random(&mut token);
-        random(&mut reset);
+        random::fill(&mut token);
+        random::fill(&mut reset);
         Keys {
             token: Arc::new(hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(&token)),
             reset: Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &reset)),
