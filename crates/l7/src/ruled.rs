@@ -11,6 +11,7 @@ use model::config::{Action, LimitBy};
 use model::head::Head;
 use model::rules::{Compiled, Found, RuleLive, Ruling, Standing, Todo, View};
 use model::snapshot::ServiceView;
+use model::table_key;
 
 use crate::local::{LocalPool, LocalService};
 use crate::rt::Net;
@@ -100,10 +101,12 @@ pub fn ask<N: Net>(
             view.config.rules.get(at).and_then(|rule| rule.limit.as_ref()).and_then(|limit| {
                 match &limit.by {
                     LimitBy::Rule => None,
-                    LimitBy::Address => Some(model::hash::client(peer.ip())),
+                    LimitBy::Address(mask4, mask6) => {
+                        Some(table_key::network(peer.ip(), *mask4, *mask6))
+                    }
                     LimitBy::Header(name) => {
                         let value = head.and_then(|head| head.field(name.as_bytes()).next());
-                        Some(model::hash::part(value.unwrap_or_default()))
+                        Some(table_key::part(value.unwrap_or_default()))
                     }
                 }
             });

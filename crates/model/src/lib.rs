@@ -38,5 +38,6 @@ pub mod rules;
 pub mod schedule;
 pub mod shed;
 pub mod snapshot;
+pub mod table_key;
 pub mod users;
 pub mod weigh;

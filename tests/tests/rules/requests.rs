@@ -180,3 +180,28 @@ impl RestOf for Client {
         String::from_utf8_lossy(&bytes[..read]).into_owned()
     }
 }
+
+#[test]
+fn a_limit_by_address_counts_a_network_of_ipv6_as_one_client() {
+    let web = origin("web");
+    let rule = "accept-proxy = \"127.0.0.0/8\"\n\
+        rule = [{ name = \"few\", when = { path = \"/\" }, limit = { rate = 1, burst = 2, by = \"address\" } }]\n";
+    let balancer = Balancer::start(&Setup::http(&[web.address()]).service(rule));
+    let refused = |clients: &[String]| {
+        let ask = |client: &String| {
+            let mut to = Client::to(balancer.front());
+            let family = if client.contains(':') { "TCP6" } else { "TCP4" };
+            let ours = if client.contains(':') { "2001:db8::1" } else { "192.0.2.1" };
+            to.send(format!(
+                "PROXY {family} {client} {ours} 4444 80\r\nGET / HTTP/1.1\r\nHost: shop\r\n\r\n"
+            ));
+            to.answer().status() == 429
+        };
+        clients.iter().filter(|client| ask(client)).count()
+    };
+    let of = |write: fn(u32) -> String| (1..=60).map(write).collect::<Vec<_>>();
+    // In a second or two the bucket gives a few more.
+    assert!(refused(&of(|at| format!("2001:db8:1:2::{at:x}"))) > 40, "addresses of one network");
+    assert_eq!(refused(&of(|at| format!("2001:db8:7:{at:x}::1"))), 0, "networks are apart");
+    assert_eq!(refused(&of(|at| format!("198.51.100.{at}"))), 0, "addresses of IPv4 are apart");
+}

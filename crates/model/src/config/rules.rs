@@ -197,8 +197,8 @@ pub struct RateLimit {
 pub enum LimitBy {
     /// Nothing: all together.
     Rule,
-    /// Client addresses.
-    Address,
+    /// Networks of client addresses: bits that count of IPv4 and of IPv6.
+    Address(u8, u8),
     /// Values of this field.
     Header(String),
 }

@@ -20,6 +20,7 @@ pub mod path;
 pub mod pool;
 pub mod probe;
 pub mod proxy;
+pub mod rate_limit;
 pub mod resilience;
 pub mod rewrite;
 pub mod rules;

@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn clients_are_counted_apart_in_bounded_memory() {
-        let limit = RateLimit { rate: 1, burst: 1, by: LimitBy::Address, entries: 64 };
+        let limit = RateLimit { rate: 1, burst: 1, by: LimitBy::Address(32, 64), entries: 64 };
         let limiter = Limiter::new(&limit);
         assert!(limiter.lets(Some(1), at(0)) && !limiter.lets(Some(1), at(999)));
         assert!(limiter.lets(Some(2), at(0)) && limiter.lets(Some(1), at(1_000)));

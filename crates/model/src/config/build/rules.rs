@@ -78,7 +78,10 @@ fn limit(section: &Section) -> RateLimit {
         rate,
         burst: section.count("burst").unwrap_or(rate),
         by: match (section.text("by"), section.text("header")) {
-            (Some("address"), _) => LimitBy::Address,
+            (Some("address"), _) => LimitBy::Address(
+                section.count("mask4").unwrap_or(32),
+                section.count("mask6").unwrap_or(64),
+            ),
             (Some("header"), Some(name)) => LimitBy::Header(name.to_ascii_lowercase()),
             _ => LimitBy::Rule,
         },

@@ -86,7 +86,7 @@ pub static RULE_TABLE: Table = Table {
         .http(),
         Key::new(
             "limit",
-            Kind::Table { table: &LIMIT_TABLE, short: Short::Key("rate"), unset: None },
+            Kind::Table { table: &super::rate_limit::LIMIT_TABLE, short: Short::Key("rate"), unset: None },
             Fallback::Absent,
             "At most so many a second; what comes above is refused: 429 with the cause `rate-limited` (`http`), a reset \
              (`tcp`). Short form: the rate.",
@@ -183,39 +183,6 @@ static MIRROR_TABLE: Table = Table {
             Kind::count(1, 10_000),
             Fallback::count(64),
             "Copies under way per worker; further ones are dropped and counted.",
-        ),
-    ],
-};
-
-static LIMIT_TABLE: Table = Table {
-    what: "a rate limit",
-    choices: &[],
-    keys: &[
-        Key::new("rate", Kind::count(1, 100_000_000), Fallback::Required, "So many a second."),
-        Key::new(
-            "burst",
-            Kind::count(1, 100_000_000),
-            Fallback::Derived("the rate"),
-            "So many at once after a pause.",
-        ),
-        Key::new(
-            "by",
-            Kind::Words(&[Word::of("rule"), Word::of("address"), Word::of("header")]),
-            Fallback::word("rule"),
-            "What is counted apart: all that fits the rule together, each client address, or each value of `header`.",
-        ),
-        Key::new(
-            "header",
-            Kind::Text { form: Form::Token, unset: None },
-            Fallback::Absent,
-            "`by = \"header\"`: its name. Requests without it count together.",
-        )
-        .http(),
-        Key::new(
-            "entries",
-            Kind::count(64, 4_194_304),
-            Fallback::count(65_536),
-            "Clients or values that are remembered at a time, about 64 bytes each; the oldest goes first.",
         ),
     ],
 };

@@ -266,6 +266,12 @@ fn action(rule: &Section, path: &str, sink: &mut Sink<'_, '_>) {
             let key = if by_header { "by" } else { "header" };
             wrong(limit, key, &format!("limit.{key}"), trouble);
         }
+        for key in ["mask4", "mask6"] {
+            if limit.wrote(key) && limit.text("by") != Some("address") {
+                let trouble = Trouble::new("it belongs to `by = \"address\"`");
+                wrong(limit, key, &format!("limit.{key}"), trouble);
+            }
+        }
     }
 }
 
