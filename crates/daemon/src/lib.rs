@@ -9,6 +9,7 @@ pub mod audit;
 pub mod capture;
 mod clock;
 pub mod control;
+mod cookies;
 mod cover;
 pub mod embed;
 pub mod event;

@@ -143,6 +143,7 @@ mod tests {
             services: Default::default(),
             pools: Default::default(),
             proofs: None,
+            cookie_secrets: Default::default(),
         };
         slow.take(&snapshot, 5);
         let totals = slow.totals();

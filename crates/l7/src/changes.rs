@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::affinity::{self, WORD};
+use model::affinity;
 use model::moment::Moment;
 use model::rules::Ruling;
 use wire::http1::{self, Header};
@@ -26,7 +26,7 @@ pub struct Changes {
 pub struct Watch {
     name: String,
     /// What is put in the place of its value.
-    word: Option<[u8; WORD]>,
+    value: Option<Vec<u8>>,
     /// Where it is remembered whose the value is.
     kept: Option<Kept>,
 }
@@ -56,14 +56,14 @@ pub struct Worked<'c> {
 }
 
 impl Watch {
-    /// A cookie whose value becomes `word`.
-    pub fn rewriting(name: &str, word: [u8; WORD]) -> Watch {
-        Watch { name: name.to_owned(), word: Some(word), kept: None }
+    /// A cookie whose value becomes this.
+    pub fn rewriting(name: &str, value: Vec<u8>) -> Watch {
+        Watch { name: name.to_owned(), value: Some(value), kept: None }
     }
 
     /// A cookie whose value is remembered.
     pub fn learning(name: &str, kept: Option<Kept>) -> Watch {
-        Watch { name: name.to_owned(), word: None, kept }
+        Watch { name: name.to_owned(), value: None, kept }
     }
 }
 
@@ -85,10 +85,10 @@ impl Changes {
             if let Some(Kept { table, scope, server, time }) = &watch.kept {
                 table.put(affinity::scoped(affinity::part(value), *scope), *server, now, *time);
             }
-            if let Some(word) = &watch.word {
+            if let Some(ours) = &watch.value {
                 worked.gone_cookie = Some(&watch.name);
                 let name = watch.name.as_bytes();
-                for part in [b"Set-Cookie: ", name, b"=", word, attributes, b"\r\n"] {
+                for part in [b"Set-Cookie: ", name, b"=", ours, attributes, b"\r\n"] {
                     worked.lines.extend_from_slice(part);
                 }
             }

@@ -42,6 +42,7 @@ pub fn snapshot(servers: &[SocketAddr]) -> Snapshot {
         services: [(ServiceId(0), Arc::new(service))].into(),
         pools: [(PoolId(0), Arc::new(pool))].into(),
         proofs: None,
+        cookie_secrets: Default::default(),
     }
 }
 

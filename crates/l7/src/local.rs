@@ -4,13 +4,15 @@
 //! `install` moves from one snapshot to the next and keeps everything of objects that stay. It chooses nothing and
 //! connects nowhere.
 
+mod names;
+
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::affinity::{self, WORD};
+use model::affinity::cookie::Secrets;
 use model::hedge::Recent;
 use model::id::{PoolId, ServerId, ServiceId};
 use model::moment::Moment;
@@ -23,6 +25,7 @@ use crate::http2::mux::Mux;
 use crate::queue::Queue;
 use crate::rt::Net;
 use crate::shelf::Shelf;
+pub use names::Names;
 
 /// A server, as one worker knows it.
 pub struct LocalServer<N: Net> {
@@ -184,12 +187,12 @@ impl<N: Net> LocalPool<N> {
     }
 
     /// Its servers by what clients have of them; `share`: the word of services that share it.
-    pub fn names(&self, share: Option<&str>) -> Rc<Names> {
+    pub fn names(&self, share: Option<&str>, secrets: &Arc<Secrets>) -> Rc<Names> {
         let mut names = self.names.borrow_mut();
         match &*names {
-            Some(known) if known.share.as_deref() == share => known.clone(),
+            Some(known) if known.are_by(share, secrets) => known.clone(),
             _ => {
-                let made = Rc::new(Names::of(&self.view.borrow(), share));
+                let made = Rc::new(Names::of(&self.view.borrow(), share, secrets));
                 *names = Some(made.clone());
                 made
             }
@@ -249,36 +252,6 @@ impl<N: Net> LocalPool<N> {
         *self.view.borrow_mut() = view.clone();
         *self.names.borrow_mut() = None;
         fell
-    }
-}
-
-/// Servers by what clients that are kept have of them.
-pub struct Names {
-    share: Option<String>,
-    words: HashMap<[u8; WORD], ServerId>,
-    names: HashMap<u64, ServerId>,
-}
-
-impl Names {
-    fn of(view: &PoolView, share: Option<&str>) -> Names {
-        let scope = share.unwrap_or(&view.config.name);
-        let each = || view.servers.iter().map(|server| (server.config.name.as_str(), server.id));
-        Names {
-            share: share.map(str::to_owned),
-            words: each().map(|(name, id)| (affinity::word(scope, name), id)).collect(),
-            names: each().map(|(name, id)| (affinity::server(name), id)).collect(),
-        }
-    }
-
-    /// The server of a cookie's word.
-    pub fn by_word(&self, word: &[u8]) -> Option<ServerId> {
-        let word: [u8; WORD] = word.try_into().ok()?;
-        self.words.get(&word).copied()
-    }
-
-    /// The server of a hashed name.
-    pub fn by_name(&self, name: u64) -> Option<ServerId> {
-        self.names.get(&name).copied()
     }
 }
 

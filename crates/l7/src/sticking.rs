@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use model::affinity;
+use model::affinity::cookie::{self, MOST, Made, Secrets, Word};
 use model::config::{Affinity, Cookie, CookieMode, Gone, StickyBy};
 use model::head::Head;
 use model::id::ServerId;
@@ -16,6 +17,7 @@ use model::snapshot::ServiceView;
 use crate::changes::{Changes, Kept, Watch};
 use crate::local::LocalPool;
 use crate::rt::Net;
+use crate::worker::Worker;
 
 /// What is wanted of the choice of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +48,11 @@ pub struct Sticking {
     stick: Option<Stick>,
     /// What is remembered names a server that is not here, or may take nothing.
     moved: bool,
+    /// Words of our cookie as it came.
+    words: Vec<Word>,
+    /// The word that counts is not as new cookies have it.
+    outdated: bool,
+    secrets: Arc<Secrets>,
 }
 
 /// What tells a client.
@@ -61,23 +68,31 @@ pub struct Told<'a> {
 impl Sticking {
     /// Looks who the client's server is; `None`: the service keeps none.
     pub fn begin<N: Net>(
+        worker: &Worker<N>,
         view: &Arc<ServiceView>,
         pool: &LocalPool<N>,
         told: &Told<'_>,
-        now: Moment,
     ) -> Option<Sticking> {
         let config = view.config.sticky.as_ref()?;
+        let (now, secrets) = (worker.rt.now(), worker.cookie_secrets.borrow().clone());
         let scope = affinity::scope(config.share.as_deref(), view.id, pool.view.borrow().id);
         let key = key(config, told).map(|key| affinity::scoped(key, scope));
+        let (mut words, mut outdated) = (Vec::new(), false);
+        let names = || pool.names(config.share.as_deref(), &secrets);
         let known = match (&config.by, &view.affinity, key) {
             (StickyBy::Cookie(cookie), _, _) if cookie.mode != CookieMode::Learn => {
-                let value = told.head.and_then(|head| head.cookie(cookie.name.as_bytes()).next());
-                value.map(|value| pool.names(config.share.as_deref()).by_word(value))
+                let values = told.head.into_iter().flat_map(|it| it.cookie(cookie.name.as_bytes()));
+                words.extend(values.flat_map(cookie::words).take(2 * MOST));
+                let found = names().by_words(&words);
+                outdated = found.is_some_and(|(_, made)| made != Made::Now);
+                if found.is_some_and(|(_, made)| made == Made::Unkeyed) {
+                    view.live.slots[worker.index].counters.sticky_unkeyed.add(1);
+                }
+                (!words.is_empty()).then(|| found.map(|(server, _)| server))
             }
             (_, Some(table), Some(key)) => {
                 let found = table.find(key, now, config.time.unwrap_or_default());
-                let name = |found| affinity::held(found, scope);
-                found.map(|found| pool.names(config.share.as_deref()).by_name(name(found)))
+                found.map(|found| names().by_name(affinity::held(found, scope)))
             }
             _ => None,
         };
@@ -92,7 +107,8 @@ impl Sticking {
             _ => None,
         };
         let moved = known.is_some() && !takes;
-        Some(Sticking { view: view.clone(), key, scope, server, stick, moved })
+        let view = view.clone();
+        Some(Sticking { view, key, scope, server, stick, moved, words, outdated, secrets })
     }
 
     /// What is wanted of the choice, after these have failed.
@@ -140,12 +156,16 @@ impl Sticking {
         if lent && cookie.mode != CookieMode::Learn {
             return;
         }
-        let pool_name = pool.view.borrow().config.name.clone();
-        let word = affinity::word(config.share.as_deref().unwrap_or(&pool_name), &name);
+        // Other pools of the service have words of their own in the same cookie.
+        let value = || {
+            let names = pool.names(config.share.as_deref(), &self.secrets);
+            let others = self.words.iter().copied().filter(|word| !names.own(word));
+            cookie::value(others, names.word(&name))
+        };
         match cookie.mode {
-            CookieMode::Insert if same && config.time.is_none() => {}
-            CookieMode::Insert => changes.cookie = set(cookie, config, &word),
-            CookieMode::Rewrite => changes.watch = Some(Watch::rewriting(&cookie.name, word)),
+            CookieMode::Insert if same && !self.outdated && config.time.is_none() => {}
+            CookieMode::Insert => changes.cookie = set(cookie, config, &value()),
+            CookieMode::Rewrite => changes.watch = Some(Watch::rewriting(&cookie.name, value())),
             CookieMode::Learn => {
                 let kept = self.view.affinity.as_ref().map(|table| Kept {
                     table: Arc::clone(table),
@@ -175,12 +195,12 @@ fn key(config: &Affinity, told: &Told<'_>) -> Option<u64> {
 }
 
 /// The line that sets our cookie (RFC 6265 §4.1).
-fn set(cookie: &Cookie, config: &Affinity, word: &[u8]) -> Vec<u8> {
-    let mut line = Vec::with_capacity(128);
+fn set(cookie: &Cookie, config: &Affinity, value: &[u8]) -> Vec<u8> {
+    let mut line = Vec::with_capacity(128 + value.len());
     line.extend_from_slice(b"Set-Cookie: ");
     line.extend_from_slice(cookie.name.as_bytes());
     line.push(b'=');
-    line.extend_from_slice(word);
+    line.extend_from_slice(value);
     line.extend_from_slice(b"; Path=/");
     if let Some(time) = config.time {
         line.extend_from_slice(format!("; Max-Age={}", time.as_secs().max(1)).as_bytes());

@@ -168,7 +168,7 @@ async fn lend<N: Net>(
 ) -> Result<Lent<N>, NotLent<N>> {
     let Ways { view, pool, service, class } = *ways;
     let told = Told { peer: caller.peer, head: None, session: client.tls_session() };
-    let sticking = Sticking::begin(view, pool, &told, worker.rt.now());
+    let sticking = Sticking::begin(worker, view, pool, &told);
     let (mut failed, mut attempts, under_way) = (Vec::<ServerId>::new(), 0, UnderWay::default());
     again::first(worker, pool);
     let (whole, cut_at) = (Moment::NEVER, &service.cut_at);

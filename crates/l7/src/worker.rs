@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::admission::Holders;
+use model::affinity::cookie::Secrets;
 use model::attribute::WORDS;
 use model::breaker::{Bound, clock};
 use model::id::ServerId;
@@ -104,6 +105,8 @@ pub struct Worker<N: Net> {
     waiting: Cell<u32>,
     /// What authorities ask for to see that names are ours.
     pub proofs: RefCell<Option<Arc<Proofs>>>,
+    /// What words of our cookies are made with.
+    pub cookie_secrets: RefCell<Arc<Secrets>>,
     /// Every connection ends after what it is doing.
     pub draining: Cell<bool>,
     /// While draining: idle connections end at this moment.
@@ -160,6 +163,7 @@ impl<N: Net> Worker<N> {
             wanted: shared.wanted,
             waiting: Cell::default(),
             proofs: RefCell::default(),
+            cookie_secrets: RefCell::default(),
             draining: Cell::new(false),
             idle_until: Cell::new(Moment::NEVER),
             refusing: Cell::new(0),
@@ -180,6 +184,7 @@ impl<N: Net> Worker<N> {
     pub fn install(&self, snapshot: &Snapshot) {
         let now = self.rt.now();
         self.proofs.replace(snapshot.proofs.clone());
+        self.cookie_secrets.replace(snapshot.cookie_secrets.clone());
         let installed = self.local.borrow_mut().install(snapshot, now);
         if installed.service_gone {
             self.idle_until.set(now + IDLE_GRACE);

@@ -1,9 +1,11 @@
-//! Which client belongs to which server: keys of clients, a bounded table, and the words of our own cookies.
+//! Which client belongs to which server: keys of clients, and a bounded table; the words of our own cookies are `cookie`'s.
 //!
 //! The same rules for every plane that keeps clients: a client is known by the network of its address or by a part of
 //! its request; each connection or request renews the time; when the table is full, the client that was seen longest
 //! ago goes first, and is counted. Servers are known by name, so that services may share what they know. It decides
 //! nothing about servers that may take no work: whoever asks does.
+
+pub mod cookie;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,13 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use siphasher::sip::SipHasher24;
-
 use crate::bounded::Bounded;
-use crate::config::Prefix;
-use crate::hash;
 use crate::id::{PoolId, ServiceId};
 use crate::moment::Moment;
+use crate::table_key;
 
 /// Parts of a table that are locked apart.
 const SHARDS: usize = 16;
@@ -158,13 +157,13 @@ fn lock(shard: &Mutex<Bounded<Entry>>) -> MutexGuard<'_, Bounded<Entry>> {
 
 /// A server, by its name: the same in every pool that has one of this name.
 pub fn server(name: &str) -> u64 {
-    hash::part(name.as_bytes())
+    table_key::part(name.as_bytes())
 }
 
 /// Whose entries these are: of services that share a word, else of one service and pool.
 pub fn scope(share: Option<&str>, service: ServiceId, pool: PoolId) -> u64 {
     match share {
-        Some(word) => hash::part(word.as_bytes()),
+        Some(word) => table_key::part(word.as_bytes()),
         None => u64::from(service.0) << 32 | u64::from(pool.0),
     }
 }
@@ -177,14 +176,12 @@ pub fn held(server: u64, scope: u64) -> u64 {
 
 /// A client, by the network of its address.
 pub fn address(client: IpAddr, mask4: u8, mask6: u8) -> u64 {
-    let client = client.to_canonical();
-    let bits = if client.is_ipv4() { mask4 } else { mask6 };
-    hash::client(Prefix::new(client, bits).map_or(client, Prefix::address))
+    table_key::network(client, mask4, mask6)
 }
 
 /// A client, by a part of its request.
 pub fn part(part: &[u8]) -> u64 {
-    hash::part(part)
+    table_key::part(part)
 }
 
 /// The same client in one of several scopes: a pool, or what services share.
@@ -194,30 +191,6 @@ pub fn scoped(key: u64, scope: u64) -> u64 {
     mixed ^= mixed >> 29;
     mixed = mixed.wrapping_mul(0xBF58_476D_1CE4_E5B9);
     mixed ^ (mixed >> 32)
-}
-
-/// Bytes of the word of a server.
-pub const WORD: usize = 22;
-
-/// What our cookies say for a server: a word of 22 letters that names neither it nor its address, the same in every
-/// process. A client that makes one up gets no more than it could have had by chance.
-pub fn word(pool: &str, server: &str) -> [u8; WORD] {
-    use std::hash::Hasher;
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    let half = |tag: u8| {
-        let mut hasher = SipHasher24::new_with_key(b"steelyard-cookie");
-        for text in [pool, "/", server] {
-            hasher.write(text.as_bytes());
-        }
-        hasher.write(&[tag]);
-        u128::from(hasher.finish())
-    };
-    let mut rest = half(0) << 64 | half(1);
-    std::array::from_fn(|_| {
-        let letter = LETTERS[(rest & 63) as usize];
-        rest >>= 6;
-        letter
-    })
 }
 
 #[cfg(test)]
@@ -292,16 +265,5 @@ mod tests {
         assert_eq!(one("::ffff:192.0.2.1", 24, 128), one("192.0.2.9", 24, 0));
         assert_eq!(one("2001:db8::1", 32, 64), one("2001:db8::2:1", 32, 64));
         assert_ne!(scoped(1, 2), scoped(2, 1));
-    }
-
-    #[test]
-    fn words_name_nobody_and_differ() {
-        let words: std::collections::BTreeSet<_> =
-            ["a", "b", "10.0.0.1-80"].map(|name| word("web", name)).into();
-        assert_eq!(words.len(), 3);
-        assert_ne!(word("web", "a"), word("api", "a"));
-        assert!(words.iter().flatten().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(b)));
-        // Part of the contract: a fleet agrees on it.
-        assert_eq!(word("web", "a"), word("web", "a"));
     }
 }

@@ -107,6 +107,8 @@ counters! {
         tls_resumed = "tls-resumed";
         /// Handshakes that failed (also in the causes, but for clients that left without a word).
         tls_failed = "tls-failed";
+        /// Requests with a cookie of ours that was made without a secret: understood, and replaced.
+        sticky_unkeyed = "sticky-unkeyed";
         /// Headers of the PROXY protocol that clients' connections began with.
         proxy_headers = "proxy-headers";
         /// Answers of which a compressed form was begun.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::affinity;
+use crate::affinity::cookie::Secrets;
 use crate::config::{Pool, Server, Service, Weight};
 use crate::id::{PoolId, ServerId, ServiceId};
 use crate::live::pool::PoolLive;
@@ -32,6 +33,8 @@ pub struct Snapshot {
     pub pools: HashMap<PoolId, Arc<PoolView>>,
     /// What authorities ask for to see that names are ours; `None`: nothing is asked for now.
     pub proofs: Option<Arc<Proofs>>,
+    /// What words of our cookies are made with.
+    pub cookie_secrets: Arc<Secrets>,
 }
 
 /// Answers to requests for `/.well-known/acme-challenge/TOKEN` (RFC 8555 §8.3), by token.

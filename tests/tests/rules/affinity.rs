@@ -1,14 +1,19 @@
 //! Clients keep their servers: by our cookie, by one that is learned, by a field, and what happens when a server goes.
 
+use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
 
 use api::types::ServerAction;
+use model::affinity::cookie::{Made, Secrets, WORD};
 use tests::e2e::balancer::Balancer;
 use tests::e2e::client::Client;
+use tests::e2e::dir::Dir;
 use tests::e2e::http::Message;
 use tests::e2e::servers::{addresses, origin};
 use tests::e2e::setup::Setup;
+use tests::e2e::wait;
 
 fn ask(front: SocketAddr, more: &str) -> Message {
     let mut client = Client::to(front);
@@ -59,6 +64,128 @@ fn our_cookie_keeps_a_client_and_names_nobody() {
     assert_eq!(by(&ask(balancer.front(), &with)), by(&moved));
     let made_up = ask(balancer.front(), "Cookie: SRV=AAAAAAAAAAAAAAAAAAAAAA\r\n");
     assert_eq!(made_up.status(), 200);
+}
+
+#[test]
+fn each_pool_keeps_its_client_by_a_word_of_its_own_in_one_cookie() {
+    let (pages, images) = ([origin("a"), origin("b")], [origin("c"), origin("d")]);
+    let servers: Vec<String> =
+        addresses(&images).iter().map(|address| format!("\"{address}\"")).collect();
+    let rule = "rule = [{ name = \"images\", when = { path = \"/bytes/*\" }, pool = \"images\" }]";
+    let setup = Setup::http(&addresses(&pages))
+        .service(&format!("sticky = {{ by = \"cookie\", name = \"SRV\" }}\n{rule}"))
+        .pool("balance = \"round-robin\"")
+        .more(&format!(
+            "[pool.images]\nservers = [{}]\nbalance = \"round-robin\"",
+            servers.join(", ")
+        ));
+    let balancer = Balancer::start(&setup);
+    let mut client = Client::to(balancer.front());
+    let (mut jar, mut set) = (String::new(), 0);
+    let mut browse = |path: &str| {
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: shop\r\nCookie: {jar}\r\n\r\n"));
+        let answer = client.answer();
+        if let Some(line) = cookie(&answer) {
+            (jar, set) = (line, set + 1);
+        }
+        by(&answer)
+    };
+    let first = [browse("/"), browse("/bytes/9")];
+    for _ in 0..6 {
+        assert_eq!([browse("/"), browse("/bytes/9")], first);
+    }
+    assert_eq!(set, 2, "one for each pool, and never again");
+    assert_eq!(jar.len(), "SRV=".len() + 2 * WORD + 1, "{jar}");
+}
+
+#[test]
+fn the_first_answer_after_a_server_died_has_another_cookie() {
+    let origins = [origin("a"), origin("b")];
+    let setup = Setup::http(&addresses(&origins))
+        .service("sticky = { by = \"cookie\", name = \"SRV\" }")
+        .pool("balance = \"round-robin\"");
+    let balancer = Balancer::start(&setup);
+    let first = ask(balancer.front(), "");
+    let with = format!("Cookie: {}\r\n", cookie(&first).unwrap());
+    let dead = by(&first);
+    let [a, b] = origins;
+    // The other one lives on.
+    let (gone, _lives) = if dead == "a" { (a, b) } else { (b, a) };
+    drop(gone);
+    let moved = ask(balancer.front(), &with);
+    assert_eq!((moved.status(), by(&moved) != dead), (200, true));
+    let with = format!("Cookie: {}\r\n", cookie(&moved).unwrap());
+    let again = ask(balancer.front(), &with);
+    assert_eq!((by(&again), cookie(&again)), (by(&moved), None));
+}
+
+#[test]
+fn members_with_one_secret_understand_each_others_cookies_and_others_do_not() {
+    let origins = [origin("a"), origin("b"), origin("c"), origin("d")];
+    let dir = Dir::new();
+    let file = dir.join("sticky.secret");
+    let write = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    };
+    let setup = |global: &str| {
+        Setup::http(&addresses(&origins))
+            .service("sticky = { by = \"cookie\", name = \"SRV\" }")
+            .pool("balance = \"round-robin\"")
+            .global(global)
+    };
+    let (old, new) = ("o".repeat(32), "n".repeat(32));
+    write(&old);
+    let shared = || setup(&format!("sticky-secret-file = {file:?}"));
+    let members = [Balancer::start(&shared()), Balancer::start(&shared())];
+    let alone = Balancer::start(&setup(""));
+    let own = alone.dir().join("state/cookie.secret");
+    assert_eq!(std::fs::metadata(own).unwrap().permissions().mode() & 0o777, 0o600);
+    let cookies: Vec<(String, String)> = (0..4)
+        .map(|_| ask(members[0].front(), ""))
+        .map(|answer| (by(&answer), cookie(&answer).unwrap()))
+        .collect();
+    let with = |kept: &str| format!("Cookie: {kept}\r\n");
+    for (server, kept) in &cookies {
+        let answer = ask(members[1].front(), &with(kept));
+        assert_eq!((&by(&answer), cookie(&answer)), (server, None));
+        assert!(cookie(&ask(alone.front(), &with(kept))).is_some_and(|own| own != *kept));
+    }
+    // Another secret with the old one behind it: clients stay, and get new cookies.
+    write(&format!("{new}\n{old}\n"));
+    wait::until("the file is in force", || members[1].told("sticky-secret-renewed") == 1);
+    let (server, kept) = &cookies[0];
+    let renewed = wait::some("another cookie", || {
+        let answer = ask(members[1].front(), &with(kept));
+        assert_eq!(by(&answer), *server);
+        cookie(&answer)
+    });
+    assert_ne!(renewed, *kept);
+    let answer = ask(members[1].front(), &with(&renewed));
+    assert_eq!((&by(&answer), cookie(&answer)), (server, None));
+}
+
+#[test]
+fn a_cookie_without_a_secret_is_understood_replaced_and_counted() {
+    let origins = [origin("a"), origin("b"), origin("c")];
+    let setup = Setup::http(&addresses(&origins))
+        .service("sticky = { by = \"cookie\", name = \"SRV\" }")
+        .pool("balance = \"round-robin\"");
+    let balancer = Balancer::start(&setup);
+    for name in ["a", "b", "c"] {
+        let secrets = Secrets::default();
+        let (old, made) = secrets.words("web", name).last().unwrap();
+        assert_eq!(made, Made::Unkeyed);
+        let old = format!("SRV={}", String::from_utf8_lossy(&old));
+        let answer = ask(balancer.front(), &format!("Cookie: {old}\r\n"));
+        assert_eq!(by(&answer), name);
+        assert!(cookie(&answer).is_some_and(|new| new != old && new.len() == old.len()));
+    }
+    let metrics = balancer.metrics();
+    let mut lines = metrics.lines();
+    assert!(lines.any(|line| {
+        line.starts_with("steelyard_service_sticky_unkeyed_total{") && line.ends_with(" 3")
+    }));
 }
 
 #[test]

@@ -102,12 +102,13 @@ impl Actor {
         let number = generations.number_for(&change.text).max(at_least).max(1);
         let empty = Book::empty(workers);
         let prepared = Vault::in_state(state.clone()).prepare(&checked.config, now)?;
-        let Prepared { vault, warnings, .. } = prepared;
+        let Prepared { mut vault, warnings, .. } = prepared;
         let book = secured(empty.under(overlay.over(&checked), &memory, now), &vault.materials());
         let done = act::carry_out(&*engine, &mut listeners, &empty, book, number).await?;
         let reached = Reached::first(&checked);
         generations.add(number, &entry(&change, None), now);
         tell::certificates(&events, &warnings);
+        tell::cookies(&events, &mut vault.cookies.doubts);
         let config = done.book.config.clone().unwrap_or_else(|| Arc::new(checked.config.clone()));
         let force = Force {
             generation: number,

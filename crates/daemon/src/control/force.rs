@@ -92,6 +92,7 @@ pub(super) fn needs_restart(first: &Config, now: &Config) -> Vec<String> {
         telemetry,
         drain: _,
         sample,
+        sticky_secret_file: _,
         certificate_warning: _,
         hooks: _,
         history: _,

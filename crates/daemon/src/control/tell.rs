@@ -41,6 +41,13 @@ pub(super) fn certificates(events: &Events, warnings: &[String]) {
     }
 }
 
+/// What is to be known of the secret of cookies; it is told once.
+pub(super) fn cookies(events: &Events, doubts: &mut Vec<String>) {
+    for doubt in doubts.drain(..) {
+        events.warn("sticky-secret", doubt);
+    }
+}
+
 /// Inherited listeners that not every worker can accept on.
 pub(super) fn fewer_sockets(events: &Events, book: &Book, listeners: &Listeners) {
     let workers = book.workers();

@@ -216,6 +216,11 @@ pub(super) const FAMILIES: &[Family] = &[
         ],
     ),
     plain(
+        "sticky_unkeyed",
+        "Requests with a cookie of ours that was made without a secret, by an older version.",
+        &[("", |c| &c.sticky_unkeyed)],
+    ),
+    plain(
         "http3_moved",
         "Connections in HTTP/3 whose client has moved to another address or port.",
         &[("", |c| &c.http3_moved)],

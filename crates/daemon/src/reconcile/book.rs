@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use model::affinity::cookie::Secrets;
 use model::config::{Config, Pool, Server, Service, SocketOptions};
 use model::id::{ListenerId, PoolId, ServerId, ServiceId};
 use model::live::pool::PoolLive;
@@ -34,6 +35,8 @@ pub struct Book {
     pub listeners: BTreeMap<SocketAddr, Listener>,
     /// What authorities ask for to see that names are ours.
     pub proofs: Option<Arc<Proofs>>,
+    /// What words of our cookies are made with.
+    pub cookie_secrets: Arc<Secrets>,
     workers: usize,
     next: NextIds,
     version: u64,
@@ -92,6 +95,7 @@ impl Book {
             servers: HashMap::new(),
             listeners: BTreeMap::new(),
             proofs: None,
+            cookie_secrets: Arc::default(),
             workers,
             next: NextIds::default(),
             version: 0,
@@ -194,6 +198,7 @@ impl Book {
             && self.services.len() == other.services.len()
             && pools.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
             && services.into_iter().all(|(a, b)| Arc::ptr_eq(a, b))
+            && Arc::ptr_eq(&self.cookie_secrets, &other.cookie_secrets)
     }
 
     /// Whether what is known of servers is the same in both.
@@ -209,8 +214,9 @@ impl Book {
         self.version += 1;
         let services = self.services.values().map(|view| (view.id, Arc::clone(view))).collect();
         let pools = self.pools.values().map(|view| (view.id, Arc::clone(view))).collect();
-        let proofs = self.proofs.clone();
-        Arc::new(Snapshot { generation, version: self.version, services, pools, proofs })
+        let (version, proofs) = (self.version, self.proofs.clone());
+        let cookie_secrets = Arc::clone(&self.cookie_secrets);
+        Arc::new(Snapshot { generation, version, services, pools, proofs, cookie_secrets })
     }
 
     /// A new id for the listener at an address: its sockets are to be others.

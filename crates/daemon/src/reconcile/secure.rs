@@ -1,4 +1,4 @@
-//! Puts what services and pools speak TLS with into a state. Pure: views that keep theirs stay the same allocation.
+//! Puts what services and pools speak TLS with, and the secrets of cookies, into a state. Pure: views that keep theirs stay the same allocation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,6 +26,7 @@ pub fn secured(mut book: Book, materials: &Materials) -> Book {
             *view = Arc::new(PoolView { id, config, tls, live, servers });
         }
     }
+    book.cookie_secrets = Arc::clone(&materials.cookies);
     book
 }
 

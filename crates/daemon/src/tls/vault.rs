@@ -1,4 +1,5 @@
-//! Everything that services and pools speak TLS with, and what their files looked like when it was made.
+//! Everything that services and pools speak TLS with, what their files looked like when it was made, and the secrets of
+//! cookies, which `crate::cookies` reads.
 //!
 //! A configuration's files must all be good before it comes into force. Afterwards a file that changes is taken up
 //! when it is good; otherwise what it held before goes on serving, and the status says why.
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use l7::tls::identity::Identity;
+use model::affinity::cookie::Secrets;
 use model::config::Config;
 use model::snapshot::Material;
 
@@ -24,6 +26,7 @@ use self::service::OfService;
 use super::files::{self, Marks};
 use super::held::Kept;
 use super::told::Told;
+use crate::cookies::{self, CookieError, Cookies};
 
 /// What is in force.
 #[derive(Debug, Default)]
@@ -31,6 +34,8 @@ pub struct Vault {
     state: Option<PathBuf>,
     services: BTreeMap<String, OfService>,
     pools: BTreeMap<String, OfPool>,
+    /// The secrets of cookies.
+    pub cookies: Cookies,
 }
 
 /// What workers are given, by the names of services and pools.
@@ -40,6 +45,8 @@ pub struct Materials {
     pub services: BTreeMap<String, Material>,
     /// Of pools.
     pub pools: BTreeMap<String, Material>,
+    /// What words of our cookies are made with.
+    pub cookies: Arc<Secrets>,
 }
 
 /// What a configuration needs.
@@ -100,7 +107,13 @@ impl Vault {
     /// # Errors
     /// A file is missing or no good. Nothing has changed.
     pub fn prepare(&self, config: &Config, now: SystemTime) -> Result<Prepared, VaultError> {
-        let (prepared, troubles) = self.prepared(config, now);
+        let (mut prepared, troubles) = self.prepared(config, now);
+        // Here alone: who only looks draws no secret and keeps none.
+        if config.global.sticky_secret_file.is_none()
+            && let Ok(cookies) = self.cookies.under(config, self.state.as_deref())
+        {
+            prepared.vault.cookies = cookies;
+        }
         troubles.into_iter().next().map_or(Ok(prepared), Err)
     }
 
@@ -108,6 +121,19 @@ impl Vault {
     pub fn prepared(&self, config: &Config, now: SystemTime) -> (Prepared, Vec<VaultError>) {
         let mut next = Vault::in_state(self.state.clone());
         let (mut news, mut warnings, mut troubles) = (News::default(), Vec::new(), Vec::new());
+        next.cookies = self.cookies.clone();
+        match config
+            .global
+            .sticky_secret_file
+            .as_ref()
+            .map(|_| self.cookies.under(config, self.state.as_deref()))
+        {
+            None => {}
+            Some(Ok(cookies)) => next.cookies = cookies,
+            Some(Err(why)) => {
+                troubles.push(VaultError { at: cookies::KEY.to_owned(), source: why.into() })
+            }
+        }
         for (name, service) in &config.services {
             let Some(tls) = &service.tls else { continue };
             let before = self.services.get(name);
@@ -177,6 +203,11 @@ impl Vault {
         news
     }
 
+    /// Looks whether the secret of cookies has changed, and takes it up when it is good.
+    pub fn look_at_cookies(&mut self) -> Option<Result<(), CookieError>> {
+        self.cookies.look(self.state.as_deref())
+    }
+
     /// What workers are given.
     pub fn materials(&self) -> Materials {
         let services = self.services.iter();
@@ -184,6 +215,7 @@ impl Vault {
         Materials {
             services: services.map(|(name, of)| (name.clone(), of.material.clone())).collect(),
             pools: pools.map(|(name, of)| (name.clone(), of.material.clone())).collect(),
+            cookies: self.cookies.secrets(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Has the files of certificates looked at again and again. It reads none itself.
+//! Has the files of certificates, and of the secret of cookies, looked at again and again. It reads none itself.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub async fn run(control: Control) {
         let config = control.picture().config.clone();
         let services = config.services.values().any(|service| service.tls.is_some());
         let pools = config.pools.values().any(|pool| pool.tls.is_some());
-        if services || pools {
+        if services || pools || config.global.sticky_secret_file.is_some() {
             control.look_at_certificates().await;
         }
     }

@@ -121,7 +121,7 @@ impl<N: Net> Exchange<'_, N> {
         }
         let head = self.incoming.view();
         let told = Told { peer, head: Some(&head), session: client.tls_session() };
-        self.sticking = Sticking::begin(&self.view, &self.pool, &told, worker.rt.now());
+        self.sticking = Sticking::begin(worker, &self.view, &self.pool, &told);
         None
     }
 

@@ -46,6 +46,7 @@ fn two(changing: &Snapshot, pool: PoolId, steady: &Snapshot) -> Snapshot {
         ]
         .into(),
         proofs: None,
+        cookie_secrets: Default::default(),
     }
 }
 
@@ -114,6 +115,7 @@ fn changed(rng: &mut Rng, all: &Snapshot, next: PoolId) -> (Snapshot, Vec<usize>
         services: all.services.clone(),
         pools: [(next, Arc::new(pool))].into(),
         proofs: None,
+        cookie_secrets: Default::default(),
     };
     (snapshot, takes)
 }

@@ -134,6 +134,7 @@ fn global(section: &Section) -> Global {
         telemetry: section.table("telemetry").and_then(operate::telemetry),
         drain: section.span("drain"),
         sample: section.count("sample"),
+        sticky_secret_file: section.text("sticky-secret-file").map(PathBuf::from),
         certificate_warning: section.span("certificate-warning"),
         hooks: section.list("hook").iter().map(operate::hook).collect(),
         history: section.table("history").map(operate::history),

@@ -88,6 +88,8 @@ pub struct Global {
     pub sample: Option<u32>,
     /// A certificate that ends within so long is warned of; default 14 days.
     pub certificate_warning: Duration,
+    /// The file of what our cookies are made with; `None`: a secret of this machine's own.
+    pub sticky_secret_file: Option<PathBuf>,
     /// Programs that are told of events.
     pub hooks: Vec<Hook>,
     /// How much history is kept; `None`: none.

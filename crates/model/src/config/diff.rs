@@ -9,12 +9,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::address::ServerAddress;
-use super::capture::Capture;
 use super::checked::{Config, Global, Pool, Server, Service};
 use super::heartbeat::Heartbeat;
 use super::names::{NameServer, Named, Zone};
 use super::vrrp::Vrrp;
+use super::{address::ServerAddress, capture::Capture};
 
 /// From one configuration to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,6 +129,7 @@ keys! {
     Telemetry = "telemetry" => telemetry,
     Drain = "drain" => drain,
     Sample = "sample" => sample,
+    StickySecretFile = "sticky-secret-file" => sticky_secret_file,
     CertificateWarning = "certificate-warning" => certificate_warning,
     Hook = "hook" => hooks,
     History = "history" => history,

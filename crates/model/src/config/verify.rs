@@ -50,6 +50,7 @@ pub fn verify(effective: &Effective, whole: bool, sink: &mut Sink<'_, '_>) {
     for service in &effective.services {
         self::service(service, effective, sink);
     }
+    sticky::shared(effective, sink);
     packets::verify(effective, sink);
     vrrp::verify(effective, sink);
     heartbeat::verify(effective, whole, sink);

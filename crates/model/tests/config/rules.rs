@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::config::{Action, CookieMode, Gone, StickyBy, WithoutServers};
+use model::config::{Action, CookieMode, Gone, LimitBy, StickyBy, WithoutServers};
 
 use super::shared::{BASE, errors, findings, good};
 
@@ -103,6 +103,13 @@ const ROWS: &[Row] = &[
         "service.shop.rule[0].rewrite.remove",
         "fits here",
     ),
+    (
+        rule,
+        "limit = { rate = 1, by = \"header\", header = \"x\", mask6 = 48 }",
+        "service.shop.rule[0].limit.mask6",
+        "belongs to `by = \"address\"`",
+    ),
+    (rule, "limit = { rate = 1, mask4 = 24 }", "service.shop.rule[0].limit.mask4", "address"),
     (
         rule,
         "limit = { rate = 1, by = \"header\" }",
@@ -223,4 +230,40 @@ fn too_many_expressions_are_refused_and_thousands_of_plain_rules_are_not() {
     assert!(globs[0].message.contains("1001 expressions"), "{globs:?}");
     let plain = good(&many(3_000, |n| format!("path = \"/p{n}/*\"")));
     assert_eq!(plain.config.services["shop"].rules.len(), 3_000);
+}
+
+#[test]
+fn a_limit_by_address_counts_networks_of_ipv6() {
+    for (limit, by) in
+        [("", LimitBy::Address(32, 64)), (", mask4 = 24, mask6 = 128", LimitBy::Address(24, 128))]
+    {
+        let text = format!("limit = {{ rate = 1, by = \"address\"{limit} }}, deny = true");
+        let config = good(&rule(&text)).config;
+        let found = config.services["shop"].rules[0].limit.clone().unwrap();
+        assert_eq!(found.by, by);
+    }
+}
+
+#[test]
+fn cookies_of_members_that_share_no_secret_are_warned_of() {
+    let group = "[vrrp.front]\ninterface = \"eth0\"\nid = 51\naddresses = \"192.0.2.10\"\n";
+    let cookie = "sticky = { by = \"cookie\", name = \"SRV\" }";
+    let learned = "sticky = { by = \"cookie\", name = \"SRV\", cookie = \"learn\", time = \"1h\" }";
+    let secret = "[global]\nsticky-secret-file = \"/etc/steelyard/sticky.secret\"\n";
+    for (text, warned) in [
+        (format!("{}\n{group}", with(cookie)), true),
+        (format!("{}\n{group}", with(&cookie.replace("}", ", cookie = \"rewrite\" }"))), true),
+        (with(cookie), false),
+        (format!("{}\n{group}", with(learned)), false),
+        (format!("{}\n{group}", with("sticky = \"10m\"")), false),
+        (format!("{secret}{}\n{group}", with(cookie)), false),
+    ] {
+        let found = good(&text).warnings;
+        let one = found.iter().find(|one| one.key == "service.shop.sticky.cookie");
+        assert_eq!(one.is_some(), warned, "{text}\n{found:?}");
+        if let Some(one) = one {
+            let expected = one.expected.clone().unwrap_or_default();
+            assert!(expected.contains("sticky-secret-file"), "{expected}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! What the actor does when files of certificates have changed: workers get what is good, everybody is told.
+//! What the actor does when files of certificates, or of the secret of cookies, have changed: workers get what is good, everybody is told.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -9,6 +9,7 @@ use model::snapshot::Proofs;
 use super::Actor;
 use crate::acme::proof::Proof;
 use crate::control::tell;
+use crate::cookies;
 use crate::reconcile::act;
 use crate::reconcile::secure::secured;
 use crate::tls::vault::{Prepared, VaultError};
@@ -19,6 +20,7 @@ impl Actor {
         self.force.certificates = Arc::new(prepared.vault.told());
         self.vault = prepared.vault;
         tell::certificates(&self.events, &prepared.warnings);
+        tell::cookies(&self.events, &mut self.vault.cookies.doubts);
         for sentence in prepared.taken {
             self.events.info("certificate-renewed", sentence);
         }
@@ -60,7 +62,19 @@ impl Actor {
         for sentence in &news.refused {
             self.events.error("certificate-refused", sentence.clone());
         }
-        if news.changed {
+        let cookies = self.vault.look_at_cookies();
+        match &cookies {
+            Some(Ok(())) => {
+                let sentence = format!("{}: the changed file is in force", cookies::KEY);
+                self.events.info("sticky-secret-renewed", sentence);
+            }
+            Some(Err(why)) => {
+                let sentence = format!("{}: {why}; as before", cookies::KEY);
+                self.events.error("sticky-secret-refused", sentence);
+            }
+            None => {}
+        }
+        if news.changed || matches!(cookies, Some(Ok(()))) {
             let before = self.book.clone();
             self.book = secured(before.clone(), &self.vault.materials());
             self.force.certificates = Arc::new(self.vault.told());

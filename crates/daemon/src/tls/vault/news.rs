@@ -3,6 +3,7 @@
 use l7::tls::client::ClientTlsError;
 use l7::tls::server::ServerTlsError;
 
+use crate::cookies::CookieError;
 use crate::tls::files::FileError;
 
 /// What a look found.
@@ -27,6 +28,8 @@ pub(in crate::tls) enum Why {
     Client(#[from] ClientTlsError),
     #[error("no key for session tickets: {0}")]
     Tickets(#[from] rustls::Error),
+    #[error(transparent)]
+    Cookies(#[from] CookieError),
     #[error("{0}")]
     Kept(String),
     #[error("acme: there is no state directory to keep a certificate in")]

@@ -75,6 +75,7 @@ pub static GLOBAL: Table = Table {
             Fallback::count(64),
             "For `explain slow` one exchange in so many is measured whatever it takes, and every slow one; `off`: none.",
         ),
+        operate::STICKY_SECRET_FILE,
         operate::CERTIFICATE_WARNING,
         operate::HOOK,
         operate::HISTORY,

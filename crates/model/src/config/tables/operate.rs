@@ -74,6 +74,16 @@ pub const HOSTS: Key = Key::new(
     "Names under which browsers may ask for `listen`; addresses, and `localhost`, always may.",
 );
 
+/// What our cookies are made with.
+pub const STICKY_SECRET_FILE: Key = Key::new(
+    "sticky-secret-file",
+    Kind::Text { form: Form::File, unset: None },
+    Fallback::Derived("a secret of this machine's own, kept in the state directory"),
+    "The file of the secret that cookies of `sticky` are made with, the same on all members of a pair or fleet: one line, 32 \
+     to 512 visible characters; a second line is the secret before, which is still accepted. Only root or the daemon's user may \
+     read it. It is watched.",
+);
+
 /// When a certificate's end is near.
 pub const CERTIFICATE_WARNING: Key = Key::new(
     "certificate-warning",
@@ -126,7 +136,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 79] = [
+pub static EVENTS: [Word; 82] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -152,6 +162,9 @@ pub static EVENTS: [Word; 79] = [
     Word::of("acme-failed"),
     Word::of("certificate-renewed"),
     Word::of("certificate-refused"),
+    Word::of("sticky-secret"),
+    Word::of("sticky-secret-renewed"),
+    Word::of("sticky-secret-refused"),
     Word::of("agent-lost"),
     Word::of("agent-back"),
     Word::of("agent-clamped"),

@@ -2,11 +2,32 @@
 
 use super::super::decode::quoted;
 use super::super::finding::{Sink, Trouble};
+use super::super::resolve::Effective;
 use super::super::section::Section;
 use super::method::forwards_packets;
 
 /// Settings of our own cookie.
 const OF_INSERT: [&str; 3] = ["secure", "http-only", "same-site"];
+
+/// Cookies that members make with a secret each are of no use at the other one.
+pub fn shared(effective: &Effective, sink: &mut Sink<'_, '_>) {
+    if effective.vrrp.is_empty() || effective.global.text("sticky-secret-file").is_some() {
+        return;
+    }
+    for service in &effective.services {
+        let Some(sticky) = service.table("sticky") else { continue };
+        if sticky.text("by") != Some("cookie") || sticky.text("cookie") == Some("learn") {
+            continue;
+        }
+        let trouble = Trouble::new(
+            "each member of a shared address makes cookies with a secret of its own, so clients lose their servers when \
+             the address moves",
+        );
+        let path = format!("service.{}.sticky.cookie", quoted(&service.name));
+        let expected = "`sticky-secret-file` in `[global]`, the same on both members";
+        sink.warning(sticky.place_of("by"), &path, trouble.expected(expected));
+    }
+}
 
 /// Judge a service.
 pub fn verify(service: &Section, sink: &mut Sink<'_, '_>) {
