@@ -73,6 +73,7 @@ fn snapshot(config: &Config) -> Snapshot {
         services: [(ServiceId(0), Arc::new(service))].into(),
         pools: [(PoolId(0), Arc::new(pool(&config.pools["all"])))].into(),
         proofs: None,
+        cookie_secrets: Default::default(),
     }
 }
 
