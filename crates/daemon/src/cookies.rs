@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use aws_lc_rs::{digest, rand};
+use files::secret::{Kept, read_text};
 use model::affinity::cookie::{Secret, Secrets};
 use model::config::{Config, CookieMode, StickyBy};
 
-use crate::keep::{self, Kept};
+use crate::keep;
 use crate::tls::files::{Marks, marks};
 
 /// The key that names the operator's file.
@@ -28,11 +29,8 @@ const LENGTH: std::ops::RangeInclusive<usize> = 32..=512;
 
 /// Why the operator's file is no good.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {why}", file.display())]
-pub struct CookieError {
-    file: PathBuf,
-    why: String,
-}
+#[error("{0}")]
+pub struct CookieError(String);
 
 /// The secrets in force, and where they are from.
 #[derive(Clone, Debug, Default)]
@@ -114,13 +112,17 @@ fn needed(config: &Config) -> bool {
 
 /// The operator's file. Where it has one secret alone, cookies made with the machine's own are still understood.
 fn read(file: &Path, state: Option<&Path>) -> Result<Arc<Secrets>, CookieError> {
-    let error = |why| CookieError { file: file.to_owned(), why };
-    let text = keep::trusted(file, BYTES, Kept::Unread).map_err(error)?;
-    let mut secrets = parse(&text).map_err(error)?;
+    let mut secrets = believed(file).map_err(CookieError)?;
     if secrets.previous.is_none() {
         secrets.previous = state.and_then(|state| kept(&state.join(FILE)).ok());
     }
     Ok(Arc::new(secrets))
+}
+
+/// What a file has that nobody else could have read.
+fn believed(file: &Path) -> Result<Secrets, String> {
+    let text = read_text(file, BYTES, Kept::Unread).map_err(|error| error.to_string())?;
+    parse(&text).map_err(|why| format!("{}: {why}", file.display()))
 }
 
 fn parse(text: &str) -> Result<Secrets, String> {
@@ -172,7 +174,7 @@ fn own(state: Option<&Path>, doubts: &mut Vec<String>) -> Secret {
         Err(Some(why)) => {
             let sentence =
                 "another secret for cookies is drawn, so clients lose their servers once";
-            doubts.push(format!("{}: {why}; {sentence}", file.display()));
+            doubts.push(format!("{why}; {sentence}"));
         }
     }
     let made = state.map_or(Ok(()), |state| files::make::make_dir(state, 0o750));
@@ -193,8 +195,7 @@ fn kept(file: &Path) -> Result<Secret, Option<String>> {
     {
         return Err(None);
     }
-    let text = keep::trusted(file, BYTES, Kept::Unread).map_err(Some)?;
-    parse(&text).map(|secrets| secrets.current).map_err(Some)
+    believed(file).map(|secrets| secrets.current).map_err(Some)
 }
 
 #[cfg(test)]
