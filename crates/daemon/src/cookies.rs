@@ -68,7 +68,7 @@ impl Cookies {
             let secrets = Arc::new(Secrets { current: own(state, &mut doubts), previous: None });
             return Ok(Cookies { from: From::Own, secrets, doubt: None, doubts });
         };
-        let now = marks(&[file.clone()]);
+        let now = marks(std::slice::from_ref(file));
         if matches!(&self.from, From::File(known, then) if known == file && *then == now) {
             return Ok(self.clone());
         }

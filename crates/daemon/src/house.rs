@@ -361,11 +361,11 @@ fn access_log(global: &Global, events: &Events) -> Result<Arc<AccessLog>, access
     Ok(Arc::new(AccessLog::start(&global.access_log.target, notice)?))
 }
 
+/// A listening socket with its address.
+type BoundSocket = (SocketAddr, OwnedFd);
+
 /// Sockets of a process before: those of the API over TCP and of the metrics, and those of services.
-fn apart(
-    inherited: Vec<(SocketAddr, OwnedFd)>,
-    global: &Global,
-) -> (Vec<(SocketAddr, OwnedFd)>, Vec<(SocketAddr, OwnedFd)>) {
+fn apart(inherited: Vec<BoundSocket>, global: &Global) -> (Vec<BoundSocket>, Vec<BoundSocket>) {
     let metrics = global.metrics.as_ref().map(|metrics| metrics.listen);
     let api = global.control.remote.as_ref().map(|remote| remote.listen);
     inherited.into_iter().partition(|(at, _)| Some(*at) == metrics || Some(*at) == api)

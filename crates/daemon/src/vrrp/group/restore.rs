@@ -106,7 +106,7 @@ impl Group {
     fn missing(&self, here: Here<'_>) -> impl Iterator<Item = &Place> {
         self.places().iter().filter(move |place| {
             let wanted = Address { ifindex: place.ifindex, ip: place.ip };
-            !here.addresses.contains(&wanted) && !(self.foreign && has(here, place.ip))
+            !(here.addresses.contains(&wanted) || self.foreign && has(here, place.ip))
         })
     }
 

@@ -85,7 +85,7 @@ impl World {
         let mut number = 0;
         self.client.1.handle_timeout(self.now);
         while let Some(transmit) = self.client.1.poll_transmit(self.now, 1, &mut buffer) {
-            self.to_server(source(number), &buffer[..transmit.size]);
+            self.send_to_server(source(number), &buffer[..transmit.size]);
             number += 1;
             buffer.clear();
         }
@@ -95,10 +95,10 @@ impl World {
             }
         }
         while self.client.1.poll().is_some() {}
-        self.from_server();
+        self.deliver_from_server();
     }
 
-    fn to_server(&mut self, from: SocketAddr, packet: &[u8]) {
+    fn send_to_server(&mut self, from: SocketAddr, packet: &[u8]) {
         *self.received.entry(from).or_default() += packet.len() as u64;
         let (bytes, mut out) = (BytesMut::from(packet), Vec::new());
         match self.server.handle(self.now, from, None, None, bytes, &mut out) {
@@ -114,7 +114,7 @@ impl World {
         }
     }
 
-    fn from_server(&mut self) {
+    fn deliver_from_server(&mut self) {
         let Some(link) = &self.link else { return };
         link.with(|conn| {
             conn.handle_timeout(self.now);
