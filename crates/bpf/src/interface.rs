@@ -54,8 +54,7 @@ impl Interface {
 
     /// The program that holds the slot.
     pub fn holder(&self) -> Result<Option<Holder>, InterfaceError> {
-        let (mode, id) = sys::xdp_state(self.index)
-            .map_err(|source| InterfaceError::Query { name: self.name.clone(), source })?;
+        let (mode, id, _) = self.state()?;
         if mode == NONE {
             return Ok(None);
         }
@@ -65,6 +64,45 @@ impl Interface {
     }
 }
 
+/// What becomes of frames that programs send out of an interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sending {
+    /// Its driver sends them.
+    Sends,
+    /// Its driver loses them, as a virtual cable does whose far end has neither a program nor GRO.
+    Loses,
+    /// The kernel does not say (before Linux 6.3).
+    Unknown,
+}
+
+impl Sending {
+    fn of(features: u64) -> Sending {
+        match (features & BASIC != 0, features & SENDS != 0) {
+            (_, true) => Sending::Sends,
+            (true, false) => Sending::Loses,
+            (false, false) => Sending::Unknown,
+        }
+    }
+}
+
+impl Interface {
+    /// What becomes of frames that programs in drivers send out of it, as things stand. Some drivers send them only while
+    /// a program is attached to them.
+    pub fn sending(&self) -> Result<Sending, InterfaceError> {
+        let (_, _, features) = self.state()?;
+        Ok(Sending::of(features))
+    }
+
+    fn state(&self) -> Result<(u8, u32, u64), InterfaceError> {
+        sys::xdp_state(self.index)
+            .map_err(|source| InterfaceError::Query { name: self.name.clone(), source })
+    }
+}
+
+/// `NETDEV_XDP_ACT_BASIC` of `linux/netdev.h`.
+const BASIC: u64 = 1;
+/// `NETDEV_XDP_ACT_NDO_XMIT`.
+const SENDS: u64 = 4;
 /// `XDP_ATTACHED_NONE` of `linux/if_link.h`.
 const NONE: u8 = 0;
 /// `XDP_ATTACHED_SKB`.
@@ -75,4 +113,21 @@ fn by_name(name: &str) -> Option<u32> {
         rustix::net::socket(rustix::net::AddressFamily::INET, rustix::net::SocketType::DGRAM, None)
             .ok()?;
     rustix::net::netdevice::name_to_index(&socket, name).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_drivers_say_of_sending() {
+        for (features, sending) in [
+            (0, Sending::Unknown),
+            (BASIC, Sending::Loses),
+            (BASIC | 2, Sending::Loses),
+            (BASIC | 2 | SENDS, Sending::Sends),
+        ] {
+            assert_eq!(Sending::of(features), sending);
+        }
+    }
 }

@@ -21,7 +21,7 @@ pub use gate::{Gate, GateError, Shut};
 pub use group::{GroupError, Groups, When};
 pub use home::{Home, HomeError};
 pub use hook::{HookError, Hooks, Side};
-pub use interface::{Interface, InterfaceError};
+pub use interface::{Interface, InterfaceError, Sending};
 pub use load::{LoadError, Loaded, Program, load};
 pub use mapped::Mapped;
 pub use table::{Table, TableError};

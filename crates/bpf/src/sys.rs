@@ -143,8 +143,9 @@ pub fn link_ifindex(link: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(unsafe { info.__bindgen_anon_1.xdp.ifindex })
 }
 
-/// How an interface's XDP slot is filled: `XDP_ATTACHED_…` of `linux/if_link.h`, and the program's number.
-pub fn xdp_state(ifindex: u32) -> io::Result<(u8, u32)> {
+/// How an interface's XDP slot is filled: `XDP_ATTACHED_…` of `linux/if_link.h`, the program's number, and what its driver
+/// can do, `NETDEV_XDP_ACT_…` of `linux/netdev.h`; 0 where the kernel does not say.
+pub fn xdp_state(ifindex: u32) -> io::Result<(u8, u32, u64)> {
     let index = i32::try_from(ifindex).map_err(io::Error::other)?;
     let mut options = libbpf_sys::bpf_xdp_query_opts {
         sz: size_of::<libbpf_sys::bpf_xdp_query_opts>() as libbpf_sys::size_t,
@@ -152,7 +153,7 @@ pub fn xdp_state(ifindex: u32) -> io::Result<(u8, u32)> {
     };
     // SAFETY: the options live for the call and say their own size.
     checked(unsafe { libbpf_sys::bpf_xdp_query(index, 0, &mut options) })?;
-    Ok((options.attach_mode, options.prog_id))
+    Ok((options.attach_mode, options.prog_id, options.feature_flags))
 }
 
 /// Reads `count` entries of a per-CPU array from `first` on, one call for all: for each entry the values of every

@@ -78,6 +78,34 @@ fn every_method_in_the_generic_hook_with_checksums_left_to_devices() {
     }
 }
 
+/// Virtual cables as containers have them: the far ends run no program, and nothing is configured.
+#[test]
+fn every_method_where_drivers_lose_what_programs_send() {
+    if !ready() {
+        return;
+    }
+    let layout = Layout { near: 2, checksums: Checksums::Offloaded, ..Layout::default() };
+    let mut world = World::open(&layout, "");
+    for method in METHODS {
+        world.forward_by(method);
+        everything_arrives(&world, method);
+    }
+    let interfaces = |world: &World| world.plane.status().packets.unwrap().interfaces;
+    let told = interfaces(&world);
+    assert!(told.iter().all(|one| one.mode.as_deref() == Some("generic")), "{told:?}");
+    let why = told[0].problem.clone().unwrap_or_default();
+    assert!(why.contains("loses what programs send"), "{told:?}");
+    assert!(world.plane.events_of("packets-interface") >= 1);
+    // Whoever insists is told what is lost.
+    world.plane.change(|words| words.packets = "mode = \"native\"\n".to_owned());
+    wait::until("native is in force and told of", || {
+        interfaces(&world).iter().all(|one| {
+            let why = one.problem.as_deref().unwrap_or_default();
+            one.mode.as_deref() == Some("native") && why.contains("loses what programs send")
+        })
+    });
+}
+
 #[test]
 fn every_method_on_the_narrowest_links() {
     if ready() {

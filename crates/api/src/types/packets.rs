@@ -54,7 +54,7 @@ pub struct PacketInterface {
     pub name: String,
     /// `native` (in the driver) or `generic`; absent: not attached.
     pub mode: Option<String>,
-    /// Why it is not attached.
+    /// Why it is not attached; of one that is, why not in its driver, or that frames are lost there.
     pub problem: Option<String>,
 }
 

@@ -2,6 +2,7 @@
 //!
 //! It is driven by `task`; each method does one thing now.
 
+mod place;
 mod told;
 
 use std::cell::OnceCell;
@@ -23,7 +24,7 @@ use l4::replica::Replica;
 use l4::sweep::{Census, Sweeper};
 use l4::write::Write;
 use l4::{Plane, Sizes, abi, apply};
-use model::config::{AttachMode, Config};
+use model::config::Config;
 use model::insight::{Change, Follow};
 use model::moment::Moment;
 use model::snapshot::Snapshot;
@@ -58,6 +59,8 @@ pub struct Site {
     pub obstacles: BTreeMap<String, String>,
     known: BTreeMap<IpAddr, abi::Way>,
     attached: BTreeMap<String, (Mode, u32)>,
+    /// Interfaces at which generic mode stands for native, and why.
+    fallen: Option<(BTreeSet<String>, String)>,
     /// Interfaces from which another program had taken ours.
     pub taken_off: Vec<String>,
     written: HashMap<u32, abi::Interface>,
@@ -133,6 +136,7 @@ impl Site {
             obstacles: BTreeMap::new(),
             known,
             attached: BTreeMap::new(),
+            fallen: None,
             taken_off: Vec::new(),
             written: HashMap::new(),
             _lock: lock,
@@ -186,55 +190,6 @@ impl Site {
     /// What is to be asked about next hops.
     pub fn ask(&mut self, now: Moment) -> Vec<Request> {
         self.hops.tick(now)
-    }
-
-    /// Stands before these interfaces and no others; those that cannot be had do not keep the rest from working.
-    pub fn attach(
-        &mut self,
-        wanted: &BTreeSet<String>,
-        mode: AttachMode,
-        interface: impl Fn(u32) -> abi::Interface,
-    ) -> Vec<InterfaceView> {
-        let mode = match mode {
-            AttachMode::Auto => Mode::Auto,
-            AttachMode::Native => Mode::Native,
-            AttachMode::Generic => Mode::Generic,
-        };
-        let mut views = Vec::new();
-        if let Err(error) = self.install() {
-            return vec![failed("*", &chain(&error))];
-        }
-        for name in self.dispatcher.interfaces().unwrap_or_default() {
-            let other = self.attached.get(&name).is_some_and(|(before, _)| *before != mode);
-            if !wanted.contains(&name) || other {
-                let _ = self.dispatcher.detach(&name);
-                self.attached.remove(&name);
-            }
-        }
-        for name in wanted {
-            match self.dispatcher.attach(name, mode) {
-                Ok(attached) => {
-                    let native = attached.native;
-                    let stood = self.attached.get(name).map(|(_, index)| *index);
-                    if !attached.adopted && stood == Some(attached.index) {
-                        self.taken_off.push(name.clone());
-                    }
-                    let mut value = interface(attached.index);
-                    value.flags |= if native { abi::INTERFACE_NATIVE } else { 0 };
-                    self.attached.insert(name.clone(), (mode, attached.index));
-                    views.push(match self.describe(attached.index, value) {
-                        Ok(()) => InterfaceView {
-                            name: name.clone(),
-                            mode: Some(if native { "native" } else { "generic" }),
-                            problem: None,
-                        },
-                        Err(error) => failed(name, &chain(&error)),
-                    });
-                }
-                Err(error) => views.push(failed(name, &chain(&error))),
-            }
-        }
-        views
     }
 
     /// Puts this build's program in place of what runs; once, after the maps are right.

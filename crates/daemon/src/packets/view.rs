@@ -72,7 +72,7 @@ pub struct InterfaceView {
     pub name: String,
     /// `native` or `generic`; none when it is not attached.
     pub mode: Option<&'static str>,
-    /// Why it is not.
+    /// Why it is not; of one that is attached, why not in its driver, or that frames are lost there.
     pub problem: Option<String>,
 }
 

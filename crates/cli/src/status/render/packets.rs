@@ -34,7 +34,11 @@ pub fn interfaces(status: &PacketsStatus) -> Table {
     let mut table = Table::new(&[("PACKETS AT", Align::Left), ("MODE", Align::Left)]);
     for PacketInterface { name, mode, problem } in &status.interfaces {
         let state = match (mode, problem) {
-            (Some(mode), _) => mode.as_str().into(),
+            (Some(mode), None) => mode.as_str().into(),
+            (Some(mode), Some(why)) => {
+                let colour = if mode == "native" { Colour::Bad } else { Colour::Doubt };
+                Cell::led(mode, colour, &format!(": {why}"))
+            }
             (None, Some(problem)) => Cell::led("none", Colour::Bad, &format!(": {problem}")),
             (None, None) => Cell::coloured("none", Colour::Bad),
         };

@@ -37,7 +37,12 @@ impl Life {
         };
         let views = site.attach(&names, config.packets.mode, describe);
         for view in views.iter().filter(|view| !self.view.interfaces.contains(view)) {
-            self.events.info("packets-interface", sentence(view));
+            // Asked for, and frames are lost.
+            if view.mode == Some("native") && view.problem.is_some() {
+                self.events.warn("packets-interface", sentence(view));
+            } else {
+                self.events.info("packets-interface", sentence(view));
+            }
         }
         for name in std::mem::take(&mut site.taken_off) {
             let text = format!("the packet plane's program was taken off {name}; it is back");
@@ -57,7 +62,8 @@ impl Life {
 
 fn sentence(view: &InterfaceView) -> String {
     match (&view.mode, &view.problem) {
-        (Some(mode), _) => format!("{}: attached, {mode}", view.name),
+        (Some(mode), None) => format!("{}: attached, {mode}", view.name),
+        (Some(mode), Some(why)) => format!("{}: attached, {mode}; {why}", view.name),
         (None, Some(problem)) => problem.clone(),
         (None, None) => format!("{}: not attached", view.name),
     }
