@@ -59,6 +59,7 @@ fn pool(servers: &[ServerView]) -> Pool {
         timeout: PoolTimeouts {
             connect: Duration::from_secs(3),
             first_byte: Duration::from_secs(20),
+            stream: Duration::from_secs(3_600),
             attempts: Duration::from_secs(40),
             between_bytes: Duration::from_secs(10),
             queue: Duration::from_secs(1),

@@ -8,12 +8,14 @@ mod answer;
 mod coded;
 mod ending;
 mod faults;
+mod streams;
 mod upload;
 mod whom;
 
 use std::cell::Cell;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use model::cause::Cause;
 use model::compress;
@@ -61,6 +63,8 @@ pub struct Relay<'a, N: Net> {
     down_waits: Waits,
     keep_alive_timeout: Option<u32>,
     reported: Option<Reported>,
+    /// Either side may say nothing for long: a stream of events or messages.
+    streams: bool,
     /// A second attempt beside this one, until either server answers.
     race: Option<Box<Race<N>>>,
     /// It has won.
@@ -120,6 +124,7 @@ impl<'a, N: Net> Relay<'a, N> {
         let limit = ends.service.config.limit.connection_bytes;
         let sockets = (ends.client, ends.server);
         measured::begin(&ends.worker.lot, &mut record.measured, sockets, now);
+        let streams = streams::asks(incoming);
         Relay {
             ends,
             incoming,
@@ -142,6 +147,7 @@ impl<'a, N: Net> Relay<'a, N> {
             down_waits: Waits::Server,
             keep_alive_timeout: None,
             reported: None,
+            streams,
             race: None,
             won: None,
             before: None,
@@ -311,9 +317,11 @@ impl<'a, N: Net> Relay<'a, N> {
             }
         };
         sooner(self.ends.cut_at.get(), Cause::DrainCut);
+        let patience = if self.streams { pool.stream } else { Duration::ZERO };
         match self.up_waits {
             Waits::Client => {
-                sooner(self.up_moved.1 + service.between_bytes, Cause::ClientBodyTimeout)
+                let between = service.between_bytes.max(patience);
+                sooner(self.up_moved.1 + between, Cause::ClientBodyTimeout)
             }
             Waits::Server => {
                 sooner(self.up_moved.1 + pool.between_bytes, Cause::ServerWriteTimeout)
@@ -328,7 +336,8 @@ impl<'a, N: Net> Relay<'a, N> {
         } else {
             match self.down_waits {
                 Waits::Server => {
-                    sooner(self.down_moved.1 + pool.between_bytes, Cause::ServerBodyTimeout)
+                    let between = pool.between_bytes.max(patience);
+                    sooner(self.down_moved.1 + between, Cause::ServerBodyTimeout)
                 }
                 Waits::Client => {
                     sooner(self.down_moved.1 + service.between_bytes, Cause::ClientReadTimeout)

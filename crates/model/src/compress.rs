@@ -164,10 +164,45 @@ pub fn judge(
     answer: &Answer<'_>,
     old: bool,
 ) -> Result<Coding, Skipped> {
-    let Answer { status, body, length, told } = answer;
+    let Answer { status, body, told, .. } = answer;
     if !body || told.part || matches!(*status, ..200 | 204 | 206 | 304) {
         return Err(Skipped::Bodiless);
     }
+    judge_content(config, asked, answer, old)
+}
+
+/// How the content would be coded that an answer to HEAD, or a 304, leaves out: their fields are those of the whole
+/// answer (RFC 9110 §9.3.2, §15.4.5). A 304 without a media type is taken for one that would be.
+///
+/// # Errors
+/// Why it would be left as it is.
+pub fn judge_left_out(
+    config: &Compress,
+    asked: &Asked,
+    answer: &Answer<'_>,
+    old: bool,
+) -> Result<Coding, Skipped> {
+    let Answer { status, body, length, told } = answer;
+    if *body || told.part || matches!(*status, ..200 | 204 | 206) {
+        return Err(Skipped::Bodiless);
+    }
+    let media = match (*status, told.media) {
+        (304, b"") => config.types.first().map_or(&b""[..], |first| first.as_bytes()),
+        (_, media) => media,
+    };
+    // A 304's length, where it has one, may be that of nothing.
+    let length = length.filter(|_| *status != 304);
+    let whole = Answer { length, told: Told { media, ..*told }, ..*answer };
+    judge_content(config, asked, &whole, old)
+}
+
+fn judge_content(
+    config: &Compress,
+    asked: &Asked,
+    answer: &Answer<'_>,
+    old: bool,
+) -> Result<Coding, Skipped> {
+    let Answer { length, told, .. } = answer;
     if told.coded {
         return Err(Skipped::Coded);
     }

@@ -1,6 +1,6 @@
 //! Which answer is compressed how: rows of what clients accept and of what answers are, and properties of both.
 
-use model::compress::{Answer, Asked, Skipped, Told, judge};
+use model::compress::{Answer, Asked, Skipped, Told, judge, judge_left_out};
 use model::config::{Coding, Compress};
 use proptest::prelude::*;
 
@@ -141,5 +141,34 @@ proptest! {
         let most = weights.iter().max().copied().unwrap_or(0);
         let first = weights.iter().position(|weight| *weight == most).map(|at| Coding::ALL[at]);
         prop_assert_eq!(asked(&accept).best(&Coding::ALL), first.filter(|_| most > 0), "{}", accept);
+    }
+}
+
+/// An answer to HEAD, and a 304, say what the whole answer would say.
+#[test]
+fn what_is_left_out_is_judged_as_the_whole_would_be() {
+    type Row = (u16, &'static str, Option<u64>, &'static str, Result<Coding, Skipped>);
+    let rows: [Row; 9] = [
+        (200, "text/html", Some(5_000), "gzip", Ok(Gzip)),
+        (200, "text/html", None, "gzip", Ok(Gzip)),
+        (200, "text/html", Some(5), "gzip", Err(Skipped::Small)),
+        (200, "image/png", Some(5_000), "gzip", Err(Skipped::Type)),
+        (200, "", Some(5_000), "gzip", Err(Skipped::Type)),
+        (200, "text/html", Some(5_000), "identity", Err(Skipped::Client)),
+        (304, "", None, "gzip", Ok(Gzip)),
+        (304, "", Some(0), "identity", Err(Skipped::Client)),
+        (304, "image/png", None, "gzip", Err(Skipped::Type)),
+    ];
+    for (status, media, length, accept, expected) in rows {
+        let told = Told { media: media.as_bytes(), ..Told::default() };
+        let answer = Answer { status, body: false, length, told };
+        assert_eq!(judge(&config(), &asked(accept), &answer, false), Err(Skipped::Bodiless));
+        let judged = judge_left_out(&config(), &asked(accept), &answer, false);
+        assert_eq!(judged, expected, "{status} {media} {accept}");
+    }
+    for status in [100, 204, 206] {
+        let answer = Answer { status, body: false, length: None, told: Told::default() };
+        let judged = judge_left_out(&config(), &asked("gzip"), &answer, false);
+        assert_eq!(judged, Err(Skipped::Bodiless), "{status}");
     }
 }

@@ -287,3 +287,32 @@ fn no_more_are_compressed_at_a_time_than_was_said() {
         ask(&mut client, "GET /page", gzip).field("content-encoding").is_some()
     });
 }
+
+/// Caches keep one answer of each coding: whatever tells of an answer without its body names Accept-Encoding too.
+#[test]
+fn a_304_and_an_answer_to_head_say_what_the_compressed_answer_says() {
+    let rows = [
+        (
+            "HEAD",
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: \"v1\"\r\nContent-Length: 5000\r\n\r\n",
+        ),
+        ("GET", "HTTP/1.1 304 Not Modified\r\nETag: \"v1\"\r\nVary: Cookie\r\n\r\n"),
+    ];
+    for (method, answer) in rows {
+        let server = Scripted::saying(answer.as_bytes());
+        let balancer =
+            Balancer::start(&Setup::http(&[server.address()]).service("compress = true"));
+        for (accept, tag) in [("gzip", "W/\"v1\""), ("identity", "\"v1\"")] {
+            let mut client = balancer.client();
+            client.send(format!("{method} / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: {accept}\r\nConnection: close\r\n\r\n"));
+            let told = client.rest();
+            let told = String::from_utf8_lossy(&told).to_lowercase();
+            assert!(told.contains("vary: accept-encoding"), "{method} {accept}: {told}");
+            assert!(
+                told.contains(&format!("etag: {}", tag.to_lowercase())),
+                "{method} {accept}: {told}"
+            );
+            assert!(!told.contains("content-encoding"), "{told}");
+        }
+    }
+}

@@ -58,6 +58,27 @@ fn an_upgraded_connection_ends_one_direction_at_a_time() {
 }
 
 #[test]
+fn a_switch_to_another_protocol_than_the_client_asked_for_is_refused() {
+    let server = Scripted::saying(
+        b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\nbytes",
+    );
+    let balancer = Balancer::start(&Setup::http(&[server.address()]));
+    let mut client = balancer.client();
+    client.send(format!("GET /ws HTTP/1.1\r\nHost: a\r\n{HANDSHAKE}\r\n"));
+    assert_eq!(client.answer().status(), 502);
+}
+
+#[test]
+fn a_client_that_must_upgrade_is_told_to_what() {
+    let server = Scripted::saying(
+        b"HTTP/1.1 426 Upgrade Required\r\nConnection: upgrade\r\nUpgrade: HTTP/3.0\r\nContent-Length: 0\r\n\r\n",
+    );
+    let balancer = Balancer::start(&Setup::http(&[server.address()]));
+    let answer = balancer.client().get("/");
+    assert_eq!((answer.status(), answer.field("upgrade").as_deref()), (426, Some("HTTP/3.0")));
+}
+
+#[test]
 fn a_server_that_refuses_to_upgrade_answers_as_usual() {
     let server = Scripted::saying(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno");
     let balancer = Balancer::start(&Setup::http(&[server.address()]));

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use model::cause::Cause;
 use model::moment::Moment;
 use wire::http1::{
-    self, AnswerBody, Asked, Chunked, Emit, Limits, Persist, Reserved, Response, ResponseEdits,
-    Slots, Version,
+    self, AnswerBody, Asked, Chunked, Defect, Emit, Limits, Persist, Reserved, Response,
+    ResponseEdits, Slots, Version,
 };
 
 use super::coded::Recoded;
-use super::{Ending, Fault, Relay};
+use super::{Ending, Fault, Relay, streams};
 use crate::account::Protocol;
 use crate::connection_auth;
 use crate::flow::Framing;
@@ -138,6 +138,10 @@ impl<'a, N: Net> Relay<'a, N> {
             used += response.head_len;
             self.heads += response.head_len as u64;
             if response.status == 101 {
+                if !self.switches_as_asked(&response) {
+                    let defect = Some(Defect::UnaskedSwitch);
+                    return Err(Fault { defect, ..self.fault(Cause::BadResponse) });
+                }
                 self.switch(&response, out);
                 self.down.framing = Framing::Done;
                 out.extend_from_slice(&bytes[used..]);
@@ -174,6 +178,16 @@ impl<'a, N: Net> Relay<'a, N> {
         }
     }
 
+    /// Whether the server switches to protocols alone that the client asked for (RFC 9110 §7.8).
+    fn switches_as_asked(&self, response: &Response) -> bool {
+        let head = self.incoming.view();
+        let asked = |to: &str| {
+            let mut offered = head.field(b"upgrade").flat_map(|value| value.split(|b| *b == b','));
+            offered.any(|one| one.trim_ascii().eq_ignore_ascii_case(to.trim().as_bytes()))
+        };
+        response.upgrade.is_some_and(|to| to.split(',').all(asked))
+    }
+
     pub(super) fn switch(&mut self, response: &Response, out: &mut Vec<u8>) {
         http1::emit_response(response, &self.edits(Persist::KeepAlive, true), out);
         self.record.status = 101;
@@ -186,6 +200,7 @@ impl<'a, N: Net> Relay<'a, N> {
         self.incoming.authenticates |=
             connection_auth::is_asked_for(response.status, response.headers);
         self.reported = reported::read(&self.ends.pool.config, response.headers);
+        self.streams |= streams::answers(response);
         let old = self.incoming.version == Version::Http10;
         let worked = self.ends.changes.of(response.headers, self.ends.worker.rt.now());
         let Recoded { coder, gone, lines } = self.recode(response, old, worked.gone);
@@ -217,7 +232,9 @@ impl<'a, N: Net> Relay<'a, N> {
         self.answer =
             Some(Ending::Answered { keep_client, keep_server: response.keep_alive && !closing });
         let persist = if keep_client { Persist::KeepAlive } else { Persist::Close };
-        let edits = self.edits(persist, false);
+        // A client that is told to upgrade is told to what (RFC 9110 §15.5.22).
+        let told_to = response.status == 426 && self.incoming.protocol == Protocol::Http11;
+        let edits = self.edits(persist, told_to);
         if coder.is_some() {
             response.recode();
         }

@@ -21,6 +21,27 @@ pub(super) struct Recoded {
     pub lines: Vec<u8>,
 }
 
+impl Recoded {
+    /// Tells caches that the answer follows Accept-Encoding, where it does not say so itself.
+    fn vary(&mut self, told: &Told<'_>, gone: &[String]) {
+        let left_out = gone.iter().any(|name| name == "vary");
+        if !told.varies || left_out {
+            self.lines.extend_from_slice(b"Vary: Accept-Encoding\r\n");
+        }
+    }
+
+    /// Makes a strong validator weak: other bytes must not bear it.
+    fn weaken(&mut self, told: &Told<'_>, gone: &[String]) {
+        let left_out = gone.iter().any(|name| name == "etag");
+        if let Some(tag) = told.strong_tag.filter(|_| !left_out) {
+            self.gone.push("etag".to_owned());
+            for part in [&b"ETag: W/"[..], tag, b"\r\n"] {
+                self.lines.extend_from_slice(part);
+            }
+        }
+    }
+}
+
 impl<N: Net> Relay<'_, N> {
     /// What becomes of this answer; `old`: its client speaks HTTP/1.0; `gone`: names of fields that are left out anyway.
     pub(super) fn recode(&self, response: &Response, old: bool, gone: &[String]) -> Recoded {
@@ -34,15 +55,22 @@ impl<N: Net> Relay<'_, N> {
         };
         let mut recoded = Recoded::default();
         let judged = compress::judge(config, &self.ends.asked, &answer, old);
-        if judged.is_ok() || judged.is_err_and(Skipped::depends_on_client) {
-            let left_out = gone.iter().any(|name| name == "vary");
-            if !told.varies || left_out {
-                recoded.lines.extend_from_slice(b"Vary: Accept-Encoding\r\n");
+        // Without content an answer has the validator and Vary of the whole one, and is not coded itself.
+        let whole = match judged {
+            Err(Skipped::Bodiless) => {
+                compress::judge_left_out(config, &self.ends.asked, &answer, old)
             }
+            judged => judged,
+        };
+        if whole.is_ok() || whole.is_err_and(Skipped::depends_on_client) {
+            recoded.vary(&told, gone);
         }
         let coding = match judged {
             Ok(coding) => coding,
             Err(skipped) => {
+                if whole.is_ok() {
+                    recoded.weaken(&told, gone);
+                }
                 self.skips(skipped);
                 return recoded;
             }
@@ -54,14 +82,7 @@ impl<N: Net> Relay<'_, N> {
         for part in ["Content-Encoding: ", coding.name(), "\r\n"] {
             recoded.lines.extend_from_slice(part.as_bytes());
         }
-        if let Some(tag) = told.strong_tag
-            && !gone.iter().any(|name| name == "etag")
-        {
-            recoded.gone.push("etag".to_owned());
-            for part in [&b"ETag: W/"[..], tag, b"\r\n"] {
-                recoded.lines.extend_from_slice(part);
-            }
-        }
+        recoded.weaken(&told, gone);
         recoded
     }
 

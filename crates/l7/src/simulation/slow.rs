@@ -106,3 +106,37 @@ fn peers_that_stop_end_with_their_cause_in_their_time() {
         stage.leave();
     }
 }
+
+/// A stream of events or messages may say nothing for longer than other answers, whatever `between-bytes` is.
+#[test]
+fn streams_of_events_and_messages_may_pause() {
+    let chunked = "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n";
+    let get = "GET / HTTP/1.1\r\nHost: shop\r\n\r\n".to_owned();
+    let call =
+        format!("POST / HTTP/1.1\r\nHost: shop\r\nContent-Type: application/grpc\r\n{chunked}");
+    for (media, request, seconds) in [
+        ("text/event-stream; charset=utf-8", &get, 40),
+        ("application/grpc+proto", &call, 40),
+        ("application/json", &get, 10),
+    ] {
+        let address = addresses(1);
+        let snapshot = setting(
+            &address,
+            |_| (),
+            |pool| (pool.retries, pool.timeout.stream) = (0, Duration::from_secs(40)),
+            |_| (),
+        );
+        let stage = Stage::new(1, 4096, snapshot);
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Type: {media}\r\n{chunked}");
+        stage.serve(address[0], move || Raw::new(answer.clone(), true));
+        let door = stage.open(ServiceId(0));
+        stage.client(&door, 1, Duration::ZERO, Raw::new(request.clone(), true));
+        let after = Duration::from_secs(seconds);
+        stage.pass(after - Duration::from_millis(10), |_| ());
+        assert_eq!(stage.causes(), [], "{media}: too early");
+        stage.pass(Duration::from_millis(200), |_| ());
+        assert_eq!(stage.causes().len(), 1, "{media}");
+        stage.until(|| stage.connections() == 0);
+        stage.leave();
+    }
+}

@@ -238,6 +238,7 @@ fn pool(section: &Section) -> Pool {
         timeout: inner(section, "timeout", |timeout| PoolTimeouts {
             connect: timeout.span("connect"),
             first_byte: timeout.span("first-byte"),
+            stream: timeout.span("stream"),
             attempts: resilience::attempts(section, timeout),
             between_bytes: timeout.span("between-bytes"),
             queue: timeout.span("queue"),

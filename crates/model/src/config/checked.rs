@@ -289,6 +289,8 @@ pub struct PoolTimeouts {
     pub connect: Duration,
     /// From the request's last byte to the answer's first; default 60 s.
     pub first_byte: Duration,
+    /// Between two bytes of a stream of events or messages; default 1 h.
+    pub stream: Duration,
     /// All attempts; default `connect` + `first_byte`, or twice `first_byte` with `on_timeout`.
     pub attempts: Duration,
     /// Between two bytes of an answer, and between two reads by a server of its request; default 30 s.

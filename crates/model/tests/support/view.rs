@@ -73,6 +73,7 @@ fn config(balance: Balance, servers: &[ServerView]) -> Pool {
         discovery: None,
         servers: servers.iter().map(|server| server.config.clone()).collect(),
         timeout: PoolTimeouts {
+            stream: span,
             connect: span,
             first_byte: span,
             attempts: span,

@@ -147,6 +147,14 @@ static TIMEOUT: Table = Table {
             "Between two bytes of an answer, and between two reads by a server of its request.",
         )
         .http(),
+        Key::new(
+            "stream",
+            Kind::time(1, 7 * DAY),
+            Fallback::millis(3_600_000),
+            "The same in a stream of events (`text/event-stream`) or of gRPC messages (`application/grpc`), which may say \
+             nothing for long; at least `between-bytes`. Of a request of gRPC also between two bytes of the client.",
+        )
+        .http(),
         QUEUE_TIME,
         Key::new(
             "idle",
