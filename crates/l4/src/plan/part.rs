@@ -201,7 +201,8 @@ fn service(source: &Source<'_>, part: &Part, pool: Option<u32>) -> abi::Service 
         half_open_alarm: guard.half_open.unwrap_or(0),
         half_open_limit: guard.half_open.filter(|_| direct || cookies).unwrap_or(0),
         source_mask4: 32,
-        source_mask6: 128,
+        // Who has one IPv6 address commonly has 2^64 of them.
+        source_mask6: 64,
         ban: guard.ban.map_or(0, ticks),
         cost: [
             cost(guard.all.syn_rate),

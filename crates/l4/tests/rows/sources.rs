@@ -80,6 +80,26 @@ fn a_client_is_counted_by_service_and_protocols_count_together() {
 }
 
 #[test]
+fn addresses_of_one_network_of_ipv6_count_together_and_those_of_ipv4_do_not() {
+    let limits = |service: &mut Service| {
+        (service.source_connections, service.source_mask6) = (2, 64);
+    };
+    let Some(world) = world(Method::Mac, limits) else { return };
+    for ((client, vip), other) in ENDS.into_iter().zip(OTHERS) {
+        world.forwarded(client, &syn(client, vip, 1));
+        world.forwarded(client, &syn(client, vip, 2));
+        let third = syn(other, vip, 1);
+        if other.starts_with('[') {
+            world.expect(other, &third.bytes(), Outcome::SourceConnectionCap, DROP);
+        } else {
+            world.forwarded(other, &third);
+        }
+    }
+    let elsewhere = "[2001:db8:2::8]:1";
+    world.forwarded(elsewhere, &syn(elsewhere, ENDS[1].1, 1));
+}
+
+#[test]
 fn what_gave_way_to_another_counts_no_more() {
     let Some(world) = world(Method::Mac, |service| service.source_connections = 1) else { return };
     let sweeper = Sweeper::new(&world.plane).unwrap();

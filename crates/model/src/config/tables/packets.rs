@@ -229,7 +229,7 @@ static GUARD_TABLE: Table = Table {
             "source",
             Kind::table(&SOURCE_TABLE),
             Fallback::Inner,
-            "The same limits for each client address.",
+            "The same limits for each client: an IPv4 address, or a network of IPv6 with 64 bits.",
         ),
     ],
 };
