@@ -219,7 +219,7 @@ async fn next<N: Net>(
                         return Ok(Some((incoming, Record::begin(began, worker.rt.now()))));
                     }
                     Ok(None) => *held = bytes,
-                    Err(defect) => return Err(Instead::Malformed(defect)),
+                    Err(defect) => return Err(Instead::malformed(defect, &bytes)),
                 }
             }
             seen = held.len();
@@ -291,6 +291,6 @@ fn fill<N: Net>(
             held.extend_from_slice(bytes);
             Ok(Filled::Some)
         }
-        Err(defect) => Err(Instead::Malformed(defect)),
+        Err(defect) => Err(Instead::malformed(defect, bytes)),
     }
 }

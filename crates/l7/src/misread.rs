@@ -23,7 +23,52 @@ pub enum Instead {
     /// Nothing whole until draining ended.
     Drained,
     /// A head that breaks a rule.
-    Malformed(Defect),
+    Malformed(Malformed),
+}
+
+/// A head that breaks a rule, with the beginning of what came: whoever looks for the request in the log finds it.
+pub struct Malformed {
+    defect: Defect,
+    /// The first line, as far as it is shown.
+    line: Vec<u8>,
+}
+
+/// Bytes of a first line that are kept for the log.
+const SHOWN: usize = 1_088;
+
+/// Bytes of what is taken for a method.
+const METHOD: usize = 32;
+
+impl Instead {
+    /// A head that breaks a rule; `bytes` begin with its first line.
+    pub fn malformed(defect: Defect, bytes: &[u8]) -> Instead {
+        let shown = bytes.get(..SHOWN).unwrap_or(bytes);
+        let line = shown.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+        Instead::Malformed(Malformed { defect, line: line.to_vec() })
+    }
+}
+
+/// What of a first line can be told apart.
+#[derive(Debug, PartialEq, Eq)]
+struct RequestLine<'l> {
+    /// Empty where the line begins with none.
+    method: &'l [u8],
+    /// All of the line where it has no method.
+    target: &'l [u8],
+}
+
+impl<'l> RequestLine<'l> {
+    fn of(line: &'l [u8]) -> RequestLine<'l> {
+        let token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+        match line.iter().position(|byte| *byte == b' ') {
+            Some(at @ 1..=METHOD) if line[..at].iter().all(token) => {
+                let rest = line.get(at + 1..).unwrap_or_default();
+                let target = rest.split(|byte| *byte == b' ').next().unwrap_or_default();
+                RequestLine { method: &line[..at], target }
+            }
+            _ => RequestLine { method: b"", target: line },
+        }
+    }
 }
 
 /// Answers what was no request.
@@ -31,12 +76,13 @@ pub async fn refuse<N: Net>(parties: &Parties<'_, N>, instead: Instead) -> After
     let Parties { worker, client, caller, service } = *parties;
     let view = service.view.borrow().clone();
     let slot = &view.live.slots[worker.index];
-    let (cause, status) = match instead {
+    let (cause, status) = match &instead {
         Instead::Nothing => return After::Close,
         Instead::Cut => (Cause::ClientClosedRequest, 0),
         Instead::Drained => (Cause::DrainCut, 0),
         Instead::TooSlow => (Cause::ClientHeaderTimeout, Cause::ClientHeaderTimeout.status()),
-        Instead::Malformed(defect) => {
+        Instead::Malformed(Malformed { defect, .. }) => {
+            let defect = *defect;
             if let Some(count) = slot.defects.get(defect as usize) {
                 count.add(1);
             }
@@ -47,8 +93,10 @@ pub async fn refuse<N: Net>(parties: &Parties<'_, N>, instead: Instead) -> After
     let now = worker.rt.look();
     let mut record = Record::begin(now, now);
     record.cause = Some(cause);
-    if let Instead::Malformed(defect) = instead {
-        record.defect = Some(defect.name());
+    let mut line = RequestLine::of(b"");
+    if let Instead::Malformed(malformed) = &instead {
+        record.defect = Some(malformed.defect.name());
+        line = RequestLine::of(&malformed.line);
     }
     let mut after = After::Close;
     if status > 0 {
@@ -59,6 +107,7 @@ pub async fn refuse<N: Net>(parties: &Parties<'_, N>, instead: Instead) -> After
         Some(protocol) => Said::strand(caller.peer, protocol),
         None => Said::nothing(caller.peer, view.config.forward),
     };
+    let said = Said { method: line.method, target: line.target, ..said };
     worker.close(&view, None, &mut record, &said);
     if matches!(after, After::Next) { After::Linger } else { after }
 }
@@ -68,5 +117,37 @@ fn cause_of(defect: Defect) -> Cause {
         Defect::HeadTooLarge | Defect::TooManyFields => Cause::HeadTooLarge,
         Defect::TargetTooLong => Cause::TargetTooLong,
         _ => Cause::BadRequest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_is_shown_as_far_as_it_can_be_told_apart() {
+        for (came, method, target) in [
+            (&b"GET /a b HTTP/1.1\r\nHost: x\r\n"[..], "GET", "/a"),
+            (b"GET /only-lf HTTP/1.1\nHost: x\n", "GET", "/only-lf"),
+            (b"GET /cut", "GET", "/cut"),
+            (b"GET  HTTP/1.1\r\n", "GET", ""),
+            (b"G@T / HTTP/1.1\r\n", "", "G@T / HTTP/1.1"),
+            (b" GET / HTTP/1.1\r\n", "", " GET / HTTP/1.1"),
+            (b"\x16\x03\x01", "", "\x16\x03\x01"),
+            (b"\r\nGET /", "", ""),
+            (b"", "", ""),
+        ] {
+            let Instead::Malformed(malformed) = Instead::malformed(Defect::Malformed, came) else {
+                panic!("another variant")
+            };
+            let line = RequestLine::of(&malformed.line);
+            let wanted = RequestLine { method: method.as_bytes(), target: target.as_bytes() };
+            assert_eq!(line, wanted, "{came:?}");
+        }
+        let long = [b"GET /".as_slice(), &[b'a'; 100_000]].concat();
+        let Instead::Malformed(malformed) = Instead::malformed(Defect::Malformed, &long) else {
+            panic!("another variant")
+        };
+        assert_eq!(malformed.line.len(), SHOWN);
     }
 }

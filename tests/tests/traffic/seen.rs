@@ -58,6 +58,40 @@ fn an_error_of_ours_names_its_cause_and_is_found_in_the_log() {
 }
 
 #[test]
+fn a_refused_request_is_found_in_the_log_by_what_came() {
+    let origin = origin("a");
+    let balancer = Balancer::start(&Setup::http(&[origin.address()]));
+    for (came, method, target, defect) in [
+        (
+            "GET /twice HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+            Some("GET"),
+            "/twice",
+            "host-repeated",
+        ),
+        (
+            "PUT /both HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            Some("PUT"),
+            "/both",
+            "",
+        ),
+        (
+            "G@T /no\u{1b}method HTTP/1.1\r\nHost: a\r\n\r\n",
+            None,
+            "G@T /no\u{1b}method HTTP/1.1",
+            "",
+        ),
+    ] {
+        let mut client = balancer.client();
+        client.send(came);
+        assert_eq!(client.answer().status(), 400, "{came}");
+        let line = balancer.logged(target, |line| line["target"] == target);
+        assert_eq!(line["method"].as_str(), method, "{line}");
+        assert_eq!(line["cause"], "bad-request", "{line}");
+        assert!(line["defect"].as_str().is_some_and(|name| name.starts_with(defect)), "{line}");
+    }
+}
+
+#[test]
 fn the_reports_sums_add_up_whatever_happened() {
     let (origin, nobody) = (origin("a"), reserved());
     let cut = Scripted::start(|mut stream| {

@@ -11,7 +11,11 @@
 //! was slow `owner` and `limit`: whose time most of it was, and why.
 //!
 //! Common: `client - - [time] "method target protocol" status bytes-to-client` and, appended, `id service POOL/NAME
-//! cause attempts head/queue/connect/first-byte/transfer/total`, times in milliseconds.
+//! cause attempts head/queue/connect/first-byte/transfer/total`, times in milliseconds; the cause of a malformed request
+//! is followed by `:` and the rule that was broken.
+//!
+//! Of what came in place of a request the method and the target are those of its first line; where that has no method, the
+//! line is the target.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -111,6 +115,9 @@ fn json(record: &Record, names: &Names, wall: Wall, out: &mut Vec<u8>) {
         write!(out, ",\"client\":\"{}\",\"protocol\":\"{}\"", names.client, names.protocol.name());
     if !names.method.is_empty() {
         text("method", names.method, METHOD, out);
+    }
+    // What came in place of a request may have no method.
+    if !names.method.is_empty() || !names.target.is_empty() {
         text("target", names.target, TARGET, out);
         if names.target.len() > TARGET {
             number("target-bytes", names.target.len() as u64, out);
@@ -172,8 +179,10 @@ fn common(record: &Record, names: &Names, wall: Wall, out: &mut Vec<u8>) {
     let _ = write!(out, "{} - - [", names.client.ip());
     date(record.begun, wall).common(out);
     out.extend_from_slice(b"] \"");
-    if names.method.is_empty() {
+    if names.method.is_empty() && names.target.is_empty() {
         out.push(b'-');
+    } else if names.method.is_empty() {
+        escape::common(names.target, TARGET, out);
     } else {
         escape::common(names.method, METHOD, out);
         out.push(b' ');
@@ -196,7 +205,12 @@ fn common(record: &Record, names: &Names, wall: Wall, out: &mut Vec<u8>) {
         }
         None => out.push(b'-'),
     }
-    let _ = write!(out, " {} {} ", record.cause.map_or("-", |cause| cause.name()), record.attempts);
+    out.push(b' ');
+    out.extend_from_slice(record.cause.map_or("-", |cause| cause.name()).as_bytes());
+    if let Some(defect) = record.defect {
+        let _ = write!(out, ":{defect}");
+    }
+    let _ = write!(out, " {} ", record.attempts);
     for (at, (_, time)) in times(record).into_iter().enumerate() {
         if at > 0 {
             out.push(b'/');

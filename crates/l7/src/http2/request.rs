@@ -67,16 +67,18 @@ pub async fn serve<N: Net>(worker: Rc<Worker<N>>, service: Rc<LocalService<N>>, 
         let view = service.view.borrow().clone();
         incoming::read(&worker, &view.config, &client, &caller, &bytes, &mut held)
     });
+    let read = match read {
+        Ok(Some(incoming)) => Ok(incoming),
+        Ok(None) => Err(Instead::malformed(Defect::Malformed, &bytes)),
+        Err(defect) => Err(Instead::malformed(defect, &bytes)),
+    };
     worker.buffers.give(bytes);
     let after = match read {
-        Ok(Some(incoming)) => {
+        Ok(incoming) => {
             let record = Record::begin(began, worker.rt.now());
             exchange::run(parties, incoming, &mut held, record).await
         }
-        Ok(None) => {
-            Box::pin(misread::refuse(&parties, Instead::Malformed(Defect::Malformed))).await
-        }
-        Err(defect) => Box::pin(misread::refuse(&parties, Instead::Malformed(defect))).await,
+        Err(instead) => Box::pin(misread::refuse(&parties, instead)).await,
     };
     if after == After::Reset {
         client.reset();

@@ -91,8 +91,8 @@ pub async fn serve(
             let view = service.view.borrow().clone();
             match incoming::read(&worker, &view.config, &client, &caller, &bytes, &mut held) {
                 Ok(Some(incoming)) => Ok(incoming),
-                Ok(None) => Err(Instead::Malformed(Defect::Malformed)),
-                Err(defect) => Err(Instead::Malformed(defect)),
+                Ok(None) => Err(Instead::malformed(Defect::Malformed, &bytes)),
+                Err(defect) => Err(Instead::malformed(defect, &bytes)),
             }
         }
     };
@@ -134,7 +134,7 @@ async fn head(
         None => return Came::Instead(Instead::TooSlow),
         Some(Ok(Some(block))) => block,
         Some(Err(Trouble::Malformed(defect))) if defect == Defect::HeadTooLarge => {
-            return Came::Instead(Instead::Malformed(defect));
+            return Came::Instead(Instead::malformed(defect, b""));
         }
         // The connection ends, and says why; or nobody is there any more.
         Some(Ok(None) | Err(_)) => return Came::Nothing,
@@ -144,7 +144,7 @@ async fn head(
     let fields = match decode(&block, most * 2 + fields) {
         Ok(fields) => fields,
         Err(Broken::TooLarge) => {
-            return Came::Instead(Instead::Malformed(Defect::HeadTooLarge));
+            return Came::Instead(Instead::malformed(Defect::HeadTooLarge, b""));
         }
         Err(Broken::Connection(code)) => {
             pieces.fail(code);
@@ -157,7 +157,7 @@ async fn head(
     };
     match write_request(&fields, pieces.is_over(), &key, out) {
         Ok(head) => Came::Head { form: head.body, head_only: head.head_only },
-        Err(defect) => Came::Instead(Instead::Malformed(defect)),
+        Err(defect) => Came::Instead(Instead::malformed(defect, out)),
     }
 }
 
