@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::picture::{Goal, Interface, Picture};
 use crate::capacity::path::product;
-use crate::capacity::ports::{TimeWait, of_range, sustained};
+use crate::capacity::ports::{LINUX_TIME_WAIT, TimeWait, of_range, sustained};
 
 /// What was found about one setting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -107,14 +107,18 @@ fn ports(picture: &Picture, goal: &Goal) -> Finding {
     );
     // A range that is wider already stays so.
     let (least, most) = (first.min(1_024), last.max(u64::from(u16::MAX)));
-    let change = set(name, format!("{least} {most}"));
-    finding(
-        "source ports",
-        good || (first, last) == (least, most),
-        format!("{first} to {last}"),
-        why,
-        change,
-    )
+    let change = if (first, last) != (least, most) {
+        set(name, format!("{least} {most}"))
+    } else if rest == LINUX_TIME_WAIT && goal.per_second > rate {
+        set("net.ipv4.tcp_tw_reuse", 1)
+    } else {
+        let times = (goal.per_second / rate).max(goal.connections as f64 / f64::from(many));
+        Change::Command(format!(
+            "steelyard apply FILE   # with {:.0} addresses in `source` of the pool",
+            times.ceil()
+        ))
+    };
+    finding("source ports", good, format!("{first} to {last}"), why, change)
 }
 
 fn time_wait(picture: &Picture) -> Finding {

@@ -99,6 +99,20 @@ fn the_goal_decides() {
     };
     assert_eq!(of(&|goal| goal.per_second = 500.0), ["source ports"]);
     assert_eq!(of(&|goal| goal.connections = 20_000), ["open files"]);
+    // Where the range is as wide as it can be ports are taken again earlier, and then there are more addresses.
+    let commands = |reuse: &str, per_second: f64| {
+        let (mut planted, mut wanted) = (picture(), goal());
+        let range = ("net.ipv4.ip_local_port_range".to_owned(), "1024 65535".to_owned());
+        planted.settings.extend([range, ("net.ipv4.tcp_tw_reuse".to_owned(), reuse.to_owned())]);
+        wanted.per_second = per_second;
+        poor(&planted, &wanted)
+    };
+    assert_eq!(commands("2", 1_000.0), []);
+    let reuse = "sysctl -w 'net.ipv4.tcp_tw_reuse=1'".to_owned();
+    assert_eq!(commands("2", 2_000.0), [("source ports", reuse)]);
+    assert_eq!(commands("1", 2_000.0), []);
+    let more = commands("1", 200_000.0);
+    assert!(more[0].1.contains("4 addresses in `source`"), "{more:?}");
     assert_eq!(
         of(&|goal| goal.link = BitRate(1e10)),
         ["device backlog", "receive buffer", "send buffer"]
