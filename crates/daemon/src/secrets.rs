@@ -75,7 +75,7 @@ mod tests {
     fn config(at: &Path) -> Config {
         let at = at.display();
         let text = format!(
-            "[global.control]\nlisten = \"127.0.0.1:1\"\ntokens = \"{at}/tokens\"\ncertificate = \"{at}/control.pem\"\n\
+            "[global]\nsticky-secret-file = \"{at}/cookies\"\n[global.control]\nlisten = \"127.0.0.1:1\"\ntokens = \"{at}/tokens\"\ncertificate = \"{at}/control.pem\"\n\
              [service.s]\nlisten = \"127.0.0.1:2\"\nforward = \"http\"\npool = \"p\"\n\
              tls = {{ certificates = [\"{at}/shop.crt\"] }}\n\
              [pool.p]\ntls = {{ certificate = \"{at}/own.pem\" }}\n\
@@ -108,6 +108,7 @@ mod tests {
             ("snmp", "x", false),
             ("keys", "x", false),
             ("witness", "x", false),
+            ("cookies", "x", false),
         ];
         room.write("shop.crt", &chain).unwrap();
         for (name, text, _) in files {

@@ -41,6 +41,9 @@ impl Config {
                 path.iter().for_each(|path| add(format!("global.control.{key}"), path, holds));
             }
         }
+        if let Some(path) = &self.global.sticky_secret_file {
+            add("global.sticky-secret-file".to_owned(), path, Holds::Secret);
+        }
         for (name, service) in &self.services {
             for path in service.tls.iter().flat_map(|tls| &tls.certificates) {
                 add(format!("service.{name}.tls.certificates"), path, Holds::Certificate);
@@ -72,9 +75,10 @@ mod tests {
     use super::super::tables::ROOT;
 
     /// Files that are read or written and hold no secret, each with what they are.
-    const OPEN: [&str; 9] = [
-        // Who may have signed certificates.
+    const OPEN: [&str; 10] = [
+        // Who may have signed certificates, and which are revoked.
         "ca",
+        "crl",
         "client-authorities",
         // Made by the daemon itself, or written to.
         "socket",
@@ -88,8 +92,15 @@ mod tests {
         "file",
     ];
     /// Those of `secret_files`.
-    const SECRET: [&str; 6] =
-        ["certificate", "certificates", "secret", "secret-file", "token", "tokens"];
+    const SECRET: [&str; 7] = [
+        "certificate",
+        "certificates",
+        "secret",
+        "secret-file",
+        "sticky-secret-file",
+        "token",
+        "tokens",
+    ];
 
     fn files<'t>(table: &'t Table, seen: &mut Vec<*const Table>, out: &mut Vec<&'t str>) {
         if seen.contains(&std::ptr::from_ref(table)) {

@@ -83,6 +83,9 @@ fn set(name: &str, value: impl ToString) -> Change {
     Change::Setting(name.to_owned(), value.to_string())
 }
 
+/// Where a new connection may take a port that rests.
+const REUSE: &str = "net.ipv4.tcp_tw_reuse";
+
 fn ports(picture: &Picture, goal: &Goal) -> Finding {
     let name = "net.ipv4.ip_local_port_range";
     let [first, last] = picture.numbers(name)[..] else {
@@ -91,7 +94,7 @@ fn ports(picture: &Picture, goal: &Goal) -> Finding {
     let port = |number: u64| u16::try_from(number).unwrap_or(u16::MAX);
     let many = of_range(port(first), port(last));
     let rest = TimeWait::of(
-        picture.number("net.ipv4.tcp_tw_reuse"),
+        picture.number(REUSE),
         picture.number("net.ipv4.tcp_timestamps"),
         picture.number("net.ipv4.tcp_tw_reuse_delay"),
     );
@@ -109,8 +112,8 @@ fn ports(picture: &Picture, goal: &Goal) -> Finding {
     let (least, most) = (first.min(1_024), last.max(u64::from(u16::MAX)));
     let change = if (first, last) != (least, most) {
         set(name, format!("{least} {most}"))
-    } else if rest == LINUX_TIME_WAIT && goal.per_second > rate {
-        set("net.ipv4.tcp_tw_reuse", 1)
+    } else if rest == LINUX_TIME_WAIT && goal.per_second > rate && picture.number(REUSE).is_some() {
+        set(REUSE, 1)
     } else {
         let times = (goal.per_second / rate).max(goal.connections as f64 / f64::from(many));
         Change::Command(format!(
