@@ -13,12 +13,17 @@ use axum::extract::connect_info::Connected;
 use axum::serve::IncomingStream;
 use model::admission::Phase;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 use super::places::{Pass, Places, SHORT};
 
 /// For a whole head on any listener of control.
 pub const HEAD: Duration = Duration::from_secs(10);
+
+/// How long a newcomer waits where all places are in use.
+const TURN: Duration = Duration::from_secs(5);
+/// How often it is looked whether one is free meanwhile.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// What connections of one listener may do.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +77,12 @@ impl<L: axum::serve::Listener<Addr: ClientAddress>> axum::serve::Listener for Gu
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         loop {
             let (io, address) = self.listener.accept().await;
-            // Whoever gets no place learns that at once: the connection is closed.
+            // Orders take their turns; those behind this one wait in the kernel's queue.
+            let until = Instant::now() + TURN;
+            while self.places.must_wait() && Instant::now() < until {
+                sleep(LOOK).await;
+            }
+            // Whoever gets no place learns it: the connection is closed.
             if let Some(pass) = self.places.enter(address.ip()) {
                 return (Guard::new(io, self.terms, pass), address);
             }

@@ -3,6 +3,7 @@
 //! What is decided in `model::admission` is carried out here. A few places beyond the limit are kept for requests that
 //! come while all others are in use; whoever has one of those has it for a short time.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
@@ -25,6 +26,8 @@ use super::counts::{Counts, Listener};
 pub(crate) const RESERVED: usize = 8;
 /// How long a connection may have one of those.
 pub(super) const SHORT: Duration = Duration::from_secs(30);
+/// How long a connection has for its request before it counts as one that does nothing.
+const GRACE: Duration = Duration::from_millis(250);
 /// A listener is the only one of its table.
 const ITSELF: ServiceId = ServiceId(0);
 
@@ -83,8 +86,12 @@ impl Places {
         };
         let mut short = false;
         if let Some(scope) = scope {
-            match state.table.victim(scope, self.now(), held) {
-                Some((place, _)) => self.give_up(&mut state, place),
+            let whose = match scope {
+                Scope::Client(client) => Some(client),
+                _ => None,
+            };
+            match self.idlest(&state, whose) {
+                Some(place) => self.give_up(&mut state, place),
                 None if share.is_none() && state.passes.len() < shared.limit + RESERVED => {
                     short = true
                 }
@@ -108,6 +115,32 @@ impl Places {
         }));
         state.passes.insert(place, pass.clone());
         Some(pass)
+    }
+
+    /// Whether a newcomer does better to wait: all places are in use, reserved ones too, and none by one that does nothing.
+    pub(super) fn must_wait(&self) -> bool {
+        let state = self.0.lock();
+        state.passes.len() >= self.0.limit + RESERVED && self.idlest(&state, None).is_none()
+    }
+
+    /// The connection, of this client or of all, that goes first: the oldest silent one, then an idle one of the client
+    /// that has most. Requests may be on their way, and answers too: what is younger than `GRACE` stays.
+    fn idlest(&self, state: &State, whose: Option<Client>) -> Option<Place> {
+        let now = self.now();
+        let rank = |(place, pass): (&Place, &Pass)| {
+            let since = state.table.since(*place).filter(|since| now.since(*since) >= GRACE)?;
+            if whose.is_some() && pass.0.client != whose {
+                return None;
+            }
+            let held = pass.0.client.map_or(0, |client| self.0.holders.held(client));
+            let order = match state.table.phase(*place)? {
+                Phase::Silent => (0, Reverse(0), since),
+                Phase::Idle => (1, Reverse(held), since),
+                _ => return None,
+            };
+            Some((order, *place))
+        };
+        state.passes.iter().filter_map(rank).min_by_key(|(order, _)| *order).map(|(_, place)| place)
     }
 
     fn give_up(&self, state: &mut State, place: Place) {
@@ -214,6 +247,7 @@ mod tests {
         let order = places.enter(None).unwrap();
         order.set(Phase::Busy);
         let [first, second] = [(); 2].map(|()| places.enter(None).unwrap());
+        tokio::time::advance(GRACE).await;
         let third = places.enter(None).unwrap();
         assert!(is_given_up(&first) && !is_given_up(&second) && !is_given_up(&order));
         assert!(!third.is_short());
@@ -242,6 +276,7 @@ mod tests {
         let address = |last| Some(IpAddr::from([192, 0, 2, last]));
         let held: Vec<Pass> = (0..16).map(|_| places.enter(address(1)).unwrap()).collect();
         held[1..].iter().for_each(|pass| pass.set(Phase::Busy));
+        tokio::time::advance(GRACE).await;
         let next = places.enter(address(1)).unwrap();
         assert!(is_given_up(&held[0]), "half of the places: only in the place of its own");
         next.set(Phase::Busy);
@@ -252,5 +287,19 @@ mod tests {
         assert!(!places.enter(address(31)).unwrap().is_short());
         assert!(is_given_up(&others[0]) && !is_given_up(&others[1]));
         assert_eq!(counts.read().turned_away[0], ("socket", 1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_just_come_or_been_answered_keeps_its_place_and_newcomers_wait() {
+        let (places, counts) = places(2);
+        let open: Vec<Pass> = (0..2 + RESERVED).map(|_| places.enter(None).unwrap()).collect();
+        open[0].set(Phase::Busy);
+        open[1].set(Phase::Idle);
+        assert!(places.must_wait(), "requests and answers may be on their way");
+        tokio::time::advance(GRACE).await;
+        assert!(!places.must_wait());
+        assert!(places.enter(None).is_some());
+        assert!(is_given_up(&open[2]) && !is_given_up(&open[0]) && !is_given_up(&open[1]));
+        assert_eq!(counts.read().turned_away[0], ("socket", 0));
     }
 }

@@ -12,7 +12,6 @@ use crate::moment::Moment;
 
 /// With more connections than this all are looked at no more often than each `PAUSE`.
 const MANY: usize = 4_096;
-/// See `MANY`.
 const PAUSE: Duration = Duration::from_millis(5);
 /// What one look finds at least, where there is so much, and of how many connections one more.
 const FOUND: usize = 16;
@@ -179,6 +178,11 @@ impl Table {
             slot.taken = false;
             self.free.push(place.index);
         }
+    }
+
+    /// Since when it does what it is doing.
+    pub fn since(&self, place: Place) -> Option<Moment> {
+        self.phase(place).map(|_| self.slots[place.index as usize].since)
     }
 
     /// What a connection is doing.
