@@ -7,6 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::place::{Led, PlaceError, follow};
 
@@ -162,13 +163,13 @@ fn new(path: &Path, mode: u32, how: OFlags) -> io::Result<File> {
 fn only(at: PathBuf, names: Vec<OsString>) -> io::Result<PathBuf> {
     match <[OsString; 1]>::try_from(names) {
         Ok([name]) => Ok(at.join(plain(name)?)),
-        Err(_) => Err(io::ErrorKind::NotFound.into()),
+        Err(_) => Err(Errno::NOENT.into()),
     }
 }
 
 /// What is missing has no parent to go to.
 fn plain(name: OsString) -> io::Result<OsString> {
-    if name == ".." { Err(io::ErrorKind::NotFound.into()) } else { Ok(name) }
+    if name == ".." { Err(Errno::NOENT.into()) } else { Ok(name) }
 }
 
 fn taken(error: io::Error) -> io::Error {

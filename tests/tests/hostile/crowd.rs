@@ -8,10 +8,10 @@ use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
 const IDLE: usize = 5_000;
-const IDLE_BYTES: u64 = 20 << 20;
+const IDLE_BYTES: u64 = 21 << 20;
 
 #[test]
-fn five_thousand_idle_clients_fit_into_twenty_mebibytes() {
+fn five_thousand_idle_clients_fit_into_twenty_one_mebibytes() {
     descriptors_for(2 * IDLE as u64 + 1_000);
     let origin = origin("a");
     let unlimited = "limit = { connections-per-client = 100000 }";

@@ -58,8 +58,10 @@ fn nginx(pair: Pair) -> Peer {
 fn apache(pair: Pair) -> Peer {
     let (dir, port) = (Dir::new(), servers::reserved());
     std::fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
-    dir.write("large", "x".repeat(LARGE));
-    dir.write("hello", "hello");
+    // Its workers are nobody, who reads what everybody may.
+    for file in [dir.write("large", "x".repeat(LARGE)), dir.write("hello", "hello")] {
+        std::fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
+    }
     let echo =
         dir.write("echo", "#!/bin/sh\nprintf 'Content-Type: text/plain\\r\\n\\r\\n'\nexec cat\n");
     std::fs::set_permissions(echo, Permissions::from_mode(0o755)).unwrap();

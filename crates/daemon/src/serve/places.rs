@@ -140,7 +140,12 @@ impl Places {
             };
             Some((order, *place))
         };
-        state.passes.iter().filter_map(rank).min_by_key(|(order, _)| *order).map(|(_, place)| place)
+        state
+            .passes
+            .iter()
+            .filter_map(rank)
+            .min_by_key(|(order, place)| (*order, place.index))
+            .map(|(_, place)| place)
     }
 
     fn give_up(&self, state: &mut State, place: Place) {
