@@ -153,7 +153,7 @@ impl Plane {
         for server in &self.site.servers {
             let pins = self.pins.path().join(server.name());
             let pins = pins.to_str().unwrap();
-            let load = ["decap", "load", "--interface", "eth0", "--pins", pins];
+            let load = ["decap", "load", "--interface", "eth0", "--from", "any", "--pins", pins];
             let said = Plane::verb_on(server, &load);
             assert_eq!(said.code, 0, "{said:?}");
             self.site.segments(server, self.site.layout().mtu - OUTER).unwrap();

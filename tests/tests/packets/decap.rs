@@ -199,7 +199,7 @@ fn foreign_senders_and_broken_packets_are_counted_and_dropped() {
     counted("a foreign sender is counted", &["dropped", "foreign-source"], &|| {
         client.within(|| send(Wrap::Ipip, outer, &inner)).unwrap();
     });
-    server.load(&["--takes", "ipip,gre"]);
+    server.load(&["--from", "any", "--takes", "ipip,gre"]);
     counted("a packet cut short is counted", &["dropped", "malformed"], &|| {
         client.within(|| send(Wrap::Ipip, outer, &inner[..12])).unwrap();
     });
