@@ -2,6 +2,7 @@
 //!
 //! Paths are short, because a Unix socket's may have only 107 bytes.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use files::TemporaryDir;
@@ -14,7 +15,10 @@ impl Dir {
     /// A new one, empty.
     pub fn new() -> Dir {
         let made = TemporaryDir::new("e2e");
-        Dir(made.unwrap_or_else(|error| panic!("cannot make a directory: {error}")))
+        let made = made.unwrap_or_else(|error| panic!("cannot make a directory: {error}"));
+        // Servers that run as somebody else have their own files in it.
+        std::fs::set_permissions(made.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        Dir(made)
     }
 
     /// Where it is.

@@ -43,7 +43,15 @@ impl Door {
     pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Message {
         let mut client = Client::to(self.address());
         client.send(request(self.address(), method, path, headers, body));
-        if path.ends_with("stream") { client.answer_head() } else { client.answer() }
+        if !path.ends_with("stream") {
+            return client.answer();
+        }
+        // A stream has no end; a refusal has.
+        let mut answer = client.answer_head();
+        if answer.status() != 200 {
+            answer.body = client.body(answer.clone()).unwrap();
+        }
+        answer
     }
 
     /// The same with a token.
@@ -88,7 +96,8 @@ pub fn token(dir: &Dir, role: Role) -> String {
 pub fn problem(answer: &Message) -> String {
     let kind = answer.field("content-type");
     assert_eq!(kind.as_deref(), Some("application/problem+json"), "{answer:?}");
-    let problem: Value = serde_json::from_slice(&answer.body).unwrap();
+    let problem: Value =
+        serde_json::from_slice(&answer.body).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
     assert_eq!(problem["status"], u64::from(answer.status()), "{problem}");
     assert!(problem["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{problem}");
     problem["type"].as_str().unwrap().trim_start_matches("/problems/").to_owned()

@@ -114,6 +114,7 @@ fn who_comes_from_elsewhere_has_the_role_of_a_token_or_a_certificate() {
     no(&it.verb(drain), 1, &["token"]);
     let operate = token(dir, Role::Operate);
     let file = dir.write("mine", format!("{operate}\n"));
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
     no(&it.verb(&format!("{drain} --token-file DIR/mine")), 2, &["chmod"]);
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     assert_eq!(it.verb(&format!("{drain} --token-file DIR/mine")).code, 0);

@@ -57,11 +57,14 @@ fn an_answer_that_breaks_off_does_not_look_whole() {
     assert_eq!((ended_by(&report, "server-cut"), report.total.requests.aborted.total), (2, 2));
 }
 
+/// Another server is asked where one says nothing, or nonsense.
+const AGAIN: &str = "retry = { on-timeout = true, on-malformed = true }\n";
+
 #[test]
 fn what_may_be_repeated_is_answered_by_another_server() {
     let origins = [origin("a"), origin("b")];
     // Every fault is to be seen: nobody is put out for the first ones.
-    let pool = format!("balance = \"round-robin\"\neject = \"off\"\n{PATIENCE}");
+    let pool = format!("balance = \"round-robin\"\neject = \"off\"\n{AGAIN}{PATIENCE}");
     let balancer = Balancer::start(&Setup::http(&addresses(&origins)).pool(&pool));
     let faults =
         [Fault::Garbage, Fault::CloseBeforeAnswer, Fault::ResetBeforeAnswer, Fault::Silence];
@@ -81,7 +84,8 @@ fn what_may_be_repeated_is_answered_by_another_server() {
 #[test]
 fn a_server_that_hangs_costs_its_time_and_no_request() {
     let origins = [origin("a"), origin("b")];
-    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).pool(PATIENCE));
+    let pool = format!("{AGAIN}{PATIENCE}");
+    let balancer = Balancer::start(&Setup::http(&addresses(&origins)).pool(&pool));
     let mut client = balancer.client();
     client.get("/");
     origins[0].hang(true).unwrap();
