@@ -213,10 +213,7 @@ impl<N: Net> Exchange<'_, N> {
             }
         };
         let server = lent.hold.server.clone();
-        (self.record.server, self.record.reused) = (Some(server.id), lent.reused);
-        if !lent.reused {
-            self.record.measured.server_group = lent.connection.stream.tls_group();
-        }
+        self.note(&lent);
         self.took(server.id);
         self.say_close(&lent, sent.is_some());
         let cuts = Cuts::of(&server.view.borrow().live);

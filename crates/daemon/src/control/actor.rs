@@ -107,8 +107,7 @@ impl Actor {
         let done = act::carry_out(&*engine, &mut listeners, &empty, book, number).await?;
         let reached = Reached::first(&checked);
         generations.add(number, &entry(&change, None), now);
-        tell::certificates(&events, &warnings);
-        tell::cookies(&events, &mut vault.cookies.doubts);
+        tell::files(&events, &warnings, &mut vault.cookies.doubts);
         let config = done.book.config.clone().unwrap_or_else(|| Arc::new(checked.config.clone()));
         let force = Force {
             generation: number,

@@ -34,6 +34,12 @@ pub(super) fn in_force(events: &Events, force: &Force, confirmed: bool) {
     }
 }
 
+/// What is to be known of files at the start.
+pub(super) fn files(events: &Events, warnings: &[String], doubts: &mut Vec<String>) {
+    certificates(events, warnings);
+    cookies(events, doubts);
+}
+
 /// What is to be known of files of keys and certificates.
 pub(super) fn certificates(events: &Events, warnings: &[String]) {
     for warning in warnings {

@@ -1,4 +1,4 @@
-//! What becomes of a server's connection after an exchange. It is kept, or the server was told with the request that it
+//! What is noted of a server's connection, and what becomes of it after an exchange. It is kept, or the server was told with the request that it
 //! is not, and closes first: so the wait after closing (TIME_WAIT), which takes a port, is not ours.
 
 use std::rc::Rc;
@@ -18,6 +18,14 @@ const PARTING: Duration = Duration::from_secs(1);
 const MOST: u32 = 1024;
 
 impl<N: Net> Exchange<'_, N> {
+    /// Which server has the request, over which connection.
+    pub(super) fn note(&mut self, lent: &Lent<N>) {
+        (self.record.server, self.record.reused) = (Some(lent.hold.server.id), lent.reused);
+        if !lent.reused {
+            self.record.measured.server_group = lent.connection.stream.tls_group();
+        }
+    }
+
     /// Before the request is sent: says whether the connection ends with the answer.
     /// One that was `sent` already has said it.
     pub(super) fn say_close(&mut self, lent: &Lent<N>, sent: bool) {
