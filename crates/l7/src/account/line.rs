@@ -113,16 +113,7 @@ fn json(record: &Record, names: &Names, wall: Wall, out: &mut Vec<u8>) {
     // Writing to a Vec cannot fail.
     let _ =
         write!(out, ",\"client\":\"{}\",\"protocol\":\"{}\"", names.client, names.protocol.name());
-    if !names.method.is_empty() {
-        text("method", names.method, METHOD, out);
-    }
-    // What came in place of a request may have no method.
-    if !names.method.is_empty() || !names.target.is_empty() {
-        text("target", names.target, TARGET, out);
-        if names.target.len() > TARGET {
-            number("target-bytes", names.target.len() as u64, out);
-        }
-    }
+    request_line(names, out);
     if record.status > 0 {
         number("status", record.status.into(), out);
         out.extend_from_slice(if record.by_us { b",\"by\":\"us\"" } else { b",\"by\":\"server\"" });
@@ -173,6 +164,19 @@ fn json(record: &Record, names: &Names, wall: Wall, out: &mut Vec<u8>) {
         text("limit", bar.limit.code().as_bytes(), NAME, out);
     }
     out.push(b'}');
+}
+
+/// What of a request line came. What came in place of a request may have no method.
+fn request_line(names: &Names, out: &mut Vec<u8>) {
+    if !names.method.is_empty() {
+        text("method", names.method, METHOD, out);
+    }
+    if !names.method.is_empty() || !names.target.is_empty() {
+        text("target", names.target, TARGET, out);
+        if names.target.len() > TARGET {
+            number("target-bytes", names.target.len() as u64, out);
+        }
+    }
 }
 
 fn common(record: &Record, names: &Names, wall: Wall, out: &mut Vec<u8>) {
