@@ -78,7 +78,9 @@ fn programs_that_hang_fork_and_flood_are_held() {
 #[test]
 fn what_runs_short_is_told_once_and_once_that_it_does_not() {
     let origins = [origin("a")];
-    let setup = Setup::http(&addresses(&origins)).service("limit = { connections = 10 }");
+    // The clients of this test share an address.
+    let limit = "limit = { connections = 10, connections-per-client = 10 }";
+    let setup = Setup::http(&addresses(&origins)).service(limit);
     let place = Place::new(&setup);
     let _process = place.start();
     let client = || std::net::TcpStream::connect(setup.fronts()[0]).unwrap();
