@@ -86,9 +86,11 @@ async fn explained<R: Read + 'static>(
         // Refused: it is as important as the rest of control work, and no more.
         let _ = setpriority_process(None, LAST);
         let open = || open().map(|from| Followed { from, waited: Arc::clone(&waited) });
-        // Nobody waits for it any more.
-        let _ = tell.send(drawn(&plain(&name), &open, connection, &waited));
+        let drawn = drawn(&plain(&name), &open, connection, &waited);
+        // Whoever has the answer may ask again at once.
         drop(place);
+        // Nobody waits for it any more.
+        let _ = tell.send(drawn);
     });
     begun.map_err(|error| Refusal::new(500, "capture", format!("no thread: {error}")))?;
     let page =
