@@ -67,8 +67,17 @@ impl Process {
 
     /// Resident bytes.
     pub fn resident_bytes(&self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
+    /// Resident memory without pages of files: of the program's own file more or fewer are mapped each time.
+    pub fn private_bytes(&self) -> u64 {
+        self.memory("RssAnon:")
+    }
+
+    fn memory(&self, key: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(key)).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 

@@ -8,28 +8,28 @@ use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 
 const IDLE: usize = 5_000;
-const IDLE_BYTES: u64 = 21 << 20;
+const IDLE_BYTES: u64 = 12 << 20;
 
 #[test]
-fn five_thousand_idle_clients_fit_into_twenty_one_mebibytes() {
+fn five_thousand_idle_clients_fit_into_twelve_mebibytes_of_its_own() {
     descriptors_for(2 * IDLE as u64 + 1_000);
     let origin = origin("a");
     let unlimited = "limit = { connections-per-client = 100000 }";
     let balancer = Balancer::start(&Setup::http(&[origin.address()]).service(unlimited).quiet());
-    let empty = balancer.process().resident_bytes();
+    let empty = balancer.process().private_bytes();
     let mut clients: Vec<Client> = (0..IDLE).map(|_| balancer.client()).collect();
     for client in &mut clients {
         assert_eq!(client.get("/").status(), 200);
     }
     let report = balancer.report();
     assert_eq!(report.total.connections.open, IDLE as u64);
-    let full = balancer.process().resident_bytes();
+    let full = balancer.process().private_bytes();
     figure(format_args!(
-        "{IDLE} idle keep-alive clients: {} KiB resident, {} KiB before they came",
+        "{IDLE} idle keep-alive clients: {} KiB private memory, {} KiB before they came",
         full / 1024,
         empty / 1024
     ));
-    assert!(full <= IDLE_BYTES, "{full} bytes resident, {empty} before");
+    assert!(full <= IDLE_BYTES, "{full} bytes, {empty} before");
     for client in clients.iter_mut().step_by(97) {
         assert_eq!(client.get("/").status(), 200);
     }
