@@ -50,11 +50,11 @@ fn silent_connections_give_way_to_whoever_has_a_request() {
                 }
             }
             assert_eq!(kept.get("/").status(), 200, "{sources:?}");
-            crowd.stop();
             // One address has half of the places, and the others need none of those.
             let stalled = !word.is_empty() && sources != Sources::One;
             let evicted = if stalled { "evicted-stalled" } else { "evicted-silent" };
-            assert!(limit(&balancer, evicted) > 0, "{:?}", balancer.report().total.limits);
+            wait::until("the crowd has filled its places", || limit(&balancer, evicted) > 0);
+            crowd.stop();
             drop(kept);
             let total = balancer.settled().total;
             assert_eq!((total.requests.unaccounted, total.connections.unaccounted), (0, 0));
