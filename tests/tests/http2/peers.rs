@@ -1,5 +1,5 @@
-//! HTTP/2 towards the servers that people run: nginx, Apache httpd, Go, Node and hypercorn, in TLS and by prior
-//! knowledge. Envoy is not among them: no distribution that the tests run on has a package of it.
+//! HTTP/2 towards the servers that people run: nginx, Apache httpd, Go, Node, hypercorn and Envoy, in TLS and by prior
+//! knowledge.
 
 use std::fs::Permissions;
 use std::net::SocketAddr;
@@ -19,6 +19,8 @@ use tests::e2e::target::tool;
 use tests::e2e::tools::program;
 use tests::e2e::wait;
 
+/// How the names of Envoy's settings begin.
+const ENVOY_TYPES: &str = "type.googleapis.com/envoy.extensions";
 /// Bytes of `/large`.
 const LARGE: usize = 1_000_000;
 
@@ -99,6 +101,50 @@ fn apache(pair: Pair) -> Peer {
         std::net::TcpStream::connect(address).is_ok()
     });
     Peer { address, echoes: true, trails: false, _process: Box::new((process, port, dir)) }
+}
+
+/// It answers by itself, as soon as it has a request's head: the rest of a body is of no use to it.
+fn envoy(pair: Pair) -> Peer {
+    let (dir, port) = (Dir::new(), servers::reserved());
+    let large = dir.write("large", "x".repeat(LARGE));
+    let answer = |path: &str, body: String| {
+        format!("{{match: {{path: {path}}}, direct_response: {{status: 200{body}}}}}")
+    };
+    let routes = [
+        answer("/hello", ", body: {inline_string: hello}".to_owned()),
+        answer("/large", format!(", body: {{filename: {large:?}}}")),
+        answer("/echo", String::new()),
+    ];
+    let added = |name: &str, value: &str| format!("{{header: {{key: {name}, value: '{value}'}}}}");
+    let fields = [added("x-host", "%REQ(:AUTHORITY)%"), added("x-protocol", "%PROTOCOL%")];
+    let secure = pair.map_or_else(String::new, |pair| {
+        format!(
+            ", transport_socket: {{name: tls, typed_config: {{'@type': {ENVOY_TYPES}.transport_sockets.tls.v3.\
+             DownstreamTlsContext, common_tls_context: {{alpn_protocols: [h2], tls_certificates: [{{certificate_chain: \
+             {{filename: {pair:?}}}, private_key: {{filename: {pair:?}}}}}]}}}}}}"
+        )
+    });
+    let text = format!(
+        "static_resources: {{listeners: [{{address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}, \
+         filter_chains: [{{filters: [{{name: http, typed_config: {{'@type': {ENVOY_TYPES}.filters.network.\
+         http_connection_manager.v3.HttpConnectionManager, codec_type: HTTP2, stat_prefix: test, route_config: \
+         {{max_direct_response_body_size_bytes: {LARGE}, response_headers_to_add: [{fields}], virtual_hosts: [{{name: \
+         all, domains: ['*'], routes: [{routes}]}}]}}, http_filters: [{{name: router, typed_config: {{'@type': \
+         {ENVOY_TYPES}.filters.http.router.v3.Router}}}}]}}}}]{secure}}}]}}]}}",
+        port = port.address().port(),
+        fields = fields.join(", "),
+        routes = routes.join(", "),
+    );
+    let mut command = Command::new(tool("venv/bin/envoy"));
+    command.arg("-c").arg(dir.write("envoy.yaml", text));
+    command.args(["--concurrency", "1", "--disable-hot-restart", "-l", "error"]);
+    let mut process = Process::start(command);
+    let address = port.address();
+    wait::until("envoy accepts", || {
+        assert!(process.ended().is_none(), "envoy ended: {}", process.said());
+        std::net::TcpStream::connect(address).is_ok()
+    });
+    Peer { address, echoes: false, trails: false, _process: Box::new((process, port, dir)) }
 }
 
 /// A program of ours on a library: it says where it listens.
@@ -208,4 +254,9 @@ fn node_answers() {
 #[test]
 fn hypercorn_answers() {
     both_ways(hypercorn);
+}
+
+#[test]
+fn envoy_answers() {
+    both_ways(envoy);
 }
