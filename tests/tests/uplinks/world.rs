@@ -161,6 +161,11 @@ impl World {
         self.daemon.as_ref().unwrap().said()
     }
 
+    /// Waits until the daemon has said so: what it reports through its API may be known a moment before.
+    pub fn tells(&self, what: &str) {
+        wait::until(what, || self.told().contains(what));
+    }
+
     /// How uplinks stand, when the daemon answers.
     pub fn all(&self) -> Option<UplinksStatus> {
         self.runtime.block_on(self.api.status()).ok()?.uplinks
