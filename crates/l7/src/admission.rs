@@ -23,9 +23,7 @@ const ATTEMPTS: usize = 3;
 
 /// One worker's connections.
 pub struct Admission {
-    table: RefCell<Table>,
-    /// By the index of their places.
-    seats: RefCell<Vec<Option<Rc<Seat>>>>,
+    table: RefCell<Table<Connection>>,
     /// Whose connections there are, over all workers.
     holders: Arc<Holders>,
     /// How many there are, over all workers, and how many there may be.
@@ -37,16 +35,15 @@ pub struct Admission {
 }
 
 /// A client connection being open; dropping it closes the account of the connection.
-pub struct OpenConnection(Rc<Seat>);
-
-struct Seat {
+pub struct OpenConnection {
     admission: Rc<Admission>,
     place: Place,
-    /// `None`: without a share.
-    client: Cell<Option<Client>>,
+}
+
+/// What is attached to a connection's place.
+struct Connection {
     live: Arc<ServiceLive>,
     task: Cell<Option<TaskId>>,
-    given_up: Cell<bool>,
 }
 
 /// The client at this address; `None`: one that has no share, since many stand behind it.
@@ -73,8 +70,7 @@ impl Admission {
         census: Arc<Census>,
         index: usize,
     ) -> Admission {
-        let (table, seats) = (RefCell::default(), RefCell::default());
-        Admission { table, seats, holders, all, limit, census, index }
+        Admission { table: RefCell::default(), holders, all, limit, census, index }
     }
 
     /// Handshakes of a service that are under way.
@@ -99,33 +95,20 @@ impl Admission {
         }
         self.take_place(rt, view)?;
         self.census.connections.up();
-        let place = self.table.borrow_mut().enter(view.id, client, rt.now());
+        let connection = Connection { live: view.live.clone(), task: Cell::default() };
+        let place = self.table.borrow_mut().enter(view.id, client, rt.now(), connection);
         if let Some(client) = client {
             self.holders.add(client);
             view.live.holders.add(client);
         }
-        let seat = Rc::new(Seat {
-            place,
-            client: Cell::new(client),
-            live: view.live.clone(),
-            task: Cell::default(),
-            given_up: Cell::default(),
-            admission: self.clone(),
-        });
-        let at = place.index as usize;
-        let mut seats = self.seats.borrow_mut();
-        if seats.len() <= at {
-            seats.resize_with(at + 1, || None);
-        }
-        seats[at] = Some(seat.clone());
-        drop(seats);
+        let open = OpenConnection { admission: self.clone(), place };
         if let Some(tls) = &view.config.tls {
             let beyond = self.table.borrow_mut().silent_beyond(view.id, tls.handshakes);
             if let Some(place) = beyond {
                 self.give_up(rt, place, Phase::Silent);
             }
         }
-        Ok(OpenConnection(seat))
+        Ok(open)
     }
 
     /// Whether a client may begin a handshake; one that has stalled may be given up for it.
@@ -224,33 +207,50 @@ impl Admission {
 
     /// A connection has lost its place: it is counted no more, and its task closes it.
     fn give_up<N: Net>(&self, rt: &Rt<N>, place: Place, phase: Phase) {
-        let seat = self.seats.borrow().get(place.index as usize).cloned().flatten();
-        let Some(seat) = seat else { return };
-        seat.given_up.set(true);
-        evicted(phase, &seat.live.slots[self.index].counters);
-        seat.close();
-        if let Some(task) = seat.task.get() {
+        let table = self.table.borrow();
+        let Some(connection) = table.attached(place) else { return };
+        evicted(phase, &connection.live.slots[self.index].counters);
+        self.close(&connection.live, table.client(place));
+        if let Some(task) = connection.task.get() {
             rt.wake(task);
         }
+    }
+
+    /// Closes the account of a connection.
+    fn close(&self, live: &ServiceLive, client: Option<Client>) {
+        if let Some(client) = client {
+            self.forget(live, client);
+        }
+        self.census.connections.down();
+        self.all.down();
+        live.open.down();
+        live.slots[self.index].counters.closed.add(1);
+    }
+
+    fn forget(&self, live: &ServiceLive, client: Client) {
+        self.holders.remove(client);
+        live.holders.remove(client);
     }
 }
 
 impl OpenConnection {
     /// The task that serves it.
     pub fn belongs_to(&self, task: Option<TaskId>) {
-        self.0.task.set(task);
+        if let Some(connection) = self.admission.table.borrow().attached(self.place) {
+            connection.task.set(task);
+        }
     }
 
     /// What it does from now on.
     #[inline]
     pub fn set(&self, phase: Phase, now: Moment) {
-        self.0.admission.table.borrow_mut().set(self.0.place, phase, now);
+        self.admission.table.borrow_mut().set(self.place, phase, now);
     }
 
     /// Whether it has lost its place and is to be closed.
     #[inline]
     pub fn is_given_up(&self) -> bool {
-        self.0.given_up.get()
+        self.admission.table.borrow().phase(self.place) == Some(Phase::Leaving)
     }
 
     /// Somebody else stands behind it than who connected.
@@ -263,54 +263,38 @@ impl OpenConnection {
         view: &ServiceView,
         address: IpAddr,
     ) -> Result<(), Cause> {
-        let seat = &self.0;
+        let Admission { table, holders, .. } = &*self.admission;
         if self.is_given_up() {
             return Ok(());
         }
         let client = client_at(view, address);
-        if client == seat.client.get() {
+        if client == table.borrow().client(self.place) {
             return Ok(());
         }
         if let Some(client) = client {
-            seat.admission.within_share(rt, view, client)?;
-            seat.admission.holders.add(client);
-            seat.live.holders.add(client);
+            self.admission.within_share(rt, view, client)?;
         }
-        if let Some(before) = seat.client.replace(client) {
-            seat.forget(before);
+        let mut table = table.borrow_mut();
+        let before = table.rename(self.place, client);
+        let Some(connection) = table.attached(self.place) else { return Ok(()) };
+        if let Some(client) = client {
+            holders.add(client);
+            connection.live.holders.add(client);
         }
-        seat.admission.table.borrow_mut().rename(seat.place, client);
+        if let Some(before) = before {
+            self.admission.forget(&connection.live, before);
+        }
         Ok(())
-    }
-}
-
-impl Seat {
-    fn forget(&self, client: Client) {
-        self.admission.holders.remove(client);
-        self.live.holders.remove(client);
-    }
-
-    /// Closes the account.
-    fn close(&self) {
-        if let Some(client) = self.client.take() {
-            self.forget(client);
-        }
-        self.admission.census.connections.down();
-        self.admission.all.down();
-        self.live.open.down();
-        self.live.slots[self.admission.index].counters.closed.add(1);
     }
 }
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        let seat = &self.0;
-        if !seat.given_up.get() {
-            seat.close();
-        }
-        seat.admission.table.borrow_mut().leave(seat.place);
-        if let Some(place) = seat.admission.seats.borrow_mut().get_mut(seat.place.index as usize) {
-            *place = None;
+        let left = self.admission.table.borrow_mut().leave(self.place);
+        if let Some(left) = left
+            && left.phase != Phase::Leaving
+        {
+            self.admission.close(&left.attached.live, left.client);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Every request of the connection shares one. A connection to a server that was opened in a client's name remembers it
 //! weakly: so it is lent to nobody else, and is known to be of no use once the client's connection has ended.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::net::SocketAddr;
 use std::rc::{Rc, Weak};
 
@@ -16,19 +16,19 @@ pub struct Caller {
     pub peer: SocketAddr,
     /// Our address that it reached.
     pub local: SocketAddr,
-    /// Servers to which it has a connection of its own.
-    owns: RefCell<Vec<ServerId>>,
+    /// Servers to which it has a connection of its own; few have any.
+    owns: OnceCell<Box<RefCell<Vec<ServerId>>>>,
 }
 
 impl Caller {
     /// A client's connection that has come.
     pub fn new(peer: SocketAddr, local: SocketAddr) -> Caller {
-        Caller { peer, local, owns: RefCell::default() }
+        Caller { peer, local, owns: OnceCell::new() }
     }
 
     /// From now on it has a connection of its own to this server.
     pub fn own(&self, server: ServerId) {
-        let mut owns = self.owns.borrow_mut();
+        let mut owns = self.owns.get_or_init(Box::default).borrow_mut();
         if !owns.contains(&server) {
             owns.push(server);
         }
@@ -36,12 +36,12 @@ impl Caller {
 
     /// Whether it has one, or had.
     pub fn owns(&self, server: ServerId) -> bool {
-        self.owns.borrow().contains(&server)
+        self.owns.get().is_some_and(|owns| owns.borrow().contains(&server))
     }
 
     /// Whether it has none to any server, and had none.
     pub fn owns_nothing(&self) -> bool {
-        self.owns.borrow().is_empty()
+        self.owns.get().is_none()
     }
 }
 

@@ -4,10 +4,14 @@
 //! first. What is in use is never closed. Above half of a limit no client may have more than its share. Time and counts
 //! come in; it closes nothing itself.
 
+mod chunks;
 mod holders;
+mod keyed;
+mod places;
 mod share;
 mod table;
 
 pub use holders::{Holder, Holders};
+pub use places::{Place, Scope};
 pub use share::{Client, LEAST_SHARE, Phase, STALLED, Share};
-pub use table::{Entrance, Place, Scope, Table};
+pub use table::{Entrance, Left, Table};

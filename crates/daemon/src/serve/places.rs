@@ -101,7 +101,7 @@ impl Places {
                 }
             }
         }
-        let place = state.table.enter(ITSELF, client, self.now());
+        let place = state.table.enter(ITSELF, client, self.now(), ());
         if let Some(client) = client {
             shared.holders.add(client);
         }

@@ -8,6 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use super::waker::{TaskWaker, Woken};
 use super::wheel::Wheel;
 
 struct Task {
-    generation: u32,
+    generation: NonZeroU32,
     story: Option<Pin<Box<dyn Future<Output = ()>>>>,
     live: bool,
     queued: bool,
@@ -104,7 +105,7 @@ impl<N: Net> Rt<N> {
         let mut tasks = self.tasks.borrow_mut();
         let index = self.free.borrow_mut().pop().unwrap_or_else(|| {
             tasks.push(Task {
-                generation: 0,
+                generation: NonZeroU32::MIN,
                 story: None,
                 live: false,
                 queued: false,
@@ -360,7 +361,7 @@ impl<N: Net> Rt<N> {
     fn bury(&self, id: TaskId) {
         let mut tasks = self.tasks.borrow_mut();
         let task = &mut tasks[id.index as usize];
-        task.generation = task.generation.wrapping_add(1);
+        task.generation = task.generation.checked_add(1).unwrap_or(NonZeroU32::MIN);
         task.live = false;
         task.queued = false;
         task.deadline = Moment::NEVER;

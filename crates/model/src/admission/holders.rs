@@ -1,11 +1,12 @@
-//! How many connections each client has, over all workers: exact, and as large as there are connections.
+//! How many connections each client has, over all workers: exact, and no larger than connections make it.
 //!
 //! Touched when a connection begins and ends, never for a request.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::keyed::Keyed;
 use super::share::Client;
 
 /// Parts of the table that are locked apart from each other.
@@ -14,10 +15,20 @@ const PARTS: usize = 16;
 /// Connections of all clients.
 #[derive(Debug)]
 pub struct Holders {
-    // Keyed anew in each process, so that nobody can make clients that meet in one place.
-    random: RandomState,
-    parts: [Mutex<HashMap<Client, u32>>; PARTS],
+    keyed: Keyed,
+    parts: [Mutex<Part>; PARTS],
 }
+
+/// Whoever has none any more stays, with 0, until there are more of those than of others: most come again at once.
+#[derive(Debug, Default)]
+struct Part {
+    counts: HashMap<Client, u32, Keyed>,
+    /// Those that have one.
+    holding: usize,
+}
+
+/// So many without a connection stay in any case.
+const SPARE: usize = 16;
 
 /// A client and what it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,30 +41,40 @@ pub struct Holder {
 
 impl Default for Holders {
     fn default() -> Self {
-        Holders { random: RandomState::new(), parts: std::array::from_fn(|_| Mutex::default()) }
+        Holders { keyed: Keyed::default(), parts: std::array::from_fn(|_| Mutex::default()) }
     }
 }
 
 impl Holders {
     /// One connection more.
     pub fn add(&self, client: Client) {
-        *self.part(client).entry(client).or_insert(0) += 1;
+        let part = &mut *self.part(client);
+        if let Some(count) = part.counts.get_mut(&client) {
+            part.holding += usize::from(*count == 0);
+            *count += 1;
+            return;
+        }
+        if part.counts.len() > 2 * part.holding + SPARE {
+            part.counts.retain(|_, count| *count > 0);
+        }
+        part.counts.insert(client, 1);
+        part.holding += 1;
     }
 
     /// One fewer.
     pub fn remove(&self, client: Client) {
-        let mut part = self.part(client);
-        if let Some(count) = part.get_mut(&client) {
+        let part = &mut *self.part(client);
+        if let Some(count) = part.counts.get_mut(&client)
+            && *count > 0
+        {
             *count -= 1;
-            if *count == 0 {
-                part.remove(&client);
-            }
+            part.holding -= usize::from(*count == 0);
         }
     }
 
     /// Connections of a client.
     pub fn held(&self, client: Client) -> u32 {
-        self.part(client).get(&client).copied().unwrap_or(0)
+        self.part(client).counts.get(&client).copied().unwrap_or(0)
     }
 
     /// Who has most, the largest first.
@@ -61,8 +82,9 @@ impl Holders {
         let mut all = Vec::new();
         for part in &self.parts {
             let part = part.lock().unwrap_or_else(PoisonError::into_inner);
+            let holders = part.counts.iter().filter(|(_, count)| **count > 0);
             all.extend(
-                part.iter().map(|(client, count)| Holder { client: *client, connections: *count }),
+                holders.map(|(client, count)| Holder { client: *client, connections: *count }),
             );
         }
         all.sort_unstable_by_key(|holder| (u32::MAX - holder.connections, holder.client));
@@ -70,8 +92,9 @@ impl Holders {
         all
     }
 
-    fn part(&self, client: Client) -> MutexGuard<'_, HashMap<Client, u32>> {
-        let at = self.random.hash_one(client) as usize % PARTS;
+    fn part(&self, client: Client) -> MutexGuard<'_, Part> {
+        // Of the hash other bits than those by which the part's own table goes.
+        let at = (self.keyed.hash_one(client) >> 40) as usize % PARTS;
         self.parts[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -96,6 +119,22 @@ mod tests {
         }
         holders.remove(client(2));
         holders.remove(client(2));
-        assert!(holders.parts.iter().all(|part| part.lock().unwrap().is_empty()));
+        assert_eq!((holders.held(client(1)), holders.held(client(2))), (0, 0));
+        assert_eq!(holders.largest(9), []);
+    }
+
+    #[test]
+    fn clients_that_have_gone_take_no_room() {
+        let holders = Holders::default();
+        let client = |number: u32| Client::of(std::net::Ipv4Addr::from(number).into());
+        for number in 0..20_000 {
+            holders.add(client(number));
+            if number >= 100 {
+                holders.remove(client(number - 100));
+            }
+        }
+        let kept: usize = holders.parts.iter().map(|part| part.lock().unwrap().counts.len()).sum();
+        assert!(kept <= 2 * 100 + PARTS * (SPARE + 2), "{kept}");
+        assert_eq!(holders.largest(1_000).len(), 100);
     }
 }

@@ -1,7 +1,8 @@
 //! Who has connections, what they do, and how much one client may have of a limit.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::hash::{Hash, Hasher};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 /// A handshake or a head that takes longer may be closed for a newcomer.
@@ -11,27 +12,46 @@ pub const STALLED: Duration = Duration::from_secs(1);
 pub const LEAST_SHARE: u32 = 8;
 
 /// Who has connections: an IPv4 address, or a /64 of IPv6, since one host has all of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Client(IpAddr);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Client(Network);
+
+/// As few bytes as it takes: each connection has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Network {
+    Address4([u8; 4]),
+    Prefix6([u8; 8]),
+}
 
 impl Client {
     /// The client at this address.
     pub fn of(address: IpAddr) -> Client {
         match address.to_canonical() {
             IpAddr::V6(ip) => {
-                let [a, b, c, d, ..] = ip.segments();
-                Client(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into())
+                let [a, b, c, d, e, f, g, h, ..] = ip.octets();
+                Client(Network::Prefix6([a, b, c, d, e, f, g, h]))
             }
-            v4 => Client(v4),
+            IpAddr::V4(ip) => Client(Network::Address4(ip.octets())),
         }
+    }
+}
+
+impl Hash for Client {
+    fn hash<H: Hasher>(&self, to: &mut H) {
+        to.write_u64(match self.0 {
+            Network::Address4(address) => u32::from_be_bytes(address).into(),
+            Network::Prefix6(prefix) => u64::from_be_bytes(prefix),
+        });
     }
 }
 
 impl fmt::Display for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            IpAddr::V4(ip) => ip.fmt(f),
-            IpAddr::V6(ip) => write!(f, "{ip}/64"),
+            Network::Address4(address) => Ipv4Addr::from(address).fmt(f),
+            Network::Prefix6(prefix) => {
+                let bits = u128::from(u64::from_be_bytes(prefix)) << 64;
+                write!(f, "{}/64", Ipv6Addr::from_bits(bits))
+            }
         }
     }
 }

@@ -3,9 +3,12 @@
 //! What moves with each request is two stores. Who goes is looked for at a limit alone: silent and half-open connections
 //! stand in the order in which they came; for idle ones all are looked at, and what was found serves for many newcomers.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::hash_map::{Entry, HashMap};
 use std::time::Duration;
 
+use super::keyed::Keyed;
+use super::places::{IDLE, Place, Places, Scope};
 use super::share::{Client, Phase, STALLED, Share};
 use crate::id::ServiceId;
 use crate::moment::Moment;
@@ -20,27 +23,6 @@ const SCOPES: usize = 64;
 /// Services that are remembered without a half-open connection.
 const SERVICES: usize = 1_024;
 
-/// A connection's place. It is never mistaken for that of a later connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// Which; small numbers, used again.
-    pub index: u32,
-    generation: u32,
-}
-
-/// Whose connections may be closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scope {
-    /// Everybody's.
-    All,
-    /// Those of a service.
-    Service(ServiceId),
-    /// Those of a client.
-    Client(Client),
-    /// Those of a client at a service.
-    ClientOf(ServiceId, Client),
-}
-
 /// Whether a handshake may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entrance {
@@ -54,15 +36,15 @@ pub enum Entrance {
     Share,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    generation: u32,
-    taken: bool,
-    phase: Phase,
-    service: ServiceId,
-    /// `None`: a client without a share.
-    client: Option<Client>,
-    since: Moment,
+/// What is left of a connection that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left<A> {
+    /// What it was doing.
+    pub phase: Phase,
+    /// Whose it was.
+    pub client: Option<Client>,
+    /// What was attached to its place.
+    pub attached: A,
 }
 
 /// Half-open connections of a service, in the order in which they came. Those that went on are passed over.
@@ -74,121 +56,148 @@ struct HalfOpen {
     shaking_order: VecDeque<Place>,
 }
 
-/// Connections and what they are doing.
-#[derive(Debug, Default)]
-pub struct Table {
-    slots: Vec<Slot>,
-    free: Vec<u32>,
-    half_open: HashMap<ServiceId, HalfOpen>,
-    shaking_of: HashMap<(ServiceId, Client), u32>,
+/// Connections and what they are doing, each with what its owner attaches to its place.
+#[derive(Debug)]
+pub struct Table<A = ()> {
+    places: Places<A>,
+    half_open: HashMap<ServiceId, HalfOpen, Keyed>,
+    shaking_of: HashMap<(ServiceId, Client), u32, Keyed>,
     /// Who goes next, the first one last, with the moment since when it was doing what it did.
     found: HashMap<Scope, Vec<(Place, Moment)>>,
     looked: Option<Moment>,
 }
 
-impl Table {
-    /// A connection begins, silent.
-    pub fn enter(&mut self, service: ServiceId, client: Option<Client>, now: Moment) -> Place {
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot {
-                generation: 0,
-                taken: false,
-                phase: Phase::Leaving,
-                service,
-                client,
-                since: now,
-            });
-            (self.slots.len() - 1) as u32
-        });
-        let slot = &mut self.slots[index as usize];
-        (slot.taken, slot.phase, slot.since) = (true, Phase::Silent, now);
-        (slot.service, slot.client) = (service, client);
-        let place = Place { index, generation: slot.generation };
-        if self.half_open.len() >= SERVICES && !self.half_open.contains_key(&service) {
-            self.half_open.retain(|_, of| of.silent + of.shaking > 0);
+impl<A> Default for Table<A> {
+    fn default() -> Self {
+        Table {
+            places: Places::default(),
+            half_open: HashMap::default(),
+            shaking_of: HashMap::default(),
+            found: HashMap::new(),
+            looked: None,
         }
-        let slots = &self.slots;
-        let of = self.half_open.entry(service).or_default();
+    }
+}
+
+impl<A> Table<A> {
+    /// A connection begins, silent.
+    pub fn enter(
+        &mut self,
+        service: ServiceId,
+        client: Option<Client>,
+        now: Moment,
+        attached: A,
+    ) -> Place {
+        let place = self.places.take(service, client, now, attached);
+        let places = &self.places;
+        let of = half_open(&mut self.half_open, service);
         of.silent += 1;
-        remember(&mut of.silent_order, of.silent, place, |place| is(slots, place, Phase::Silent));
+        remember(&mut of.silent_order, of.silent, place, |place| places.is(place, Phase::Silent));
         place
     }
 
     /// A connection does something else from now on; one that is to leave stays so.
     #[inline]
     pub fn set(&mut self, place: Place, phase: Phase, now: Moment) {
-        let Some(slot) = self.slots.get_mut(place.index as usize) else { return };
-        if slot.generation != place.generation || slot.phase == Phase::Leaving {
+        let Some(slot) = self.places.get_mut(place) else { return };
+        if slot.phase == Phase::Leaving {
             return;
         }
         let before = std::mem::replace(&mut slot.phase, phase);
         slot.since = now;
         if matches!(before, Phase::Silent | Phase::Handshake) || phase == Phase::Handshake {
-            self.recount(place, before);
+            let (service, client) = (slot.service, slot.client);
+            self.recount(place, (service, client), before, phase);
         }
     }
 
     /// The half-open ones are counted by themselves.
-    fn recount(&mut self, place: Place, before: Phase) {
-        let slot = self.slots[place.index as usize];
-        let of = self.half_open.entry(slot.service).or_default();
+    fn recount(
+        &mut self,
+        place: Place,
+        (service, client): (ServiceId, Option<Client>),
+        before: Phase,
+        phase: Phase,
+    ) {
+        let of = half_open(&mut self.half_open, service);
         match before {
             Phase::Silent => of.silent -= 1,
-            Phase::Handshake => {
-                of.shaking -= 1;
-                if let Some(client) = slot.client
-                    && let Some(count) = self.shaking_of.get_mut(&(slot.service, client))
-                {
-                    *count -= 1;
-                    if *count == 0 {
-                        self.shaking_of.remove(&(slot.service, client));
-                    }
-                }
-            }
+            Phase::Handshake => of.shaking -= 1,
             _ => {}
         }
-        if slot.phase == Phase::Handshake {
+        if phase == Phase::Handshake {
             of.shaking += 1;
-            let slots = &self.slots;
-            let still = |place: Place| is(slots, place, Phase::Handshake);
+            let places = &self.places;
+            let still = |place: Place| places.is(place, Phase::Handshake);
             remember(&mut of.shaking_order, of.shaking, place, still);
-            if let Some(client) = slot.client {
-                *self.shaking_of.entry((slot.service, client)).or_insert(0) += 1;
+            self.shakes(service, client);
+        }
+        if before == Phase::Handshake {
+            self.shook(service, client);
+        }
+    }
+
+    /// A client has one handshake more under way.
+    fn shakes(&mut self, service: ServiceId, client: Option<Client>) {
+        if let Some(client) = client {
+            *self.shaking_of.entry((service, client)).or_insert(0) += 1;
+        }
+    }
+
+    /// A client has one handshake fewer under way.
+    fn shook(&mut self, service: ServiceId, client: Option<Client>) {
+        if let Some(client) = client
+            && let Entry::Occupied(mut count) = self.shaking_of.entry((service, client))
+        {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
             }
         }
     }
 
-    /// It is another client's than was believed: somebody else stands behind it.
-    pub fn rename(&mut self, place: Place, client: Option<Client>) {
-        if let Some(slot) = self.slots.get_mut(place.index as usize)
-            && slot.generation == place.generation
-            && slot.phase != Phase::Handshake
-        {
-            slot.client = client;
+    /// It is another client's than was believed: somebody else stands behind it. The client that it was believed to be of.
+    pub fn rename(&mut self, place: Place, client: Option<Client>) -> Option<Client> {
+        let slot = self.places.get_mut(place)?;
+        let before = std::mem::replace(&mut slot.client, client);
+        if slot.phase == Phase::Handshake {
+            let service = slot.service;
+            self.shook(service, before);
+            self.shakes(service, client);
         }
+        before
     }
 
-    /// A connection has ended.
-    pub fn leave(&mut self, place: Place) {
-        self.set(place, Phase::Leaving, Moment(0));
-        if let Some(slot) = self.slots.get_mut(place.index as usize)
-            && slot.generation == place.generation
-        {
-            slot.generation = slot.generation.wrapping_add(1);
-            slot.taken = false;
-            self.free.push(place.index);
+    /// A connection has ended; what is left of it.
+    pub fn leave(&mut self, place: Place) -> Option<Left<A>> {
+        let slot = self.places.get(place)?;
+        let (phase, client) = (slot.phase, slot.client);
+        if matches!(phase, Phase::Silent | Phase::Handshake) {
+            self.set(place, Phase::Leaving, Moment(0));
         }
+        let attached = self.places.give_back(place)?;
+        Some(Left { phase, client, attached })
+    }
+
+    /// Whose a connection is.
+    pub fn client(&self, place: Place) -> Option<Client> {
+        self.places.get(place)?.client
+    }
+
+    /// What is attached to a place.
+    pub fn attached(&self, place: Place) -> Option<&A> {
+        self.places.get(place)?.attached()
     }
 
     /// Since when it does what it is doing.
     pub fn since(&self, place: Place) -> Option<Moment> {
-        self.phase(place).map(|_| self.slots[place.index as usize].since)
+        self.places.get(place).map(|slot| slot.since)
     }
 
     /// What a connection is doing.
+    #[inline]
     pub fn phase(&self, place: Place) -> Option<Phase> {
-        let slot = self.slots.get(place.index as usize)?;
-        (slot.taken && slot.generation == place.generation).then_some(slot.phase)
+        self.places.get(place).map(|slot| slot.phase)
     }
 
     /// Handshakes of a service that are under way.
@@ -244,7 +253,7 @@ impl Table {
         held: impl Fn(Client) -> u32,
     ) -> Option<(Place, Phase)> {
         let place = self.next(scope, now, held)?;
-        let phase = self.slots[place.index as usize].phase;
+        let phase = self.phase(place)?;
         self.set(place, Phase::Leaving, now);
         Some((place, phase))
     }
@@ -263,7 +272,7 @@ impl Table {
             return Some(place);
         }
         let soon = self.looked.is_some_and(|at| now.since(at) < PAUSE);
-        if self.slots.len() > MANY && soon {
+        if self.places.len() > MANY && soon {
             return None;
         }
         self.looked = Some(now);
@@ -274,9 +283,8 @@ impl Table {
     fn take_found(&mut self, scope: Scope, now: Moment) -> Option<Place> {
         let found = self.found.get_mut(&scope)?;
         while let Some((place, since)) = found.pop() {
-            let slot = self.slots[place.index as usize];
-            let same = slot.generation == place.generation && slot.since == since;
-            if same && class(&slot, now).is_some() {
+            let slot = self.places.get(place).filter(|slot| slot.since == since);
+            if slot.is_some_and(|slot| slot.class(now).is_some()) {
                 return Some(place);
             }
         }
@@ -288,20 +296,17 @@ impl Table {
     fn look(&mut self, scope: Scope, now: Moment, held: impl Fn(Client) -> u32) {
         let mut counts: HashMap<Client, u32> = HashMap::new();
         let mut all: Vec<((u8, u32, Moment), Place)> = Vec::new();
-        for (slot, index) in self.slots.iter().zip(0..) {
-            let Some(class) = class(slot, now).filter(|_| slot.taken && fits(slot, scope)) else {
-                continue;
-            };
+        for (place, slot) in self.places.iter() {
+            let Some(class) = slot.class(now).filter(|_| slot.fits(scope)) else { continue };
             let count = match slot.client {
                 Some(client) => *counts.entry(client).or_insert_with(|| held(client)),
                 None => 0,
             };
             // Silence and stalling speak for themselves; of what waits in order, whoever has most gives first.
             let held = if class >= IDLE { u32::MAX - count } else { 0 };
-            let place = Place { index, generation: slot.generation };
             all.push(((class, held, slot.since), place));
         }
-        let most = (self.slots.len() / FOUND).max(FOUND);
+        let most = (self.places.len() / FOUND).max(FOUND);
         if all.len() > most {
             all.select_nth_unstable_by_key(most, |(order, place)| (*order, place.index));
             all.truncate(most);
@@ -309,7 +314,7 @@ impl Table {
         all.sort_unstable_by_key(|(order, place)| (*order, place.index));
         // Of few, one class at a time: what comes meanwhile may have to go before those of the next. To look at many for each
         // newcomer would cost too much.
-        if self.slots.len() <= MANY
+        if self.places.len() <= MANY
             && let Some(((first, ..), _)) = all.first().copied()
         {
             all.retain(|((class, ..), _)| *class == first);
@@ -322,25 +327,25 @@ impl Table {
     }
 
     fn oldest_silent(&mut self, service: Option<ServiceId>) -> Option<Place> {
-        let slots = &self.slots;
+        let places = &self.places;
         let mut first = |of: &mut HalfOpen| {
-            first_of(&mut of.silent_order, |place| is(slots, place, Phase::Silent))
+            first_of(&mut of.silent_order, |place| places.is(place, Phase::Silent))
         };
         match service {
             Some(service) => self.half_open.get_mut(&service).and_then(first),
             None => {
                 let each = self.half_open.values_mut().filter_map(&mut first);
-                each.min_by_key(|place| slots[place.index as usize].since)
+                each.min_by_key(|place| places.get(*place).map(|slot| slot.since))
             }
         }
     }
 
     /// The oldest handshake of a service, where it has stalled: its connection leaves.
     fn stalled(&mut self, service: ServiceId, now: Moment) -> Option<Place> {
-        let slots = &self.slots;
+        let places = &self.places;
         let of = self.half_open.get_mut(&service)?;
-        let place = first_of(&mut of.shaking_order, |place| is(slots, place, Phase::Handshake))?;
-        if now.since(slots[place.index as usize].since) < STALLED {
+        let place = first_of(&mut of.shaking_order, |place| places.is(place, Phase::Handshake))?;
+        if now.since(places.get(place)?.since) < STALLED {
             return None;
         }
         self.set(place, Phase::Leaving, now);
@@ -348,32 +353,12 @@ impl Table {
     }
 }
 
-/// The class of what waits in order.
-const IDLE: u8 = 3;
-
-/// Which goes first, the lowest; `None`: it is in use.
-fn class(slot: &Slot, now: Moment) -> Option<u8> {
-    match slot.phase {
-        Phase::Silent => Some(0),
-        Phase::Handshake | Phase::Head if now.since(slot.since) >= STALLED => Some(1),
-        Phase::Fresh => Some(2),
-        Phase::Idle => Some(IDLE),
-        Phase::Handshake | Phase::Head | Phase::Busy | Phase::Leaving => None,
+/// Those of a service. It is nearly always there.
+fn half_open(all: &mut HashMap<ServiceId, HalfOpen, Keyed>, service: ServiceId) -> &mut HalfOpen {
+    if all.len() >= SERVICES && !all.contains_key(&service) {
+        all.retain(|_, of| of.silent + of.shaking > 0);
     }
-}
-
-fn fits(slot: &Slot, scope: Scope) -> bool {
-    match scope {
-        Scope::All => true,
-        Scope::Service(service) => slot.service == service,
-        Scope::Client(client) => slot.client == Some(client),
-        Scope::ClientOf(service, client) => slot.service == service && slot.client == Some(client),
-    }
-}
-
-fn is(slots: &[Slot], place: Place, phase: Phase) -> bool {
-    let slot = slots.get(place.index as usize);
-    slot.is_some_and(|slot| slot.generation == place.generation && slot.phase == phase)
+    all.entry(service).or_default()
 }
 
 /// Appends; those that went on are dropped before they outnumber the others.

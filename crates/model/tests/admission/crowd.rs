@@ -66,7 +66,7 @@ impl Listener {
             let (place, _) = self.table.victim(scope, self.now, held)?;
             self.close(place);
         }
-        let place = self.table.enter(SERVICE, Some(client), self.now);
+        let place = self.table.enter(SERVICE, Some(client), self.now, ());
         self.holders.add(client);
         self.clients.insert(place, client);
         if let Some(oldest) = self.table.silent_beyond(SERVICE, self.handshakes) {
@@ -190,4 +190,21 @@ fn whoever_has_most_gives_its_idle_connections_first() {
         listener.table.set(place, Phase::Busy, listener.now);
     }
     assert!(few.iter().all(|place| listener.clients.contains_key(place)), "older, but fewer");
+}
+
+#[test]
+fn a_handshake_counts_for_whoever_stands_behind_it() {
+    let mut table = Table::default();
+    let (of_proxy, behind) = (address(1), address(2));
+    let now = Moment(1_000_000_000);
+    let place = table.enter(SERVICE, Some(of_proxy), now, ());
+    table.set(place, Phase::Handshake, now);
+    let may =
+        |table: &mut Table, client| table.handshake(SERVICE, Some(client), 9, Share::Most(1), now);
+    assert_eq!(may(&mut table, of_proxy), Entrance::Share);
+    assert_eq!(table.rename(place, Some(behind)), Some(of_proxy));
+    assert_eq!(may(&mut table, of_proxy), Entrance::Open);
+    assert_eq!(may(&mut table, behind), Entrance::Share);
+    table.leave(place);
+    assert_eq!(may(&mut table, behind), Entrance::Open);
 }

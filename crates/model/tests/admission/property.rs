@@ -166,7 +166,7 @@ proptest! {
         for step in steps {
             match step {
                 Step::Enter(service, number) => {
-                    let place = world.table.enter(ServiceId(service), client(number), world.now);
+                    let place = world.table.enter(ServiceId(service), client(number), world.now, ());
                     let since = world.now;
                     let known = Known { service, client: client(number), phase: Phase::Silent, since };
                     assert!(world.open.insert(place, known).is_none(), "a place is given once");
