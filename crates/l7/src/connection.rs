@@ -14,11 +14,11 @@ use model::moment::Moment;
 use model::snapshot::ServiceView;
 use wire::http1;
 
-use crate::account::{Opening, Record};
+use crate::account::Opening;
 use crate::admission::OpenConnection;
 use crate::after::After;
 use crate::caller::Caller;
-use crate::exchange::{self, Parties};
+use crate::exchange::{Exchange, Parties};
 use crate::front;
 use crate::http2::serve;
 use crate::incoming::{self, Incoming};
@@ -37,27 +37,18 @@ const PARTING: Duration = Duration::from_secs(5);
 const HEAD_READ: usize = 16 * 1024;
 
 /// Serves a connection to its end; `open` counts it until then. What an idle connection does not need is boxed.
-#[allow(
-    clippy::manual_async_fn,
-    reason = "an async function keeps its arguments twice for as long as it runs"
-)]
 pub fn serve<N: Net>(
     worker: Rc<Worker<N>>,
     client: Stream<N>,
-    (peer, local, accepted): (SocketAddr, SocketAddr, Moment),
+    ends: (SocketAddr, SocketAddr, Moment),
     service: Rc<LocalService<N>>,
     open: OpenConnection,
 ) -> impl Future<Output = ()> {
+    // What is only needed to begin is kept there alone: an idle connection would keep room for it.
+    let opened = Box::pin(opened(worker.clone(), client, ends, service.clone(), open));
     async move {
-        client.mine();
-        open.belongs_to(worker.rt.current());
-        let looked = worker.rt.now();
-        let opened = Box::pin(opened(&worker, client, (peer, local), &service, &open)).await;
-        let Some((client, (peer, local))) = opened else { return };
-        let caller = Rc::new(Caller::new(peer, local));
-        let tls = client.is_sealed().then(|| worker.rt.now().since(looked));
-        let (accept, group) = (looked.since(accepted), client.tls_group());
-        let mut opening = Some(Opening { accept, tls, group });
+        let Some(Opened { open, caller, opening, client }) = opened.await else { return };
+        let mut opening = Some(opening);
         let mut held = Vec::new();
         if speaks_http2(&worker, &client, &service, &open, &mut held).await {
             return Box::pin(serve::serve(worker, client, caller, service, held, open)).await;
@@ -82,17 +73,32 @@ pub fn serve<N: Net>(
     }
 }
 
+/// A connection that can carry requests. The client goes before the count of its connection does.
+struct Opened<N: Net> {
+    open: OpenConnection,
+    caller: Rc<Caller>,
+    opening: Opening,
+    client: Stream<N>,
+}
+
 /// Who stands behind a connection and what it is sealed with; `None`: it has ended.
 async fn opened<N: Net>(
-    worker: &Rc<Worker<N>>,
+    worker: Rc<Worker<N>>,
     client: Stream<N>,
-    ends: (SocketAddr, SocketAddr),
-    service: &Rc<LocalService<N>>,
-    open: &OpenConnection,
-) -> Option<(Stream<N>, (SocketAddr, SocketAddr))> {
-    let (client, ends) = prelude::open(worker, client, ends, service, open).await?;
-    let client = front::open(worker, client, ends.0, service, open).await?;
-    Some((client, ends))
+    (peer, local, accepted): (SocketAddr, SocketAddr, Moment),
+    service: Rc<LocalService<N>>,
+    open: OpenConnection,
+) -> Option<Opened<N>> {
+    client.mine();
+    open.belongs_to(worker.rt.current());
+    let looked = worker.rt.now();
+    let (client, (peer, local)) =
+        prelude::open(&worker, client, (peer, local), &service, &open).await?;
+    let client = front::open(&worker, client, peer, &service, &open).await?;
+    let caller = Rc::new(Caller::new(peer, local));
+    let tls = client.is_sealed().then(|| worker.rt.now().since(looked));
+    let (accept, group) = (looked.since(accepted), client.tls_group());
+    Some(Opened { open, caller, opening: Opening { accept, tls, group }, client })
 }
 
 /// Whether the client speaks HTTP/2: agreed on under TLS, or by its preface where that is configured. Bytes that were
@@ -189,22 +195,26 @@ async fn turn<N: Net>(
     held: &mut Vec<u8>,
     opening: &mut Option<Opening>,
 ) -> After {
-    match next(&parties, open, held).await {
-        Ok(Some((incoming, mut record))) => {
-            record.measured.opening = opening.take();
-            exchange::run(parties, incoming, held, record).await
-        }
-        Ok(None) => After::Next,
+    // Filled in where it stays: a request is some hundred bytes, which each step would copy.
+    let mut came = None;
+    match next(&parties, open, held, &mut came).await {
+        Ok(began) => match came {
+            Some(incoming) => {
+                Exchange::begin(parties, incoming, began, opening.take()).run(held).await
+            }
+            None => After::Next,
+        },
         Err(instead) => Box::pin(misread::refuse(&parties, instead)).await,
     }
 }
 
-/// Reads the next request; `None`: not even a byte of it was there.
+/// Reads the next request into `came`, unless not even a byte of it was there; when its first byte was there.
 async fn next<N: Net>(
     parties: &Parties<'_, N>,
     open: &OpenConnection,
     held: &mut Vec<u8>,
-) -> Result<Option<(Incoming<N>, Record)>, Instead> {
+    came: &mut Option<Incoming<N>>,
+) -> Result<Moment, Instead> {
     let Parties { worker, client, caller, service } = *parties;
     let began = worker.rt.now();
     let mut seen = 0;
@@ -216,7 +226,8 @@ async fn next<N: Net>(
                 let bytes = std::mem::take(held);
                 match incoming::read(worker, &view.config, client, caller, &bytes, held) {
                     Ok(Some(incoming)) => {
-                        return Ok(Some((incoming, Record::begin(began, worker.rt.now()))));
+                        *came = Some(incoming);
+                        return Ok(began);
                     }
                     Ok(None) => *held = bytes,
                     Err(defect) => return Err(Instead::malformed(defect, &bytes)),
@@ -224,10 +235,10 @@ async fn next<N: Net>(
             }
             seen = held.len();
         }
-        match fill(worker, client, &view, caller, held)? {
-            Filled::Request(incoming, record) => return Ok(Some((incoming, record))),
+        match fill(worker, client, &view, caller, held, came)? {
+            Filled::Request => return Ok(worker.rt.now()),
             Filled::Some => {}
-            Filled::Nothing if held.is_empty() => return Ok(None),
+            Filled::Nothing if held.is_empty() => return Ok(began),
             Filled::Nothing => {
                 let until = began + view.config.timeout.header;
                 drop(view);
@@ -249,13 +260,9 @@ async fn next<N: Net>(
     }
 }
 
-#[expect(
-    clippy::large_enum_variant,
-    reason = "it lives for a moment on the stack of the request's own box"
-)]
-enum Filled<N: Net> {
-    /// A whole head came at once.
-    Request(Incoming<N>, Record),
+enum Filled {
+    /// A whole head came at once, now.
+    Request,
     /// Some bytes, now in `held`.
     Some,
     /// Nothing now.
@@ -269,7 +276,8 @@ fn fill<N: Net>(
     view: &ServiceView,
     caller: &Caller,
     held: &mut Vec<u8>,
-) -> Result<Filled<N>, Instead> {
+    came: &mut Option<Incoming<N>>,
+) -> Result<Filled, Instead> {
     let mut scratch = worker.scratch.borrow_mut();
     let n = match client.try_read(&mut scratch.input[..HEAD_READ]) {
         Read::Data(n) => n,
@@ -284,8 +292,9 @@ fn fill<N: Net>(
     }
     match incoming::read(worker, &view.config, client, caller, bytes, held) {
         Ok(Some(incoming)) => {
-            let now = worker.rt.look();
-            Ok(Filled::Request(incoming, Record::begin(now, now)))
+            *came = Some(incoming);
+            worker.rt.look();
+            Ok(Filled::Request)
         }
         Ok(None) => {
             held.extend_from_slice(bytes);

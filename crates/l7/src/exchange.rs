@@ -24,7 +24,7 @@ use model::line::Class;
 use model::moment::Moment;
 use model::snapshot::ServiceView;
 
-use crate::account::Record;
+use crate::account::{Opening, Record};
 use crate::after::After;
 use crate::again::{self, Another, UnderWay};
 use crate::caller::Caller;
@@ -64,7 +64,7 @@ pub struct Parties<'a, N: Net> {
 }
 
 /// An exchange under way.
-struct Exchange<'a, N: Net> {
+pub struct Exchange<'a, N: Net> {
     parties: Parties<'a, N>,
     view: Arc<ServiceView>,
     pool: Rc<LocalPool<N>>,
@@ -114,55 +114,57 @@ enum Attempt<N: Net> {
     Failed(Failure<N>),
 }
 
-/// Runs an exchange. Bytes that came after the request are left in `held`.
-pub fn run<'a, N: Net>(
-    parties: Parties<'a, N>,
-    incoming: Incoming<N>,
-    held: &'a mut Vec<u8>,
-    mut record: Record,
-) -> impl Future<Output = After> + use<'a, N> {
-    if let Some(place) = incoming.place {
-        record.trace(place.traced, place.span);
+impl<'a, N: Net> Exchange<'a, N> {
+    /// Opens the account of a request whose first byte came at `began`.
+    pub fn begin(
+        parties: Parties<'a, N>,
+        incoming: Incoming<N>,
+        began: Moment,
+        opening: Option<Opening>,
+    ) -> Exchange<'a, N> {
+        let worker = parties.worker;
+        let mut record = Record::begin(began, worker.rt.now());
+        record.measured.opening = opening;
+        if let Some(place) = incoming.place {
+            record.trace(place.traced, place.span);
+        }
+        let view = parties.service.view.borrow().clone();
+        let open = worker.census.exchange(&view);
+        view.live.slots[worker.index].counters.requests.add(1);
+        let whole = view.config.timeout.whole.map_or(Moment::NEVER, |span| worker.rt.now() + span);
+        let pool = parties.service.pool.borrow().clone();
+        // Read before a rule changes what the server is told.
+        let asked = view.config.compress.as_ref().map(|_| incoming.asked_coding());
+        let class = incoming.class(&view.config.priority);
+        Exchange {
+            parties,
+            view,
+            pool,
+            incoming,
+            record,
+            whole,
+            failed: Vec::new(),
+            written: Vec::new(),
+            attempts_end: Moment::NEVER,
+            last_cause: None,
+            again: None,
+            second: Second::None,
+            lost_since: None,
+            under_way: UnderWay::default(),
+            class,
+            taken: None,
+            sticking: None,
+            changes: Changes::default(),
+            asked: asked.unwrap_or_default(),
+            kept: None,
+            rest: None,
+            _open: open,
+        }
     }
-    let worker = parties.worker;
-    let view = parties.service.view.borrow().clone();
-    let open = worker.census.exchange(&view);
-    view.live.slots[worker.index].counters.requests.add(1);
-    let whole = view.config.timeout.whole.map_or(Moment::NEVER, |span| worker.rt.now() + span);
-    let pool = parties.service.pool.borrow().clone();
-    // Read before a rule changes what the server is told.
-    let asked = view.config.compress.as_ref().map(|_| incoming.asked_coding()).unwrap_or_default();
-    let class = incoming.class(&view.config.priority);
-    let mut exchange = Exchange {
-        parties,
-        view,
-        pool,
-        incoming,
-        record,
-        whole,
-        failed: Vec::new(),
-        written: Vec::new(),
-        attempts_end: Moment::NEVER,
-        last_cause: None,
-        again: None,
-        second: Second::None,
-        lost_since: None,
-        under_way: UnderWay::default(),
-        class,
-        taken: None,
-        sticking: None,
-        changes: Changes::default(),
-        asked,
-        kept: None,
-        rest: None,
-        _open: open,
-    };
-    // The exchange is made first and then borrowed: a future that takes it over would hold room for it twice.
-    async move { exchange.run(held).await }
-}
 
-impl<N: Net> Exchange<'_, N> {
-    async fn run(&mut self, held: &mut Vec<u8>) -> After {
+    /// Carries it out. Bytes that came after the request are left in `held`. A future that took the exchange over would hold
+    /// room for it twice, and would be moved as a whole.
+    pub async fn run(&mut self, held: &mut Vec<u8>) -> After {
         let end = self.outlived().or_else(|| self.misdirected()).or_else(|| self.proof());
         if let Some(end) = end {
             return Box::pin(self.end_here(end)).await;
@@ -246,13 +248,13 @@ impl<N: Net> Exchange<'_, N> {
         let ended = std::future::poll_fn(|_| relay.poll()).await;
         self.rest = matches!(ended, Ok(Ending::Ahead { .. })).then(|| relay.take_rest());
         relay.release();
-        let dropped = u64::from(relay.trailers_dropped());
+        let dropped = relay.trailers_dropped();
         held.extend_from_slice(&relay.take_excess());
         let (moved, replayable) = (relay.moved(), relay.replayable());
         let learned = (relay.keep_alive_timeout(), relay.reported());
         let second = relay.take_second();
         drop(relay);
-        self.counters().trailers_dropped.add(dropped);
+        self.count_dropped(dropped);
         learn::learn(worker, &server, learned);
         self.record.add(&moved);
         lent.connection.sent += moved.to_server;

@@ -9,6 +9,8 @@ use tests::e2e::wait;
 
 const IDLE: usize = 5_000;
 const IDLE_BYTES: u64 = 12 << 20;
+/// Of those, what each client adds at most.
+const EACH_BYTES: u64 = 800;
 
 #[test]
 fn five_thousand_idle_clients_fit_into_twelve_mebibytes_of_its_own() {
@@ -24,12 +26,14 @@ fn five_thousand_idle_clients_fit_into_twelve_mebibytes_of_its_own() {
     let report = balancer.report();
     assert_eq!(report.total.connections.open, IDLE as u64);
     let full = balancer.process().private_bytes();
+    let each = full.saturating_sub(empty) / IDLE as u64;
     figure(format_args!(
-        "{IDLE} idle keep-alive clients: {} KiB private memory, {} KiB before they came",
+        "{IDLE} idle keep-alive clients: {} KiB private memory, {} KiB before they came; {each} bytes each",
         full / 1024,
         empty / 1024
     ));
     assert!(full <= IDLE_BYTES, "{full} bytes, {empty} before");
+    assert!(each <= EACH_BYTES, "{each} bytes each");
     for client in clients.iter_mut().step_by(97) {
         assert_eq!(client.get("/").status(), 200);
     }

@@ -46,14 +46,18 @@ impl<N: Net> Exchange<'_, N> {
         after
     }
 
+    /// Trailers of a message that were dropped; few have any.
+    pub(super) fn count_dropped(&self, trailers: u8) {
+        if trailers > 0 {
+            self.counters().trailers_dropped.add(trailers.into());
+        }
+    }
+
     /// Closes the account and gives buffers back.
     pub(super) fn close(&mut self, server: Option<&LocalServer<N>>) {
         let worker = self.parties.worker;
         self.saw();
-        if self.incoming.body.trailers_dropped > 0 {
-            let dropped = u64::from(self.incoming.body.trailers_dropped);
-            self.counters().trailers_dropped.add(dropped);
-        }
+        self.count_dropped(self.incoming.body.trailers_dropped);
         let said = self.incoming.said(self.parties.caller.peer);
         worker.close(&self.view, server, &mut self.record, &said);
         if let Some(server) = server {

@@ -13,10 +13,9 @@ use wire::http2::{Body, RequestHead, write_request};
 use super::answering::{Answering, Made};
 use super::link::OpenStream;
 use super::upgrade;
-use crate::account::Record;
 use crate::after::After;
 use crate::caller::Caller;
-use crate::exchange::{self, Parties};
+use crate::exchange::{Exchange, Parties};
 use crate::incoming;
 use crate::local::LocalService;
 use crate::misread::{self, Instead};
@@ -74,10 +73,7 @@ pub async fn serve<N: Net>(worker: Rc<Worker<N>>, service: Rc<LocalService<N>>, 
     };
     worker.buffers.give(bytes);
     let after = match read {
-        Ok(incoming) => {
-            let record = Record::begin(began, worker.rt.now());
-            exchange::run(parties, incoming, &mut held, record).await
-        }
+        Ok(incoming) => Exchange::begin(parties, incoming, began, None).run(&mut held).await,
         Err(instead) => Box::pin(misread::refuse(&parties, instead)).await,
     };
     if after == After::Reset {

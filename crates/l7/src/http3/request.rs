@@ -13,10 +13,9 @@ use wire::http3::{Broken, asks_for_tunnel, code, decode, write_request};
 
 use super::answering::{Answering, Made};
 use super::pieces::{Pieces, Trouble};
-use crate::account::Record;
 use crate::after::After;
 use crate::caller::Caller;
-use crate::exchange::{self, Parties};
+use crate::exchange::{Exchange, Parties};
 use crate::http2::upgrade;
 use crate::incoming;
 use crate::local::LocalService;
@@ -98,10 +97,7 @@ pub async fn serve(
     };
     worker.buffers.give(bytes);
     let after = match read {
-        Ok(incoming) => {
-            let record = Record::begin(began, worker.rt.now());
-            exchange::run(parties, incoming, &mut held, record).await
-        }
+        Ok(incoming) => Exchange::begin(parties, incoming, began, None).run(&mut held).await,
         Err(instead) => Box::pin(misread::refuse(&parties, instead)).await,
     };
     if after == After::Reset {
