@@ -194,7 +194,7 @@ pub fn read<N: Net>(
         keep_alive: request.keep_alive,
         head_only: request.method.is_head(),
         idempotent: request.method.is_idempotent(),
-        authenticates: connection_auth::is_given(request.headers),
+        authenticates: request.has_credentials() && connection_auth::is_given(request.headers),
         upgrade,
         method_len: request.method.as_str().len(),
         target: target(&head),

@@ -14,7 +14,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, SocketFlags};
 use rustix::pipe::{PipeFlags, SpliceFlags};
-use rustix::time::Timespec;
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::net::{Connect, Net, Ready};
 use super::source::Readiness;
@@ -32,7 +32,8 @@ const PIPE_BYTES: usize = 256 * 1024;
 /// One worker's epoll.
 pub struct Epoll {
     poll: OwnedFd,
-    origin: Instant,
+    /// The clock's nanoseconds at the moment 0.
+    zero: u64,
     kept: Kept,
     events: RefCell<Vec<epoll::Event>>,
 }
@@ -55,8 +56,17 @@ impl Epoll {
     /// One over an epoll descriptor that takes none of the descriptors in `kept`; its clock counts from `origin`,
     /// which all workers share.
     pub fn new(poll: OwnedFd, origin: Instant, kept: Kept) -> Epoll {
-        Epoll { poll, origin, kept, events: RefCell::new(Vec::with_capacity(EVENTS)) }
+        let since = u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let zero = clock_nanos().saturating_sub(since);
+        Epoll { poll, zero, kept, events: RefCell::new(Vec::with_capacity(EVENTS)) }
     }
+}
+
+/// The clock of `Instant`, read as a number: each request looks at it several times, and two of them are subtracted in far
+/// more steps than two numbers.
+fn clock_nanos() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
 impl Net for Epoll {
@@ -64,7 +74,7 @@ impl Net for Epoll {
     type Pipe = Pipe;
 
     fn now(&self) -> Moment {
-        Moment(u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        Moment(clock_nanos().saturating_sub(self.zero))
     }
 
     fn wait(&self, timeout: Option<Duration>, into: &mut Vec<Ready>) -> io::Result<()> {

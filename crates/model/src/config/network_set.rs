@@ -37,6 +37,9 @@ impl NetworkSet {
 
     /// Whether an address is in one of the networks; a mapped IPv4 address counts as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
+        if self.is_empty() {
+            return false;
+        }
         let (ranges, number) = match address.to_canonical() {
             IpAddr::V4(v4) => (&self.v4, v4.to_bits().into()),
             IpAddr::V6(v6) => (&self.v6, v6.to_bits()),

@@ -64,8 +64,8 @@ fn mark_named(headers: &[Header], refuse: bool, dropped: &mut Marks) -> Result<(
                 }
                 continue;
             }
-            // What the codec treats has its own rule already.
-            if field != Field::Other {
+            // What the codec treats has its own rule already; credentials it only sees.
+            if !matches!(field, Field::Other | Field::Credentials) {
                 continue;
             }
             for (at, header) in headers.iter().enumerate() {

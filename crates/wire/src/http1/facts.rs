@@ -36,6 +36,8 @@ pub(crate) struct Facts<'b> {
     pub expects_other: bool,
     /// `TE: trailers` was there.
     pub te_trailers: bool,
+    /// Authorization or Proxy-Authorization was there.
+    pub credentials: bool,
 }
 
 /// Where a field line begins in `head`, which `name` is part of.
@@ -89,6 +91,10 @@ impl<'b> Facts<'b> {
             | Field::XForwardedProto
             | Field::XForwardedOther
             | Field::XRealIp => return self.decide_later(at),
+            Field::Credentials => {
+                self.credentials = true;
+                return Ok(());
+            }
             Field::Other | Field::Via => return Ok(()),
         }
         self.dropped.set(at);

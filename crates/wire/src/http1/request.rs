@@ -88,6 +88,7 @@ pub struct Request<'b, 's> {
     pub(crate) rest: &'b str,
     pub(crate) rewrites_host: bool,
     pub(crate) te_trailers: bool,
+    pub(crate) credentials: bool,
     pub(crate) received: &'static str,
     pub(crate) dropped: Marks,
     pub(crate) conditional: Marks,
@@ -109,6 +110,11 @@ impl<'b, 's> Request<'b, 's> {
     /// Whether the client reads trailers (`TE: trailers`).
     pub fn reads_trailers(&self) -> bool {
         self.te_trailers
+    }
+
+    /// Whether it has Authorization or Proxy-Authorization.
+    pub fn has_credentials(&self) -> bool {
+        self.credentials
     }
 
     /// The path, without the query; `*` for a request that has none.
@@ -228,6 +234,7 @@ fn understand<'b, 's>(
         rest: read.rest,
         rewrites_host: read.authority.is_some() || host.is_none(),
         te_trailers: facts.te_trailers,
+        credentials: facts.credentials,
         received: version.as_str(),
         dropped: facts.dropped,
         conditional: facts.conditional,
