@@ -1,14 +1,15 @@
 //! The first bytes of a connection that passes through, read for the name that TLS asks for.
 //!
-//! They are kept and go to the server first, as they came. A connection that does not begin with a hello in time is one
-//! that asked for no name.
+//! They are kept and go to the server first, as they came. A connection that does not begin with a record of TLS asked for
+//! no name. One whose hello is unclear, or has not come in time, is refused: its server may yet find a name there that rules
+//! did not see.
 
 use std::task::Poll;
 use std::time::Duration;
 
 use model::admission::Phase;
 use model::cause::Cause;
-use wire::hello::{self, Hello};
+use wire::hello::{self, Hello, NotHello};
 
 use crate::admission::OpenConnection;
 use crate::local::LocalService;
@@ -20,12 +21,13 @@ use crate::worker::Worker;
 const TIME: Duration = Duration::from_secs(10);
 
 /// Bytes that are kept at most: the longest hello in records, and what a read brings behind it.
+// The reader of hellos gives up before.
 const MOST: usize = hello::LONGEST + 8 * 1024;
 
 /// The name that the client asks for.
 ///
 /// # Errors
-/// The client's connection ended, or the service is cut.
+/// The client's connection ended, its hello is unclear or late, or the service is cut.
 pub async fn name<N: Net>(
     worker: &Worker<N>,
     client: &Stream<N>,
@@ -51,9 +53,10 @@ pub async fn name<N: Net>(
             Read::Data(_) => match hello::client_hello(first) {
                 Hello::Partial if first.len() < MOST => {}
                 Hello::Whole { name } => return Ok(name),
-                Hello::Partial | Hello::Other(_) => return Ok(None),
+                Hello::Other(NotHello::NotTls) => return Ok(None),
+                Hello::Partial | Hello::Other(_) => return Err(Cause::TlsHandshake),
             },
-            // Whoever ends without a word still gets a server's.
+            // Whoever ends without a word still gets a server's, and says none later.
             Read::End => return Ok(None),
             Read::Failed(_) => return Err(Cause::ClientReset),
             Read::Later => {
@@ -69,7 +72,7 @@ pub async fn name<N: Net>(
                         return Err(Cause::ClientHeaderTimeout);
                     }
                     let cut = worker.rt.now() >= service.cut_at.get();
-                    return if cut { Err(Cause::DrainCut) } else { Ok(None) };
+                    return Err(if cut { Cause::DrainCut } else { Cause::TlsHandshakeTimeout });
                 }
             }
         }

@@ -1,14 +1,23 @@
 //! The beginning of a TLS connection, read for the name that the client asks for (RFC 8446 §4.1.2, RFC 6066 §3).
 //!
 //! It reads a ClientHello that may lie in several records and says what it found; it answers nothing and keeps nothing.
-//! Values that nobody defined (RFC 8701) are passed over. Where the real hello is encrypted (ECH) the name is that of the
-//! outer one.
+//! Values that nobody defined (RFC 8701) are passed over, as are records that servers pass over before a hello: whatever a
+//! server may find a name in is either read here or said to be unclear. Where the real hello is encrypted (ECH) the name is
+//! that of the outer one.
 
 /// Bytes of a ClientHello that are looked at; browsers send up to about 2 KiB.
 pub const LONGEST: usize = 32 * 1024;
+/// Bytes of records up to the end of a hello: nobody needs so many that are cut so small.
+const MOST_BYTES: usize = LONGEST + 4 * 1024;
 
 /// Bytes of a record's header.
 const RECORD: usize = 5;
+/// Kinds of records (RFC 8446 §5.1).
+const CHANGE_CIPHER_SPEC: u8 = 20;
+const ALERT: u8 = 21;
+const HANDSHAKE: u8 = 22;
+/// The longest record without protection (RFC 8446 §5.1).
+const LONGEST_RECORD: usize = 1 << 14;
 
 /// What a connection begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,10 +33,10 @@ pub enum Hello {
     Other(NotHello),
 }
 
-/// Why bytes are no hello that can be understood.
+/// Why bytes are no hello that can be understood. All but `NotTls` are unclear: a server may read a name in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotHello {
-    /// Not a handshake of TLS.
+    /// No records of TLS: no server finds a hello here.
     NotTls,
     /// A handshake message of another kind.
     OtherMessage,
@@ -64,20 +73,28 @@ fn message(bytes: &[u8]) -> Result<Option<Vec<u8>>, NotHello> {
             message.drain(..4);
             return Ok(Some(message));
         }
-        let header = &rest[..rest.len().min(RECORD)];
-        // Handshake, and version 3.x: nothing else begins a connection.
-        if header.first().is_some_and(|kind| *kind != 22) || header.get(1).is_some_and(|v| *v != 3)
-        {
-            return Err(NotHello::NotTls);
+        if bytes.len() - rest.len() > MOST_BYTES {
+            return Err(NotHello::TooLong);
         }
-        let Some(length) = header.get(3..5) else { return Ok(None) };
+        let kind = rest.first().copied();
+        // Versions of records mean nothing, and servers take any (RFC 8446 §5.1).
+        match kind {
+            None => return Ok(None),
+            Some(HANDSHAKE) => {}
+            // Another protocol may well begin with the number of an alert; its second byte is hardly one like a version's.
+            Some(ALERT | CHANGE_CIPHER_SPEC) if rest.get(1).is_none_or(|major| *major < 0x10) => {}
+            Some(_) if rest.len() == bytes.len() => return Err(NotHello::NotTls),
+            Some(_) => return Err(NotHello::OtherMessage),
+        }
+        let Some(length) = rest.get(3..RECORD) else { return Ok(None) };
         let length = usize::from(u16::from_be_bytes([length[0], length[1]]));
-        // RFC 8446 §5.1: at most 2^14 bytes, and no empty fragments of handshakes.
-        if length == 0 || length > 1 << 14 {
+        if length > LONGEST_RECORD {
             return Err(NotHello::Broken);
         }
         let part = &rest[RECORD..];
-        message.extend_from_slice(&part[..part.len().min(length)]);
+        if kind == Some(HANDSHAKE) {
+            message.extend_from_slice(&part[..part.len().min(length)]);
+        }
         rest = part.get(length..).unwrap_or_default();
     }
 }

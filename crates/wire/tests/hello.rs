@@ -88,17 +88,43 @@ fn a_cut_hello_waits_for_more_at_every_byte_and_in_records_of_any_size() {
     }
 }
 
+/// Servers pass over alerts and empty records before a hello, and look at no version of a record.
+#[test]
+fn what_servers_pass_over_before_a_hello_hides_no_name() {
+    let message = hello(&[name("shop.example")]);
+    let plain = records(&message, 1 << 14);
+    let halves =
+        [&records(&message[..20], 20)[..], &[22, 3, 1, 0, 0], &records(&message[20..], 1 << 14)];
+    let other_version = [&[22, 2, 9], &plain[3..]].concat();
+    for before in
+        [&b"\x16\x03\x01\x00\x00"[..], b"\x15\x03\x01\x00\x02\x01\x5a", b"\x14\x03\x03\x00\x01\x01"]
+    {
+        for times in [1, 3, 200] {
+            let bytes = [&before.repeat(times)[..], &plain].concat();
+            assert_eq!(client_hello(&bytes), whole(Some("shop.example")), "{times} of {before:?}");
+            for cut in 0..bytes.len() {
+                assert_eq!(client_hello(&bytes[..cut]), Hello::Partial, "{cut} of {before:?}");
+            }
+        }
+        let endless = before.repeat(20_000);
+        assert_eq!(client_hello(&endless), Hello::Other(NotHello::TooLong), "{before:?}");
+    }
+    assert_eq!(client_hello(&halves.concat()), whole(Some("shop.example")));
+    assert_eq!(client_hello(&other_version), whole(Some("shop.example")));
+}
+
 #[test]
 fn what_is_no_hello_is_said_at_once() {
     for (bytes, why) in [
         (&b"GET / HTTP/1.1\r\n"[..], NotHello::NotTls),
-        (b"\x16\x02", NotHello::NotTls),
-        (b"\x16\x03\x01\x00\x00", NotHello::Broken),
+        (b"\x15GET", NotHello::NotTls),
+        (b"\x80\x2e\x01\x03\x01", NotHello::NotTls),
         (b"\x16\x03\x01\x40\x01", NotHello::Broken),
         (b"\x16\x03\x01\x00\x05\x02\x00\x00\x00", NotHello::OtherMessage),
         (b"\x16\x03\x01\x00\x05\x01\x00\x80\x00", NotHello::TooLong),
         (b"\x16\x03\x01\x00\x06\x01\x00\x00\x02\x03\x03", NotHello::Broken),
-        (b"\x15\x03\x01\x00\x02\x02\x28", NotHello::NotTls),
+        (b"\x15\x03\x01\x00\x02\x01\x5aGET", NotHello::OtherMessage),
+        (b"\x16\x03\x01\x00\x00\x17\x03\x01", NotHello::OtherMessage),
     ] {
         assert_eq!(client_hello(bytes), Hello::Other(why), "{bytes:?}");
     }

@@ -65,3 +65,46 @@ fn connections_go_where_their_name_says() {
     assert_eq!(hits, [1, 2, 1]);
     assert!(service.counts.causes.iter().any(|cause| cause.cause == "rule-denied"));
 }
+
+/// A hello that asks for this name, without a word that matters to nobody.
+fn hello(name: &str) -> Vec<u8> {
+    let short = |length: usize| (length as u16).to_be_bytes();
+    let server_name =
+        [&short(name.len() + 3)[..], &[0], &short(name.len()), name.as_bytes()].concat();
+    let extension = [&[0, 0][..], &short(server_name.len()), &server_name].concat();
+    let body =
+        [&[3, 3][..], &[7; 32], &[0, 0, 2, 0x13, 1, 1, 0], &short(extension.len()), &extension]
+            .concat();
+    let message = [&[1, 0][..], &short(body.len()), &body].concat();
+    [&[22, 3, 1][..], &short(message.len()), &message].concat()
+}
+
+/// Servers pass over alerts and empty records before a hello; what is unclear is refused.
+#[test]
+fn nothing_that_comes_before_a_hello_hides_its_name() {
+    let origins = [origin("plain")];
+    let rule = "[[service.shop.rule]]\nwhen = { sni = \"denied.example\" }\ndeny = true\n";
+    let balancer = Balancer::start(&Setup::tcp(&[origins[0].address()]).more(rule));
+    for (before, cause) in [
+        (&b""[..], "rule-denied"),
+        (b"\x16\x03\x01\x00\x00", "rule-denied"),
+        (b"\x15\x03\x01\x00\x02\x01\x5a", "rule-denied"),
+        (b"\x14\x03\x01\x00\x01\x01", "rule-denied"),
+        (b"\x16\x03\x01\x00\x04\x0e\x00\x00\x00", "tls-handshake"),
+        (b"\x15\x03\x01\x00\x02\x01\x5aGET / HTTP/1.1\r\n\r\n", "tls-handshake"),
+    ] {
+        let count = |report: &api::types::Report| {
+            let service = report.services.iter().find(|service| service.name == "shop").unwrap();
+            let of = service.counts.causes.iter().filter(|counted| counted.cause == cause);
+            of.map(|counted| counted.count.total).sum::<u64>()
+        };
+        let counted = count(&balancer.report());
+        let mut client = Client::to(balancer.front());
+        client.send([before, &hello("denied.example")].concat());
+        assert_eq!(client.rest_or_reset().unwrap_or_default(), b"", "{before:?}");
+        balancer.report_when(cause, |report| count(report) == counted + 1);
+    }
+    let mut other = Client::to(balancer.front());
+    other.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_eq!(other.answer().field("x-origin").as_deref(), Some("plain"));
+}
