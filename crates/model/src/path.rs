@@ -114,7 +114,7 @@ pub fn leaves(path: &[u8]) -> bool {
     }
 }
 
-/// All readings in which dot segments are not yet resolved at the end.
+/// All readings before dot segments are resolved at the end.
 fn interpreted(path: &[u8]) -> Result<Vec<Text>, Excess> {
     let mut read = vec![Text::of(path)];
     for raw in [step::without_backslashes, step::without_parameters] {
@@ -126,6 +126,10 @@ fn interpreted(path: &[u8]) -> Result<Vec<Text>, Excess> {
     read = decoded(read)?;
     let mut newest = read.clone();
     for level in 1.. {
+        // Between two that decode, one may resolve.
+        for between in [step::without_empty, step::without_dots] {
+            step::each(&mut newest, between)?;
+        }
         newest.retain(Text::has_escapes);
         if newest.is_empty() {
             break;
@@ -141,6 +145,9 @@ fn interpreted(path: &[u8]) -> Result<Vec<Text>, Excess> {
     for step in [
         step::without_backslashes,
         step::without_parameters,
+        // Resolved before it is cut, and once more at the end.
+        step::without_empty,
+        step::without_dots,
         step::cut_at_parameters,
         step::cut_at_zero,
         step::cut_at_query,

@@ -138,6 +138,10 @@ fn what_a_server_may_reach_is_among_the_readings() {
         "/public//../../admin/x",
         "/admin//x",
         "/admin/./x",
+        "/public/a%252Fb/..%2f..%2fadmin%252Fx",
+        "/public/a%2Fb/../../admin%252Fx",
+        "/public/a%3Fb%2f..%2f..%2fadmin%2Fx%3Fz",
+        "/public/a%00%2f..%2f..%2fadmin%2Fx",
     ] {
         let found = all(path);
         assert!(found.iter().any(|one| one == "/admin/x"), "{path}: {found:?}");
