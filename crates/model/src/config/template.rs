@@ -134,7 +134,15 @@ impl Template {
     fn put(&self, at: usize, value: &[u8], filled: &mut Vec<u8>) {
         let value = if filled.ends_with(b"/") { without_slashes(value) } else { value };
         let ends_host = !self.goes_on_with_host(at);
-        if !in_host(filled) || value.is_empty() || value.starts_with(b"/") {
+        if in_host(filled) && !ends_host {
+            // Within a host nothing may end it, or it would be another one.
+            for &byte in value {
+                match byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {
+                    true => filled.push(byte),
+                    false => push_encoded(filled, byte),
+                }
+            }
+        } else if !in_host(filled) || value.is_empty() || value.starts_with(b"/") {
             filled.extend_from_slice(value);
         } else if ends_host && filled.last().is_some_and(u8::is_ascii_alphanumeric) {
             // The host was whole: `.evil.example` and `@evil.example` would make another one of it.
@@ -164,7 +172,14 @@ impl Template {
 
     /// Whether the template goes on with a host behind the piece at a position.
     fn goes_on_with_host(&self, at: usize) -> bool {
-        matches!(self.0.get(at + 1), Some(Piece::Text(text)) if !text.starts_with(['/', '?', '#']))
+        let mut behind = self.0.iter().skip(at + 1);
+        // What other places are filled with does not end a host.
+        let next = behind.find(|piece| !matches!(piece, Piece::Rest | Piece::Group(_)));
+        match next {
+            Some(Piece::Text(text)) => !text.starts_with(['/', '?', '#']),
+            Some(Piece::Host) => true,
+            _ => false,
+        }
     }
 
     /// Whether it needs the query.
@@ -276,6 +291,12 @@ mod tests {
                 "https://a%40evil.example%3A1.h.example/x",
             ),
             ("https://{1}.h.example/x", "evil.example\\", "https://evil.example%5C.h.example/x"),
+            ("https://{1}.h.example/x", "evil.example/", "https://evil.example%2F.h.example/x"),
+            ("https://{1}.h.example/x", "evil.example?", "https://evil.example%3F.h.example/x"),
+            ("https://{1}.h.example/x", "evil.example#", "https://evil.example%23.h.example/x"),
+            ("https://{1}.h.example/x", "e%2f", "https://e%252f.h.example/x"),
+            ("https://h{1}.example/x", "/", "https://h%2F.example/x"),
+            ("https://{1}{rest}.h.example/", "e/", "https://e%2Fe%2F.h.example/"),
             ("//h.example/{rest}", "a", "//h.example/a"),
             ("/x?back=/{path}", "/evil.example", "/x?back=/evil.example"),
             ("/{rest}", "a\"<>^`{|} \u{e9}\u{1}", "/a%22%3C%3E%5E%60%7B%7C%7D%20%C3%A9%01"),
