@@ -48,6 +48,8 @@ pub struct Relay<'a, N: Net> {
     heads: u64,
     /// Informational answers so far.
     interim: u32,
+    /// One of them was passed on.
+    interim_sent: bool,
     uploaded: bool,
     server_deaf: bool,
     partial: Vec<u8>,
@@ -133,6 +135,7 @@ impl<'a, N: Net> Relay<'a, N> {
             meter,
             heads: 0,
             interim: 0,
+            interim_sent: false,
             uploaded: false,
             server_deaf: false,
             partial: Vec::new(),

@@ -231,7 +231,7 @@ fn facts(limit: u8, attempts: u32, cause: Cause) -> Facts {
         idempotent: false,
         answer_begun: false,
         body_replayable: true,
-        reused_connection: false,
+        stale_connection: false,
         provably_unreceived: true,
         attempts,
         limit,

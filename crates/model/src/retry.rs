@@ -18,13 +18,13 @@ use crate::cause::{Cause, Side};
 pub struct Facts {
     /// The method is idempotent.
     pub idempotent: bool,
-    /// Bytes of an answer were sent to the client.
+    /// Bytes of an answer were sent to the client, an informational one included.
     pub answer_begun: bool,
     /// Every byte of the request that was read from the client is still held. True of any attempt that sent
     /// nothing.
     pub body_replayable: bool,
-    /// The attempt used a connection that had carried an exchange before.
-    pub reused_connection: bool,
+    /// The attempt used a connection that had carried an exchange before, and nothing of an answer came on it.
+    pub stale_connection: bool,
     /// The server provably received nothing of the request: no connection was established, its FIN was there
     /// before we wrote, or it acknowledged no byte.
     pub provably_unreceived: bool,
@@ -67,7 +67,7 @@ pub fn judge(facts: &Facts) -> Verdict {
     if !(safe && possible && repeatable(facts.cause) && wished(facts)) {
         return Verdict::GiveUp(facts.cause);
     }
-    if facts.reused_connection && stale(facts.cause) {
+    if facts.stale_connection && stale(facts.cause) {
         return Verdict::Replay;
     }
     if facts.attempts <= u32::from(facts.limit) {

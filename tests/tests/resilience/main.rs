@@ -7,6 +7,7 @@
     reason = "a test that fails is told best by panicking"
 )]
 
+mod begun;
 mod broken;
 mod full;
 mod half;

@@ -136,9 +136,9 @@ impl<N: Net> Exchange<'_, N> {
         let own = failure.server.as_ref().map(|server| server.id);
         Facts {
             idempotent: self.incoming.idempotent,
-            answer_begun: failure.fault.answer_begun,
+            answer_begun: failure.fault.answer_begun || failure.fault.interim_sent,
             body_replayable: failure.replayable,
-            reused_connection: failure.reused,
+            stale_connection: failure.reused && !failure.fault.answer_received,
             provably_unreceived: !failure.sent || failure.fault.unreceived,
             attempts,
             limit: again::limit(&self.pool.view.borrow(), failure.fault.cause, &self.failed, own),

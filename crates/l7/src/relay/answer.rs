@@ -155,6 +155,7 @@ impl<'a, N: Net> Relay<'a, N> {
                 if self.incoming.version == Version::Http11 {
                     let slot = &self.ends.service.live.slots[self.ends.worker.index];
                     slot.counters.informational.add(1);
+                    self.interim_sent = true;
                     http1::emit_response(&response, &self.edits(Persist::KeepAlive, false), out);
                 }
                 continue;

@@ -31,6 +31,10 @@ pub struct Fault {
     pub cause: Cause,
     /// Bytes of a final answer went to the client.
     pub answer_begun: bool,
+    /// An informational answer went to the client.
+    pub interim_sent: bool,
+    /// Bytes of an answer came from the server.
+    pub answer_received: bool,
     /// The rule of grammar that was broken, if that was it.
     pub defect: Option<Defect>,
     /// The client's connection cannot be answered any more.
@@ -42,6 +46,14 @@ pub struct Fault {
 impl Fault {
     /// Nothing was sent: no connection could be had.
     pub fn before_sending(cause: Cause) -> Fault {
-        Fault { cause, answer_begun: false, defect: None, client_lost: false, unreceived: true }
+        Fault {
+            cause,
+            answer_begun: false,
+            interim_sent: false,
+            answer_received: false,
+            defect: None,
+            client_lost: false,
+            unreceived: true,
+        }
     }
 }

@@ -28,7 +28,8 @@ impl<N: Net> Relay<'_, N> {
     /// Whether an answer of this status is not passed on, and another server is asked instead.
     pub(super) fn is_unwanted(&self, status: u16) -> bool {
         let Some(another) = &self.ends.another else { return false };
-        let free = !self.answer_begun && !self.down.holds() && self.replayable();
+        let free =
+            !(self.answer_begun || self.interim_sent || self.down.holds()) && self.replayable();
         free && another.status(&self.ends.pool.config.retry.on, status)
     }
 
@@ -46,6 +47,8 @@ impl<N: Net> Relay<'_, N> {
             cause,
             // What is half given cannot be taken back, informational or not.
             answer_begun: self.answer_begun || self.down.holds(),
+            interim_sent: self.interim_sent,
+            answer_received: self.record.first_byte.is_some(),
             defect: None,
             client_lost: false,
             unreceived: false,

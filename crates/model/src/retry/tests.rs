@@ -7,7 +7,7 @@ fn facts(bits: u8, cause: Cause) -> Facts {
         idempotent: bits & 1 != 0,
         answer_begun: bits & 2 != 0,
         body_replayable: bits & 4 != 0,
-        reused_connection: bits & 8 != 0,
+        stale_connection: bits & 8 != 0,
         provably_unreceived: bits & 16 != 0,
         attempts: 1,
         limit: 2,
@@ -80,7 +80,7 @@ fn every_combination_of_every_cause_keeps_the_rule() {
                     && facts.body_replayable
                     && (facts.idempotent || facts.provably_unreceived || unsent)
                     && MENDABLE.contains(cause);
-                let stale = facts.reused_connection
+                let stale = facts.stale_connection
                     && matches!(cause, Cause::ServerClosed | Cause::ServerReset);
                 match judge(&facts) {
                     Verdict::Replay => assert!(may && stale, "{facts:?}"),
@@ -134,19 +134,19 @@ fn rows() {
         ("a POST was reset after it was sent", post, Verdict::GiveUp(Cause::ServerReset)),
         (
             "a POST met a FIN before it was written",
-            Facts { reused_connection: true, provably_unreceived: true, ..post },
+            Facts { stale_connection: true, provably_unreceived: true, ..post },
             Verdict::Replay,
         ),
         (
             "a replay is free",
-            Facts { idempotent: true, reused_connection: true, attempts: 3, ..post },
+            Facts { idempotent: true, stale_connection: true, attempts: 3, ..post },
             Verdict::Replay,
         ),
         (
             "a GET waited too long",
             Facts {
                 idempotent: true,
-                reused_connection: true,
+                stale_connection: true,
                 cause: Cause::FirstByteTimeout,
                 ..post
             },
