@@ -1,8 +1,10 @@
-//! Clients that connect and then do nothing, from one address of the loopback network or from many.
+//! Clients that connect and then do nothing, from one address of the loopback network or from many, over TCP or QUIC.
 
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -10,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
+use super::target::tool;
 use super::wait::DEADLINE;
 
 /// Where a crowd comes from.
@@ -110,5 +113,39 @@ impl Crowd {
 impl Drop for Crowd {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// A crowd that begins handshakes of QUIC and goes on with none, until it is dropped.
+pub struct QuicCrowd(Child);
+
+impl QuicCrowd {
+    /// So many at first, and then so many new ones a second.
+    pub fn start(
+        to: SocketAddr,
+        sources: Sources,
+        (first, each_second): (usize, u32),
+    ) -> QuicCrowd {
+        let mut command = Command::new(tool("quic/bin/python3"));
+        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http3/crowd.py"));
+        let addresses = match sources {
+            Sources::One => 1,
+            Sources::Many(count) => count,
+        };
+        command.args([to.ip().to_string(), to.port().to_string()]);
+        command.args([first.to_string(), addresses.to_string(), each_second.to_string()]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "begun\n");
+        QuicCrowd(child)
+    }
+}
+
+impl Drop for QuicCrowd {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }

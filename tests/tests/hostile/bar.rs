@@ -1,8 +1,11 @@
-//! 2,000 clients that say nothing, at 200 new ones a second, before the default configuration with one worker: how many of
-//! 1,000 honest requests fail, and what becomes of their times. With STEELYARD_LONG alone (`tests/prove admission`).
+//! 2,000 clients that say nothing, or begin a handshake of QUIC and do not go on, at 200 new ones a second, before the default
+//! configuration with one worker: how many of 1,000 honest requests fail, and what becomes of their times. With
+//! STEELYARD_LONG alone (`tests/prove admission`).
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,11 +14,12 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use tests::e2e::balancer::{Balancer, figure, is_long};
 use tests::e2e::certificate::{Authority, wanted};
-use tests::e2e::crowd::{Crowd, Sources};
+use tests::e2e::crowd::{Crowd, QuicCrowd, Sources};
 use tests::e2e::dir::Dir;
 use tests::e2e::process::descriptors_for;
 use tests::e2e::servers::{self, origin};
 use tests::e2e::setup::Setup;
+use tests::e2e::target::tool;
 use tests::e2e::wait::{self, DEADLINE};
 
 const CROWD: (usize, u32) = (2_000, 200);
@@ -25,11 +29,20 @@ const PACE: Duration = Duration::from_millis(10);
 /// The same of the API, whose clients may ask 50 times a second.
 const SLOW_PACE: Duration = Duration::from_millis(25);
 
-/// An honest request; whether it was answered well.
-type Ask<'a> = &'a dyn Fn() -> bool;
+/// Between two honest requests over HTTP/3, whose client takes long for a handshake.
+const QUIC_PACE: Duration = Duration::from_millis(40);
 
-/// Failures, and the time that 99 of 100 requests stay below.
-fn asked(ask: Ask<'_>, pace: Duration) -> (usize, Duration) {
+const NAME: &str = "shop.example";
+
+/// What honest clients met.
+struct Honest {
+    failed: usize,
+    /// What 99 of 100 requests stay below.
+    p99: Duration,
+}
+
+/// Asks so often, at that pace; `ask` says whether it was answered well.
+fn asked(ask: &dyn Fn() -> bool, pace: Duration) -> Honest {
     let (mut failed, mut times) = (0, Vec::new());
     let began = Instant::now();
     for number in 0..HONEST {
@@ -40,24 +53,44 @@ fn asked(ask: Ask<'_>, pace: Duration) -> (usize, Duration) {
         times.push(began.elapsed());
     }
     times.sort();
-    (failed, times[HONEST * 99 / 100])
+    Honest { failed, p99: times[HONEST * 99 / 100] }
 }
 
-/// With and without a crowd at that address.
-fn compared(what: &str, at: SocketAddr, pace: Duration, ask: Ask<'_>) {
-    let (failed, calm) = asked(ask, pace);
-    assert_eq!(failed, 0, "{what}: without a crowd");
+/// The same over HTTP/3, by another library.
+fn asked_http3(front: SocketAddr, ca: &Path) -> Honest {
+    let mut command = Command::new(tool("quic/bin/python3"));
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/http3/honest.py"));
+    command.args([front.ip().to_string(), front.port().to_string()]).arg(ca).arg(NAME);
+    command.args([HONEST.to_string(), QUIC_PACE.as_millis().to_string()]);
+    let told = command.output().unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&told.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&told.stderr)));
+    let p99 = told["p99_ms"].as_f64().unwrap_or(f64::INFINITY).min(1e9);
+    let failed = usize::try_from(told["failed"].as_u64().unwrap()).unwrap();
+    Honest { failed, p99: Duration::from_secs_f64(p99 / 1000.0) }
+}
+
+/// With and without a crowd.
+fn compared<C>(what: &str, honest: impl Fn() -> Honest, crowd: impl Fn(Sources) -> C) {
+    let calm = honest();
+    assert_eq!(calm.failed, 0, "{what}: without a crowd");
     for sources in [Sources::One, Sources::Many(CROWD.0)] {
-        let crowd = Crowd::start(at, sources, CROWD, b"");
-        let (failed, crowded) = asked(ask, pace);
-        crowd.stop();
-        let ratio = crowded.as_secs_f64() / calm.as_secs_f64();
+        let crowd = crowd(sources);
+        let Honest { failed, p99 } = honest();
+        drop(crowd);
+        let ratio = p99.as_secs_f64() / calm.p99.as_secs_f64();
+        let calm = calm.p99;
         figure(format_args!(
-            "{what}, {sources:?}: {failed} of {HONEST} honest requests failed; p99 {crowded:?}, {calm:?} without a crowd \
+            "{what}, {sources:?}: {failed} of {HONEST} honest requests failed; p99 {p99:?}, {calm:?} without a crowd \
              ({ratio:.2} times)"
         ));
         assert_eq!(failed, 0, "{what}, {sources:?}");
     }
+}
+
+/// The same before clients of TCP that say nothing.
+fn compared_tcp(what: &str, at: SocketAddr, pace: Duration, ask: &dyn Fn() -> bool) {
+    compared(what, || asked(ask, pace), |sources| Crowd::start(at, sources, CROWD, b""));
 }
 
 fn answered(mut stream: impl Read + Write, path: &str) -> bool {
@@ -84,12 +117,12 @@ fn silent_clients_hurt_nobody() {
     let origin = origin("a");
     let (authority, dir) = (Authority::new("test authority"), Dir::new());
     let ca = authority.write(dir.join("ca.pem"));
-    let pair = authority.pair(dir.join("shop.pem"), &wanted(&["shop.example"]));
+    let pair = authority.pair(dir.join("shop.pem"), &wanted(&[NAME]));
 
     let plain = Setup::http(&[origin.address()]).global("workers = 1").quiet();
     let balancer = Balancer::start(&plain);
     let front = balancer.front();
-    compared("plain HTTP", front, PACE, &|| {
+    compared_tcp("plain HTTP", front, PACE, &|| {
         connected(front).is_some_and(|stream| answered(stream, "/"))
     });
     drop(balancer);
@@ -98,11 +131,18 @@ fn silent_clients_hurt_nobody() {
     let balancer = Balancer::start(&tls);
     let (front, client) = (balancer.front(), config(&ca));
     let secure = || {
-        let name = "shop.example".try_into().unwrap();
+        let name = NAME.try_into().unwrap();
         let connection = ClientConnection::new(client.clone(), name).unwrap();
         connected(front).is_some_and(|stream| answered(StreamOwned::new(connection, stream), "/"))
     };
-    compared("TLS", front, PACE, &secure);
+    compared_tcp("TLS", front, PACE, &secure);
+    drop(balancer);
+
+    let http3 = plain.clone().service(&format!("tls = {pair:?}\nhttp3 = {{ offer = \"on\" }}\n"));
+    let balancer = Balancer::start(&http3);
+    let front = balancer.front();
+    let crowd = |sources| QuicCrowd::start(front, sources, CROWD);
+    compared("HTTP/3", || asked_http3(front, &ca), crowd);
     drop(balancer);
 
     let port = servers::reserved();
@@ -111,13 +151,13 @@ fn silent_clients_hurt_nobody() {
     let balancer = Balancer::start(&plain.control(&keys));
     wait::until("it listens", || TcpStream::connect(api).is_ok());
     // The page takes no token.
-    compared("the API over TCP", api, SLOW_PACE, &|| {
+    compared_tcp("the API over TCP", api, SLOW_PACE, &|| {
         connected(api).is_some_and(|stream| answered(stream, "/"))
     });
     drop(balancer);
 }
 
-fn config(ca: &std::path::Path) -> Arc<ClientConfig> {
+fn config(ca: &Path) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(ca).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
