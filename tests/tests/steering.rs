@@ -28,9 +28,19 @@ const BURST: usize = 16;
 
 /// `steelyard doctor cores` inside, with a view of its own interfaces; its exit code and what it printed.
 fn cores(inside: &Namespace, kept: &std::path::Path, arguments: &[&str]) -> (Option<i32>, Value) {
+    cores_of(inside, "eth0", kept, arguments)
+}
+
+/// The same of another interface.
+fn cores_of(
+    inside: &Namespace,
+    interface: &str,
+    kept: &std::path::Path,
+    arguments: &[&str],
+) -> (Option<i32>, Value) {
     let mut command = Command::new(find("ip"));
     command.args(["netns", "exec", inside.name()]).arg(program());
-    command.args(["doctor", "cores", "--interface", "eth0", "--json", "--kept"]).arg(kept);
+    command.args(["doctor", "cores", "--interface", interface, "--json", "--kept"]).arg(kept);
     let done = command.args(arguments).output().expect("started");
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     let read = serde_json::from_str(&said);
@@ -83,6 +93,8 @@ fn one_processor_that_does_all_the_work_is_named_relieved_and_all_is_taken_back(
     let (source, sink) = (Namespace::new("source").unwrap(), Namespace::new("sink").unwrap());
     let end = |namespace| End { namespace, link: "eth0" };
     lay(end(&source), end(&sink), 1500, Checksums::Offloaded).unwrap();
+    let beside = |namespace| End { namespace, link: "eth1" };
+    lay(beside(&source), beside(&sink), 1500, Checksums::Offloaded).unwrap();
     source.ip("addr add 10.77.0.1/24 dev eth0\n").unwrap();
     sink.ip("addr add 10.77.0.2/24 dev eth0\n").unwrap();
     // The flood's answers would be work too.
@@ -93,6 +105,12 @@ fn one_processor_that_does_all_the_work_is_named_relieved_and_all_is_taken_back(
     thread::scope(|scope| {
         scope.spawn(|| send(&source, &stop));
         let checks = thread::Builder::new().spawn_scoped(scope, || {
+            let (code, found) = cores_of(&sink, "eth1", &kept, &["--for", "1s"]);
+            assert_eq!((code, &found["steps"]), (Some(1), &Value::Array(Vec::new())), "{found:#}");
+            let said = found["findings"].to_string();
+            assert!(said.contains("most packets came by eth0"), "{found:#}");
+            assert!(!said.contains("spread receiving as below"), "{found:#}");
+
             let (code, found) = cores(&sink, &kept, &["--for", "1s"]);
             assert_eq!((code, &found["wrong"]), (Some(1), &Value::from(1)), "{found:#}");
             assert_eq!(found["findings"][0]["about"], "processors");

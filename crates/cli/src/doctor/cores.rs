@@ -90,11 +90,11 @@ async fn ask(args: &CoresArgs) -> Result<End, Failure> {
     let wanted = wanted(args).await;
     let (picture, load) = measured(args).await?;
     let findings = examine(&picture, &load);
-    let steps = plan(&picture, wanted);
+    let steps = plan(&picture.loaded(&load), wanted);
     let mut answer = show::Answer::new(&picture, &load, findings, &steps);
     let mut end = if answer.wrong == 0 { End::Done } else { End::No };
     if args.apply {
-        let (done, failed) = apply(args, steps, wanted)?;
+        let (done, failed) = apply(args, steps, wanted, &load)?;
         let (_, after) = measured(args).await?;
         answer.applied = Some(show::Applied::new(&done, &failed, &load, &after));
         end = if failed.is_empty() { End::Done } else { End::Partial };
@@ -144,6 +144,7 @@ fn apply(
     args: &CoresArgs,
     mut steps: Vec<Step>,
     wanted: Wanted,
+    load: &Load,
 ) -> Result<(Vec<Step>, Vec<String>), Failure> {
     let mut kept = Kept::open(&args.kept)?;
     let (mut done, mut failed) = (Vec::new(), Vec::new());
@@ -160,7 +161,7 @@ fn apply(
         if !grew {
             break;
         }
-        steps = plan(&Machine::open(&args.interface)?.picture, wanted);
+        steps = plan(&Machine::open(&args.interface)?.picture.loaded(load), wanted);
     }
     Ok((done, failed))
 }

@@ -4,6 +4,9 @@
 
 use std::collections::BTreeMap;
 
+/// Packets a second below which nothing is called uneven: less is no work.
+pub const LEAST_RATE: f64 = 1_000.0;
+
 /// Counters since the machine's start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -13,6 +16,8 @@ pub struct Counters {
     pub interrupts: BTreeMap<u32, BTreeMap<u32, u64>>,
     /// Packets received by interface and queue; empty where the driver counts none.
     pub queues: BTreeMap<String, BTreeMap<u32, u64>>,
+    /// Packets received by each interface of this network namespace, also those that are no device's.
+    pub received: BTreeMap<String, u64>,
 }
 
 /// A processor's line of /proc/net/softnet_stat.
@@ -37,6 +42,8 @@ pub struct Load {
     pub queues: BTreeMap<String, BTreeMap<u32, f64>>,
     /// Interrupts a second, by interrupt and processor.
     pub interrupts: BTreeMap<u32, BTreeMap<u32, f64>>,
+    /// Packets a second by each interface of this network namespace.
+    pub received: BTreeMap<String, f64>,
 }
 
 /// What a processor did, by second.
@@ -80,7 +87,23 @@ impl Counters {
             interrupts: pairs(&self.interrupts, &earlier.interrupts)
                 .map(|(number, now, then)| (*number, rates(now, then)))
                 .collect(),
+            received: pairs(&self.received, &earlier.received)
+                .map(|(name, now, then)| (name.clone(), rate(*now, *then)))
+                .collect(),
         }
+    }
+}
+
+impl Load {
+    /// Packets a second that all processors took in.
+    pub fn packets(&self) -> f64 {
+        self.processors.values().map(|work| work.packets).sum()
+    }
+
+    /// Whether there is work, and it did not come by this interface. Where interfaces are not counted nothing is said.
+    pub fn is_idle(&self, interface: &str) -> bool {
+        let took = self.received.get(interface);
+        self.packets() >= LEAST_RATE && took.is_some_and(|took| *took < LEAST_RATE)
     }
 }
 
@@ -230,16 +253,19 @@ mod tests {
         let then = Counters {
             softnet: BTreeMap::from([(0, one(100, 0)), (1, one(0, 0))]),
             queues: queues(50),
+            received: BTreeMap::from([("lo".to_owned(), 10), ("gone".to_owned(), 1)]),
             ..Counters::default()
         };
         let now = Counters {
             softnet: BTreeMap::from([(0, one(300, 4)), (2, one(9, 9))]),
             queues: queues(20),
+            received: BTreeMap::from([("lo".to_owned(), 40)]),
             ..Counters::default()
         };
         let load = now.since(&then, 2.0);
         assert_eq!(load.processors.keys().copied().collect::<Vec<_>>(), [0]);
         assert_eq!((load.processors[&0].packets, load.processors[&0].woken), (100.0, 2.0));
         assert_eq!(load.queues["eth0"][&0], 0.0, "a counter that began anew says nothing");
+        assert_eq!(load.received, BTreeMap::from([("lo".to_owned(), 15.0)]));
     }
 }

@@ -2,12 +2,10 @@
 //!
 //! It changes nothing; `plan` says what would.
 
-use super::count::{Load, Work};
+use super::count::{LEAST_RATE, Load, Work};
 use super::picture::{Picture, Xdp};
 use crate::advice::{Finding, Verdict};
 
-/// Packets a second below which nothing is called uneven: less is no work.
-pub const LEAST_RATE: f64 = 1_000.0;
 /// How many processors' work one must do to be called too much; with fewer than `FEW` processors a part of all.
 const TOO_MUCH: f64 = 2.0;
 /// Of two or three processors one that does this part of all does too much.
@@ -30,7 +28,7 @@ pub struct Skew {
 impl Skew {
     /// Of a load. `None`: there was none.
     pub fn of(load: &Load) -> Option<Skew> {
-        let packets: f64 = load.processors.values().map(|work| work.packets).sum();
+        let packets = load.packets();
         let most = load.processors.iter().max_by(|a, b| a.1.packets.total_cmp(&b.1.packets))?;
         if packets <= 0.0 {
             return None;
@@ -48,9 +46,21 @@ impl Skew {
 
 /// Everything that was found.
 pub fn examine(picture: &Picture, load: &Load) -> Vec<Finding> {
-    let mut out = vec![processors(load)];
-    out.extend(losses(load));
+    let from = Origin::of(picture, load);
+    let mut out = vec![processors(load, &from)];
+    out.extend(losses(load, &from));
     for one in &picture.interfaces {
+        if load.is_idle(&one.name) {
+            out.push(note(
+                &one.name,
+                &format!(
+                    "{:.0} of {:.0} packets a second came by it",
+                    load.received[&one.name],
+                    load.packets()
+                ),
+                "the work is not its: nothing of it is to be changed for this load",
+            ));
+        }
         out.extend(queue_skew(&one.name, one.receive.len(), load));
         if one.xdp == Some(Xdp::Driver) {
             out.push(note(
@@ -70,7 +80,57 @@ pub fn examine(picture: &Picture, load: &Load) -> Vec<Finding> {
     out
 }
 
-fn processors(load: &Load) -> Finding {
+/// Where the packets came from that processors took in: their counters do not say.
+struct Origin {
+    /// By interfaces that are looked at.
+    shown: f64,
+    /// By others of this network namespace, most first.
+    others: Vec<(String, f64)>,
+    /// By none of this network namespace.
+    elsewhere: f64,
+}
+
+impl Origin {
+    fn of(picture: &Picture, load: &Load) -> Origin {
+        let is_shown = |name: &str| picture.interfaces.iter().any(|one| one.name == name);
+        let (mut shown, mut others) = (0.0, Vec::new());
+        for (name, packets) in &load.received {
+            if is_shown(name) {
+                shown += packets;
+            } else {
+                others.push((name.clone(), *packets));
+            }
+        }
+        others.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let here: f64 = load.received.values().sum();
+        let elsewhere =
+            if load.received.is_empty() { 0.0 } else { (load.packets() - here).max(0.0) };
+        Origin { shown, others, elsewhere }
+    }
+
+    /// What to do about work that one processor does; `own`: if most of it came by what is looked at.
+    fn advice(&self, own: &str) -> String {
+        let (name, other) =
+            self.others.first().map_or(("", 0.0), |(name, packets)| (name, *packets));
+        if self.shown >= other && self.shown >= self.elsewhere {
+            return own.to_owned();
+        }
+        if other >= self.elsewhere {
+            return format!(
+                "most packets came by {name} ({other:.0} a second), which has no card's queues and interrupts: its packets \
+                 are received on the processor that sent them. Spread who sends, or have RPS do it: look at it by \
+                 --interface {name}"
+            );
+        }
+        format!(
+            "{:.0} packets a second came by no interface of this network namespace: look from within the one that has the \
+             load, by `ip netns exec NAME steelyard doctor cores --interface NAME`",
+            self.elsewhere
+        )
+    }
+}
+
+fn processors(load: &Load, from: &Origin) -> Finding {
     let count = load.processors.len();
     let Some(skew) = Skew::of(load) else {
         return note("processors", "no packet came", "measure under load");
@@ -88,8 +148,11 @@ fn processors(load: &Load) -> Finding {
         others * 100.0,
     );
     if skew.is_too_much(count) {
-        let advice =
-            format!("it does the work of {:.1} of {count}: spread receiving as below", skew.times);
+        let advice = format!(
+            "it does the work of {:.1} of {count}: {}",
+            skew.times,
+            from.advice("spread receiving as below")
+        );
         Finding {
             verdict: Verdict::Wrong,
             about: "processors".to_owned(),
@@ -110,7 +173,7 @@ fn processors(load: &Load) -> Finding {
     }
 }
 
-fn losses(load: &Load) -> Vec<Finding> {
+fn losses(load: &Load, from: &Origin) -> Vec<Finding> {
     let each = |(number, work): (&u32, &Work)| {
         let mut out = Vec::new();
         if work.dropped > 0.0 {
@@ -118,7 +181,10 @@ fn losses(load: &Load) -> Vec<Finding> {
                 verdict: Verdict::Wrong,
                 about: format!("processor {number}"),
                 found: format!("{:.0} packets a second are lost at its full backlog", work.dropped),
-                advice: "spread receiving first; a longer backlog only delays the loss".to_owned(),
+                advice: format!(
+                    "{}; a longer backlog only delays the loss",
+                    from.advice("spread receiving first")
+                ),
                 commands: vec!["sysctl -w net.core.netdev_max_backlog=10000".to_owned()],
             });
         }
@@ -126,7 +192,10 @@ fn losses(load: &Load) -> Vec<Finding> {
             out.push(note(
                 &format!("processor {number}"),
                 &format!("it stopped {:.0} times a second with packets left", work.squeezed),
-                "spread receiving first; then net.core.netdev_budget and netdev_budget_usecs",
+                &format!(
+                    "{}; then net.core.netdev_budget and netdev_budget_usecs",
+                    from.advice("spread receiving first")
+                ),
             ));
         }
         out
@@ -191,6 +260,58 @@ mod tests {
         assert_eq!(found[0].verdict, Verdict::Wrong);
         assert!(found[0].found.starts_with("processor 3 takes 100 % of 50000 packets a second"));
         assert!(found[0].advice.contains("the work of 16.0 of 16"), "{}", found[0].advice);
+    }
+
+    #[test]
+    fn work_that_came_by_no_card_is_not_blamed_on_one() {
+        let eth0 = Interface {
+            name: "eth0".to_owned(),
+            receive: vec![Default::default()],
+            ..Interface::default()
+        };
+        let picture = Picture { interfaces: vec![eth0], ..Picture::default() };
+        let by = |rows: &[(&str, f64)]| {
+            let mut load = load(&[50_000.0, 0.0]);
+            load.processors.insert(1, Work { dropped: 7.0, squeezed: 3.0, ..Work::default() });
+            load.received = rows.iter().map(|(name, rate)| ((*name).to_owned(), *rate)).collect();
+            load
+        };
+        // What the packets came by; what is advised; whether the card is left out of the plan.
+        let rows: [(&[(&str, f64)], &str, bool); 6] = [
+            (&[("eth0", 49_000.0), ("lo", 10.0)], "spread receiving", false),
+            (
+                &[("eth0", 0.0), ("veth7", 48_000.0), ("lo", 10.0)],
+                "most packets came by veth7",
+                true,
+            ),
+            (&[("eth0", 2_000.0), ("lo", 48_000.0)], "most packets came by lo", false),
+            (&[("eth0", 3.0), ("lo", 10.0)], "49987 packets a second came by no interface", true),
+            // Where nothing is counted by interface nothing is known.
+            (&[], "spread receiving", false),
+            (&[("eth0", 30_000.0), ("veth7", 20_000.0)], "spread receiving", false),
+        ];
+        for (received, advised, left_out) in rows {
+            let load = by(received);
+            let found = examine(&picture, &load);
+            let told = found.iter().filter(|one| one.about.starts_with("processor"));
+            let told: Vec<&Finding> = told.collect();
+            assert_eq!(told.len(), 3, "{told:?}");
+            assert!(told.iter().all(|one| one.advice.contains(advised)), "{received:?}: {told:?}");
+            let idle =
+                found.iter().any(|one| one.about == "eth0" && one.found.ends_with("came by it"));
+            assert_eq!(idle, left_out, "{received:?}: {found:?}");
+            assert_eq!(picture.loaded(&load).interfaces.is_empty(), left_out, "{received:?}");
+        }
+    }
+
+    #[test]
+    fn a_machine_without_load_is_planned_for_as_a_whole() {
+        let eth0 = Interface { name: "eth0".to_owned(), ..Interface::default() };
+        let picture = Picture { interfaces: vec![eth0], ..Picture::default() };
+        let mut load = load(&[100.0, 0.0]);
+        load.received.insert("eth0".to_owned(), 0.0);
+        assert_eq!(picture.loaded(&load), picture);
+        assert!(!examine(&picture, &load).iter().any(|one| one.about == "eth0"));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use super::count::Load;
 use super::mask::Mask;
 
 /// All of it.
@@ -91,6 +92,14 @@ pub struct Channels {
 }
 
 impl Picture {
+    /// The same with those interfaces alone that a load came by. Without a load worth the name all of them: then it is being
+    /// prepared for one.
+    pub fn loaded(&self, load: &Load) -> Picture {
+        let took = |one: &&Interface| !load.is_idle(&one.name);
+        let interfaces = self.interfaces.iter().filter(took).cloned().collect();
+        Picture { interfaces, ..self.clone() }
+    }
+
     /// Processors in the order in which work is given out: near ones first, one thread of each core before any second.
     pub fn order(&self, node: Option<u32>) -> Vec<u32> {
         let mut all: Vec<&Processor> = self.processors.iter().collect();

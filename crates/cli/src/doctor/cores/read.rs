@@ -26,6 +26,8 @@ const PROCESSORS: &str = "/sys/devices/system/cpu";
 pub struct Machine {
     /// As it is now.
     pub picture: Picture,
+    /// All interfaces of this network namespace.
+    there: Vec<String>,
 }
 
 impl Machine {
@@ -57,7 +59,7 @@ impl Machine {
             socket_flows: text(SOCKET_FLOWS).trim().parse().ok(),
             irqbalance: runs("irqbalance"),
         };
-        Ok(Machine { picture })
+        Ok(Machine { picture, there })
     }
 
     /// Its counters now.
@@ -77,8 +79,15 @@ impl Machine {
                 .map(|one| (one.name.clone(), count::queues(&ethtool("-S", &one.name))))
                 .filter(|(_, counts)| !counts.is_empty())
                 .collect(),
+            received: self.there.iter().filter_map(|name| received(name)).collect(),
         }
     }
+}
+
+/// How many packets an interface has received.
+fn received(name: &str) -> Option<(String, u64)> {
+    let count = fs::read_to_string(place(name, "statistics/rx_packets")).ok()?;
+    Some((name.to_owned(), count.trim().parse().ok()?))
 }
 
 fn interface(name: &str, all: &BTreeMap<u32, (String, BTreeMap<u32, u64>)>) -> Interface {

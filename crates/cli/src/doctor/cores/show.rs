@@ -23,6 +23,9 @@ pub struct Answer {
     findings: Vec<Row>,
     /// What would even it out.
     steps: Vec<Planned>,
+    /// Interfaces are left out that the load did not come by.
+    #[serde(skip)]
+    idle: bool,
     /// With --apply what was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub applied: Option<Applied>,
@@ -146,6 +149,7 @@ impl Answer {
             queues: queues(picture, load),
             findings: findings.into_iter().map(row).collect(),
             steps: steps.iter().map(planned).collect(),
+            idle: picture.interfaces.iter().any(|one| load.is_idle(&one.name)),
             applied: None,
         }
     }
@@ -164,6 +168,11 @@ impl Answer {
         }
         match &self.applied {
             Some(applied) => out.push_str(&carried_out(applied, kept)),
+            None if self.steps.is_empty() && self.idle => {
+                out.push_str(
+                    "\nNothing is planned for interfaces that the load did not come by.\n",
+                );
+            }
             None if self.steps.is_empty() => {
                 out.push_str("\nInterrupts and masks are as they should be.\n");
             }
