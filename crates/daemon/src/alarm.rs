@@ -18,6 +18,7 @@ use model::breaker::clock;
 use crate::event::{Events, Level};
 use crate::headroom::{Row, Trends, Use};
 use crate::report::vitals::Vitals;
+use crate::resting::Watch;
 use breaking::Breaking;
 use certificates::Ending;
 use crowded::Crowded;
@@ -42,8 +43,12 @@ pub async fn run(vitals: Arc<Vitals>) {
     let (mut alarms, mut ending) = (Alarms::default(), Ending::default());
     let (mut breaking, mut trends) = (Breaking::default(), Trends::default());
     let (mut rates, mut crowded) = (Rates::default(), Crowded::default());
+    let mut resting = Watch::default();
     loop {
         tokio::time::sleep(STEP).await;
+        if let Some(found) = resting.look().await {
+            (vitals.rest)(&found);
+        }
         let picture = vitals.control.picture();
         let facts = vitals.facts(&picture);
         let mut uses = uses(&facts, &picture);

@@ -145,10 +145,13 @@ impl House {
         let ways = Ways::start(&control);
         let mut names = names::Handle::start(control.clone());
         names.settled().await;
-        let (ports, open) = (Arc::downgrade(&plane), Arc::downgrade(&plane));
+        let [ports, open, rest] = [(); 3].map(|()| Arc::downgrade(&plane));
         let vitals = Arc::new(Vitals {
             control: control.clone(),
             ports: Box::new(move || ports_of(&ports)),
+            rest: Box::new(move |resting| {
+                rest.upgrade().iter().for_each(|plane| plane.rest(resting))
+            }),
             open: Box::new(move || open.upgrade().map(|plane| plane.open()).unwrap_or_default()),
             access: Arc::clone(&access),
             probes: Arc::clone(&prober.counts),

@@ -37,6 +37,7 @@ pub mod probe;
 pub mod reconcile;
 pub mod report;
 pub mod resolve;
+mod resting;
 mod rights;
 mod run;
 mod scratch;

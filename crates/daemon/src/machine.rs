@@ -15,27 +15,34 @@ const BUFFERS: (u64, u64) = (4 << 20, 6 << 20);
 
 /// This machine; `descriptors` is the limit of this process.
 pub fn machine(descriptors: u64) -> Machine {
-    let ports = numbers("ip_local_port_range");
-    let port =
-        |at: usize, usual| ports.get(at).and_then(|n| u16::try_from(*n).ok()).unwrap_or(usual);
-    let first = |name| numbers(name).first().copied();
+    let ports = port_range();
     let largest = |name, usual: u64| Bytes(numbers(name).get(2).copied().unwrap_or(usual) as f64);
     Machine {
         processors: std::thread::available_parallelism()
             .map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
         descriptors,
-        ports: of_range(port(0, PORTS.0), port(1, PORTS.1)),
-        time_wait: TimeWait::of(
-            first("tcp_tw_reuse"),
-            first("tcp_timestamps"),
-            first("tcp_tw_reuse_delay"),
-        ),
+        ports: of_range(ports.0, ports.1),
+        time_wait: time_wait(),
         link: None,
         duplex: Duplex::Full,
         receive_buffer: largest("tcp_rmem", BUFFERS.1),
         send_buffer: largest("tcp_wmem", BUFFERS.0),
         cost: None,
     }
+}
+
+/// The first and the last port that connections begin from.
+pub fn port_range() -> (u16, u16) {
+    let ports = numbers("ip_local_port_range");
+    let port =
+        |at: usize, usual| ports.get(at).and_then(|n| u16::try_from(*n).ok()).unwrap_or(usual);
+    (port(0, PORTS.0), port(1, PORTS.1))
+}
+
+/// What the kernel does with ports whose connections are closed.
+pub fn time_wait() -> TimeWait {
+    let first = |name| numbers(name).first().copied();
+    TimeWait::of(first("tcp_tw_reuse"), first("tcp_timestamps"), first("tcp_tw_reuse_delay"))
 }
 
 /// Processor time of this process, all its threads, since its start.

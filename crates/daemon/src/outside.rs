@@ -67,8 +67,8 @@ impl Outside for Ears {
                     self.events.warn(
                         "source-ports-low",
                         format!(
-                            "{few}{from} towards {destination}, {in_use} are in use: give the pool more `source` \
-                             addresses, or widen net.ipv4.ip_local_port_range"
+                            "{few}{from} towards {destination}, {in_use} are in use or rest in TIME_WAIT: give the pool \
+                             more `source` addresses, or widen net.ipv4.ip_local_port_range"
                         ),
                     );
                 }

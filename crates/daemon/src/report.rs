@@ -143,6 +143,7 @@ fn port(row: &PortUse) -> PortReport {
         source: row.source,
         destination: row.destination,
         in_use: row.in_use,
+        resting: row.resting,
         left: row.left,
     }
 }

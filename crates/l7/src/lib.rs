@@ -70,3 +70,4 @@ mod worker;
 
 pub use outside::{Access, Observation, Outside, PlaneOptions};
 pub use plane::{Open, Plane, PortUse, StartError};
+pub use ports::Resting;

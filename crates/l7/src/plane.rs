@@ -31,7 +31,7 @@ use crate::account::Wall;
 use crate::http3::serve;
 use crate::kept::Kept;
 use crate::outside::{Outside, PlaneOptions};
-use crate::ports::{AllPorts, Ports};
+use crate::ports::{AllPorts, Ports, Resting, Use};
 use crate::quic::endpoint;
 use crate::rt::epoll::Epoll;
 use crate::rt::{Net, Readiness};
@@ -225,26 +225,37 @@ impl Plane {
 
     /// Source ports in use over all workers.
     pub fn ports(&self) -> Vec<PortUse> {
-        let mut sum: HashMap<_, (u32, u64)> = HashMap::new();
+        let mut sum: HashMap<_, Use> = HashMap::new();
         for seat in &self.seats {
             for (path, used) in seat.published.ports.all() {
                 let entry = sum.entry(path).or_default();
-                entry.0 += used.open;
-                entry.1 += used.exhausted;
+                entry.open += used.open;
+                entry.exhausted += used.exhausted;
+                entry.resting = used.resting;
             }
         }
         let mut all: Vec<PortUse> = sum
             .into_iter()
-            .map(|((source, destination), (in_use, exhausted))| PortUse {
-                source,
-                destination,
-                in_use,
-                left: self.ports.range().saturating_sub(in_use),
-                exhausted,
+            .map(|((source, destination), used)| {
+                let in_use = used.open.saturating_add(used.resting);
+                PortUse {
+                    source,
+                    destination,
+                    in_use,
+                    resting: used.resting,
+                    left: self.ports.range().saturating_sub(in_use),
+                    exhausted: used.exhausted,
+                }
             })
             .collect();
         all.sort_by_key(|port| (port.destination, port.source));
         all
+    }
+
+    /// Takes up which source ports rest in TIME_WAIT now.
+    pub fn rest(&self, resting: &Resting) {
+        self.ports.rest(resting);
+        self.seats.iter().for_each(|seat| seat.published.ports.tidy());
     }
 
     /// Ends the workers and whatever they still have open; returns what that was.

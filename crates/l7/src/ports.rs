@@ -1,12 +1,13 @@
 //! Source ports in use towards each destination, how many are left, and a word before there are none.
 //!
 //! The kernel gives out ports; this counts those that our open connections hold, by source address and destination
-//! (a port is free again for another destination). Ports in TIME-WAIT are not seen here.
+//! (a port is free again for another destination). Ports that rest in TIME_WAIT are the kernel's to count: whoever has read
+//! them says so from time to time.
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -34,7 +35,12 @@ pub struct Use {
     pub open: u32,
     /// Attempts that found no port.
     pub exhausted: u64,
+    /// Ports in TIME_WAIT, of all workers' connections, when that was last looked at.
+    pub resting: u32,
 }
+
+/// Ports that rest in TIME_WAIT and cannot be taken yet, by destination and the address they are of.
+pub type Resting = HashMap<SocketAddr, HashMap<IpAddr, u32>>;
 
 /// What the workers share: the range, the sums, and who is told.
 pub struct AllPorts {
@@ -67,6 +73,7 @@ struct Own {
 #[derive(Debug, Default)]
 struct Sum {
     open: AtomicU32,
+    resting: AtomicU32,
     /// The highest grade that was told.
     told: AtomicU8,
 }
@@ -94,10 +101,57 @@ impl AllPorts {
         }
     }
 
+    /// Takes up which ports rest now, and tells where few are left for it.
+    pub fn rest(&self, resting: &Resting) {
+        let paths: Vec<(Path, Arc<Sum>)> =
+            held(&self.paths).iter().map(|(path, sum)| (*path, Arc::clone(sum))).collect();
+        let chosen: HashSet<(IpAddr, SocketAddr)> =
+            paths.iter().filter_map(|((from, to), _)| Some(((*from)?, *to))).collect();
+        for ((from, to), sum) in paths {
+            let by = resting.get(&to);
+            let ports = match from {
+                Some(from) => by.and_then(|by| by.get(&from)).copied(),
+                // Of addresses that the kernel chose, that with most: each has a range of its own.
+                None => by.and_then(|by| {
+                    let others = by.iter().filter(|(from, _)| !chosen.contains(&(**from, to)));
+                    others.map(|(_, ports)| *ports).max()
+                }),
+            };
+            sum.resting.store(ports.unwrap_or(0), Ordering::Relaxed);
+            self.grade((from, to), &sum);
+            self.calm(&sum);
+        }
+    }
+
+    /// Tells, once a crossing, that few ports are left.
+    fn grade(&self, path: Path, sum: &Sum) {
+        let used = sum.used();
+        let grade = DUE.iter().filter(|due| !below(used, **due, self.range)).count() as u8;
+        if grade > 0 && sum.told.fetch_max(grade, Ordering::Relaxed) < grade {
+            self.tell(path, used, self.range.saturating_sub(used));
+        }
+    }
+
+    /// What may be told again, since fewer are used than then.
+    fn calm(&self, sum: &Sum) {
+        let used = sum.used();
+        let again = AGAIN.iter().take_while(|again| !below(used, **again, self.range)).count();
+        if again < AGAIN.len() {
+            sum.told.fetch_min(again as u8, Ordering::Relaxed);
+        }
+    }
+
     fn tell(&self, (source, destination): Path, in_use: u32, left: u32) {
         if let Some(outside) = &self.outside {
             outside.observe(Observation::SourcePortsLow { source, destination, in_use, left });
         }
+    }
+}
+
+impl Sum {
+    /// Ports that nobody else can have.
+    fn used(&self) -> u32 {
+        self.open.load(Ordering::Relaxed).saturating_add(self.resting.load(Ordering::Relaxed))
     }
 }
 
@@ -111,11 +165,8 @@ impl Ports {
     pub fn lease(&self, from: Option<IpAddr>, to: SocketAddr) -> Lease {
         let path = (from, to);
         let sum = self.with(path, |used| used.open += 1);
-        let open = sum.open.fetch_add(1, Ordering::Relaxed) + 1;
-        let grade = DUE.iter().filter(|due| !below(open, **due, self.all.range)).count() as u8;
-        if grade > 0 && sum.told.fetch_max(grade, Ordering::Relaxed) < grade {
-            self.all.tell(path, open, self.all.range.saturating_sub(open));
-        }
+        sum.open.fetch_add(1, Ordering::Relaxed);
+        self.all.grade(path, &sum);
         Lease { ports: self.clone(), path }
     }
 
@@ -124,14 +175,16 @@ impl Ports {
         let path = (from, to);
         let sum = self.with(path, |used| used.exhausted += 1);
         if sum.told.fetch_max(NONE, Ordering::Relaxed) < NONE {
-            self.all.tell(path, sum.open.load(Ordering::Relaxed), 0);
+            self.all.tell(path, sum.used(), 0);
         }
     }
 
-    /// All paths with a connection that is open, or that ran out.
+    /// All paths with a connection that is open, with ports that rest, or that ran out.
     pub fn all(&self) -> Vec<(Path, Use)> {
         let own = held(&self.own);
-        let known = own.iter().map(|(path, own)| (*path, own.used));
+        let resting = |own: &Own| own.sum.resting.load(Ordering::Relaxed);
+        let known =
+            own.iter().map(|(path, own)| (*path, Use { resting: resting(own), ..own.used }));
         known.filter(|(_, used)| *used != Use::default()).collect()
     }
 
@@ -149,17 +202,35 @@ impl Ports {
         let many = own.len() > REMEMBERED;
         let Some(entry) = own.get_mut(&path) else { return };
         entry.used.open = entry.used.open.saturating_sub(1);
-        let open = entry.sum.open.fetch_sub(1, Ordering::Relaxed).saturating_sub(1);
+        entry.sum.open.fetch_sub(1, Ordering::Relaxed);
         // Of two who do this at once either may be the last: a word more or less, a grade lower.
-        let again = AGAIN.iter().take_while(|again| !below(open, **again, self.all.range)).count();
-        if again < AGAIN.len() {
-            entry.sum.told.fetch_min(again as u8, Ordering::Relaxed);
-        }
-        if many && entry.used == Use::default() {
+        self.all.calm(&entry.sum);
+        if many && entry.is_idle() {
             own.remove(&path);
             drop(own);
             self.all.forget(path);
         }
+    }
+}
+
+impl Ports {
+    /// Forgets paths that nothing is known of any more, where there are many.
+    pub fn tidy(&self) {
+        let gone: Vec<Path> = {
+            let mut own = held(&self.own);
+            let over = own.len().saturating_sub(REMEMBERED);
+            let idle = own.iter().filter(|(_, own)| own.is_idle());
+            let gone: Vec<Path> = idle.map(|(path, _)| *path).take(over).collect();
+            gone.iter().for_each(|path| drop(own.remove(path)));
+            gone
+        };
+        gone.into_iter().for_each(|path| self.all.forget(path));
+    }
+}
+
+impl Own {
+    fn is_idle(&self) -> bool {
+        self.used == Use::default() && self.sum.resting.load(Ordering::Relaxed) == 0
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tests::e2e::client::Client;
 use tests::e2e::namespace::Namespace;
 use tests::e2e::place::Place;
-use tests::e2e::servers::{origin, reserved};
+use tests::e2e::servers::{echo, origin, reserved};
 use tests::e2e::setup::Setup;
 use tests::e2e::wait;
 use tests::skip::skip;
@@ -28,6 +28,69 @@ fn without_source_ports_what_can_be_served_is_served_and_the_rest_is_told() {
 #[test]
 fn without_source_ports_tcp_connections_go_elsewhere_or_are_reset() {
     in_a_namespace(|| run(Setup::tcp, is_reset));
+}
+
+#[test]
+fn ports_that_rest_are_in_use_and_warned_of_before_none_is_left() {
+    in_a_namespace(rest);
+}
+
+/// Connections that we close first, one after the other: none is open, and their ports rest.
+fn rest() {
+    let server = echo("a");
+    let front = reserved();
+    let at = front.address();
+    let metrics = reserved();
+    // Clients come from outside the range: what they close is none of ours.
+    let setup = Setup::tcp(&[server.address()])
+        .listen(vec![front])
+        .global(&format!("workers = 2\nmetrics = \"{}\"", metrics.address()))
+        .pool("source = \"127.0.0.10\"");
+    std::fs::write("/proc/sys/net/ipv4/ip_local_port_range", RANGE).unwrap();
+    std::fs::write("/proc/sys/net/ipv4/tcp_tw_reuse", "0").unwrap();
+    let place = Place::new(&setup);
+    let process = place.start();
+    let used = |place: &Place| {
+        let row = place.report().ports.into_iter().next();
+        row.map_or((0, 0, PORTS as u32), |row| (row.in_use, row.resting, row.left))
+    };
+    let alarms = |place: &Place| {
+        let events = place.events().events.into_iter();
+        let of = events.filter(|it| it.what == "alarm-on" && it.text.contains("source ports"));
+        of.map(|it| it.text).collect::<Vec<_>>()
+    };
+    // As many as leave a few.
+    let wanted = PORTS * 9 / 10;
+    for number in 0..wanted {
+        closed_by_us(at, 30_000 + number as u16);
+    }
+    wait::until("ports rest", || used(&place).1 as usize >= wanted);
+    let (in_use, resting, left) = used(&place);
+    assert_eq!((in_use, in_use + left), (resting, PORTS as u32), "nothing is open");
+    wait::until("the alarm", || !alarms(&place).is_empty());
+    wait::until("the warning", || !warnings(&place).is_empty());
+    assert_eq!(place.count_of("no-source-port"), 0, "all that before any failed");
+    let shown = place.done(&["report"]).out;
+    assert!(shown.contains("RESTING"), "{shown}");
+    let scraped = Client::to(metrics.address()).get("/metrics").text();
+    assert!(
+        scraped.lines().any(|line| line.starts_with("steelyard_source_ports_resting{")),
+        "{scraped}"
+    );
+    drop(process);
+}
+
+/// A connection whose server's side we close first: the client has said that it is done.
+fn closed_by_us(front: SocketAddr, from: u16) {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&socket, &SocketAddr::from(([127, 0, 0, 1], from))).unwrap();
+    connect(&socket, &front).unwrap();
+    let stream = std::net::TcpStream::from(socket);
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut rest = Vec::new();
+    std::io::Read::read_to_end(&mut &stream, &mut rest).unwrap();
 }
 
 fn is_told(front: SocketAddr) {

@@ -353,8 +353,11 @@ pub struct PortReport {
     pub source: Option<IpAddr>,
     /// The server.
     pub destination: SocketAddr,
-    /// Ports in use.
+    /// Ports that are not free: of connections that are open, and those that rest.
     pub in_use: u32,
+    /// Of those in TIME_WAIT, as counted at most a few seconds ago: their connections are closed, and no other may have them yet.
+    #[serde(default)]
+    pub resting: u32,
     /// Ports left.
     pub left: u32,
 }

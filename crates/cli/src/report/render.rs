@@ -336,6 +336,7 @@ fn ports(ports: &[PortReport]) -> Table {
         ("SOURCE PORTS FROM", Left),
         ("TO", Left),
         ("IN USE", Right),
+        ("RESTING", Right),
         ("LEFT", Right),
     ]);
     for port in ports {
@@ -345,6 +346,7 @@ fn ports(ports: &[PortReport]) -> Table {
                 .into(),
             port.destination.to_string().into(),
             count(u64::from(port.in_use)).into(),
+            count(u64::from(port.resting)).into(),
             count(u64::from(port.left)).into(),
         ]);
     }

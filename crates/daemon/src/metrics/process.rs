@@ -157,8 +157,12 @@ fn ports(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
         [("source", source), ("destination", row.destination.to_string())]
     };
     let used = rows.iter().map(|row| (name(row), f64::from(row.in_use)));
-    let help = "Source ports in use, by source address and destination.";
+    let help =
+        "Source ports in use, by source address and destination: of open connections, and resting.";
     gauges(to, ("steelyard_source_ports_in_use", None, help), used)?;
+    let resting = rows.iter().map(|row| (name(row), f64::from(row.resting)));
+    let help = "Of the source ports in use those that rest in TIME_WAIT, by source address and destination.";
+    gauges(to, ("steelyard_source_ports_resting", None, help), resting)?;
     let left = rows.iter().map(|row| (name(row), f64::from(row.left)));
     let help = "Source ports left, by source address and destination.";
     gauges(to, ("steelyard_source_ports_left", None, help), left)?;

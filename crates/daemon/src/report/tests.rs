@@ -244,6 +244,7 @@ fn warnings_name_what_runs_low() {
             source: None,
             destination: "10.0.0.1:80".parse().unwrap(),
             in_use: 28_000,
+            resting: 27_000,
             left: 12,
             exhausted: 0,
         }],

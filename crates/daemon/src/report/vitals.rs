@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use api::types::Descriptors;
-use l7::{Open, PortUse};
+use l7::{Open, PortUse, Resting};
 use model::id::ServerId;
 use rustix::process::{Resource, getrlimit};
 
@@ -46,6 +46,8 @@ pub struct Vitals {
     pub control: Control,
     /// Source ports.
     pub ports: Ports,
+    /// Tells the workers which source ports rest.
+    pub rest: Box<dyn Fn(&Resting) + Send + Sync>,
     /// What the workers have open and keep.
     pub open: Box<dyn Fn() -> Open + Send + Sync>,
     /// The access log's writer.

@@ -54,6 +54,7 @@ async fn daemon() -> Daemon {
         mptcp: tokio::sync::watch::channel(Default::default()).1,
         names: Arc::default(),
         control,
+        rest: Box::new(|_| {}),
         ports: Box::new(Vec::new),
         open: Box::new(l7::Open::default),
         access,

@@ -30,8 +30,10 @@ pub struct PortUse {
     pub source: Option<IpAddr>,
     /// Where to.
     pub destination: SocketAddr,
-    /// Held by connections that are open.
+    /// Held by connections that are open, or resting.
     pub in_use: u32,
+    /// Of those in TIME_WAIT: their connections are closed, and the kernel gives them to nobody yet.
+    pub resting: u32,
     /// The range's size less those.
     pub left: u32,
     /// Attempts that found none.

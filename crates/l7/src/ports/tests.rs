@@ -71,5 +71,55 @@ fn what_is_idle_is_not_listed_and_not_remembered_without_end() {
     assert!(held(&ports.own).len() <= REMEMBERED);
     assert!(held(&ports.all.paths).len() <= REMEMBERED);
     ports.exhausted(None, to(7));
-    assert_eq!(ports.all(), [((None, to(7)), Use { open: 0, exhausted: 1 })]);
+    let used = Use { open: 0, exhausted: 1, resting: 0 };
+    assert_eq!(ports.all(), [((None, to(7)), used)]);
+}
+
+#[test]
+fn ports_that_rest_are_in_use_and_told_of_before_none_is_left() {
+    let ear = Arc::new(Ear::default());
+    let all = Arc::new(AllPorts::new(100, ear.clone()));
+    let workers = [Ports::of(all.clone()), Ports::of(all.clone())];
+    let [own, set] = [[10, 0, 0, 9], [10, 0, 0, 8]].map(IpAddr::from);
+    // One path each: the kernel's choice of address, and an address that was set.
+    let leases = [workers[0].lease(None, to(80)), workers[1].lease(Some(set), to(80))];
+    let resting = |own_ports, set_ports| {
+        let by = HashMap::from([(own, own_ports), (set, set_ports)]);
+        Resting::from([(to(80), by), (to(81), HashMap::from([(own, 99)]))])
+    };
+    all.rest(&resting(78, 10));
+    assert_eq!(ear.take(), []);
+    let second = workers[0].lease(None, to(80));
+    assert_eq!(ear.take(), [(80, 20)], "two are open, the others rest");
+    all.rest(&resting(94, 10));
+    assert_eq!(ear.take(), [(96, 4)], "also without a connection that is made");
+    let used =
+        |path: Path| workers.iter().flat_map(Ports::all).find(|one| one.0 == path).unwrap().1;
+    assert_eq!(used((None, to(80))), Use { open: 2, exhausted: 0, resting: 94 });
+    assert_eq!(used((Some(set), to(80))), Use { open: 1, exhausted: 0, resting: 10 });
+
+    // What rests is shown when nothing is open any more, and not longer.
+    drop((leases, second));
+    assert_eq!(used((None, to(80))), Use { open: 0, exhausted: 0, resting: 94 });
+    all.rest(&Resting::new());
+    assert_eq!(workers[0].all(), []);
+    let _again = workers[0].lease(None, to(80));
+    all.rest(&resting(80, 0));
+    assert_eq!(ear.take(), [(81, 19)], "after a recovery it is told again");
+}
+
+#[test]
+fn paths_whose_ports_rest_are_kept_until_they_do_not() {
+    let all = Arc::new(AllPorts::default());
+    let ports = Ports::of(all.clone());
+    let leases: Vec<Lease> = (1..=1000).map(|port| ports.lease(None, to(port))).collect();
+    let own = IpAddr::from([10, 0, 0, 9]);
+    all.rest(&(1..=1000).map(|port| (to(port), HashMap::from([(own, 1)]))).collect());
+    drop(leases);
+    ports.tidy();
+    assert_eq!(ports.all().len(), 1000);
+    all.rest(&Resting::new());
+    ports.tidy();
+    assert!(held(&ports.own).len() <= REMEMBERED);
+    assert!(held(&all.paths).len() <= REMEMBERED);
 }

@@ -109,6 +109,7 @@ fn sample() -> Report {
         source: source.map(|source| source.parse().unwrap()),
         destination: destination.parse().unwrap(),
         in_use,
+        resting: in_use / 2,
         left,
     };
     Report {

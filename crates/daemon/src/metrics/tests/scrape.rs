@@ -230,6 +230,7 @@ fn a_thousand_busy_servers_fit_five_mebibytes() {
             source: None,
             destination: (std::net::Ipv4Addr::from(0x0a00_0000 + n), 8080).into(),
             in_use: 1,
+            resting: 0,
             left: 28_000,
             exhausted: 0,
         })
