@@ -1,4 +1,7 @@
 //! What is sent to a next hop and comes back: ICMP echo (RFC 792, RFC 4443 §4.1), with our clock in it. Pure.
+//!
+//! A far end that is a balancer too hears the questions, and may be told in one of them that a link has lost its carrier. For
+//! everybody else that is a question like others.
 
 use model::moment::Moment;
 
@@ -9,6 +12,8 @@ const V6: (u8, u8) = (128, 129);
 const HEADER: usize = 8;
 /// A word of our own, and when it was sent.
 const PAYLOAD: usize = 16;
+/// Behind those: that a link is down here, and its questions' word.
+const DOWN: [u8; 8] = *b"SLY-DOWN";
 
 /// A question, or the answer to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +26,15 @@ pub struct Echo {
     pub sent: Moment,
 }
 
+/// A question of somebody else's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The question; its time is of the asker's clock.
+    pub echo: Echo,
+    /// The word of questions by a link that has no carrier at the asker.
+    pub down: Option<u64>,
+}
+
 impl Echo {
     /// The question as an ICMP message; the kernel computes the checksum of version 6.
     pub fn question(&self, v6: bool) -> Vec<u8> {
@@ -29,12 +43,22 @@ impl Echo {
 
     /// The same, with so many bytes at least.
     pub fn long(&self, v6: bool, bytes: usize) -> Vec<u8> {
+        self.with(v6, &[], bytes)
+    }
+
+    /// The question that tells of a link without a carrier, by the word of that link's questions.
+    pub fn notice(&self, v6: bool, down: u64) -> Vec<u8> {
+        self.with(v6, &[DOWN, down.to_be_bytes()].concat(), 0)
+    }
+
+    fn with(&self, v6: bool, more: &[u8], bytes: usize) -> Vec<u8> {
         let kind = if v6 { V6.0 } else { V4.0 };
         let [high, low] = self.number.to_be_bytes();
         let [.., a, b] = self.token.to_be_bytes();
         let mut out = vec![kind, 0, 0, 0, a, b, high, low];
         out.extend(self.token.to_be_bytes());
         out.extend(self.sent.0.to_be_bytes());
+        out.extend(more);
         // A checksum counts pairs of bytes.
         out.resize(out.len().max(bytes & !1), 0);
         if !v6 {
@@ -47,27 +71,44 @@ impl Echo {
     /// Reads what a raw socket received: with the IP header for version 4, without for version 6. `None`: something
     /// else.
     pub fn answer(bytes: &[u8], v6: bool) -> Option<Echo> {
-        let message = if v6 {
-            bytes
-        } else {
-            let words = bytes.first().filter(|first| **first >> 4 == 4)? & 0xf;
-            bytes.get(usize::from(words) * 4..)?
-        };
-        let kind = if v6 { V6.1 } else { V4.1 };
-        if message.len() < HEADER + PAYLOAD || message[0] != kind || message[1] != 0 {
-            return None;
-        }
-        let word = |at: usize| {
-            let mut eight = [0; 8];
-            eight.copy_from_slice(&message[at..at + 8]);
-            u64::from_be_bytes(eight)
-        };
-        Some(Echo {
-            token: word(HEADER),
-            number: u16::from_be_bytes([message[6], message[7]]),
-            sent: Moment(word(HEADER + 8)),
-        })
+        read(message(bytes, v6)?, if v6 { V6.1 } else { V4.1 })
     }
+}
+
+impl Asked {
+    /// Reads what a raw socket received, likewise. `None`: it is no question.
+    pub fn read(bytes: &[u8], v6: bool) -> Option<Asked> {
+        let message = message(bytes, v6)?;
+        let echo = read(message, if v6 { V6.0 } else { V4.0 })?;
+        let more = &message[HEADER + PAYLOAD..];
+        let down = more.strip_prefix(&DOWN).and_then(|rest| rest.first_chunk());
+        Some(Asked { echo, down: down.map(|word| u64::from_be_bytes(*word)) })
+    }
+}
+
+/// The ICMP message of what a raw socket received.
+fn message(bytes: &[u8], v6: bool) -> Option<&[u8]> {
+    if v6 {
+        return Some(bytes);
+    }
+    let words = bytes.first().filter(|first| **first >> 4 == 4)? & 0xf;
+    bytes.get(usize::from(words) * 4..)
+}
+
+fn read(message: &[u8], kind: u8) -> Option<Echo> {
+    if message.len() < HEADER + PAYLOAD || message[0] != kind || message[1] != 0 {
+        return None;
+    }
+    let word = |at: usize| {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(&message[at..at + 8]);
+        u64::from_be_bytes(eight)
+    };
+    Some(Echo {
+        token: word(HEADER),
+        number: u16::from_be_bytes([message[6], message[7]]),
+        sent: Moment(word(HEADER + 8)),
+    })
 }
 
 /// The Internet checksum (RFC 1071) of an even number of bytes.
@@ -112,8 +153,25 @@ mod tests {
         }
 
         #[test]
+        fn a_notice_is_a_question_that_names_a_link(token: u64, number: u16, sent: u64, down: u64, v6: bool) {
+            let echo = Echo { token, number, sent: Moment(sent) };
+            let came = |message: Vec<u8>| if v6 { message } else { [&[0x45; 20][..], &message].concat() };
+            let notice = echo.notice(v6, down);
+            prop_assert!(v6 || checksum(&notice) == 0);
+            prop_assert_eq!(Asked::read(&came(notice), v6), Some(Asked { echo, down: Some(down) }));
+            // Whoever knows no notices answers it like any question, and the answer is read like any.
+            let mut answer = echo.notice(v6, down);
+            answer[0] = if v6 { V6.1 } else { V4.1 };
+            prop_assert_eq!(Echo::answer(&came(answer), v6), Some(echo));
+            for plain in [echo.question(v6), echo.long(v6, 1_400)] {
+                prop_assert_eq!(Asked::read(&came(plain), v6), Some(Asked { echo, down: None }));
+            }
+            prop_assert_eq!(Asked::read(&answered(echo, v6), v6), None, "an answer is no question");
+        }
+
+        #[test]
         fn nothing_received_is_trusted(bytes in prop::collection::vec(any::<u8>(), 0..80), v6: bool) {
-            let _ = Echo::answer(&bytes, v6);
+            let _ = (Echo::answer(&bytes, v6), Asked::read(&bytes, v6));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Whether a link lives, how long it is, and what it loses: judged by its carrier and by answers of its next hop. Pure.
 //!
 //! ```text
-//!          carrier gone, or `fall` questions in a row unanswered
+//!          carrier gone here or there, or `fall` questions in a row unanswered
 //!   alive ──────────────────────────────────────────────────────▶ dead
 //!     ▲                                                            │
 //!     └──── carrier there, and `rise` answers in a row ────────────┘
@@ -33,6 +33,8 @@ pub enum Why {
     Silence,
     /// The next hop answers.
     Answers,
+    /// The far end says that it has no carrier.
+    DownThere,
 }
 
 /// A link under judgement.
@@ -76,6 +78,25 @@ impl Life {
     /// Whether packets may take it.
     pub fn alive(&self) -> bool {
         self.carrier && self.answers
+    }
+
+    /// Whether the interface has a carrier.
+    pub fn has_carrier(&self) -> bool {
+        self.carrier
+    }
+
+    /// The far end says that it has no carrier there; what changed. Answers to questions from now on revive it: they would
+    /// not come if that were so.
+    pub fn is_down_there(&mut self) -> Option<Why> {
+        let probe = self.probe.as_ref()?;
+        (self.good, self.bad) = (0, probe.fall);
+        self.pending.clear();
+        if !self.answers {
+            return None;
+        }
+        self.answers = false;
+        self.trips.clear();
+        self.carrier.then_some(Why::DownThere)
     }
 
     /// The carrier is there, or not; what changed.
@@ -224,6 +245,30 @@ mod tests {
     }
 
     #[test]
+    fn what_the_far_end_says_kills_at_once_and_answers_revive() {
+        let mut life = Life::new(Some(probe()));
+        life.carrier(true);
+        let before = life.ask(at(0)).unwrap();
+        assert_eq!(life.is_down_there(), Some(Why::DownThere));
+        assert_eq!(life.is_down_there(), None, "said again");
+        assert!(!life.alive());
+        assert_eq!(life.answer(before, at(1)), None, "what was asked before says nothing");
+        let first = life.ask(at(100)).unwrap();
+        assert_eq!((life.answer(first, at(101)), life.alive()), (None, false));
+        // Said again in between, it begins anew.
+        assert_eq!(life.is_down_there(), None);
+        for (ms, wanted) in [(200, None), (300, Some(Why::Answers))] {
+            let number = life.ask(at(ms)).unwrap();
+            assert_eq!(life.answer(number, at(ms + 1)), wanted);
+        }
+        assert!(life.alive());
+        // Without a probe nothing could revive it.
+        let mut unasked = Life::new(None);
+        unasked.carrier(true);
+        assert_eq!((unasked.is_down_there(), unasked.alive()), (None, true));
+    }
+
+    #[test]
     fn an_answer_that_is_late_is_none() {
         let mut life = Life::new(Some(probe()));
         life.carrier(true);
@@ -243,13 +288,14 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_happens_memory_is_bounded_and_no_carrier_is_dead(
-            acts in prop::collection::vec((0..4_u8, 0..400_u64, any::<u16>()), 0..400)
+            acts in prop::collection::vec((0..5_u8, 0..400_u64, any::<u16>()), 0..400)
         ) {
             let mut life = Life::new(Some(probe()));
             let mut now = 0;
             for (act, pause, number) in acts {
                 now += pause;
                 match act {
+                    4 => drop(life.is_down_there()),
                     0 => drop(life.carrier(number % 2 == 0)),
                     1 => drop(life.ask(at(now))),
                     2 => drop(life.answer(number % 64, at(now))),

@@ -48,6 +48,34 @@ fn a_link_that_is_pulled_leaves_the_stream_to_the_other() {
 }
 
 #[test]
+fn a_carrier_that_the_far_end_alone_has_lost_is_told_over_the_other_link() {
+    for policy in ["round-robin", "failover"] {
+        let bundle = format!("policy = \"{policy}\"");
+        let Some(mut world) = World::open(&[NEAR, NEAR], &bundle) else { return };
+        let seen = stream(&world, "cubic", time(), || world.lines.plug_server(1, false).unwrap());
+        println!(
+            "proof: {policy}: a link is pulled at the receiver's end alone: {} ms without a byte, then on, {:.0} Mbit/s",
+            seen.gap.as_millis(),
+            seen.mbit
+        );
+        assert!(seen.gap < KERNEL_GIVES_UP, "{seen:?}");
+        wait::until("the bundle is degraded", || world.status(Client).state == "degraded");
+        let told = world.told(Client);
+        assert!(
+            told.contains("10.41.1.2 says that it has no carrier there; 1 of 2 links live"),
+            "{told}"
+        );
+        assert!(!told.contains("does not answer"), "before its own questions told it: {told}");
+        assert_eq!(world.status(Server).links[0].reason, "eth1 has no carrier");
+        world.lines.plug_server(1, true).unwrap();
+        for who in [Client, Server] {
+            wait::until("both links live again", || world.status(who).state == "up");
+        }
+        stream(&world, "cubic", Duration::from_millis(100), || ());
+    }
+}
+
+#[test]
 fn an_interface_that_vanishes_is_an_event_and_no_crash() {
     let Some(mut world) = World::open(&[NEAR, NEAR], "policy = \"hash\"") else { return };
     world.lines.client.ip("link del eth2\n").unwrap();

@@ -3,6 +3,7 @@
 //! What a link's signs mean, in which order links take turns and how long packets are held is decided by `links`.
 
 mod order;
+mod peer;
 mod shown;
 
 use std::collections::HashMap;
@@ -142,10 +143,15 @@ impl Bundle {
             self.told(number, carrier.or(passed), tools);
         }
         self.write(tools);
+        self.tell_far_end(now);
     }
 
     /// An answer came; `false`: it is none of this bundle's links.
     pub fn hear(&mut self, heard: &Heard, tools: &Tools<'_>) -> bool {
+        let heard = match heard {
+            Heard::Answer(answer) => answer,
+            Heard::Down(news) => return self.hear_far_end(news, tools),
+        };
         let token = heard.echo.token;
         let ours = |track: &Track| track.asker.as_ref().is_some_and(|asker| asker.token == token);
         let Some(number) = self.tracks.iter().position(ours) else { return false };
@@ -186,7 +192,7 @@ impl Bundle {
             track.asker = None;
             if let (Some(ifindex), Some(via), true) = (ifindex, track.wanted.via.first(), asked) {
                 match Asker::open((&name, ifindex), *via, seed(), tools.heard.clone()) {
-                    Ok(asker) => track.asker = Some(asker),
+                    Ok(asker) => (track.token, track.asker) = (asker.token, Some(asker)),
                     Err(error) => failed = Some(format!("{name} cannot be asked: {error}")),
                 }
             }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use l4::hops::{Link, Route};
 use links::life::{Life, Why};
 use model::config::{LinkProbe, Member};
+use model::moment::Moment;
 use tokio::task::JoinHandle;
 
 use super::asker::Asker;
@@ -15,6 +16,15 @@ use super::device::Netlink;
 /// Kernels that are busy with other interfaces let questions wait, for seconds where many come and go. Questions to next
 /// hops go on meanwhile.
 const SOON: Duration = Duration::from_millis(5);
+
+/// What the far end was told of a link without a carrier here.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Notices {
+    /// How often, since the carrier was lost.
+    pub sent: u32,
+    /// When it is told again.
+    pub due: Moment,
+}
 
 /// A link that is followed.
 #[derive(Debug)]
@@ -27,6 +37,10 @@ pub(super) struct Track {
     pub ifindex: Option<u32>,
     /// Asks its next hop.
     pub asker: Option<Asker>,
+    /// What its questions carry or carried last; 0: there were none.
+    pub token: u64,
+    /// What the far end was told of this link.
+    pub notices: Notices,
     /// The interface's name, where that is not what is wanted.
     found: Option<String>,
     /// Why it lives, or does not.
@@ -49,6 +63,8 @@ impl Track {
             life: Life::new(probe.cloned()),
             ifindex: None,
             asker: None,
+            token: 0,
+            notices: Notices::default(),
             found: None,
             reason: "it was not looked at yet".to_owned(),
             look: None,
@@ -103,6 +119,7 @@ impl Track {
             Why::Carrier => format!("{name} has a carrier"),
             Why::Silence => format!("{via} does not answer"),
             Why::Answers => format!("{via} answers"),
+            Why::DownThere => format!("{via} says that it has no carrier there"),
         };
         &self.reason
     }

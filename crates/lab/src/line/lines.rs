@@ -61,4 +61,11 @@ impl Lines {
             .ip(&format!("link set left{number} {word}\nlink set right{number} {word}\n"))?;
         Ok(())
     }
+
+    /// Plugs the server's cable alone, as where a switch lies between: the client has a carrier all the time.
+    pub fn plug_server(&self, number: u8, plugged: bool) -> Result<(), LineError> {
+        let word = if plugged { "up" } else { "down" };
+        self.between.ip(&format!("link set right{number} {word}\n"))?;
+        Ok(())
+    }
 }
