@@ -19,7 +19,7 @@ fn nothing_written_has_the_documented_defaults() {
     let server = &config.name_server;
     assert_eq!(
         (server.threads, server.udp_size, server.rate, server.slip),
-        (1, 1232, Some(500), Some(2))
+        (1, 1232, Some(500), Some(1))
     );
     assert!(server.client_subnet && server.cookies);
     let zone = &config.zones["gslb.example.org"];

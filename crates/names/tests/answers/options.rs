@@ -130,6 +130,34 @@ fn above_the_rate_some_are_told_to_come_over_tcp() {
 }
 
 #[test]
+fn a_resolver_beyond_the_rate_is_told_to_come_over_tcp_and_never_met_with_silence() {
+    let mut world = World::with(&TEXT.replace("rate = \"off\"", "rate = 10"));
+    // With what resolvers send: a size, and a name of mixed letters.
+    let mut edns = Edns::new();
+    edns.set_max_payload(1_232);
+    let queries = [
+        super::world::query("www.gslb.example.org", RecordType::A, None),
+        super::world::query("wWw.gSlB.eXample.org", RecordType::A, Some(edns)),
+    ];
+    let (mut answered, mut told) = (0, 0);
+    for number in 0..1_000 {
+        let query = &queries[number % queries.len()];
+        match world.send(query) {
+            (Fate::Answered, _) => answered += 1,
+            (Fate::Slipped, out) => {
+                assert!(out[2] & 2 != 0, "truncated: it comes over TCP");
+                assert!(out.len() <= query.len(), "no gain for who asks in another's name");
+                told += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((answered, told), (10, 990));
+    world.by = Transport::Tcp;
+    assert_eq!(world.send(&queries[0]).0, Fate::Answered);
+}
+
+#[test]
 fn dnssec_is_copied_and_our_size_is_told() {
     let mut edns = Edns::new();
     edns.set_dnssec_ok(true).set_max_payload(4096);

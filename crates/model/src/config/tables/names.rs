@@ -51,8 +51,9 @@ pub static SERVER: Table = Table {
         Key::new(
             "slip",
             Kind::count_or(1, 10, "off"),
-            Fallback::count(2),
-            "One query in so many above the rate is told to come over TCP, the others get no answer; `off`: none is told.",
+            Fallback::count(1),
+            "One query in so many above the rate is told to come over TCP, the others get no answer: with 1 all are told, \
+             in no more bytes than they sent; `off`: none is told.",
         ),
         Key::new(
             "client-subnet",
