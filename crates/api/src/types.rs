@@ -19,6 +19,7 @@ pub mod live;
 mod mptcp;
 pub mod names;
 pub mod packets;
+pub mod port;
 pub mod problem;
 pub mod report;
 pub mod request;
@@ -63,10 +64,11 @@ pub use packets::{
     Neighbour, PacketEnd, PacketInsight, PacketInterface, PacketOutcome, PacketServer,
     PacketService, PacketsReport, PacketsStatus,
 };
+pub use port::PortReport;
 pub use problem::Problem;
 pub use report::{
-    Bytes, CauseCount, Connections, Descriptors, NamedCount, PhaseTimes, PoolReport, PortReport,
-    Process, Report, ReportQuery, Requests, ServerReport, ServiceCounts, ServiceReport, Statuses,
+    Bytes, CauseCount, Connections, Descriptors, NamedCount, PhaseTimes, PoolReport, Process,
+    Report, ReportQuery, Requests, ServerReport, ServiceCounts, ServiceReport, Statuses,
 };
 pub use request::{
     AffinityReport, Candidate, PoolShare, RequestAsked, RequestExplained, RulePassed, RuleReport,

@@ -1,10 +1,15 @@
 //! The directory of a BPF file system under which everything is pinned. Says why it cannot be had; loads nothing.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::mount::{MountFlags, mount};
 use thiserror::Error;
+
+use crate::lasting;
+use crate::owner::{self, ClaimError, Owner, Sharing};
 
 /// Where BPF file systems are mounted by custom.
 const CUSTOM: &str = "/sys/fs/bpf";
@@ -14,6 +19,8 @@ const MAGIC: u64 = 0xcafe_4a11;
 const NET_ADMIN: u32 = 12;
 /// `CAP_SYS_ADMIN`, which includes `CAP_BPF`.
 const SYS_ADMIN: u32 = 21;
+/// `CAP_PERFMON`, without which the kernel lets no program calculate with pointers to what it holds.
+const PERFMON: u32 = 38;
 /// `CAP_BPF`.
 const BPF: u32 = 39;
 
@@ -22,7 +29,8 @@ const BPF: u32 = 39;
 pub enum HomeError {
     /// The process may not.
     #[error(
-        "loading packet programs needs {missing}: run as root, or give the service AmbientCapabilities=CAP_BPF CAP_NET_ADMIN"
+        "loading packet programs needs {missing}: run as root, or choose the drop-in of the plane for the service \
+         (/usr/share/steelyard/systemd)"
     )]
     NotPermitted {
         /// The missing capabilities by name.
@@ -53,31 +61,48 @@ pub enum HomeError {
         #[source]
         source: io::Error,
     },
+    /// Another process has the directory.
+    #[error(transparent)]
+    Claim(#[from] ClaimError),
 }
 
 /// A directory for pins.
 #[derive(Clone, Debug)]
 pub struct Home {
     root: PathBuf,
+    /// Held while it is ours.
+    _lock: Option<Arc<File>>,
 }
 
 impl Home {
     /// Checks rights and kernel, and makes the directory. Where no BPF file system is mounted at `/sys/fs/bpf` one is.
     pub fn open(root: &Path) -> Result<Home, HomeError> {
-        permitted()?;
+        permitted(Pointers::Plain)?;
         if !Path::new("/sys/kernel/btf/vmlinux").exists() {
             return Err(HomeError::NoBtf);
         }
         if root.starts_with(CUSTOM) && !is_bpf(Path::new(CUSTOM)) {
             mount_at(Path::new(CUSTOM))?;
+            // Without the mark nothing but a warning is lost.
+            let _ = lasting::mark(Path::new(CUSTOM));
         }
-        let home = Home { root: root.to_owned() };
+        let home = Home { root: root.to_owned(), _lock: None };
         home.make(root)?;
         if !is_bpf(root) {
             let source = io::ErrorKind::Unsupported.into();
             return Err(HomeError::NotBpf { path: root.to_owned(), source });
         }
         Ok(home)
+    }
+
+    /// The same as a daemon's own: as long as this or a clone of it is there, no other daemon gets it.
+    ///
+    /// # Errors
+    /// As `open`, and where another process has it.
+    pub fn claim(root: &Path, owner: &Owner, sharing: Sharing) -> Result<Home, HomeError> {
+        let home = Home::open(root)?;
+        let lock = owner::claim(root, owner, sharing)?;
+        Ok(Home { _lock: Some(Arc::new(lock)), ..home })
     }
 
     /// The directory.
@@ -103,9 +128,18 @@ impl Home {
         }
     }
 
-    /// Removes the directory and every pin in it.
+    /// Removes the directory and every pin in it. A directory that was made for us by somebody else stays, empty.
     pub fn clear(&self) -> Result<(), HomeError> {
-        self.remove("")
+        let left = self.remove("");
+        let is_empty = || std::fs::read_dir(&self.root).is_ok_and(|mut left| left.next().is_none());
+        match left {
+            Err(HomeError::Directory { source, .. })
+                if source.kind() == io::ErrorKind::PermissionDenied && is_empty() =>
+            {
+                Ok(())
+            }
+            done => done,
+        }
     }
 
     fn make(&self, path: &Path) -> Result<(), HomeError> {
@@ -127,11 +161,24 @@ fn is_bpf(path: &Path) -> bool {
     rustix::fs::statfs(path).is_ok_and(|found| found.f_type as u64 & 0xffff_ffff == MAGIC)
 }
 
-fn permitted() -> Result<(), HomeError> {
+/// Whether programs calculate with pointers, which takes a right of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pointers {
+    /// They do not.
+    Plain,
+    /// They do.
+    Calculated,
+}
+
+/// Checks that this process may load such programs.
+///
+/// # Errors
+/// `NotPermitted`, with all that is missing.
+pub fn permitted(pointers: Pointers) -> Result<(), HomeError> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let held = line.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0);
-    let missing = missing(held);
+    let missing = missing(held, pointers);
     if missing.is_empty() {
         return Ok(());
     }
@@ -139,7 +186,7 @@ fn permitted() -> Result<(), HomeError> {
 }
 
 /// Names of the capabilities that a set of them lacks.
-fn missing(held: u64) -> Vec<&'static str> {
+fn missing(held: u64, pointers: Pointers) -> Vec<&'static str> {
     let has = |bit: u32| held & (1 << bit) != 0;
     let mut out = Vec::new();
     if !has(BPF) && !has(SYS_ADMIN) {
@@ -147,6 +194,9 @@ fn missing(held: u64) -> Vec<&'static str> {
     }
     if !has(NET_ADMIN) {
         out.push("CAP_NET_ADMIN");
+    }
+    if pointers == Pointers::Calculated && !has(PERFMON) && !has(SYS_ADMIN) {
+        out.push("CAP_PERFMON");
     }
     out
 }
@@ -157,9 +207,15 @@ mod tests {
 
     #[test]
     fn capabilities() {
-        assert_eq!(missing(u64::MAX), Vec::<&str>::new());
-        assert_eq!(missing(1 << SYS_ADMIN | 1 << NET_ADMIN), Vec::<&str>::new());
-        assert_eq!(missing(1 << BPF), ["CAP_NET_ADMIN"]);
-        assert_eq!(missing(0), ["CAP_BPF", "CAP_NET_ADMIN"]);
+        use Pointers::{Calculated, Plain};
+        let none = Vec::<&str>::new();
+        for pointers in [Plain, Calculated] {
+            assert_eq!(missing(u64::MAX, pointers), none);
+            assert_eq!(missing(1 << SYS_ADMIN | 1 << NET_ADMIN, pointers), none);
+        }
+        assert_eq!(missing(1 << BPF, Plain), ["CAP_NET_ADMIN"]);
+        assert_eq!(missing(0, Plain), ["CAP_BPF", "CAP_NET_ADMIN"]);
+        assert_eq!(missing(1 << BPF | 1 << NET_ADMIN, Calculated), ["CAP_PERFMON"]);
+        assert_eq!(missing(0, Calculated), ["CAP_BPF", "CAP_NET_ADMIN", "CAP_PERFMON"]);
     }
 }

@@ -46,7 +46,7 @@ pub enum HookError {
 pub struct Hooks {
     /// In errors: `gate`.
     pub what: &'static str,
-    /// The directory of their pins below the home.
+    /// The directory of their pins below the home; its name ends in `-hooks` or `-links`, by which `owner` knows it.
     pub pins: &'static str,
 }
 

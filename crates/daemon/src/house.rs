@@ -5,10 +5,10 @@
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-use l7::{Open, Plane, PortUse};
+use l7::{Open, Plane, PortUse, Resting};
 use model::config::Global;
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
@@ -145,14 +145,11 @@ impl House {
         let ways = Ways::start(&control);
         let mut names = names::Handle::start(control.clone());
         names.settled().await;
-        let [ports, open, rest] = [(); 3].map(|()| Arc::downgrade(&plane));
         let vitals = Arc::new(Vitals {
             control: control.clone(),
-            ports: Box::new(move || ports_of(&ports)),
-            rest: Box::new(move |resting| {
-                rest.upgrade().iter().for_each(|plane| plane.rest(resting))
-            }),
-            open: Box::new(move || open.upgrade().map(|plane| plane.open()).unwrap_or_default()),
+            ports: ports_of(&plane),
+            rest: rest_of(&plane),
+            open: open_of(&plane),
             access: Arc::clone(&access),
             probes: Arc::clone(&prober.counts),
             board: Arc::clone(&prober.board),
@@ -374,6 +371,18 @@ fn apart(inherited: Vec<BoundSocket>, global: &Global) -> (Vec<BoundSocket>, Vec
     inherited.into_iter().partition(|(at, _)| Some(*at) == metrics || Some(*at) == api)
 }
 
-fn ports_of(plane: &Weak<Plane>) -> Vec<PortUse> {
-    plane.upgrade().map(|plane| plane.ports()).unwrap_or_default()
+/// Readers that keep no plane alive.
+fn ports_of(plane: &Arc<Plane>) -> Box<dyn Fn() -> Vec<PortUse> + Send + Sync> {
+    let plane = Arc::downgrade(plane);
+    Box::new(move || plane.upgrade().map(|plane| plane.ports()).unwrap_or_default())
+}
+
+fn open_of(plane: &Arc<Plane>) -> Box<dyn Fn() -> Open + Send + Sync> {
+    let plane = Arc::downgrade(plane);
+    Box::new(move || plane.upgrade().map(|plane| plane.open()).unwrap_or_default())
+}
+
+fn rest_of(plane: &Arc<Plane>) -> Box<dyn Fn(&Resting) + Send + Sync> {
+    let plane = Arc::downgrade(plane);
+    Box::new(move |resting| plane.upgrade().iter().for_each(|plane| plane.rest(resting)))
 }

@@ -33,6 +33,7 @@ pub mod names;
 mod offspring;
 mod outside;
 pub mod packets;
+mod pins;
 pub mod probe;
 pub mod reconcile;
 pub mod report;

@@ -1,5 +1,6 @@
 //! What forecasts need to know of this machine, read from /proc. What cannot be read is what Linux has unless it is set.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use model::capacity::demand::Machine;
@@ -21,7 +22,7 @@ pub fn machine(descriptors: u64) -> Machine {
         processors: std::thread::available_parallelism()
             .map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
         descriptors,
-        ports: of_range(ports.0, ports.1),
+        ports: of_range(*ports.start(), *ports.end()),
         time_wait: time_wait(),
         link: None,
         duplex: Duplex::Full,
@@ -32,11 +33,11 @@ pub fn machine(descriptors: u64) -> Machine {
 }
 
 /// The first and the last port that connections begin from.
-pub fn port_range() -> (u16, u16) {
+pub fn port_range() -> RangeInclusive<u16> {
     let ports = numbers("ip_local_port_range");
     let port =
         |at: usize, usual| ports.get(at).and_then(|n| u16::try_from(*n).ok()).unwrap_or(usual);
-    (port(0, PORTS.0), port(1, PORTS.1))
+    port(0, PORTS.0)..=port(1, PORTS.1)
 }
 
 /// What the kernel does with ports whose connections are closed.

@@ -59,12 +59,12 @@ fn waiting() -> Option<u64> {
 }
 
 fn list() -> io::Result<Resting> {
-    let (low, high) = machine::port_range();
+    let range = machine::port_range();
     let rule = machine::time_wait();
     let mut found = Resting::new();
     let mut left = MOST;
     diag::time_wait(|rest| {
-        if (low..=high).contains(&rest.from.port()) {
+        if range.contains(&rest.from.port()) {
             add(&mut found, rest, rule);
         }
         left = left.saturating_sub(1);

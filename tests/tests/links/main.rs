@@ -17,6 +17,7 @@ mod failing;
 mod figures;
 mod flows;
 mod kernel;
+mod pins;
 mod stream;
 mod traffic;
 mod world;

@@ -1,6 +1,7 @@
 //! Two hosts with lines between them, and on each a daemon with the bundle `up` over all lines.
 
 use std::net::{IpAddr, Ipv6Addr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use api::types::{BundleStatus, LinkStatus};
@@ -166,18 +167,74 @@ impl World {
     /// Starts a daemon and waits until it answers its socket.
     pub fn start(&mut self, who: Who) {
         let text = self.text(who);
-        let file = self.host(who).dir.write("steelyard.toml", text);
-        let mut command = self.namespace(who).command(program());
-        command.args(["run", "-c"]).arg(file);
-        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
-            command.env_remove(name);
-        }
-        self.host(who).daemon = Some(Process::start(command));
+        self.launch(who, &text);
         wait::until("steelyard run answers with its bundle", || {
             let daemon = self.host(who).daemon.as_mut().unwrap();
             assert!(daemon.ended().is_none(), "steelyard run ended: {}", daemon.said());
             self.try_status(who).is_some()
         });
+    }
+
+    fn launch(&mut self, who: Who, text: &str) {
+        let file = self.write(who, "steelyard.toml", text);
+        let mut command = self.namespace(who).command(program());
+        command.args(["run", "-c"]).arg(file);
+        for name in ["NOTIFY_SOCKET", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID"] {
+            command.env_remove(name);
+        }
+        self.put(who, Process::start(command));
+    }
+
+    /// Starts a daemon with another configuration, and waits until it answers.
+    pub fn start_with(&mut self, who: Who, text: &str) {
+        self.launch(who, text);
+        wait::until("steelyard run answers", || {
+            let daemon = self.host(who).daemon.as_mut().unwrap();
+            assert!(daemon.ended().is_none(), "steelyard run ended: {}", daemon.said());
+            let at = usize::from(who == Server);
+            self.runtime.block_on(self.hosts[at].api.status()).is_ok()
+        });
+    }
+
+    /// Starts a daemon with a configuration that it refuses, and returns what it says.
+    pub fn ends(&mut self, who: Who, text: &str) -> String {
+        self.launch(who, text);
+        let mut daemon = self.host(who).daemon.take().unwrap();
+        let ended = daemon.wait();
+        assert_eq!(ended.code(), Some(1), "{}", daemon.said());
+        daemon.said()
+    }
+
+    /// Has a process as a host's daemon.
+    pub fn put(&mut self, who: Who, daemon: Process) {
+        self.host(who).daemon = Some(daemon);
+    }
+
+    /// Its daemon's process.
+    pub fn pid(&mut self, who: Who) -> u32 {
+        self.host(who).daemon.as_ref().unwrap().pid()
+    }
+
+    /// Writes a file into a host's directory.
+    pub fn write(&mut self, who: Who, name: &str, text: &str) -> PathBuf {
+        self.host(who).dir.write(name, text)
+    }
+
+    /// Where a host's pins lie.
+    pub fn pins(&mut self, who: Who) -> PathBuf {
+        self.host(who).pins.path().to_owned()
+    }
+
+    /// The configuration of a host with the client's pins.
+    pub fn with_pins_of_client(&mut self, who: Who) -> String {
+        let (own, client) = (self.pins(who), self.pins(Client));
+        self.text(who).replace(&own.display().to_string(), &client.display().to_string())
+    }
+
+    /// `steelyard apply` of this configuration.
+    pub fn apply(&mut self, who: Who, text: &str) -> Said {
+        let file = self.write(who, "applied.toml", text);
+        self.verb(who, &["apply", &file.display().to_string()])
     }
 
     /// A link as it is written.
@@ -193,7 +250,8 @@ impl World {
         )
     }
 
-    fn text(&mut self, who: Who) -> String {
+    /// The configuration of a host.
+    pub fn text(&mut self, who: Who) -> String {
         let links = (1..=self.count).map(|number| self.link(who, number));
         let links = links.collect::<Vec<_>>().join(", ");
         let (own, peer) = if who == Client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };

@@ -3,7 +3,6 @@
 //! Totals count since the daemon's start; rates and times cover the last `interval-ms`. Every balance prints its
 //! own remainder as `unaccounted`, which is 0 when nothing was missed. It holds no states: `status` does.
 
-use std::net::{IpAddr, SocketAddr};
 use std::ops::AddAssign;
 
 use model::cause::Side;
@@ -11,6 +10,7 @@ use model::snapshot::ServerState;
 use serde::{Deserialize, Serialize};
 
 use super::counter::Counter;
+use super::port::PortReport;
 
 /// Query of `GET /v1/report`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -343,23 +343,6 @@ pub struct ServerReport {
     pub causes: Vec<CauseCount>,
     /// Where the time went.
     pub phases: Vec<PhaseTimes>,
-}
-
-/// Source ports towards one destination from one source.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct PortReport {
-    /// The source address; absent: the kernel chooses.
-    pub source: Option<IpAddr>,
-    /// The server.
-    pub destination: SocketAddr,
-    /// Ports that are not free: of connections that are open, and those that rest.
-    pub in_use: u32,
-    /// Of those in TIME_WAIT, as counted at most a few seconds ago: their connections are closed, and no other may have them yet.
-    #[serde(default)]
-    pub resting: u32,
-    /// Ports left.
-    pub left: u32,
 }
 
 /// What belongs to the process.

@@ -65,6 +65,9 @@ pub struct Status {
     /// Names that are answered for; absent where none is.
     #[serde(default)]
     pub names: Option<NamesStatus>,
+    /// Planes of packets whose pinned objects go with the process, each a whole sentence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<String>,
     /// In what the daemon's file differs from what is in force; absent: in nothing, or there is no file.
     #[serde(default)]
     pub drift: Option<Drift>,

@@ -183,7 +183,7 @@ export type PoolShare = { "balance": string; "name": string; "percent": number }
 
 export type PoolStatus = { "balance": string; "breakers"?: Array<BreakerStatus>; "name": string; "servers": Array<ServerStatus>; "shedding-since-unix-ms"?: (number | null); "waiting"?: number };
 
-export type PortReport = { "destination": string; "in-use": number; "left": number; "source"?: (string | null) };
+export type PortReport = { "destination": string; "in-use": number; "left": number; "resting"?: number; "source"?: (string | null) };
 
 export type Problem = { "advice"?: (string | null); "detail"?: string; "findings"?: Array<Finding>; "status"?: number; "title"?: string; "type"?: string; "unlisted"?: number };
 
@@ -261,7 +261,7 @@ export type SlowService = { "bound-ms": number; "connections"?: number; "example
 
 export type Source = "probe" | "agent" | "traffic" | "operator" | "configuration" | "resolver";
 
-export type Status = { "draining": Array<Draining>; "drift"?: (Drift | null); "generation": number; "heartbeats"?: Array<HeartbeatStatus>; "links"?: Array<BundleStatus>; "mptcp"?: (MptcpStatus | null); "names"?: (NamesStatus | null); "now-unix-ms": number; "packets"?: (PacketsStatus | null); "pid": number; "pools": Array<PoolStatus>; "services": Array<ServiceStatus>; "since-unix-ms": number; "uplinks"?: (UplinksStatus | null); "uptime-ms": number; "version": string; "vrrp"?: Array<MemberStatus>; "warnings": Array<string>; "workers": number };
+export type Status = { "draining": Array<Draining>; "drift"?: (Drift | null); "generation": number; "heartbeats"?: Array<HeartbeatStatus>; "links"?: Array<BundleStatus>; "mptcp"?: (MptcpStatus | null); "names"?: (NamesStatus | null); "now-unix-ms": number; "packets"?: (PacketsStatus | null); "pid": number; "pins"?: Array<string>; "pools": Array<PoolStatus>; "services": Array<ServiceStatus>; "since-unix-ms": number; "uplinks"?: (UplinksStatus | null); "uptime-ms": number; "version": string; "vrrp"?: Array<MemberStatus>; "warnings": Array<string>; "workers": number };
 
 export type Statuses = { "client-error": Counter; "informational": Counter; "redirect": Counter; "server-error": Counter; "success": Counter };
 

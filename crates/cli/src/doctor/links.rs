@@ -99,6 +99,7 @@ async fn ask(args: &LinksArgs) -> Result<End, Failure> {
         bundles: Vec::new(),
     };
     let (mut after, mut measured) = (Vec::new(), Vec::new());
+    let pins: Vec<Finding> = status.pins.iter().map(|doubt| unlasting(doubt)).collect();
     for status in status.links {
         let trains = if args.passive { None } else { Some(trains::measure(&status)) };
         let mut bundle = bundle(status);
@@ -119,6 +120,7 @@ async fn ask(args: &LinksArgs) -> Result<End, Failure> {
     let mut findings = examine(&facts);
     findings.extend(bonds().iter().flat_map(bond::findings));
     findings.extend(after);
+    findings.extend(pins);
     let wrong = findings.iter().filter(|one| one.verdict == Verdict::Wrong).count();
     if args.contact.json {
         let findings = findings.into_iter().map(row).collect();
@@ -152,6 +154,17 @@ fn turns(bundle: &Bundle, trains: &Measured) -> Option<Finding> {
         advice: String::new(),
         commands: Vec::new(),
     })
+}
+
+/// Something that is pinned goes with the daemon's process.
+fn unlasting(doubt: &str) -> Finding {
+    Finding {
+        verdict: Verdict::Note,
+        about: "pins".to_owned(),
+        found: doubt.to_owned(),
+        advice: String::new(),
+        commands: Vec::new(),
+    }
 }
 
 fn unmeasured(bundle: &Bundle, error: &std::io::Error) -> Finding {

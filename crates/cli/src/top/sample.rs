@@ -56,6 +56,7 @@ pub fn snapshot(servers: &[(&str, f64)]) -> Snapshot {
             uplinks: None,
             mptcp: None,
             names: None,
+            pins: Vec::new(),
             drift: None,
             warnings: Vec::new(),
         },

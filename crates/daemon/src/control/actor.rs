@@ -90,12 +90,13 @@ impl Actor {
     pub async fn begin(parts: Parts, change: Change) -> Result<(Control, Actor), ApplyError> {
         let Parts { engine, mut listeners, workers, state, file, before, events } = parts;
         let checked = load(&change.text, &change.file).map_err(ApplyError::Invalid)?;
-        let keep = checked.config.global.control.generations;
-        let mut generations = Generations::open(state.as_deref(), keep, events.clone());
+        let control = &checked.config.global.control;
+        let mut generations =
+            Generations::open(state.as_deref(), control.generations, events.clone());
         let words = Words::open(state.as_deref(), events.clone());
+        before.as_ref().map_or_else(|| crate::pins::refuse_foreign(&checked.config), |_| Ok(()))?;
         let (at_least, memory) = before.unwrap_or_else(|| (0, words.memory().clone()));
         generations.at_least(at_least);
-        let control = &checked.config.global.control;
         let audit = Audit::open(state.as_deref(), control.audit, events.clone());
         let overlay = memory.overlay.under(&checked);
         let now = SystemTime::now();
@@ -128,7 +129,6 @@ impl Actor {
         let first = force.picture(&book, &listeners, failures, false);
         let (control, inbox, publish) = Control::new(Arc::new(first), events.clone());
         let base = change.base;
-        let (handing, leaving) = (false, false);
         let mut actor = Actor {
             engine,
             listeners,
@@ -147,8 +147,8 @@ impl Actor {
             reached,
             publish,
             inbox,
-            handing,
-            leaving,
+            handing: false,
+            leaving: false,
         };
         actor.taken_from_file(base);
         actor.after_change(done.confirmed);
@@ -235,7 +235,7 @@ impl Actor {
         let now = SystemTime::now();
         let number = self.generations.number_for(&change.text);
         let overlay = self.laid_over(&checked);
-        let prepared = self.vault.prepare(&checked.config, now)?;
+        let prepared = self.prepare(&checked.config, now)?;
         let book = self.book.under(overlay.over(&checked), &Memory::default(), now);
         let book = secured(book, &prepared.vault.materials());
         let done =
@@ -278,7 +278,7 @@ impl Actor {
 
     fn plan(&self, text: &str, file: &str) -> Result<Planned, ApplyError> {
         let checked = load(text, file).map_err(ApplyError::Invalid)?;
-        self.vault.prepare(&checked.config, SystemTime::now())?;
+        self.prepare(&checked.config, SystemTime::now())?;
         let diff: Diff = diff(&self.force.checked.config, &checked.config);
         let needs_restart = needs_restart(&self.force.first, &checked.config);
         let config = self.laid_over(&checked).over(&checked);

@@ -139,6 +139,9 @@ pub enum ApplyError {
         #[source]
         source: l7::socket::OutgoingError,
     },
+    /// Another daemon has what it would pin packet programs in.
+    #[error(transparent)]
+    Pins(#[from] bpf::ClaimError),
     /// Keys or certificates are no good.
     #[error(transparent)]
     Tls(#[from] crate::tls::vault::VaultError),

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +22,7 @@ use crate::control::{Control, Picture};
 use crate::event::Events;
 use crate::packets::netlink::{Kernel, News};
 use crate::packets::site::chain;
+use crate::pins;
 use crate::vrrp::now;
 
 /// Between two looks at carriers: the kernel may tell of one that is lost only a second later (`linkwatch`).
@@ -148,7 +148,7 @@ impl Life {
         if config.links.is_empty() && self.bundles.is_empty() {
             return None;
         }
-        match self.open(&config.packets.pins) {
+        match self.open(config) {
             Ok(asked) => Some(asked),
             Err(why) => {
                 self.fail(config, why);
@@ -200,11 +200,12 @@ impl Life {
     }
 
     /// Opens what is not open, and asks which interfaces there are.
-    fn open(&mut self, packets: &Path) -> Result<Asked, String> {
+    fn open(&mut self, config: &Config) -> Result<Asked, String> {
         let said = |error: &dyn std::error::Error| chain(error);
         if self.plane.is_none() {
-            let home = Home::open(&pins(packets)).map_err(|error| said(&error))?;
+            let home = pins::Plane::Links.claim(config).map_err(|error| said(&error))?;
             let plane = Plane::open(&home).map_err(|error| said(&error))?;
+            pins::Plane::Links.warn(&home, &self.events);
             self.plane = Some((plane, home));
         }
         let (kernel, _) = match &mut self.kernel {
@@ -267,11 +268,4 @@ impl Life {
         let bundles = self.bundles.iter().map(|(name, one)| (name.clone(), one.view(plane)));
         View { bundles: bundles.collect(), broken: self.broken.clone() }
     }
-}
-
-/// Beside the packet plane's pins, which go when no service forwards packets.
-fn pins(packets: &Path) -> PathBuf {
-    let mut name = packets.file_name().unwrap_or_default().to_owned();
-    name.push("-links");
-    packets.with_file_name(name)
 }

@@ -7,10 +7,8 @@ mod told;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::File;
 use std::io;
 use std::net::IpAddr;
-use std::path::Path;
 use std::sync::Arc;
 
 use bpf::{Dispatcher, Home, Mode, Slot};
@@ -30,6 +28,8 @@ use model::moment::Moment;
 use model::snapshot::Snapshot;
 
 use super::view::{InsightView, InterfaceView};
+use crate::event::Events;
+use crate::pins;
 
 /// The open plane.
 pub struct Site {
@@ -64,8 +64,6 @@ pub struct Site {
     /// Interfaces from which another program had taken ours.
     pub taken_off: Vec<String>,
     written: HashMap<u32, abi::Interface>,
-    /// Held as long as this process writes to the maps.
-    _lock: File,
 }
 
 /// Why the plane is not open.
@@ -86,11 +84,6 @@ pub enum OpenError {
     /// The tables cannot be laid into memory.
     #[error("the tables of connections cannot be laid into memory: {0}")]
     Map(#[source] io::Error),
-    /// Another process has it.
-    #[error(
-        "another process writes to the packet plane in `{0}`: stop it, or let this one take over"
-    )]
-    Held(String),
 }
 
 impl Site {
@@ -99,9 +92,7 @@ impl Site {
     /// # Errors
     /// See `OpenError`; a plane that runs goes on.
     pub fn open(config: &Config) -> Result<Site, OpenError> {
-        let pins = &config.packets.pins;
-        let home = Home::open(pins)?;
-        let lock = lock(pins)?;
+        let home = pins::Plane::Packets.claim(config)?;
         let dispatcher = Dispatcher::open(&home)?;
         let sizes = Sizes::of(config);
         let plane = Plane::open(&home, &sizes, false)?;
@@ -139,13 +130,17 @@ impl Site {
             fallen: None,
             taken_off: Vec::new(),
             written: HashMap::new(),
-            _lock: lock,
         })
     }
 
     /// Whether the tables were there before.
     pub fn adopted(&self) -> bool {
         self.plane.adopted()
+    }
+
+    /// Says so where the tables will not outlive the process.
+    pub fn warn(&self, events: &Events) {
+        pins::Plane::Packets.warn(&self.home, events);
     }
 
     /// Bytes that the tables take.
@@ -303,12 +298,13 @@ impl Site {
 ///
 /// # Errors
 /// A pin cannot be removed.
-pub fn remove_pinned(pins: &Path) -> Result<bool, OpenError> {
-    if !pins.join(l4::plane::TENANT).exists() {
+pub fn remove_pinned(config: &Config) -> Result<bool, OpenError> {
+    let there = config.packets.pins.join(l4::plane::TENANT).exists();
+    // What another daemon left stays for that one, though it may be dead at the moment.
+    if !there || !pins::Plane::Packets.is_own(config) {
         return Ok(false);
     }
-    let home = Home::open(pins)?;
-    let _lock = lock(pins)?;
+    let home = pins::Plane::Packets.claim(config)?;
     take_down(&Dispatcher::open(&home)?, &home)?;
     Ok(true)
 }
@@ -320,15 +316,6 @@ fn take_down(dispatcher: &Dispatcher, home: &Home) -> Result<(), OpenError> {
     dispatcher.uninstall(Slot::Balance)?;
     home.clear()?;
     Ok(())
-}
-
-/// One process at a time writes: the lock goes with the process.
-fn lock(pins: &Path) -> Result<File, OpenError> {
-    let held = || OpenError::Held(pins.display().to_string());
-    let directory = File::open(pins).map_err(|_| held())?;
-    let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
-    rustix::fs::flock(&directory, exclusive).map_err(|_| held())?;
-    Ok(directory)
 }
 
 fn failed(name: &str, problem: &str) -> InterfaceView {

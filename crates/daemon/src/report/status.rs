@@ -19,6 +19,7 @@ use super::vitals::{Facts, unix_ms};
 use super::{breakers, certificates};
 use crate::control::{Judgement, Picture, Resolved, ServerFacts};
 use crate::kept::board::Left;
+use crate::pins;
 use crate::probe::board::Note;
 
 /// Source ports left below which an operator is told.
@@ -31,7 +32,7 @@ pub fn status(
     note: impl Fn(&ServerFacts) -> Option<Note>,
     now: SystemTime,
 ) -> Status {
-    let (now_unix_ms, since_unix_ms) = (unix_ms(now), unix_ms(picture.started));
+    let [now_unix_ms, since_unix_ms] = [now, picture.started].map(unix_ms);
     let mut services: Vec<_> =
         picture.snapshot.services.values().map(|view| service(picture, facts, view)).collect();
     services.sort_by(|a, b| a.name.cmp(&b.name));
@@ -57,6 +58,7 @@ pub fn status(
         uplinks: super::uplinks::status(&facts.uplinks),
         mptcp: super::mptcp::status(&facts.mptcp),
         names: super::names::status(&facts.names),
+        pins: pins::doubts(&picture.config),
         drift: picture.drift.as_deref().cloned(),
         warnings: warnings(picture, facts, now),
     }
@@ -356,6 +358,7 @@ fn warnings(picture: &Picture, facts: &Facts, now: SystemTime) -> Vec<String> {
         })
         .collect();
     out.extend(certificates::warnings(picture, &facts.ordered, now));
+    out.extend(pins::doubts(&picture.config));
     out.extend(picture.drift.as_deref().and_then(drifting));
     out.extend(
         picture

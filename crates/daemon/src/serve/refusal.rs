@@ -73,6 +73,7 @@ impl From<ApplyError> for Refusal {
             ApplyError::Pool { .. } => {
                 Refusal::new(409, "pool", text).advise("nothing has changed")
             }
+            ApplyError::Pins(_) => Refusal::new(409, "pins", text).advise("nothing has changed"),
             ApplyError::Tls(_) => {
                 Refusal::new(409, "certificate", text).advise("nothing has changed")
             }

@@ -1,6 +1,6 @@
 //! The thread's life: what is waited for, and what follows in which order.
 
-use std::path::{Path as File, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use super::view::{PathView, View};
 use super::write::{Written, marks, wheel};
 use crate::control::Control;
 use crate::event::Events;
+use crate::pins;
 use crate::vrrp::now;
 
 /// Between two looks at what is due.
@@ -88,7 +89,8 @@ struct Life {
     numbers: Numbers,
     paths: Vec<Path>,
     all: Option<Uplinks>,
-    pins: PathBuf,
+    /// Where pins of ours lie.
+    pins: Option<PathBuf>,
     written: Written,
     verdicts: Vec<(bool, bool)>,
     heard: mpsc::Sender<Heard>,
@@ -103,12 +105,16 @@ impl Life {
             numbers: Numbers::default(),
             paths: Vec::new(),
             all: None,
-            pins: PathBuf::new(),
+            pins: None,
             written: Written::default(),
             verdicts: Vec::new(),
             heard,
             troubles: Vec::new(),
         }
+    }
+
+    fn has_pins(&self) -> bool {
+        self.pins.as_ref().is_some_and(|pins| pins.exists())
     }
 
     fn busy(&self) -> bool {
@@ -136,9 +142,10 @@ impl Life {
 
     /// Has the uplinks of this configuration, on the machine as it is now.
     async fn follow(&mut self, config: &Config) {
-        self.pins = pins(&config.packets.pins);
+        // Those of another daemon are not ours to remove.
+        self.pins = pins::Plane::Uplinks.is_own(config).then(|| pins::Plane::Uplinks.root(config));
         let idle = config.uplinks.is_empty();
-        if idle && self.paths.is_empty() && (self.netlink.is_some() || !self.pins.exists()) {
+        if idle && self.paths.is_empty() && (self.netlink.is_some() || !self.has_pins()) {
             return;
         }
         if self.netlink.is_none() {
@@ -156,7 +163,7 @@ impl Life {
             // Their marks may be others now.
             self.paths.clear();
         }
-        let owners = self.written.open(&self.pins);
+        let owners = self.written.open(config, &self.events);
         self.adopt(config, &owners);
         self.find().await;
         self.written.places(&config.outward);
@@ -291,12 +298,12 @@ impl Life {
         self.verdicts.clear();
         self.numbers = Numbers::default();
         self.all = None;
-        if self.pins.exists() || self.netlink.is_some() {
+        if self.has_pins() || self.netlink.is_some() {
             if self.netlink.is_none() {
                 self.netlink = Netlink::connect().ok();
             }
             if let Some(netlink) = &self.netlink {
-                let left = self.written.end(&self.pins, netlink).await;
+                let left = self.written.end(self.pins.as_deref(), netlink).await;
                 self.say(left);
             }
         }
@@ -333,11 +340,4 @@ impl Life {
 
 fn family(v6: bool) -> &'static str {
     if v6 { "IPv6" } else { "IPv4" }
-}
-
-/// Beside the packet plane's pins, which go when no service forwards packets.
-fn pins(packets: &File) -> PathBuf {
-    let mut name = packets.file_name().unwrap_or_default().to_owned();
-    name.push("-uplinks");
-    packets.with_file_name(name)
 }

@@ -11,12 +11,14 @@ use links::uplink::plane::{Counts, Plane};
 use links::uplink::table::Settings;
 use links::uplink::translate::{Translation, change};
 use links::uplink::wheel::{Candidate, Wheel};
-use model::config::Uplinks;
+use model::config::{Config, Uplinks};
 
 use super::path::Path;
 use super::routes::Netlink;
 use super::{sys, talk};
+use crate::event::Events;
 use crate::packets::site::chain;
+use crate::pins;
 
 /// Where the kernel's list of mounts is.
 const MOUNTS: &str = "/proc/self/mountinfo";
@@ -45,10 +47,10 @@ pub(super) struct Written {
 
 impl Written {
     /// Loads the programs, unless they are. Whose number each uplink's was.
-    pub fn open(&mut self, pins: &File) -> Vec<u64> {
+    pub fn open(&mut self, config: &Config, events: &Events) -> Vec<u64> {
         self.troubles.clear();
         if self.plane.is_none() {
-            match load(pins) {
+            match load(config, events) {
                 Ok(plane) => self.plane = Some(plane),
                 Err(why) => {
                     self.troubles.push(format!("no uplink is drawn for single connections: {why}"))
@@ -193,7 +195,7 @@ impl Written {
     }
 
     /// Leaves no trace. What is left all the same is returned, in sentences.
-    pub async fn end(&mut self, pins: &File, netlink: &Netlink) -> Vec<String> {
+    pub async fn end(&mut self, pins: Option<&File>, netlink: &Netlink) -> Vec<String> {
         let mut left = Vec::new();
         match netlink.there().await {
             Ok(there) => {
@@ -209,7 +211,7 @@ impl Written {
             // Without nf_tables there is nothing to be removed.
             let _ = talk::talk(NETFILTER, &change(v6, &[]));
         }
-        if pins.exists()
+        if let Some(pins) = pins.filter(|pins| pins.exists())
             && let Err(error) = Home::open(pins).and_then(|home| home.clear())
         {
             left.push(chain(&error));
@@ -235,9 +237,10 @@ fn alone(why: &str) -> String {
     format!("own connections go by a hash of their addresses, not one by one: {why}")
 }
 
-fn load(pins: &File) -> Result<(Plane, Home), String> {
-    let home = Home::open(pins).map_err(|error| chain(&error))?;
+fn load(config: &Config, events: &Events) -> Result<(Plane, Home), String> {
+    let home = pins::Plane::Uplinks.claim(config).map_err(|error| chain(&error))?;
     let plane = Plane::open(&home).map_err(|error| chain(&error))?;
+    pins::Plane::Uplinks.warn(&home, events);
     Ok((plane, home))
 }
 

@@ -3,13 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
 
 use bpf::{Gate, GateError, Home, Shut, TableError};
 use l4::holds::{Holds, HoldsError};
+use model::config::Config;
 use model::moment::Moment;
 
+use crate::event::Events;
 use crate::packets::site::chain;
+use crate::pins;
 
 /// The gate, or why there is none.
 #[derive(Debug, Default)]
@@ -27,19 +29,28 @@ pub struct Gates {
 
 impl Gates {
     /// Opens it; where that fails, why is kept.
-    pub fn open(&mut self, packets: &Path) {
+    pub fn open(&mut self, config: &Config, events: &Events) {
         if self.open.is_some() {
             return;
         }
-        let opened = Home::open(&pins(packets)).map_err(GateError::from);
+        let opened = pins::Plane::Gate.claim(config).map_err(GateError::from);
         match opened.and_then(|home| Ok((Gate::open(&home)?, home))) {
-            Ok(open) => (self.open, self.broken) = (Some(open), None),
+            Ok(open) => {
+                pins::Plane::Gate.warn(&open.1, events);
+                (self.open, self.broken) = (Some(open), None);
+            }
             Err(error) => self.broken = Some(chain(&error)),
         }
     }
 
     /// Tells the packet plane the times if it is another one than before, or the first.
-    pub fn follow(&mut self, packets: &Path) {
+    pub fn follow(&mut self, config: &Config) {
+        let packets = &config.packets.pins;
+        if !pins::Plane::Packets.is_own(config) {
+            // Another daemon's plane goes by that one's groups.
+            self.plane = None;
+            return;
+        }
         if self.plane.as_ref().is_some_and(|plane| plane.stands(packets)) {
             return;
         }
@@ -158,11 +169,4 @@ impl Gates {
             self.broken = Some(chain(&error));
         }
     }
-}
-
-/// Beside the packet plane's pins, which go when no service forwards packets.
-fn pins(packets: &Path) -> PathBuf {
-    let mut name = packets.file_name().unwrap_or_default().to_owned();
-    name.push("-vrrp");
-    packets.with_file_name(name)
 }

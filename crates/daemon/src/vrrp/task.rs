@@ -182,9 +182,9 @@ impl Life {
         }
         self.pair(picture);
         if config.vrrp.values().any(|group| group.dead_man.is_some()) {
-            self.gates.open(&config.packets.pins);
+            self.gates.open(config, &self.events);
         }
-        self.gates.follow(&config.packets.pins);
+        self.gates.follow(config);
         self.replace(config).await;
         let gated = self.groups.values().flat_map(Group::gated);
         self.gates.keep(&gated.collect());

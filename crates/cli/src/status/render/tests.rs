@@ -69,6 +69,7 @@ pub(super) fn sample() -> Status {
         uplinks: None,
         mptcp: None,
         names: None,
+        pins: Vec::new(),
         version: "0.1.0".into(),
         generation: 7,
         now_unix_ms: NOW,

@@ -1,4 +1,5 @@
-//! What the actor does when files of certificates, or of the secret of cookies, have changed: workers get what is good, everybody is told.
+//! What the actor takes from files of certificates and of the secret of cookies, first and when they have changed: workers get
+//! what is good, everybody is told.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -8,13 +9,21 @@ use model::snapshot::Proofs;
 
 use super::Actor;
 use crate::acme::proof::Proof;
+use crate::control::order::ApplyError;
 use crate::control::tell;
 use crate::cookies;
+use crate::pins;
 use crate::reconcile::act;
 use crate::reconcile::secure::secured;
 use crate::tls::vault::{Prepared, VaultError};
 
 impl Actor {
+    /// What the next configuration needs of files and pins, before anything is changed.
+    pub(super) fn prepare(&self, config: &Config, now: SystemTime) -> Result<Prepared, ApplyError> {
+        pins::refuse_foreign(config)?;
+        Ok(self.vault.prepare(config, now)?)
+    }
+
     /// From now on these are in force.
     pub(super) fn keep_vault(&mut self, prepared: Prepared) {
         self.force.certificates = Arc::new(prepared.vault.told());

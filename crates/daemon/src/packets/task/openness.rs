@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use bpf::{ClaimError, HomeError};
 use model::config::Config;
 
 use super::Life;
@@ -19,7 +20,7 @@ impl Life {
         self.kernel = None;
         let removed = match self.site.take() {
             Some(site) => site.remove().map(|()| true),
-            None => remove_pinned(&config.packets.pins),
+            None => remove_pinned(config),
         };
         match removed {
             Ok(true) => self.events.info("packets-removed", "no service forwards packets any more"),
@@ -40,6 +41,7 @@ impl Life {
             Ok(site) => {
                 let how = if site.adopted() { "taken over with its connections" } else { "new" };
                 self.events.info("packets-open", format!("the packet plane is {how}"));
+                site.warn(&self.events);
                 (self.view.broken, self.told) = (None, None);
                 (self.view.adopted, self.view.memory) = (site.adopted(), site.memory());
                 self.site = Some(site);
@@ -48,7 +50,8 @@ impl Life {
             }
             Err(error) => {
                 let why = chain(&error);
-                self.held = matches!(error, OpenError::Held(_));
+                self.held =
+                    matches!(error, OpenError::Home(HomeError::Claim(ClaimError::Held { .. })));
                 self.view.settled |= !self.held;
                 self.view.broken = Some(why.clone());
                 if !self.held || self.view.settled {
@@ -66,7 +69,7 @@ impl Life {
         }
         let removed = match site {
             Some(site) => site.remove().map(|()| true),
-            None => remove_pinned(&config.packets.pins),
+            None => remove_pinned(config),
         };
         if let Err(error) = removed {
             self.events.error("packets-failed", chain(&error));

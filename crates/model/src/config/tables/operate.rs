@@ -136,7 +136,7 @@ pub static DAYS: [Word; 7] = [
 ];
 
 /// Kinds of events that a hook may name.
-pub static EVENTS: [Word; 82] = [
+pub static EVENTS: [Word; 84] = [
     Word::of("all"),
     Word::of("server-up"),
     Word::of("server-down"),
@@ -189,6 +189,8 @@ pub static EVENTS: [Word; 82] = [
     Word::of("member-sole"),
     Word::of("member-conflict"),
     Word::of("kernel-restored"),
+    Word::of("pins-not-lasting"),
+    Word::of("address-preferred"),
     Word::of("clock-set"),
     Word::of("state-set-aside"),
     Word::of("peer-heard"),

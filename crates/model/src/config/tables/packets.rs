@@ -49,7 +49,8 @@ pub static PACKETS: Table = Table {
             "pins",
             Kind::Text { form: Form::File, unset: None },
             Fallback::Is(Value::Text(Cow::Borrowed("/sys/fs/bpf/steelyard"))),
-            "Directory of a BPF file system where programs and tables outlive the process.",
+            "Directory of a BPF file system where programs and tables outlive the process. One daemon's at a time: those in \
+             several network namespaces need one each.",
         ),
         Key::new(
             "return",
