@@ -23,6 +23,8 @@ use How::{As, Ends, NotHere, Screen, Stays, Until};
 
 const BUILDS: &str = "it builds the program, which the gate itself does";
 const INSTALLS: &str = "packaging/prove installs the package in a fresh root";
+const UNDER_SYSTEMD: &str =
+    "tests/tests/systemd.rs runs the unit with its drop-ins under a systemd of its own";
 
 /// The page, the command, what is done with it.
 pub const ROWS: &[(&str, &str, How)] = &[
@@ -86,6 +88,8 @@ pub const ROWS: &[(&str, &str, How)] = &[
         NotHere("it waits for somebody who types"),
     ),
     ("docs/installing.md", "systemctl enable --now steelyard", NotHere(INSTALLS)),
+    ("docs/installing.md", "systemctl daemon-reload", NotHere(UNDER_SYSTEMD)),
+    ("docs/installing.md", "systemctl restart steelyard", NotHere(UNDER_SYSTEMD)),
     (
         "docs/lab.md",
         "steelyard bench http http://127.0.0.1:8080/ -c 50 -d 10s",
