@@ -21,6 +21,7 @@ mod insight;
 mod methods;
 mod past;
 mod shown;
+mod sources;
 mod staying;
 mod sustained;
 mod taken;

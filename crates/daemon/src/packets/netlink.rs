@@ -12,7 +12,9 @@ use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, TryStreamExt};
 use l4::hops::{Heard, Link, Request, Route};
 use rtnetlink::packet_core::NetlinkPayload;
-use rtnetlink::packet_route::address::{AddressAttribute, AddressHeaderFlags, CacheInfo};
+use rtnetlink::packet_route::address::{
+    AddressAttribute, AddressHeaderFlags, AddressMessage, AddressScope, CacheInfo,
+};
 use rtnetlink::packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use rtnetlink::packet_route::neighbour::{
     NeighbourAddress, NeighbourAttribute, NeighbourFlags, NeighbourMessage, NeighbourState,
@@ -55,6 +57,17 @@ impl Drop for Kernel {
     fn drop(&mut self) {
         self.pump.abort();
     }
+}
+
+/// An address that what begins here may come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preferred {
+    /// Where it is.
+    pub interface: String,
+    /// The address.
+    pub ip: IpAddr,
+    /// Bits of its network.
+    pub bits: u8,
 }
 
 impl Kernel {
@@ -122,6 +135,26 @@ impl Kernel {
             out.extend(local.or(plain).map(|ip| Address { ifindex, ip }));
         }
         Ok(out)
+    }
+
+    /// Addresses of IPv6 that what begins here may come from: neither deprecated nor of one link alone, and not loopback's.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub async fn preferred(&self, links: &HashMap<u32, String>) -> io::Result<Vec<Preferred>> {
+        let all = within(self.handle.address().get().execute().try_collect::<Vec<_>>()).await?;
+        let of = |message: &AddressMessage| {
+            let ip = message.attributes.iter().find_map(|attribute| match attribute {
+                AddressAttribute::Address(ip @ IpAddr::V6(_)) => Some(*ip),
+                _ => None,
+            })?;
+            let header = &message.header;
+            let interface = links.get(&header.index).filter(|name| *name != "lo")?.clone();
+            let usable = header.scope == AddressScope::Universe
+                && !header.flags.contains(AddressHeaderFlags::Deprecated);
+            usable.then_some(Preferred { interface, ip, bits: header.prefix_len })
+        };
+        Ok(all.iter().filter_map(of).collect())
     }
 
     /// Sets an address on an interface, alone in its network; no error when it is there. An address of IPv6 is used

@@ -2,6 +2,7 @@
 
 mod heed;
 mod openness;
+mod sources;
 mod stand;
 
 use std::net::IpAddr;
@@ -17,7 +18,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::alarms::Alarms;
 use super::facts;
-use super::netlink::{Address, Kernel, News};
+use super::netlink::{Address, Kernel, News, Preferred};
 use super::order::Order;
 use super::site::{Site, chain};
 use super::tables::Tables;
@@ -119,6 +120,8 @@ struct Life {
     origin: Instant,
     opened: Instant,
     addresses: Vec<Address>,
+    /// What this machine's own connections may come from.
+    preferred: Vec<Preferred>,
     facts: Facts,
     view: View,
     told: Option<String>,
@@ -149,6 +152,7 @@ impl Life {
             origin: now,
             opened: now,
             addresses: Vec::new(),
+            preferred: Vec::new(),
             facts: Facts::default(),
             view: View::default(),
             told: None,
@@ -230,6 +234,7 @@ impl Life {
         let again = fresh && self.tick.is_multiple_of(BUSY);
         if self.moved || again || self.dirty {
             self.look(config).await;
+            self.look_at_sources(config);
         }
         let changed = self.dirty;
         if self.dirty || self.facts.minute != facts::minute(SystemTime::now(), offset_seconds) {
@@ -274,6 +279,8 @@ impl Life {
                     self.dirty = true;
                 }
                 self.addresses = addresses;
+                let names = links.iter().map(|(index, link)| (*index, link.name.clone())).collect();
+                self.preferred = kernel.preferred(&names).await.unwrap_or_default();
                 site.hops.links(links);
             }
             Err(error) => self.events.warn("packets-kernel", error.to_string()),

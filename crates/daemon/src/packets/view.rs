@@ -25,6 +25,8 @@ pub struct View {
     pub interfaces: Vec<InterfaceView>,
     /// Services that are not forwarded, and why.
     pub obstacles: BTreeMap<String, String>,
+    /// Addresses of services that this machine's own connections may come from, and what mends that.
+    pub sources: BTreeMap<IpAddr, String>,
     /// How things stand with the next hop of each server.
     pub hops: BTreeMap<IpAddr, (String, Option<String>)>,
     /// Connections by service and server, from the last sweep.

@@ -359,6 +359,7 @@ fn warnings(picture: &Picture, facts: &Facts, now: SystemTime) -> Vec<String> {
         .collect();
     out.extend(certificates::warnings(picture, &facts.ordered, now));
     out.extend(pins::doubts(&picture.config));
+    out.extend(facts.packets.sources.values().cloned());
     out.extend(picture.drift.as_deref().and_then(drifting));
     out.extend(
         picture
