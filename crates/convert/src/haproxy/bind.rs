@@ -16,8 +16,8 @@ pub struct Bind {
     pub tls: bool,
     /// Files of certificates.
     pub certificates: Vec<String>,
-    /// Who signs clients, and whether they must show a certificate.
-    pub client: Option<(String, bool)>,
+    /// Whom of its clients it wants to know.
+    pub client: Option<ClientDemand>,
     /// The oldest version.
     pub minimum: Option<&'static str>,
     /// HTTP/2: off, over TLS, always.
@@ -28,6 +28,17 @@ pub struct Bind {
     pub socket: Vec<(&'static str, String)>,
     /// Where it stands.
     pub line: u32,
+}
+
+/// What a listener wants of its clients' certificates.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientDemand {
+    /// Who signs them.
+    pub ca: String,
+    /// A client without one is let in.
+    pub optional: bool,
+    /// Which are revoked.
+    pub crl: Option<String>,
 }
 
 /// Words without a value that change nothing here.
@@ -80,7 +91,7 @@ pub fn read(line: &Line, base: &str, notes: &mut Notes) -> Option<Bind> {
         return None;
     }
     let mut words = words.iter().skip(1).map(String::as_str);
-    let mut optional = false;
+    let (mut optional, mut crl) = (false, None);
     while let Some(word) = words.next() {
         let mut next = || words.next().unwrap_or_default();
         match word {
@@ -92,7 +103,8 @@ pub fn read(line: &Line, base: &str, notes: &mut Notes) -> Option<Bind> {
                 notes.changed(line.number, &line.text(), reason, "`accept-proxy = \"10.0.0.0/8\"`");
             }
             "crt" => out.certificates.push(rooted(next(), base)),
-            "ca-file" => out.client = Some((next().to_owned(), false)),
+            "ca-file" => next().clone_into(&mut out.client.get_or_insert_default().ca),
+            "crl-file" => crl = Some(next().to_owned()),
             "verify" => optional = next() == "optional",
             "ssl-min-ver" => out.minimum = version(next()),
             "no-tlsv12" => out.minimum = Some("1.3"),
@@ -125,7 +137,7 @@ pub fn read(line: &Line, base: &str, notes: &mut Notes) -> Option<Bind> {
             }
         }
     }
-    out.client = out.client.map(|(file, _)| (file, optional));
+    out.client = out.client.map(|client| ClientDemand { optional, crl, ..client });
     if out.tls && out.certificates.is_empty() {
         let instead = "`tls = { certificates = … }`";
         notes.left(line.number, &line.text(), "TLS needs the file of a certificate", instead);

@@ -367,13 +367,11 @@ fn tls(path: &str, binds: &[&Bind], document: &mut Document, notes: &mut Notes) 
     if let Some(minimum) = binds.iter().find_map(|bind| bind.minimum) {
         tls.must("minimum", value::text(minimum), first.line);
     }
-    if let Some((ca, optional)) = binds.iter().find_map(|bind| bind.client.clone()) {
-        let verify = value::text(if optional { "optional" } else { "required" });
-        tls.must(
-            "client",
-            value::table(&[("ca", value::text(&ca)), ("verify", verify)]),
-            first.line,
-        );
+    if let Some(client) = binds.iter().find_map(|bind| bind.client.as_ref()) {
+        let verify = value::text(if client.optional { "optional" } else { "required" });
+        let mut pairs = vec![("ca", value::text(&client.ca)), ("verify", verify)];
+        pairs.extend(client.crl.as_ref().map(|crl| ("crl", value::text(crl))));
+        tls.must("client", value::table(&pairs), first.line);
     }
     if binds.iter().any(|bind| bind.client != first.client) {
         let reason = "clients' certificates are asked for on all addresses of a service or on none";

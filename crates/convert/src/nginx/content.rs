@@ -33,7 +33,7 @@ pub struct Context<'c, 't> {
 }
 
 /// Directives that are read here, by `vhost`, by `pools` or by `tls`.
-const READ: [&str; 52] = [
+const READ: [&str; 56] = [
     "location",
     "listen",
     "server_name",
@@ -62,6 +62,7 @@ const READ: [&str; 52] = [
     "proxy_ssl_verify",
     "proxy_ssl_trusted_certificate",
     "proxy_ssl_name",
+    "proxy_ssl_crl",
     "ssl_certificate",
     "ssl_certificate_key",
     "ssl_protocols",
@@ -81,6 +82,9 @@ const READ: [&str; 52] = [
     "ssl_preread",
     "map",
     "grpc_ssl_verify",
+    "grpc_ssl_trusted_certificate",
+    "grpc_ssl_name",
+    "grpc_ssl_crl",
     "proxy_ssl",
     "limit_req_status",
     "proxy_pass_header",

@@ -98,7 +98,7 @@ impl Pools {
 /// How servers are spoken to.
 fn reached(pool: &mut Table, used: Use<'_>, scope: &Scope<'_>) {
     if matches!(used.scheme, "https" | "grpcs") {
-        pool.must("tls", verified(scope), used.line);
+        pool.must("tls", verified(used.scheme, scope), used.line);
     }
     if used.scheme.starts_with("grpc") {
         pool.set("http2", value::text("only"), used.line);
@@ -118,19 +118,28 @@ fn said(used: Use<'_>, scope: &Scope<'_>) -> String {
     own.entries.iter().map(|entry| format!("{} {:?};", entry.key, entry.value)).collect()
 }
 
-/// nginx verifies servers only when it is told to.
-fn verified(scope: &Scope<'_>) -> String {
-    let on = scope.get("proxy_ssl_verify").is_some_and(|one| one.word(0) == "on");
+/// nginx verifies servers only when it is told to, by directives of what speaks to them.
+fn verified(scheme: &str, scope: &Scope<'_>) -> String {
+    let prefix = prefix(scheme);
+    let get = |name: &str| scope.get(&format!("{prefix}_ssl_{name}"));
+    let on = get("verify").is_some_and(|one| one.word(0) == "on");
     let mut pairs = vec![("verify", value::text(if on { "on" } else { "off" }))];
-    let ca = scope.get("proxy_ssl_trusted_certificate").filter(|_| on);
-    pairs.extend(ca.map(|ca| ("ca", value::text(ca.word(0)))));
-    let name = scope.get("proxy_ssl_name").filter(|name| !name.word(0).contains('$'));
+    for (key, name) in [("ca", "trusted_certificate"), ("crl", "crl")] {
+        let file = get(name).filter(|_| on);
+        pairs.extend(file.map(|file| (key, value::text(file.word(0)))));
+    }
+    let name = get("name").filter(|name| !name.word(0).contains('$'));
     pairs.extend(name.map(|name| ("name", value::text(name.word(0)))));
     value::table(&pairs)
 }
 
+/// What directives about servers begin with.
+fn prefix(scheme: &str) -> &'static str {
+    if scheme.starts_with("grpc") { "grpc" } else { "proxy" }
+}
+
 fn times(pool: &mut Table, scheme: &str, scope: &Scope<'_>) {
-    let prefix = if scheme.starts_with("grpc") { "grpc" } else { "proxy" };
+    let prefix = prefix(scheme);
     let mut pairs = Vec::new();
     let mut line = 0;
     let mut set = |key: &'static str, name: &str| {
