@@ -77,7 +77,8 @@ fn an_unverified_server_gets_nothing() {
     let server = nginx(&ours, &["other.example"], "");
     let setup = Setup::http(&[server.address()]);
     let refused = |pool: &str| {
-        let balancer = Balancer::start(&setup.clone().pool(pool));
+        let pool = format!("{pool}probe = \"off\"\n");
+        let balancer = Balancer::start(&setup.clone().pool(&pool));
         let answer = balancer.client().get("/");
         assert_eq!(answer.status(), 502, "{answer:?}");
         assert_eq!(answer.field("x-steelyard-cause").as_deref(), Some("server-certificate"));
@@ -117,8 +118,8 @@ fn we_show_our_certificate_to_servers() {
 fn a_server_without_tls_is_named() {
     let ours = Ours::new();
     let server = Nginx::start("plain");
-    let setup = Setup::http(&[server.address()]).pool(&pool(&ours, "backend.example"));
-    let balancer = Balancer::start(&setup);
+    let lines = format!("{}probe = \"off\"\n", pool(&ours, "backend.example"));
+    let balancer = Balancer::start(&Setup::http(&[server.address()]).pool(&lines));
     let answer = balancer.client().get("/");
     assert_eq!(answer.field("x-steelyard-cause").as_deref(), Some("server-tls"), "{answer:?}");
 }

@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::process::Command;
 
+use api::types::Source;
 use rustls::version::{TLS12, TLS13};
 use tests::e2e::balancer::{Balancer, program};
 use tests::e2e::certificate::{replace, wanted};
@@ -95,7 +96,8 @@ fn a_server_whose_certificate_is_revoked_gets_nothing() {
     let list = ours.authority.revoke(ours.dir.join("revoked.pem"), &[], 2100);
     let tls =
         format!("tls = {{ name = \"backend.example\", ca = {:?}, crl = {list:?} }}\n", ours.ca);
-    let setup = Setup::http(&[behind.front()]).pool(&format!("{tls}retries = 0\n"));
+    let lines = format!("{tls}retries = 0\nprobe = \"off\"\n");
+    let setup = Setup::http(&[behind.front()]).pool(&lines);
     let balancer = Balancer::start(&setup);
     assert_eq!(balancer.client().get("/").status(), 200);
     let group = |key: &str| balancer.logged(key, |line| line[key] == "x25519mlkem768");
@@ -230,13 +232,19 @@ fn a_pool_that_speaks_tls_is_probed_by_a_handshake() {
     let backend = ours.pair("backend.pem", &["backend.example"]);
     let behind = Setup::http(&[recorder.address()]).service(&format!("tls = {backend:?}\n"));
     let behind = Balancer::start(&behind);
-    for kind in
-        ["every = \"500ms\"", "tcp = true, every = \"500ms\"", "http = \"/\", every = \"500ms\""]
-    {
+    for kind in [
+        "",
+        "every = \"500ms\"",
+        "tcp = true, every = \"500ms\"",
+        "http = \"/\", every = \"500ms\"",
+    ] {
         for (ca, state) in [(&ours.ca, "up"), (&stranger.ca, "down")] {
             let tls = format!("tls = {{ name = \"backend.example\", ca = {ca:?} }}\n");
             let times = ", timeout = \"500ms\", doubt = \"50ms\"";
-            let pool = format!("{tls}probe = {{ {kind}{times} }}\n");
+            let pool = match kind {
+                "" => tls,
+                _ => format!("{tls}probe = {{ {kind}{times} }}\n"),
+            };
             let balancer = Balancer::start(&Setup::http(&[behind.front()]).pool(&pool));
             let judged = || serde_json::to_value(balancer.server("a")).unwrap();
             wait::until(state, || judged()["state"] == state);
@@ -245,4 +253,12 @@ fn a_pool_that_speaks_tls_is_probed_by_a_handshake() {
             assert!(state == "up" || shown.contains("certificate"), "{kind}: {shown}");
         }
     }
+    let tls = format!("tls = {{ name = \"backend.example\", ca = {:?} }}\n", stranger.ca);
+    let setup = Setup::http(&[behind.front()]).pool(&format!("{tls}probe = \"off\"\n"));
+    let balancer = Balancer::start(&setup);
+    assert_eq!(
+        balancer.server("a").reason.source,
+        Source::Configuration,
+        "nobody asks where it is off"
+    );
 }

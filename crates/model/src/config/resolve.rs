@@ -14,7 +14,7 @@ use super::decode::address::name_from;
 use super::schema::{Fallback, Key, Kind, Table};
 use super::section::{Origin, Section, Setting, Slot};
 use super::source::Place;
-use super::tables::probe::TLS;
+use super::tables::probe::{PROBE_TABLE, TLS};
 use super::tables::{
     capture::CAPTURE, global::GLOBAL, heartbeat::HEARTBEAT, link::LINK, mptcp::MPTCP, names::NAME,
     names::SERVER as NAMES, names::ZONE, packets::PACKETS, pool::POOL, pool::SERVER,
@@ -24,7 +24,7 @@ use super::value::Value;
 use defaults::{cap_default, raise_default};
 pub use kinds::probe_kind;
 use kinds::{settle_agent, settle_balance, settle_probe, settle_sticky};
-use probes::{as_in_pool, speak_as_pool};
+use probes::{SPEAKS_TLS, as_in_pool, speak_as_pool, unsaid};
 pub use uses::Uses;
 
 /// Every setting in force, with where it came from.
@@ -160,10 +160,7 @@ fn resolve_pool(written: &Section, above: &Section, uses: Uses) -> Section {
         settle_balance(balance, uses);
     }
     let tls = probe_tls(&pool);
-    if let Some(probe) = pool.table_mut("probe") {
-        speak_as_pool(probe, tls.as_ref());
-        settle_probe(probe);
-    }
+    settle_probe_of(&mut pool, tls.as_ref());
     if let Some(agent) = pool.table_mut("agent") {
         settle_agent(agent);
     }
@@ -246,11 +243,22 @@ fn resolve_server(written: &Section, pool: &Section, tls: Option<&Section>) -> S
     {
         server.set("name", Value::Text(name.into()), Origin::Derived("from its address"));
     }
-    if let Some(probe) = server.table_mut("probe") {
+    settle_probe_of(&mut server, tls);
+    server
+}
+
+/// The probe of a settled pool or server. Where nothing is said of one and the pool speaks TLS, it is a handshake.
+fn settle_probe_of(section: &mut Section, tls: Option<&Section>) {
+    if unsaid(section, "probe") {
+        match tls {
+            Some(_) => section.set_table("probe", settle(&PROBE_TABLE, &[], true), SPEAKS_TLS),
+            None => section.set("probe", Value::Unset("off"), Origin::Default),
+        }
+    }
+    if let Some(probe) = section.table_mut("probe") {
         speak_as_pool(probe, tls);
         settle_probe(probe);
     }
-    server
 }
 
 /// The TLS of a settled pool, as its probes have it where they say nothing.

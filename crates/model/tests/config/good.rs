@@ -55,6 +55,28 @@ fn nothing_written_has_the_documented_defaults() {
 }
 
 #[test]
+fn a_pool_with_tls_is_probed_by_its_handshake_unless_it_is_said_otherwise() {
+    let tls = "tls = { name = \"b.example\", ca = \"/ca.pem\", minimum = \"1.3\" }\n";
+    let probe = |lines: &str| good(&format!("{BASE}{lines}")).config.pools[0].clone();
+    let pool = probe(tls);
+    let of_pool = pool.probe.as_ref().unwrap();
+    let spoken = of_pool.tls.as_ref().unwrap();
+    assert_eq!((spoken.name.as_deref(), spoken.verify), (Some("b.example"), true));
+    assert_eq!(spoken.ca.as_deref(), Some(std::path::Path::new("/ca.pem")));
+    assert_eq!((of_pool.every, of_pool.rise, of_pool.fall), (secs(2), 2, 3));
+    assert_eq!((pool.servers[0].probe.as_ref(), pool.initial), (Some(of_pool), Initial::Unknown));
+    let trusting = probe("tls = { verify = \"off\" }\n").probe.unwrap();
+    assert!(!trusting.tls.unwrap().verify);
+    for (lines, probed) in [("probe = \"off\"\n", false), ("probe = \"ping\"\n", true)] {
+        let pool = probe(&format!("{tls}{lines}"));
+        let plain = |probe: &Option<Probe>| probe.as_ref().is_none_or(|probe| probe.tls.is_none());
+        let [of_pool, of_server] = [&pool.probe, &pool.servers[0].probe];
+        assert_eq!([of_pool.is_some(), of_server.is_some()], [probed; 2], "{lines}");
+        assert!(plain(of_pool) && plain(of_server), "{lines}");
+    }
+}
+
+#[test]
 fn a_probe_has_the_documented_defaults() {
     let config = good(&format!("{BASE}probe = \"tcp\"\n")).config;
     let expected = Probe {

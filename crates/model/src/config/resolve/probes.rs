@@ -10,28 +10,32 @@ pub(super) fn speak_as_pool(probe: &mut Section, tls: Option<&Section>) {
     if let Some(tls) = tls.filter(|_| inherits(probe)) {
         let mut tls = tls.clone();
         tls.place = probe.place;
-        probe.set_table("tls", tls, WHY);
+        probe.set_table("tls", tls, SPEAKS_TLS);
     }
 }
 
 /// Whether nothing is said of TLS, and TLS may stand beneath it. What listens on another port may be something else.
 fn inherits(probe: &Section) -> bool {
-    let unsaid =
-        |key: &str| probe.setting(key).is_none_or(|setting| setting.origin == Origin::Default);
     let over_tls =
         |kind| OF_KINDS.iter().any(|(key, kinds)| *key == "tls" && kinds.contains(&kind));
-    unsaid("tls") && unsaid("port") && probe_kind(probe).is_none_or(over_tls)
+    unsaid(probe, "tls") && unsaid(probe, "port") && probe_kind(probe).is_none_or(over_tls)
+}
+
+/// Whether nobody wrote a key, here or further away.
+pub(super) fn unsaid(section: &Section, key: &str) -> bool {
+    section.setting(key).is_none_or(|setting| setting.origin == Origin::Default)
 }
 
 /// The TLS of a pool for its probes; `tls` has the defaults.
 pub(super) fn as_in_pool(mut tls: Section, pool: &Section) -> Section {
     for key in ["name", "ca", "crl", "expired-crl", "certificate", "minimum"] {
         if let Some(value) = pool.value(key) {
-            tls.set(key, value.clone(), WHY);
+            tls.set(key, value.clone(), SPEAKS_TLS);
         }
     }
-    tls.set("verify", Value::Flag(pool.text("verify") != Some("off")), WHY);
+    tls.set("verify", Value::Flag(pool.text("verify") != Some("off")), SPEAKS_TLS);
     tls
 }
 
-const WHY: Origin = Origin::Derived("the pool speaks TLS");
+/// Why a setting is what it is.
+pub(super) const SPEAKS_TLS: Origin = Origin::Derived("the pool speaks TLS");

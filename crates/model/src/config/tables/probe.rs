@@ -74,7 +74,7 @@ pub const RECORDS: [(&str, u16); 9] = [
 pub const PROBE: Key = Key::new(
     "probe",
     Kind::Table { table: &PROBE_TABLE, short: Short::Flags(&FLAGS), unset: Some("off") },
-    Fallback::unset("off"),
+    Fallback::Derived("a TLS handshake in a pool with `tls`, else `off`"),
     "The active check. Short form: a kind that needs nothing further, such as `\"tcp\"` or `\"redis\"`. A server \
      overrides single keys of its pool's.",
 );
@@ -87,7 +87,8 @@ const fn text(name: &'static str, form: Form, doc: &'static str) -> Key {
     Key::new(name, Kind::Text { form, unset: None }, Fallback::Absent, doc)
 }
 
-static PROBE_TABLE: Table = Table {
+/// `probe`.
+pub static PROBE_TABLE: Table = Table {
     what: "a probe",
     choices: &[
         &["tcp"],
