@@ -23,9 +23,9 @@ use way::Way;
 use crate::routes;
 use crate::types::{
     Applied, Audit, AuditRecord, Capacity, CaptureAction, Captures, Event, Events, Generations,
-    History, NameExplained, NameQuery, PlanChange, Report, RequestAsked, RequestExplained,
-    ServerChanged, ServerOrder, ServersExplained, SlowExplained, SlowQuery, Status, Stopping,
-    Taken, TakeoverQuery, UsersExplained,
+    History, NameExplained, NameQuery, PlanChange, RefusedRequests, Report, RequestAsked,
+    RequestExplained, ServerChanged, ServerOrder, ServersExplained, SlowExplained, SlowQuery,
+    Status, Stopping, Taken, TakeoverQuery, UsersExplained,
 };
 
 /// How long a question may take, unless set.
@@ -107,6 +107,12 @@ impl Client {
     ) -> Result<RequestExplained, CallError> {
         let body = serde_json::to_vec(asked).map_err(CallError::Encode)?;
         self.order(routes::EXPLAIN_REQUEST.to_owned(), routes::JSON, body).await
+    }
+
+    /// The last requests that were refused, of one service or of all.
+    pub async fn refused(&self, service: Option<&str>) -> Result<RefusedRequests, CallError> {
+        let pairs = [("service", service.map(str::to_owned))];
+        self.get(routes::with_query(routes::REFUSED, &pairs)).await
     }
 
     /// Whose time the slowest exchanges took.

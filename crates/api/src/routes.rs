@@ -13,6 +13,8 @@ pub const SOCKET: &str = "/run/steelyard/control.sock";
 pub const STATUS: &str = "/v1/status";
 /// GET with [`ReportQuery`](crate::types::ReportQuery): [`Report`](crate::types::Report).
 pub const REPORT: &str = "/v1/report";
+/// GET with [`RefusedQuery`](crate::types::RefusedQuery): [`RefusedRequests`](crate::types::RefusedRequests).
+pub const REFUSED: &str = "/v1/refused";
 /// GET: [`Generations`](crate::types::Generations).
 pub const GENERATIONS: &str = "/v1/generations";
 /// GET with [`ConfigQuery`](crate::types::ConfigQuery): the whole effective configuration, or the text as it was

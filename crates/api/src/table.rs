@@ -42,6 +42,12 @@ use Body::{Json, Nothing, Text};
 pub const ALL: &[Route] = &[
     get(routes::STATUS, "The state of everything, and why.", "", Json("Status")),
     get(routes::REPORT, "Totals, rates, causes and times.", "ReportQuery", Json("Report")),
+    get(
+        routes::REFUSED,
+        "The last requests that were refused, and what was wrong with them.",
+        "RefusedQuery",
+        Json("RefusedRequests"),
+    ),
     get(routes::STREAM, "State, rates and events as they change.", "", Text(routes::EVENT_STREAM)),
     get(routes::EVENTS, "The latest events.", "", Json("Events")),
     get(routes::EVENTS_STREAM, "Events from now on.", "", Text(routes::EVENT_STREAM)),

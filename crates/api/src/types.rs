@@ -21,6 +21,7 @@ pub mod names;
 pub mod packets;
 pub mod port;
 pub mod problem;
+pub mod refused;
 pub mod report;
 pub mod request;
 pub mod server;
@@ -66,6 +67,7 @@ pub use packets::{
 };
 pub use port::PortReport;
 pub use problem::Problem;
+pub use refused::{RefusedQuery, RefusedRequest, RefusedRequests};
 pub use report::{
     Bytes, CauseCount, Connections, Descriptors, NamedCount, PhaseTimes, PoolReport, Process,
     Report, ReportQuery, Requests, ServerReport, ServiceCounts, ServiceReport, Statuses,

@@ -1,6 +1,7 @@
 //! `steelyard report`: what passed through, what was discarded and why, and whose time it took.
 
 mod past;
+mod refused;
 mod render;
 mod rules;
 
@@ -18,7 +19,9 @@ use crate::when::{When, now_ms, when};
 
 /// Show totals, rates, discards by reason and times; every balance shows what it cannot account for.
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
 Examples:
   steelyard report                    since the start; rates over the daemon's last interval
   steelyard report --interval 5s      rates and times over the next five seconds
@@ -26,9 +29,11 @@ Examples:
   steelyard report 'shop,api-*'       several services and pools, with * for anything
   steelyard report --since 2h         totals, rates, states and the worst minutes of the last two hours
   steelyard report --json | jq .total.requests.unaccounted
+  steelyard report refused            the last refused requests, and what was wrong with them
 
 Totals count since the daemon's start. 'unaccounted' is what a balance cannot explain: 0, or what moved
-while a busy daemon was being read.")]
+while a busy daemon was being read."
+)]
 pub struct Args {
     /// Only this service or pool, several with commas, `*` for anything within a name.
     #[arg(value_name = "SERVICE|POOL")]
@@ -47,6 +52,13 @@ pub struct Args {
     pub until: Option<When>,
     #[command(flatten)]
     contact: Contact,
+    #[command(subcommand)]
+    part: Option<Part>,
+}
+
+#[derive(Clone, Debug, clap::Subcommand)]
+enum Part {
+    Refused(refused::Args),
 }
 
 /// Between two frames with --watch, unless said otherwise.
@@ -64,6 +76,9 @@ fn interval(text: &str) -> Result<Duration, String> {
 
 /// Carries it out.
 pub fn run(args: Args) -> ExitCode {
+    if let Some(Part::Refused(args)) = &args.part {
+        return refused::run(args);
+    }
     let json = args.contact.json;
     finish(json, wait(show(args)))
 }

@@ -127,7 +127,6 @@ impl House {
         let (prober, observer) = probe::prober().map_err(BuildError::Probes)?;
         let ears = Ears::new(observer, Arc::clone(&access), events.clone());
         let plane = Arc::new(Plane::start(size::options(&global, workers), Arc::new(ears))?);
-
         let mut listeners = Listeners::new(Box::new(Kernel), keeper, workers);
         let (admin, inherited) = apart(inherited, &global);
         listeners.inherit(inherited);
@@ -161,6 +160,7 @@ impl House {
             names: names.shared(),
             weighed: Arc::default(),
             slow: Arc::new(Slow::new(plane.measured(), global.sample)),
+            refused: plane.refused(),
             insight: packets.insight(),
             users: Arc::default(),
             ordered: Arc::default(),

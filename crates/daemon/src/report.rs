@@ -17,6 +17,7 @@ pub mod mptcp;
 pub mod names;
 pub mod packets;
 mod parts;
+pub mod refused;
 pub mod request;
 mod rules;
 pub mod sample;

@@ -14,13 +14,15 @@ mod line;
 mod measured;
 mod met;
 mod record;
+mod refused;
 
 pub use batch::LogBatch;
 pub use close::{attempt_failed, close};
 pub use facts::facts;
 pub use id::{Id, Ids};
 pub use learn::learn;
-pub use line::{Names, Protocol, Wall, line};
+pub use line::{FIELD, FOUND, HOST, Names, Protocol, Wall, line};
 pub use measured::{Measured, Opening, Sockets};
 pub use met::met;
 pub use record::Record;
+pub use refused::refused;

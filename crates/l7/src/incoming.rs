@@ -10,8 +10,8 @@ use model::config::{Fanout, Precedence, Service};
 use model::head::{Head, fields};
 use model::line::Class;
 use wire::http1::{
-    self, BodyKind, Chunked, Defect, Emit, Identity, Limits, Request, RequestEdits, Reserved,
-    Slots, Treatment, Version,
+    self, BodyKind, Chunked, Defect, Emit, Identity, Limits, Offence, Request, RequestEdits,
+    Reserved, Slots, Treatment, Version,
 };
 
 use crate::account::Protocol;
@@ -78,7 +78,13 @@ impl<N: Net> Incoming<N> {
             protocol: self.protocol,
             method: self.head.get(..self.method_len).unwrap_or_default(),
             target: self.asked.as_deref().unwrap_or_else(|| self.target()),
+            offence: Offence::default(),
         }
+    }
+
+    /// The host that it is for, as servers are told.
+    pub fn host(&self) -> &[u8] {
+        fields(&self.head, b"host").next().unwrap_or_default()
     }
 
     /// The target for the server.

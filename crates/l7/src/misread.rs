@@ -3,9 +3,9 @@
 //! It reads nothing and closes no connection.
 
 use model::cause::Cause;
-use wire::http1::Defect;
+use wire::http1::{Defect, Offence};
 
-use crate::account::Record;
+use crate::account::{FIELD, FOUND, HOST, Record};
 use crate::after::After;
 use crate::exchange::Parties;
 use crate::refuse::{self, Answer};
@@ -26,11 +26,15 @@ pub enum Instead {
     Malformed(Malformed),
 }
 
-/// A head that breaks a rule, with the beginning of what came: whoever looks for the request in the log finds it.
+/// A head that breaks a rule, with the beginning of what came and what broke it: whoever looks for the request finds it.
 pub struct Malformed {
     defect: Defect,
     /// The first line, as far as it is shown.
     line: Vec<u8>,
+    host: Vec<u8>,
+    field: Vec<u8>,
+    at: Option<usize>,
+    found: Vec<u8>,
 }
 
 /// Bytes of a first line that are kept for the log.
@@ -44,7 +48,41 @@ impl Instead {
     pub fn malformed(defect: Defect, bytes: &[u8]) -> Instead {
         let shown = bytes.get(..SHOWN).unwrap_or(bytes);
         let line = shown.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
-        Instead::Malformed(Malformed { defect, line: line.to_vec() })
+        let Offence { host, field, at, found } = Offence::find(defect, bytes);
+        Instead::Malformed(Malformed {
+            defect,
+            line: without_userinfo(line),
+            host: clipped(host, HOST),
+            field: clipped(field, FIELD),
+            at,
+            found: clipped(found, FOUND),
+        })
+    }
+}
+
+/// A first line without the user and the password that its target may begin with.
+fn without_userinfo(line: &[u8]) -> Vec<u8> {
+    let mut line = line.to_vec();
+    let scheme = line.windows(3).position(|three| three == b"://");
+    let Some(from) = scheme.filter(|at| !line[..*at].contains(&b'/')).map(|at| at + 3) else {
+        return line;
+    };
+    let ends = |byte: &u8| matches!(byte, b'/' | b'?' | b' ');
+    let authority = line[from..].iter().position(ends).unwrap_or(line.len() - from);
+    if let Some(at) = line[from..from + authority].iter().rposition(|byte| *byte == b'@') {
+        line.splice(from..from + at, *b"***");
+    }
+    line
+}
+
+/// As much of it as is shown, and a byte more, so that the cut is seen.
+fn clipped(bytes: &[u8], most: usize) -> Vec<u8> {
+    bytes.get(..=most).unwrap_or(bytes).to_vec()
+}
+
+impl Malformed {
+    fn offence(&self) -> Offence<'_> {
+        Offence { host: &self.host, field: &self.field, at: self.at, found: &self.found }
     }
 }
 
@@ -93,10 +131,11 @@ pub async fn refuse<N: Net>(parties: &Parties<'_, N>, instead: Instead) -> After
     let now = worker.rt.look();
     let mut record = Record::begin(now, now);
     record.cause = Some(cause);
-    let mut line = RequestLine::of(b"");
+    let (mut line, mut offence) = (RequestLine::of(b""), Offence::default());
     if let Instead::Malformed(malformed) = &instead {
         record.defect = Some(malformed.defect.name());
         line = RequestLine::of(&malformed.line);
+        offence = malformed.offence();
     }
     let mut after = After::Close;
     if status > 0 {
@@ -107,7 +146,7 @@ pub async fn refuse<N: Net>(parties: &Parties<'_, N>, instead: Instead) -> After
         Some(protocol) => Said::strand(caller.peer, protocol),
         None => Said::nothing(caller.peer, view.config.forward),
     };
-    let said = Said { method: line.method, target: line.target, ..said };
+    let said = Said { method: line.method, target: line.target, offence, ..said };
     worker.close(&view, None, &mut record, &said);
     if matches!(after, After::Next) { After::Linger } else { after }
 }
@@ -135,6 +174,8 @@ mod tests {
             (b" GET / HTTP/1.1\r\n", "", " GET / HTTP/1.1"),
             (b"\x16\x03\x01", "", "\x16\x03\x01"),
             (b"\r\nGET /", "", ""),
+            (b"GET http://me:secret@x/y HTTP/1.1\r\n", "GET", "http://***@x/y"),
+            (b"GET /to?http://me@x/ HTTP/1.1\r\n", "GET", "/to?http://me@x/"),
             (b"", "", ""),
         ] {
             let Instead::Malformed(malformed) = Instead::malformed(Defect::Malformed, came) else {

@@ -23,6 +23,7 @@ use model::id::{ListenerId, ServerId, ServiceId};
 use model::live::Shared;
 use model::live::ring::Ring;
 use model::moment::Moment;
+use model::refused::RefusedRequests;
 use model::snapshot::Snapshot;
 use rustix::event::EventfdFlags;
 
@@ -95,6 +96,7 @@ impl Plane {
         let all_open = Arc::new(Shared::default());
         let (holders, wanted) = (Arc::new(Holders::default()), Arc::new(Shared::default()));
         let spare_missing = Arc::new(Shared::default());
+        let refused = Arc::new(RefusedRequests::default());
         let ports = Arc::new(AllPorts::new(port_range(), outside.clone()));
         let started =
             SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
@@ -113,6 +115,7 @@ impl Plane {
                     wanted: wanted.clone(),
                     ports: Ports::of(ports.clone()),
                     spare_missing: spare_missing.clone(),
+                    refused: refused.clone(),
                     ..Published::default()
                 },
                 origin,
@@ -221,6 +224,11 @@ impl Plane {
     /// Exchanges that the workers have measured; whoever takes them out is the only one.
     pub fn measured(&self) -> Vec<Arc<Ring<WORDS>>> {
         self.seats.iter().map(|seat| seat.published.measured.clone()).collect()
+    }
+
+    /// The last refused requests of all workers.
+    pub fn refused(&self) -> Arc<RefusedRequests> {
+        self.seats.first().map(|seat| seat.published.refused.clone()).unwrap_or_default()
     }
 
     /// Source ports in use over all workers.

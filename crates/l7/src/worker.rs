@@ -2,6 +2,7 @@
 //!
 //! It has no loop of its own: `plane` turns the runtime. It accepts nothing (`accept`) and serves nothing.
 
+mod refused;
 mod slow;
 mod spare;
 
@@ -21,6 +22,7 @@ use model::live::Shared;
 use model::live::ring::Ring;
 use model::moment::Moment;
 use model::pick::Rng;
+use model::refused::{RefusedRequests, RefusedRing};
 use model::snapshot::{Proofs, ServiceView, Snapshot};
 
 use crate::account::{self, Ids, LogBatch, Record, Wall};
@@ -63,6 +65,8 @@ pub struct Published {
     pub spare_missing: Arc<Shared>,
     /// Exchanges that were measured.
     pub measured: Arc<Ring<WORDS>>,
+    /// The last refused requests of all workers.
+    pub refused: Arc<RefusedRequests>,
 }
 
 /// What the tasks of one worker share.
@@ -95,6 +99,10 @@ pub struct Worker<N: Net> {
     pub lot: Lot,
     /// Those that were.
     pub measured: Arc<Ring<WORDS>>,
+    /// Refused requests that the others have not got yet.
+    refused: RefCell<RefusedRing>,
+    /// The last refused requests of all workers.
+    all_refused: Arc<RefusedRequests>,
     /// Makes ids of exchanges.
     pub ids: Ids,
     /// The places of this worker's.
@@ -157,6 +165,8 @@ impl<N: Net> Worker<N> {
             census: Counting(shared.census),
             lot: Lot::new(options.sample),
             measured: shared.measured,
+            refused: RefCell::default(),
+            all_refused: shared.refused,
             ids: Ids::new(index, wall.origin_nanos / 1000),
             wall,
             admission: Rc::new(admission),
@@ -235,6 +245,7 @@ impl<N: Net> Worker<N> {
     /// Gives the last log lines away and drops what is still open.
     pub fn leave(&self) {
         self.log.borrow_mut().flush(&*self.outside);
+        self.bring_refused();
         self.rt.clear();
     }
 
@@ -253,11 +264,6 @@ impl<N: Net> Worker<N> {
         account::close(record, slot, of_server);
         account::met(record, view, self.index, said.client.ip());
         let slow = self.hand_over(view, record, said.client);
-        let access = &self.options.access;
-        if !access.enabled || !(access.all || record.cause.is_some()) {
-            return;
-        }
-        record.id(&self.ids);
         let names = account::Names {
             service: &view.config.name,
             server: server
@@ -267,8 +273,15 @@ impl<N: Net> Worker<N> {
             protocol: said.protocol,
             method: said.method,
             target: said.target,
+            offence: said.offence,
             slow,
         };
+        self.keep_refused(record, &names);
+        let access = &self.options.access;
+        if !access.enabled || !(access.all || record.cause.is_some()) {
+            return;
+        }
+        record.id(&self.ids);
         self.log.borrow_mut().add(&*self.outside, &view.live, self.index, |out| {
             account::line(record, &names, access.format, self.wall, out);
         });
@@ -330,5 +343,6 @@ async fn care<N: Net>(worker: Rc<Worker<N>>) {
         }
         worker.spare.regain(&worker.rt.net);
         worker.log.borrow_mut().flush(&*worker.outside);
+        worker.bring_refused();
     }
 }

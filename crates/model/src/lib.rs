@@ -33,6 +33,7 @@ pub mod path;
 pub mod pick;
 pub mod preflight;
 pub mod query;
+pub mod refused;
 pub mod retry;
 pub mod rules;
 pub mod schedule;

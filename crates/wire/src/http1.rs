@@ -21,6 +21,7 @@ mod head;
 mod host;
 pub(crate) mod name;
 pub(crate) mod number;
+mod offence;
 mod request;
 mod reserved;
 mod response;
@@ -36,6 +37,7 @@ pub use emit_request::{Identity, RequestEdits, Tracing, Treatment, emit_request}
 pub use emit_response::{Persist, ResponseEdits, emit_response, set_cookie};
 pub use head::{Limits, Slots, Version, may_complete};
 pub use httparse::Header;
+pub use offence::Offence;
 pub use request::{BodyKind, Method, Request, parse_request};
 pub use reserved::Reserved;
 pub use response::{AnswerBody, Asked, Response, parse_response};

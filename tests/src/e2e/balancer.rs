@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use api::CallError;
-use api::types::{Events, Report, ServerAction, Status};
+use api::types::{Events, RefusedRequests, Report, ServerAction, Status};
 use rustix::process::Signal;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
@@ -164,6 +164,13 @@ impl Balancer {
         tools::curl_text(&arguments)
     }
 
+    /// The last refused requests.
+    pub fn refused(&self) -> RefusedRequests {
+        self.runtime
+            .block_on(self.api.refused(None))
+            .unwrap_or_else(|error| panic!("no refused requests: {error}"))
+    }
+
     /// Counts.
     pub fn report(&self) -> Report {
         self.runtime
@@ -214,6 +221,20 @@ impl Balancer {
             assert!(!said().contains("reload-failed"), "{}", said());
             self.status().generation > before
         });
+    }
+
+    /// The access log so far, as it is.
+    pub fn log_text(&self) -> String {
+        std::fs::read_to_string(self.dir.join("access.log")).unwrap_or_default()
+    }
+
+    /// What the program prints when it asks this daemon.
+    pub fn prints(&self, arguments: &[&str]) -> String {
+        let mut command = std::process::Command::new(program());
+        command.args(arguments).arg("--socket").arg(self.dir.join("sock"));
+        let output = command.output().unwrap_or_else(|error| panic!("{arguments:?}: {error}"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// The access log so far: whole lines.

@@ -23,6 +23,7 @@ pub struct Setup {
     pool: String,
     more: String,
     log: Option<&'static str>,
+    form: &'static str,
 }
 
 impl Setup {
@@ -47,6 +48,7 @@ impl Setup {
             pool: String::new(),
             more: String::new(),
             log: Some("DIR/access.log"),
+            form: "json",
         };
         let names = ('a'..='z').map(String::from);
         servers.iter().zip(names).fold(empty, |setup, (at, name)| setup.server(&name, at, ""))
@@ -112,6 +114,12 @@ impl Setup {
         self
     }
 
+    /// Logs in the common form.
+    pub fn log_in_common_form(mut self) -> Setup {
+        self.form = "common";
+        self
+    }
+
     /// Where it listens.
     pub fn fronts(&self) -> Vec<SocketAddr> {
         self.listen.iter().map(|port| port.address()).collect()
@@ -125,7 +133,10 @@ impl Setup {
             self.fronts().iter().map(|front| format!("\"{front}\"")).collect();
         let (listen, servers) = (listen.join(", "), self.servers.join(", "));
         let log = match self.log {
-            Some(path) => format!("{{ all = true, target = \"{path}\" }}"),
+            Some(path) => {
+                let form = self.form;
+                format!("{{ all = true, format = \"{form}\", target = \"{path}\" }}")
+            }
             None => "\"off\"".to_owned(),
         };
         let log = log.replace("DIR", &dir.to_string());

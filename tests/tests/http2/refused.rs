@@ -1,14 +1,25 @@
 //! Requests that HTTP/2 could smuggle into HTTP/1: each is refused, named where we see it, and nothing of it reaches a
 //! server.
 
+use api::types::RefusedRequest;
 use tests::e2e::balancer::Balancer;
 use tests::e2e::frames::{END, Frames, WHOLE, fields, head, kind};
 use tests::e2e::servers::{self, addresses};
 use tests::e2e::setup::Setup;
+use tests::e2e::wait;
 
 /// The head of a request with these pseudo-header fields.
 fn pseudo<'a>(list: &[(&'a str, &'a str)]) -> Vec<u8> {
     fields(list)
+}
+
+/// Waits until a request that was answered is among the last refused ones.
+fn is_kept(balancer: &Balancer, defect: &str) {
+    let named = |one: &RefusedRequest| one.defect.as_deref() == Some(defect);
+    wait::until("it is kept", || {
+        let kept = balancer.refused().requests;
+        kept.iter().any(|one| named(one) && one.protocol == "HTTP/2" && one.status >= 400)
+    });
 }
 
 #[test]
@@ -73,6 +84,7 @@ fn what_would_be_smuggled_is_refused() {
         client.send(kind::HEADERS, END | WHOLE, 1, block);
         assert!(client.next_of(kind::HEADERS).is_some(), "{defect}: no answer");
         balancer.logged(defect, |line| line["defect"] == *defect && line["protocol"] == "HTTP/2");
+        is_kept(&balancer, defect);
     }
     let report = balancer.report_when("library refusals", |report| {
         let named = report.total.defects.iter().filter(|one| one.name.starts_with("http2-"));

@@ -2,11 +2,13 @@
 
 use std::net::UdpSocket;
 
+use api::types::RefusedRequest;
 use serde_json::json;
 use tests::e2e::balancer::Balancer;
 use tests::e2e::http::noise;
 use tests::e2e::servers::{self, addresses};
 use tests::e2e::setup::Setup;
+use tests::e2e::wait;
 
 use crate::ours::Ours;
 
@@ -37,6 +39,11 @@ fn broken_frames_end_the_connection_by_name() {
     balancer.report_when("counted", |report| {
         let mut defects = report.total.defects.iter();
         defects.any(|one| one.name == "http3-protocol" && one.count.total == broken)
+    });
+    wait::until("they are kept", || {
+        let kept = balancer.refused().requests;
+        let named = |one: &&RefusedRequest| one.defect.as_deref() == Some("http3-protocol");
+        kept.iter().filter(named).filter(|one| one.protocol == "HTTP/3").count() as u64 == broken
     });
     assert_eq!(balancer.settled().total.requests.unaccounted, 0);
 }
@@ -106,7 +113,7 @@ fn other_versions_are_answered_whatever_the_length_of_their_ids() {
     let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(balancer.front()).unwrap();
-    socket.set_read_timeout(Some(tests::e2e::wait::DEADLINE)).unwrap();
+    socket.set_read_timeout(Some(wait::DEADLINE)).unwrap();
     for length in [8, 20, 21, 255] {
         let mut packet = vec![0xc0, 0x1a, 0x2a, 0x3a, 0x4a, length];
         packet.resize(6 + usize::from(length), 7);

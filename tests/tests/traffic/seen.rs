@@ -88,7 +88,62 @@ fn a_refused_request_is_found_in_the_log_by_what_came() {
         assert_eq!(line["method"].as_str(), method, "{line}");
         assert_eq!(line["cause"], "bad-request", "{line}");
         assert!(line["defect"].as_str().is_some_and(|name| name.starts_with(defect)), "{line}");
+        assert_eq!(line["host"], "a", "{line}");
+        assert!(line["at"].as_u64().is_some(), "{line}");
+        let found = line["found"].as_str().unwrap();
+        assert!(["b", "2", "@T /no\u{1b}method HT"].contains(&found), "{line}");
     }
+}
+
+#[test]
+fn the_common_form_says_what_was_wrong_with_a_refused_request() {
+    let origin = origin("a");
+    let balancer = Balancer::start(&Setup::http(&[origin.address()]).log_in_common_form());
+    let mut client = balancer.client();
+    client.send("GET /x HTTP/1.1\r\nHost: shop.example\r\nCookie: secret\u{1}secret\r\n\r\n");
+    assert_eq!(client.answer().status(), 400);
+    let wanted = "host=\"shop.example\" field=\"Cookie\" at=51 found=\"\\x01\"";
+    let line = wait::some("a line", || {
+        balancer.log_text().lines().find(|line| line.ends_with(wanted)).map(str::to_owned)
+    });
+    assert!(line.starts_with("127.0.0.1 - - ["), "{line}");
+    assert!(line.contains(" bad-request:bad-value "), "{line}");
+    assert!(!line.contains("secret"), "{line}");
+}
+
+#[test]
+fn the_last_refused_requests_are_reported_with_what_was_wrong() {
+    let origin = origin("a");
+    let balancer = Balancer::start(&Setup::http(&[origin.address()]));
+    let flood = |n: usize| {
+        let mut client = balancer.client();
+        client.send(&format!("GET /{n} HTTP/1.1\r\nHost: a\r\nAuthorization : s3cret\r\n\r\n"));
+        assert_eq!(client.answer().status(), 400);
+    };
+    (0..70).for_each(flood);
+    let mut client = balancer.client();
+    client.send("POST /body HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n");
+    assert_eq!(client.answer().status(), 400);
+    let kept = wait::some("all of them", || {
+        Some(balancer.refused()).filter(|kept| kept.beyond_share == 7)
+    });
+    assert_eq!((kept.requests.len(), kept.share, kept.pushed_out), (64, 64, 0));
+    let newest = &kept.requests[0];
+    assert_eq!(newest.defect.as_deref(), Some("bad-chunk-size"));
+    assert_eq!((newest.host.as_deref(), newest.status), (Some("b"), 400));
+    let before = &kept.requests[1];
+    assert_eq!(before.target.as_deref(), Some("/69"));
+    assert_eq!(before.field.as_deref(), Some("Authorization"));
+    assert_eq!((before.found.as_deref(), before.at), (Some(" "), Some(40)));
+    assert!(before.client.starts_with("127.0.0.1:"), "{before:?}");
+    let text = balancer.prints(&["report", "refused", "--service", "shop"]);
+    assert!(text.contains("bad-request: space-before-colon"), "{text}");
+    assert!(text.contains("7 of clients that had 64 already are not kept"), "{text}");
+    let json = balancer.prints(&["report", "refused", "--json"]);
+    assert!(json.contains("\"defect\":\"bad-chunk-size\"") && !json.contains("s3cret"), "{json}");
+    let metrics = balancer.metrics();
+    let lost = "steelyard_refused_requests_lost_total{why=\"client-share\"} 7";
+    assert!(metrics.contains(lost), "{metrics}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ import { Overview } from "./views/overview";
 import { Packets } from "./views/packets";
 import { Pair } from "./views/pair";
 import { Pool, Pools } from "./views/pool";
+import { Refused } from "./views/refused";
 import { Rules } from "./views/rules";
 import { Service, Services } from "./views/service";
 import { Slow } from "./views/slow";
@@ -27,6 +28,7 @@ const WAYS: [string, string][] = [
   ["events", "Events and history"],
   ["rules", "Rules"],
   ["slow", "Explain slow"],
+  ["refused", "Refused requests"],
   ["users", "Users"],
   ["captures", "Captures"],
   ["capacity", "Capacity"],
@@ -89,6 +91,7 @@ function View({ way, name }: { way: string; name: string }) {
     case "events": return <Events />;
     case "rules": return <Rules />;
     case "slow": return <Slow />;
+    case "refused": return <Refused />;
     case "users": return <Users />;
     case "captures": return <Captures />;
     case "capacity": return <Capacity />;

@@ -101,7 +101,7 @@ try {
   // Every view, by the links that people use.
   const views = [
     ["services", "shop"], ["service/shop", "Where the time goes"], ["pools", "many"], ["pool/web", "Evidence"],
-    ["events", "Who ordered what"], ["rules", "Try a request"], ["slow", "Which exchanges"], ["users", "Left of the budget"],
+    ["events", "Who ordered what"], ["rules", "Try a request"], ["slow", "Which exchanges"], ["refused", "Refused requests"], ["users", "Left of the budget"],
     ["configuration", "Generations"], ["captures", "Captures that rules called for"], ["capacity", "First limit"],
     ["network", "There is no [link.NAME]"], ["lab", "Results side by side"], ["pair", "No address is shared"], ["packets", "Source ports"],
   ];

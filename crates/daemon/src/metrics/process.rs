@@ -121,7 +121,12 @@ fn log(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let help = "Failed attempts to open or write the access log.";
     counter(to, ("steelyard_access_log_errors", None, help), access.errors)?;
     let help = "Lines about the daemon itself that were not written because too many were waiting.";
-    counter(to, ("steelyard_event_lines_dropped", None, help), facts.events_dropped)
+    counter(to, ("steelyard_event_lines_dropped", None, help), facts.events_dropped)?;
+    let lost = facts.refused_lost;
+    let rows =
+        [([("why", "room")], lost.pushed_out), ([("why", "client-share")], lost.beyond_share)];
+    let help = "Refused requests that `report refused` shows no more, by what took their places.";
+    counters(to, ("steelyard_refused_requests_lost", None, help), rows)
 }
 
 fn probes(facts: &Facts, to: &mut DescriptorEncoder) -> Result<(), Error> {

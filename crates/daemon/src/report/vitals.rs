@@ -17,6 +17,8 @@ use crate::acme::board::{Board as Orders, Row};
 use crate::capture::{self, Captures};
 use crate::control::picture::Certificates;
 use crate::control::{Control, Picture};
+use model::refused::{Lost, RefusedRequests};
+
 use crate::headroom::{self, Headroom};
 use crate::insight::{self, Insight};
 use crate::judge::weighed::Weighed;
@@ -72,6 +74,8 @@ pub struct Vitals {
     pub weighed: Arc<Weighed>,
     /// Exchanges that were measured.
     pub slow: Arc<Slow>,
+    /// The last refused requests.
+    pub refused: Arc<RefusedRequests>,
     /// What watched connections of the packet plane showed.
     pub insight: Arc<Insight>,
     /// What users met.
@@ -125,6 +129,8 @@ pub struct Facts {
     pub packets: Arc<View>,
     /// Time of measured exchanges, by service.
     pub slow: Totals,
+    /// Refused requests that are not kept any more.
+    pub refused_lost: Lost,
     /// What watched connections of the packet plane showed, by service.
     pub insight: insight::Totals,
     /// What users met, and what is left of what they were promised.
@@ -187,6 +193,7 @@ impl Vitals {
             ports: (self.ports)(),
             open: (self.open)(),
             slow: self.slow.totals(),
+            refused_lost: self.refused.look(|kept| kept.lost()),
             insight: self.insight.totals(),
             users: self.users.shown(),
             certificates: Arc::clone(&picture.certificates),

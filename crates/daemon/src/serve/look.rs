@@ -6,8 +6,9 @@ use std::time::{Duration, SystemTime};
 use api::types::report::INTERVAL_MS_MAX;
 use api::types::{
     Capacity, ConfigKeys, ConfigQuery, Generation, Generations, History, HistoryQuery, Me,
-    NameExplained, NameQuery, Report, ReportQuery, RequestAsked, RequestExplained,
-    ServersExplained, SlowExplained, SlowQuery, Status, UsersExplained, UsersQuery,
+    NameExplained, NameQuery, RefusedQuery, RefusedRequests, Report, ReportQuery, RequestAsked,
+    RequestExplained, ServersExplained, SlowExplained, SlowQuery, Status, UsersExplained,
+    UsersQuery,
 };
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -93,6 +94,22 @@ pub(super) async fn explain_slow(
     report::slow::explain(&picture, &vitals.slow, &watching, &query, now, unix)
         .map(Json)
         .map_err(|(status, kind, why)| Refusal::new(status, kind, why))
+}
+
+pub(super) async fn refused(
+    State(context): Held,
+    query: Result<Query<RefusedQuery>, QueryRejection>,
+) -> Result<Json<RefusedRequests>, Refusal> {
+    let Query(query) = query?;
+    let (service, now) = (query.service.as_deref(), unix_ms(SystemTime::now()));
+    let services = &context.vitals.control.picture().snapshot.services;
+    if let Some(name) = service
+        && !services.values().any(|view| view.config.name == *name)
+    {
+        let why = format!("there is no service '{name}'");
+        return Err(Refusal::new(404, "no-service", why));
+    }
+    Ok(Json(context.vitals.refused.look(|kept| report::refused::report(kept, service, now))))
 }
 
 pub(super) async fn explain_users(

@@ -58,6 +58,7 @@ fn small() -> Router<Arc<Context>> {
         .route(routes::CONFIG_KEYS, get(look::keys))
         .route(routes::CAPACITY, get(look::capacity))
         .route(routes::REPORT, get(look::report))
+        .route(routes::REFUSED, get(look::refused))
         .route(routes::HISTORY, get(look::history))
         .route(routes::METRICS, get(look::metrics))
         .route(routes::ME, get(look::me))

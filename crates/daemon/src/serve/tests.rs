@@ -62,6 +62,7 @@ async fn daemon() -> Daemon {
         board: prober.board,
         weighed: Default::default(),
         slow: Default::default(),
+        refused: Default::default(),
         insight: Arc::default(),
         users: Default::default(),
         ordered: Default::default(),

@@ -4,7 +4,8 @@
 //! whatever was sent. Facts that did not come are left out (JSON) or `-`. It writes nowhere but into a buffer.
 //!
 //! JSON keys, in their order: `time`, `id`, `service`, `client`, `protocol`, `method`, `target` (`target-bytes` when
-//! cut), `status`, `by`, `server` (as `POOL/NAME`), `attempts`, `reused`, `cause`, `defect`, `bytes-from-client`,
+//! cut), `status`, `by`, `server` (as `POOL/NAME`), `attempts`, `reused`, `cause`, `defect`, of what was refused `host`,
+//! `field`, `at` and `found` (the field that broke the rule, after how many bytes, and what stood there), `bytes-from-client`,
 //! `bytes-to-client`, `bytes-to-server`, `bytes-from-server`, in milliseconds `accept-ms` and `tls-ms` (a connection's
 //! first exchange only), `head-ms`, `queue-ms`, `connect-ms`, `body-in-ms`, `first-byte-ms`, `transfer-ms`, `total-ms`,
 //! `tls-group` (as `tls-ms`) and `server-tls-group` (where a connection was made) of keys that were exchanged, and of what
@@ -12,7 +13,8 @@
 //!
 //! Common: `client - - [time] "method target protocol" status bytes-to-client` and, appended, `id service POOL/NAME
 //! cause attempts head/queue/connect/first-byte/transfer/total`, times in milliseconds; the cause of a malformed request
-//! is followed by `:` and the rule that was broken.
+//! is followed by `:` and the rule that was broken, and its line ends with `host="…" field="…" at=BYTES found="…"` as far
+//! as they are known.
 //!
 //! Of what came in place of a request the method and the target are those of its first line; where that has no method, the
 //! line is the target.
@@ -25,19 +27,26 @@ use model::attribute::Bar;
 use model::config::AccessFormat;
 use model::limit::Owner;
 use model::moment::Moment;
+use wire::http1::Offence;
 
 use super::calendar::Date;
 use super::escape;
 use super::record::Record;
 
 /// Bytes of a request target that are shown.
-const TARGET: usize = 1024;
+pub const TARGET: usize = 1024;
 /// Bytes of a method that are shown.
-const METHOD: usize = 32;
+pub const METHOD: usize = 32;
 /// Bytes of a name that are shown.
-const NAME: usize = 128;
+pub const NAME: usize = 128;
+/// Bytes that are shown of the host of a refused request.
+pub const HOST: usize = 255;
+/// Bytes that are shown of the name of a field that broke a rule.
+pub const FIELD: usize = 64;
+/// Bytes that are shown of what broke a rule.
+pub const FOUND: usize = 64;
 /// No line is longer: an escaped byte takes at most six.
-pub(super) const LONGEST: usize = 6 * (TARGET + METHOD + 4 * NAME) + 1536;
+pub(super) const LONGEST: usize = 6 * (TARGET + METHOD + HOST + FIELD + FOUND + 4 * NAME) + 1664;
 
 /// Where the moments of a worker lie in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,6 +98,8 @@ pub struct Names<'a> {
     pub method: &'a [u8],
     /// The target; empty when no head was read.
     pub target: &'a [u8],
+    /// What of it broke a rule.
+    pub offence: Offence<'a>,
     /// Whose time most of it was, where it was slow.
     pub slow: Option<Bar>,
 }
@@ -135,6 +146,7 @@ fn json(record: &Record, names: &Names, wall: Wall, out: &mut Vec<u8>) {
     if let Some(defect) = record.defect {
         text("defect", defect.as_bytes(), NAME, out);
     }
+    offence(&names.offence, out);
     number("bytes-from-client", record.bytes_from_client, out);
     number("bytes-to-client", record.bytes_to_client, out);
     number("bytes-to-server", record.bytes_to_server, out);
@@ -177,6 +189,43 @@ fn request_line(names: &Names, out: &mut Vec<u8>) {
             number("target-bytes", names.target.len() as u64, out);
         }
     }
+}
+
+/// What broke a rule, and for which host.
+fn offence(offence: &Offence, out: &mut Vec<u8>) {
+    if !offence.host.is_empty() {
+        text("host", offence.host, HOST, out);
+    }
+    if !offence.field.is_empty() {
+        text("field", offence.field, FIELD, out);
+    }
+    if let Some(at) = offence.at {
+        number("at", at as u64, out);
+    }
+    if !offence.found.is_empty() {
+        text("found", offence.found, FOUND, out);
+    }
+}
+
+/// The same behind a line of the common form.
+fn offence_in_common(offence: &Offence, out: &mut Vec<u8>) {
+    for (key, value, most) in [("host", offence.host, HOST), ("field", offence.field, FIELD)] {
+        if !value.is_empty() {
+            quoted(key, value, most, out);
+        }
+    }
+    if let Some(at) = offence.at {
+        let _ = write!(out, " at={at}");
+    }
+    if !offence.found.is_empty() {
+        quoted("found", offence.found, FOUND, out);
+    }
+}
+
+fn quoted(key: &str, value: &[u8], most: usize, out: &mut Vec<u8>) {
+    let _ = write!(out, " {key}=\"");
+    escape::common(value, most, out);
+    out.push(b'"');
 }
 
 fn common(record: &Record, names: &Names, wall: Wall, out: &mut Vec<u8>) {
@@ -224,6 +273,7 @@ fn common(record: &Record, names: &Names, wall: Wall, out: &mut Vec<u8>) {
             None => out.push(b'-'),
         }
     }
+    offence_in_common(&names.offence, out);
 }
 
 fn times(record: &Record) -> [(&'static str, Option<Duration>); 6] {

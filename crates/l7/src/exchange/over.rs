@@ -5,6 +5,7 @@
 use std::rc::Rc;
 
 use model::cause::Cause;
+use model::refused::is_refusal;
 
 use super::{Exchange, Parties};
 use crate::account;
@@ -58,7 +59,10 @@ impl<N: Net> Exchange<'_, N> {
         let worker = self.parties.worker;
         self.saw();
         self.count_dropped(self.incoming.body.trailers_dropped);
-        let said = self.incoming.said(self.parties.caller.peer);
+        let mut said = self.incoming.said(self.parties.caller.peer);
+        if self.record.cause.is_some_and(is_refusal) {
+            said.offence.host = self.incoming.host();
+        }
         worker.close(&self.view, server, &mut self.record, &said);
         if let Some(server) = server {
             let balance = self.pool.view.borrow().config.balance;

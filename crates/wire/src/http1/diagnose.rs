@@ -14,10 +14,17 @@ pub(crate) fn request(head: &[u8], error: Error) -> Defect {
     if error == Error::TooManyHeaders {
         return Defect::TooManyFields;
     }
-    match request_line(head) {
-        Err(defect) => defect,
+    locate(head).map_or(Defect::Malformed, |(defect, _)| defect)
+}
+
+/// The first offence in a request head, whose leading empty lines are cut off, and the bytes from there on.
+#[cold]
+pub(crate) fn locate(head: &[u8]) -> Option<(Defect, &[u8])> {
+    let broken = match request_line(head) {
+        Err(broken) => Some(broken),
         Ok(rest) => fields(rest),
-    }
+    };
+    broken.map(|broken| (broken.defect, broken.rest))
 }
 
 /// Names the offence in an answer head.
@@ -26,10 +33,11 @@ pub(crate) fn response(head: &[u8], error: Error) -> Defect {
     if error == Error::TooManyHeaders {
         return Defect::TooManyFields;
     }
-    match status_line(head) {
-        Err(defect) => defect,
+    let broken = match status_line(head) {
+        Err(broken) => Some(broken),
         Ok(rest) => fields(rest),
-    }
+    };
+    broken.map_or(Defect::Malformed, |broken| broken.defect)
 }
 
 /// Names what is too large in a head that is not complete at its limit.
@@ -44,36 +52,49 @@ pub(crate) fn request_too_large(head: &[u8]) -> Defect {
     }
 }
 
-fn request_line(head: &[u8]) -> Result<&[u8], Defect> {
+/// An offence, and the bytes from there on.
+struct Broken<'h> {
+    defect: Defect,
+    rest: &'h [u8],
+}
+
+type Walked<'h> = Result<&'h [u8], Broken<'h>>;
+
+fn broken(defect: Defect, rest: &[u8]) -> Walked<'_> {
+    Err(Broken { defect, rest })
+}
+
+fn request_line(head: &[u8]) -> Walked<'_> {
     if head.first() == Some(&0x16) {
-        return Err(Defect::TlsHello);
+        return broken(Defect::TlsHello, head);
     }
     let (method, rest) = split(head, is_token_byte);
     let target = match rest {
         [b' ', target @ ..] if !method.is_empty() => target,
-        [b' ' | b'\t' | b'\r' | b'\n', ..] => return Err(Defect::RequestLine),
-        _ => return Err(Defect::BadMethod),
+        [b' ' | b'\t' | b'\r' | b'\n', ..] => return broken(Defect::RequestLine, rest),
+        _ => return broken(Defect::BadMethod, rest),
     };
     let (target, rest) = split(target, |byte| byte > b' ' && byte < 0x7f && byte != b'#');
     let rest = match rest {
         [b' ', rest @ ..] if !target.is_empty() => rest,
-        [b' ' | b'\t', ..] => return Err(Defect::RequestLine),
-        [b'\r' | b'\n', ..] => return Err(Defect::Http09),
-        [b'#', ..] => return Err(Defect::TargetFragment),
-        _ => return Err(Defect::TargetByte),
+        [b' ' | b'\t', ..] => return broken(Defect::RequestLine, rest),
+        [b'\r' | b'\n', ..] => return broken(Defect::Http09, rest),
+        [b'#', ..] => return broken(Defect::TargetFragment, rest),
+        _ => return broken(Defect::TargetByte, rest),
     };
-    let rest = version(rest, Defect::BadVersion).map_err(|defect| {
-        let is_preface = defect == Defect::VersionUnsupported && method == b"PRI" && target == b"*";
-        if is_preface { Defect::Http2Preface } else { defect }
+    let rest = version(rest, Defect::BadVersion).map_err(|it| {
+        let is_preface =
+            it.defect == Defect::VersionUnsupported && method == b"PRI" && target == b"*";
+        if is_preface { Broken { defect: Defect::Http2Preface, ..it } } else { it }
     })?;
     line_end(rest, Defect::RequestLine)
 }
 
-fn status_line(head: &[u8]) -> Result<&[u8], Defect> {
+fn status_line(head: &[u8]) -> Walked<'_> {
     let rest = version(head, Defect::BadStatusLine)?;
     let is_digit = |at: usize| rest.get(at).is_none_or(u8::is_ascii_digit);
     if rest.first().is_some_and(|&byte| byte != b' ') || !(1..4).all(is_digit) {
-        return Err(Defect::BadStatusLine);
+        return broken(Defect::BadStatusLine, rest);
     }
     let rest = rest.get(4..).unwrap_or_default();
     let Some((b' ', reason)) = rest.split_first() else {
@@ -83,55 +104,56 @@ fn status_line(head: &[u8]) -> Result<&[u8], Defect> {
 }
 
 /// Walks over `HTTP/1.0` or `HTTP/1.1`; the first byte that differs decides.
-fn version(text: &[u8], broken: Defect) -> Result<&[u8], Defect> {
+fn version(text: &[u8], otherwise: Defect) -> Walked<'_> {
     for (at, wanted) in b"HTTP/1.1".iter().enumerate() {
-        match text.get(at) {
+        let rest = text.get(at..).unwrap_or_default();
+        match rest.first() {
             None => return Ok(&[]),
             Some(byte) if byte == wanted || (at == 7 && *byte == b'0') => {}
             Some(byte) if at != 6 && at >= 5 && byte.is_ascii_digit() => {
-                return Err(Defect::VersionUnsupported);
+                return broken(Defect::VersionUnsupported, rest);
             }
-            Some(_) => return Err(broken),
+            Some(_) => return broken(otherwise, rest),
         }
     }
     Ok(text.get(8..).unwrap_or_default())
 }
 
-fn line_end(text: &[u8], broken: Defect) -> Result<&[u8], Defect> {
+fn line_end(text: &[u8], otherwise: Defect) -> Walked<'_> {
     match text {
         [] | [b'\r'] => Ok(&[]),
         [b'\r', b'\n', rest @ ..] => Ok(rest),
-        [b'\r', ..] => Err(Defect::BareCr),
-        [b'\n', ..] => Err(Defect::BareLf),
-        _ => Err(broken),
+        [b'\r', ..] => broken(Defect::BareCr, text),
+        [b'\n', ..] => broken(Defect::BareLf, text),
+        _ => broken(otherwise, text),
     }
 }
 
-fn fields(mut rest: &[u8]) -> Defect {
+fn fields(mut rest: &[u8]) -> Option<Broken<'_>> {
     while !rest.is_empty() {
         match field(rest) {
             Ok(next) => rest = next,
-            Err(defect) => return defect,
+            Err(broken) => return Some(broken),
         }
     }
-    Defect::Malformed
+    None
 }
 
 /// One field line, or the empty line, after which nothing is wrong.
-fn field(line: &[u8]) -> Result<&[u8], Defect> {
+fn field(line: &[u8]) -> Walked<'_> {
     if let Some(b'\r' | b'\n') = line.first() {
         return line_end(line, Defect::Malformed).map(|_| &[][..]);
     }
     if let Some(b' ' | b'\t') = line.first() {
-        return Err(Defect::ObsFold);
+        return broken(Defect::ObsFold, line);
     }
     let (name, rest) = split(line, is_token_byte);
     let value = match rest {
         [] => return Ok(&[]),
         [b':', value @ ..] if !name.is_empty() => value,
-        [b' ' | b'\t', ..] => return Err(Defect::SpaceBeforeColon),
-        [b'\r' | b'\n', ..] => return Err(Defect::NoColon),
-        _ => return Err(Defect::BadName),
+        [b' ' | b'\t', ..] => return broken(Defect::SpaceBeforeColon, rest),
+        [b'\r' | b'\n', ..] => return broken(Defect::NoColon, rest),
+        _ => return broken(Defect::BadName, rest),
     };
     line_end(split(value, is_value_byte).1, Defect::BadValue)
 }

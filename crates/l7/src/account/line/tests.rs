@@ -18,6 +18,7 @@ fn names<'a>(method: &'a [u8], target: &'a [u8]) -> Names<'a> {
         protocol: Protocol::Http11,
         method,
         target,
+        offence: Offence::default(),
         slow: None,
     }
 }

@@ -1,0 +1,159 @@
+//! `steelyard report refused`: the last requests that were refused for what they were.
+
+use std::process::ExitCode;
+
+use api::types::{RefusedRequest, RefusedRequests};
+
+use crate::ask::{Contact, wait};
+use crate::end::{End, Failure, finish};
+use crate::show::paint::Paint;
+use crate::show::screen;
+use crate::show::table::{Align, Table};
+use crate::show::unit::{count, moment};
+use crate::watch::{Again, shown};
+
+/// Show the last requests that were refused: who sent them, which rule they broke, and what was found.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  steelyard report refused                   of all services, the newest first
+  steelyard report refused --service shop
+  steelyard report refused --watch           again every two seconds, until Ctrl-C
+  steelyard report refused --json | jq '.requests[] | {client, defect, found}'
+
+The daemon keeps 256 of them, at most 64 of one client (an IPv4 address, or a /64 of IPv6). Values of fields are shown only
+where the rule is about that very field: no cookie and no password is kept. What came is escaped: \\x0a is a line feed.
+A service called 'refused' is shown by `steelyard report 'refused,'`.")]
+pub struct Args {
+    /// Only those of this service.
+    #[arg(long, value_name = "SERVICE")]
+    service: Option<String>,
+    #[command(flatten)]
+    again: Again,
+    #[command(flatten)]
+    contact: Contact,
+}
+
+/// Carries it out.
+pub fn run(args: &Args) -> ExitCode {
+    finish(args.contact.json, wait(show(args)))
+}
+
+async fn show(args: &Args) -> Result<End, Failure> {
+    let client = args.contact.client()?;
+    let ask = || async { Ok(client.refused(args.service.as_deref()).await?) };
+    let show = |kept: &RefusedRequests| render(kept, screen::width(), Paint::for_stdout());
+    shown(args.again, args.contact.json, ask, show).await
+}
+
+fn render(kept: &RefusedRequests, width: usize, paint: Paint) -> String {
+    if kept.requests.is_empty() {
+        return "No request was refused since the daemon's start.\n".to_owned();
+    }
+    let columns = ["WHEN", "SERVICE", "CLIENT", "WHY", "FOUND", "STATUS", "HOST", "REQUEST"];
+    let mut table = Table::new(&columns.map(|name| (name, Align::Left)));
+    for one in &kept.requests {
+        let status = if one.status == 0 { "none".to_owned() } else { one.status.to_string() };
+        table.row(vec![
+            moment(one.unix_ms).into(),
+            one.service.as_str().into(),
+            one.client.as_str().into(),
+            why(one).into(),
+            found(one).into(),
+            status.into(),
+            one.host.as_deref().unwrap_or("-").into(),
+            request(one).into(),
+        ]);
+    }
+    let mut text = table.render(width, paint);
+    if kept.pushed_out > 0 {
+        let lost = count(kept.pushed_out);
+        text.push_str(&format!(
+            "{lost} older ones are not kept: there is room for {}\n",
+            kept.room
+        ));
+    }
+    if kept.beyond_share > 0 {
+        let lost = count(kept.beyond_share);
+        text.push_str(&format!("{lost} of clients that had {} already are not kept\n", kept.share));
+    }
+    text
+}
+
+fn why(one: &RefusedRequest) -> String {
+    match &one.defect {
+        Some(defect) => format!("{}: {defect}", one.cause),
+        None => one.cause.clone(),
+    }
+}
+
+/// `Content-Length: "+1" at byte 42`.
+fn found(one: &RefusedRequest) -> String {
+    let mut parts = Vec::new();
+    parts.extend(one.field.as_ref().map(|field| format!("{field}:")));
+    parts.extend(one.found.as_ref().map(|found| format!("\"{found}\"")));
+    parts.extend(one.at.map(|at| format!("at byte {at}")));
+    if parts.is_empty() { "-".to_owned() } else { parts.join(" ") }
+}
+
+fn request(one: &RefusedRequest) -> String {
+    let parts = [one.method.as_deref(), one.target.as_deref(), Some(one.protocol.as_str())];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_request_is_a_line_and_what_is_missing_is_counted() {
+        let first = RefusedRequest {
+            unix_ms: 1_772_283_909_000,
+            id: "0040000000000005".into(),
+            service: "shop".into(),
+            client: "192.0.2.7:4711".into(),
+            protocol: "HTTP/1.1".into(),
+            method: Some("POST".into()),
+            host: Some("shop.example".into()),
+            target: Some("/cart".into()),
+            cause: "bad-request".into(),
+            defect: Some("bad-length".into()),
+            field: Some("Content-Length".into()),
+            at: Some(42),
+            found: Some("+1".into()),
+            status: 400,
+        };
+        let second = RefusedRequest {
+            method: None,
+            host: None,
+            target: Some("\\x16\\x03".into()),
+            defect: None,
+            cause: "plain-on-tls".into(),
+            field: None,
+            at: None,
+            found: None,
+            status: 0,
+            ..first.clone()
+        };
+        let mut kept = RefusedRequests {
+            requests: vec![first, second],
+            room: 256,
+            share: 64,
+            pushed_out: 3,
+            beyond_share: 1_200,
+            ..RefusedRequests::default()
+        };
+        let text = render(&kept, 200, Paint::fixed(false));
+        for wanted in [
+            "2026-02-28 13:05:09Z  shop     192.0.2.7:4711  bad-request: bad-length",
+            "Content-Length: \"+1\" at byte 42  400     shop.example  POST /cart HTTP/1.1",
+            "none    -             \\x16\\x03 HTTP/1.1",
+            "3 older ones are not kept: there is room for 256\n",
+            "of clients that had 64 already are not kept\n",
+        ] {
+            assert!(text.contains(wanted), "no {wanted:?} in\n{text}");
+        }
+        kept.requests.clear();
+        assert!(render(&kept, 200, Paint::fixed(false)).starts_with("No request was refused"));
+    }
+}
