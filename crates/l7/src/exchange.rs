@@ -166,6 +166,7 @@ impl<'a, N: Net> Exchange<'a, N> {
     /// room for it twice, and would be moved as a whole.
     pub async fn run(&mut self, held: &mut Vec<u8>) -> After {
         let end = self.outlived().or_else(|| self.misdirected()).or_else(|| self.proof());
+        let end = end.or_else(|| self.last_hop());
         if let Some(end) = end {
             return Box::pin(self.end_here(end)).await;
         }
@@ -187,7 +188,9 @@ impl<'a, N: Net> Exchange<'a, N> {
         let mut attempts = 0;
         loop {
             let failure = match self.attempt(held, attempts).await {
-                Attempt::Done(lent, Ending::Upgraded) => return Box::pin(self.tunnel(lent)).await,
+                Attempt::Done(lent, Ending::Upgraded) => {
+                    return Box::pin(self.tunnel(lent, std::mem::take(held))).await;
+                }
                 Attempt::Done(lent, Ending::Answered { keep_client, keep_server }) => {
                     return self.answered(lent, keep_client, keep_server);
                 }
@@ -369,8 +372,8 @@ impl<'a, N: Net> Exchange<'a, N> {
         }
     }
 
-    /// After both agreed on another protocol.
-    async fn tunnel(&mut self, lent: Lent<N>) -> After {
+    /// After both agreed on another protocol; `first` came behind the request.
+    async fn tunnel(&mut self, lent: Lent<N>, first: Vec<u8>) -> After {
         let Parties { worker, client, service, .. } = self.parties;
         self.counters().upgraded.add(1);
         self.under_way.end();
@@ -378,7 +381,6 @@ impl<'a, N: Net> Exchange<'a, N> {
         let meter = self.meter(&server);
         let cuts = Cuts::of(&server.view.borrow().live);
         let server_stream = &lent.connection.stream;
-        let first = Vec::new();
         let ends = tunnel::Ends { client, server: server_stream, service, cuts, first };
         let ended = tunnel::run(worker, ends, meter, &mut self.record.measured).await;
         self.record.done = Some(worker.rt.now());

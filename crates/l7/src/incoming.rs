@@ -51,6 +51,8 @@ pub struct Incoming<N: Net> {
     pub says_close: bool,
     /// Asks for another protocol.
     pub upgrade: bool,
+    /// It may go no further: we answer.
+    pub ends_here: bool,
     /// Length of the method at the beginning of `head`.
     pub method_len: usize,
     /// Where the target lies in `head`.
@@ -202,6 +204,7 @@ pub fn read<N: Net>(
         idempotent: request.method.is_idempotent(),
         authenticates: request.has_credentials() && connection_auth::is_given(request.headers),
         upgrade,
+        ends_here: request.ends_here(),
         method_len: request.method.as_str().len(),
         target: target(&head),
         asked: None,

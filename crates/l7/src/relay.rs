@@ -247,7 +247,8 @@ impl<'a, N: Net> Relay<'a, N> {
         if self.ends.client.broken() {
             return Poll::Ready(Err(self.client_gone()));
         }
-        again |= self.answer.is_some() && self.down_waits == Waits::Nobody;
+        again |=
+            self.answer.is_some() && self.down_waits == Waits::Nobody && !self.switches_early();
         if again && let Some(me) = self.ends.worker.rt.current() {
             self.ends.worker.rt.wake(me);
         }
@@ -261,7 +262,10 @@ impl<'a, N: Net> Relay<'a, N> {
         let Some(answer) = self.answer else { return Ok(None) };
         self.release_body();
         if answer == Ending::Upgraded && !self.down.holds() {
-            return Ok(Some(answer));
+            return match self.switches_early() {
+                true => self.wait_down(Waits::Nobody),
+                false => Ok(Some(answer)),
+            };
         }
         let mut excess = Vec::new();
         let step =
@@ -271,6 +275,7 @@ impl<'a, N: Net> Relay<'a, N> {
             self.down_moved = (total, self.ends.worker.rt.now());
         }
         match step {
+            Step::Finished if self.switches_early() => self.wait_down(Waits::Nobody),
             Step::Finished => {
                 let clean = excess.is_empty() && self.uploaded;
                 Ok(Some(match answer {
@@ -294,6 +299,11 @@ impl<'a, N: Net> Relay<'a, N> {
             }
             Step::Failed => Err(self.fault(Cause::Internal)),
         }
+    }
+
+    /// Whether the server has switched before it had the whole request: its body comes first (RFC 9110 §7.8).
+    fn switches_early(&self) -> bool {
+        self.answer == Some(Ending::Upgraded) && !self.uploaded && !self.server_deaf
     }
 
     fn wait_down(&mut self, waits: Waits) -> Result<Option<Ending>, Fault> {

@@ -12,5 +12,6 @@ mod clients;
 mod closing;
 mod frames;
 mod headers;
+mod hops;
 mod seen;
 mod tunnels;

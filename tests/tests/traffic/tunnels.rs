@@ -6,7 +6,7 @@ use std::net::{Ipv6Addr, Shutdown, SocketAddr};
 use lab::origin::{Kind, Options};
 use tests::e2e::balancer::Balancer;
 use tests::e2e::client::{Client, drain};
-use tests::e2e::http::{Reader, noise};
+use tests::e2e::http::{Follows, Message, Reader, noise};
 use tests::e2e::recorder::Scripted;
 use tests::e2e::servers::{echo, origin, reserved_at, started};
 use tests::e2e::setup::Setup;
@@ -86,6 +86,126 @@ fn a_server_that_refuses_to_upgrade_answers_as_usual() {
     client.send(format!("GET /ws HTTP/1.1\r\nHost: a\r\n{HANDSHAKE}\r\n"));
     assert_eq!(client.answer().text(), "no");
     assert_eq!(client.get("/").text(), "no");
+}
+
+/// The two ways to send a body of an upgrade, as docker's clients and others do.
+const BODIES: [&str; 2] = [
+    "Content-Length: 16\r\n\r\n{\"Detach\":false}",
+    "Transfer-Encoding: chunked\r\n\r\n6\r\n{\"Deta\r\na\r\nch\":false}\r\n0\r\n\r\n",
+];
+
+/// The body of a request whose head was read, as text.
+fn body_of(reader: &mut Reader<&std::net::TcpStream>, mut head: Message) -> String {
+    reader.body(&mut head, Follows::AsSaid).unwrap();
+    head.text()
+}
+
+#[test]
+fn an_upgrade_with_a_body_switches_once_the_server_has_it() {
+    for body in BODIES {
+        // As docker answers POST /exec/ID/start.
+        let server = Scripted::start(|stream| {
+            let mut reader = Reader::new(&stream);
+            let request = reader.head().unwrap().unwrap();
+            assert_eq!(request.field("upgrade").as_deref(), Some("tcp"));
+            assert_eq!(body_of(&mut reader, request), "{\"Detach\":false}");
+            let answer =
+                "HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\nhello, ";
+            (&stream).write_all(answer.as_bytes()).unwrap();
+            let got = reader.rest().unwrap();
+            (&stream).write_all(&got).unwrap();
+        });
+        let balancer = Balancer::start(&Setup::http(&[server.address()]));
+        let head =
+            "POST /exec/1/start HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n";
+        // In one piece, and with the last byte of the body on its own.
+        for cut in [body.len(), body.len() - 1] {
+            let mut client = balancer.client();
+            client.send(format!("{head}{}", &body[..cut]));
+            if cut < body.len() {
+                balancer.report_when("it is under way", |r| r.total.requests.in_flight == 1);
+                client.send(&body[cut..]);
+            }
+            assert_eq!(client.answer().status(), 101, "{body}");
+            client.send("typed").end();
+            assert_eq!(client.rest(), b"hello, typed", "{body}");
+        }
+        assert_eq!(balancer.settled().total.requests.unaccounted, 0);
+    }
+}
+
+#[test]
+fn a_server_that_switches_before_it_has_the_body_gets_it_first() {
+    for body in BODIES {
+        let server = Scripted::start(|stream| {
+            let mut reader = Reader::new(&stream);
+            let request = reader.head().unwrap().unwrap();
+            let answer =
+                "HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\nearly, ";
+            (&stream).write_all(answer.as_bytes()).unwrap();
+            let body = body_of(&mut reader, request);
+            let got = reader.rest().unwrap();
+            (&stream).write_all(&[body.as_bytes(), &got].concat()).unwrap();
+        });
+        let balancer = Balancer::start(&Setup::http(&[server.address()]));
+        let mut client = balancer.client();
+        let (first, last) = body.split_at(body.len() - 1);
+        client.send(format!(
+            "POST / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n{first}"
+        ));
+        assert_eq!(client.answer().status(), 101, "{body}");
+        client.send(format!("{last}typed")).end();
+        assert_eq!(client.rest(), b"early, {\"Detach\":false}typed", "{body}");
+    }
+}
+
+#[test]
+fn a_server_that_refuses_an_upgrade_with_a_body_answers_as_usual() {
+    for (body, status) in BODIES.into_iter().zip([200, 409]) {
+        let server = refusing(status);
+        let balancer = Balancer::start(&Setup::http(&[server.address()]));
+        let mut client = balancer.client();
+        for _ in 0..2 {
+            client.send(format!(
+                "POST / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n{body}"
+            ));
+            let answer = client.answer();
+            assert_eq!((answer.status(), answer.text().as_str()), (status, "no"), "{body}");
+        }
+    }
+}
+
+/// Reads each request whole and answers it so.
+fn refusing(status: u16) -> Scripted {
+    Scripted::start(move |stream| {
+        let mut reader = Reader::new(&stream);
+        while let Ok(Some(head)) = reader.head() {
+            body_of(&mut reader, head);
+            let answer = format!("HTTP/1.1 {status} No\r\nContent-Length: 2\r\n\r\nno");
+            (&stream).write_all(answer.as_bytes()).unwrap();
+        }
+    })
+}
+
+#[test]
+fn what_comes_behind_the_body_of_an_upgrade_is_no_request_and_no_other_protocol() {
+    let server = Scripted::start(|stream| {
+        let mut reader = Reader::new(&stream);
+        while let Ok(Some(head)) = reader.head() {
+            body_of(&mut reader, head);
+        }
+    });
+    let balancer = Balancer::start(&Setup::http(&[server.address()]));
+    for early in ["GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n", "typed"] {
+        let mut client = balancer.client();
+        let body = BODIES[1];
+        client.send(format!(
+            "POST / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n{body}{early}"
+        ));
+        assert_eq!(client.answer().status(), 400, "{early}");
+        balancer.logged("named", |line| line["defect"] == "early-upgrade-data");
+        assert!(client.rest().is_empty(), "{early}");
+    }
 }
 
 #[test]

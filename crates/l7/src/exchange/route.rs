@@ -44,6 +44,16 @@ impl<N: Net> Exchange<'_, N> {
         Some(End::Made(200, lines, text.clone().into_bytes()))
     }
 
+    /// What is answered to a request that may go no further (RFC 9110 §7.6.2). What TRACE asks for is not shown: scripts
+    /// that cannot read a cookie could read it there.
+    pub(super) fn last_hop(&self) -> Option<End> {
+        if !self.incoming.ends_here {
+            return None;
+        }
+        let status = if self.incoming.view().method() == b"TRACE" { 405 } else { 200 };
+        Some(End::Made(status, b"Allow: OPTIONS\r\n".to_vec(), Vec::new()))
+    }
+
     /// Whether the client may come no longer: what judges its certificate may have changed since its connection began, or
     /// the certificate has ended.
     pub(super) fn outlived(&self) -> Option<End> {

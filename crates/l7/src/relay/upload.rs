@@ -4,8 +4,9 @@
 //! its server did not process can be sent again. Whether it is sent again is decided by `exchange`.
 
 use model::cause::Cause;
+use wire::http1::Defect;
 
-use super::{Fault, Relay, Waits};
+use super::{Ending, Fault, Relay, Waits};
 use crate::flow::Step;
 use crate::rt::{Net, Readiness};
 use crate::stream::{Read, Wrote};
@@ -69,6 +70,10 @@ impl<N: Net> Relay<'_, N> {
             self.up_moved = (total, self.ends.worker.rt.now());
         }
         self.up_waits = match step {
+            Step::Finished if self.came_too_early() => {
+                let defect = Some(Defect::EarlyUpgradeData);
+                return Err(Fault { defect, ..self.fault(Cause::BadRequest) });
+            }
             Step::Finished => {
                 self.uploaded = true;
                 let now = self.ends.worker.rt.look();
@@ -91,6 +96,12 @@ impl<N: Net> Relay<'_, N> {
             Step::Failed => return Err(self.fault(Cause::Internal)),
         };
         Ok(false)
+    }
+
+    /// Whether bytes came behind the body of a request that asks for an upgrade, before that was agreed on.
+    fn came_too_early(&self) -> bool {
+        let agreed = self.answer == Some(Ending::Upgraded);
+        self.incoming.upgrade && !agreed && !self.excess.is_empty()
     }
 
     /// The server takes no more of the request; it may have answered already.

@@ -82,7 +82,8 @@ defects! {
     NoColon = "no-colon", 400;
     /// A field name that is empty or no token.
     BadName = "bad-name", 400;
-    /// A control byte in a field value.
+    /// A control byte in a field value; in TRACE and OPTIONS also a Max-Forwards that is no single decimal number
+    /// (RFC 9110 §7.6.2).
     BadValue = "bad-value", 400;
     /// A field such as `Content_Length` that becomes a protected name where `_` and `-` are taken for the same.
     AliasField = "alias-field", 400;
@@ -118,9 +119,10 @@ defects! {
     ExpectUnknown = "expect-unknown", 417;
     /// Upgrade is repeated, or not a list of protocols.
     BadUpgrade = "bad-upgrade", 400;
-    /// A request that asks for an upgrade and has a body.
+    /// A request over HTTP/2 or HTTP/3 that asks for a tunnel and announces a body's length.
     UpgradeWithBody = "upgrade-with-body", 400;
-    /// Bytes after a request that asked for an upgrade, before the upgrade was agreed. Raised by the exchange.
+    /// Bytes after a request that asked for an upgrade and after its body, before the upgrade was agreed. Raised by the
+    /// exchange.
     EarlyUpgradeData = "early-upgrade-data", 400;
     /// TRACE with a body (RFC 9110 §9.3.8).
     TraceWithBody = "trace-with-body", 400;

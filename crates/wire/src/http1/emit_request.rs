@@ -7,7 +7,7 @@ use super::facts::offset;
 use super::forwarded::{self, Treatments, passes};
 use super::name::{Field, classify};
 use super::number;
-use super::request::{BodyKind, Request};
+use super::request::{BodyKind, Request, is_max_forwards};
 use super::reserved::{begins, is_client_certificate};
 use super::trace_context::{TRACEPARENT, TRACESTATE, TraceContext};
 use httparse::Header;
@@ -62,7 +62,7 @@ pub struct Identity<'a> {
 ///
 /// Dropped: Connection and what it names, Keep-Alive, Proxy-Connection, HTTP2-Settings, TE but `trailers`, Upgrade
 /// unless kept, Trailer without a chunked body, Expect where it has no effect. Content-Length or Transfer-Encoding is
-/// written anew, Host too for absolute-form.
+/// written anew, Host too for absolute-form, and Max-Forwards of TRACE and OPTIONS with one hop less.
 pub fn emit_request(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) {
     out.reserve(request.head.len() + 256);
     start_line(request, out);
@@ -78,6 +78,10 @@ pub fn emit_request(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) 
         if !stays(request, treatments, at) {
             skipped.set(at);
         }
+    }
+    if request.max_forwards.is_some() {
+        let at = request.headers.iter().position(is_max_forwards);
+        at.into_iter().for_each(|at| skipped.set(at));
     }
     if let Some(identity) = edits.identity {
         for (at, header) in request.headers.iter().enumerate() {
@@ -98,6 +102,11 @@ pub fn emit_request(request: &Request, edits: &RequestEdits, out: &mut Vec<u8>) 
     }
     copy_fields(request.head, request.headers, &skipped, out);
     framing(request.body, out);
+    if let Some(hops) = request.max_forwards {
+        out.extend_from_slice(b"Max-Forwards: ");
+        number::decimal(hops.saturating_sub(1).into(), out);
+        out.extend_from_slice(b"\r\n");
+    }
     if request.expect_continue {
         out.extend_from_slice(b"Expect: 100-continue\r\n");
     }

@@ -81,6 +81,10 @@ struct Line<'h> {
 /// The line that a rule about fields is about: the last one of its fields, since an earlier one was good or is repeated.
 fn line_of(defect: Defect, head: &[u8]) -> Option<Line<'_>> {
     use Field::{Alias, Connection, ContentLength, Expect, Host, TransferEncoding, Upgrade};
+    if defect == Defect::BadValue {
+        // Every other value of that kind ends the walk.
+        return lines(head).filter(|it| it.name.eq_ignore_ascii_case(b"max-forwards")).last();
+    }
     let about: &[Field] = match defect {
         Defect::HostRepeated | Defect::BadHost | Defect::AuthorityMismatch => &[Host],
         Defect::LengthRepeated
@@ -212,6 +216,12 @@ mod tests {
             ),
             ("GET / HTTP/1.1\r\nHost: a\r\nExpect: x\r\n\r\n", "Expect", Some(33), "x"),
             ("GET http://u:p@a/ HTTP/1.1\r\nHost: a\r\n\r\n", "", None, ""),
+            (
+                "TRACE / HTTP/1.1\r\nHost: a\r\nMax-Forwards: -1\r\n\r\n",
+                "Max-Forwards",
+                Some(41),
+                "-1",
+            ),
             ("CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", "", None, ""),
         ]);
     }

@@ -78,8 +78,8 @@ pub struct Request<'b, 's> {
     /// Whether the client waits for a 100 before it sends its body.
     pub expect_continue: bool,
     /// The Upgrade value, if an upgrade is asked for. `h2c` is never one: it is ignored (RFC 9110 §7.8), since its
-    /// server would stop speaking HTTP/1 to us. Bytes after such a request belong to nobody until the server agreed:
-    /// see [`Defect::EarlyUpgradeData`].
+    /// server would stop speaking HTTP/1 to us. The body comes first, where there is one. Bytes after such a request belong
+    /// to nobody until the server agreed: see [`Defect::EarlyUpgradeData`].
     pub upgrade: Option<&'b str>,
     /// The authority that the request is for: from the target in absolute-form, else from Host. Only HTTP/1.0 may have
     /// none.
@@ -89,6 +89,8 @@ pub struct Request<'b, 's> {
     pub(crate) rewrites_host: bool,
     pub(crate) te_trailers: bool,
     pub(crate) credentials: bool,
+    /// Hops that are left, this one included; of TRACE and OPTIONS alone.
+    pub(crate) max_forwards: Option<u32>,
     pub(crate) received: &'static str,
     pub(crate) dropped: Marks,
     pub(crate) conditional: Marks,
@@ -105,6 +107,11 @@ impl<'b, 's> Request<'b, 's> {
     /// The version in which it came, where that is not the one that its head was written in; as in Via.
     pub fn received_as(&mut self, version: &'static str) {
         self.received = version;
+    }
+
+    /// Whether it may go no further: whoever has it answers (RFC 9110 §7.6.2).
+    pub fn ends_here(&self) -> bool {
+        self.max_forwards == Some(0)
     }
 
     /// Whether the client reads trailers (`TE: trailers`).
@@ -215,9 +222,7 @@ fn understand<'b, 's>(
     }
     let expect_continue = expectation(&facts, version, has_body)?;
     let upgrade = upgrade(&facts, version);
-    if upgrade.is_some() && has_body {
-        return Err(Defect::UpgradeWithBody);
-    }
+    let max_forwards = max_forwards(method, headers)?;
     let options = facts.connection;
     Ok(Request {
         method: Method(method),
@@ -235,6 +240,7 @@ fn understand<'b, 's>(
         rewrites_host: read.authority.is_some() || host.is_none(),
         te_trailers: facts.te_trailers,
         credentials: facts.credentials,
+        max_forwards,
         received: version.as_str(),
         dropped: facts.dropped,
         conditional: facts.conditional,
@@ -258,6 +264,25 @@ fn expectation(facts: &Facts, version: Version, has_body: bool) -> Result<bool, 
         return Err(Defect::ExpectUnknown);
     }
     Ok(facts.expects_continue && has_body && version == Version::Http11)
+}
+
+/// RFC 9110 §7.6.2: means something for these two methods alone. A number that no word holds is the largest that does.
+fn max_forwards(method: &str, headers: &[Header]) -> Result<Option<u32>, Defect> {
+    if !matches!(method, "TRACE" | "OPTIONS") {
+        return Ok(None);
+    }
+    let mut said = headers.iter().filter(|header| is_max_forwards(header));
+    let Some(Header { value, .. }) = said.next() else { return Ok(None) };
+    if said.next().is_some() || value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
+        return Err(Defect::BadValue);
+    }
+    let digit = |sum: u32, byte: &u8| sum.saturating_mul(10).saturating_add(u32::from(byte - b'0'));
+    Ok(Some(value.iter().fold(0, digit)))
+}
+
+/// Whether a field is Max-Forwards.
+pub(crate) fn is_max_forwards(header: &Header) -> bool {
+    header.name.eq_ignore_ascii_case("max-forwards")
 }
 
 /// RFC 9110 §7.8: ignored in HTTP/1.0, and without the Connection option.

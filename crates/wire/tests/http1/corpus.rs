@@ -48,9 +48,9 @@ fn every_defect_has_a_case() {
 /// What HTTP/1 has no form for.
 fn of_http2(defect: Defect) -> bool {
     use Defect::{AuthorityMismatch, HopByHop, Http2Malformed, Http2Protocol};
-    use Defect::{Http3Protocol, LengthMismatch, PseudoMissing};
+    use Defect::{Http3Protocol, LengthMismatch, PseudoMissing, UpgradeWithBody};
     matches!(defect, AuthorityMismatch | HopByHop | Http2Malformed | Http2Protocol)
-        || matches!(defect, Http3Protocol | LengthMismatch | PseudoMissing)
+        || matches!(defect, Http3Protocol | LengthMismatch | PseudoMissing | UpgradeWithBody)
 }
 
 fn check(cases: &[Case], run: impl Fn(&Case) -> Replay) {
