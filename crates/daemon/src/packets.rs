@@ -7,6 +7,7 @@
 mod alarms;
 pub mod attach;
 pub mod facts;
+pub mod fragmenter;
 mod insight;
 pub mod netlink;
 pub mod order;

@@ -130,7 +130,7 @@ GLOBAL int nat_back(struct xdp_md *ctx, struct cursor *c)
 		shift(ctx, c, 4, shift_of(record));
 	if (unlikely(!translate(ctx, c, &to)))
 		return drop(c, NO_CONFIGURATION);
-	return end(c, RETURNED, leave(ctx, &way));
+	return depart(ctx, c, &way, RETURNED);
 }
 
 #endif

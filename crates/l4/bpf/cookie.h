@@ -133,7 +133,7 @@ GLOBAL int give_cookie(struct xdp_md *ctx, struct cursor *c, const struct config
 	s.mss = offered(ctx, c, service);
 	if (!reply_segment(ctx, c, &s))
 		return drop(c, RESIZE_FAILED);
-	return end(c, COOKIE_SENT, XDP_TX);
+	return turn_back(ctx, c, COOKIE_SENT);
 }
 
 /* Takes data and options away, and gives the segment other numbers and flags; ends and window stay. `how`: flags, and
@@ -249,7 +249,7 @@ GLOBAL int hear_server(struct xdp_md *ctx, struct cursor *c, const struct servic
 		/* The client has nothing to say yet, so nobody has told the server that it was heard. */
 		if (!reply_segment(ctx, c, &s))
 			return drop(c, RESIZE_FAILED);
-		return end(c, COOKIE_ANSWERED, XDP_TX);
+		return turn_back(ctx, c, COOKIE_ANSWERED);
 	}
 	/* Not an answer to our SYN: the server still has an older connection of the port (RFC 9293 §3.10.7.3). */
 	if (!(c->tcp & ACK) || s.seq != record->end + 1 || !(c->tcp & (SYN | RST)))

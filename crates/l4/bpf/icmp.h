@@ -169,7 +169,7 @@ GLOBAL int error_to_server(struct xdp_md *ctx, struct cursor *c, struct quoted *
 		if (!translate_error(ctx, c, q))
 			return drop(c, NO_CONFIGURATION);
 	}
-	return end(c, ERROR_FORWARDED, leave(ctx, &way));
+	return depart(ctx, c, &way, ERROR_FORWARDED);
 }
 
 /* The quoted packet was on its way to a server: the error is for the client that it came from. Goes on where it was of
@@ -215,7 +215,7 @@ GLOBAL int error_to_client(struct xdp_md *ctx, struct cursor *c, struct quoted *
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (!translate_error(ctx, c, q))
 		return drop(c, NO_CONFIGURATION);
-	return end(c, ERROR_RETURNED, leave(ctx, &way));
+	return depart(ctx, c, &way, ERROR_RETURNED);
 }
 
 /* Ends the walk of every ICMP packet. */

@@ -16,7 +16,7 @@ INLINE int mac(struct xdp_md *ctx, struct cursor *c, const struct server *server
 		return drop(c, NEIGHBOUR_UNKNOWN);
 	if (unlikely(too_large(ctx, c, c->length, &way)))
 		return too_big(ctx, c, way.mtu);
-	return end(c, FORWARDED, leave(ctx, &way));
+	return depart(ctx, c, &way, FORWARDED);
 }
 
 #endif

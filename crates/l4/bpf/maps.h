@@ -79,6 +79,13 @@ struct {
 	__uint(max_entries, 1 << 18);
 } events SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 21);
+} oversized SEC(".maps");
+
+ARRAY(fragmenter, __u32, 1, 0);
+ARRAY(handed, struct event_tick, 1, 0);
 ARRAY(event_ticks, struct event_tick, 8, 0);
 ARRAY(replies, struct event_tick, 1, 0);
 

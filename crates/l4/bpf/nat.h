@@ -287,7 +287,7 @@ GLOBAL int nat_out(struct xdp_md *ctx, struct cursor *c, const struct server *se
 		shift(ctx, c, 8, -shift_of(record));
 	if (unlikely(!server_ends(c, server, &to) || !translate(ctx, c, &to)))
 		return drop(c, NO_CONFIGURATION);
-	return end(c, FORWARDED, leave(ctx, &way));
+	return depart(ctx, c, &way, FORWARDED);
 }
 
 #endif

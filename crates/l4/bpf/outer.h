@@ -124,7 +124,7 @@ GLOBAL int tell_client(struct xdp_md *ctx, struct cursor *c, struct cursor *in, 
 	says = in->family == 4 ? UNREACHABLE_TOO_BIG : TOO_BIG_6;
 	if (!write_quoting(ctx, in, &from, says, room))
 		return drop(in, RESIZE_FAILED);
-	return end(in, ERROR_RETURNED, leave(ctx, &way));
+	return depart(ctx, in, &way, ERROR_RETURNED);
 }
 
 /* Ends the walk of a 'too big' about a packet of a tunnel of ours, or goes on with others. */

@@ -204,13 +204,13 @@ GLOBAL int too_big(struct xdp_md *ctx, struct cursor *c, __u32 mtu)
 
 	if (!c)
 		return XDP_DROP;
-	/* Senders that allow fragments are told too: nobody makes them here, and hosts learn from it. */
+	/* Senders that allow fragments are told too, where none are made of their packets: hosts learn from it. */
 	if (c->family == 4)
 		done = complain(ctx, c, UNREACHABLE_TOO_BIG, mtu & 0xffff);
 	else
 		done = complain(ctx, c, TOO_BIG_6, mtu);
 	if (done == TOLD)
-		return end(c, TOO_BIG, XDP_TX);
+		return turn_back(ctx, c, TOO_BIG);
 	return drop(c, done == UNTOLD ? OVERSIZE : RESIZE_FAILED);
 }
 
@@ -223,7 +223,7 @@ GLOBAL int hops_over(struct xdp_md *ctx, struct cursor *c)
 		return XDP_DROP;
 	done = complain(ctx, c, c->family == 4 ? TIME_EXCEEDED_4 : TIME_EXCEEDED_6, 0);
 	if (done == TOLD)
-		return end(c, TIME_EXCEEDED, XDP_TX);
+		return turn_back(ctx, c, TIME_EXCEEDED);
 	return drop(c, done == UNTOLD ? TTL_EXPIRED : RESIZE_FAILED);
 }
 
@@ -325,7 +325,7 @@ GLOBAL int reset(struct xdp_md *ctx, struct cursor *c)
 	}
 	if (!reply_segment(ctx, c, &s))
 		return drop(c, RESIZE_FAILED);
-	return end(c, RESET_SENT, XDP_TX);
+	return turn_back(ctx, c, RESET_SENT);
 }
 
 #endif

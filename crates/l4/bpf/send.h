@@ -75,6 +75,34 @@ INLINE int leave(struct xdp_md *ctx, const struct way *way)
 	return bpf_redirect(way->ifindex, 0);
 }
 
+/* Whether the driver of an interface loses what programs send. It says so to nobody, so that it is not even tried. */
+INLINE int is_refused(__u32 ifindex)
+{
+	struct config *k = entry(config, 0);
+	struct interface *out;
+
+	if (likely(!k || !k->refusing))
+		return 0;
+	out = bpf_map_lookup_elem(&interfaces, &ifindex);
+	return out && out->flags & INTERFACE_REFUSES;
+}
+
+/* Ends the walk of a packet that leaves by a way. */
+INLINE int depart(struct xdp_md *ctx, const struct cursor *c, const struct way *way, __u32 outcome)
+{
+	if (unlikely(is_refused(way->ifindex)))
+		return drop(c, DRIVER_REFUSES);
+	return end(c, outcome, leave(ctx, way));
+}
+
+/* Ends the walk of an answer of ours, which leaves where the packet came from. */
+INLINE int turn_back(struct xdp_md *ctx, const struct cursor *c, __u32 outcome)
+{
+	if (unlikely(is_refused(ctx->ingress_ifindex)))
+		return drop(c, DRIVER_REFUSES);
+	return end(c, outcome, XDP_TX);
+}
+
 /* Whether a packet that is `length` bytes when it leaves is too large for a way. In the stack a frame may stand for many
  * packets that the kernel will cut: one that is longer than its link can have carried. */
 INLINE int too_large(struct xdp_md *ctx, const struct cursor *c, __u32 length, const struct way *way)

@@ -5,6 +5,7 @@
 #define STEELYARD_TUNNEL_H
 
 #include "direct.h"
+#include "oversized.h"
 #include "reply.h"
 
 struct gre_header {
@@ -143,8 +144,11 @@ GLOBAL int tunnel(struct xdp_md *ctx, struct cursor *c, const struct config *k, 
 	/* Most packets fit the narrowest path. */
 	if (c->length + more > LEAST_PATH4)
 		way.mtu = path_room(c, server, way.mtu);
-	if (unlikely(too_large(ctx, c, c->length + more, &way)))
+	if (unlikely(too_large(ctx, c, c->length + more, &way))) {
+		if (hand_over(ctx, c, server, way.mtu, entropy))
+			return end(c, FRAGMENTED, XDP_DROP);
 		return too_big(ctx, c, way.mtu - more);
+	}
 	if (unlikely(c->length + more > 0xffff))
 		return drop(c, OVERSIZE);
 	if (unlikely(!hop_down(ctx, c)))
@@ -156,7 +160,7 @@ GLOBAL int tunnel(struct xdp_md *ctx, struct cursor *c, const struct config *k, 
 		return drop(c, RESIZE_FAILED);
 	if (unlikely(!write_outer(ctx, c, server, v4, entropy)))
 		return drop(c, RESIZE_FAILED);
-	return end(c, outcome, leave(ctx, &way));
+	return depart(ctx, c, &way, outcome);
 }
 
 #endif

@@ -12,6 +12,7 @@ pub mod hops;
 pub mod insight;
 pub mod layout;
 pub mod notices;
+pub mod oversized;
 pub mod plan;
 pub mod plane;
 pub mod replica;

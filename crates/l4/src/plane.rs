@@ -82,6 +82,15 @@ pub struct Plane {
     pub plane_counts: Table<u32, PlaneCount>,
 }
 
+/// What hands packets over that are to be sent on as fragments.
+#[derive(Debug)]
+pub struct Oversized {
+    /// The ring of packets.
+    pub ring: libbpf_rs::MapHandle,
+    /// The tick of the last sign of life of whoever takes them; 0 when nobody does.
+    pub alive: Table<u32, u32>,
+}
+
 impl Plane {
     /// Loads the datapath under a directory of pins. Tables that are pinned are adopted with their own sizes;
     /// `replace` throws away those of another ABI instead of refusing.
@@ -124,6 +133,15 @@ impl Plane {
     /// The ring of notices (`abi::Notice`), for `libbpf_rs`.
     pub fn events(&self) -> Result<libbpf_rs::MapHandle, LoadError> {
         self.loaded.map("events")
+    }
+
+    /// Packets that are to be sent on as fragments (`abi::Oversized` before each), for whoever makes them.
+    ///
+    /// # Errors
+    /// The kernel does not give the maps.
+    pub fn oversized(&self) -> Result<Oversized, LoadError> {
+        let (ring, alive) = (self.loaded.map("oversized")?, self.loaded.table("fragmenter")?);
+        Ok(Oversized { ring, alive })
     }
 
     fn of(loaded: Loaded) -> Result<Plane, LoadError> {

@@ -19,6 +19,7 @@ mod decap;
 mod doctor;
 mod insight;
 mod methods;
+mod oversized;
 mod past;
 mod shown;
 mod sources;

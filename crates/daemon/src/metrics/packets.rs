@@ -53,7 +53,18 @@ fn plane(view: &View, to: &mut DescriptorEncoder) -> Result<(), Error> {
     let help = "Living connections given up for new ones.";
     one(to, "steelyard_packet_flows_evicted", help, counts.evicted)?;
     let help = "Notices of the datapath that were lost.";
-    one(to, "steelyard_packet_notices_lost", help, counts.events_lost)
+    one(to, "steelyard_packet_notices_lost", help, counts.events_lost)?;
+    let sums = view.fragments;
+    let results = [
+        ("sent", sums.sent),
+        ("failed", sums.failed),
+        ("malformed", sums.malformed),
+        ("late", sums.late),
+    ];
+    let results = results.map(|(result, count)| ([("result", result)], count));
+    let help = "Fragments for tunnels without room: those sent and those that could not be; packets that could not be cut, \
+                and those that nobody took in time.";
+    counters(to, ("steelyard_packet_fragments", None, help), results)
 }
 
 /// Connections of services.

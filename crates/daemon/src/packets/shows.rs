@@ -26,6 +26,7 @@ pub(super) fn keep(view: &mut View, sample: Sample) {
 /// Connections, next hops and obstacles.
 pub(super) fn fill(view: &mut View, site: &Site, picture: &Picture) {
     view.obstacles = site.obstacles.clone();
+    view.fragments = site.fragments();
     view.hops = site
         .hops
         .servers()

@@ -27,6 +27,7 @@ use model::insight::{Change, Follow};
 use model::moment::Moment;
 use model::snapshot::Snapshot;
 
+use super::fragmenter::{Fragmenter, FragmenterError, Sums};
 use super::view::{InsightView, InterfaceView};
 use crate::event::Events;
 use crate::pins;
@@ -42,6 +43,7 @@ pub struct Site {
     watcher: Watcher,
     follow: Follow,
     notices: Notices,
+    fragmenter: Option<Fragmenter>,
     /// Packets of services and servers that are gone since this process began, and of those before it.
     gone: Outcomes,
     gone_before: Option<u64>,
@@ -64,6 +66,8 @@ pub struct Site {
     /// Interfaces from which another program had taken ours.
     pub taken_off: Vec<String>,
     written: HashMap<u32, abi::Interface>,
+    /// Interfaces whose drivers lose what is sent, by index; `None`: what the process before left.
+    refusing: Option<BTreeSet<u32>>,
 }
 
 /// Why the plane is not open.
@@ -116,6 +120,7 @@ impl Site {
             watcher,
             follow: Follow::default(),
             notices,
+            fragmenter: None,
             gone: Outcomes::new(),
             gone_before,
             installed: false,
@@ -130,6 +135,7 @@ impl Site {
             fallen: None,
             taken_off: Vec::new(),
             written: HashMap::new(),
+            refusing: None,
         })
     }
 
@@ -146,6 +152,24 @@ impl Site {
     /// Bytes that the tables take.
     pub fn memory(&self) -> u64 {
         self.sizes.memory()
+    }
+
+    /// Sends fragments from now on where tunnels have no room for a packet, or does not any more.
+    ///
+    /// # Errors
+    /// A ring, a socket or a thread is refused: senders are told of such packets, and nothing else is missing.
+    pub fn make_fragments(&mut self, wanted: bool) -> Result<(), FragmenterError> {
+        if !wanted {
+            self.fragmenter = None;
+        } else if self.fragmenter.is_none() {
+            self.fragmenter = Some(Fragmenter::start(self.plane.oversized()?)?);
+        }
+        Ok(())
+    }
+
+    /// What became of packets that were to be sent as fragments, since somebody makes some.
+    pub fn fragments(&self) -> Sums {
+        self.fragmenter.as_ref().map(Fragmenter::sums).unwrap_or_default()
     }
 
     /// Brings the maps to what a snapshot says.

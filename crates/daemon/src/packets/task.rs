@@ -11,7 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use l4::hops::{Request, Route};
 use l4::plan::facts::Facts;
-use model::config::Config;
+use model::config::{Config, Forward};
 use model::moment::Moment;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::MissedTickBehavior;
@@ -304,11 +304,24 @@ impl Life {
                 Err(error) => self.tell(Some(chain(&error))),
             }
             self.changed(&before, picture);
+            self.fragment(&picture.config);
             // Ways may bring news that the plan needs: our address towards a server.
             self.ask().await;
             if !self.dirty {
                 break;
             }
+        }
+    }
+
+    /// Makes fragments while some service's packets go through tunnels.
+    fn fragment(&mut self, config: &Config) {
+        let Some(site) = &mut self.site else { return };
+        let wanted = config.services.values().any(|service| service.forward == Forward::Tunnel);
+        if let Err(error) = site.make_fragments(wanted) {
+            let why = chain(&error);
+            self.tell(Some(format!(
+                "packets that do not fit a tunnel are not sent on as fragments, their senders are told instead: {why}"
+            )));
         }
     }
 

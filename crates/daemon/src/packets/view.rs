@@ -8,6 +8,8 @@ use l4::counts::Counts;
 use l4::insight::Drawn;
 use model::id::ServerId;
 
+use super::fragmenter::Sums;
+
 /// The packet plane at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct View {
@@ -39,6 +41,8 @@ pub struct View {
     pub memory: u64,
     /// What is watched.
     pub insight: InsightView,
+    /// What became of packets that were to be sent on as fragments.
+    pub fragments: Sums,
     /// Counters now.
     pub now: Option<Sample>,
     /// Counters a while ago.

@@ -181,7 +181,8 @@ mod tests {
         let of = |wanted: PacketEnd| -> Vec<&str> {
             ends.iter().filter(|(_, end)| *end == wanted).map(|(one, _)| one.name()).collect()
         };
-        let forwarded = ["forwarded", "returned", "error-forwarded", "error-returned"];
+        let forwarded =
+            ["forwarded", "returned", "error-forwarded", "error-returned", "fragmented"];
         assert_eq!(of(PacketEnd::Forwarded), forwarded, "or its meaning begins with another word");
         assert!(of(PacketEnd::Host).contains(&"not-ours"));
         assert!(of(PacketEnd::Host).contains(&"collocated"));

@@ -25,7 +25,8 @@ struct config {
 	__u32 swept;
 	/// Of 2^31 connections so many are watched; 0 for none. Written by user space, which empties `watched` then.
 	__u32 insight;
-	__u32 pad;
+	/// Interfaces with `INTERFACE_REFUSES`; written by user space.
+	__u32 refusing;
 };
 
 /// Key of `vips4`. `port` 0: any port; `addr` 0: any address.
@@ -360,6 +361,24 @@ struct rule {
 	/// ns that one new connection takes; beyond it the rule does not fit. 0 for no limit.
 	__u64 cost;
 	__u64 burst;
+};
+
+/// What stands before each packet in the ring `oversized`: how it is wrapped, and its length.
+struct oversized {
+	/// Ends of the outer packet.
+	__u8 outer[16];
+	__u8 server[16];
+	/// Bytes that an outer packet may have.
+	__u32 room;
+	/// Bytes of the packet, which follow.
+	__u32 length;
+	/// What the outer packet shows of the flow: 20 bits.
+	__u32 entropy;
+	/// GUE's port.
+	__be16 wrap_port;
+	/// `enum wrap`.
+	__u8 wrap;
+	__u8 tos;
 };
 
 /// Value of `interfaces`, by index.

@@ -37,6 +37,12 @@
 #define SWEPT_TICKS 40
 /// ICMP errors that are sent in one tick (RFC 1812 section 4.3.2.8, RFC 4443 section 2.4).
 #define REPLIES_LIMIT 256
+/// Packets that are handed to the process in one tick, to be sent on as fragments: about 15,000 a second.
+#define FRAGMENTED_LIMIT 4096
+/// Ticks after a sign of life of whoever makes fragments in which packets are handed over: two seconds.
+#define FRAGMENTER_TICKS 8
+/// Bytes of the largest packet that is handed over.
+#define OVERSIZED_BYTES 9216
 /// Meters of one service, by `enum meter`.
 #define METERS 4
 /// Learned ways back to clients.
@@ -60,8 +66,8 @@ enum outcome {
 	NO_PORT = 6,
 	/// Dropped: the hop limit ran out here, and nobody is told: an ICMP error, a fragment, or too many of them.
 	TTL_EXPIRED = 7,
-	/// Answered with 'too big': the packet does not fit the way. It is told to senders that allow fragments too, which
-	/// are not made here.
+	/// Answered with 'too big': the packet does not fit the way. It is told to senders that allow fragments too, where
+	/// none are made of their packets.
 	TOO_BIG = 8,
 	/// Dropped: the packet does not fit the way, and its sender is not told: it is an ICMP error or a later fragment, or
 	/// too many were told.
@@ -114,6 +120,10 @@ enum outcome {
 	PROXIED = 32,
 	/// Dropped: the address is shared with another machine, and this one does not hold it.
 	GATE_SHUT = 33,
+	/// Sent on to a server as fragments, by the process: it does not fit the way, and its sender allows fragments.
+	FRAGMENTED = 34,
+	/// Dropped: the driver of the interface that it would leave by loses what programs in drivers send.
+	DRIVER_REFUSES = 35,
 	/// Dropped: a later fragment whose first one was not seen.
 	FRAGMENT_UNKNOWN = 40,
 	/// Handed to this host: not for a service.
@@ -293,5 +303,7 @@ enum event {
 
 /// `interface.flags`: the program runs in the driver, so a frame is what was on the wire.
 #define INTERFACE_NATIVE 1
+/// `interface.flags`: its driver loses what programs in drivers send out of it; looked at while `config.refusing` is not 0.
+#define INTERFACE_REFUSES 2
 
 #endif

@@ -19,6 +19,7 @@ mod matrix;
 mod nat;
 mod outcomes;
 mod outer;
+mod oversized;
 mod packet;
 mod reading;
 mod replica;

@@ -29,6 +29,7 @@ fn reach(planes: &Planes, outcome: Outcome, index: u32) -> Option<()> {
             Some(())
         }
         Outcome::NeighbourUnknown
+        | Outcome::DriverRefuses
         | Outcome::NoPort
         | Outcome::TtlExpired
         | Outcome::TimeExceeded
@@ -60,6 +61,9 @@ fn reach(planes: &Planes, outcome: Outcome, index: u32) -> Option<()> {
         Outcome::CookieSent | Outcome::CookieAnswered => {
             super::cookies::reach(outcome, index as usize)
         }
+        // Only IPv4 has packets that others may cut.
+        Outcome::Fragmented if index == 0 => super::oversized::reach(),
+        Outcome::Fragmented => Some(()),
         Outcome::GateShut => super::gate::reach(index as usize),
         Outcome::FragmentUnknown
         | Outcome::NotOurs
@@ -124,6 +128,12 @@ fn at_a_server(outcome: Outcome, index: u32, client: &str, vip: &str) -> Option<
         Outcome::NeighbourUnknown => {
             world.way(index, 1, 0, abi::WAY_UNKNOWN);
             ends(&world, outcome, &packet.bytes(), DROP);
+        }
+        Outcome::DriverRefuses => {
+            world.refuses(1);
+            ends(&world, outcome, &packet.bytes(), DROP);
+            // An answer of ours would leave there too.
+            ends(&world, outcome, &Packet { ttl: 1, ..packet }.bytes(), DROP);
         }
         Outcome::NoPort => {
             world.share(index, &[super::usual::BACKS[index as usize]], 3_000, 1);

@@ -99,6 +99,19 @@ impl World {
         self.plane.config.set(&0, &config).unwrap();
     }
 
+    /// The driver of an interface loses what is sent from now on.
+    pub fn refuses(&self, ifindex: u32) {
+        let value = abi::Interface {
+            flags: abi::INTERFACE_REFUSES,
+            mtu: 1500,
+            ..abi::Interface::default()
+        };
+        self.plane.interfaces.set(&ifindex, &value).unwrap();
+        let mut config = self.plane.config.get(&0).unwrap().unwrap();
+        config.refusing = 1;
+        self.plane.config.set(&0, &config).unwrap();
+    }
+
     /// A service with usual times, and a pool with the same index.
     pub fn service(&self, index: u32, method: abi::Method) -> Service {
         let service = Service {

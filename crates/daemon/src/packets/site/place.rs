@@ -1,7 +1,7 @@
 //! Where the plane stands: before which interfaces, and whether in their drivers or in the stack. In a driver nothing may be
 //! sent where it is lost: virtual cables lose what programs send while their far end has neither a program nor GRO.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bpf::{Interface, Mode, Sending};
 use l4::abi;
@@ -30,15 +30,20 @@ impl Site {
         };
         let mut views = self.attach_in(wanted, asked, &interface);
         let native = |view: &InterfaceView| view.mode == Some("native");
-        let losing = if views.iter().any(native) { self.losing(wanted) } else { None };
-        match (losing, asked) {
-            // Whoever takes packets may send them there: all change.
-            (Some(name), Mode::Auto) => {
+        let mut losing =
+            if views.iter().any(native) { self.losing(wanted) } else { BTreeSet::new() };
+        if let Some(name) = losing.first().cloned() {
+            if asked == Mode::Auto {
+                // Whoever takes packets may send them there: all change.
                 self.fallen = Some((wanted.clone(), lost(&name)));
                 views = self.attach_in(wanted, Mode::Generic, &interface);
+                losing.clear();
+            } else {
+                explain(&mut views, &lost(&name));
             }
-            (Some(name), _) => explain(&mut views, &lost(&name)),
-            (None, _) => {}
+        }
+        if let Err(error) = self.refuse(&losing) {
+            return vec![failed("*", &chain(&error))];
         }
         if let Some((_, why)) = &self.fallen {
             explain(&mut views, why);
@@ -46,8 +51,33 @@ impl Site {
         views
     }
 
-    /// An interface out of which packets are sent and whose driver loses what programs in drivers send.
-    fn losing(&self, wanted: &BTreeSet<String>) -> Option<String> {
+    /// From now on packets that would leave by one of these interfaces are dropped by name: their drivers drop them without a word.
+    fn refuse(&mut self, losing: &BTreeSet<String>) -> Result<(), bpf::TableError> {
+        let of = |name: &String| Interface::find(name).ok().map(|interface| interface.index);
+        let refusing: BTreeSet<u32> = losing.iter().filter_map(of).collect();
+        if self.refusing.as_ref() == Some(&refusing) {
+            return Ok(());
+        }
+        let marked = |value: &abi::Interface| value.flags & abi::INTERFACE_REFUSES != 0;
+        let before = self.plane.interfaces.all()?.into_iter().filter(|(_, value)| marked(value));
+        let before: BTreeMap<u32, abi::Interface> = before.collect();
+        for index in before.keys().chain(&refusing) {
+            let known = self.written.get(index).or_else(|| before.get(index));
+            let mut value = known.copied().unwrap_or_default();
+            value.flags &= !abi::INTERFACE_REFUSES;
+            value.flags |= if refusing.contains(index) { abi::INTERFACE_REFUSES } else { 0 };
+            self.plane.interfaces.set(index, &value)?;
+            self.written.insert(*index, value);
+        }
+        let mut config = self.plane.config.get(&0)?.unwrap_or_default();
+        config.refusing = u32::try_from(refusing.len()).unwrap_or(u32::MAX);
+        self.plane.config.set(&0, &config)?;
+        self.refusing = Some(refusing);
+        Ok(())
+    }
+
+    /// The interfaces out of which packets are sent and whose drivers lose what programs in drivers send.
+    fn losing(&self, wanted: &BTreeSet<String>) -> BTreeSet<String> {
         let links = self.hops.all_links();
         let via = |ip| match self.hops.route(ip) {
             Some(Route::Via { ifindex, .. }) => links.get(ifindex).map(|link| link.name.clone()),
@@ -59,7 +89,7 @@ impl Site {
             let sending = Interface::find(&name).and_then(|interface| interface.sending());
             sending.ok().map(|sending| (name, sending))
         };
-        first_losing(names.into_iter().filter_map(sending).collect())
+        all_losing(names.into_iter().filter_map(sending).collect())
     }
 
     fn attach_in(
@@ -86,6 +116,9 @@ impl Site {
                     }
                     let mut value = interface(attached.index);
                     value.flags |= if native { abi::INTERFACE_NATIVE } else { 0 };
+                    let refuses =
+                        self.refusing.as_ref().is_some_and(|all| all.contains(&attached.index));
+                    value.flags |= if refuses { abi::INTERFACE_REFUSES } else { 0 };
                     self.attached.insert(name.clone(), (mode, attached.index));
                     views.push(match self.describe(attached.index, value) {
                         Ok(()) => InterfaceView {
@@ -117,15 +150,15 @@ fn explain(views: &mut [InterfaceView], why: &str) {
     }
 }
 
-/// The first that loses frames. Where the kernel says what one driver can do, those of which it says nothing can nothing.
-fn first_losing(all: Vec<(String, Sending)>) -> Option<String> {
+/// Those that lose frames. Where the kernel says what one driver can do, those of which it says nothing can nothing.
+fn all_losing(all: Vec<(String, Sending)>) -> BTreeSet<String> {
     let knows = all.iter().any(|(_, sending)| *sending != Sending::Unknown);
     let loses = |sending: &Sending| match sending {
         Sending::Sends => false,
         Sending::Loses => true,
         Sending::Unknown => knows,
     };
-    all.into_iter().find(|(_, sending)| loses(sending)).map(|(name, _)| name)
+    all.into_iter().filter(|(_, sending)| loses(sending)).map(|(name, _)| name).collect()
 }
 
 #[cfg(test)]
@@ -133,17 +166,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_interface_that_loses_frames_is_enough() {
+    fn interfaces_that_lose_frames_are_found() {
         use Sending::{Loses, Sends, Unknown};
         for (all, expected) in [
-            (&[Sends, Sends][..], None),
-            (&[Sends, Loses], Some("1")),
-            (&[Unknown, Unknown], None),
-            (&[Unknown, Sends], Some("0")),
-            (&[], None),
+            (&[Sends, Sends][..], &[][..]),
+            (&[Loses, Sends, Loses], &["0", "2"]),
+            (&[Unknown, Unknown], &[]),
+            (&[Unknown, Sends], &["0"]),
+            (&[], &[]),
         ] {
             let all = all.iter().enumerate().map(|(at, one)| (at.to_string(), *one)).collect();
-            assert_eq!(first_losing(all).as_deref(), expected);
+            assert!(all_losing(all).iter().eq(expected), "{expected:?}");
         }
     }
 }

@@ -1,0 +1,190 @@
+//! Sends packets on as fragments that do not fit a tunnel's way: a thread takes them out of the datapath's ring, and raw
+//! sockets send what `l4::oversized` makes of each. It decides nothing about packets.
+//!
+//! What it cannot send is counted, not tried again: whoever sends datagrams reckons with that.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use l4::oversized::{Handed, Ring, fragments};
+use l4::plan::form::from_address;
+use l4::plane::Oversized;
+use rustix::net::{
+    AddressFamily, SendFlags, SocketFlags, SocketType, ipproto, sendto, socket_with,
+};
+use thiserror::Error;
+
+use super::facts::tick;
+
+/// Between two signs of life, where no packet comes: the datapath waits for eight ticks of 0.27 s.
+const BEAT: Duration = Duration::from_millis(200);
+
+/// Why no fragments are sent.
+#[derive(Debug, Error)]
+pub enum FragmenterError {
+    /// The ring.
+    #[error(transparent)]
+    Load(#[from] bpf::LoadError),
+    /// A raw socket.
+    #[error("no raw socket for IPv{family}: it takes the right CAP_NET_RAW")]
+    Socket {
+        /// 4 or 6.
+        family: u8,
+        /// The kernel's word.
+        #[source]
+        source: io::Error,
+    },
+    /// The thread.
+    #[error("no thread: {0}")]
+    Thread(#[source] io::Error),
+}
+
+/// What became of packets and fragments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Fragments that were sent.
+    pub sent: u64,
+    /// Fragments that the kernel refused.
+    pub failed: u64,
+    /// Packets of which none could be made.
+    pub malformed: u64,
+    /// Packets that were handed to a process that ended, and were too old for this one.
+    pub late: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    sent: AtomicU64,
+    failed: AtomicU64,
+    malformed: AtomicU64,
+    late: AtomicU64,
+}
+
+/// The thread; it ends with this.
+#[derive(Debug)]
+pub struct Fragmenter {
+    counts: Arc<Counts>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Fragmenter {
+    /// Takes packets from now on.
+    ///
+    /// # Errors
+    /// See `FragmenterError`.
+    pub fn start(from: Oversized) -> Result<Fragmenter, FragmenterError> {
+        let sockets = Sockets::open()?;
+        let (counts, stop) = (Arc::new(Counts::default()), Arc::new(AtomicBool::new(false)));
+        let (told, heard) = std::sync::mpsc::channel();
+        let thread = {
+            let (counts, stop) = (Arc::clone(&counts), Arc::clone(&stop));
+            let run = move || match Ring::open(&from.ring) {
+                Ok(ring) => {
+                    let _ = told.send(Ok(()));
+                    run(&from, &ring, &sockets, &counts, &stop);
+                }
+                Err(error) => {
+                    let _ = told.send(Err(error));
+                }
+            };
+            std::thread::Builder::new().name("fragments".to_owned()).spawn(run)
+        };
+        let thread = Some(thread.map_err(FragmenterError::Thread)?);
+        let begun = Fragmenter { counts, stop, thread };
+        match heard.recv() {
+            Ok(opened) => opened.map(|()| begun).map_err(FragmenterError::from),
+            Err(_) => Err(FragmenterError::Thread(io::ErrorKind::BrokenPipe.into())),
+        }
+    }
+
+    /// What became of packets so far.
+    pub fn sums(&self) -> Sums {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Sums {
+            sent: of(&self.counts.sent),
+            failed: of(&self.counts.failed),
+            malformed: of(&self.counts.malformed),
+            late: of(&self.counts.late),
+        }
+    }
+}
+
+impl Drop for Fragmenter {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // It looks up between two beats.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(from: &Oversized, ring: &Ring, sockets: &Sockets, counts: &Counts, stop: &AtomicBool) {
+    let add = |count: &AtomicU64, more: usize| count.fetch_add(more as u64, Ordering::Relaxed);
+    // Nobody knows how long these have been there.
+    add(&counts.late, ring.wait(Duration::ZERO).len());
+    let mut alive = 0;
+    while !stop.load(Ordering::Relaxed) {
+        // Tick 0 would say that nobody is here.
+        let now = tick().max(1);
+        if alive != now && from.alive.set(&0, &now).is_ok() {
+            alive = now;
+        }
+        for handed in ring.wait(BEAT) {
+            let cut = handed.and_then(|handed| Some((fragments(&handed).ok()?, handed)));
+            let Some((packets, handed)) = cut else {
+                add(&counts.malformed, 1);
+                continue;
+            };
+            let sent =
+                packets.iter().filter(|packet| sockets.send(&handed, packet).is_ok()).count();
+            add(&counts.sent, sent);
+            add(&counts.failed, packets.len() - sent);
+        }
+    }
+    // Whatever is handed over now is told of again, unless this too is refused: then it is so in two seconds.
+    let _ = from.alive.set(&0, &0);
+}
+
+/// Sockets that are given whole packets, headers and all.
+#[derive(Debug)]
+struct Sockets {
+    v4: OwnedFd,
+    /// Not where the machine has no IPv6.
+    v6: Option<OwnedFd>,
+}
+
+impl Sockets {
+    fn open() -> Result<Sockets, FragmenterError> {
+        let raw = |family| {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            socket_with(family, SocketType::RAW, flags, Some(ipproto::RAW))
+        };
+        let failed = |family| {
+            move |errno: rustix::io::Errno| FragmenterError::Socket { family, source: errno.into() }
+        };
+        let v4 = raw(AddressFamily::INET).map_err(failed(4))?;
+        let v6 = match raw(AddressFamily::INET6) {
+            Err(rustix::io::Errno::AFNOSUPPORT) => None,
+            opened => Some(opened.map_err(failed(6))?),
+        };
+        Ok(Sockets { v4, v6 })
+    }
+
+    fn send(&self, handed: &Handed, packet: &[u8]) -> io::Result<()> {
+        let to = from_address(handed.head.server);
+        let socket = match to {
+            IpAddr::V4(_) => Some(&self.v4),
+            IpAddr::V6(_) => self.v6.as_ref(),
+        };
+        let socket = socket.ok_or(io::ErrorKind::Unsupported)?;
+        sendto(socket, packet, SendFlags::DONTWAIT, &SocketAddr::new(to, 0))?;
+        Ok(())
+    }
+}

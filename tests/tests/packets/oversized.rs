@@ -1,0 +1,107 @@
+//! Datagrams of 4,000 bytes over links of 1,500 through every tunnel: they reach their server whole, and their senders are
+//! asked for nothing.
+
+use std::net::SocketAddr;
+
+use lab::net::{Checksums, Layout, SERVICE_V4};
+use tests::e2e::datagrams::{Datagrams, ask};
+use tests::e2e::plane::{Plane, Version, ready};
+use tests::e2e::wait;
+use tests::e2e::words::Words;
+
+use super::world::{GRE, GUE, IPIP, Method};
+
+/// Datagrams of each kind, and their bytes.
+const EACH: usize = 8;
+const BYTES: usize = 4_000;
+/// The port of a service whose server is of the other version.
+const CROSS: u16 = 81;
+
+fn open(layout: &Layout, method: Method, packets: &str) -> (Plane, Datagrams) {
+    let Method { forward, service } = method;
+    let more = format!(
+        "[service.cross]\nlisten = \"{SERVICE_V4}:{CROSS}\"\nprotocol = \"udp\"\nforward = \"{forward}\"\n{service}\
+         pool = \"cross\"\n[pool.cross]\nservers = [\"[2001:db8:a::b]:{CROSS}\"]\n\
+         probe = {{ tcp = true, port = 80, every = \"300ms\", timeout = \"250ms\" }}\n"
+    );
+    let words = Words::new(forward, &[0, 1]).service(service).packets(packets).more(&more);
+    let mut plane = Plane::silent(layout, words);
+    plane.unpack();
+    plane.serve();
+    let cross = SocketAddr::new(SERVICE_V4.into(), CROSS);
+    let cross = Datagrams::start(&plane.site.servers[0], "cross", &[cross]);
+    plane.start();
+    plane.all_up();
+    (plane, cross)
+}
+
+fn outcome(plane: &Plane, name: &str) -> u64 {
+    let found = plane.packets().outcomes.into_iter().find(|one| one.name == name);
+    found.map_or(0, |one| one.count.total)
+}
+
+fn arrive_whole(layout: &Layout, packets: &str) {
+    for method in [IPIP, GRE, GUE] {
+        let (plane, _cross) = open(layout, method, packets);
+        let answers = plane.datagrams(Version::V4, EACH, BYTES);
+        assert_eq!(answers.len(), 2, "both servers, {method:?}: {answers:?}\n{}", plane.told());
+        let cross = SocketAddr::new(SERVICE_V4.into(), CROSS);
+        let cross = ask(&plane.site.client, cross, EACH, BYTES);
+        assert_eq!(cross["cross"], EACH, "{method:?}");
+        // Two of three fragments do not fit with an outer header around them.
+        wait::until("all are counted", || {
+            outcome(&plane, "fragmented") >= 4 * EACH as u64 && plane.packets().unaccounted == 0
+        });
+        let asked = ["too-big", "oversize"].map(|name| outcome(&plane, name));
+        assert_eq!(asked, [0, 0], "nobody was asked for anything, {method:?}");
+        let routes = plane.site.client.ip(&format!("route get {SERVICE_V4}\n")).unwrap();
+        assert!(!routes.contains("mtu"), "the client has learned of no narrow way: {routes}");
+    }
+}
+
+#[test]
+fn large_datagrams_reach_their_server_whole_through_every_tunnel() {
+    if ready() {
+        arrive_whole(&Layout::default(), "");
+    }
+}
+
+#[test]
+fn large_datagrams_reach_their_server_whole_in_the_generic_hook() {
+    if ready() {
+        let layout = Layout { checksums: Checksums::Offloaded, ..Layout::default() };
+        arrive_whole(&layout, "mode = \"generic\"\n");
+    }
+}
+
+/// The process that makes fragments may be another one at any time.
+#[test]
+fn another_process_goes_on_making_fragments() {
+    if !ready() {
+        return;
+    }
+    let (mut plane, _cross) = open(&Layout::default(), GUE, "");
+    assert_eq!(plane.datagrams(Version::V4, EACH, BYTES).len(), 2);
+    plane.take_over();
+    plane.all_up();
+    let before = outcome(&plane, "too-big");
+    assert_eq!(plane.datagrams(Version::V4, EACH, BYTES).len(), 2, "{}", plane.told());
+    wait::until("fragments are counted", || outcome(&plane, "fragmented") >= 4 * EACH as u64);
+    assert_eq!(outcome(&plane, "too-big"), before);
+}
+
+/// While no process lives, senders are told, and what they send again arrives.
+#[test]
+fn without_a_process_senders_are_told_to_send_less() {
+    if !ready() {
+        return;
+    }
+    let (mut plane, _cross) = open(&Layout::default(), IPIP, "");
+    plane.kill9();
+    let routes = || plane.site.client.ip(&format!("route get {SERVICE_V4}\n")).unwrap();
+    wait::until("the client is told", || {
+        plane.datagrams(Version::V4, 1, BYTES);
+        routes().contains("mtu")
+    });
+    assert_eq!(plane.datagrams(Version::V4, EACH, BYTES).len(), 2);
+}
