@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use api::types::AuditRecord;
@@ -108,9 +108,9 @@ impl Audit {
             events,
         };
         if let Some(path) = audit.path.clone() {
-            match std::fs::read(&path) {
-                Ok(bytes) => audit.adopt(&bytes),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            match read(&path) {
+                Ok(Some(bytes)) => audit.adopt(&bytes),
+                Ok(None) => {}
                 Err(error) => {
                     audit.trouble("read", &error);
                     keep::set_aside(&path, &error, &audit.events);
@@ -257,6 +257,13 @@ impl Audit {
         let text = format!("cannot {what} {path}: {error}; the record of orders has a gap there");
         self.events.warn("audit-not-kept", text);
     }
+}
+
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let Some(mut file) = files::own::open(path)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
 }
 
 fn open(path: &Path) -> io::Result<File> {

@@ -21,7 +21,7 @@ use model::attribute::Facts;
 use crate::control::Picture;
 use crate::event::Events;
 use desk::{Desk, Watch};
-use files::Stored;
+use files::Listed;
 use shell::{Done, Order};
 
 /// Orders that may wait for the thread.
@@ -174,7 +174,7 @@ impl Captures {
     }
 
     /// The captures on disk, newest first. It reads the disk.
-    pub fn stored(&self) -> Vec<Stored> {
+    pub fn stored(&self) -> Listed {
         self.place.as_deref().map(files::list).unwrap_or_default()
     }
 }

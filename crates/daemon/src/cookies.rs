@@ -191,9 +191,10 @@ fn own(state: Option<&Path>, doubts: &mut Vec<String>) -> Secret {
 /// # Errors
 /// `None`: nothing; otherwise why it is not believed.
 fn kept(file: &Path) -> Result<Secret, Option<String>> {
-    if matches!(std::fs::symlink_metadata(file), Err(error) if error.kind() == std::io::ErrorKind::NotFound)
-    {
-        return Err(None);
+    match files::own::is_there(file) {
+        Ok(true) => {}
+        Ok(false) => return Err(None),
+        Err(error) => return Err(Some(error.to_string())),
     }
     believed(file).map(|secrets| secrets.current).map_err(Some)
 }

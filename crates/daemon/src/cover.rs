@@ -56,7 +56,7 @@ impl Cover {
     /// # Errors
     /// It cannot be read.
     pub fn read(state: &Path) -> io::Result<Option<Cover>> {
-        let Some(json) = keep::read(&place(state), BYTES)? else { return Ok(None) };
+        let Some(json) = keep::read_own(&place(state), BYTES)? else { return Ok(None) };
         let cover: Cover = serde_json::from_str(&json).map_err(io::Error::other)?;
         if cover.version != VERSION {
             return Err(io::Error::other("written by another version"));

@@ -161,7 +161,7 @@ impl Generations {
     }
 
     fn load(&mut self, directory: &Path) -> io::Result<()> {
-        for entry in std::fs::read_dir(directory)?.take(FILES) {
+        for entry in files::own::entries(directory)?.into_iter().flatten().take(FILES) {
             let path = entry?.path();
             if path.extension().is_none_or(|ending| ending != "json") {
                 continue;
@@ -224,13 +224,13 @@ fn write(directory: &Path, kept: &Kept) -> io::Result<()> {
 }
 
 fn read(path: &Path) -> io::Result<Option<Kept>> {
-    let Some(json) = keep::read(path, TEXT_BYTES)? else { return Ok(None) };
+    let Some(json) = keep::read_own(path, TEXT_BYTES)? else { return Ok(None) };
     let described: Described = serde_json::from_str(&json).map_err(io::Error::other)?;
     if described.version != 1 {
         return Err(io::Error::other("written by another version"));
     }
     let record = described.record;
-    let text = keep::read(&path.with_extension("toml"), TEXT_BYTES)?
+    let text = keep::read_own(&path.with_extension("toml"), TEXT_BYTES)?
         .ok_or_else(|| io::Error::other("its text is missing"))?;
     if digest(&text) != record.digest {
         return Err(io::Error::other("its text was changed since"));

@@ -95,8 +95,15 @@ impl Annals {
 
     async fn write(&self, control: &Control, record: Record, keep: model::config::HistoryKeep) {
         let Some(store) = self.store.clone() else { return };
-        let write =
-            move || store.lock().unwrap_or_else(PoisonError::into_inner).add(&record, &keep);
+        let events = control.events().clone();
+        let write = move || {
+            let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
+            let written = store.add(&record, &keep);
+            for (path, why) in store.refused() {
+                crate::keep::set_aside(&path, &why, &events);
+            }
+            written
+        };
         // A disk that hangs holds up this task alone.
         let why = match tokio::task::spawn_blocking(write).await {
             Ok(Ok(())) => return,

@@ -49,10 +49,13 @@ pub fn replace_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Puts what cannot be read out of the way, so that its place can be written to again and nobody's text is lost. What
-/// this user may not read is left where it is, and so is what is not there at all.
+/// this user may not read is left where it is, which is told, and so is what is not there at all.
 pub fn set_aside(path: &Path, why: &io::Error, events: &Events) {
     let there = std::fs::symlink_metadata(path).is_ok();
-    if why.kind() == io::ErrorKind::PermissionDenied || !there {
+    if why.kind() == io::ErrorKind::PermissionDenied {
+        return events.warn("state-set-aside", format!("{} is not read: {why}", path.display()));
+    }
+    if !there {
         return;
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -79,6 +82,14 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Option<String>> {
         Err(error) => return Err(error),
     };
     whole(file, limit).map(Some)
+}
+
+/// The same of what we keep for ourselves: what another user put there is not read.
+///
+/// # Errors
+/// As `read`, and `files::own::OwnError`, which says whose it is.
+pub fn read_own(path: &Path, limit: u64) -> io::Result<Option<String>> {
+    files::own::open(path)?.map(|file| whole(file, limit)).transpose()
 }
 
 fn whole(file: std::fs::File, limit: u64) -> io::Result<String> {
@@ -120,5 +131,27 @@ mod tests {
         assert!(replace(&path, b"new").is_err());
         assert_eq!(read(&path, 10).unwrap().as_deref(), Some("old"));
         assert!(replace(&scratch.path().join("none/file"), b"x").is_err());
+    }
+
+    #[test]
+    fn what_another_user_planted_is_not_read_and_set_aside() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let scratch = Scratch::new("planted").unwrap();
+        let file = scratch.path().join("servers.json");
+        std::fs::write(&file, "{}").unwrap();
+        std::os::unix::fs::chown(&file, Some(12_345), None).unwrap();
+        let error = read_own(&file, 10).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains("uid 12345") && said.contains("root or uid 0"), "{said}");
+        set_aside(&file, &error, &Events::quiet());
+        assert!(!file.exists());
+        assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 1, "renamed");
+        // In a directory of somebody else nothing is renamed.
+        std::fs::write(&file, "{}").unwrap();
+        std::os::unix::fs::chown(scratch.path(), Some(12_345), None).unwrap();
+        set_aside(&file, &read_own(&file, 10).unwrap_err(), &Events::quiet());
+        assert!(file.exists());
     }
 }

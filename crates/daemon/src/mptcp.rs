@@ -107,7 +107,7 @@ impl Life {
         let state = &config.global.control.state;
         if self.state.is_none() {
             // What a process before set, which may have ended in any way.
-            self.kept = Kept::read(state);
+            self.kept = Kept::read(state, &self.events);
         }
         self.state = Some(state.clone());
         let wanted = config.mptcp.wanted();

@@ -2,6 +2,7 @@
 //! use them. It knows nothing of what is in them.
 
 pub mod make;
+pub mod own;
 pub mod place;
 pub mod secret;
 pub mod temporary;

@@ -15,6 +15,7 @@ mod found;
 mod handed;
 mod orders;
 mod past;
+mod planted;
 mod quiesce;
 mod refused;
 mod services;

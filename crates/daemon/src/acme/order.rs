@@ -66,7 +66,7 @@ pub(super) async fn account(state: &Path, acme: &Acme) -> Result<Account, OrderE
     let client = || Https::new(acme.ca.as_deref()).map_err(OrderError::Setup);
     let at = |step| move |source| OrderError::Authority { step, source };
     let file = place::account(state, acme);
-    if file.exists() {
+    if files::own::is_there(&file).map_err(|error| OrderError::Setup(error.to_string()))? {
         let unfit = |why: String| OrderError::Setup(format!("{}: {why}", file.display()));
         let text = read_text(&file, ACCOUNT_BYTES, Kept::Unread)
             .map_err(|error| OrderError::Setup(error.to_string()))?;

@@ -52,7 +52,8 @@ pub fn store(
         // Half a file is of no use.
         let _ = fs::remove_file(&file);
     })?;
-    let mut mine: Vec<Stored> = list(place).into_iter().filter(|one| one.rule == rule).collect();
+    let mut mine: Vec<Stored> =
+        list(place).captures.into_iter().filter(|one| one.rule == rule).collect();
     mine.sort_by_key(|one| one.at_unix_ms);
     let many = mine.len().saturating_sub(keep);
     for old in mine.iter().take(many) {
@@ -73,26 +74,47 @@ fn write(to: File, about: &str, drops: u64, packets: &[(Arc<Kept>, String)]) -> 
     Ok(file.metadata()?.len())
 }
 
-/// The captures that are there, newest first.
-pub fn list(place: &Path) -> Vec<Stored> {
-    let entries = fs::read_dir(place).into_iter().flatten().flatten().take(LISTED);
-    let mut all: Vec<Stored> = entries.filter_map(|entry| stored(&entry.path())).collect();
-    all.sort_by(|a, b| (b.at_unix_ms, &b.name).cmp(&(a.at_unix_ms, &a.name)));
-    all
+/// What is on disk.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// The captures, newest first.
+    pub captures: Vec<Stored>,
+    /// Why a file with such a name, or all of them, is none of ours; the first of them.
+    pub refused: Option<String>,
+}
+
+/// The captures that are there.
+pub fn list(place: &Path) -> Listed {
+    let mut listed = Listed::default();
+    let entries = match files::own::entries(place) {
+        Ok(entries) => entries.into_iter().flatten().flatten().take(LISTED),
+        Err(error) => return Listed { refused: Some(error.to_string()), ..listed },
+    };
+    for entry in entries {
+        match stored(&entry.path()) {
+            Ok(Some(one)) => listed.captures.push(one),
+            Ok(None) => {}
+            Err(error) => drop(listed.refused.get_or_insert(error.to_string())),
+        }
+    }
+    listed.captures.sort_by(|a, b| (b.at_unix_ms, &b.name).cmp(&(a.at_unix_ms, &a.name)));
+    listed
 }
 
 /// A file, if its name is one of ours.
-fn stored(file: &Path) -> Option<Stored> {
-    let name = file.file_name()?.to_str()?.strip_suffix(ENDING)?;
-    let (rule, at) = name.rsplit_once('-')?;
-    let at_unix_ms = at.parse().ok()?;
-    let bytes = file.symlink_metadata().ok().filter(fs::Metadata::is_file)?.len();
+fn stored(file: &Path) -> io::Result<Option<Stored>> {
+    let named = || {
+        let name = file.file_name()?.to_str()?.strip_suffix(ENDING)?;
+        let (rule, at) = name.rsplit_once('-')?;
+        Some((name.to_owned(), rule.to_owned(), at.parse().ok()?))
+    };
+    let Some((name, rule, at_unix_ms)) = named() else { return Ok(None) };
+    let Some(open) = files::own::open(file)? else { return Ok(None) };
+    let bytes = open.metadata()?.len();
     let mut head = Vec::new();
-    let most = COMMENT_BYTES as u64 + 64;
-    File::open(file).ok()?.take(most).read_to_end(&mut head).ok()?;
+    open.take(COMMENT_BYTES as u64 + 64).read_to_end(&mut head)?;
     let about = output::comment(&head).unwrap_or_default();
-    let (name, rule) = (name.to_owned(), rule.to_owned());
-    Some(Stored { name, rule, at_unix_ms, file: file.to_owned(), bytes, about })
+    Ok(Some(Stored { name, rule, at_unix_ms, file: file.to_owned(), bytes, about }))
 }
 
 #[cfg(test)]
@@ -112,7 +134,7 @@ mod tests {
     fn files_are_kept_listed_and_forgotten() {
         let scratch = Scratch::new("captures").unwrap();
         let place = scratch.path().join("captures");
-        assert_eq!(list(&place), []);
+        assert_eq!(list(&place), Listed::default());
         for at in [1_000, 2_000, 3_000] {
             let stored = store(&place, ("slow-shop", at), ("why", 5), &[packet(at)], 2).unwrap();
             let mode = stored.file.metadata().unwrap().permissions().mode();
@@ -124,7 +146,8 @@ mod tests {
         store(&place, ("other", 1), ("", 0), &[], 2).unwrap();
         fs::write(place.join("rubbish"), "x").unwrap();
         fs::write(place.join("half-7.pcapng"), "x").unwrap();
-        let found = list(&place);
+        let Listed { captures: found, refused } = list(&place);
+        assert_eq!(refused, None);
         let names: Vec<&str> = found.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["slow-shop-3000", "slow-shop-2000", "half-7", "other-1"]);
         assert_eq!((found[0].about.as_str(), found[2].about.as_str()), ("why", ""));
@@ -136,5 +159,17 @@ mod tests {
             store(&place, ("slow-shop", 3_000), ("", 0), &[], 9).is_err(),
             "it is there already"
         );
+    }
+
+    #[test]
+    fn files_that_others_put_there_are_named_and_not_listed() {
+        let scratch = Scratch::new("captures").unwrap();
+        let place = scratch.path().to_owned();
+        store(&place, ("slow", 1), ("why", 0), &[packet(1)], 2).unwrap();
+        let link = place.join("planted-2.pcapng");
+        std::os::unix::fs::symlink(place.join("slow-1.pcapng"), &link).unwrap();
+        let listed = list(&place);
+        assert_eq!(listed.captures.len(), 1);
+        assert!(listed.refused.unwrap().contains(link.to_str().unwrap()));
     }
 }

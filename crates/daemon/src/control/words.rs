@@ -107,7 +107,7 @@ impl Words {
 }
 
 fn read(path: &Path) -> io::Result<Memory> {
-    let Some(text) = keep::read(path, BYTES)? else { return Ok(Memory::default()) };
+    let Some(text) = keep::read_own(path, BYTES)? else { return Ok(Memory::default()) };
     let memory: Memory = serde_json::from_str(&text).map_err(io::Error::other)?;
     if memory.version != VERSION {
         return Err(io::Error::other("written by another version"));

@@ -27,6 +27,8 @@ const FILE_BYTES: u64 = 8 << 30;
 pub struct Store {
     directory: PathBuf,
     open: Option<Open>,
+    /// Files that somebody else put there, and how that is known.
+    refused: Vec<(PathBuf, io::Error)>,
 }
 
 #[derive(Debug)]
@@ -55,7 +57,7 @@ pub struct Found {
 impl Store {
     /// In this directory, which is made when something is kept.
     pub fn new(directory: PathBuf) -> Store {
-        Store { directory, open: None }
+        Store { directory, open: None, refused: Vec::new() }
     }
 
     /// One who reads.
@@ -94,6 +96,11 @@ impl Store {
         Ok(())
     }
 
+    /// Files that somebody else put there, as they were found since the last call.
+    pub fn refused(&mut self) -> Vec<(PathBuf, io::Error)> {
+        std::mem::take(&mut self.refused)
+    }
+
     fn begin(&self, at: u64) -> io::Result<Open> {
         make_dir(&self.directory, 0o750)?;
         for number in 0..1_000 {
@@ -114,7 +121,12 @@ impl Store {
     }
 
     /// Makes old files coarser, and removes the oldest until the rest fits.
-    fn tidy(&self, now: u64, keep: &HistoryKeep) -> io::Result<()> {
+    fn tidy(&mut self, now: u64, keep: &HistoryKeep) -> io::Result<()> {
+        for file in all_files(&self.directory)? {
+            if let Err(error) = files::own::is_there(&file.path) {
+                self.refused.push((file.path, error));
+            }
+        }
         for file in all_files(&self.directory)?.iter().filter(|file| is_replaced(file)) {
             std::fs::remove_file(&file.path)?;
         }
@@ -223,20 +235,15 @@ fn files(directory: &Path) -> io::Result<Vec<Kept>> {
 }
 
 fn all_files(directory: &Path) -> io::Result<Vec<Kept>> {
-    let entries = match std::fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
     let mut files = Vec::new();
-    for entry in entries {
+    for entry in files::own::entries(directory)?.into_iter().flatten() {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let Some(stem) = name.strip_suffix(".hist") else { continue };
         let mut parts = stem.split('-');
         let (kind, since) = (parts.next(), parts.next().and_then(|it| it.parse().ok()));
         let (Some("fine" | "coarse"), Some(since)) = (kind, since) else { continue };
-        let bytes = std::fs::metadata(&path).map_or(0, |it| it.len());
+        let bytes = std::fs::symlink_metadata(&path).map_or(0, |it| it.len());
         files.push(Kept { fine: kind == Some("fine"), path, since, bytes });
     }
     files.sort_by(|a, b| (a.since, &a.path).cmp(&(b.since, &b.path)));
@@ -251,7 +258,8 @@ fn end(files: &[Kept], at: usize, now: u64) -> u64 {
 
 fn whole(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(FILE_BYTES).read_to_end(&mut bytes)?;
+    let file = files::own::open(path)?.ok_or(io::ErrorKind::NotFound)?;
+    file.take(FILE_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::Events;
 use crate::keep;
 
 /// Bytes of the file.
@@ -26,9 +27,13 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// What is kept below `state`; nothing where that cannot be read.
-    pub fn read(state: &Path) -> Kept {
-        let text = keep::read(&place(state), BYTES).ok().flatten();
+    /// What is kept below `state`; nothing where that cannot be read, which is told.
+    pub fn read(state: &Path, events: &Events) -> Kept {
+        let path = place(state);
+        let text = keep::read_own(&path, BYTES).unwrap_or_else(|error| {
+            keep::set_aside(&path, &error, events);
+            None
+        });
         let kept = text.and_then(|text| serde_json::from_str::<Kept>(&text).ok());
         kept.filter(|kept| kept.version == VERSION).unwrap_or_default()
     }
@@ -68,15 +73,15 @@ mod tests {
     fn what_is_kept_is_read_and_nothing_leaves_no_file() {
         let scratch = Scratch::new("mptcp").unwrap();
         let state = scratch.path().join("state");
-        assert!(Kept::read(&state).is_empty());
+        assert!(Kept::read(&state, &Events::quiet()).is_empty());
         let spots = vec![(232, "10.0.0.1".parse().unwrap()), (233, "fd00::1".parse().unwrap())];
         let kept = Kept { version: VERSION, limits: Some((0, 2)), spots };
         kept.write(&state).unwrap();
-        assert_eq!(Kept::read(&state), kept);
+        assert_eq!(Kept::read(&state, &Events::quiet()), kept);
         std::fs::write(place(&state), "{\"version\":9,\"spots\":[]}").unwrap();
-        assert!(Kept::read(&state).is_empty(), "of another version");
+        assert!(Kept::read(&state, &Events::quiet()).is_empty(), "of another version");
         std::fs::write(place(&state), "nonsense").unwrap();
-        assert!(Kept::read(&state).is_empty());
+        assert!(Kept::read(&state, &Events::quiet()).is_empty());
         Kept::default().write(&state).unwrap();
         assert!(!place(&state).exists());
         Kept::default().write(&state).unwrap();

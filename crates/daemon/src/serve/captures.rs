@@ -10,6 +10,7 @@ use axum::extract::{ConnectInfo, Path, Query, State};
 use super::context::Context;
 use super::peer::Peer;
 use super::refusal::Refusal;
+use crate::capture::files::Listed;
 
 pub(super) async fn list(State(context): State<Arc<Context>>) -> Json<Captures> {
     let vitals = Arc::clone(&context.vitals);
@@ -23,7 +24,8 @@ pub(super) async fn list(State(context): State<Arc<Context>>) -> Json<Captures> 
         taking: one.taking,
         waits_ms: one.waits / 1_000_000,
     });
-    let stored = stored.unwrap_or_default().into_iter().map(|one| Capture {
+    let Listed { captures: stored, refused } = stored.unwrap_or_default();
+    let stored = stored.into_iter().map(|one| Capture {
         name: one.name,
         rule: one.rule,
         at_unix_ms: one.at_unix_ms,
@@ -34,7 +36,7 @@ pub(super) async fn list(State(context): State<Arc<Context>>) -> Json<Captures> 
     Json(Captures {
         rules: rules.collect(),
         captures: stored.collect(),
-        trouble: captures.trouble(),
+        trouble: captures.trouble().or(refused),
         packets_kept: counts.kept,
         packets_evicted: counts.evicted,
         packets_dropped: counts.dropped,

@@ -28,7 +28,8 @@ impl Lessor {
     /// Of a process that keeps its state there.
     pub fn new(state: Option<PathBuf>) -> Lessor {
         let mark = state.map(|state| state.join("leases"));
-        let follows = mark.as_ref().is_some_and(|mark| mark.exists());
+        // Whatever stands there, whosever it is: then nothing is given to new holders for a while.
+        let follows = mark.as_ref().is_some_and(|mark| std::fs::symlink_metadata(mark).is_ok());
         let leases = Leases::new(now(), follows);
         Lessor(Mutex::new(Given { leases, mark: mark.filter(|_| !follows) }))
     }

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{Cursor, Read};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -65,12 +66,17 @@ pub(super) async fn stored(
     let vitals = Arc::clone(&context.vitals);
     // The disk may take its time.
     let stored = tokio::task::spawn_blocking(move || vitals.captures.stored()).await;
-    let found = stored.unwrap_or_default().into_iter().find(|one| one.name == query.name);
+    let found = stored.unwrap_or_default().captures.into_iter().find(|one| one.name == query.name);
     let found = found.ok_or_else(|| {
         Refusal::new(404, "no-capture", format!("there is no capture '{}'", plain(&query.name)))
             .advise("`steelyard capture list` has those that are stored")
     })?;
-    explained(found.name, move || File::open(&found.file), (query.connection, place)).await
+    explained(found.name, move || own(&found.file), (query.connection, place)).await
+}
+
+/// A capture of ours: its name may be another's by now.
+fn own(file: &Path) -> std::io::Result<File> {
+    files::own::open(file)?.ok_or_else(|| std::io::ErrorKind::NotFound.into())
 }
 
 /// The page about what `open` opens, twice: once for the findings, once for the packets of one connection.

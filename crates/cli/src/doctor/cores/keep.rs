@@ -3,7 +3,7 @@
 //! It plans nothing. What was there before is on disk before anything is changed.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -32,14 +32,14 @@ enum Entry {
 impl Kept {
     /// Reads it; nothing is kept where there is no such file.
     pub fn open(file: &Path) -> Result<Kept, Failure> {
-        let entries = match fs::read(file) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+        let entries = match read(file) {
+            Ok(Some(bytes)) => serde_json::from_slice(&bytes).map_err(|error| {
                 Failure::Unusable(format!(
                     "{} is not what `doctor cores --apply` wrote: {error}; move it away",
                     file.display()
                 ))
             })?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Ok(None) => Vec::new(),
             Err(error) => return Err(unusable("read", file, &error)),
         };
         Ok(Kept { file: file.to_owned(), entries })
@@ -119,6 +119,14 @@ pub fn carry_out(change: &Change) -> Result<(), String> {
             said(Command::new(find("ethtool")).args(to)).map(drop).map_err(|error| sentence(&error))
         }
     }
+}
+
+/// What root writes into the kernel's files comes from nobody else.
+fn read(file: &Path) -> io::Result<Option<Vec<u8>>> {
+    let Some(mut open) = files::own::open(file)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    open.read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
 }
 
 fn entry(change: Change) -> Entry {

@@ -139,3 +139,22 @@ fn a_crash_costs_the_last_record_and_a_full_disk_nothing_before() {
     std::fs::write(&blocked, "").unwrap();
     assert!(Store::new(blocked.join("h")).add(&record(1), &KEEP).is_err());
 }
+
+#[test]
+fn a_file_that_somebody_else_put_there_is_named_and_not_read() {
+    let scratch = Scratch::new("history").unwrap();
+    let mut store = Store::new(scratch.path().into());
+    store.add(&record(60), &KEEP).unwrap();
+    let real = store.path().unwrap().to_owned();
+    let planted = scratch.path().join("fine-000000000030-1-0.hist");
+    std::os::unix::fs::symlink(&real, &planted).unwrap();
+    let found = store.reader().read(0, 10_000).unwrap();
+    assert_eq!(found.records.len(), 1, "not twice");
+    assert!(found.unreadable > 0);
+    let mut next = Store::new(scratch.path().into());
+    next.add(&record(120), &KEEP).unwrap();
+    let refused = next.refused();
+    assert_eq!(refused[0].0, planted);
+    assert!(refused[0].1.to_string().contains("symbolic link"), "{refused:?}");
+    assert_eq!(next.refused().len(), 0, "once");
+}

@@ -1,6 +1,6 @@
 //! What one service speaks TLS with, made of its files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -80,7 +80,7 @@ impl OfService {
                 }
             });
         }
-        if let Some((_, file)) = ordered.as_ref().filter(|(_, file)| file.exists()) {
+        if let Some((_, file)) = ordered.as_ref().filter(|(_, file)| is_ours(file, warnings)) {
             let old = before.and_then(|it| it.kept.iter().find(|kept| kept.file == *file));
             match (taken(file, old, now), old) {
                 (Ok(held), _) => kept.push(held),
@@ -152,9 +152,10 @@ impl OfService {
             Err(why) => return self.as_before(name, &why, news),
         };
         // One that was in force and is gone is told of, and stays.
+        let there = |file: &PathBuf| ::files::own::is_there(file).unwrap_or(false);
         let held = |file: &PathBuf| self.kept.iter().any(|kept| kept.file == *file);
         let ordered = self.ordered.iter().map(|(_, file)| file);
-        files.extend(ordered.filter(|file| file.exists() || held(file)).cloned());
+        files.extend(ordered.filter(|file| there(file) || held(file)).cloned());
         let mut kept = Vec::new();
         for file in files {
             let old = self.kept.iter().find(|kept| kept.file == file);
@@ -248,4 +249,12 @@ fn clients_changed(name: &str, files: &[String]) -> String {
     format!(
         "service.{name}.tls.client: {files}: new content is in force; sessions of before are not resumed"
     )
+}
+
+/// Whether an ordered certificate is there that nobody else can have put there.
+fn is_ours(file: &Path, warnings: &mut Vec<String>) -> bool {
+    ::files::own::is_there(file).unwrap_or_else(|error| {
+        warnings.push(error.to_string());
+        false
+    })
 }

@@ -1,0 +1,41 @@
+//! State that another user planted: the daemon reads none of it, says whose it is, and works.
+
+use std::os::unix::fs::chown;
+
+use tests::e2e::place::Place;
+use tests::e2e::servers::{addresses, origin};
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+use tests::skip::skip;
+
+/// Somebody else.
+const OTHER: u32 = 12_345;
+/// Files of the state directory that each start reads.
+const FILES: [&str; 4] = ["audit.jsonl", "servers.json", "mptcp.json", "generations/00000007.json"];
+
+#[test]
+fn state_that_another_user_planted_is_set_aside_by_name() {
+    if !rustix::process::geteuid().is_root() {
+        return skip("only root gives files away");
+    }
+    let origins = [origin("a")];
+    let place = Place::new(&Setup::http(&addresses(&origins)));
+    let state = place.dir().join("state");
+    std::fs::create_dir_all(state.join("generations")).unwrap();
+    for file in FILES.map(|name| state.join(name)) {
+        std::fs::write(&file, "{}").unwrap();
+        chown(&file, Some(OTHER), None).unwrap();
+    }
+    let process = place.start();
+    for file in FILES.map(|name| state.join(name)) {
+        wait::until("it is told of", || {
+            let said = process.said();
+            let mut lines = said.lines().filter(|line| line.contains("state-set-aside"));
+            lines.any(|line| {
+                line.contains(file.to_str().unwrap())
+                    && line.contains("uid 12345: expected root or uid 0")
+            })
+        });
+    }
+    assert!(!state.join("mptcp.json").exists(), "renamed");
+}
