@@ -5,6 +5,7 @@
 //! come in; it closes nothing itself.
 
 mod chunks;
+mod half_open;
 mod holders;
 mod keyed;
 mod places;

@@ -3,7 +3,6 @@
 //! What is decided in `model::admission` is carried out here. A few places beyond the limit are kept for requests that
 //! come while all others are in use; whoever has one of those has it for a short time.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
@@ -26,7 +25,8 @@ use super::counts::{Counts, Listener};
 pub(crate) const RESERVED: usize = 8;
 /// How long a connection may have one of those.
 pub(super) const SHORT: Duration = Duration::from_secs(30);
-/// How long a connection has for its request before it counts as one that does nothing.
+/// How long a connection has for its request before it counts as one that does nothing: requests may be on their way, and
+/// answers too.
 const GRACE: Duration = Duration::from_millis(250);
 /// A listener is the only one of its table.
 const ITSELF: ServiceId = ServiceId(0);
@@ -44,7 +44,6 @@ struct Shared {
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
     table: Table,
     passes: HashMap<Place, Pass>,
@@ -67,7 +66,8 @@ struct Admitted {
 impl Places {
     /// So many, of this listener.
     pub(crate) fn new(limit: usize, which: Listener, counts: Arc<Counts>) -> Places {
-        let (holders, state) = (Holders::default(), Mutex::default());
+        let state = State { table: Table::with_grace(GRACE), passes: HashMap::new() };
+        let (holders, state) = (Holders::default(), Mutex::new(state));
         Places(Arc::new(Shared { limit, which, counts, began: Instant::now(), holders, state }))
     }
 
@@ -86,12 +86,8 @@ impl Places {
         };
         let mut short = false;
         if let Some(scope) = scope {
-            let whose = match scope {
-                Scope::Client(client) => Some(client),
-                _ => None,
-            };
-            match self.idlest(&state, whose) {
-                Some(place) => self.give_up(&mut state, place),
+            match state.table.victim(scope, self.now(), held) {
+                Some((place, _)) => self.give_up(&mut state, place),
                 None if share.is_none() && state.passes.len() < shared.limit + RESERVED => {
                     short = true
                 }
@@ -119,33 +115,10 @@ impl Places {
 
     /// Whether a newcomer does better to wait: all places are in use, reserved ones too, and none by one that does nothing.
     pub(super) fn must_wait(&self) -> bool {
-        let state = self.0.lock();
-        state.passes.len() >= self.0.limit + RESERVED && self.idlest(&state, None).is_none()
-    }
-
-    /// The connection, of this client or of all, that goes first: the oldest silent one, then an idle one of the client
-    /// that has most. Requests may be on their way, and answers too: what is younger than `GRACE` stays.
-    fn idlest(&self, state: &State, whose: Option<Client>) -> Option<Place> {
-        let now = self.now();
-        let rank = |(place, pass): (&Place, &Pass)| {
-            let since = state.table.since(*place).filter(|since| now.since(*since) >= GRACE)?;
-            if whose.is_some() && pass.0.client != whose {
-                return None;
-            }
-            let held = pass.0.client.map_or(0, |client| self.0.holders.held(client));
-            let order = match state.table.phase(*place)? {
-                Phase::Silent => (0, Reverse(0), since),
-                Phase::Idle => (1, Reverse(held), since),
-                _ => return None,
-            };
-            Some((order, *place))
-        };
-        state
-            .passes
-            .iter()
-            .filter_map(rank)
-            .min_by_key(|(order, place)| (*order, place.index))
-            .map(|(_, place)| place)
+        let mut state = self.0.lock();
+        let held = |client| self.0.holders.held(client);
+        state.passes.len() >= self.0.limit + RESERVED
+            && !state.table.has_victim(Scope::All, self.now(), held)
     }
 
     fn give_up(&self, state: &mut State, place: Place) {

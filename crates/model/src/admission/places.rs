@@ -1,5 +1,7 @@
 //! The places of a table, each with what its connection is doing. It chooses nobody.
 
+use std::time::Duration;
+
 use super::chunks::Chunks;
 use super::share::{Client, Phase, STALLED};
 use crate::id::ServiceId;
@@ -116,9 +118,10 @@ impl<A> Slot<A> {
         self.attached.as_ref()
     }
 
-    /// Which goes first, the lowest; `None`: it is in use.
-    pub(super) fn class(&self, now: Moment) -> Option<u8> {
+    /// Which goes first, the lowest; `None`: it is in use, or has done nothing for less than `grace`.
+    pub(super) fn class(&self, now: Moment, grace: Duration) -> Option<u8> {
         match self.phase {
+            _ if now.since(self.since) < grace => None,
             Phase::Silent => Some(0),
             Phase::Handshake | Phase::Head if now.since(self.since) >= STALLED => Some(1),
             Phase::Fresh => Some(2),

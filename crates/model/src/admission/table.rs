@@ -3,10 +3,10 @@
 //! What moves with each request is two stores. Who goes is looked for at a limit alone: silent and half-open connections
 //! stand in the order in which they came; for idle ones all are looked at, and what was found serves for many newcomers.
 
-use std::collections::VecDeque;
 use std::collections::hash_map::{Entry, HashMap};
 use std::time::Duration;
 
+use super::half_open::{HalfOpen, first_of, remember};
 use super::keyed::Keyed;
 use super::places::{IDLE, Place, Places, Scope};
 use super::share::{Client, Phase, STALLED, Share};
@@ -47,15 +47,6 @@ pub struct Left<A> {
     pub attached: A,
 }
 
-/// Half-open connections of a service, in the order in which they came. Those that went on are passed over.
-#[derive(Debug, Default)]
-struct HalfOpen {
-    silent: u32,
-    silent_order: VecDeque<Place>,
-    shaking: u32,
-    shaking_order: VecDeque<Place>,
-}
-
 /// Connections and what they are doing, each with what its owner attaches to its place.
 #[derive(Debug)]
 pub struct Table<A = ()> {
@@ -65,6 +56,8 @@ pub struct Table<A = ()> {
     /// Who goes next, the first one last, with the moment since when it was doing what it did.
     found: HashMap<Scope, Vec<(Place, Moment)>>,
     looked: Option<Moment>,
+    /// How long a connection does nothing before it gives its place up.
+    grace: Duration,
 }
 
 impl<A> Default for Table<A> {
@@ -75,11 +68,18 @@ impl<A> Default for Table<A> {
             shaking_of: HashMap::default(),
             found: HashMap::new(),
             looked: None,
+            grace: Duration::ZERO,
         }
     }
 }
 
 impl<A> Table<A> {
+    /// None yet; a connection that has done nothing for less than `grace` keeps its place: its request, or an answer to it,
+    /// may be on its way.
+    pub fn with_grace(grace: Duration) -> Self {
+        Table { grace, ..Table::default() }
+    }
+
     /// A connection begins, silent.
     pub fn enter(
         &mut self,
@@ -245,6 +245,14 @@ impl<A> Table<A> {
         Some(place)
     }
 
+    /// Whether a newcomer would get somebody's place; nobody leaves.
+    pub fn has_victim(&mut self, scope: Scope, now: Moment, held: impl Fn(Client) -> u32) -> bool {
+        let found = self.next(scope, now, held).is_some();
+        // Whoever was taken from there stays, and is looked for anew.
+        self.found.remove(&scope);
+        found
+    }
+
     /// Whose place a newcomer gets, and what its connection was doing; it leaves. `held`: connections of a client.
     pub fn victim(
         &mut self,
@@ -265,7 +273,8 @@ impl<A> Table<A> {
             // They have no order of their own.
             Scope::Client(_) | Scope::ClientOf(..) => None,
         };
-        if silent.is_some() {
+        let slot = silent.and_then(|place| self.places.get(place));
+        if slot.is_some_and(|slot| slot.class(now, self.grace).is_some()) {
             return silent;
         }
         if let Some(place) = self.take_found(scope, now) {
@@ -284,7 +293,7 @@ impl<A> Table<A> {
         let found = self.found.get_mut(&scope)?;
         while let Some((place, since)) = found.pop() {
             let slot = self.places.get(place).filter(|slot| slot.since == since);
-            if slot.is_some_and(|slot| slot.class(now).is_some()) {
+            if slot.is_some_and(|slot| slot.class(now, self.grace).is_some()) {
                 return Some(place);
             }
         }
@@ -297,7 +306,8 @@ impl<A> Table<A> {
         let mut counts: HashMap<Client, u32> = HashMap::new();
         let mut all: Vec<((u8, u32, Moment), Place)> = Vec::new();
         for (place, slot) in self.places.iter() {
-            let Some(class) = slot.class(now).filter(|_| slot.fits(scope)) else { continue };
+            let class = slot.class(now, self.grace).filter(|_| slot.fits(scope));
+            let Some(class) = class else { continue };
             let count = match slot.client {
                 Some(client) => *counts.entry(client).or_insert_with(|| held(client)),
                 None => 0,
@@ -359,27 +369,4 @@ fn half_open(all: &mut HashMap<ServiceId, HalfOpen, Keyed>, service: ServiceId) 
         all.retain(|_, of| of.silent + of.shaking > 0);
     }
     all.entry(service).or_default()
-}
-
-/// Appends; those that went on are dropped before they outnumber the others.
-fn remember(
-    order: &mut VecDeque<Place>,
-    standing: u32,
-    place: Place,
-    still: impl Fn(Place) -> bool,
-) {
-    if order.len() > 2 * standing as usize + FOUND {
-        order.retain(|place| still(*place));
-    }
-    order.push_back(place);
-}
-
-fn first_of(order: &mut VecDeque<Place>, still: impl Fn(Place) -> bool) -> Option<Place> {
-    while let Some(place) = order.front().copied() {
-        if still(place) {
-            return Some(place);
-        }
-        order.pop_front();
-    }
-    None
 }

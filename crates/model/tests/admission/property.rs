@@ -1,6 +1,7 @@
 //! Any order of events: counts stay true, nothing in use is ever closed, and nothing leaves twice.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use model::admission::{Client, Entrance, Phase, Place, STALLED, Scope, Share, Table};
 use model::id::ServiceId;
@@ -56,9 +57,14 @@ struct World {
     open: HashMap<Place, Known>,
     order: Vec<Place>,
     now: Moment,
+    grace: Duration,
 }
 
 impl World {
+    fn new(grace: Duration) -> World {
+        World { table: Table::with_grace(grace), grace, ..World::default() }
+    }
+
     fn at(&self, at: usize) -> Option<Place> {
         (!self.order.is_empty()).then(|| self.order[at % self.order.len()])
     }
@@ -106,7 +112,9 @@ impl World {
     fn take(&mut self, scope: Scope) {
         let held =
             |of: Client| self.open.values().filter(|known| known.client == Some(of)).count() as u32;
+        let is_there = self.table.has_victim(scope, self.now, held);
         let taken = self.table.victim(scope, self.now, held);
+        assert_eq!(is_there, taken.is_some(), "{scope:?}: who is looked for twice is found twice");
         let fits = |known: &Known| match scope {
             Scope::All => true,
             Scope::Service(service) => known.service == service.0,
@@ -116,9 +124,10 @@ impl World {
             }
         };
         let may_go = |known: &Known| {
-            let stalled = self.now.since(known.since) >= STALLED;
+            let idle_for = self.now.since(known.since);
+            let stalled = idle_for >= STALLED;
             match known.phase {
-                Phase::Silent | Phase::Fresh | Phase::Idle => true,
+                Phase::Silent | Phase::Fresh | Phase::Idle => idle_for >= self.grace,
                 Phase::Handshake | Phase::Head => stalled,
                 Phase::Busy | Phase::Leaving => false,
             }
@@ -129,7 +138,7 @@ impl World {
             return assert!(candidates.is_empty(), "{scope:?}: somebody could have gone");
         };
         let known = self.left(place);
-        assert!(fits(&known) && may_go_now(&known, self.now) && known.phase == phase);
+        assert!(fits(&known) && may_go_now(&known, self.now, self.grace) && known.phase == phase);
         let silent = candidates.iter().filter(|one| one.phase == Phase::Silent);
         if let (Some(oldest), Scope::All | Scope::Service(_)) =
             (silent.map(|one| one.since).min(), scope)
@@ -152,17 +161,20 @@ impl World {
     }
 }
 
-fn may_go_now(known: &Known, now: Moment) -> bool {
+fn may_go_now(known: &Known, now: Moment, grace: Duration) -> bool {
     match known.phase {
         Phase::Handshake | Phase::Head => now.since(known.since) >= STALLED,
-        _ => true,
+        _ => now.since(known.since) >= grace,
     }
 }
 
 proptest! {
     #[test]
-    fn nothing_in_use_is_closed_and_counts_stay_true(steps in steps()) {
-        let mut world = World::default();
+    fn nothing_in_use_is_closed_and_counts_stay_true(
+        steps in steps(),
+        grace in prop::sample::select(vec![0, 250]),
+    ) {
+        let mut world = World::new(Duration::from_millis(grace));
         for step in steps {
             match step {
                 Step::Enter(service, number) => {
