@@ -271,7 +271,7 @@ fn begin<N: Net>(
     };
 }
 
-/// Counts and tells a client that it is not let in.
+/// Counts and tells a client that it is not let in: 503 with the cause (`http`), a reset (`tcp`).
 fn turn_away<N: Net>(
     worker: &Rc<Worker<N>>,
     sock: N::Sock,
@@ -283,18 +283,6 @@ fn turn_away<N: Net>(
     let slot = &view.live.slots[worker.index].counters;
     slot.refused.add(1);
     slot.closed.add(1);
-    refuse_connection(worker, sock, peer, service, cause);
-}
-
-/// Tells a client beyond the limit: 503 with the cause (`http`), a reset (`tcp`).
-fn refuse_connection<N: Net>(
-    worker: &Rc<Worker<N>>,
-    sock: N::Sock,
-    peer: SocketAddr,
-    service: &Rc<LocalService<N>>,
-    cause: Cause,
-) {
-    let view = service.view.borrow().clone();
     if view.config.forward != Forward::Http || worker.refusing.get() >= REFUSING {
         return end_at_once(worker, &sock, peer, &view, cause);
     }

@@ -14,6 +14,18 @@ fn shown(world: &World) -> String {
     world.namespace(First).ip("addr show\n").unwrap()
 }
 
+/// A pair whose shared addresses are on links of their own; the first member is active.
+fn on_links_of_their_own() -> World {
+    let mut world = World::new(&format!("{GROUP}\nlink-address = \"virtual\""));
+    for who in [First, Second] {
+        world.start(who);
+        for version in [V4, V6] {
+            world.until(who, version, if who == First { "active" } else { "standby" });
+        }
+    }
+    world
+}
+
 #[test]
 fn an_address_that_is_taken_off_its_interface_is_set_again_and_announced() {
     if rootless() {
@@ -77,13 +89,7 @@ fn a_link_of_its_own_that_is_set_down_or_removed_comes_back() {
     if rootless() {
         return;
     }
-    let mut world = World::new(&format!("{GROUP}\nlink-address = \"virtual\""));
-    for who in [First, Second] {
-        world.start(who);
-        for version in [V4, V6] {
-            world.until(who, version, if who == First { "active" } else { "standby" });
-        }
-    }
+    let world = on_links_of_their_own();
     let names = || -> Vec<String> {
         let shown = world.namespace(First).ip("link show type macvlan\n").unwrap();
         let names = shown.lines().filter_map(|line| line.split(": ").nth(1));
@@ -118,13 +124,7 @@ fn a_member_whose_kernel_refuses_every_address_leaves_them_to_the_other_one() {
     if rootless() {
         return;
     }
-    let mut world = World::new(&format!("{GROUP}\nlink-address = \"virtual\""));
-    for who in [First, Second] {
-        world.start(who);
-        for version in [V4, V6] {
-            world.until(who, version, if who == First { "active" } else { "standby" });
-        }
-    }
+    let mut world = on_links_of_their_own();
     let shown = world.namespace(First).ip("link show type macvlan\n").unwrap();
     let name = shown.lines().filter_map(|line| line.split(": ").nth(1));
     let name =
@@ -149,13 +149,7 @@ fn the_gates_programs_and_settings_that_somebody_changes_are_as_they_were() {
     if rootless() {
         return;
     }
-    let mut world = World::new(&format!("{GROUP}\nlink-address = \"virtual\""));
-    for who in [First, Second] {
-        world.start(who);
-        for version in [V4, V6] {
-            world.until(who, version, if who == First { "active" } else { "standby" });
-        }
-    }
+    let mut world = on_links_of_their_own();
     let links = world.pins(First).join("plane-vrrp/gate-links");
     let pinned = || {
         let all = std::fs::read_dir(&links).unwrap();
