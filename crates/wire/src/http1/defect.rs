@@ -85,7 +85,7 @@ defects! {
     /// A control byte in a field value; in TRACE and OPTIONS also a Max-Forwards that is no single decimal number
     /// (RFC 9110 §7.6.2).
     BadValue = "bad-value", 400;
-    /// A field such as `Content_Length` that becomes a protected name where `_` and `-` are taken for the same.
+    /// A field such as `Content_Length` that becomes a protected name where `-` and other signs are taken for the same.
     AliasField = "alias-field", 400;
     /// HTTP/1.1 without a Host field (RFC 9112 §3.2).
     HostMissing = "host-missing", 400;

@@ -28,7 +28,7 @@ pub(crate) enum Field {
     XRealIp,
     /// Authorization or Proxy-Authorization.
     Credentials,
-    /// A protected name with `_` in place of `-`.
+    /// A protected name with another sign in place of `-`: gateways make the same variable of it.
     Alias,
 }
 
@@ -78,7 +78,7 @@ fn plain(name: &[u8], wanted: &[u8], field: Field) -> Field {
 fn aliased(name: &[u8], wanted: &[u8], field: Field) -> Field {
     if name.eq_ignore_ascii_case(wanted) {
         field
-    } else if equal_but_for_underscores(name, wanted) {
+    } else if equal_to_gateways(name, wanted) {
         Field::Alias
     } else {
         Field::Other
@@ -89,7 +89,7 @@ fn x_forwarded(name: &[u8]) -> Field {
     const PREFIX: &[u8] = b"x-forwarded-";
     let (start, rest) = name.split_at(PREFIX.len());
     if !start.eq_ignore_ascii_case(PREFIX) {
-        return if equal_but_for_underscores(start, PREFIX) { Field::Alias } else { Field::Other };
+        return if equal_to_gateways(start, PREFIX) { Field::Alias } else { Field::Other };
     }
     if rest.eq_ignore_ascii_case(b"for") {
         Field::XForwardedFor
@@ -100,8 +100,11 @@ fn x_forwarded(name: &[u8]) -> Field {
     }
 }
 
-fn equal_but_for_underscores(name: &[u8], wanted: &[u8]) -> bool {
-    let same = |(&a, &b): (&u8, &u8)| a.eq_ignore_ascii_case(&b) || (a == b'_' && b == b'-');
+/// Gateways make a variable of a field's name: they turn `-` into `_`, and some whatever is no letter and no digit.
+fn equal_to_gateways(name: &[u8], wanted: &[u8]) -> bool {
+    let same = |(&a, &b): (&u8, &u8)| {
+        a.eq_ignore_ascii_case(&b) || (b == b'-' && !a.is_ascii_alphanumeric())
+    };
     name.len() == wanted.len() && name.iter().zip(wanted).all(same)
 }
 
@@ -111,7 +114,7 @@ mod tests {
 
     #[test]
     fn names_are_known_in_any_case() {
-        let rows: [(&str, Field); 26] = [
+        let rows: [(&str, Field); 32] = [
             ("te", Field::Te),
             ("VIA", Field::Via),
             ("Host", Field::Host),
@@ -135,6 +138,12 @@ mod tests {
             ("X_Real_IP", Field::Alias),
             ("authorization", Field::Credentials),
             ("Proxy-Authorization", Field::Credentials),
+            ("X.Forwarded.For", Field::Alias),
+            ("x~forwarded-proto", Field::Alias),
+            ("X-Real.IP", Field::Alias),
+            ("Content.Length", Field::Alias),
+            ("Transfer+Encoding", Field::Alias),
+            ("XaForwarded-For", Field::Other),
             ("User-Agent", Field::Other),
             ("Content-Length2", Field::Other),
             ("", Field::Other),
