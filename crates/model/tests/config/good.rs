@@ -57,7 +57,7 @@ fn nothing_written_has_the_documented_defaults() {
 #[test]
 fn a_pool_with_tls_is_probed_by_its_handshake_unless_it_is_said_otherwise() {
     let tls = "tls = { name = \"b.example\", ca = \"/ca.pem\", minimum = \"1.3\" }\n";
-    let probe = |lines: &str| good(&format!("{BASE}{lines}")).config.pools[0].clone();
+    let probe = |lines: &str| (*good(&format!("{BASE}{lines}")).config.pools["web"]).clone();
     let pool = probe(tls);
     let of_pool = pool.probe.as_ref().unwrap();
     let spoken = of_pool.tls.as_ref().unwrap();
