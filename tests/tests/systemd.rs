@@ -147,8 +147,14 @@ impl Drop for Machine {
         }
         if std::thread::panicking() {
             println!("{}", self.said());
+            return;
         }
-        let _ = Command::new("sh").arg("-c").arg(empty_group(&self.groups)).status();
+        wait::until("systemd is gone", || self.systemd.ended().is_some());
+        // What it started goes a moment later.
+        wait::until("its group is empty and removed", || {
+            let remove = Command::new("sh").arg("-c").arg(empty_group(&self.groups)).output();
+            remove.is_ok_and(|done| done.status.success())
+        });
     }
 }
 
@@ -157,7 +163,7 @@ fn empty_group(groups: &Path) -> String {
     let groups = groups.display();
     format!(
         "exec unshare -m sh -c 'mount --make-rprivate / && mount -t cgroup2 cgroup2 /mnt && \
-         find /mnt/steelyard-test-{groups} -depth -type d -exec rmdir {{}} \\;'"
+         find /mnt/steelyard-test-{groups} -depth -type d -exec rmdir {{}} +'"
     )
 }
 
@@ -177,14 +183,6 @@ fn lay_units(dir: &Dir, drop_ins: &[&str]) {
     );
     // systemd before 253 ignores this with a line of its own.
     unit = unit.replace("Type=notify-reload\n", "");
-    if !Path::new("/proc/kallsyms").exists() {
-        // systemd takes the list of symbols away by this, and fails where the kernel has none.
-        println!("no /proc/kallsyms here: settings are made read-only one by one");
-        unit = unit.replace(
-            "ProtectKernelTunables=yes",
-            "ReadOnlyPaths=-/sys -/proc/sys -/proc/sysrq-trigger",
-        );
-    }
     unit = unit.replace("[Unit]\n", "[Unit]\nDefaultDependencies=no\n");
     let units = dir.path().join("units");
     let more = units.join(format!("{UNIT}.d"));
