@@ -317,58 +317,6 @@ mod tests {
     }
 
     #[test]
-    fn work_that_came_by_no_card_is_not_blamed_on_one() {
-        let eth0 = Interface {
-            name: "eth0".to_owned(),
-            receive: vec![Default::default()],
-            ..Interface::default()
-        };
-        let picture = Picture { interfaces: vec![eth0], ..Picture::default() };
-        let by = |rows: &[(&str, f64)]| {
-            let mut load = load(&[50_000.0, 0.0]);
-            load.processors.insert(1, Work { dropped: 7.0, squeezed: 3.0, ..Work::default() });
-            load.received = rows.iter().map(|(name, rate)| ((*name).to_owned(), *rate)).collect();
-            load
-        };
-        // What the packets came by; what is advised; whether the card is left out of the plan.
-        let rows: [(&[(&str, f64)], &str, bool); 6] = [
-            (&[("eth0", 49_000.0), ("lo", 10.0)], "spread receiving", false),
-            (
-                &[("eth0", 0.0), ("veth7", 48_000.0), ("lo", 10.0)],
-                "most packets came by veth7",
-                true,
-            ),
-            (&[("eth0", 2_000.0), ("lo", 48_000.0)], "most packets came by lo", false),
-            (&[("eth0", 3.0), ("lo", 10.0)], "49987 packets a second came by no interface", true),
-            // Where nothing is counted by interface nothing is known.
-            (&[], "spread receiving", false),
-            (&[("eth0", 30_000.0), ("veth7", 20_000.0)], "spread receiving", false),
-        ];
-        for (received, advised, left_out) in rows {
-            let load = by(received);
-            let found = examine(&picture, &load);
-            let told = found.iter().filter(|one| one.about.starts_with("processor"));
-            let told: Vec<&Finding> = told.collect();
-            assert_eq!(told.len(), 3, "{told:?}");
-            assert!(told.iter().all(|one| one.advice.contains(advised)), "{received:?}: {told:?}");
-            let idle =
-                found.iter().any(|one| one.about == "eth0" && one.found.ends_with("came by it"));
-            assert_eq!(idle, left_out, "{received:?}: {found:?}");
-            assert_eq!(picture.loaded(&load).interfaces.is_empty(), left_out, "{received:?}");
-        }
-    }
-
-    #[test]
-    fn a_machine_without_load_is_planned_for_as_a_whole() {
-        let eth0 = Interface { name: "eth0".to_owned(), ..Interface::default() };
-        let picture = Picture { interfaces: vec![eth0], ..Picture::default() };
-        let mut load = load(&[100.0, 0.0]);
-        load.received.insert("eth0".to_owned(), 0.0);
-        assert_eq!(picture.loaded(&load), picture);
-        assert!(!examine(&picture, &load).iter().any(|one| one.about == "eth0"));
-    }
-
-    #[test]
     fn even_and_idle_machines_are_not_blamed() {
         let rows: [(&[f64], Verdict); 6] = [
             (&[10_000.0, 11_000.0], Verdict::Good),
