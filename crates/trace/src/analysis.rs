@@ -141,7 +141,7 @@ impl Analysis {
         facts.captured_bytes += frame.bytes.len() as u64;
         let since = frame.time_ns.saturating_sub(facts.first_ns);
         facts.backwards += u64::from(since < facts.last_ns);
-        // A clock that jumps by centuries is no clock: sums stay far from overflow.
+        // A clock that jumps by a year is no clock: a hundred times the sum of two such times is still a number.
         facts.last_ns = facts.last_ns.max(since.min(MAX_NS));
         facts.last_ns
     }
@@ -272,5 +272,5 @@ impl Analysis {
     }
 }
 
-/// A century, nanoseconds.
-const MAX_NS: i64 = 100 * 365 * 86_400 * 1_000_000_000;
+/// A year, nanoseconds.
+const MAX_NS: i64 = 365 * 86_400 * 1_000_000_000;

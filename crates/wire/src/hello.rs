@@ -178,7 +178,9 @@ fn server_name(mut body: Reader<'_>) -> Result<String, NotHello> {
 fn host(name: &[u8]) -> Result<String, NotHello> {
     let name = name.strip_suffix(b".").unwrap_or(name);
     let good = |b: &u8| b.is_ascii_alphanumeric() || b"-._".contains(b);
-    if !(1..=253).contains(&name.len()) || !name.iter().all(good) {
+    // RFC 1035 §2.3.4: no label is empty, or longer than 63 bytes.
+    let labels = || name.split(|b| *b == b'.').all(|label| (1..=63).contains(&label.len()));
+    if !(1..=253).contains(&name.len()) || !name.iter().all(good) || !labels() {
         return Err(NotHello::BadName);
     }
     let name = name.to_ascii_lowercase();

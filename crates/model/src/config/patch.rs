@@ -153,7 +153,9 @@ fn merge(
                     merge(old, keys, &path, depth + 1)?;
                 } else if depth < 2 {
                     let mut made = Table::new();
-                    made.set_implicit(depth == 0 && keys.values().all(Value::is_object));
+                    // What has no key of its own and no table below needs its header to be there.
+                    let headed = keys.is_empty() || !keys.values().all(Value::is_object);
+                    made.set_implicit(depth == 0 && !headed);
                     merge(&mut made, keys, &path, depth + 1)?;
                     table.insert(key, Item::Table(made));
                 } else {

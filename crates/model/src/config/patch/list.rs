@@ -19,7 +19,10 @@ pub(super) fn list(
     merge: Merge,
 ) -> Result<Item, PatchError> {
     match old {
-        Some(Item::ArrayOfTables(tables)) if new.iter().all(Value::is_object) => {
+        // Without an element there would be no header, and so no list either.
+        Some(Item::ArrayOfTables(tables))
+            if !new.is_empty() && new.iter().all(Value::is_object) =>
+        {
             in_tables(tables, new, path, merge).map(Item::ArrayOfTables)
         }
         Some(Item::Value(Node::Array(array))) => in_array(array, new, path, merge).map(value),

@@ -115,6 +115,28 @@ fn a_list_keeps_comments_of_what_stays() {
     load(&got, "x").unwrap();
 }
 
+/// Tables with headers have none left to show that there is a list.
+#[test]
+fn a_list_without_elements_is_still_a_list() {
+    let none = json!({ "service": { "shop": { "rule": [] } } });
+    let got = patch(TEXT, &Object::Whole, &none).unwrap();
+    assert_eq!(tree(&got).unwrap()["service"]["shop"]["rule"], json!([]), "{got}");
+    load(&got, "x").unwrap();
+    let back =
+        json!({ "service": { "shop": { "rule": [{ "when": { "path": "/x" }, "pool": "web" }] } } });
+    let back = patch(&got, &Object::Whole, &back).unwrap();
+    assert_eq!(tree(&back).unwrap()["service"]["shop"]["rule"][0]["pool"], "web", "{back}");
+    load(&back, "x").unwrap();
+}
+
+#[test]
+fn an_object_without_keys_is_there() {
+    for keys in [json!({ "global": {} }), json!({ "global": { "limit": {} } })] {
+        let got = patch(TEXT, &Object::Whole, &keys).unwrap();
+        assert_eq!(tree(&got).unwrap()["global"], keys["global"], "{got}");
+    }
+}
+
 #[test]
 fn what_is_not_there_or_cannot_be_written_is_told() {
     let no = |object: &Object, change: serde_json::Value| patch(TEXT, object, &change).unwrap_err();
