@@ -20,7 +20,7 @@ mod connection_auth;
 mod cuts;
 mod exchange;
 mod felt;
-#[cfg(test)]
+#[cfg(any(test, feature = "simulation"))]
 mod fixture;
 mod flow;
 mod front;
@@ -55,8 +55,13 @@ mod ruled;
 mod said;
 mod seal;
 mod shelf;
-#[cfg(test)]
-mod simulation;
+#[cfg(any(test, feature = "simulation"))]
+#[cfg_attr(
+    not(test),
+    allow(dead_code, reason = "most of the world is for the tests of this crate")
+)]
+#[allow(clippy::unwrap_used, clippy::expect_used, reason = "a broken promise ends a simulation")]
+pub mod simulation;
 pub mod socket;
 mod sticking;
 mod stream;
