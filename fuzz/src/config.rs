@@ -17,6 +17,15 @@ pub fn load(bytes: &[u8]) {
     }
 }
 
+/// Every configuration of the examples.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let files = std::fs::read_dir(folder).unwrap();
+    let mut files: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.iter().map(|file| std::fs::read(file).unwrap()).collect()
+}
+
 /// Words of the configuration.
 pub const WORDS: &[&[u8]] = &[
     b"\n",

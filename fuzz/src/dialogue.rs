@@ -21,8 +21,18 @@ pub struct Protocol {
     pub seeds: Vec<Vec<u8>>,
 }
 
-/// Every protocol.
-pub fn protocols() -> Vec<Protocol> {
+/// Every protocol, by a name of its own.
+pub fn protocols() -> Vec<(String, Protocol)> {
+    let mut all: Vec<(String, Protocol)> = Vec::new();
+    for protocol in kinds() {
+        let name = protocol.kind.name();
+        let twin = all.iter().any(|(taken, _)| taken == name);
+        all.push((if twin { format!("{name}_digest") } else { name.to_owned() }, protocol));
+    }
+    all
+}
+
+fn kinds() -> Vec<Protocol> {
     let expect = || Some(Pattern::new("re+ady").unwrap());
     let http = |expect, digest| HttpAsk { expect, digest, ..HttpAsk::get("/") };
     let of = |kind, seeds: &[&[u8]]| {
@@ -111,6 +121,18 @@ pub fn agent(bytes: &[u8]) {
     let plan = Plan::of_agent(&kind).expect("a text agent is asked");
     play(&plan, &[bytes]);
     play(&plan, &pieces(bytes));
+}
+
+/// What agents say.
+pub fn agent_seeds() -> Vec<Vec<u8>> {
+    let seeds = [
+        &b"75% up ready # fine\r\n"[..],
+        b"drain,down#disk\n",
+        b"{\"cpu_utilization\": 0.3, \"named_metrics\": {\"a\": 1}}",
+        b"TEXT cpu_utilization=0.3,application_utilization=0.7",
+        b"BIN CQAAAAAAAOA/",
+    ];
+    seeds.map(<[u8]>::to_vec).to_vec()
 }
 
 /// Words that lead deeper.

@@ -38,6 +38,10 @@ pub fn records(bytes: &[u8]) {
     tell(records, 0);
 }
 
+/// What files are made of.
+pub const WORDS: &[&[u8]] =
+    &[b"sthist\0\x01", b"\xff\xff\xff\xff", b"\0\0\0\0", b"\x80", b"server/"];
+
 /// Files with a record or two.
 pub fn seeds() -> Vec<Vec<u8>> {
     let row = |name: &str, numbers: usize| Row { name: name.into(), numbers: vec![7; numbers] };

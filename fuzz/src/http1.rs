@@ -3,6 +3,7 @@
 //! Beside never panicking: what is accepted is accepted again after it was written, where the bytes are cut changes
 //! nothing, and every offence has a name. What exactly an input means is the corpus's to say.
 
+use crate::corpus;
 use crate::replay::{Replay, answer_line, answers, request_edits, request_line, requests};
 use wire::http1::{
     Asked, Chunked, Defect, Emit, Limits, Persist, ResponseEdits, Slots, Version, emit_request,
@@ -134,4 +135,32 @@ fn same_when_cut<T: PartialEq + std::fmt::Debug>(
 
 fn all_accepted(replay: &Replay) -> bool {
     replay.outcomes.iter().all(|outcome| outcome.starts_with("accepted"))
+}
+
+/// Streams of the corpus of messages that are not too long to be mutated.
+fn streams(kind: &str) -> Vec<Vec<u8>> {
+    let short = |case: corpus::Case| (case.sent.len() < 4_000).then_some(case.sent);
+    corpus::load(kind).into_iter().filter_map(short).collect()
+}
+
+/// Every request of the corpus of messages.
+pub fn request_seeds() -> Vec<Vec<u8>> {
+    streams("requests")
+}
+
+/// Every answer, as one to some methods.
+pub fn response_seeds() -> Vec<Vec<u8>> {
+    let asked = |stream: &Vec<u8>| ["o", "h", "u"].map(|kind| [kind.as_bytes(), stream].concat());
+    streams("answers").iter().flat_map(asked).collect()
+}
+
+/// The bodies of every chunked message.
+pub fn chunked_seeds() -> Vec<Vec<u8>> {
+    let body = |stream: Vec<u8>| {
+        let end = stream.windows(4).position(|four| four == b"\r\n\r\n")?;
+        let coded = stream[..end].windows(7).any(|seven| seven.eq_ignore_ascii_case(b"chunked"));
+        coded.then(|| stream[end + 4..].to_vec())
+    };
+    let all = [streams("requests"), streams("answers")].concat();
+    all.into_iter().filter_map(body).collect()
 }

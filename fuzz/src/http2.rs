@@ -95,3 +95,38 @@ pub fn frames(bytes: &[u8]) {
     assert_eq!(told(1), whole);
     assert_eq!(told(7), whole);
 }
+
+/// Heads in the form of the target, with what may and may not stand in them.
+pub fn request_seeds() -> Vec<Vec<u8>> {
+    let first = ":method: GET\u{ff}:scheme: https\u{ff}:authority: a.example\u{ff}:path: /x?y";
+    let first = first.replace(": ", ":");
+    let more = [
+        "accept:*/*",
+        "cookie:a=1\u{ff}cookie:b=2",
+        "content-length:5",
+        "te:trailers",
+        "host:a.example",
+        "x:a\r\nb: c",
+        ":protocol:websocket",
+        "connection:close",
+        "content_length:5",
+    ];
+    let seeds = more.iter().map(|more| format!("{first}\u{ff}{more}"));
+    // One byte ends a line.
+    seeds.map(|seed| seed.chars().map(|letter| letter as u8).collect()).collect()
+}
+
+/// The same as heads of answers.
+pub fn answer_seeds() -> Vec<Vec<u8>> {
+    request_seeds().into_iter().map(|seed| [&[0, 200], &seed[..]].concat()).collect()
+}
+
+/// A frame of each kind that is watched.
+pub fn frames_seeds() -> Vec<Vec<u8>> {
+    let frames: [&[u8]; 3] = [
+        &[0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 8],
+        &[0, 0, 2, 1, 0, 0, 0, 0, 1, 7, 7, 0, 0, 1, 9, 4, 0, 0, 0, 1, 7],
+        &[0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 11],
+    ];
+    frames.map(<[u8]>::to_vec).to_vec()
+}

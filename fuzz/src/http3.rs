@@ -86,3 +86,33 @@ pub fn one_way(bytes: &[u8]) {
         assert_eq!(said(size), whole, "in pieces of {size}");
     }
 }
+
+/// A block that spells a request with the table, by name and in full, one of its strings coded.
+const BLOCK: &[u8] =
+    b"\x00\x00\xd1\xd7\x50\x09a.example\x51\x02/p\x21x\x01y\x23own\x86\xa8\xeb\x10\x64\x9c\xbf";
+
+fn framed(kind: u8, payload: &[u8]) -> Vec<u8> {
+    [&[kind, payload.len() as u8], payload].concat()
+}
+
+/// Streams of requests.
+pub fn request_seeds() -> Vec<Vec<u8>> {
+    vec![
+        [framed(1, BLOCK), framed(0, b"some"), framed(0x21, b"?"), framed(0, b"body")].concat(),
+        [framed(1, BLOCK), framed(0, b"x"), framed(1, b"\x00\x00\x21x\x01y")].concat(),
+    ]
+}
+
+/// Blocks of fields.
+pub fn block_seeds() -> Vec<Vec<u8>> {
+    vec![BLOCK.to_vec()]
+}
+
+/// A control stream, and both of QPACK.
+pub fn one_way_seeds() -> Vec<Vec<u8>> {
+    vec![
+        b"\x00\x04\x02\x06\x05\x0d\x01\x09\x07\x01\x00\x21\x03abc".to_vec(),
+        b"\x02\x20".to_vec(),
+        b"\x03\x44\x80".to_vec(),
+    ]
+}

@@ -1,8 +1,7 @@
 //! Fuzz targets as plain functions of bytes, and what feeds them on stable Rust.
 //!
-//! A target panics when a property does not hold. The tests of this package run each one with the corpus and with
-//! seeded mutations of it; a coverage-guided fuzzer needs only a `main` that hands its bytes to the same function. This
-//! package finds inputs and judges them; it does not shrink them.
+//! A target panics when a property does not hold. The tests of this package run each one with its kept corpus and with
+//! seeded mutations of it; the program `guided` hands the same function to libFuzzer, which is guided by coverage.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,15 +13,24 @@
 
 pub mod beat;
 pub mod config;
+pub mod connection;
+pub mod convert;
 pub mod dialogue;
 pub mod drive;
+pub mod fingerprint;
+pub mod hello;
 pub mod history;
 pub mod http1;
 pub mod http2;
 pub mod http3;
+pub mod kept;
 pub mod names;
+pub mod patch;
+pub mod path;
 pub mod proxy;
 pub mod replica;
+pub mod target;
+pub mod targets;
 pub mod trace;
 pub mod vrrp;
 

@@ -71,6 +71,9 @@ fn book() -> Arc<Book> {
     Arc::clone(BOOK.get_or_init(make))
 }
 
+/// What queries are made of.
+pub const WORDS: &[&[u8]] = &[b"\xc0\x0c", b"\0\0\x29", b"\0\x08", b"\0\x0a", b"\x3f", b"\xff\xff"];
+
 /// A query of each kind, without and with EDNS and its options.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut out = Vec::new();

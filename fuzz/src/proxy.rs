@@ -31,6 +31,19 @@ pub fn header(bytes: &[u8]) {
     }
 }
 
+/// What headers are made of.
+pub const WORDS: &[&[u8]] = &[
+    b"PROXY ",
+    b"TCP4 ",
+    b"TCP6 ",
+    b"UNKNOWN",
+    b"\r\n",
+    b"\r\n\r\n\0\r\nQUIT\n",
+    b"\x21\x11",
+    b"\x03\0\x04",
+    b"\0\x0c",
+];
+
 /// A header of each kind.
 pub fn seeds() -> Vec<Vec<u8>> {
     let mut seeds: Vec<Vec<u8>> = [

@@ -49,3 +49,63 @@ pub const WORDS: &[&[u8]] = &[
     b"\x00\x00\x00\x00",
     b"\xff\xff\xff\xff",
 ];
+
+/// Classic files.
+pub fn pcap_seeds() -> Vec<Vec<u8>> {
+    let first = study();
+    vec![first[..3_000].to_vec(), first]
+}
+
+/// Files of blocks.
+pub fn pcapng_seeds() -> Vec<Vec<u8>> {
+    let first = study();
+    vec![pcapng(&first), pcapng(&first[..3_000])]
+}
+
+/// Packed: what is mutated is the packing, and what comes out of it.
+pub fn gzip_seeds() -> Vec<Vec<u8>> {
+    let first = study();
+    let packed = |bytes: &[u8], level: flate2::Compression| {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), level);
+        std::io::Write::write_all(&mut packer, bytes).unwrap();
+        packer.finish().unwrap()
+    };
+    // What is stored as it is lets mutations of the capture itself through, up to the sum at the end.
+    let stored = packed(&first[..3_000], flate2::Compression::none());
+    vec![packed(&first, flate2::Compression::fast()), stored]
+}
+
+/// The first packets of the recreated study.
+fn study() -> Vec<u8> {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../crates/trace/tests/captures/two_lb_slow_lb2.pcap.gz"
+    );
+    let packed = std::fs::File::open(file).unwrap();
+    let mut first = Vec::new();
+    let mut whole = flate2::read::GzDecoder::new(packed);
+    std::io::Read::read_to_end(&mut std::io::Read::take(&mut whole, 8_000), &mut first).unwrap();
+    first
+}
+
+/// The packets of a classic file in enhanced blocks.
+fn pcapng(classic: &[u8]) -> Vec<u8> {
+    let block = |kind: u32, body: &[u8]| {
+        let mut body = body.to_vec();
+        body.resize(body.len().next_multiple_of(4), 0);
+        let length = (body.len() as u32 + 12).to_le_bytes();
+        [&kind.to_le_bytes()[..], &length, &body, &length].concat()
+    };
+    let section = [&0x1a2b_3c4d_u32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat();
+    let mut out = block(0x0a0d_0d0a, &section);
+    out.extend(block(1, &[1, 0, 0, 0, 0, 0, 1, 0]));
+    let mut rest = &classic[24..];
+    while rest.len() > 16 {
+        let kept = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+        let Some(bytes) = rest.get(16..16 + kept) else { break };
+        let fields = [&[0; 8][..], &rest[4..8], &rest[8..16], bytes].concat();
+        out.extend(block(6, &fields));
+        rest = &rest[16 + kept..];
+    }
+    out
+}

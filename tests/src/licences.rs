@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::tree::Offence;
 
 /// Licences whose code may be part of a program under Apache-2.0 or MIT without further duty than notice.
-const FREE: [&str; 14] = [
+const FREE: [&str; 15] = [
     "0BSD",
     "Apache-2.0",
     "Apache-2.0 WITH LLVM-exception",
@@ -19,6 +19,7 @@ const FREE: [&str; 14] = [
     "ISC",
     "MIT",
     "MIT-0",
+    "NCSA",
     "Unicode-3.0",
     "Unicode-DFS-2016",
     "Unlicense",

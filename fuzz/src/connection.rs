@@ -1,0 +1,83 @@
+//! Targets of whole connections: a worker between a client and servers that send any bytes, in virtual time.
+//!
+//! HTTP/1, HTTP/2 with its library, PROXY headers, hellos and bytes that pass through. What must hold is looked after by
+//! the simulation: the connection ends, every account closes, nothing is held.
+
+use l7::simulation::hostile::play;
+
+use crate::corpus;
+
+/// How a connection begins that speaks HTTP/2.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Any setting, as the first byte says.
+pub fn any(bytes: &[u8]) {
+    play(bytes);
+}
+
+/// A client of HTTP/2 whose frames are as long as they say. Two bytes say how the worker is set and chance, and how many
+/// frames the client sends, servers send the others; each is kind, flags, stream and length in a byte, and its payload.
+pub fn frames(bytes: &[u8]) {
+    let Some(([bits, seed, count], rest)) = bytes.split_first_chunk::<3>() else { return };
+    let (mut client, mut server, mut rest, mut number) = (PREFACE.to_vec(), Vec::new(), rest, 0);
+    while let [kind, flags, stream, length, after @ ..] = rest {
+        let (payload, more) = after.split_at(after.len().min(usize::from(*length)));
+        let to = if number < count & 31 { &mut client } else { &mut server };
+        to.extend([0, 0, payload.len() as u8, kind % 12, *flags, 0, 0, 0, *stream]);
+        to.extend(payload);
+        (rest, number) = (more, number + 1);
+    }
+    play(&case(*bits, *seed, &client, &server));
+}
+
+fn case(bits: u8, seed: u8, client: &[u8], server: &[u8]) -> Vec<u8> {
+    let length = (client.len().min(usize::from(u16::MAX)) as u16).to_be_bytes();
+    [&[bits, seed][..], &length, client, server].concat()
+}
+
+/// Requests and answers of the corpus of messages, under some settings, and what is no HTTP.
+pub fn any_seeds() -> Vec<Vec<u8>> {
+    let short = |kind| {
+        let all = corpus::load(kind).into_iter().map(|case| case.sent);
+        all.filter(|sent| sent.len() < 1_000).collect::<Vec<_>>()
+    };
+    let (requests, answers) = (short("requests"), short("answers"));
+    let pair = |(at, request): (usize, &Vec<u8>)| {
+        case([0, 8, 16, 24, 40][at % 5], at as u8, request, &answers[at % answers.len()])
+    };
+    let mut all: Vec<Vec<u8>> = requests.iter().enumerate().map(pair).collect();
+    let hello = &crate::hello::any_seeds()[0];
+    let proxied = [&crate::proxy::seeds()[5][..], b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"].concat();
+    all.push(case(4, 1, hello, b"answer"));
+    all.push(case(2, 1, &proxied, &answers[0]));
+    all.push(case(6, 1, &proxied, b"answer"));
+    all.push(case(0, 1, &[PREFACE, &b"\0\0\0\x04\0\0\0\0\0"[..]].concat(), &answers[0]));
+    all
+}
+
+/// Settings, a request with a body, and what a server of HTTP/2 answers.
+pub fn frames_seeds() -> Vec<Vec<u8>> {
+    let frame = |kind: u8, flags: u8, stream: u8, payload: &[u8]| {
+        [&[kind, flags, stream, payload.len() as u8], payload].concat()
+    };
+    // GET, http, a path and an authority of the static table and in full (RFC 7541, appendix A).
+    let get = b"\x82\x86\x84\x41\x01a";
+    let post = b"\x83\x86\x44\x02/x\x41\x01a\x0f\x0d\x014";
+    let settings = frame(4, 0, 0, &[0, 4, 0, 0, 0x10, 0]);
+    let answer = [frame(4, 0, 0, b""), frame(1, 4, 1, b"\x88"), frame(0, 1, 1, b"hello")].concat();
+    let asks = [settings.clone(), frame(1, 5, 1, get)].concat();
+    let sends = [settings, frame(1, 4, 1, post), frame(0, 1, 1, b"body")].concat();
+    let more = [
+        frame(6, 0, 0, b"12345678"),
+        frame(8, 0, 0, &[0, 0, 0xff, 0xff]),
+        frame(3, 0, 1, &[0, 0, 0, 8]),
+        frame(7, 0, 0, &[0; 8]),
+    ]
+    .concat();
+    vec![
+        [&[1, 1, 2][..], &asks, &answer].concat(),
+        [&[1, 1, 3][..], &sends, &answer].concat(),
+        [&[1, 2, 7][..], &sends, &more, &answer, &more].concat(),
+        [&[0, 2, 31][..], &asks, &more].concat(),
+    ]
+}

@@ -1,0 +1,92 @@
+//! Targets of the TLS hello that is read for a name: bytes as they come, and hellos whose lengths agree.
+//!
+//! Beside never panicking: the outcome does not depend on where the bytes are cut, and a name that is taken is a host's.
+
+use wire::hello::{Hello, client_hello};
+
+/// Bytes at the beginning of a connection.
+pub fn any(bytes: &[u8]) {
+    judge(bytes);
+}
+
+/// The bytes as the extensions of a hello: each has a kind, a length and a value, and all lengths around them agree.
+///
+/// The first byte says how many of them a record has.
+pub fn extensions(bytes: &[u8]) {
+    let Some((each, bytes)) = bytes.split_first() else { return };
+    let bytes = &bytes[..bytes.len().min(16_000)];
+    let mut all = Vec::new();
+    let mut rest = bytes;
+    while let [kind, length, after @ ..] = rest {
+        let (value, more) = after.split_at(after.len().min(usize::from(*length)));
+        all.extend([0, *kind]);
+        all.extend((value.len() as u16).to_be_bytes());
+        all.extend(value);
+        rest = more;
+    }
+    let message = message(&all);
+    let whole = judge(&records(&message, message.len()));
+    assert_eq!(judge(&records(&message, 1 + usize::from(*each))), whole, "records change it");
+    assert_ne!(whole, Hello::Partial, "a whole hello");
+}
+
+fn judge(bytes: &[u8]) -> Hello {
+    let whole = client_hello(bytes);
+    let step = 1 + bytes.len() / 24;
+    for end in (0..bytes.len()).step_by(step) {
+        let cut = client_hello(&bytes[..end]);
+        assert!(cut == Hello::Partial || cut == whole, "{cut:?} after {end} bytes, then {whole:?}");
+    }
+    if let Hello::Whole { name: Some(name) } = &whole {
+        assert!(!name.is_empty() && name.len() <= 255, "{name}");
+        assert!(name.bytes().all(|byte| byte.is_ascii_graphic()), "{name:?}");
+        assert!(!name.bytes().any(|byte| byte.is_ascii_uppercase()), "{name}");
+        assert!(!name.ends_with('.'), "{name}");
+    }
+    whole
+}
+
+/// A hello with these extensions.
+fn message(extensions: &[u8]) -> Vec<u8> {
+    let mut body = vec![3, 3];
+    body.extend([7; 32]);
+    body.extend([2, 9, 9, 0, 4, 0x0a, 0x0a, 0x13, 0x01, 1, 0]);
+    body.extend((extensions.len() as u16).to_be_bytes());
+    body.extend(extensions);
+    let length = (body.len() as u32).to_be_bytes();
+    [&[1], &length[1..], &body[..]].concat()
+}
+
+/// A message in records of at most so many bytes.
+fn records(message: &[u8], each: usize) -> Vec<u8> {
+    let record = |part: &[u8]| {
+        let length = (part.len() as u16).to_be_bytes();
+        [&[22, 3, 1], &length[..], part].concat()
+    };
+    message.chunks(each.clamp(1, 1 << 14)).flat_map(record).collect()
+}
+
+/// An extension that asks for a name.
+fn name(host: &[u8]) -> Vec<u8> {
+    let length = (host.len() + 3) as u8;
+    [&[0, length + 2, 0, length, 0, 0, host.len() as u8][..], host].concat()
+}
+
+/// Extensions as the second target takes them.
+pub fn extensions_seeds() -> Vec<Vec<u8>> {
+    let name = name(b"shop.example");
+    let versions = [43, 3, 2, 3, 4];
+    vec![
+        [&[255][..], &name, &versions].concat(),
+        [&[3][..], &versions, &[10, 2, 7, 7], &name].concat(),
+    ]
+}
+
+/// Hellos in one record and in several.
+pub fn any_seeds() -> Vec<Vec<u8>> {
+    let host = b"Shop.example.";
+    let list = [&[0, host.len() as u8 + 3, 0, 0, host.len() as u8], &host[..]].concat();
+    let extension = [&[0, 0, 0, list.len() as u8], &list[..]].concat();
+    let message = message(&extension);
+    vec![records(&message, 4_096), records(&message, 20), b"GET / HTTP/1.1\r\n".to_vec()]
+}

@@ -1,0 +1,34 @@
+//! The target of paths as servers may read them.
+//!
+//! Beside never panicking: a plain path is read in one way, the form that is sent is its own, and readings are bounded.
+
+use model::path::{MOST, Readings, as_compared, is_plain, leaves, normal_form, readings, usual};
+
+/// A path of a request.
+pub fn read(bytes: &[u8]) {
+    let normal = normal_form(bytes);
+    assert_eq!(normal_form(&normal), normal, "the normal form changes when it is made again");
+    let read = readings(bytes);
+    if is_plain(bytes) {
+        assert_eq!(read, Readings::One, "a plain path");
+        assert!(!leaves(bytes), "a plain path leaves its place");
+    }
+    if let Readings::Several(all) = read {
+        assert!((2..=MOST + 1).contains(&all.len()), "{} readings", all.len());
+        assert_eq!(all[0], usual(bytes));
+    }
+    let _ = as_compared(bytes);
+}
+
+/// What paths are made of.
+pub const WORDS: &[&[u8]] = &[
+    b"/", b"//", b"/..", b"/../", b"/./", b"%2f", b"%2F", b"%252f", b"%5c", b"\\", b";", b";a=b",
+    b"%2e", b"%", b"%00", b"%25", b"/a", b"%3b", b"\xff",
+];
+
+/// Paths of each kind.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let paths: [&[u8]; 6] =
+        [b"/a/b", b"/a/%2e%2e/b", b"//h/..;x/%252f", b"/a\\..\\b;c=d/e", b"*", b"/%41%zz%"];
+    paths.map(<[u8]>::to_vec).to_vec()
+}
