@@ -117,7 +117,7 @@ fn the_last_refused_requests_are_reported_with_what_was_wrong() {
     let balancer = Balancer::start(&Setup::http(&[origin.address()]));
     let flood = |n: usize| {
         let mut client = balancer.client();
-        client.send(&format!("GET /{n} HTTP/1.1\r\nHost: a\r\nAuthorization : s3cret\r\n\r\n"));
+        client.send(format!("GET /{n} HTTP/1.1\r\nHost: a\r\nAuthorization : s3cret\r\n\r\n"));
         assert_eq!(client.answer().status(), 400);
     };
     (0..70).for_each(flood);

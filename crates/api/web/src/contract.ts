@@ -191,11 +191,11 @@ export type Process = { "descriptors": Descriptors; "held-bytes"?: number; "kern
 
 export type Reading = { "active": number; "configured": number; "latency_ms"?: (number | null); "load"?: (number | null); "new": number };
 
-export type ReplicationStatus = { "counts": Record<string, number>; "refused": Record<string, number>; "rejected": Record<string, number>; "state": string; "untold": Record<string, number> };
-
 export type RefusedRequest = { "at"?: (number | null); "cause": string; "client": string; "defect"?: (string | null); "field"?: (string | null); "found"?: (string | null); "host"?: (string | null); "id": string; "method"?: (string | null); "protocol": string; "service": string; "status": number; "target"?: (string | null); "unix-ms": number };
 
 export type RefusedRequests = { "beyond-share": number; "now-unix-ms": number; "pushed-out": number; "requests": Array<RefusedRequest>; "room": number; "share": number };
+
+export type ReplicationStatus = { "counts": Record<string, number>; "refused": Record<string, number>; "rejected": Record<string, number>; "state": string; "untold": Record<string, number> };
 
 export type Report = { "generation": number; "headroom"?: Array<HeadroomReport>; "interval-ms": number; "members"?: Array<MemberReport>; "names"?: Array<NamesReport>; "now-unix-ms": number; "packets"?: (PacketsReport | null); "peers"?: Array<PeerReport>; "pools": Array<PoolReport>; "ports": Array<PortReport>; "process": Process; "services": Array<ServiceReport>; "total": ServiceCounts; "uptime-ms": number };
 
