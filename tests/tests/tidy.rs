@@ -196,6 +196,28 @@ fn a_name_that_can_be_foreseen_and_a_file_that_is_followed_are_found() {
 }
 
 #[test]
+fn the_daemon_reads_regular_files_alone() {
+    holds(places::reads);
+}
+
+#[test]
+fn a_read_that_would_wait_is_found() {
+    let path = "crates/daemon/src/a.rs";
+    let good = [
+        (path, "fn f() { regular::read(p, 9); } #[cfg(test)] mod t { fn f() { fs::read(p) } }"),
+        ("crates/cli/src/a.rs", "fn f() { fs::read(p); }"),
+        (places::READERS[0], "fn f() { File::open(p); }"),
+    ];
+    for reads in ["fs::read(p)", "std::fs::read_to_string(p)", "File::open(p)"] {
+        let bad = format!("fn f() {{ {reads}; }}");
+        for at in [path, "crates/l7/src/a.rs", "crates/model/src/a.rs"] {
+            finds(places::reads, &[(at, &bad)], "use `files::regular`", &good);
+        }
+    }
+    finds(places::reads, &[(places::READERS[0], "fn f() {}")], "off the list", &good);
+}
+
+#[test]
 fn nothing_is_unfinished_or_of_the_workshop() {
     holds(words::offences);
 }

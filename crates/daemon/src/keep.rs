@@ -2,7 +2,7 @@
 //!
 //! It knows nothing of what is in them. One that cannot be read is set aside.
 
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -76,7 +76,7 @@ pub fn set_aside(path: &Path, why: &io::Error, events: &Events) {
 /// # Errors
 /// It cannot be read, is larger, or is not text.
 pub fn read(path: &Path, limit: u64) -> io::Result<Option<String>> {
-    let file = match std::fs::File::open(path) {
+    let file = match files::regular::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
@@ -93,15 +93,7 @@ pub fn read_own(path: &Path, limit: u64) -> io::Result<Option<String>> {
 }
 
 fn whole(file: std::fs::File, limit: u64) -> io::Result<String> {
-    let mut text = String::new();
-    let length = file.take(limit + 1).read_to_string(&mut text)?;
-    if length as u64 > limit {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("larger than {limit} bytes"),
-        ));
-    }
-    Ok(text)
+    files::regular::whole_text(file, limit)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 pub mod make;
 pub mod own;
 pub mod place;
+pub mod regular;
 pub mod secret;
 pub mod temporary;
 

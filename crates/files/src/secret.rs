@@ -4,15 +4,15 @@
 //! in PostgreSQL: the group of a file that is root's, so that a daemon with a user of its own can read what it cannot
 //! change.
 
-use std::fs::{File, Metadata};
-use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
 use thiserror::Error;
 
 use crate::place::{ours, us};
+use crate::regular;
 
 /// From whom a file is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +36,12 @@ pub enum SecretError {
         source: io::Error,
     },
     /// A directory, a pipe or a device.
-    #[error("{} is not a file", path.display())]
+    #[error("{} is {found}: expected a regular file", path.display())]
     NotAFile {
-        /// What was found.
+        /// Its name.
         path: PathBuf,
+        /// What was found.
+        found: &'static str,
     },
     /// Somebody else's.
     #[error("{} belongs to uid {owner}: expected root or uid {}; chown {} {}", path.display(), us(), us(), path.display())]
@@ -74,20 +76,12 @@ pub enum SecretError {
 /// See `SecretError`; what is in the file is never said.
 pub fn read(path: &Path, limit: u64, kept: Kept) -> Result<Vec<u8>, SecretError> {
     let failed = |source| SecretError::Read { path: path.to_owned(), source };
-    // Opening a pipe would wait for whoever writes to it.
-    let mut options = File::options();
-    let open = options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
-    let file = open.map_err(failed)?;
+    // To open what is no file may do something to it, or wait.
+    judge(path, &fs::metadata(path).map_err(failed)?, kept)?;
+    let file = regular::open(path).map_err(failed)?;
     // The open file is judged: its name may be another's by now.
-    let about = file.metadata().map_err(failed)?;
-    judge(path, &about, kept)?;
-    let mut bytes = Vec::new();
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > limit {
-        let why = format!("larger than {limit} bytes");
-        return Err(failed(io::Error::new(io::ErrorKind::InvalidData, why)));
-    }
-    Ok(bytes)
+    judge(path, &file.metadata().map_err(failed)?, kept)?;
+    regular::whole(file, limit).map_err(failed)
 }
 
 /// The same for text.
@@ -121,7 +115,10 @@ pub fn judge(path: &Path, about: &Metadata, kept: Kept) -> Result<(), SecretErro
 pub fn judge_mode(path: &Path, about: &Metadata, kept: Kept) -> Result<(), SecretError> {
     let path = || path.to_owned();
     if !about.is_file() {
-        return Err(SecretError::NotAFile { path: path() });
+        return Err(SecretError::NotAFile {
+            path: path(),
+            found: regular::kind(about.file_type()),
+        });
     }
     let owner = about.uid();
     match fault(about.mode() & 0o777, owner == 0, kept) {
@@ -162,7 +159,7 @@ fn fault(mode: u32, roots: bool, kept: Kept) -> Option<Fault> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, Permissions};
+    use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -205,7 +202,8 @@ mod tests {
         let room = TemporaryDir::new("secret").unwrap();
         let file = room.write("key", "hidden").unwrap();
         assert_eq!(read_text(&file, 6, Kept::Unread).unwrap(), "hidden");
-        assert!(read(&file, 5, Kept::Unread).unwrap_err().to_string().contains("larger than 5"));
+        let large = read(&file, 5, Kept::Unread).unwrap_err().to_string();
+        assert!(large.contains("it has 6 bytes: expected at most 5"), "{large}");
         fs::set_permissions(&file, Permissions::from_mode(0o644)).unwrap();
         let said = read(&file, 10, Kept::Unread).unwrap_err().to_string();
         for part in [file.to_str().unwrap(), "0644", "0600", "chmod", "read"] {
@@ -224,11 +222,16 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_is_refused_and_not_waited_for() {
+    fn a_pipe_and_a_device_are_refused_and_not_waited_for() {
         let room = TemporaryDir::new("pipe").unwrap();
         let pipe = room.path().join("pipe");
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o600))
             .unwrap();
-        assert!(matches!(read(&pipe, 9, Kept::Unread), Err(SecretError::NotAFile { .. })));
+        for (path, found) in
+            [(pipe.as_path(), "a named pipe"), (Path::new("/dev/null"), "a device")]
+        {
+            let said = read(path, 9, Kept::Unread).unwrap_err().to_string();
+            assert_eq!(said, format!("{} is {found}: expected a regular file", path.display()));
+        }
     }
 }

@@ -10,4 +10,5 @@ mod looked_at;
 mod ours;
 mod refused;
 mod renewed;
+mod special_files;
 mod trusted;

@@ -5,11 +5,12 @@
 mod judge;
 
 use std::fmt;
-use std::io::{self, Read};
+use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use files::regular;
 use files::secret::{Kept, SecretError, read_text};
 use rustls::ClientConfig;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
@@ -286,13 +287,7 @@ fn secret(file: &Path) -> Result<String, RemoteError> {
 
 fn read(file: &Path) -> Result<String, RemoteError> {
     let failed = |source| RemoteError::Read { file: file.to_owned(), source };
-    let mut text = String::new();
-    let open = std::fs::File::open(file).map_err(failed)?;
-    let bytes = open.take(FILE + 1).read_to_string(&mut text).map_err(failed)?;
-    if bytes as u64 > FILE {
-        return Err(failed(io::Error::other(format!("it is larger than {FILE} bytes"))));
-    }
-    Ok(text)
+    regular::read_text(file, FILE).map_err(failed)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use files::regular;
 use files::secret::{self, Kept, SecretError};
 use l7::tls::identity::{Identity, IdentityError};
 use l7::tls::revoked::RevokedError;
@@ -152,18 +153,9 @@ pub fn pair(path: &Path) -> Result<Pair, FileError> {
 /// Reads a whole file.
 ///
 /// # Errors
-/// It cannot be read or is too large.
+/// It cannot be read, is no regular file, or is too large.
 pub fn read(path: &Path) -> Result<Vec<u8>, FileError> {
-    use std::io::Read as _;
-    let failed = |source| FileError::Read { path: path.to_owned(), source };
-    let file = std::fs::File::open(path).map_err(failed)?;
-    let mut bytes = Vec::new();
-    file.take(BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > BYTES {
-        let text = format!("larger than {BYTES} bytes");
-        return Err(failed(io::Error::new(io::ErrorKind::InvalidData, text)));
-    }
-    Ok(bytes)
+    regular::read(path, BYTES).map_err(|source| FileError::Read { path: path.to_owned(), source })
 }
 
 /// How these files look now, with what may stand beside each.
