@@ -28,11 +28,13 @@ fn hold(balancer: &Balancer, word: &[u8]) -> Vec<UnixStream> {
 #[test]
 fn whoever_holds_the_control_socket_does_not_lock_the_operator_out() {
     let origin = origin("a");
-    let words: [&[u8]; 4] = [
+    let words: [&[u8]; 5] = [
         b"",
         b"GET /v1/sta",
         b"GET /v1/status HTTP/1.1\r\nHost: x\r\n\r\n",
         b"GET /v1/events/stream HTTP/1.1\r\nHost: x\r\n\r\n",
+        // A body that does not come.
+        b"PUT /v1/config HTTP/1.1\r\nHost: x\r\nIf-Match: *\r\nContent-Length: 50000\r\n\r\n#",
     ];
     for word in words {
         let balancer = Balancer::start(&Setup::http(&[origin.address()]));
@@ -84,4 +86,35 @@ fn a_crowd_without_tokens_does_not_keep_others_from_the_api() {
         crowd.stop();
         drop(balancer);
     }
+}
+
+/// A request whose body has begun and never ends.
+const BEGUN: &[u8] = b"POST /v1/explain/request HTTP/1.1\r\nHost: 127.0.0.1\r\n\
+    Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n{";
+/// More than one address may have places for.
+const BODIES: usize = 200;
+
+#[test]
+fn requests_whose_bodies_do_not_come_keep_nobody_of_the_same_address_out() {
+    let origin = origin("a");
+    let port = servers::reserved();
+    let at = port.address();
+    let keys = format!(", listen = \"{at}\", tokens = \"DIR/tokens\"");
+    let balancer = Balancer::start(&Setup::http(&[origin.address()]).control(&keys));
+    wait::until("it listens", || !looked(at, 1).is_empty());
+    let mut held: Vec<_> = (0..BODIES)
+        .filter_map(|_| {
+            let mut stream = crowd::from([127, 7, 7, 1].into(), at).ok()?;
+            stream.write_all(BEGUN).ok().map(|()| stream)
+        })
+        .collect();
+    for _ in 0..20 {
+        // More of each body comes, and no end; who was closed for a newcomer is no longer held.
+        held.retain_mut(|stream| stream.write_all(b" ").is_ok());
+        wait::until("an answer, as soon as those bodies had their grace", || {
+            !looked(at, 1).is_empty()
+        });
+        assert!(!balancer.status().services.is_empty());
+    }
+    wait::until("one was closed for it", || balancer.told("connections-evicted") > 0);
 }

@@ -20,6 +20,9 @@ use super::places::{Pass, Places, SHORT};
 /// For a whole head on any listener of control.
 pub const HEAD: Duration = Duration::from_secs(10);
 
+/// For a whole body after that.
+const BODY: Duration = Duration::from_secs(60);
+
 /// How long a newcomer waits where all places are in use.
 const TURN: Duration = Duration::from_secs(5);
 /// How often it is looked whether one is free meanwhile.
@@ -178,8 +181,11 @@ impl<S> Guard<S> {
             Some(Phase::Idle) => self.in_head,
             _ => false,
         };
-        let own =
-            if head { self.head_since + self.terms.head } else { self.moved + self.terms.silence };
+        let own = match (self.pass.is_in_body(), head) {
+            (true, _) => self.head_since + self.terms.head + BODY,
+            (false, true) => self.head_since + self.terms.head,
+            (false, false) => self.moved + self.terms.silence,
+        };
         self.end.min(own)
     }
 }
@@ -272,6 +278,23 @@ mod tests {
             }
         });
         assert_eq!(ended(&mut guard, Instant::now()).await, (io::ErrorKind::TimedOut, 3));
+        drip.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_drips_ends_in_its_time() {
+        let (near, mut far) = duplex(64);
+        let mut guard = guard(near);
+        guard.terms.life = Duration::from_secs(600);
+        guard.end = Instant::now() + guard.terms.life;
+        guard.pass.begin(false);
+        let drip = tokio::spawn(async move {
+            while far.write_u8(b'x').await.is_ok() {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        });
+        let ends = (io::ErrorKind::TimedOut, 3 + BODY.as_secs());
+        assert_eq!(ended(&mut guard, Instant::now()).await, ends);
         drip.abort();
     }
 

@@ -1,19 +1,23 @@
 //! Places of one control listener: who has one, and whose connection is closed for the next.
 //!
 //! What is decided in `model::admission` is carried out here. A few places beyond the limit are kept for requests that
-//! come while all others are in use; whoever has one of those has it for a short time.
+//! come while all others are in use; whoever has one of those has it for a short time. A request counts once it is whole:
+//! whose body has not come gives way as one does whose head has not.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::task::{Context as Turn, Poll, Waker};
 use std::time::Duration;
 
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{ConnectInfo, Request};
 use axum::middleware::Next;
 use axum::response::Response;
+use hyper::body::{Frame, SizeHint};
 use model::admission::{Client, Holders, Phase, Place, Scope, Share, Table};
 use model::id::ServiceId;
 use model::moment::Moment;
@@ -60,6 +64,8 @@ struct Admitted {
     /// It has one of the reserved places.
     short: bool,
     given_up: AtomicBool,
+    /// A request has come but for its body.
+    in_body: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
@@ -107,6 +113,7 @@ impl Places {
             client,
             short,
             given_up: AtomicBool::new(false),
+            in_body: AtomicBool::new(false),
             waker: Mutex::default(),
         }));
         state.passes.insert(place, pass.clone());
@@ -158,6 +165,28 @@ impl Pass {
         self.0.places.0.lock().table.phase(self.0.place)
     }
 
+    /// A request has come; with its body, if it has any, it is one that is carried out.
+    pub(super) fn begin(&self, whole: bool) {
+        self.0.in_body.store(!whole, Ordering::Release);
+        match self.phase() {
+            _ if whole => self.set(Phase::Busy),
+            // It has done something just now.
+            Some(Phase::Idle) => self.set(Phase::Idle),
+            _ => {}
+        }
+    }
+
+    /// Its answer begins.
+    fn end(&self) {
+        self.0.in_body.store(false, Ordering::Release);
+        self.set(Phase::Idle);
+    }
+
+    /// Whether a body is awaited.
+    pub(super) fn is_in_body(&self) -> bool {
+        self.0.in_body.load(Ordering::Acquire)
+    }
+
     /// Whether it has one of the reserved places.
     pub(super) fn is_short(&self) -> bool {
         self.0.short
@@ -194,16 +223,51 @@ impl fmt::Debug for Pass {
     }
 }
 
-/// A request is being carried out until its answer begins: nobody takes its connection's place meanwhile.
+/// A whole request is being carried out until its answer begins: nobody takes its connection's place meanwhile.
 pub(crate) async fn carry_out(
     ConnectInfo(pass): ConnectInfo<Pass>,
     request: Request,
     next: Next,
 ) -> Response {
-    pass.set(Phase::Busy);
+    let whole = request.body().is_end_stream();
+    pass.begin(whole);
+    let of = pass.clone();
+    let request =
+        if whole { request } else { request.map(|inner| Body::new(Awaited { inner, of })) };
     let answer = next.run(request).await;
-    pass.set(Phase::Idle);
+    pass.end();
     answer
+}
+
+/// The body of a request, which is whole once this has been read to its end.
+struct Awaited {
+    inner: Body,
+    of: Pass,
+}
+
+impl HttpBody for Awaited {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        turn: &mut Turn<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.inner).poll_frame(turn);
+        let ended = matches!(polled, Poll::Ready(None)) || self.inner.is_end_stream();
+        if ended && self.of.is_in_body() {
+            self.of.begin(true);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
 }
 
 #[cfg(test)]
@@ -279,5 +343,22 @@ mod tests {
         assert!(places.enter(None).is_some());
         assert!(is_given_up(&open[2]) && !is_given_up(&open[0]) && !is_given_up(&open[1]));
         assert_eq!(counts.read().turned_away[0], ("socket", 0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_without_its_body_gives_way_and_a_whole_one_does_not() {
+        let (places, _) = places(2);
+        let waiting: Vec<Pass> = (0..2 + RESERVED).map(|_| places.enter(None).unwrap()).collect();
+        // Some have had an answer before.
+        waiting[1].set(Phase::Idle);
+        waiting.iter().for_each(|pass| pass.begin(false));
+        assert!(places.must_wait(), "their bodies may be on their way");
+        tokio::time::advance(GRACE).await;
+        waiting[0].begin(true);
+        for _ in 1..2 + RESERVED {
+            places.enter(None).unwrap().begin(true);
+        }
+        assert!(waiting[1..].iter().all(is_given_up) && !is_given_up(&waiting[0]));
+        assert!(places.enter(None).is_none(), "all of them are carried out");
     }
 }
