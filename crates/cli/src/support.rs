@@ -30,7 +30,8 @@ Examples:
   steelyard support -o /tmp/case.tar.gz
   steelyard support -c shop.toml --json   with the file that the daemon would read
 
-Private keys, tokens, passwords, cookies and Authorization are taken out. Look into it before it is given away.
+Private keys, tokens, passwords, cookies, header fields, parameters and what probes send or rules answer are
+taken out. Look into it before it is given away.
 
 Exit codes: 0 done, 2 it could not be written, 3 written, but something did not answer (missing.txt says what).")]
 pub struct Args {

@@ -31,7 +31,11 @@ fn the_archive_has_what_helps_and_no_secret() {
         "[[service.shop.rule]]\nname = \"inside\"\nwhen = {{ path = \"/x\", header = [\"authorization: {SECRET}\", \"x\"] }}\n\
          redirect = \"https://me:{SECRET}@host.example/?token={SECRET}\"\n\
          [[service.shop.rule]]\nname = \"told\"\nwhen = {{ cookie = \"sid={SECRET}\" }}\npool = \"web\"\n\
-         rewrite = {{ set = [\n  \"Authorization: Bearer {SECRET}\",\n  \"x-api-key: {SECRET}\",\n] }}\n"
+         rewrite = {{ set = [\n  \"Authorization: Bearer {SECRET}\",\n  \"x-api-key: {SECRET}\",\n] }}\n\
+         [[service.shop.rule]]\nname = \"keyed\"\nwhen = {{ header = \"x-key: {SECRET}\", query = \"k={SECRET}\" }}\n\
+         answer = {{ status = 200, body = \"\"\"\n{SECRET}\n\"\"\" }}\n\
+         [pool.other]\nservers = [\"{}\"]\nprobe = {{ tcp = true, send = \"AUTH {SECRET}\\r\\n\", expect = \"OK {SECRET}\" }}\n",
+        web.address()
     );
     let balancer = Balancer::start(&Setup::http(&[web.address()]).more(&planted));
     balancer.client().get("/");

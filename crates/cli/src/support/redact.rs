@@ -19,6 +19,10 @@ const WORDS: [&str; 12] = [
     "credential",
     "private-key",
 ];
+/// Keys whose values may be secrets: conditions of rules, what probes send, bodies of answers.
+const KEYS: [&str; 6] = ["header", "headers", "query", "send", "body", "expect"];
+/// What begins and ends a text of several lines.
+const TEXTS: [&str; 2] = ["\"\"\"", "'''"];
 /// Words that stand before a secret in a value.
 const SCHEMES: [&str; 3] = ["bearer ", "basic ", "digest "];
 /// Characters between such a word and its `=` or `:`.
@@ -28,7 +32,14 @@ const BETWEEN: usize = 40;
 pub fn redact(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_pem, mut open) = (false, 0i32);
+    let mut in_text: Option<&str> = None;
     for line in text.lines() {
+        if let Some(sign) = in_text {
+            if line.contains(sign) {
+                in_text = None;
+            }
+            continue;
+        }
         if in_pem {
             in_pem = !line.contains("-----END ");
             continue;
@@ -49,7 +60,8 @@ pub fn redact(text: &str) -> String {
                 let (kept, rest) = line.split_at(at);
                 out.push_str(&without_users(kept));
                 out.push_str(REMOVED);
-                // A list that begins here goes to its end.
+                // A text or list that begins here goes to its end.
+                in_text = TEXTS.into_iter().find(|sign| rest.matches(sign).count() % 2 == 1);
                 open = depth(rest).max(0);
             }
             None => out.push_str(&without_users(line)),
@@ -59,13 +71,22 @@ pub fn redact(text: &str) -> String {
     out
 }
 
-/// Brackets that a line opens more than it closes.
+/// Brackets that a line opens more than it closes; those in strings are text.
 fn depth(line: &str) -> i32 {
-    line.chars().fold(0, |depth, c| match c {
-        '[' | '{' => depth + 1,
-        ']' | '}' => depth - 1,
-        _ => depth,
-    })
+    let (mut depth, mut within, mut escaped) = (0, None, false);
+    for c in line.chars() {
+        match (within, c) {
+            _ if escaped => escaped = false,
+            (Some('"'), '\\') => escaped = true,
+            (Some(quote), c) if c == quote => within = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => within = Some(c),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth -= 1,
+            (None, _) => {}
+        }
+    }
+    depth
 }
 
 /// Where the first secret of a line begins. ASCII case is folded, so that places stay the same.
@@ -84,7 +105,21 @@ fn secret(line: &str) -> Option<usize> {
         SCHEMES.iter().flat_map(|word| lower.match_indices(word).map(|(at, word)| at + word.len()));
     let signed =
         lower.match_indices("eyj").map(|(at, _)| at).filter(|at| line[*at..].starts_with("eyJ"));
-    named.chain(schemes).chain(signed).min()
+    named.chain(schemes).chain(signed).chain(keyed(&lower)).min()
+}
+
+/// Where values of those keys begin: `header = `, `when.header=`, `"header": `.
+fn keyed(line: &str) -> impl Iterator<Item = usize> {
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let keys = KEYS.into_iter().flat_map(move |key| line.match_indices(key));
+    keys.filter_map(move |(at, key)| {
+        let (before, after) = (line.get(..at)?, line.get(at + key.len()..)?);
+        if before.ends_with(part) || after.starts_with(part) {
+            return None;
+        }
+        let sign = after.trim_start_matches(['"', '\'', ' ', '\t']);
+        sign.starts_with(['=', ':']).then(|| line.len() - sign.len() + 1)
+    })
 }
 
 /// `https://user:password@host` without user and password.
@@ -126,6 +161,14 @@ mod tests {
             "t = \"eyJhunter2\"",
             "to = \"https://me:hunter2@host/?token=x\"",
             "secret = { a = \"hunter2\",\n b = \"hunter2\" }",
+            "when = { header = \"x-key: hunter2\" }",
+            "when.query = [\"a=]\", \"t=1\",\n \"k=hunter2\"]",
+            "when = { not = { cookie = \"sid=hunter2\" } }",
+            "probe = { tcp = true, send = \"AUTH hunter2\\r\\n\", expect = \"hunter2\" }",
+            "answer = { status = 200, body = \"hunter2\" }",
+            "body = \"\"\"\nhunter2\nhunter2\n\"\"\"\n",
+            "\"body\" = '''a\n[hunter2\n'''",
+            "\"headers\": [\n \"x: hunter2\"\n]",
         ] {
             let clean = redact(text);
             assert!(!clean.contains("hunter2"), "{text}: {clean}");
@@ -137,6 +180,10 @@ mod tests {
     fn what_is_no_secret_stays() {
         let text = "[service.shop]\nlisten = \"127.0.0.1:80\"\npool = \"web\" # ä\n\"state\": \"up\",\nurl http://host/x\n";
         assert_eq!(redact(text), text);
+        let text = "header-timeout = \"10s\"\nsend-buffer = 1\nthe query is 3 ms\nbodies: 3\n";
+        assert_eq!(redact(text), text);
+        let after = "body = \"\"\"\nx\n\"\"\"\nstays = 1\nheaders = [\"[\"]\nstays = 2\n";
+        assert_eq!(redact(after), "body =(removed)\nstays = 1\nheaders =(removed)\nstays = 2\n");
         assert_eq!(redact("a\ntoken = \"x\"\nb"), "a\ntoken =(removed)\nb\n");
     }
 }

@@ -37,6 +37,16 @@ pub struct Match {
     separator: &'static str,
 }
 
+impl Match {
+    /// Itself without its value, which may be a secret.
+    pub fn without_value(&self) -> String {
+        match self.value {
+            Some(_) => format!("{}{}(value)", self.name, self.separator),
+            None => self.name.clone(),
+        }
+    }
+}
+
 /// Numbers from one to another, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Range {

@@ -1,10 +1,12 @@
 //! Conditions in words, and why a rule does not fit. For people: nothing is decided by it.
+//!
+//! Values of header fields, cookies and parameters may be secrets, and whoever may look reads these words: they are left out.
 
 use std::fmt::{self, Display};
 
 use super::ask::{Facts, View};
 use super::check::{Asked, Check};
-use crate::config::{Action, Condition, Counted, PathCase, PoolState, Range, Rule};
+use crate::config::{Action, Condition, Counted, Match, PathCase, PoolState, Range, Rule};
 
 /// Why the conditions of the rule at a position do not hold, as a sentence part; `None`: they do. `pool` gives names
 /// their positions; `own` is the rule's pool.
@@ -39,9 +41,9 @@ pub fn words(condition: &Condition) -> String {
         Condition::Path(paths) => list("path", paths),
         Condition::PathRegex(patterns) => list("path-regex", patterns),
         Condition::Method(methods) => list("method", methods),
-        Condition::Header(fields) => list("header", fields),
-        Condition::Cookie(cookies) => list("cookie", cookies),
-        Condition::Query(parameters) => list("query", parameters),
+        Condition::Header(fields) => list("header", &names(fields)),
+        Condition::Cookie(cookies) => list("cookie", &names(cookies)),
+        Condition::Query(parameters) => list("query", &names(parameters)),
         Condition::Client(networks) => list("client", networks),
         Condition::ClientPort(first, last) => format!("client-port {first}-{last}"),
         Condition::Sni(names) => list("sni", names),
@@ -92,6 +94,10 @@ fn joined(conditions: &[Condition], with: &str) -> String {
     conditions.iter().map(words).collect::<Vec<_>>().join(with)
 }
 
+fn names(matches: &[Match]) -> Vec<String> {
+    matches.iter().map(Match::without_value).collect()
+}
+
 fn list(what: &str, values: &[impl Display]) -> String {
     let values: Vec<String> = values.iter().map(ToString::to_string).collect();
     format!("{what} {}", values.join(", "))
@@ -110,4 +116,25 @@ fn servers(state: &PoolState) -> String {
     add("load", state.load);
     add("each-load", state.each_load);
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::load;
+
+    #[test]
+    fn values_that_may_be_secrets_are_left_out() {
+        let text = "[service.s]\nlisten = \"127.0.0.1:80\"\nforward = \"http\"\npool = \"p\"\n\
+            [[service.s.rule]]\ndeny = true\n\
+            when = { header = [\"x-key: hunter2\", \"via\"], query = \"token=hunter2\", not = { cookie = \"sid=hunter2\" } }\n\
+            [pool.p]\nservers = [\"10.0.0.1:80\"]\n";
+        let checked = load(text, "f").unwrap_or_else(|error| panic!("{error}"));
+        let rule = &checked.config.services["s"].rules[0];
+        let said = words(&rule.when);
+        for part in ["header x-key: (value), via", "query token=(value)", "cookie sid=(value)"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+        assert!(!said.contains("hunter2"), "{said}");
+    }
 }
