@@ -1,5 +1,6 @@
-//! What changes over the API may not set: programs, files of secrets that are sent, the access log's file, unless the
-//! daemon's file allows it. Whoever can set one has the daemon's user run, send or write anything.
+//! What changes over the API may not set: programs, files of secrets that are sent, the access log's file, who may order and
+//! what is recorded of it, unless the daemon's file allows it. Whoever can set one has the daemon's user run, send or write
+//! anything, or takes away what says so.
 //!
 //! Which values these are is `model::config::reach`'s.
 

@@ -10,6 +10,8 @@ use super::packets::Hours;
 
 /// Where the local API's socket is unless a path is written.
 pub const SOCKET: &str = "/run/steelyard/control.sock";
+/// Where the daemon keeps its state unless a path is written.
+pub const STATE: &str = "/var/lib/steelyard";
 
 /// The local API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -23,7 +25,7 @@ pub struct Control {
     pub state: PathBuf,
     /// Where changes made while running are kept, unless they say otherwise.
     pub write_back: WriteBack,
-    /// Changes over the API may set programs, files of secrets that are sent, and the access log's file.
+    /// Changes over the API may set programs, files of secrets that are sent, the access log's file, and who may order.
     pub allow_programs: bool,
     /// Bytes of the record of orders.
     pub audit: u64,

@@ -1,20 +1,21 @@
 //! What of a configuration reaches beyond the product: programs that the daemon runs, files of secrets that it sends to others,
-//! and the file that it appends its log to.
+//! the file that it appends its log to, and who may order what, with the record of it.
 //!
-//! Whoever can set such a value runs, gives away or writes what the daemon's user can. Where it may be set is the daemon's
-//! to say.
+//! Whoever can set such a value runs, gives away or writes what the daemon's user can, lets others in, or erases what is
+//! recorded. Where it may be set is the daemon's to say.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::checked::{AccessTarget, Config};
 use super::heartbeat::Heartbeat;
+use super::operate::{Control, SOCKET, STATE};
 use super::probe::{Probe, ProbeKind};
 
 /// One such value. Two are equal when the same is done with the same, wherever it is written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reach {
-    /// What is done: `runs`, `sends the secret in`, `writes to`.
+    /// What is done: `runs`, `sends the secret in`, `writes to`, `keeps its state in`.
     pub does: &'static str,
     /// The program or file, with everything that belongs to it.
     pub what: String,
@@ -51,6 +52,9 @@ impl Config {
         if let AccessTarget::File(path) = &self.global.access_log.target {
             add("global.access-log.target".to_owned(), "writes to", shown(path));
         }
+        for (key, does, what) in of_control(&self.global.control) {
+            add(format!("global.control.{key}"), does, what);
+        }
         for (name, pool) in &self.pools {
             let own = pool.probe.iter().map(|probe| (format!("pool.{name}"), probe));
             let servers = pool.servers.iter().filter_map(|server| {
@@ -79,6 +83,28 @@ impl Config {
     pub fn reaches_further(&self, before: &BTreeSet<Reach>) -> Option<Written> {
         self.reaches().into_iter().find(|written| !before.contains(&written.reach))
     }
+}
+
+/// The mode and the size count also where their keys are left out: their defaults may be looser than what was written.
+fn of_control(control: &Control) -> Vec<(&'static str, &'static str, String)> {
+    let remote = control.remote.as_ref();
+    let socket = Some(&control.socket).filter(|path| *path != Path::new(SOCKET));
+    let state = Some(&control.state).filter(|path| *path != Path::new(STATE));
+    let files = [
+        ("socket", "takes orders at", socket),
+        ("state", "keeps its state in", state),
+        ("tokens", "takes tokens from", remote.and_then(|it| it.tokens.as_ref())),
+        (
+            "client-authorities",
+            "takes authorities of clients from",
+            remote.and_then(|it| it.client_authorities.as_ref()),
+        ),
+    ];
+    let files = files.into_iter().filter_map(|(key, does, path)| Some((key, does, shown(path?))));
+    let mut out: Vec<_> = files.collect();
+    out.push(("mode", "gives the socket of orders the mode", format!("{:04o}", control.mode)));
+    out.push(("audit", "keeps a record of orders of", format!("{} bytes", control.audit)));
+    out
 }
 
 const SENDS: &str = "sends the secret in";
@@ -120,7 +146,8 @@ mod tests {
     }
 
     fn keys(config: &Config) -> Vec<String> {
-        config.reaches().into_iter().map(|written| written.key).collect()
+        let keys = config.reaches().into_iter().map(|written| written.key);
+        keys.filter(|key| !key.starts_with("global.control.")).collect()
     }
 
     #[test]
@@ -153,6 +180,36 @@ mod tests {
         for other in ["args = [\"b\"]", "", "args = [\"a\"], memory = \"32MiB\""] {
             let found = probe(other).reaches_further(&before);
             assert_eq!(found.map(|it| it.key).as_deref(), Some("pool.p.probe.program"), "{other}");
+        }
+    }
+
+    #[test]
+    fn each_key_of_who_may_order_is_further_and_so_is_a_looser_default() {
+        let with = |rest: &str| {
+            config(&format!("[global.control]\n{rest}\n[pool.p]\nservers = [\"10.0.0.1:80\"]\n"))
+        };
+        let known = |config: &Config| config.reaches().into_iter().map(|it| it.reach).collect();
+        let listen = "listen = \"127.0.0.1:1\"\n";
+        let secure = "listen = \"127.0.0.1:1\"\ncertificate = \"/x/c\"\ntokens = \"/x/tokens\"\n";
+        for (key, without, line) in [
+            ("socket", "", "socket = \"/x/sock\""),
+            ("mode", "", "mode = \"0666\""),
+            ("state", "", "state = \"/x/state\""),
+            ("audit", "", "audit = \"64KiB\""),
+            ("tokens", listen, "tokens = \"/x/tokens\""),
+            ("client-authorities", secure, "client-authorities = \"/x/ca\""),
+        ] {
+            let (plain, other) = (with(without), with(&format!("{without}{line}")));
+            let further = |before: &Config, after: &Config| {
+                after
+                    .reaches_further(&known(before))
+                    .map(|it| it.key.replace("global.control.", ""))
+            };
+            assert_eq!(further(&plain, &other).as_deref(), Some(key), "{line}");
+            assert_eq!(further(&other, &other), None, "{line}");
+            // Left out again.
+            let loose = ["mode", "audit"].contains(&key).then_some(key);
+            assert_eq!(further(&other, &plain).as_deref(), loose, "{line}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the API may not set: programs, files of secrets that are sent, the access log's file.
+//! What the API may not set: programs, files of secrets that are sent, the access log's file, who may order.
 
 use serde_json::json;
 
@@ -65,6 +65,37 @@ async fn the_api_sets_no_program_no_secret_and_no_log_by_any_way() {
     assert_eq!(audit.records.len(), 9, "each is in the record");
     assert!(audit.records.iter().all(|one| one.action == "refused" && !one.reversible));
     assert!(world.whats().contains(&"program-not-allowed"));
+}
+
+#[tokio::test]
+async fn the_api_neither_shrinks_the_record_of_orders_nor_says_who_may_order() {
+    let first = format!("[global]\ncontrol = {{ audit = \"1MiB\" }}\n{TEXT}");
+    let world = World::start(&first, None).await;
+    for (keys, key) in [
+        ("audit = \"64KiB\"", "global.control.audit"),
+        ("", "global.control.audit"),
+        ("audit = \"1MiB\", state = \"/tmp/other\"", "global.control.state"),
+        ("audit = \"1MiB\", socket = \"/tmp/sock\"", "global.control.socket"),
+        ("audit = \"1MiB\", mode = \"0666\"", "global.control.mode"),
+        (
+            "audit = \"1MiB\", listen = \"127.0.0.1:1\", tokens = \"/tmp/tokens\"",
+            "global.control.tokens",
+        ),
+    ] {
+        refused(world.apply(&global(&format!("control = {{ {keys} }}"))).await, key);
+    }
+    let patch = json!({"global": {"control": {"audit": "64KiB"}}});
+    refused(patched(&world, Object::Whole, patch).await, "global.control.audit");
+    assert_eq!(world.control.picture().generation, 1, "nothing has changed");
+    assert_eq!(world.control.audit(0).await.unwrap().records.len(), 7);
+    // The rest of it is the API's.
+    world.apply(&global("control = { audit = \"1MiB\", generations = 7 }")).await.unwrap();
+    let reload = Change {
+        origin: Origin::new("SIGHUP", Way::Reload),
+        ..change(&global("control = { audit = \"2MiB\" }"))
+    };
+    world.control.apply(reload).await.unwrap();
+    world.apply(&first).await.unwrap();
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::super::operate::SOCKET;
+use super::super::operate::{SOCKET, STATE};
 use super::super::schema::{Fallback, Form, Key, Kind, Short, Table, Word};
 use super::super::value::Value;
 use super::{balance, operate, pool, service, socket};
@@ -128,7 +128,7 @@ static CONTROL: Table = Table {
         Key::new(
             "state",
             Kind::Text { form: Form::File, unset: None },
-            Fallback::Is(Value::Text(Cow::Borrowed("/var/lib/steelyard"))),
+            Fallback::Is(Value::Text(Cow::Borrowed(STATE))),
             "Directory of generations and kept states.",
         ),
         Key::new(

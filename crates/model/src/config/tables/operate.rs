@@ -21,8 +21,9 @@ pub const ALLOW_PROGRAMS: Key = Key::new(
     Kind::Flag,
     Fallback::Is(Value::Flag(false)),
     "Changes over the API may set programs that are run (`hook`, `probe.program`), files of secrets that are sent \
-     (`probe.secret-file`, `heartbeat.witness.token`), and the access log's file. Otherwise what the file says of them \
-     stands. This key itself is set in the file alone.",
+     (`probe.secret-file`, `heartbeat.witness.token`), the access log's file, and of `global.control` `socket`, `mode`, \
+     `state`, `audit`, `tokens` and `client-authorities`. Otherwise what the file says of them stands. This key itself is \
+     set in the file alone.",
 );
 
 /// How long the record of orders may grow.
