@@ -12,6 +12,7 @@ pub mod imports;
 pub mod lexer;
 pub mod licences;
 pub mod links;
+pub mod measures;
 pub mod monitoring;
 pub mod places;
 pub mod promises;

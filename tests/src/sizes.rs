@@ -22,7 +22,7 @@ const SOURCES: [&str; 10] =
     [".rs", ".py", ".c", ".h", ".sh", ".ts", ".tsx", ".js", ".css", ".html"];
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 struct Ratchet {
     /// Lines by path.
     files: BTreeMap<String, usize>,

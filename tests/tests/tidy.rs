@@ -9,8 +9,8 @@ use std::process::Command;
 
 use tests::tree::{Offence, Tree, top};
 use tests::{
-    counters, floors, heads, imports, licences, links, places, promises, purity, sizes, skip,
-    unsafety, words,
+    counters, floors, heads, imports, licences, links, measures, places, promises, purity, sizes,
+    skip, unsafety, words,
 };
 
 type Rule = fn(&Tree) -> Vec<Offence>;
@@ -308,6 +308,25 @@ fn run(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).current_dir(path).output().unwrap();
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_language_and_shape_of_the_code_get_no_worse() {
+    holds(measures::offences);
+}
+
+#[test]
+fn a_measure_that_rose_or_whose_entry_is_out_of_date_is_found() {
+    let source = ("crates/x/src/a.rs", "struct Told;");
+    let ratchet = |of_one_word: u32, more: &str| {
+        format!("[measures]\ntypes-of-one-word = {of_one_word}\ntypes-not-nouns = 1000\n{more}")
+    };
+    let (good, worse) = (ratchet(1000, ""), ratchet(900, ""));
+    let good = [source, ("tests/ratchet.toml", good.as_str())];
+    finds(measures::offences, &[source, ("tests/ratchet.toml", &worse)], "rose from 900", &good);
+    let (better, gone) = (ratchet(1100, ""), ratchet(1000, "beauty = 1\n"));
+    finds(measures::offences, &[source, ("tests/ratchet.toml", &better)], "lower its", &good);
+    finds(measures::offences, &[source, ("tests/ratchet.toml", &gone)], "nothing measures", &good);
 }
 
 #[test]

@@ -1,0 +1,70 @@
+//! What the code's language and shape come to in figures, with a ratchet: a figure may only fall.
+//!
+//! `tests/ratchet.toml` has the figures of the day, in `[measures]`. One that is worse offends; so does one that became
+//! better by more than a hundredth while its entry was not lowered, or else the next change could lose what was won.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::sizes::RATCHET;
+use crate::tree::{File, Offence, Tree};
+
+pub mod comments;
+pub mod cycles;
+pub mod folders;
+pub mod nouns;
+pub mod tuples;
+pub mod types;
+
+#[derive(Debug, Default, Deserialize)]
+struct Ratchet {
+    #[serde(default)]
+    measures: BTreeMap<String, usize>,
+}
+
+/// Everything that is measured, by its name in the ratchet; smaller is better.
+pub fn of(tree: &Tree) -> BTreeMap<String, usize> {
+    let files: Vec<&File> = tree.files.iter().filter(|file| is_product(file)).collect();
+    let mut all = BTreeMap::new();
+    all.extend(types::measure(&files));
+    all.extend(tuples::measure(&files));
+    all.extend(comments::measure(&files));
+    all.extend(folders::measure(tree));
+    all.extend(cycles::measure(tree));
+    all
+}
+
+/// Figures that are worse than the ratchet says, and entries that are out of date.
+pub fn offences(tree: &Tree) -> Vec<Offence> {
+    let text = tree.file(RATCHET).map_or("", |file| &file.text);
+    let ratchet: Ratchet = match toml::from_str(text) {
+        Ok(ratchet) => ratchet,
+        Err(error) => return vec![Offence::new(RATCHET, 0, format!("cannot be read: {error}"))],
+    };
+    let found = of(tree);
+    let judged = found.iter().filter_map(|(name, now)| {
+        let before = ratchet.measures.get(name).copied().unwrap_or(0);
+        let text = if *now > before {
+            format!("measure `{name}` rose from {before} to {now}: it may only fall")
+        } else if before - now > before / 100 {
+            format!("measure `{name}` fell from {before} to {now}: lower its entry")
+        } else {
+            return None;
+        };
+        Some(Offence::new(RATCHET, 0, text))
+    });
+    let gone = ratchet.measures.keys().filter(|name| !found.contains_key(*name));
+    let gone = gone.map(|name| Offence::new(RATCHET, 0, format!("nothing measures `{name}`")));
+    judged.chain(gone).collect()
+}
+
+/// Source of a library or program of the product, without what only tests compile.
+fn is_product(file: &File) -> bool {
+    file.source_of().is_some() && !file.is_unit_tests()
+}
+
+/// `part` of `whole`, in thousandths.
+fn thousandths(part: usize, whole: usize) -> usize {
+    (part * 1_000).div_ceil(whole.max(1))
+}
