@@ -128,11 +128,14 @@ fn the_last_refused_requests_are_reported_with_what_was_wrong() {
         Some(balancer.refused()).filter(|kept| kept.beyond_share == 7)
     });
     assert_eq!((kept.requests.len(), kept.share, kept.pushed_out), (64, 64, 0));
-    let newest = &kept.requests[0];
+    // An account is closed a moment after its answer, so that neighbours may change places.
+    let find = |target: &str| {
+        kept.requests.iter().find(|kept| kept.target.as_deref() == Some(target)).unwrap()
+    };
+    let newest = find("/body");
     assert_eq!(newest.defect.as_deref(), Some("bad-chunk-size"));
     assert_eq!((newest.host.as_deref(), newest.status), (Some("b"), 400));
-    let before = &kept.requests[1];
-    assert_eq!(before.target.as_deref(), Some("/69"));
+    let before = find("/69");
     assert_eq!(before.field.as_deref(), Some("Authorization"));
     assert_eq!((before.found.as_deref(), before.at), (Some(" "), Some(40)));
     assert!(before.client.starts_with("127.0.0.1:"), "{before:?}");
@@ -140,7 +143,7 @@ fn the_last_refused_requests_are_reported_with_what_was_wrong() {
     assert!(text.contains("bad-request: space-before-colon"), "{text}");
     assert!(text.contains("7 of clients that had 64 already are not kept"), "{text}");
     let json = balancer.prints(&["report", "refused", "--json"]);
-    assert!(json.contains("\"defect\":\"bad-chunk-size\"") && !json.contains("s3cret"), "{json}");
+    assert!(json.contains("\"defect\": \"bad-chunk-size\"") && !json.contains("s3cret"), "{json}");
     let metrics = balancer.metrics();
     let lost = "steelyard_refused_requests_lost_total{why=\"client-share\"} 7";
     assert!(metrics.contains(lost), "{metrics}");
