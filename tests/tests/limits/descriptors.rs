@@ -27,7 +27,8 @@ const ENDLESS: &str = "connections = 100000";
 
 #[test]
 fn idle_clients_that_take_half_the_descriptors_hurt_nobody_who_is_served() {
-    let mut run = Run::new(Setup::http, "", PATIENT);
+    // Each worker chooses among its own: one that has let nobody in yet would give up one of those that are served.
+    let mut run = Run::new(Setup::http, "workers = 1", PATIENT);
     let idle: Vec<Client> = (0..DESCRIPTORS).map(|_| Client::to(run.front)).collect();
     let (open, limit) = (run.process.descriptors(), DESCRIPTORS as usize);
     assert!(open * 2 < limit * 3, "{open} of {limit}: some are left for servers and for us");
@@ -40,7 +41,7 @@ fn idle_clients_that_take_half_the_descriptors_hurt_nobody_who_is_served() {
 
 #[test]
 fn without_any_descriptor_new_clients_are_told_and_the_others_served() {
-    let mut run = Run::new(Setup::http, ENDLESS, PATIENT);
+    let mut run = Run::new(Setup::http, &two_workers(ENDLESS), PATIENT);
     let idle = run.idle(2 * DESCRIPTORS as usize, "no-descriptor");
     run.control_answers();
     run.busy_are_served();
@@ -51,7 +52,7 @@ fn without_any_descriptor_new_clients_are_told_and_the_others_served() {
 
 #[test]
 fn without_any_descriptor_new_tcp_connections_are_reset_and_the_others_served() {
-    let mut run = Run::new(Setup::tcp, ENDLESS, "");
+    let mut run = Run::new(Setup::tcp, &two_workers(ENDLESS), "");
     let (mut idle, mut reset) = (Vec::new(), 0);
     wait::until("a connection is refused", || {
         for _ in 0..20 {
@@ -71,6 +72,10 @@ fn without_any_descriptor_new_tcp_connections_are_reset_and_the_others_served() 
     assert_eq!(run.place.told("no-descriptor"), 1, "{}", run.process.said());
 }
 
+fn two_workers(global: &str) -> String {
+    format!("workers = 2\n{global}")
+}
+
 struct Run {
     place: Place,
     process: Process,
@@ -84,10 +89,7 @@ impl Run {
     fn new(setup: fn(&[SocketAddr]) -> Setup, global: &str, service: &str) -> Run {
         descriptors_for(4 * DESCRIPTORS);
         let origins = [origin("a")];
-        let setup = setup(&addresses(&origins))
-            .global(&format!("workers = 2\n{global}"))
-            .service(service)
-            .quiet();
+        let setup = setup(&addresses(&origins)).global(global).service(service).quiet();
         let place = Place::new(&setup);
         let process = place.started(with_descriptors(DESCRIPTORS, &place.command()));
         let front = setup.fronts()[0];
