@@ -78,6 +78,7 @@ fn pool(servers: &[ServerView]) -> Pool {
         tls: None,
         http2: ServerHttp2::default(),
         send_proxy: None,
+        lenient_answers: Default::default(),
         hash_on: HashOn::Address,
         judge: None,
         slow_start: None,

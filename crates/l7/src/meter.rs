@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use model::live::{ServerLive, ServiceLive};
 use model::rules::RuleLive;
+use wire::http1::Lenient;
 
 /// Totals of one attempt or tunnel so far, bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +44,14 @@ impl Meter {
     pub fn of_rule(mut self, rule: Option<&Arc<RuleLive>>) -> Meter {
         self.rule = rule.cloned();
         self
+    }
+
+    /// Counts an answer's head that was mended.
+    pub fn mended(&self, mended: Lenient) {
+        let counters = &self.server.slots[self.index].counters;
+        counters.mended_lengths.add(u64::from(mended.repeated_length));
+        counters.mended_line_ends.add(u64::from(mended.bare_lf));
+        counters.mended_colons.add(u64::from(mended.space_before_colon));
     }
 
     /// Adds what is new.

@@ -197,6 +197,12 @@ counters! {
         retired = "retired";
         /// Load reports in answers that were not understood, or out of range and clamped.
         load_refused = "load-reports-refused";
+        /// Answers that said their length several times, and were taken by its pool's leave.
+        mended_lengths = "mended-repeated-lengths";
+        /// Answers with lines that end with LF alone, taken likewise.
+        mended_line_ends = "mended-bare-lf";
+        /// Answers with blanks before a colon, taken likewise.
+        mended_colons = "mended-spaces-before-colon";
         /// Final answers 2xx.
         status_2xx = "status-2xx";
         /// Final answers 3xx.

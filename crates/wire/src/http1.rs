@@ -19,6 +19,7 @@ mod forwarded;
 mod framing;
 mod head;
 mod host;
+mod lenient;
 pub(crate) mod name;
 pub(crate) mod number;
 mod offence;
@@ -37,6 +38,7 @@ pub use emit_request::{Identity, RequestEdits, Tracing, Treatment, emit_request}
 pub use emit_response::{Persist, ResponseEdits, emit_response, set_cookie};
 pub use head::{Limits, Slots, Version, may_complete};
 pub use httparse::Header;
+pub use lenient::{HeadRepair, Lenient, mend_answer};
 pub use offence::Offence;
 pub use request::{BodyKind, Method, Request, parse_request};
 pub use reserved::Reserved;

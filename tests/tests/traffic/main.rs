@@ -13,5 +13,6 @@ mod closing;
 mod frames;
 mod headers;
 mod hops;
+mod lenient;
 mod seen;
 mod tunnels;

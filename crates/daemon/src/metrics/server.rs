@@ -58,6 +58,13 @@ pub(super) const CLASSES: &[(&str, Field)] = &[
     ("5xx", |c| &c.status_5xx),
 ];
 
+/// Heads of answers that were mended, by what was wrong.
+pub(super) const MENDED: &[(&str, Field)] = &[
+    ("repeated-length", |c| &c.mended_lengths),
+    ("bare-lf", |c| &c.mended_line_ends),
+    ("space-before-colon", |c| &c.mended_colons),
+];
+
 /// Bytes by direction.
 pub(super) const BYTES: &[(&str, Field)] = &[("in", |c| &c.bytes_in), ("out", |c| &c.bytes_out)];
 
@@ -73,6 +80,8 @@ pub(super) fn encode(pools: &[&PoolView], to: &mut DescriptorEncoder) -> Result<
     }
     let help = "Final answers by class of status.";
     counters(to, ("steelyard_server_answers", None, help), by_label(&rows, "class", CLASSES))?;
+    let help = "Heads of answers that were mended as its pool's `lenient-answers` allows, by what was wrong.";
+    counters(to, ("steelyard_server_mended_answers", None, help), by_label(&rows, "what", MENDED))?;
     let help = "Bytes on the server's side.";
     counters(
         to,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use model::cause::Cause;
 use model::moment::Moment;
 use wire::http1::{
-    self, AnswerBody, Asked, Chunked, Defect, Emit, Limits, Persist, Reserved, Response,
-    ResponseEdits, Slots, Version,
+    self, AnswerBody, Asked, Chunked, Defect, Emit, HeadRepair, Lenient, Limits, Persist, Reserved,
+    Response, ResponseEdits, Slots, Version,
 };
 
 use super::coded::Recoded;
@@ -116,27 +116,27 @@ impl<'a, N: Net> Relay<'a, N> {
     /// Reads heads until the final one, and the beginning of its body; returns how many bytes were used.
     pub(super) fn heads(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<usize, Fault> {
         let limits = self.limits();
-        let asked = match &self.incoming {
-            incoming if incoming.head_only => Asked::Head,
-            incoming if incoming.upgrade => Asked::Upgrade,
-            _ => Asked::Other,
-        };
+        let asked = self.asked();
         let mut used = 0;
+        let mut mended = Vec::new();
         loop {
             let mut slots = Slots::new();
-            let mut response =
-                match http1::parse_response(&bytes[used..], &limits, &mut slots, asked) {
-                    Ok(Some(response)) => response,
-                    Ok(None) => return Ok(used),
-                    Err(defect) => {
-                        return Err(Fault {
-                            defect: Some(defect),
-                            ..self.fault(Cause::BadResponse)
-                        });
-                    }
-                };
-            used += response.head_len;
-            self.heads += response.head_len as u64;
+            let rest = &bytes[used..];
+            let (source, head_len) = match self.mend(rest, &mut mended) {
+                HeadRepair::More => return Ok(used),
+                HeadRepair::Mended(len, _) => (mended.as_slice(), Some(len)),
+                HeadRepair::AsItIs => (rest, None),
+            };
+            let mut response = match http1::parse_response(source, &limits, &mut slots, asked) {
+                Ok(Some(response)) => response,
+                Ok(None) => return Ok(used),
+                Err(defect) => {
+                    return Err(Fault { defect: Some(defect), ..self.fault(Cause::BadResponse) });
+                }
+            };
+            let head_len = head_len.unwrap_or(response.head_len);
+            used += head_len;
+            self.heads += head_len as u64;
             if response.status == 101 {
                 if !self.switches_as_asked(&response) {
                     let defect = Some(Defect::UnaskedSwitch);
@@ -177,6 +177,33 @@ impl<'a, N: Net> Relay<'a, N> {
             }
             return Ok(bytes.len());
         }
+    }
+
+    /// What the answer's framing depends on.
+    fn asked(&self) -> Asked {
+        match &self.incoming {
+            incoming if incoming.head_only => Asked::Head,
+            incoming if incoming.upgrade => Asked::Upgrade,
+            _ => Asked::Other,
+        }
+    }
+
+    /// Mends the next head as the pool allows; counted.
+    fn mend(&self, bytes: &[u8], out: &mut Vec<u8>) -> HeadRepair {
+        let allowed = self.ends.pool.config.lenient_answers;
+        let lenient = Lenient {
+            repeated_length: allowed.repeated_length,
+            bare_lf: allowed.bare_lf,
+            space_before_colon: allowed.space_before_colon,
+        };
+        if !lenient.is_any() {
+            return HeadRepair::AsItIs;
+        }
+        let mending = http1::mend_answer(bytes, &self.limits(), lenient, out);
+        if let HeadRepair::Mended(_, mended) = mending {
+            self.meter.mended(mended);
+        }
+        mending
     }
 
     /// Whether the server switches to protocols alone that the client asked for (RFC 9110 §7.8).

@@ -30,8 +30,8 @@ use std::sync::Arc;
 
 use super::address::{Host, ServerAddress};
 use super::checked::{
-    AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Config, Global, Initial, Limits, Pool,
-    PoolLimits, PoolTimeouts, Server, Service, ServiceTimeouts, Weight,
+    AccessFormat, AccessLog, AccessTarget, Admin, AllDown, Config, Global, Initial, LenientAnswers,
+    Limits, Pool, PoolLimits, PoolTimeouts, Server, Service, ServiceTimeouts, Weight,
 };
 use super::forward::Forward;
 use super::forwarded::{Fanout, Forwarded};
@@ -210,6 +210,15 @@ fn fanout(word: Option<&str>) -> Fanout {
     }
 }
 
+fn lenient(section: &Section) -> LenientAnswers {
+    let has = |word| section.words("lenient-answers").contains(&word);
+    LenientAnswers {
+        repeated_length: has("repeated-length"),
+        bare_lf: has("bare-lf"),
+        space_before_colon: has("space-before-colon"),
+    }
+}
+
 fn pool(section: &Section) -> Pool {
     let probe = section.table("probe").map(probe::probe);
     let servers = section.list("servers").iter().map(|section| Arc::new(server(section)));
@@ -262,6 +271,7 @@ fn pool(section: &Section) -> Pool {
         tls: section.table("tls").map(tls::pool),
         http2: inner(section, "http2", http2::pool),
         send_proxy: proxy::send(section),
+        lenient_answers: lenient(section),
     }
 }
 

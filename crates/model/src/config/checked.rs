@@ -279,6 +279,20 @@ pub struct Pool {
     pub http2: ServerHttp2,
     /// The header of the PROXY protocol that servers get; `None`: none.
     pub send_proxy: Option<SendProxy>,
+    /// What is mended in heads of answers.
+    pub lenient_answers: LenientAnswers,
+}
+
+/// What is mended in heads of answers instead of refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct LenientAnswers {
+    /// Content-Length several times, with equal values.
+    pub repeated_length: bool,
+    /// Lines that end with LF alone.
+    pub bare_lf: bool,
+    /// Blanks before a colon.
+    pub space_before_colon: bool,
 }
 
 /// Times towards servers.

@@ -187,6 +187,7 @@ keys! {
     Tls = "tls" => tls,
     Http2 = "http2" => http2,
     SendProxy = "send-proxy" => send_proxy,
+    LenientAnswers = "lenient-answers" => lenient_answers,
 }
 keys! {
     /// A key of a group of shared addresses.

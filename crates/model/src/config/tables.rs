@@ -10,6 +10,7 @@ pub mod global;
 pub mod heartbeat;
 pub mod http2;
 pub mod http3;
+pub mod lenient;
 pub mod link;
 pub mod mptcp;
 pub mod names;

@@ -94,6 +94,7 @@ fn config(balance: Balance, servers: &[ServerView]) -> Pool {
         tls: None,
         http2: model::config::ServerHttp2::default(),
         send_proxy: None,
+        lenient_answers: Default::default(),
         hash_on: HashOn::Address,
         judge: None,
         slow_start: None,

@@ -7,7 +7,7 @@ use super::balance;
 use super::probe::PROBE;
 use super::resilience;
 use super::service;
-use super::{http2, tls};
+use super::{http2, lenient, tls};
 use super::{operate, proxy, socket};
 
 const DAY: u64 = 86_400_000;
@@ -86,6 +86,7 @@ pub static POOL: Table = Table {
         tls::OF_POOL,
         http2::OF_POOL,
         proxy::SEND,
+        lenient::LENIENT_ANSWERS,
         Key::refused(
             "fin-timeout",
             "packet forwarding has it in the service: `fin-timeout` in `[service.NAME]`",

@@ -1,0 +1,37 @@
+//! Servers whose answers break rules: refused, unless their pool allows it.
+
+use tests::e2e::balancer::Balancer;
+use tests::e2e::recorder::Scripted;
+use tests::e2e::setup::Setup;
+use tests::e2e::wait;
+
+#[test]
+fn a_pool_takes_faults_of_its_servers_that_it_allows_and_counts_them() {
+    let rows: [(&str, &'static [u8]); 3] = [
+        ("repeated-length", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok"),
+        ("bare-lf", b"HTTP/1.1 200 OK\nContent-Length: 2\nX-A: b\n\nok"),
+        ("space-before-colon", b"HTTP/1.1 200 OK\r\nContent-Length : 2\r\nX-A\t: b\r\n\r\nok"),
+    ];
+    for (what, answer) in rows {
+        let server = Scripted::saying(answer);
+        let setup = Setup::http(&[server.address()]).pool("retries = 0\n");
+        let strict = Balancer::start(&setup);
+        assert_eq!(strict.client().get("/").status(), 502, "{what}");
+        drop(strict);
+        let line = format!("lenient-answers = \"{what}\"\n");
+        let lenient = Balancer::start(&setup.clone().pool(&line));
+        let mut client = lenient.client();
+        for _ in 0..2 {
+            let answer = client.get("/");
+            assert_eq!(
+                (answer.status(), answer.text().as_str()),
+                (200, "ok"),
+                "{what}: {answer:?}"
+            );
+        }
+        let counted = format!(
+            "steelyard_server_mended_answers_total{{pool=\"web\",server=\"a\",what=\"{what}\"}} 2"
+        );
+        wait::until(&counted, || lenient.metrics().contains(&counted));
+    }
+}
