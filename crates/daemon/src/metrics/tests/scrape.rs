@@ -6,7 +6,7 @@ use std::time::Duration;
 use model::breaker::Bound;
 use model::cause::Cause;
 use model::live::pool::PoolCounters;
-use model::live::{ServerCounters, ServiceCounters};
+use model::live::{Count, ServerCounters, ServiceCounters};
 use model::snapshot::Snapshot;
 
 use super::check::{Sample, check};
@@ -26,6 +26,13 @@ servers = [ { name = "a", address = "127.0.0.1:1001" }, { name = "b", address = 
 
 /// Unix milliseconds of every scrape.
 const NOW: u64 = 1_772_283_909_000;
+
+/// Every counter of a server that a scrape shows.
+fn server_fields() -> impl Iterator<Item = fn(&ServerCounters) -> &Count> {
+    let labelled = [server::CLASSES, server::BYTES, server::MENDED];
+    let plain = server::PLAIN.iter().map(|row| row.2);
+    plain.chain(labelled.into_iter().flatten().map(|row| row.1))
+}
 
 pub(super) fn scrape(snapshot: &Arc<Snapshot>, facts: Facts) -> Vec<Sample> {
     let text = text(Scrape { snapshot: Arc::clone(snapshot), facts, now: NOW }).unwrap();
@@ -131,8 +138,7 @@ fn every_counter_of_the_model_is_shown_once() {
     };
     let rows: usize = service::FAMILIES.iter().map(|family| family.rows.len()).sum();
     assert_eq!(rows, ServiceCounters::NAMES.len());
-    let rows = server::PLAIN.len() + server::CLASSES.len() + server::BYTES.len();
-    assert_eq!(rows, ServerCounters::NAMES.len());
+    assert_eq!(server_fields().count(), ServerCounters::NAMES.len());
     assert_eq!(pool::FAMILIES.len() + Bound::ALL.len(), PoolCounters::NAMES.len());
     for bound in Bound::ALL {
         let touch = |snapshot: &Snapshot| {
@@ -153,11 +159,7 @@ fn every_counter_of_the_model_is_shown_once() {
         };
         assert_eq!(shown(&touch, "steelyard_service_"), 1, "{}", row.0);
     }
-    let fields = server::PLAIN
-        .iter()
-        .map(|row| row.2)
-        .chain(server::CLASSES.iter().chain(server::BYTES).map(|row| row.1));
-    for field in fields {
+    for field in server_fields() {
         let touch = |snapshot: &Snapshot| {
             let pool = snapshot.pools.values().next().unwrap();
             field(&pool.servers[0].live.slots[0].counters).add(77);
@@ -215,11 +217,7 @@ fn a_thousand_busy_servers_fit_five_mebibytes() {
         for phase in slot.phases.all() {
             phase.record(Duration::from_micros(123_456));
         }
-        for field in server::PLAIN
-            .iter()
-            .map(|row| row.2)
-            .chain(server::CLASSES.iter().chain(server::BYTES).map(|row| row.1))
-        {
+        for field in server_fields() {
             field(&slot.counters).add(1_234_567_890);
         }
         slot.causes[0].add(1);
