@@ -15,7 +15,7 @@ use model::snapshot::ServiceView;
 use wire::http1::{self, Persist};
 
 use crate::account::Record;
-use crate::admission::OpenConnection;
+use crate::admission::{Eviction, OpenConnection};
 use crate::local::LocalService;
 use crate::outside::Observation;
 use crate::refuse::{self, Answer};
@@ -205,9 +205,11 @@ fn admit<N: Net>(
 ) {
     let view = service.view.borrow().clone();
     view.live.slots[worker.index].counters.accepted.add(1);
-    match worker.admission.admit(&worker.rt, &view, Some(peer.ip())) {
+    let may_wait = worker.options.workers > 1 && worker.waiting.get() < WAITING;
+    let eviction = if may_wait { Eviction::Useless } else { Eviction::Any };
+    match worker.admission.admit(&worker.rt, &view, Some(peer.ip()), eviction) {
         Ok(open) => begin(worker, sock, (peer, local), service, open),
-        Err(Cause::ConnectionLimit) if worker.options.workers > 1 && worker.waits() < WAITING => {
+        Err(Cause::ConnectionLimit) if may_wait => {
             wait(worker, sock, (peer, local), service);
         }
         Err(cause) => turn_away(worker, sock, peer, service, cause),
@@ -222,23 +224,62 @@ fn wait<N: Net>(
     service: &Rc<LocalService<N>>,
 ) {
     let (worker, service) = (worker.clone(), service.clone());
-    let wanted = worker.wants_place();
+    let mut waiting = Waiting::new(&worker);
     worker.clone().rt.spawn(async move {
         let until = worker.rt.now() + PATIENCE;
         let admitted = loop {
             worker.rt.sleep_until(worker.rt.now() + STEP).await;
-            let view = service.view.borrow().clone();
-            match worker.admission.admit(&worker.rt, &view, Some(ends.0.ip())) {
-                Err(Cause::ConnectionLimit) if worker.rt.now() < until => {}
+            let (view, now) = (service.view.borrow().clone(), worker.rt.now());
+            let eviction = if now < until { Eviction::Useless } else { Eviction::Any };
+            match worker.admission.admit(&worker.rt, &view, Some(ends.0.ip()), eviction) {
+                Err(Cause::ConnectionLimit) if now < until => waiting.looks(),
                 over => break over,
             }
         };
-        drop(wanted);
+        drop(waiting);
         match admitted {
             Ok(open) => begin(&worker, sock, ends, &service, open),
             Err(cause) => turn_away(&worker, sock, ends.0, &service, cause),
         }
     });
+}
+
+/// A client that waits for a place.
+struct Waiting<N: Net> {
+    worker: Rc<Worker<N>>,
+    /// It is among those that want a place of any worker.
+    wants: bool,
+}
+
+impl<N: Net> Waiting<N> {
+    fn new(worker: &Rc<Worker<N>>) -> Waiting<N> {
+        worker.waiting.set(worker.waiting.get() + 1);
+        worker.crowd.waiting.up();
+        let mut waiting = Waiting { worker: worker.clone(), wants: false };
+        waiting.looks();
+        waiting
+    }
+
+    /// It was kept out once more: others are asked for a place where this worker has none to give.
+    fn looks(&mut self) {
+        let wants = self.worker.admission.has_nothing();
+        match (self.wants, wants) {
+            (false, true) => _ = self.worker.crowd.wanting.up(),
+            (true, false) => self.worker.crowd.wanting.down(),
+            _ => {}
+        }
+        self.wants = wants;
+    }
+}
+
+impl<N: Net> Drop for Waiting<N> {
+    fn drop(&mut self) {
+        if self.wants {
+            self.worker.crowd.wanting.down();
+        }
+        self.worker.crowd.waiting.down();
+        self.worker.waiting.set(self.worker.waiting.get() - 1);
+    }
 }
 
 /// A connection that has its place is served.

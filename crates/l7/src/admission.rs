@@ -3,6 +3,8 @@
 //! What is decided in `model::admission` is carried out here: a connection that loses its place is no longer counted at
 //! once, and its task is woken to close it.
 
+pub mod crowd;
+
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -17,9 +19,24 @@ use model::snapshot::ServiceView;
 
 use crate::census::Census;
 use crate::rt::{Net, Rt, TaskId};
+use crowd::Crowd;
 
 /// Attempts at a place: others may take what was made free.
 const ATTEMPTS: usize = 3;
+
+/// Where a limit was met, this share of it is kept free of connections that nobody misses, and at most `RESERVE` places.
+const RESERVED: u32 = 32;
+/// See `RESERVED`.
+const RESERVE: u32 = 64;
+
+/// Whose place a newcomer may get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Eviction {
+    /// That of a connection that nobody misses, as long as another worker may have one.
+    Useless,
+    /// That of any connection that does nothing.
+    Any,
+}
 
 /// One worker's connections.
 pub struct Admission {
@@ -30,6 +47,9 @@ pub struct Admission {
     all: Arc<Shared>,
     limit: u32,
     census: Arc<Census>,
+    crowd: Arc<Crowd>,
+    /// The last newcomer that was kept out found nothing here that could be closed for it.
+    has_nothing: Cell<bool>,
     /// The worker's slot in live counters.
     index: usize,
 }
@@ -68,9 +88,24 @@ impl Admission {
         holders: Arc<Holders>,
         (all, limit): (Arc<Shared>, u32),
         census: Arc<Census>,
+        crowd: Arc<Crowd>,
         index: usize,
     ) -> Admission {
-        Admission { table: RefCell::default(), holders, all, limit, census, index }
+        Admission {
+            table: RefCell::default(),
+            holders,
+            all,
+            limit,
+            census,
+            crowd,
+            has_nothing: Cell::default(),
+            index,
+        }
+    }
+
+    /// Whether the last newcomer that was kept out found no connection here that could be closed for it.
+    pub fn has_nothing(&self) -> bool {
+        self.has_nothing.get()
     }
 
     /// Handshakes of a service that are under way.
@@ -88,12 +123,13 @@ impl Admission {
         rt: &Rt<N>,
         view: &ServiceView,
         address: Option<IpAddr>,
+        eviction: Eviction,
     ) -> Result<OpenConnection, Cause> {
         let client = address.and_then(|address| client_at(view, address));
         if let Some(client) = client {
             self.within_share(rt, view, client)?;
         }
-        self.take_place(rt, view)?;
+        self.take_place(rt, view, eviction)?;
         self.census.connections.up();
         let connection = Connection { live: view.live.clone(), task: Cell::default() };
         let place = self.table.borrow_mut().enter(view.id, client, rt.now(), connection);
@@ -138,14 +174,43 @@ impl Admission {
         }
     }
 
-    /// So many clients wait for places of any worker: where a limit is met, connections of this one that do nothing go.
-    pub fn give_places<N: Net>(&self, rt: &Rt<N>, views: &[Arc<ServiceView>], wanted: u32) {
-        let lacks = |open: &Shared, limit: u32| open.get().saturating_add(wanted) > limit;
-        while lacks(&self.all, self.limit) && self.make_room(rt, Scope::All) {}
-        for view in views {
-            let Some(limit) = view.config.limit.connections else { continue };
-            while lacks(&view.live.open, limit) && self.make_room(rt, Scope::Service(view.id)) {}
+    /// Where any worker has met a limit: connections of this one go that nobody misses, and where clients wait for want of
+    /// such, others that do nothing.
+    pub fn give_places<N: Net>(
+        &self,
+        rt: &Rt<N>,
+        view: impl Fn(ServiceId) -> Option<Arc<ServiceView>>,
+    ) {
+        let now = rt.now();
+        for scope in self.crowd.watched(now) {
+            let service = match scope {
+                Scope::Service(id) => view(id),
+                Scope::All | Scope::Client(_) | Scope::ClientOf(..) => None,
+            };
+            let limit = service.as_ref().and_then(|view| view.config.limit.connections);
+            let (open, limit) = match (&service, limit) {
+                (Some(view), Some(limit)) => (&view.live.open, limit),
+                _ if scope == Scope::All => (&*self.all, self.limit),
+                _ => continue,
+            };
+            let reserve = self.crowd.waiting.get().max((limit / RESERVED).min(RESERVE));
+            while open.get().saturating_add(reserve) > limit && self.give_silent(rt, scope) {}
+            let left = self.table.borrow_mut().useless_silent(scope, now).is_some();
+            self.crowd.looked(scope, self.index, left, now);
+            let wanting = || self.crowd.wanting.get();
+            let lacks = || wanting() > 0 && open.get().saturating_add(wanting()) > limit;
+            while lacks() && self.make_room(rt, scope, Eviction::Useless) {}
         }
+    }
+
+    /// Closes the connection that has been silent for longest; false: there is none.
+    fn give_silent<N: Net>(&self, rt: &Rt<N>, scope: Scope) -> bool {
+        let mut table = self.table.borrow_mut();
+        let Some(place) = table.useless_silent(scope, rt.now()) else { return false };
+        table.set(place, Phase::Leaving, rt.now());
+        drop(table);
+        self.give_up(rt, place, Phase::Silent);
+        true
     }
 
     /// Whether a client may have one more; where it has its share, only in the place of one of its own.
@@ -168,7 +233,8 @@ impl Admission {
             if set_aside || !share.bites(open, limit) {
                 continue;
             }
-            if share.is_met(holders.held(client), open, limit) && !self.make_room(rt, scope) {
+            let met = share.is_met(holders.held(client), open, limit);
+            if met && !self.make_room(rt, scope, Eviction::Any) {
                 return Err(Cause::ClientLimit);
             }
         }
@@ -176,7 +242,12 @@ impl Admission {
     }
 
     /// Raises the counts of all connections and of the service's.
-    fn take_place<N: Net>(&self, rt: &Rt<N>, view: &ServiceView) -> Result<(), Cause> {
+    fn take_place<N: Net>(
+        &self,
+        rt: &Rt<N>,
+        view: &ServiceView,
+        eviction: Eviction,
+    ) -> Result<(), Cause> {
         let cap = view.config.limit.connections.unwrap_or(u32::MAX);
         for _ in 0..ATTEMPTS {
             let scope = if self.all.up_within(self.limit) {
@@ -188,21 +259,26 @@ impl Admission {
             } else {
                 Scope::All
             };
-            if !self.make_room(rt, scope) {
+            if !self.make_room(rt, scope, eviction) {
                 break;
             }
         }
         Err(Cause::ConnectionLimit)
     }
 
-    /// Closes a connection that does nothing; false: there is none.
-    fn make_room<N: Net>(&self, rt: &Rt<N>, scope: Scope) -> bool {
-        let held = |client| self.holders.held(client);
-        let victim = self.table.borrow_mut().victim(scope, rt.now(), held);
-        if let Some((place, phase)) = victim {
-            self.give_up(rt, place, phase);
-        }
-        victim.is_some()
+    /// Closes a connection that does nothing; false: there is none, or another worker may have one that nobody misses.
+    fn make_room<N: Net>(&self, rt: &Rt<N>, scope: Scope, eviction: Eviction) -> bool {
+        let now = rt.now();
+        let mut table = self.table.borrow_mut();
+        let victim = table.victim(scope, now, |client| self.holders.held(client));
+        self.has_nothing.set(victim.is_none());
+        let useless = victim.is_some_and(|victim| victim.useless);
+        let spares = || eviction == Eviction::Useless && self.crowd.meets(scope, self.index, now);
+        let Some(victim) = victim.filter(|_| useless || !spares()) else { return false };
+        table.set(victim.place, Phase::Leaving, now);
+        drop(table);
+        self.give_up(rt, victim.place, victim.phase);
+        true
     }
 
     /// A connection has lost its place: it is counted no more, and its task closes it.

@@ -5,6 +5,7 @@
 
 mod figures;
 mod host;
+mod mailbox;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -12,8 +13,8 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -25,10 +26,10 @@ use model::live::ring::Ring;
 use model::moment::Moment;
 use model::refused::RefusedRequests;
 use model::snapshot::Snapshot;
-use rustix::event::EventfdFlags;
 
 use crate::accept::{self, Listening, Wanted};
 use crate::account::Wall;
+use crate::admission::crowd::{Bell, Crowd};
 use crate::http3::serve;
 use crate::kept::Kept;
 use crate::outside::{Outside, PlaneOptions};
@@ -41,6 +42,7 @@ use crate::stream::Stream;
 use crate::worker::{Published, Worker};
 pub use figures::{Open, PortUse};
 use host::{pin, port_range};
+use mailbox::{Listeners, Mailbox};
 
 /// The running workers.
 pub struct Plane {
@@ -54,16 +56,6 @@ struct Seat {
     published: Published,
     thread: Option<JoinHandle<()>>,
 }
-
-struct Mailbox {
-    orders: Mutex<Vec<Order>>,
-    bell: OwnedFd,
-    installed: AtomicU64,
-    stop: AtomicBool,
-}
-
-type Order = Box<dyn FnOnce(&Rc<Worker<Epoll>>, &mut Listeners) + Send>;
-type Listeners = HashMap<ListenerId, Vec<Listening>>;
 
 /// Why the plane could not start.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +86,8 @@ impl Plane {
         let options = Arc::new(options);
         let (origin, kept) = (Instant::now(), Kept::of_this_process());
         let all_open = Arc::new(Shared::default());
-        let (holders, wanted) = (Arc::new(Holders::default()), Arc::new(Shared::default()));
+        let (holders, crowd) =
+            (Arc::new(Holders::default()), Arc::new(Crowd::new(options.workers)));
         let spare_missing = Arc::new(Shared::default());
         let refused = Arc::new(RefusedRequests::default());
         let ports = Arc::new(AllPorts::new(port_range(), outside.clone()));
@@ -112,7 +105,7 @@ impl Plane {
                 published: Published {
                     all_open: all_open.clone(),
                     holders: holders.clone(),
-                    wanted: wanted.clone(),
+                    crowd: crowd.clone(),
                     ports: Ports::of(ports.clone()),
                     spare_missing: spare_missing.clone(),
                     refused: refused.clone(),
@@ -123,6 +116,7 @@ impl Plane {
             };
             seats.push(Seat::start(start).map_err(failed)?);
         }
+        crowd.hang(seats.iter().map(Seat::crowd_bell).collect());
         Ok(Plane { seats, ports, origin })
     }
 
@@ -271,7 +265,7 @@ impl Plane {
         let left = self.open();
         for seat in &self.seats {
             seat.mailbox.stop.store(true, Ordering::Release);
-            seat.ring();
+            seat.mailbox.ring();
         }
         for seat in &mut self.seats {
             if let Some(thread) = seat.thread.take() {
@@ -285,30 +279,24 @@ impl Plane {
 
 impl Seat {
     fn start(start: Start) -> io::Result<Seat> {
-        let bell = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let bell_of_worker = bell.try_clone()?;
-        let mailbox = Arc::new(Mailbox {
-            orders: Mutex::default(),
-            bell,
-            installed: AtomicU64::new(0),
-            stop: AtomicBool::new(false),
-        });
+        let mailbox = Arc::new(Mailbox::new()?);
+        let bell = mailbox.bell()?;
         let poll = Epoll::descriptor()?;
         let (inbox, published) = (mailbox.clone(), start.published.clone());
         let thread = std::thread::Builder::new()
             .name(format!("worker-{}", start.index))
-            .spawn(move || work(start, poll, inbox, bell_of_worker))?;
+            .spawn(move || work(start, poll, inbox, bell))?;
         Ok(Seat { mailbox, published, thread: Some(thread) })
     }
 
-    fn order(&self, order: impl FnOnce(&Rc<Worker<Epoll>>, &mut Listeners) + Send + 'static) {
-        self.mailbox.orders.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(order));
-        self.ring();
+    /// Has the worker look at the limits that others have met.
+    fn crowd_bell(&self) -> Bell {
+        let mailbox = self.mailbox.clone();
+        Box::new(move || mailbox.post(|worker, _| worker.gives_places()))
     }
 
-    fn ring(&self) {
-        // Only a full counter refuses, and then the bell has been rung already.
-        let _ = rustix::io::write(&self.mailbox.bell, &1u64.to_ne_bytes());
+    fn order(&self, order: impl FnOnce(&Rc<Worker<Epoll>>, &mut Listeners) + Send + 'static) {
+        self.mailbox.post(order);
     }
 }
 
@@ -356,8 +344,7 @@ async fn follow(worker: Rc<Worker<Epoll>>, mailbox: Arc<Mailbox>, bell: OwnedFd)
     loop {
         // Edge-triggered: every ring is a new edge, so the counter need not be read.
         bell.source().clear(Readiness::READ);
-        let orders =
-            std::mem::take(&mut *mailbox.orders.lock().unwrap_or_else(PoisonError::into_inner));
+        let orders = mailbox.take();
         if orders.is_empty() {
             let _ = bell.readable(model::moment::Moment::NEVER).await;
         }

@@ -27,6 +27,7 @@ use model::snapshot::{Proofs, ServiceView, Snapshot};
 
 use crate::account::{self, Ids, LogBatch, Record, Wall};
 use crate::admission::Admission;
+use crate::admission::crowd::Crowd;
 use crate::buffers::{Buffers, COPY, Pipes, Scratch};
 use crate::census::{Census, Counting};
 use crate::local::{Local, LocalServer};
@@ -49,7 +50,7 @@ const IDLE_SHARE: u32 = 4;
 const IDLE_GRACE: Duration = Duration::from_secs(2);
 
 /// What others may read of a worker while it runs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Published {
     /// What is open.
     pub census: Arc<Census>,
@@ -59,8 +60,8 @@ pub struct Published {
     pub all_open: Arc<Shared>,
     /// Whose they are.
     pub holders: Arc<Holders>,
-    /// Clients that wait for a place of any worker.
-    pub wanted: Arc<Shared>,
+    /// What workers tell each other at limits.
+    pub crowd: Arc<Crowd>,
     /// Workers that have given up the descriptors that they keep back.
     pub spare_missing: Arc<Shared>,
     /// Exchanges that were measured.
@@ -107,10 +108,10 @@ pub struct Worker<N: Net> {
     pub ids: Ids,
     /// The places of this worker's.
     pub admission: Rc<Admission>,
-    /// Clients that wait for a place of any worker.
-    wanted: Arc<Shared>,
-    /// Of those, this worker's.
-    waiting: Cell<u32>,
+    /// What workers tell each other at limits.
+    pub crowd: Arc<Crowd>,
+    /// Clients of this worker that wait for a place.
+    pub waiting: Cell<u32>,
     /// What authorities ask for to see that names are ours.
     pub proofs: RefCell<Option<Arc<Proofs>>>,
     /// What words of our cookies are made with.
@@ -149,7 +150,8 @@ impl<N: Net> Worker<N> {
         shared: Published,
     ) -> Rc<Worker<N>> {
         let all = (shared.all_open.clone(), options.connections);
-        let admission = Admission::new(shared.holders, all, shared.census.clone(), index);
+        let census = shared.census.clone();
+        let admission = Admission::new(shared.holders, all, census, shared.crowd.clone(), index);
         let spare = Spare::new(&net, shared.spare_missing);
         let worker = Rc::new(Worker {
             rt: Rc::new(Rt::new(net)),
@@ -170,7 +172,7 @@ impl<N: Net> Worker<N> {
             ids: Ids::new(index, wall.origin_nanos / 1000),
             wall,
             admission: Rc::new(admission),
-            wanted: shared.wanted,
+            crowd: shared.crowd,
             waiting: Cell::default(),
             proofs: RefCell::default(),
             cookie_secrets: RefCell::default(),
@@ -225,16 +227,12 @@ impl<N: Net> Worker<N> {
         self.rt.wake_all();
     }
 
-    /// Clients of this worker that wait for a place.
-    pub fn waits(&self) -> u32 {
-        self.waiting.get()
-    }
-
-    /// One more waits, until this is dropped.
-    pub fn wants_place(self: &Rc<Self>) -> Wanting<N> {
-        self.wanted.up();
-        self.waiting.set(self.waiting.get() + 1);
-        Wanting(self.clone())
+    /// Gives up connections that nobody misses where any worker has met a limit.
+    pub fn gives_places(&self) {
+        self.admission.give_places(&self.rt, |id| {
+            let local = self.local.borrow();
+            local.services.get(&id).map(|service| service.view.borrow().clone())
+        });
     }
 
     /// The time of day, milliseconds since 1970.
@@ -288,16 +286,6 @@ impl<N: Net> Worker<N> {
     }
 }
 
-/// A client that waits for a place.
-pub struct Wanting<N: Net>(Rc<Worker<N>>);
-
-impl<N: Net> Drop for Wanting<N> {
-    fn drop(&mut self) {
-        self.0.wanted.down();
-        self.0.waiting.set(self.0.waiting.get() - 1);
-    }
-}
-
 /// The busy share of the time between two looks, percent, evened out with the one before.
 fn busy(
     (from, waited_then): (Moment, Duration),
@@ -335,12 +323,7 @@ async fn care<N: Net>(worker: Rc<Worker<N>>) {
             counters.stale.add(swept.stale);
             counters.retired.add(swept.retired);
         });
-        if worker.wanted.get() > 0 {
-            let local = worker.local.borrow();
-            let views: Vec<_> =
-                local.services.values().map(|service| service.view.borrow().clone()).collect();
-            worker.admission.give_places(&worker.rt, &views, worker.wanted.get());
-        }
+        worker.gives_places();
         worker.spare.regain(&worker.rt.net);
         worker.log.borrow_mut().flush(&*worker.outside);
         worker.bring_refused();

@@ -93,7 +93,7 @@ impl Places {
         let mut short = false;
         if let Some(scope) = scope {
             match state.table.victim(scope, self.now(), held) {
-                Some((place, _)) => self.give_up(&mut state, place),
+                Some(victim) => self.give_up(&mut state, victim.place),
                 None if share.is_none() && state.passes.len() < shared.limit + RESERVED => {
                     short = true
                 }
@@ -125,7 +125,7 @@ impl Places {
         let mut state = self.0.lock();
         let held = |client| self.0.holders.held(client);
         state.passes.len() >= self.0.limit + RESERVED
-            && !state.table.has_victim(Scope::All, self.now(), held)
+            && state.table.victim(Scope::All, self.now(), held).is_none()
     }
 
     fn give_up(&self, state: &mut State, place: Place) {

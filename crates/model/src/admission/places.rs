@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::chunks::Chunks;
-use super::share::{Client, Phase, STALLED};
+use super::share::{Client, GREETING, Phase, STALLED};
 use crate::id::ServiceId;
 use crate::moment::Moment;
 
@@ -122,10 +122,11 @@ impl<A> Slot<A> {
     pub(super) fn class(&self, now: Moment, grace: Duration) -> Option<u8> {
         match self.phase {
             _ if now.since(self.since) < grace => None,
-            Phase::Silent => Some(0),
+            Phase::Silent if now.since(self.since) >= GREETING => Some(USELESS),
             Phase::Handshake | Phase::Head if now.since(self.since) >= STALLED => Some(1),
-            Phase::Fresh => Some(2),
+            Phase::Fresh => Some(FRESH),
             Phase::Idle => Some(IDLE),
+            Phase::Silent => Some(JUST_COME),
             Phase::Handshake | Phase::Head | Phase::Busy | Phase::Leaving => None,
         }
     }
@@ -142,8 +143,17 @@ impl<A> Slot<A> {
     }
 }
 
+/// The class of silence that lasts.
+pub(super) const USELESS: u8 = 0;
+
+/// The class of what has just begun; useless are those before it.
+pub(super) const FRESH: u8 = 2;
+
 /// The class of what waits in order.
 pub(super) const IDLE: u8 = 3;
+
+/// The class of silence that may be about to end.
+pub(super) const JUST_COME: u8 = 4;
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,9 @@ use std::time::Duration;
 /// A handshake or a head that takes longer may be closed for a newcomer.
 pub const STALLED: Duration = Duration::from_secs(1);
 
+/// The first words of a client that has just connected may be on their way for so long.
+pub const GREETING: Duration = Duration::from_millis(250);
+
 /// An automatic share is never smaller: few connections are no attack.
 pub const LEAST_SHARE: u32 = 8;
 

@@ -1,14 +1,14 @@
 //! The connections of one worker or listener, and which of them goes first.
 //!
 //! What moves with each request is two stores. Who goes is looked for at a limit alone: silent and half-open connections
-//! stand in the order in which they came; for idle ones all are looked at, and what was found serves for many newcomers.
+//! stand in the order in which they came; for others all are looked at, and what was found serves for many newcomers.
 
 use std::collections::hash_map::{Entry, HashMap};
 use std::time::Duration;
 
 use super::half_open::{HalfOpen, first_of, remember};
 use super::keyed::Keyed;
-use super::places::{IDLE, Place, Places, Scope};
+use super::places::{FRESH, IDLE, JUST_COME, Place, Places, Scope, USELESS};
 use super::share::{Client, Phase, STALLED, Share};
 use crate::id::ServiceId;
 use crate::moment::Moment;
@@ -18,6 +18,10 @@ const MANY: usize = 4_096;
 const PAUSE: Duration = Duration::from_millis(5);
 /// What one look finds at least, where there is so much, and of how many connections one more.
 const FOUND: usize = 16;
+/// Silent connections are a crowd where they are more than `FEW`, and more than one of so many.
+const CROWD: usize = 16;
+/// See `CROWD`.
+const FEW: usize = 8;
 /// Scopes whose findings are remembered.
 const SCOPES: usize = 64;
 /// Services that are remembered without a half-open connection.
@@ -34,6 +38,17 @@ pub enum Entrance {
     Full,
     /// The client has its share of them.
     Share,
+}
+
+/// A connection whose place a newcomer would get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Victim {
+    /// Its place.
+    pub place: Place,
+    /// What it is doing.
+    pub phase: Phase,
+    /// It has been silent for long, or what it began has stalled: nobody misses it.
+    pub useless: bool,
 }
 
 /// What is left of a connection that has ended.
@@ -245,57 +260,63 @@ impl<A> Table<A> {
         Some(place)
     }
 
-    /// Whether a newcomer would get somebody's place; nobody leaves.
-    pub fn has_victim(&mut self, scope: Scope, now: Moment, held: impl Fn(Client) -> u32) -> bool {
-        let found = self.next(scope, now, held).is_some();
-        // Whoever was taken from there stays, and is looked for anew.
-        self.found.remove(&scope);
-        found
-    }
-
-    /// Whose place a newcomer gets, and what its connection was doing; it leaves. `held`: connections of a client.
+    /// Whose place a newcomer would get: `None`, nobody's. `held`: connections of a client. Nobody leaves: `set` does that.
     pub fn victim(
         &mut self,
         scope: Scope,
         now: Moment,
         held: impl Fn(Client) -> u32,
-    ) -> Option<(Place, Phase)> {
+    ) -> Option<Victim> {
+        if let Some(place) = self.useless_silent(scope, now) {
+            return Some(Victim { place, phase: Phase::Silent, useless: true });
+        }
         let place = self.next(scope, now, held)?;
-        let phase = self.phase(place)?;
-        self.set(place, Phase::Leaving, now);
-        Some((place, phase))
+        let slot = self.places.get(place)?;
+        let useless = slot.class(now, self.grace)? < FRESH;
+        Some(Victim { place, phase: slot.phase, useless })
+    }
+
+    /// The connection whose client has been silent for longest, where it has been so for a while or one of a crowd.
+    pub fn useless_silent(&mut self, scope: Scope, now: Moment) -> Option<Place> {
+        let (silent, oldest) = match scope {
+            Scope::All => {
+                (self.half_open.values().map(|of| of.silent).sum(), self.oldest_silent(None))
+            }
+            Scope::Service(service) => (self.silent(service), self.oldest_silent(Some(service))),
+            // They have no order of their own.
+            Scope::Client(_) | Scope::ClientOf(..) => return None,
+        };
+        let crowd = (self.places.len() / CROWD).max(FEW);
+        let class = self.places.get(oldest?)?.class(now, self.grace)?;
+        (class == USELESS || silent as usize > crowd).then_some(oldest?)
     }
 
     fn next(&mut self, scope: Scope, now: Moment, held: impl Fn(Client) -> u32) -> Option<Place> {
-        let silent = match scope {
-            Scope::All => self.oldest_silent(None),
-            Scope::Service(service) => self.oldest_silent(Some(service)),
-            // They have no order of their own.
-            Scope::Client(_) | Scope::ClientOf(..) => None,
-        };
-        let slot = silent.and_then(|place| self.places.get(place));
-        if slot.is_some_and(|slot| slot.class(now, self.grace).is_some()) {
-            return silent;
-        }
-        if let Some(place) = self.take_found(scope, now) {
+        let many = self.places.len() > MANY;
+        // One that has only just come goes where all the others are in use, which may have changed since it was found.
+        let last = if many { JUST_COME } else { IDLE };
+        if let Some(place) = self.first_found(scope, last, now) {
             return Some(place);
         }
         let soon = self.looked.is_some_and(|at| now.since(at) < PAUSE);
-        if self.places.len() > MANY && soon {
+        if many && soon {
             return None;
         }
         self.looked = Some(now);
         self.look(scope, now, held);
-        self.take_found(scope, now)
+        self.first_found(scope, JUST_COME, now)
     }
 
-    fn take_found(&mut self, scope: Scope, now: Moment) -> Option<Place> {
+    /// The first of those found whose class is `last` or goes before it.
+    fn first_found(&mut self, scope: Scope, last: u8, now: Moment) -> Option<Place> {
         let found = self.found.get_mut(&scope)?;
-        while let Some((place, since)) = found.pop() {
+        while let Some((place, since)) = found.last().copied() {
             let slot = self.places.get(place).filter(|slot| slot.since == since);
-            if slot.is_some_and(|slot| slot.class(now, self.grace).is_some()) {
+            let class = slot.and_then(|slot| slot.class(now, self.grace));
+            if class.is_some_and(|class| class <= last) {
                 return Some(place);
             }
+            found.pop();
         }
         self.found.remove(&scope);
         None
@@ -307,7 +328,12 @@ impl<A> Table<A> {
         let mut all: Vec<((u8, u32, Moment), Place)> = Vec::new();
         for (place, slot) in self.places.iter() {
             let class = slot.class(now, self.grace).filter(|_| slot.fits(scope));
-            let Some(class) = class else { continue };
+            let class = match (class, scope) {
+                // Of its own, a client has silent ones closed before others, as old as they may be.
+                (Some(JUST_COME), Scope::Client(_) | Scope::ClientOf(..)) => USELESS,
+                (Some(class), _) => class,
+                (None, _) => continue,
+            };
             let count = match slot.client {
                 Some(client) => *counts.entry(client).or_insert_with(|| held(client)),
                 None => 0,

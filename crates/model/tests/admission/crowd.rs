@@ -63,8 +63,8 @@ impl Listener {
         };
         if let Some(scope) = scope {
             let held = |client| self.holders.held(client);
-            let (place, _) = self.table.victim(scope, self.now, held)?;
-            self.close(place);
+            let victim = self.table.victim(scope, self.now, held)?;
+            self.close(victim.place);
         }
         let place = self.table.enter(SERVICE, Some(client), self.now, ());
         self.holders.add(client);

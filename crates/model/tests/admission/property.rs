@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use model::admission::{Client, Entrance, Phase, Place, STALLED, Scope, Share, Table};
+use model::admission::{Client, Entrance, GREETING, Phase, Place, STALLED, Scope, Share, Table};
 use model::id::ServiceId;
 use model::moment::Moment;
 use proptest::prelude::*;
+
+/// More silent ones than this may be a crowd.
+const FEW: usize = 8;
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -112,9 +115,9 @@ impl World {
     fn take(&mut self, scope: Scope) {
         let held =
             |of: Client| self.open.values().filter(|known| known.client == Some(of)).count() as u32;
-        let is_there = self.table.has_victim(scope, self.now, held);
-        let taken = self.table.victim(scope, self.now, held);
-        assert_eq!(is_there, taken.is_some(), "{scope:?}: who is looked for twice is found twice");
+        let first = self.table.victim(scope, self.now, held);
+        let found = self.table.victim(scope, self.now, held);
+        assert_eq!(first, found, "{scope:?}: who is looked for twice is found twice");
         let fits = |known: &Known| match scope {
             Scope::All => true,
             Scope::Service(service) => known.service == service.0,
@@ -134,12 +137,24 @@ impl World {
         };
         let candidates: Vec<Known> =
             self.open.values().filter(|known| fits(known) && may_go(known)).copied().collect();
-        let Some((place, phase)) = taken else {
+        let Some(victim) = found else {
             return assert!(candidates.is_empty(), "{scope:?}: somebody could have gone");
         };
-        let known = self.left(place);
-        assert!(fits(&known) && may_go_now(&known, self.now, self.grace) && known.phase == phase);
-        let silent = candidates.iter().filter(|one| one.phase == Phase::Silent);
+        self.table.set(victim.place, Phase::Leaving, self.now);
+        let known = self.left(victim.place);
+        assert!(fits(&known) && may_go_now(&known, self.now, self.grace));
+        assert_eq!(known.phase, victim.phase);
+        let long = |one: &&Known| self.now.since(one.since) >= GREETING;
+        let silent = candidates.iter().filter(|one| one.phase == Phase::Silent).filter(long);
+        let stalled = matches!(known.phase, Phase::Handshake | Phase::Head);
+        let crowd = candidates.iter().filter(|one| one.phase == Phase::Silent).count() > FEW;
+        let lasts = known.phase == Phase::Silent && (long(&&known) || crowd);
+        assert!(victim.useless == (stalled || lasts) || !victim.useless && crowd, "{scope:?}");
+        let own = matches!(scope, Scope::Client(_) | Scope::ClientOf(..));
+        if known.phase == Phase::Silent && !victim.useless && !own {
+            let young = |one: &Known| one.phase == Phase::Silent && !long(&one);
+            assert!(candidates.iter().all(young), "{scope:?}: it has only just come");
+        }
         if let (Some(oldest), Scope::All | Scope::Service(_)) =
             (silent.map(|one| one.since).min(), scope)
         {

@@ -12,7 +12,7 @@ use quinn_proto::{Incoming, ServerConfig};
 use super::super::link::Link;
 use super::{Admitted, Endpoint};
 use crate::account::Record;
-use crate::admission::OpenConnection;
+use crate::admission::{Eviction, OpenConnection};
 use crate::caller::Caller;
 use crate::said::Said;
 use crate::tls::aside::{self, Aside};
@@ -47,7 +47,7 @@ impl Endpoint {
         let (rt, admission) = (&self.worker.rt, &self.worker.admission);
         let admitted = admission
             .may_shake(rt, &view, address)
-            .and_then(|()| admission.admit(rt, &view, address));
+            .and_then(|()| admission.admit(rt, &view, address, Eviction::Any));
         let open = match admitted {
             Ok(open) => open,
             Err(cause) => return self.refuse(incoming, &view, cause),
