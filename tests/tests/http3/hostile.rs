@@ -18,7 +18,7 @@ fn broken_frames_end_the_connection_by_name() {
     let balancer = Balancer::start(&ours.setup(&addresses(&origins), ""));
     // On which stream, what, whether it ends there, and the code that it ends with.
     type Row = (&'static str, &'static [u8], bool, u64);
-    let rows: [Row; 8] = [
+    let rows: [Row; 10] = [
         ("both", &[0, 1, b'x'], false, 0x105),
         ("both", &[4, 0], false, 0x105),
         ("both", &[1, 3, 0, 0, 0x80], false, 0x200),
@@ -26,6 +26,8 @@ fn broken_frames_end_the_connection_by_name() {
         ("one", &[1, 0], false, 0x103),
         ("one", &[0, 4, 0], false, 0x103),
         ("one", &[2, 0x3f, 0xff], false, 0x201),
+        ("one", &[3, 0x80], false, 0x202),
+        ("one", &[3, 0x01], false, 0x202),
         ("both", &[1, 3, 0, 0, 0xff], false, 0x200),
     ];
     let mut broken = 0;

@@ -36,6 +36,8 @@ pub mod code {
     pub const QPACK_DECOMPRESSION_FAILED: u64 = 0x200;
     /// An instruction for a table that there is not.
     pub const QPACK_ENCODER_STREAM_ERROR: u64 = 0x201;
+    /// An instruction of a decoder is wrong, or acknowledges what was never sent.
+    pub const QPACK_DECODER_STREAM_ERROR: u64 = 0x202;
 }
 
 /// How far an offence reaches.

@@ -12,6 +12,9 @@ const MOST: u64 = 1024;
 /// An instruction that sets the capacity of the dynamic table to nothing (RFC 9204 §4.3.1).
 const NO_CAPACITY: u8 = 0x20;
 
+/// The first bits of the instruction that cancels a stream (RFC 9204 §4.4.2); the others of the byte begin its number.
+const CANCELLATION: u8 = 0b01;
+
 /// A stream that goes one way, from its first byte.
 #[derive(Debug)]
 pub enum Uni {
@@ -21,8 +24,8 @@ pub enum Uni {
     Control(Control),
     /// Instructions for a table that there is not.
     Encoder,
-    /// Acknowledgements of instructions that were never given.
-    Decoder,
+    /// What the client's decoder of our heads says.
+    Decoder(Decoder),
     /// None of ours: it is not read any further.
     Unknown,
 }
@@ -48,12 +51,13 @@ impl Uni {
                 // Only servers push (RFC 9114 §6.2.2).
                 1 => return Err(Broken::Connection(code::STREAM_CREATION_ERROR)),
                 2 => Uni::Encoder,
-                3 => Uni::Decoder,
+                3 => Uni::Decoder(Decoder::default()),
                 _ => Uni::Unknown,
             };
         }
         match self {
             Uni::Control(control) => control.feed(bytes),
+            Uni::Decoder(decoder) => decoder.feed(bytes),
             Uni::Encoder if bytes.iter().any(|byte| *byte != NO_CAPACITY) => {
                 Err(Broken::Connection(code::QPACK_ENCODER_STREAM_ERROR))
             }
@@ -66,7 +70,7 @@ impl Uni {
         match self {
             Uni::Control(_) => Some(0),
             Uni::Encoder => Some(1),
-            Uni::Decoder => Some(2),
+            Uni::Decoder(_) => Some(2),
             Uni::Begin(_) | Uni::Unknown => None,
         }
     }
@@ -78,6 +82,29 @@ impl Default for Uni {
     }
 }
 
+/// Instructions of a decoder (RFC 9204 §4.4). Our heads need no dynamic table, so there is nothing to acknowledge: a
+/// stream may be cancelled, and that is all.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    /// The number of an instruction goes on in the next byte.
+    continues: bool,
+}
+
+impl Decoder {
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), Broken> {
+        for byte in bytes {
+            if self.continues {
+                self.continues = byte & 0x80 != 0;
+            } else if byte >> 6 == CANCELLATION {
+                self.continues = byte & 0x3f == 0x3f;
+            } else {
+                return Err(Broken::Connection(code::QPACK_DECODER_STREAM_ERROR));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The frames of a control stream (RFC 9114 §7.2.4).
 #[derive(Debug, Default)]
 pub struct Control {
@@ -86,6 +113,9 @@ pub struct Control {
     left: u64,
     held: Vec<u8>,
     settled: bool,
+    /// The numbers that came last: of pushes that are still taken, which may only fall, and that are allowed.
+    goes_away: Option<u64>,
+    allows: Option<u64>,
 }
 
 impl Control {
@@ -136,13 +166,27 @@ impl Control {
                 self.settled = true;
                 settings(&self.held)
             }
-            kind::GOAWAY | kind::MAX_PUSH_ID => match varint::read(&self.held) {
-                Some((_, used)) if used == self.held.len() => Ok(()),
-                _ => Err(Broken::Connection(code::FRAME_ERROR)),
-            },
+            kind::GOAWAY => {
+                let id = self.id()?;
+                let raised = self.goes_away.replace(id).is_some_and(|before| id > before);
+                if raised { Err(Broken::Connection(code::ID_ERROR)) } else { Ok(()) }
+            }
+            kind::MAX_PUSH_ID => {
+                let id = self.id()?;
+                let lowered = self.allows.replace(id).is_some_and(|before| id < before);
+                if lowered { Err(Broken::Connection(code::ID_ERROR)) } else { Ok(()) }
+            }
             // Nothing was promised that could be taken back (RFC 9114 §7.2.3).
             kind::CANCEL_PUSH => Err(Broken::Connection(code::ID_ERROR)),
             _ => Ok(()),
+        }
+    }
+
+    /// The number that is all of a frame.
+    fn id(&self) -> Result<u64, Broken> {
+        match varint::read(&self.held) {
+            Some((id, used)) if used == self.held.len() => Ok(id),
+            _ => Err(Broken::Connection(code::FRAME_ERROR)),
         }
     }
 }
@@ -194,7 +238,7 @@ mod tests {
     #[test]
     fn streams_are_told_apart_and_held_to_their_rules() {
         type Row = (&'static [u8], Result<Option<usize>, u64>);
-        let rows: [Row; 20] = [
+        let rows: [Row; 29] = [
             (&[], Ok(None)),
             (&[0x40], Ok(None)),
             (&[0, 4, 0], Ok(Some(0))),
@@ -214,7 +258,16 @@ mod tests {
             (&[1], Err(code::STREAM_CREATION_ERROR)),
             (&[2, 0x20, 0x20], Ok(Some(1))),
             (&[2, 0x3f, 1], Err(code::QPACK_ENCODER_STREAM_ERROR)),
-            (&[3, 0x44, 0x80], Ok(Some(2))),
+            (&[0, 4, 0, 7, 1, 9, 7, 1, 9, 7, 1, 4], Ok(Some(0))),
+            (&[0, 4, 0, 7, 1, 4, 7, 1, 5], Err(code::ID_ERROR)),
+            (&[0, 4, 0, 13, 1, 4, 13, 1, 4, 13, 1, 9], Ok(Some(0))),
+            (&[0, 4, 0, 13, 1, 4, 13, 1, 3], Err(code::ID_ERROR)),
+            (&[3, 0x44, 0x7f, 0x80, 0x80, 1, 0x40], Ok(Some(2))),
+            (&[3, 0x44, 0x80], Err(code::QPACK_DECODER_STREAM_ERROR)),
+            (&[3, 0x81], Err(code::QPACK_DECODER_STREAM_ERROR)),
+            (&[3, 0], Err(code::QPACK_DECODER_STREAM_ERROR)),
+            (&[3, 1], Err(code::QPACK_DECODER_STREAM_ERROR)),
+            (&[3, 0x7f, 0x80, 1, 0x3f], Err(code::QPACK_DECODER_STREAM_ERROR)),
         ];
         for (bytes, wanted) in rows {
             assert_eq!(fed(bytes), wanted, "{bytes:?}");
