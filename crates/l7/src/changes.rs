@@ -9,6 +9,7 @@ use std::time::Duration;
 use model::affinity;
 use model::moment::Moment;
 use model::rules::Ruling;
+use model::rules::edit::AnswerEdits;
 use wire::http1::{self, Header};
 
 /// Changes of one exchange.
@@ -68,13 +69,25 @@ impl Watch {
 }
 
 impl Changes {
+    /// What does not leave in an interim answer: fields that the rule removes or sets itself, and a cookie whose value is
+    /// ours to give.
+    pub fn hidden(&self) -> Worked<'_> {
+        let watch = self.watch.as_ref().filter(|watch| watch.value.is_some());
+        let gone = self.rule_edits().map_or(&[][..], |edits| &edits.gone);
+        Worked { gone, gone_cookie: watch.map(|watch| watch.name.as_str()), lines: Vec::new() }
+    }
+
+    fn rule_edits(&self) -> Option<&AnswerEdits> {
+        let (ruling, at) = self.rule.as_ref()?;
+        ruling.table.rules().get(*at).map(|rule| &rule.answer_edits)
+    }
+
     /// For a head with these fields.
     pub fn of(&self, headers: &[Header<'_>], now: Moment) -> Worked<'_> {
         let mut worked = Worked::default();
-        let rule = self.rule.as_ref().and_then(|(ruling, at)| ruling.table.rules().get(*at));
-        if let Some(rule) = rule {
-            worked.gone = &rule.answer_edits.gone;
-            worked.lines.extend_from_slice(&rule.answer_edits.lines);
+        if let Some(edits) = self.rule_edits() {
+            worked.gone = &edits.gone;
+            worked.lines.extend_from_slice(&edits.lines);
         }
         worked.lines.extend_from_slice(&self.cookie);
         let Some(watch) = &self.watch else { return worked };

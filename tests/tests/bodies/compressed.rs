@@ -294,9 +294,14 @@ fn a_304_and_an_answer_to_head_say_what_the_compressed_answer_says() {
     let rows = [
         (
             "HEAD",
-            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: \"v1\"\r\nContent-Length: 5000\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: \"v1\"\r\nContent-Length: 5000\r\n\
+             Accept-Ranges: bytes\r\n\r\n",
         ),
-        ("GET", "HTTP/1.1 304 Not Modified\r\nETag: \"v1\"\r\nVary: Cookie\r\n\r\n"),
+        (
+            "GET",
+            "HTTP/1.1 304 Not Modified\r\nETag: \"v1\"\r\nVary: Cookie\r\nContent-Length: 5000\r\n\
+             Accept-Ranges: bytes\r\n\r\n",
+        ),
     ];
     for (method, answer) in rows {
         let server = Scripted::saying(answer.as_bytes());
@@ -313,6 +318,10 @@ fn a_304_and_an_answer_to_head_say_what_the_compressed_answer_says() {
                 "{method} {accept}: {told}"
             );
             assert!(!told.contains("content-encoding"), "{told}");
+            // The compressed answer has neither this length nor these ranges.
+            for field in ["content-length: 5000", "accept-ranges: bytes"] {
+                assert_eq!(told.contains(field), accept == "identity", "{method} {accept}: {told}");
+            }
         }
     }
 }

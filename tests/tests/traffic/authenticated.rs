@@ -22,6 +22,11 @@ struct Authenticating {
 
 impl Authenticating {
     fn start(scheme: &'static str) -> Authenticating {
+        Authenticating::asking(scheme, "401 Unauthorized", "WWW-Authenticate")
+    }
+
+    /// It asks with this status, in this field.
+    fn asking(scheme: &'static str, status: &'static str, field: &'static str) -> Authenticating {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let open = Arc::new(AtomicU32::new(0));
@@ -32,7 +37,7 @@ impl Authenticating {
                 open.fetch_add(1, Ordering::SeqCst);
                 spawn(move || {
                     // A peer that leaves ends it.
-                    let _ = serve(&stream, number, scheme);
+                    let _ = serve(&stream, number, scheme, (status, field));
                     open.fetch_sub(1, Ordering::SeqCst);
                 });
             }
@@ -41,7 +46,12 @@ impl Authenticating {
     }
 }
 
-fn serve(mut stream: &TcpStream, number: usize, scheme: &str) -> std::io::Result<()> {
+fn serve(
+    mut stream: &TcpStream,
+    number: usize,
+    scheme: &str,
+    (status, field): (&str, &str),
+) -> std::io::Result<()> {
     let mut who = None;
     let mut lines = BufReader::new(stream.try_clone()?).lines();
     loop {
@@ -70,8 +80,8 @@ fn serve(mut stream: &TcpStream, number: usize, scheme: &str) -> std::io::Result
         let head = match who {
             Some(_) => format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n"),
             None => format!(
-                "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"a, b\"\r\n\
-                 WWW-Authenticate: {scheme}{challenge}\r\nContent-Length: {length}\r\n\r\n"
+                "HTTP/1.1 {status}\r\n{field}: Basic realm=\"a, b\"\r\n\
+                 {field}: {scheme}{challenge}\r\nContent-Length: {length}\r\n\r\n"
             ),
         };
         stream.write_all((head + &body).as_bytes())?;
@@ -109,6 +119,25 @@ fn an_authenticated_connection_is_its_clients_alone() {
         let open = || servers.iter().map(|server| server.open.load(Ordering::SeqCst)).sum::<u32>();
         wait::until("no connection to the servers", || open() == 0);
         assert!(ask(&mut balancer.client(), "").ends_with(" nobody"));
+    }
+}
+
+#[test]
+fn a_connection_is_bound_by_either_field_in_an_answer_of_any_status() {
+    for (status, field) in [
+        ("407 Proxy Authentication Required", "WWW-Authenticate"),
+        ("401 Unauthorized", "Proxy-Authenticate"),
+        ("403 Forbidden", "WWW-Authenticate"),
+    ] {
+        let server = Authenticating::asking("NTLM", status, field);
+        let balancer = balancer(&[&server]);
+        let mut alice = balancer.client();
+        let first = ask(&mut alice, "");
+        // Whoever was asked goes on where it was asked, and nobody else comes there.
+        for _ in 0..4 {
+            assert_ne!(ask(&mut balancer.client(), ""), first, "{status} {field}");
+            assert_eq!(ask(&mut alice, ""), first, "{status} {field}");
+        }
     }
 }
 

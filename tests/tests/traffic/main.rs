@@ -12,6 +12,7 @@ mod clients;
 mod closing;
 mod frames;
 mod headers;
+mod hidden;
 mod hops;
 mod lenient;
 mod seen;

@@ -148,16 +148,7 @@ impl<'a, N: Net> Relay<'a, N> {
                 return Ok(bytes.len());
             }
             if response.status < 200 {
-                self.interim += 1;
-                if self.interim > INTERIM {
-                    return Err(self.fault(Cause::BadResponse));
-                }
-                if self.incoming.version == Version::Http11 {
-                    let slot = &self.ends.service.live.slots[self.ends.worker.index];
-                    slot.counters.informational.add(1);
-                    self.interim_sent = true;
-                    http1::emit_response(&response, &self.edits(Persist::KeepAlive, false), out);
-                }
+                self.interim_head(&response, out)?;
                 continue;
             }
             if self.is_unwanted(response.status) {
@@ -177,6 +168,28 @@ impl<'a, N: Net> Relay<'a, N> {
             }
             return Ok(bytes.len());
         }
+    }
+
+    /// An answer that another one follows. What a rule keeps from clients does not leave early; what it adds is the final
+    /// answer's.
+    fn interim_head(&mut self, response: &Response, out: &mut Vec<u8>) -> Result<(), Fault> {
+        self.interim += 1;
+        if self.interim > INTERIM {
+            return Err(self.fault(Cause::BadResponse));
+        }
+        if self.incoming.version == Version::Http11 {
+            let slot = &self.ends.service.live.slots[self.ends.worker.index];
+            slot.counters.informational.add(1);
+            self.interim_sent = true;
+            let hidden = self.ends.changes.hidden();
+            let edits = ResponseEdits {
+                gone: hidden.gone,
+                gone_cookie: hidden.gone_cookie,
+                ..self.edits(Persist::KeepAlive, false)
+            };
+            http1::emit_response(response, &edits, out);
+        }
+        Ok(())
     }
 
     /// What the answer's framing depends on.
@@ -217,7 +230,14 @@ impl<'a, N: Net> Relay<'a, N> {
     }
 
     pub(super) fn switch(&mut self, response: &Response, out: &mut Vec<u8>) {
-        http1::emit_response(response, &self.edits(Persist::KeepAlive, true), out);
+        let worked = self.ends.changes.of(response.headers, self.ends.worker.rt.now());
+        let edits = ResponseEdits {
+            gone: worked.gone,
+            gone_cookie: worked.gone_cookie,
+            lines: &worked.lines,
+            ..self.edits(Persist::KeepAlive, true)
+        };
+        http1::emit_response(response, &edits, out);
         self.record.status = 101;
         self.answer = Some(Ending::Upgraded);
     }
@@ -225,13 +245,12 @@ impl<'a, N: Net> Relay<'a, N> {
     pub(super) fn final_head(&mut self, response: &mut Response, out: &mut Vec<u8>) {
         self.record.status = response.status;
         self.keep_alive_timeout = response.keep_alive_timeout;
-        self.incoming.authenticates |=
-            connection_auth::is_asked_for(response.status, response.headers);
+        self.incoming.authenticates |= connection_auth::is_asked_for(response.headers);
         self.reported = reported::read(&self.ends.pool.config, response.headers);
         self.streams |= streams::answers(response);
         let old = self.incoming.version == Version::Http10;
         let worked = self.ends.changes.of(response.headers, self.ends.worker.rt.now());
-        let Recoded { coder, gone, lines } = self.recode(response, old, worked.gone);
+        let Recoded { coder, gone, lines, unmeasured } = self.recode(response, old, worked.gone);
         let framing = match response.body {
             AnswerBody::None | AnswerBody::Length(0) => Framing::Done,
             AnswerBody::Length(n) => Framing::Length(n),
@@ -265,6 +284,8 @@ impl<'a, N: Net> Relay<'a, N> {
         let edits = self.edits(persist, told_to);
         if coder.is_some() {
             response.recode();
+        } else if unmeasured {
+            response.content_length = None;
         }
         let mut gone = [worked.gone, &gone].concat();
         let mut lines = [worked.lines, lines].concat();

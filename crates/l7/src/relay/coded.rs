@@ -19,6 +19,8 @@ pub(super) struct Recoded {
     pub gone: Vec<String>,
     /// Lines that come.
     pub lines: Vec<u8>,
+    /// Its content is left out, and its length would be another one.
+    pub unmeasured: bool,
 }
 
 impl Recoded {
@@ -55,7 +57,8 @@ impl<N: Net> Relay<'_, N> {
         };
         let mut recoded = Recoded::default();
         let judged = compress::judge(config, &self.ends.asked, &answer, old);
-        // Without content an answer has the validator and Vary of the whole one, and is not coded itself.
+        // Without content an answer has the validator and Vary of the whole one, and neither the length nor the ranges
+        // that this has not. It is not coded itself: whether there will be time for that is not known (RFC 9110 §9.3.2).
         let whole = match judged {
             Err(Skipped::Bodiless) => {
                 compress::judge_left_out(config, &self.ends.asked, &answer, old)
@@ -70,6 +73,8 @@ impl<N: Net> Relay<'_, N> {
             Err(skipped) => {
                 if whole.is_ok() {
                     recoded.weaken(&told, gone);
+                    recoded.gone.push("accept-ranges".to_owned());
+                    recoded.unmeasured = true;
                 }
                 self.skips(skipped);
                 return recoded;

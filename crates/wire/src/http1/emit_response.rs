@@ -4,6 +4,7 @@
 
 use super::emit_request::copy_fields;
 use super::head::Version;
+use super::name::{Field, classify};
 use super::number;
 use super::response::{AnswerBody, Response};
 use httparse::Header;
@@ -39,7 +40,8 @@ pub struct ResponseEdits<'a> {
 /// Appends the head of `response` for the client to `out`.
 ///
 /// Dropped: Connection and what it names, Keep-Alive, Proxy-Connection, TE, Upgrade unless kept, Trailer unless the
-/// client gets chunks, framing fields of 1xx and 204. Content-Length or Transfer-Encoding is written anew.
+/// client gets chunks, framing fields of 1xx and 204, and names that are ours (`x-steelyard-`). Content-Length or
+/// Transfer-Encoding is written anew.
 pub fn emit_response(response: &Response, edits: &ResponseEdits, out: &mut Vec<u8>) {
     out.reserve(response.head.len() + 160);
     out.extend_from_slice(b"HTTP/1.1 ");
@@ -50,8 +52,10 @@ pub fn emit_response(response: &Response, edits: &ResponseEdits, out: &mut Vec<u
     out.extend_from_slice(b"\r\n");
     let chunked = response.body == AnswerBody::Chunked && edits.client_version == Version::Http11;
     let mut skipped = response.dropped;
-    if !chunked {
-        for at in response.conditional.iter() {
+    for at in response.conditional.iter() {
+        // Trailer, which stays before chunks, or a name of ours, which no server may use.
+        let name = response.headers.get(at).map_or(&b""[..], |header| header.name.as_bytes());
+        if !chunked || classify(name) != Field::Trailer {
             skipped.set(at);
         }
     }

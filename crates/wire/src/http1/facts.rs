@@ -20,7 +20,8 @@ pub(crate) struct Facts<'b> {
     pub connection: Options,
     /// Lines that are never passed on as they are.
     pub dropped: Marks,
-    /// Lines whose fate is decided when the head is written: forwarding fields of requests, Trailer.
+    /// Lines whose fate is decided when the head is written: forwarding fields of requests, our own names in answers,
+    /// Trailer.
     pub conditional: Marks,
     /// The value of Upgrade.
     pub upgrade: Option<&'b [u8]>,
@@ -82,6 +83,7 @@ impl<'b> Facts<'b> {
             }
             Field::ProxyConnection | Field::Http2Settings => {}
             Field::Trailer => return self.decide_later(at),
+            Field::Own if !REQUEST => return self.decide_later(at),
             _ if !REQUEST => return Ok(()),
             Field::Host => return self.take_host(at, value),
             Field::Expect => self.take_expect(value),
@@ -95,7 +97,7 @@ impl<'b> Facts<'b> {
                 self.credentials = true;
                 return Ok(());
             }
-            Field::Other | Field::Via => return Ok(()),
+            Field::Other | Field::Own | Field::Via => return Ok(()),
         }
         self.dropped.set(at);
         Ok(())

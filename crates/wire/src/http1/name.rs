@@ -26,6 +26,8 @@ pub(crate) enum Field {
     XForwardedOther,
     /// `x-real-ip`: the client's address as nginx's users name it.
     XRealIp,
+    /// A name that begins with `x-steelyard-`: what the balancer tells of its own answers.
+    Own,
     /// Authorization or Proxy-Authorization.
     Credentials,
     /// A protected name with another sign in place of `-`: gateways make the same variable of it.
@@ -63,7 +65,7 @@ pub(crate) fn classify(name: &[u8]) -> Field {
         (16, b'p') => plain(name, b"proxy-connection", Field::ProxyConnection),
         (17, b't') => aliased(name, b"transfer-encoding", Field::TransferEncoding),
         (19, b'p') => plain(name, b"proxy-authorization", Field::Credentials),
-        (12.., b'x') => x_forwarded(name),
+        (12.., b'x') => prefixed(name),
         _ => Field::Other,
     }
 }
@@ -85,11 +87,17 @@ fn aliased(name: &[u8], wanted: &[u8], field: Field) -> Field {
     }
 }
 
-fn x_forwarded(name: &[u8]) -> Field {
+fn prefixed(name: &[u8]) -> Field {
     const PREFIX: &[u8] = b"x-forwarded-";
+    const OWN: &[u8] = b"x-steelyard-";
+    const _: () = assert!(PREFIX.len() == OWN.len());
     let (start, rest) = name.split_at(PREFIX.len());
     if !start.eq_ignore_ascii_case(PREFIX) {
-        return if equal_to_gateways(start, PREFIX) { Field::Alias } else { Field::Other };
+        return match start {
+            _ if equal_to_gateways(start, PREFIX) => Field::Alias,
+            _ if equal_to_gateways(start, OWN) => Field::Own,
+            _ => Field::Other,
+        };
     }
     if rest.eq_ignore_ascii_case(b"for") {
         Field::XForwardedFor
@@ -114,7 +122,7 @@ mod tests {
 
     #[test]
     fn names_are_known_in_any_case() {
-        let rows: [(&str, Field); 32] = [
+        let rows: [(&str, Field); 36] = [
             ("te", Field::Te),
             ("VIA", Field::Via),
             ("Host", Field::Host),
@@ -144,6 +152,10 @@ mod tests {
             ("Content.Length", Field::Alias),
             ("Transfer+Encoding", Field::Alias),
             ("XaForwarded-For", Field::Other),
+            ("X-Steelyard-Cause", Field::Own),
+            ("x_steelyard_id", Field::Own),
+            ("x-steelyard-", Field::Own),
+            ("x-steelyards", Field::Other),
             ("User-Agent", Field::Other),
             ("Content-Length2", Field::Other),
             ("", Field::Other),

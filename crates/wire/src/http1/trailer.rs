@@ -1,7 +1,8 @@
 //! Trailer lines (RFC 9110 §6.5): which are well formed, and which may pass.
 //!
 //! A trailer is merged by some receivers into the head, so whatever frames, routes, authenticates or describes the
-//! message is dropped, and whatever is reserved to the balancer. Everything else passes.
+//! message is dropped, and whatever is reserved to the balancer, its own names (`x-steelyard-`) included. Everything else
+//! passes.
 
 use super::defect::Defect;
 use super::name::{Field, classify};
@@ -87,6 +88,8 @@ mod tests {
             "x-forwarded_proto: https",
             "Client-Cert: :AA==:",
             "client_cert_chain: :AA==:",
+            "X-Steelyard-Cause: no-server",
+            "x_steelyard_id: 1",
         ] {
             assert_eq!(passes(dropped.as_bytes()), Ok(false), "{dropped}");
         }
